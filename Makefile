@@ -1,0 +1,73 @@
+# One command each; `make help` lists them. Needs Python >= 3.11 with pip, and make.
+# Everything is installed into .venv, which is built once and again when the lock changes.
+#   make train ARGS="--seed 3"        make test PYTEST_ARGS="-x -k world"
+
+PYTHON ?= $(shell for p in python3.11 python3 python; do \
+	"$$p" -c "" >/dev/null 2>&1 && { echo "$$p"; break; }; done)
+VENV := .venv
+RUN := $(VENV)/bin/python
+PIP := $(RUN) -m pip --disable-pip-version-check
+ARGS ?=
+PYTEST_ARGS ?= -n auto --maxprocesses 4
+BENCH ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup train test test-all lint format check bench wheel-check clean
+
+help:  ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+setup: $(VENV)/.ready  ## build .venv from requirements.lock
+
+train: setup  ## train VR navigation with the quick_test preset (more options: ARGS)
+	$(RUN) train/train_vr_navigation.py --preset quick_test $(ARGS)
+
+test: setup  ## fast tests
+	$(RUN) -m pytest -m "not slow" $(PYTEST_ARGS)
+
+test-all: setup  ## all tests, slow ones too
+	$(RUN) -m pytest $(PYTEST_ARGS)
+
+lint: setup  ## style, types, import direction, spelling
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) tools/link_types.py
+	$(RUN) -m mypy -p ambulo
+	PYTHONPATH=build/typing $(VENV)/bin/lint-imports
+	$(VENV)/bin/codespell
+
+format: setup  ## rewrite the code in the house style
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m ruff format .
+
+check: lint test  ## what a change must pass
+
+bench: setup  ## run every benchmark (one of them: BENCH=benchmarks/NAME.py)
+	@set -e; for script in $(BENCH); do echo "== $$script"; $(RUN) "$$script" $(ARGS); done
+
+wheel-check: setup  ## build the wheel and train with it, outside the checkout
+	tools/wheel_check.sh $(RUN)
+
+clean:  ## delete .venv and everything that was built (never runs/)
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \
+		.hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is written last, so an interrupted set-up starts afresh the next time.
+$(VENV)/.locked: requirements.lock
+	@command -v "$(PYTHON)" >/dev/null || { \
+		echo "ambulo: no Python found at '$(PYTHON)'; install Python 3.11, or name it: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "ambulo: needs Python 3.11 or newer, not $$("$(PYTHON)" --version 2>&1); name another: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "== building $(VENV) with $(PYTHON)"
+	@rm -f $(VENV)/.locked $(VENV)/.ready
+	@"$(PYTHON)" -m venv --clear $(VENV) >/dev/null 2>&1 || { \
+		"$(PYTHON)" -m venv --clear --without-pip $(VENV) && \
+		"$(PYTHON)" -m pip --python $(RUN) install pip; }
+	$(PIP) install "$$(grep -m 1 '^torch==' requirements.lock)"
+	$(PIP) install -r requirements.lock
+	@touch $@
+
+$(VENV)/.ready: $(VENV)/.locked pyproject.toml
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,94 @@
+"""The base of all config classes: frozen, strict, and JSON in and out with one-line errors."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ambulo.configs.errors import ConfigError, nearest
+
+
+class Config(BaseModel):
+    """A frozen group of settings; unknown keys are refused."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        validate_default=True,
+        allow_inf_nan=False,
+    )
+
+    def replace(self, **changes: Any) -> Self:
+        """A validated copy with `changes`; `ConfigError` names what is wrong."""
+        return parse(type(self), {**self.model_dump(), **changes}, "override")
+
+    def to_json(self) -> str:
+        """The whole config as indented JSON text."""
+        return json.dumps(self.model_dump(mode="json"), indent=2) + "\n"
+
+
+T = TypeVar("T", bound=Config)
+
+
+def parse(cls: type[T], data: Any, source: str) -> T:
+    """`data` as a `cls`, or a `ConfigError` of one line that names `source` and key."""
+    try:
+        return cls.model_validate(data)
+    except ValidationError as error:
+        raise ConfigError(f"{source}: {_first_problem(cls, error)}") from None
+
+
+def load_json(cls: type[T], path: str | os.PathLike[str]) -> T:
+    """The config in the JSON file `path`; keys left out keep their defaults."""
+    file = Path(path)
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigError(f"{file}: no such config file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: cannot be read: {error}") from None
+    except json.JSONDecodeError as error:
+        raise ConfigError(
+            f"{file}: line {error.lineno}: not valid JSON: {error.msg}"
+        ) from None
+    return parse(cls, data, str(file))
+
+
+def _first_problem(cls: type[Config], error: ValidationError) -> str:
+    """The first validation error as one line with the dotted key and a hint."""
+    problem = error.errors()[0]
+    location = [str(part) for part in problem["loc"]]
+    key = ".".join(location) or "the top level"
+    if problem["type"] == "extra_forbidden":
+        return f"unknown key {key!r}" + nearest(location[-1], _fields_at(cls, location))
+    message = problem["msg"].replace("Value error, ", "")
+    message = message[:1].lower() + message[1:]
+    shown = json.dumps(problem.get("input"), default=str)
+    shown = shown if len(shown) <= 60 else shown[:57] + "..."
+    return f"{key} = {shown}: {message}"
+
+
+def _fields_at(cls: type[Config], location: list[str]) -> list[str]:
+    """Names of the fields of the group that `location` (the bad key last) lies in."""
+    group: Any = cls
+    for part in location[:-1]:
+        fields = getattr(group, "model_fields", {})
+        if part in fields:
+            group = _group_of(fields[part].annotation)
+    return list(getattr(group, "model_fields", {}))
+
+
+def _group_of(annotation: Any) -> Any:
+    """The config class inside an annotation such as `tuple[Stage, ...]`."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for inner in getattr(annotation, "__args__", ()):
+        found = _group_of(inner)
+        if found is not None:
+            return found
+    return None

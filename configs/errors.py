@@ -1,0 +1,46 @@
+"""The errors that a user can cause, one class for each kind of fix.
+
+Every command-line front door turns an `AmbuloError` into one line and exit code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class AmbuloError(Exception):
+    """Base of every error that the suite raises on purpose; its message is one line."""
+
+
+class ConfigError(AmbuloError):
+    """A configuration value, key or preset that cannot be used."""
+
+
+class LevelError(AmbuloError):
+    """A level file or level that breaks the schema or cannot be solved."""
+
+
+class ActionError(AmbuloError):
+    """An action batch of the wrong shape or with values that are not finite."""
+
+
+class ModelFileError(AmbuloError):
+    """A model file that is missing, damaged, unsafe or made for something else."""
+
+
+class RunFolderError(AmbuloError):
+    """A run folder that cannot be written, found or resumed."""
+
+
+class RenderError(AmbuloError):
+    """Pictures cannot be drawn on this machine (no OpenGL, no encoder)."""
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """A ` (did you mean ...?)` hint for `name`, or the list of valid names."""
+    names = sorted(valid)
+    close = difflib.get_close_matches(name, names, n=1)
+    if close:
+        return f" (did you mean {close[0]!r}?)"
+    return f" (valid: {', '.join(names)})"

@@ -1,0 +1,279 @@
+"""Configuration of VR navigation in seven groups, as published, plus our additions.
+
+Every key of the published JSON files keeps its name and meaning. Lengths are metres,
+angles degrees where the name or text says so, times seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ambulo.configs.base import Config
+
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+Unit = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+Task = Literal["navigate", "follow", "reach", "patrol"]
+
+
+class NetworkConfig(Config):
+    """The actor and the critic."""
+
+    policy: Literal["MlpPolicy"] = "MlpPolicy"
+    """Kept for published files; the actor and critic are separate perceptrons."""
+    net_arch: tuple[Count, ...] = (256, 256)
+    """Hidden layer widths, used by both networks."""
+    activation_fn: Literal["relu", "tanh", "elu", "silu"] = "relu"
+    """Hidden activation."""
+    log_std_init: float = -0.5
+    """Initial log standard deviation of each action."""
+    privileged_critic: bool = True
+    """Let the critic (training only) see geodesic distance, time and contact."""
+
+
+class PPOConfig(Config):
+    """Proximal policy optimisation."""
+
+    learning_rate: Positive = 5e-4
+    """Adam step size at the start."""
+    learning_rate_final: NonNegative | None = None
+    """Step size at the end of a linear schedule; null keeps it constant."""
+    n_steps: Count = 32
+    """Decisions per environment and roll-out."""
+    batch_size: Annotated[int, Field(ge=2)] = 2048
+    """Minibatch size; capped at the size of one roll-out."""
+    n_epochs: Count = 4
+    """Passes over each roll-out."""
+    gamma: Unit = 0.99
+    """Discount per decision."""
+    gae_lambda: Unit = 0.95
+    """Bias-variance trade-off of generalised advantage estimation."""
+    clip_range: Positive = 0.2
+    """Clip of the probability ratio."""
+    ent_coef: NonNegative = 0.0
+    """Weight of the entropy bonus."""
+    vf_coef: NonNegative = 0.5
+    """Weight of the value loss."""
+    max_grad_norm: Positive = 0.5
+    """Gradient clipping norm."""
+    target_kl: Positive | None = None
+    """Stop the epochs of an update when the KL estimate passes 1.5 times this."""
+    route_coef: NonNegative = 0.0
+    """Weight of the auxiliary loss that lets the actor predict the shortest way (needs
+    `network.privileged_critic`)."""
+    reward_scale: Positive = 0.1
+    """Factor on rewards inside the learner; logs and evaluation stay unscaled."""
+
+
+class RewardsConfig(Config):
+    """Weights of the reward terms; each is logged on its own as `reward/<term>`."""
+
+    goal_reached: float = 100.0
+    """Paid once, when the task is solved."""
+    progress: float = 1.0
+    """Per metre closer to the goal (a potential: it telescopes)."""
+    smooth_movement: float = 0.1
+    """Smoothness in [0, 1] times this; paid as `bonus_mode` says."""
+    comfort_bonus: float = 2.0
+    """Published comfort score in [0, 1] times this; paid as `bonus_mode` says."""
+    collision_penalty: float = -10.0
+    """Per collision, counted as `collision_mode` says."""
+    fall_penalty: float = -50.0
+    """Paid once, on falling."""
+    timeout_penalty: float = -20.0
+    """Paid once, when the step limit ends the episode."""
+    teleport_penalty: float = -1.0
+    """Per discrete move (a jump of `actions.move_distance`)."""
+    discomfort_cost: NonNegative = 0.0
+    """Cost per decision of (1 - comfort score)."""
+    turn_cost: NonNegative = 0.0
+    """Cost per radian turned."""
+    jerk_cost: NonNegative = 0.0
+    """Cost per decision of the mean squared change of the action."""
+    step_cost: NonNegative = 0.0
+    """Cost per decision."""
+    bonus_mode: Literal["progress", "step"] = "progress"
+    """`progress` pays both bonuses per metre of *new best* distance to the goal, so they are
+    bounded by the length of the way; `step` pays per decision as published, which teaches
+    standing still, and is kept for study."""
+    collision_mode: Literal["event", "decision", "tick"] = "event"
+    """What counts as one collision: a touch after `collision_rearm` seconds without one,
+    every decision in contact, or every physics tick in contact."""
+    collision_rearm: NonNegative = 0.5
+    """Seconds without contact before the next touch is a new event."""
+    progress_metric: Literal["geodesic", "euclidean"] = "geodesic"
+    """Distance that progress is measured on."""
+    custom: tuple[str, ...] = ()
+    """Extra terms, each `package.module:ClassName` (see docs/vr_rewards.md)."""
+
+
+class ObservationsConfig(Config):
+    """What the agent sees."""
+
+    num_ray_sensors: Annotated[int, Field(ge=4, le=64)] = 16
+    """Horizontal rays, evenly spaced over the full circle."""
+    ray_length: Positive = 5.0
+    """Range of a ray; also its reading when nothing is hit."""
+    rays_see_edges: bool = True
+    """Rays also end at floor edges (holes, outer border); false is the published sensor."""
+    frame: Literal["head", "world"] = "head"
+    """`head` turns vectors and rays with the yaw of the head; `world` is the published one."""
+    normalize: bool = True
+    """Fixed scaling inside the policy (never running statistics)."""
+    memory: Literal["none", "visits", "map"] = "none"
+    """Extra features remembered from the 48 numbers of earlier decisions: `visits` counts
+    the places that were walked, `map` adds remembered free space and obstacles."""
+    format: Literal["flat", "dict"] = "flat"
+    """One float32 vector, or a dictionary of named parts."""
+
+
+class ActionsConfig(Config):
+    """What the agent does."""
+
+    mode: Literal["continuous", "discrete"] = "continuous"
+    """Three floats (strafe, forward, rotation), or seven discrete actions."""
+    max_movement_speed: Positive = 2.0
+    """[m/s] at full stick."""
+    max_rotation_speed: Positive = 90.0
+    """[deg/s] at full stick."""
+    action_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.3
+    """Share of the old command that is left after one decision (exponential, per tick)."""
+    dead_zone: Annotated[float, Field(ge=0, lt=1)] = 0.05
+    """Stick values below this are zero; the rest is rescaled to start from zero."""
+    turn_angle: Positive = 45.0
+    """[deg] of one discrete snap turn."""
+    move_distance: Positive = 1.0
+    """[m] of one discrete move."""
+
+
+class EnvironmentConfig(Config):
+    """The world and the task."""
+
+    world: Literal["kernel", "mujoco"] = "kernel"
+    """`mujoco` steps MuJoCo; `kernel` is the compiled twin of the same world contract."""
+    num_environments: Count = 64
+    """Players stepped together."""
+    max_episode_steps: Count = 1000
+    """Decisions before the episode is truncated."""
+    physics_ticks_per_second: Annotated[int, Field(ge=10, le=1000)] = 90
+    """Physics rate."""
+    ticks_per_decision: Annotated[int, Field(ge=1, le=1000)] = 9
+    """Physics ticks per action."""
+    levels: tuple[str, ...] = ("train",)
+    """Level families or named level sets."""
+    level_file: str | None = None
+    """A level JSON file or a folder of them; replaces `levels`."""
+    levels_per_family: Count = 150
+    """Different levels of each family held in the training bank."""
+    level_refresh: Annotated[int, Field(ge=0)] = 0
+    """Levels of the bank replaced by new ones after each roll-out."""
+    goal_distance: tuple[Positive, Positive] = (5.0, 30.0)
+    """Range of the straight-line distance from start to goal."""
+    designed_start: Unit = 0.4
+    """Probability of the start and goal that the level was designed around."""
+    goal_radius: Positive = 1.0
+    """Horizontal distance at which the goal is reached."""
+    fall_depth: Positive = 1.0
+    """Depth below the floor at which the episode ends as a fall (published: 10)."""
+    tasks: tuple[Task, ...] = ("navigate",)
+    """Tasks drawn at episode start; more than one appends a task id to the observation."""
+    follow_speed: NonNegative = 0.6
+    """[m/s] of the moving goal."""
+    patrol_goals: Annotated[int, Field(ge=1, le=16)] = 3
+    """Goals in a row for `patrol`."""
+    reach_radius: Positive = 0.2
+    """Distance between a hand and the target for `reach`."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.goal_distance[0] > self.goal_distance[1]:
+            raise ValueError("goal_distance must be [min, max] with min <= max")
+        if not self.levels and self.level_file is None:
+            raise ValueError("levels must name at least one family or set")
+        if not self.tasks:
+            raise ValueError("tasks must name at least one task")
+        return self
+
+    @property
+    def physics_dt(self) -> float:
+        """Length of one physics tick, [s]."""
+        return 1.0 / self.physics_ticks_per_second
+
+    @property
+    def decision_dt(self) -> float:
+        """Time between two decisions, [s]."""
+        return self.ticks_per_decision / self.physics_ticks_per_second
+
+
+class CurriculumStage(Config):
+    """One stage of a curriculum; it ends by success or by budget, whichever comes first."""
+
+    name: str
+    """Shown in logs."""
+    max_goal_distance: Positive
+    """Upper end of the goal distance in this stage, [m]."""
+    timesteps: Count
+    """Budget of the stage, [decisions]."""
+    levels: tuple[str, ...] | None = None
+    """Level families or sets of this stage; null keeps `environment.levels`."""
+    success_threshold: Unit | None = 0.9
+    """Promote when the success rate of recent episodes reaches this; null: budget only."""
+    min_timesteps: Annotated[int, Field(ge=0)] = 50_000
+    """Minimum lesson length before promotion by success."""
+
+
+class TrainingConfig(Config):
+    """Budget, evaluation, checkpoints and where results go."""
+
+    total_timesteps: Count = 1_000_000
+    """Decisions in all, over all environments."""
+    save_freq: Count = 100_000
+    """Decisions between checkpoints."""
+    eval_freq: Annotated[int, Field(ge=0)] = 100_000
+    """Decisions between evaluations; 0 never evaluates."""
+    eval_episodes: Count = 45
+    """Episodes of one evaluation, on validation levels."""
+    num_workers: Annotated[int, Field(ge=1, le=256)] = 1
+    """CPU threads for the network update (acting always uses one)."""
+    use_curriculum: bool = False
+    """Go through `curriculum_stages`."""
+    curriculum_stages: tuple[CurriculumStage, ...] = ()
+    """Stages in order."""
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    """Seed of everything random."""
+    device: str = "cpu"
+    """Torch device; small networks are faster on the CPU."""
+    output: str = "runs"
+    """Folder that run folders are made in; `user://` is Godot's user-data folder."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.use_curriculum and not self.curriculum_stages:
+            raise ValueError("use_curriculum needs at least one of curriculum_stages")
+        return self
+
+
+class RLConfig(Config):
+    """Everything about one training run."""
+
+    network: NetworkConfig = NetworkConfig()
+    """The actor and the critic."""
+    ppo: PPOConfig = PPOConfig()
+    """The learner."""
+    rewards: RewardsConfig = RewardsConfig()
+    """Reward weights."""
+    observations: ObservationsConfig = ObservationsConfig()
+    """What the agent sees."""
+    actions: ActionsConfig = ActionsConfig()
+    """What the agent does."""
+    environment: EnvironmentConfig = EnvironmentConfig()
+    """The world and the task."""
+    training: TrainingConfig = TrainingConfig()
+    """Budget and outputs."""
+
+    def override(self, group: str, **changes: object) -> RLConfig:
+        """A copy with `changes` in one group, validated."""
+        return self.replace(**{group: {**getattr(self, group).model_dump(), **changes}})

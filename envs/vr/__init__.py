@@ -1,0 +1,1 @@
+"""VR navigation: worlds, levels, observation, reward and the environments."""

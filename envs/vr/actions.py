@@ -1,0 +1,75 @@
+"""Actions: validation, dead zone, and the meaning of the seven discrete ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ActionError
+from ambulo.envs.vr.contract import WorldSpec
+
+Floats = NDArray[np.float64]
+
+DISCRETE_ACTIONS = (
+    "forward", "back", "left", "right", "turn_left", "turn_right", "idle",
+)  # fmt: skip
+"""Names of the discrete actions, by index."""
+
+_JUMPS = np.array([[0, 1], [0, -1], [1, 0], [-1, 0], [0, 0], [0, 0], [0, 0]], float)
+_SNAPS = np.array([0, 0, 0, 0, 1, -1, 0], float)
+
+
+@dataclass(frozen=True)
+class Motion:
+    """What N players try to do in one decision."""
+
+    target: Floats
+    """Command after clipping and dead zone (strafe, forward, rotation), shape (N, 3)."""
+    jump: Floats
+    """Discrete move (left, forward), shape (N, 2), [m]."""
+    snap: Floats
+    """Snap turn, counter-clockwise, shape (N,), [rad]."""
+
+
+def motion_of(
+    actions: NDArray[np.generic], spec: WorldSpec, num_players: int
+) -> Motion:
+    """The motion that a batch of actions asks for.
+
+    Raises:
+        ActionError: wrong shape, NaN or infinite value, or no such discrete action.
+    """
+    if spec.discrete:
+        return _discrete(np.asarray(actions), spec, num_players)
+    batch = np.asarray(actions, np.float64)
+    if batch.shape != (num_players, 3):
+        raise ActionError(
+            f"actions have shape {batch.shape}, expected ({num_players}, 3)"
+        )
+    if not np.isfinite(batch).all():
+        bad = int(np.argwhere(~np.isfinite(batch).all(axis=1))[0, 0])
+        raise ActionError(
+            f"action of player {bad} is {batch[bad].tolist()}, expected finite numbers"
+        )
+    batch = np.clip(batch, -1.0, 1.0)
+    zone = spec.dead_zone
+    batch = np.sign(batch) * np.maximum(np.abs(batch) - zone, 0.0) / (1.0 - zone)
+    stick = np.hypot(batch[:, 0], batch[:, 1])
+    batch[:, :2] /= np.maximum(stick, 1.0)[:, None]
+    return Motion(batch, np.zeros((num_players, 2)), np.zeros(num_players))
+
+
+def _discrete(actions: NDArray[np.generic], spec: WorldSpec, num_players: int) -> Motion:
+    if actions.shape != (num_players,):
+        raise ActionError(f"actions have shape {actions.shape}, expected ({num_players},)")
+    if not np.issubdtype(actions.dtype, np.integer):
+        raise ActionError(f"discrete actions have type {actions.dtype}, expected integers")
+    if ((actions < 0) | (actions >= len(DISCRETE_ACTIONS))).any():
+        raise ActionError(f"discrete actions must be 0..{len(DISCRETE_ACTIONS) - 1}")
+    return Motion(
+        np.zeros((num_players, 3)),
+        _JUMPS[actions] * spec.move_distance,
+        _SNAPS[actions] * spec.turn_angle,
+    )

@@ -1,0 +1,242 @@
+"""A bank of levels with walking-distance fields, from which episodes are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import LevelError
+from ambulo.envs.vr.geodesic import (
+    FreeGrid,
+    distance_field,
+    field_direction,
+    field_distance,
+    free_grid,
+)
+from ambulo.envs.vr.level import Level
+from ambulo.envs.vr.state import Floats, Ints
+
+GOALS = 2
+"""Goals held per level: the designed one (or a drawn one), and a second drawn one."""
+_TRIES = 200
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where an episode begins and which goal it has."""
+
+    slot: int
+    """Level slot of the bank."""
+    goal: int
+    """Index of the goal in that level, 0 or 1."""
+    pose: Floats
+    """x, y [m], yaw [rad], shape (3,)."""
+
+
+class LevelBank:
+    """Levels in slots; each slot holds `GOALS` goals and their distance fields."""
+
+    def __init__(
+        self,
+        levels: Sequence[Level],
+        rng: np.random.Generator,
+        *,
+        designed: float = 1.0,
+        goal_distance: tuple[float, float] = (5.0, 30.0),
+        resolution: float = 0.25,
+    ) -> None:
+        """Fields of all `levels`.
+
+        Args:
+            levels: one per slot.
+            rng: draws the second goals (and the first where a level has none).
+            designed: probability that an episode uses the designed start and goal;
+                1 keeps whatever a level fixes.
+            goal_distance: straight-line range for levels that set none, [m].
+            resolution: cell size of the fields, [m].
+        """
+        self.levels = list(levels)
+        self.designed = designed
+        self.goal_distance = goal_distance
+        self.resolution = resolution
+        count = len(self.levels)
+        self.goals = np.zeros((count, GOALS, 2))
+        self._grids: list[FreeGrid] = [free_grid(lv, resolution) for lv in self.levels]
+        cells = max(grid.nx * grid.ny for grid in self._grids)
+        self._fields = np.full((count * GOALS, cells), np.inf, np.float32)
+        self._meta = np.zeros((count, 5))
+        for slot, grid in enumerate(self._grids):
+            self._meta[slot] = grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution
+            self._fill(slot, rng)
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    def replace(self, slot: int, level: Level, rng: np.random.Generator) -> None:
+        """Put another level into `slot`; no running episode may be in it."""
+        self._put(slot, level)
+        self._fill(slot, rng)
+
+    def restore(self, levels: Sequence[Level], goals: Floats) -> list[int]:
+        """Hold `levels`, one per slot, with `goals` (slots, GOALS, 2) again.
+
+        Returns:
+            Slots whose level was exchanged; the world has to be told of them.
+        """
+        exchanged = []
+        for slot, level in enumerate(levels):
+            if level is not self.levels[slot]:
+                self._put(slot, level)
+                exchanged.append(slot)
+            elif np.array_equal(self.goals[slot], goals[slot]):
+                continue
+            self.goals[slot] = goals[slot]
+            for goal in range(GOALS):
+                field = distance_field(self._grids[slot], goals[slot, goal]).ravel()
+                row = self._fields[slot * GOALS + goal]
+                row[: len(field)] = field
+                row[len(field) :] = np.inf
+        return exchanged
+
+    def distance(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
+        """Walking distance from `position` (n, >= 2) to the goals, shape (n,), [m]."""
+        return _distances(slots, goals, position, self._fields, self._meta)
+
+    def direction(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
+        """Unit vectors of the shortest way at `position`, shape (n, 2), world frame."""
+        return _directions(slots, goals, position, self._fields, self._meta)
+
+    def draw(
+        self,
+        rng: np.random.Generator,
+        slot: int | None = None,
+        goal_distance: tuple[float, float] | None = None,
+    ) -> Start:
+        """A random start (in `slot`, or in any); `LevelError` when none can be found."""
+        if slot is None:
+            slot = int(rng.integers(len(self.levels)))
+        level = self.levels[slot]
+        low, high = goal_distance or level.goal_distance or self.goal_distance
+        if level.goal_distance and goal_distance is None:
+            low, high = level.goal_distance
+        use_design = rng.random() < self.designed
+        if use_design and level.start is not None:
+            reach = np.hypot(*(self.goals[slot, 0] - level.start[:2]))
+            if level.goal is None or goal_distance is None or reach <= high:
+                return Start(slot, 0, level.start.copy())
+        goal = 0 if use_design else int(rng.integers(GOALS))
+        pose = self._sample_start(slot, goal, low, high, rng)
+        if pose is None:
+            raise LevelError(
+                f"level {level.name!r}: no start between {low} and {high} m from the goal"
+            )
+        return Start(slot, goal, pose)
+
+    def _sample_start(
+        self, slot: int, goal: int, low: float, high: float, rng: np.random.Generator
+    ) -> Floats | None:
+        """A reachable free pose at that straight distance, or the nearest miss."""
+        grid = self._grids[slot]
+        field = self._fields[slot * GOALS + goal, : grid.nx * grid.ny]
+        cells = np.flatnonzero(np.isfinite(field))
+        picks = cells[rng.integers(len(cells), size=_TRIES)]
+        xy = np.column_stack([picks % grid.nx, picks // grid.nx]) + 0.5
+        xy = xy * grid.resolution + [grid.x0, grid.y0]
+        reach = np.hypot(*(xy - self.goals[slot, goal]).T)
+        fits = np.flatnonzero((reach >= low) & (reach <= high))
+        yaw = rng.uniform(-np.pi, np.pi)
+        if len(fits) == 0:
+            miss = np.maximum(low - reach, reach - high)
+            best = int(np.argmin(miss))
+            if reach[best] < 1.5:
+                return None
+            return np.array([*xy[best], yaw])
+        return np.array([*xy[fits[0]], yaw])
+
+    def _put(self, slot: int, level: Level) -> None:
+        """Level and grid of one slot, with room for its fields."""
+        grid = free_grid(level, self.resolution)
+        missing = grid.nx * grid.ny - self._fields.shape[1]
+        if missing > 0:
+            self._fields = np.pad(
+                self._fields, ((0, 0), (0, missing)), constant_values=np.inf
+            )
+        self.levels[slot] = level
+        self._grids[slot] = grid
+        self._meta[slot] = grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution
+
+    def _fill(self, slot: int, rng: np.random.Generator) -> None:
+        """Goals and fields of one slot."""
+        level, grid = self.levels[slot], self._grids[slot]
+        size = grid.nx * grid.ny
+        for goal in range(GOALS):
+            row = self._fields[slot * GOALS + goal]
+            row[size:] = np.inf
+            if goal == 0 and level.goal is not None:
+                self.goals[slot, 0] = level.goal
+                row[:size] = distance_field(grid, level.goal).ravel()
+                continue
+            self.goals[slot, goal], row[:size] = self._draw_goal(slot, rng)
+
+    def _draw_goal(
+        self, slot: int, rng: np.random.Generator
+    ) -> tuple[Floats, NDArray[np.float32]]:
+        """A random goal with a large reachable region (containing the designed start)."""
+        level, grid = self.levels[slot], self._grids[slot]
+        cells = np.argwhere(grid.free)
+        if len(cells) == 0:
+            raise LevelError(f"level {level.name!r}: no free floor for the body")
+        low, high = level.goal_distance or self.goal_distance
+        best: tuple[float, Floats, NDArray[np.float32]] | None = None
+        for _ in range(20):
+            row, column = cells[rng.integers(len(cells))]
+            xy = np.array([column + 0.5, row + 0.5]) * grid.resolution
+            xy += [grid.x0, grid.y0]
+            field = distance_field(grid, xy).ravel()
+            reached = np.isfinite(field).mean()
+            fits = reached
+            if level.start is not None:
+                reach = np.hypot(*(xy - level.start[:2]))
+                start = np.array([[level.start[0], level.start[1]]])
+                meta = np.array([[grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution]])
+                zero = np.zeros(1, np.int64)
+                way = _distances(zero, zero, start, field[None], meta)[0]
+                fits = reached if np.isfinite(way) else -1.0
+                if not low <= reach <= high:
+                    fits -= 0.5
+            if best is None or fits > best[0]:
+                best = (fits, xy, field)
+            if fits > 0.3 * grid.free.mean():
+                break
+        assert best is not None
+        return best[1], best[2]
+
+
+@njit(cache=True)
+def _distances(slots, goals, position, fields, meta):
+    out = np.empty(slots.shape[0])
+    per_level = fields.shape[0] // meta.shape[0]
+    for i in range(slots.shape[0]):
+        m = meta[slots[i]]
+        row = fields[slots[i] * per_level + goals[i]]
+        out[i] = field_distance(
+            row, int(m[0]), int(m[1]), m[2], m[3], m[4], position[i, 0], position[i, 1]
+        )
+    return out
+
+
+@njit(cache=True)
+def _directions(slots, goals, position, fields, meta):
+    out = np.empty((slots.shape[0], 2))
+    per_level = fields.shape[0] // meta.shape[0]
+    for i in range(slots.shape[0]):
+        m = meta[slots[i]]
+        row = fields[slots[i] * per_level + goals[i]]
+        out[i] = field_direction(
+            row, int(m[0]), int(m[1]), m[2], m[3], m[4], position[i, 0], position[i, 1]
+        )
+    return out

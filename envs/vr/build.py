@@ -1,0 +1,83 @@
+"""From a configuration to worlds, level banks and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ambulo.configs.vr import RLConfig
+from ambulo.envs.vr.bank import LevelBank
+from ambulo.envs.vr.batch import NavigationBatch
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.kernel_world import KernelWorld
+from ambulo.envs.vr.level import Level
+from ambulo.envs.vr.level_io import load_levels
+from ambulo.envs.vr.level_sets import Split, resolve, split_level
+from ambulo.envs.vr.reward import RewardTerm
+from ambulo.envs.vr.state import World
+
+TRAINING_RESOLUTION = 0.25
+"""Cell size of distance fields in training, [m]."""
+EVALUATION_RESOLUTION = 0.125
+"""Cell size of distance fields in evaluation, [m]."""
+
+
+def make_world(config: RLConfig, num_players: int) -> World:
+    """The world that `environment.world` names."""
+    spec = WorldSpec.from_config(config)
+    if config.environment.world == "mujoco":
+        from ambulo.envs.vr.mujoco_world import MujocoWorld
+
+        return MujocoWorld(num_players, spec)
+    return KernelWorld(num_players, spec)
+
+
+def make_levels(config: RLConfig, split: Split, per_family: int) -> list[Level]:
+    """Levels of the configured file or folder, or `per_family` of each family."""
+    env = config.environment
+    if env.level_file is not None:
+        return load_levels(env.level_file)
+    families = resolve(env.levels, split)
+    return [split_level(f, split, i) for i in range(per_family) for f in families]
+
+
+def make_bank(config: RLConfig, split: Split, seed: int) -> LevelBank:
+    """The level bank of a training run (`train`) or of evaluation (other splits)."""
+    env = config.environment
+    training = split == "train" and env.level_file is None
+    levels = make_levels(config, split, env.levels_per_family)
+    return LevelBank(
+        levels,
+        np.random.default_rng([seed, 1]),
+        designed=env.designed_start if training else 1.0,
+        goal_distance=env.goal_distance,
+        resolution=TRAINING_RESOLUTION if training else EVALUATION_RESOLUTION,
+    )
+
+
+def make_batch(
+    config: RLConfig,
+    num_players: int,
+    *,
+    split: Split = "train",
+    seed: int = 0,
+    privileged: bool = False,
+    bank: LevelBank | None = None,
+    custom_terms: Sequence[RewardTerm] = (),
+) -> NavigationBatch:
+    """`num_players` players in their own bank (or in `bank`), each with its own generator.
+
+    Player i is seeded with (seed, i), so runs of different sizes share their first players.
+    """
+    bank = bank if bank is not None else make_bank(config, split, seed)
+    batch = NavigationBatch(
+        config,
+        bank,
+        make_world(config, num_players),
+        num_players=num_players,
+        privileged=privileged and config.network.privileged_critic,
+        custom_terms=custom_terms,
+    )
+    batch.rngs = [np.random.default_rng([seed, 2, i]) for i in range(num_players)]
+    return batch

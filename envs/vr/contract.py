@@ -1,0 +1,96 @@
+"""Constants and settings of the VR world contract (docs/vr_world.md), shared by every world.
+
+Axes: right-handed, X forward at yaw 0, Y left, Z up; metres, seconds, radians.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ambulo.configs.vr import RLConfig
+
+BODY_RADIUS = 0.25
+"""Radius of the body capsule, [m]."""
+BODY_HEIGHT = 1.75
+"""Height of the body capsule, [m]; shapes that overlap (STEP_HEIGHT, BODY_HEIGHT) obstruct."""
+STEP_HEIGHT = 0.01
+"""Shapes whose top is at or below this are floor paint, [m]."""
+EYE_HEIGHT = 1.6
+"""Height of the camera above the XR origin, [m]."""
+HAND_OFFSET = (0.35, 0.22, 1.1)
+"""Left hand in the yaw frame of the body (forward, left, up), [m]; the right is mirrored."""
+GRAVITY = 9.81
+"""Fall acceleration once the body axis is off the floor, [m/s^2]."""
+SLIDE_ITERATIONS = 4
+"""Passes of push-out from overlapping obstacles per tick."""
+
+
+@dataclass(frozen=True)
+class WorldSpec:
+    """What a world needs to know to step players; plain numbers only."""
+
+    ticks_per_decision: int = 9
+    """Physics ticks per action."""
+    dt: float = 1.0 / 90.0
+    """Length of a tick, [s]."""
+    max_speed: float = 2.0
+    """[m/s] at full stick."""
+    max_yaw_rate: float = math.radians(90.0)
+    """[rad/s] at full stick."""
+    smoothing: float = 0.3
+    """Share of the old command left after one decision."""
+    dead_zone: float = 0.05
+    """Stick values below this are zero."""
+    num_rays: int = 16
+    """Rays over the full circle."""
+    ray_length: float = 5.0
+    """Range of a ray, [m]."""
+    rays_see_edges: bool = True
+    """Rays also end at floor edges."""
+    rays_in_head_frame: bool = True
+    """Ray 0 points along the head's yaw; false: along the world's X axis."""
+    rearm_ticks: int = 45
+    """Ticks without contact before the next touch is a new collision event."""
+    fall_depth: float = 1.0
+    """Depth below the floor at which a player has fallen, [m]."""
+    discrete: bool = False
+    """Actions are indices of the seven discrete actions."""
+    turn_angle: float = math.radians(45.0)
+    """Snap turn, [rad]."""
+    move_distance: float = 1.0
+    """Discrete move, [m]."""
+
+    @property
+    def decision_dt(self) -> float:
+        """Time between two decisions, [s]."""
+        return self.ticks_per_decision * self.dt
+
+    @property
+    def tick_decay(self) -> float:
+        """Share of the old command left after one tick."""
+        return self.smoothing ** (1.0 / self.ticks_per_decision)
+
+    @classmethod
+    def from_config(cls, config: RLConfig) -> WorldSpec:
+        """The world settings that a training configuration implies."""
+        env, actions, obs = config.environment, config.actions, config.observations
+        return cls(
+            ticks_per_decision=env.ticks_per_decision,
+            dt=env.physics_dt,
+            max_speed=actions.max_movement_speed,
+            max_yaw_rate=math.radians(actions.max_rotation_speed),
+            smoothing=actions.action_smoothing,
+            dead_zone=actions.dead_zone,
+            num_rays=obs.num_ray_sensors,
+            ray_length=obs.ray_length,
+            rays_see_edges=obs.rays_see_edges,
+            rays_in_head_frame=obs.frame == "head",
+            rearm_ticks=round(
+                config.rewards.collision_rearm * env.physics_ticks_per_second
+            ),
+            fall_depth=env.fall_depth,
+            discrete=actions.mode == "discrete",
+            turn_angle=math.radians(actions.turn_angle),
+            move_distance=actions.move_distance,
+        )

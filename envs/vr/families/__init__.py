@@ -1,0 +1,80 @@
+"""Level families: every level is a pure function of (family, seed)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.envs.vr.families.draft import MAX_EXTENT, MAX_HOLES, MAX_OBSTACLES, Draft
+from ambulo.envs.vr.families.mazes import corridors, maze
+from ambulo.envs.vr.families.mixed import large, mixed
+from ambulo.envs.vr.families.pits import pits
+from ambulo.envs.vr.families.place import GOAL_DISTANCE, MAX_WAY, place
+from ambulo.envs.vr.families.scatter import clutter, open_floor, pillars
+from ambulo.envs.vr.families.walls import rooms, slalom, utrap
+from ambulo.envs.vr.level import Level
+
+__all__ = [
+    "FAMILIES",
+    "GOAL_DISTANCE",
+    "MAX_EXTENT",
+    "MAX_HOLES",
+    "MAX_OBSTACLES",
+    "MAX_WAY",
+    "TRAINING_FAMILIES",
+    "generate",
+]
+
+_BUILDERS: dict[str, Callable[[np.random.Generator], Draft]] = {
+    "open": open_floor,
+    "pillars": pillars,
+    "clutter": clutter,
+    "rooms": rooms,
+    "corridors": corridors,
+    "slalom": slalom,
+    "maze": maze,
+    "utrap": utrap,
+    "pits": pits,
+    "mixed": mixed,
+    "large": large,
+}
+
+TRAINING_FAMILIES: tuple[str, ...] = tuple(_BUILDERS)
+"""Every family; the last two are for training only."""
+FAMILIES: tuple[str, ...] = TRAINING_FAMILIES[:-2]
+"""The nine families of every level set, in the order of tables."""
+
+_TRIES = 12
+_THINNING = 0.3
+
+
+def generate(family: str, seed: int) -> Level:
+    """The level of `family` with `seed` (>= 0): solvable, at most MAX_EXTENT wide."""
+    if family not in _BUILDERS:
+        raise ConfigError(
+            f"unknown level family {family!r}{nearest(family, _BUILDERS)}"
+        )
+    if seed < 0:
+        raise ConfigError(f"level seed must be >= 0, got {seed}")
+    index = TRAINING_FAMILIES.index(family)
+    name = f"{family}-{seed}"
+    for attempt in range(_TRIES):
+        key = [seed, index, attempt] if attempt else [seed, index]
+        draft = _BUILDERS[family](np.random.default_rng(key))
+        level = place(draft, draft.level(name, family))
+        if level is not None:
+            return level
+    return _thinned(draft, name, family)
+
+
+def _thinned(draft: Draft, name: str, family: str) -> Level:
+    """A level from `draft` with ever fewer obstacles, in the end with none."""
+    draft.min_detour = 1.0
+    while True:
+        level = place(draft, draft.level(name, family))
+        if level is not None:
+            return level
+        share = _THINNING if len(draft.boxes) + len(draft.holes) > 5 else 1.0
+        draft.thin(share)

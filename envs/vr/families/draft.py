@@ -1,0 +1,230 @@
+"""A level under construction: walls, shapes, holes and wishes for start and goal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ambulo.envs.vr.level import Level
+
+Floats = NDArray[np.float64]
+Region = tuple[float, float, float, float]
+"""Rectangle x0, y0, x1, y1, [m]."""
+Gap = tuple[float, float]
+"""Opening in a wall: from, to, along the wall, [m]."""
+
+MAX_EXTENT = 36.0
+"""No generated level is wider or longer, [m]; buffers of level banks rely on it."""
+MAX_OBSTACLES = 160
+"""Most boxes and cylinders together in a generated level."""
+MAX_HOLES = 40
+"""Most holes in a generated level."""
+WALL_HEIGHT = 2.5
+"""Height of walls, [m]."""
+WALL_THICKNESS = 0.2
+"""Usual thickness of walls, [m]."""
+
+
+@njit(cache=True)
+def _keep_apart(circles, gap):  # type: ignore[no-untyped-def]
+    """Greedy choice of circles (n, 3: x, y, r) with at least `gap` between them."""
+    n = circles.shape[0]
+    keep = np.zeros(n, np.bool_)
+    for i in range(n):
+        keep[i] = True
+        for j in range(i):
+            if keep[j]:
+                dx = circles[i, 0] - circles[j, 0]
+                dy = circles[i, 1] - circles[j, 1]
+                reach = circles[i, 2] + circles[j, 2] + gap
+                if dx * dx + dy * dy < reach * reach:
+                    keep[i] = False
+                    break
+    return keep
+
+
+def spread(
+    rng: np.random.Generator, region: Region, radii: Gap, gap: float, count: int
+) -> Floats:
+    """At most `count` random circles x, y, r with `gap` [m] between, shape (n, 3)."""
+    x0, y0, x1, y1 = region
+    tries = 10 * count
+    circles = np.column_stack(
+        [
+            rng.uniform(x0, x1, tries),
+            rng.uniform(y0, y1, tries),
+            rng.uniform(*radii, tries),
+        ]
+    )
+    keep: NDArray[np.bool_] = _keep_apart(circles, gap)
+    return circles[keep][:count]
+
+
+class Draft:
+    """What a family builds: a floor centred on the origin, things on it, and wishes."""
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        width: float | None = None,
+        height: float | None = None,
+        sizes: Gap = (12.0, 34.0),
+    ) -> None:
+        self.rng = rng
+        w = float(rng.uniform(*sizes)) if width is None else width
+        h = float(rng.uniform(*sizes)) if height is None else height
+        self.region: Region = (-w / 2, -h / 2, w / 2, h / 2)
+        """The floor, [m]."""
+        self.boxes: list[tuple[float, ...]] = []
+        self.cylinders: list[tuple[float, ...]] = []
+        self.holes: list[Region] = []
+        self.start: tuple[float, float] | None = None
+        """Where the start should be (the nearest free cell is taken), [m]."""
+        self.goal: tuple[float, float] | None = None
+        """Where the goal should be, [m]."""
+        self.min_detour = 1.0
+        """Least ratio of walking distance to straight distance, start to goal."""
+
+    @property
+    def width(self) -> float:
+        """Extent along x, [m]."""
+        return self.region[2] - self.region[0]
+
+    @property
+    def height(self) -> float:
+        """Extent along y, [m]."""
+        return self.region[3] - self.region[1]
+
+    def inner(self, margin: float) -> Region:
+        """The floor without a margin, [m]."""
+        x0, y0, x1, y1 = self.region
+        return (x0 + margin, y0 + margin, x1 - margin, y1 - margin)
+
+    def holds(self, x: float, y: float) -> bool:
+        """Whether (x, y) [m] is on the floor."""
+        x0, y0, x1, y1 = self.region
+        return x0 <= x <= x1 and y0 <= y <= y1
+
+    def somewhere(self, margin: float) -> tuple[float, float]:
+        """A random point at least `margin` [m] (or half the way) from the edges."""
+        x = max(self.width / 2 - margin, self.width / 4)
+        y = max(self.height / 2 - margin, self.height / 4)
+        return self.rng.uniform(-x, x), self.rng.uniform(-y, y)
+
+    def box(
+        self,
+        x: float,
+        y: float,
+        a: float,
+        b: float,
+        yaw: float = 0.0,
+        height: float = WALL_HEIGHT,
+    ) -> None:
+        """Put a box of half sizes a, b [m], turned by yaw [rad], on the floor."""
+        self.boxes.append((x, y, height / 2, a, b, height / 2, yaw))
+
+    def cylinder(
+        self, x: float, y: float, r: float, height: float = WALL_HEIGHT
+    ) -> None:
+        """Put a cylinder of radius r [m] on the floor."""
+        self.cylinders.append((x, y, r, height))
+
+    def hole(self, x0: float, y0: float, x1: float, y1: float) -> None:
+        """Cut a hole, clipped to the floor; slivers are left out."""
+        rx0, ry0, rx1, ry1 = self.region
+        x0, x1, y0, y1 = max(x0, rx0), min(x1, rx1), max(y0, ry0), min(y1, ry1)
+        if x1 - x0 > 0.1 and y1 - y0 > 0.1:
+            self.holes.append((x0, y0, x1, y1))
+
+    def segment(
+        self,
+        start: tuple[float, float],
+        end: tuple[float, float],
+        thickness: float = WALL_THICKNESS,
+        height: float = WALL_HEIGHT,
+    ) -> None:
+        """Build a straight wall between two points, of any direction."""
+        dx, dy = end[0] - start[0], end[1] - start[1]
+        length = math.hypot(dx, dy)
+        if length < 0.05:
+            return
+        x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+        if abs(dx) < 1e-9:
+            self.box(x, y, thickness / 2, length / 2, 0.0, height)
+        else:
+            yaw = math.atan2(dy, dx)
+            self.box(x, y, length / 2, thickness / 2, yaw, height)
+
+    def line(
+        self,
+        axis: int,
+        at: float,
+        low: float,
+        high: float,
+        gaps: Iterable[Gap] = (),
+        thickness: float = WALL_THICKNESS,
+        trench: bool = False,
+    ) -> None:
+        """Build a wall or trench along `axis` (0: x) at `at`, low to high, but gaps."""
+        position = low
+        for g0, g1 in [*sorted(gaps), (high, high)]:
+            if g0 - position > 0.1:
+                self._piece(axis, at, position, min(g0, high), thickness, trench)
+            position = max(position, g1)
+
+    def _piece(
+        self, axis: int, at: float, low: float, high: float, t: float, trench: bool
+    ) -> None:
+        if trench:
+            piece = (low, at - t / 2, high, at + t / 2)
+            self.hole(*(piece if axis == 0 else (piece[1], low, piece[3], high)))
+        elif axis == 0:
+            self.box((low + high) / 2, at, (high - low) / 2, t / 2)
+        else:
+            self.box(at, (low + high) / 2, t / 2, (high - low) / 2)
+
+    def border(self, open_chance: float = 0.15) -> None:
+        """Build outer walls; by chance, all or some sides are edges to fall from."""
+        x0, y0, x1, y1 = self.region
+        t = WALL_THICKNESS
+        keep = np.ones(4, bool)
+        if self.rng.random() < open_chance:
+            keep = self.rng.random(4) < self.rng.choice([0.0, 0.5])
+        sides = [(0, y0 + t / 2), (0, y1 - t / 2), (1, x0 + t / 2), (1, x1 - t / 2)]
+        for (axis, at), wall in zip(sides, keep, strict=True):
+            if wall:
+                low, high = (x0, x1) if axis == 0 else (y0, y1)
+                self.line(axis, at, low, high)
+
+    def gap(self, low: float, high: float, width: float) -> Gap:
+        """A random opening of `width` [m] between low and high, off the corners."""
+        margin = min(0.2, max(0.0, (high - low - width) / 2))
+        start = self.rng.uniform(low + margin, max(low + margin, high - margin - width))
+        return (start, start + width)
+
+    def thin(self, fraction: float) -> None:
+        """Leave out a random share of all but the first four boxes (the border)."""
+        keep = self.rng.random(len(self.boxes)) >= fraction
+        keep[:4] = True
+        self.boxes = [b for b, k in zip(self.boxes, keep, strict=True) if k]
+        keep = self.rng.random(len(self.cylinders)) >= fraction
+        self.cylinders = [c for c, k in zip(self.cylinders, keep, strict=True) if k]
+        keep = self.rng.random(len(self.holes)) >= fraction
+        self.holes = [h for h, k in zip(self.holes, keep, strict=True) if k]
+
+    def level(self, name: str, family: str) -> Level:
+        """The level so far, without start and goal; surplus obstacles are left out."""
+        boxes = [b for b in self.boxes if self.holds(b[0], b[1])][:MAX_OBSTACLES]
+        drums = [c for c in self.cylinders if self.holds(c[0], c[1])]
+        return Level(
+            name=name,
+            bounds=np.array(self.region),
+            holes=np.array(self.holes[:MAX_HOLES]).reshape(-1, 4),
+            boxes=np.array(boxes).reshape(-1, 7),
+            cylinders=np.array(drums[: MAX_OBSTACLES - len(boxes)]).reshape(-1, 4),
+            family=family,
+        )

@@ -1,0 +1,232 @@
+"""What an agent remembers of the numbers it saw: a pure function of the observation stream.
+
+`visits` counts the decisions spent in each 1 m cell. `map` also remembers, in 0.25 m cells,
+what the rays showed to be free or blocked. No level data, no goal search: a memory, not a
+planner. Grids wrap around (64 m), so levels of any size work with bounded memory.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Kind = Literal["none", "visits", "map"]
+
+_EXTENT = 64
+_VISIT_DIRECTIONS = 8
+_VISIT_RINGS = (1.0, 2.0, 3.0, 4.0)
+_CELLS_PER_METRE = 4
+_GRID = _EXTENT * _CELLS_PER_METRE
+_MAP_DIRECTIONS = 24
+_MAP_RANGE = 10.0
+_FREE, _BLOCKED = 1, 2
+
+_VISITS = _VISIT_DIRECTIONS * len(_VISIT_RINGS) + 2
+_RINGS = np.array(_VISIT_RINGS)
+
+
+def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
+    """Rows (name, size, unit, meaning) that a kind of memory adds to the observation."""
+    rows = []
+    if kind in ("visits", "map"):
+        rows.append(
+            (
+                "visits",
+                _VISITS,
+                "1",
+                f"log(1 + decisions spent) / 5 in the 1 m cells {_VISIT_RINGS} m away in "
+                f"{_VISIT_DIRECTIONS} directions (from ahead to the left), in the own "
+                "cell, and decisions since the best distance to the goal / 100 (<= 3)",
+            )
+        )
+    if kind == "map":
+        rows.append(
+            (
+                "map_blocked",
+                _MAP_DIRECTIONS,
+                "1",
+                f"distance to the first remembered obstacle / {_MAP_RANGE} m in "
+                f"{_MAP_DIRECTIONS} directions",
+            )
+        )
+        rows.append(
+            (
+                "map_known",
+                _MAP_DIRECTIONS,
+                "1",
+                f"length of remembered free space / {_MAP_RANGE} m along the same",
+            )
+        )
+        rows.append(
+            (
+                "map_visited",
+                _MAP_DIRECTIONS,
+                "1",
+                "log(1 + decisions spent) / 5 summed over the free way of each direction",
+            )
+        )
+    return rows
+
+
+class Memory:
+    """The remembered grids of N players."""
+
+    def __init__(self, kind: Kind, num_players: int) -> None:
+        """Empty memories of one `kind`."""
+        self.kind = kind
+        self.size = sum(row[1] for row in memory_fields(kind))
+        n = num_players if kind != "none" else 0
+        self.visits = np.zeros((n, _EXTENT, _EXTENT), np.uint16)
+        m = num_players if kind == "map" else 0
+        self.cells = np.zeros((m, _GRID, _GRID), np.uint8)
+        self.best = np.full(num_players, np.inf)
+        self.stale = np.zeros(num_players, np.int64)
+
+    def reset(self, players: NDArray[np.int64]) -> None:
+        """Forget everything of `players`."""
+        self.best[players] = np.inf
+        self.stale[players] = 0
+        if self.kind != "none":
+            self.visits[players] = 0
+        if self.kind == "map":
+            self.cells[players] = 0
+
+    def update(
+        self,
+        players: NDArray[np.int64],
+        position: NDArray[np.float64],
+        yaw: NDArray[np.float64],
+        rays: NDArray[np.float64],
+        ray_angle: NDArray[np.float64],
+        ray_length: float,
+        distance: NDArray[np.float64],
+        out: NDArray[np.float32],
+    ) -> None:
+        """Remember one decision of `players` and write their features.
+
+        Args:
+            players: indices (k,); the other arrays are over all N players.
+            position: x, y in any fixed frame, shape (N, >= 2), [m].
+            yaw: heading in that frame, shape (N,), [rad].
+            rays: readings, shape (N, R), [m].
+            ray_angle: direction of ray 0 in that frame, shape (N,), [rad].
+            ray_length: range of a ray, [m].
+            distance: straight distance to the goal, shape (N,), [m].
+            out: features, shape (N, size), written.
+        """
+        if self.kind == "none":
+            return
+        _update_visits(
+            players, position, yaw, distance, self.visits, self.best, self.stale, out
+        )
+        if self.kind == "map":
+            _update_map(
+                players, position, yaw, rays, ray_angle, ray_length,
+                self.cells, self.visits, out,
+            )  # fmt: skip
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of everything remembered."""
+        return {
+            "visits": self.visits.copy(),
+            "cells": self.cells.copy(),
+            "best": self.best.copy(),
+            "stale": self.stale.copy(),
+        }
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`."""
+        for name, array in arrays.items():
+            getattr(self, name)[...] = array
+
+
+@njit(cache=True)
+def _update_visits(players, position, yaw, distance, visits, best, stale, out):
+    for i in players:
+        x = position[i, 0]
+        y = position[i, 1]
+        column = int(math.floor(x)) % _EXTENT
+        row = int(math.floor(y)) % _EXTENT
+        if visits[i, row, column] < 65535:
+            visits[i, row, column] += 1
+        if distance[i] < best[i] - 0.1:
+            best[i] = distance[i]
+            stale[i] = 0
+        else:
+            stale[i] += 1
+        at = 0
+        for d in range(_VISIT_DIRECTIONS):
+            angle = yaw[i] + 2.0 * math.pi * d / _VISIT_DIRECTIONS
+            cos = math.cos(angle)
+            sin = math.sin(angle)
+            for r in range(_RINGS.shape[0]):
+                c = int(math.floor(x + cos * _RINGS[r])) % _EXTENT
+                w = int(math.floor(y + sin * _RINGS[r])) % _EXTENT
+                out[i, at] = 0.2 * math.log1p(visits[i, w, c])
+                at += 1
+        out[i, at] = 0.2 * math.log1p(visits[i, row, column])
+        out[i, at + 1] = min(0.01 * stale[i], 3.0)
+
+
+@njit(cache=True)
+def _update_map(
+    players, position, yaw, rays, ray_angle, ray_length, cells, visits, out
+):
+    step = 1.0 / _CELLS_PER_METRE
+    num_rays = rays.shape[1]
+    for i in players:
+        x = position[i, 0]
+        y = position[i, 1]
+        grid = cells[i]
+        for r in range(num_rays):
+            angle = ray_angle[i] + 2.0 * math.pi * r / num_rays
+            cos = math.cos(angle)
+            sin = math.sin(angle)
+            reading = rays[i, r]
+            t = 0.0
+            while t < reading - 0.5 * step:
+                c = int(math.floor((x + cos * t) * _CELLS_PER_METRE)) % _GRID
+                w = int(math.floor((y + sin * t) * _CELLS_PER_METRE)) % _GRID
+                if grid[w, c] == 0:
+                    grid[w, c] = _FREE
+                t += step
+            if reading < ray_length - 1e-6:
+                t = reading + 0.02
+                c = int(math.floor((x + cos * t) * _CELLS_PER_METRE)) % _GRID
+                w = int(math.floor((y + sin * t) * _CELLS_PER_METRE)) % _GRID
+                grid[w, c] = _BLOCKED
+        c = int(math.floor(x * _CELLS_PER_METRE)) % _GRID
+        w = int(math.floor(y * _CELLS_PER_METRE)) % _GRID
+        grid[w, c] = _FREE
+        for d in range(_MAP_DIRECTIONS):
+            angle = yaw[i] + 2.0 * math.pi * d / _MAP_DIRECTIONS
+            cos = math.cos(angle)
+            sin = math.sin(angle)
+            blocked = _MAP_RANGE
+            known = 0
+            walked = 0.0
+            t = step
+            while t < _MAP_RANGE:
+                px = x + cos * t
+                py = y + sin * t
+                c = int(math.floor(px * _CELLS_PER_METRE)) % _GRID
+                w = int(math.floor(py * _CELLS_PER_METRE)) % _GRID
+                value = grid[w, c]
+                if value == _BLOCKED:
+                    blocked = t
+                    break
+                if value == _FREE:
+                    known += 1
+                count = visits[
+                    i, int(math.floor(py)) % _EXTENT, int(math.floor(px)) % _EXTENT
+                ]
+                if count > 0:
+                    walked += math.log1p(count)
+                t += step
+            out[i, _VISITS + d] = blocked / _MAP_RANGE
+            out[i, _VISITS + _MAP_DIRECTIONS + d] = known * step / _MAP_RANGE
+            out[i, _VISITS + 2 * _MAP_DIRECTIONS + d] = 0.2 * walked * step

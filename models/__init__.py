@@ -1,0 +1,1 @@
+"""Trained agents, one folder each with its card, in the safe format (no pickles)."""

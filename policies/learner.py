@@ -1,0 +1,138 @@
+"""From a configuration to a PPO learner, and training up to a total number of steps."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3.common.type_aliases import MaybeCallback
+from stable_baselines3.common.utils import set_random_seed
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.vr import PPOConfig, RLConfig
+from ambulo.policies.networks import NavigationPolicy
+from ambulo.policies.ppo import FastPPO
+from ambulo.policies.sb3_vec_env import BatchVecEnv
+
+_FUSED_DEVICES = ("cpu", "cuda")
+"""Devices on which fused Adam is used."""
+
+
+def make_learner(
+    config: RLConfig,
+    env: BatchVecEnv,
+    *,
+    tensorboard_log: str | None = None,
+    verbose: int = 0,
+) -> FastPPO:
+    """A fresh learner for `env`, seeded with `training.seed`.
+
+    The players keep the random generators of their batch; torch, numpy, `random` and the
+    action space are seeded here.
+
+    Args:
+        config: all settings.
+        env: wraps a batch that has a `layout`; its observations may include the
+            privileged numbers of the critic.
+        tensorboard_log: folder of TensorBoard logs, or None.
+        verbose: SB3's verbosity.
+
+    Raises:
+        ConfigError: a device that is not here, or a roll-out too small to learn from.
+    """
+    device = _device(config.training.device)
+    ppo, network = config.ppo, config.network
+    rollout = ppo.n_steps * env.num_envs
+    if rollout < 2:
+        raise ConfigError(
+            "ppo.n_steps = 1 with one environment: a roll-out needs 2 decisions or more"
+        )
+    set_random_seed(config.training.seed, using_cuda=device.type == "cuda")
+    env.action_space.seed(config.training.seed)
+    layout = env.get_attr("layout")[0]
+    scales = layout.scales()[: env.batch.obs.shape[1]]
+    if not config.observations.normalize:
+        scales = np.ones_like(scales)
+    with warnings.catch_warnings():
+        # SB3 warns of a smaller last minibatch; FastPPO leaves that rest out.
+        warnings.filterwarnings("ignore", message=".*mini-batch size.*")
+        learner = FastPPO(
+            NavigationPolicy,
+            env,
+            learning_rate=learning_rate(ppo),
+            n_steps=ppo.n_steps,
+            batch_size=min(ppo.batch_size, rollout),
+            n_epochs=ppo.n_epochs,
+            gamma=ppo.gamma,
+            gae_lambda=ppo.gae_lambda,
+            clip_range=ppo.clip_range,
+            ent_coef=ppo.ent_coef,
+            vf_coef=ppo.vf_coef,
+            max_grad_norm=ppo.max_grad_norm,
+            target_kl=ppo.target_kl,
+            reward_scale=ppo.reward_scale,
+            route_coef=ppo.route_coef,
+            update_threads=config.training.num_workers,
+            tensorboard_log=tensorboard_log,
+            verbose=verbose,
+            device=device,
+            policy_kwargs={
+                "scales": scales,
+                "actor_size": layout.size,
+                "widths": network.net_arch,
+                "activation": network.activation_fn,
+                "log_std_init": network.log_std_init,
+                "optimizer_kwargs": {
+                    "eps": 1e-5,
+                    "fused": device.type in _FUSED_DEVICES,
+                },
+            },
+        )
+    learner.seed = config.training.seed
+    return learner
+
+
+def learning_rate(ppo: PPOConfig) -> float | Callable[[float], float]:
+    """The configured step size: a constant, or a function of the remaining share."""
+    first, last = ppo.learning_rate, ppo.learning_rate_final
+    if last is None:
+        return first
+    span = first - last
+
+    def linear(remaining: float) -> float:
+        # The last roll-out may pass the total, where the remaining share is negative.
+        return last + span * max(remaining, 0.0)
+
+    return linear
+
+
+def learn_until(
+    learner: FastPPO,
+    total_timesteps: int,
+    callback: MaybeCallback = None,
+    **kwargs: Any,
+) -> FastPPO:
+    """Train until `total_timesteps` in all, counting those before a resume.
+
+    Schedules span the whole training, so a resumed learner sees the step sizes of an
+    uninterrupted one. `kwargs` go to SB3's `learn`.
+    """
+    left = max(total_timesteps - learner.num_timesteps, 0)
+    learner.learn(left, callback, reset_num_timesteps=False, **kwargs)
+    return learner
+
+
+def _device(name: str) -> torch.device:
+    """The torch device `name`, checked by putting a number on it."""
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0].partition(". ")[0]
+        raise ConfigError(
+            f"training.device = {name!r} cannot be used: {reason}"
+        ) from None
+    return device

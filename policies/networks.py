@@ -1,0 +1,132 @@
+"""Actor-critic networks for SB3: fixed input scaling and a critic that may see more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+from stable_baselines3.common.policies import ActorCriticPolicy
+from torch import Tensor, nn
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {
+    "relu": nn.ReLU,
+    "tanh": nn.Tanh,
+    "elu": nn.ELU,
+    "silu": nn.SiLU,
+}
+
+ROUTE_TARGETS = 3
+"""Numbers that the auxiliary head predicts: direction of the way (2), log(1 + detour)."""
+
+
+def perceptron(
+    inputs: int, widths: Sequence[int], activation: type[nn.Module]
+) -> nn.Sequential:
+    """Hidden layers of the given widths, orthogonal initialisation."""
+    layers: list[nn.Module] = []
+    for width in widths:
+        layer = nn.Linear(inputs, width)
+        nn.init.orthogonal_(layer.weight, 2.0**0.5)
+        nn.init.zeros_(layer.bias)
+        layers += [layer, activation()]
+        inputs = width
+    return nn.Sequential(*layers)
+
+
+class AsymmetricExtractor(nn.Module):
+    """Separate hidden layers: the actor sees the first `actor_size` inputs, the critic all.
+
+    Inputs are multiplied by `scales` first.
+    """
+
+    scales: Tensor
+
+    def __init__(
+        self,
+        scales: NDArray[np.float32],
+        actor_size: int,
+        widths: Sequence[int],
+        activation: type[nn.Module],
+    ) -> None:
+        """Networks for observations of shape (B, len(scales))."""
+        super().__init__()
+        self.actor_size = actor_size
+        self.latent_dim_pi = self.latent_dim_vf = widths[-1]
+        self.register_buffer("scales", torch.as_tensor(scales))
+        self.actor = perceptron(actor_size, widths, activation)
+        self.critic = perceptron(len(scales), widths, activation)
+
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Latents of actor and critic, each (B, width)."""
+        return self.forward_actor(features), self.forward_critic(features)
+
+    def forward_actor(self, features: Tensor) -> Tensor:
+        """Latent of the actor; `features` may lack the critic's extra numbers."""
+        seen = features[:, : self.actor_size] * self.scales[: self.actor_size]
+        return self.actor(seen)
+
+    def forward_critic(self, features: Tensor) -> Tensor:
+        """Latent of the critic."""
+        return self.critic(features * self.scales)
+
+
+class NavigationPolicy(ActorCriticPolicy):
+    """SB3 policy with an asymmetric critic; a diagonal Gaussian, or seven classes."""
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        lr_schedule: Any,
+        *,
+        scales: NDArray[np.float32],
+        actor_size: int,
+        widths: Sequence[int],
+        activation: str,
+        **kwargs: Any,
+    ) -> None:
+        """See `AsymmetricExtractor`; the rest as in SB3."""
+        self.route_net: nn.Linear | None = None
+        self._extractor_args = (scales, actor_size, widths, ACTIVATIONS[activation])
+        super().__init__(
+            observation_space, action_space, lr_schedule, ortho_init=False, **kwargs
+        )
+        if len(scales) > actor_size:
+            self.route_net = nn.Linear(widths[-1], ROUTE_TARGETS)
+            self.optimizer.add_param_group({"params": self.route_net.parameters()})
+        nn.init.orthogonal_(self.action_net.weight, 0.01)
+        nn.init.zeros_(self.action_net.bias)
+        nn.init.orthogonal_(self.value_net.weight, 1.0)
+        nn.init.zeros_(self.value_net.bias)
+
+    def _build_mlp_extractor(self) -> None:
+        self.mlp_extractor = AsymmetricExtractor(*self._extractor_args)
+
+    def evaluate_with_route(
+        self, obs: Tensor, actions: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Values (B, 1), log-probabilities (B,), entropy (B,), and route error (B,).
+
+        The route error is how badly the actor's latent predicts the direction of the
+        shortest way and its detour, which only the critic is told: an auxiliary loss that
+        teaches the actor what its memory says about the way. None without privileged input.
+        """
+        latent_pi, latent_vf = self.mlp_extractor(self.extract_features(obs))
+        distribution = self._get_action_dist_from_latent(latent_pi)
+        log_prob, entropy = distribution.log_prob(actions), distribution.entropy()
+        values = self.value_net(latent_vf)
+        if self.route_net is None:
+            return values, log_prob, entropy, None
+        at = self.mlp_extractor.actor_size
+        way, detour = obs[:, at + 1 : at + 3], obs[:, at + 5 : at + 6]
+        target = torch.cat([way, torch.log1p(detour.clamp(min=0.0))], dim=1)
+        error = (self.route_net(latent_pi) - target).square().mean(dim=1)
+        return values, log_prob, entropy, error
+
+    def extract_features(self, obs: Any, features_extractor: Any = None) -> Any:
+        """The observation itself, as float; scaling happens in the extractor."""
+        return obs.float()

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.vr.families import (
+    FAMILIES,
+    GOAL_DISTANCE,
+    MAX_EXTENT,
+    MAX_HOLES,
+    MAX_OBSTACLES,
+    MAX_WAY,
+    TRAINING_FAMILIES,
+    _thinned,
+    generate,
+)
+from ambulo.envs.vr.families.draft import Draft
+from ambulo.envs.vr.geodesic import distance_field, free_grid
+from ambulo.envs.vr.level import Level
+from ambulo.envs.vr.level_check import level_problem
+from ambulo.envs.vr.level_sets import (
+    SEEDS_PER_SPLIT,
+    SPLIT_OFFSETS,
+    SPLITS,
+    level_set,
+    resolve,
+    split_level,
+)
+
+SEEDS = range(20)
+
+
+def _same(a: Level, b: Level) -> bool:
+    return all(
+        np.array_equal(getattr(a, key), getattr(b, key))
+        for key in ("bounds", "holes", "boxes", "cylinders", "start", "goal")
+    )
+
+
+def test_family_names() -> None:
+    assert FAMILIES == (
+        "open",
+        "pillars",
+        "clutter",
+        "rooms",
+        "corridors",
+        "slalom",
+        "maze",
+        "utrap",
+        "pits",
+    )
+    assert (*FAMILIES, "mixed", "large") == TRAINING_FAMILIES
+
+
+@pytest.mark.parametrize("family", TRAINING_FAMILIES)
+def test_levels_keep_the_promises(family: str) -> None:
+    levels = [generate(family, seed) for seed in SEEDS]
+    for seed, level in zip(SEEDS, levels, strict=True):
+        assert level.name == f"{family}-{seed}"
+        assert level.family == family
+        width, height = level.bounds[2:] - level.bounds[:2]
+        assert max(width, height) <= MAX_EXTENT
+        assert min(width, height) >= 4.9
+        assert len(level.boxes) + len(level.cylinders) <= MAX_OBSTACLES
+        assert len(level.holes) <= MAX_HOLES
+        straight = math.dist(level.start[:2], level.goal)
+        assert GOAL_DISTANCE[0] - 1e-9 <= straight <= GOAL_DISTANCE[1] + 1e-9
+        assert level_problem(level) is None
+        grid = free_grid(level)
+        assert grid.free[grid.cell(level.goal)]
+        way = distance_field(grid, level.goal)[grid.cell(level.start)]
+        assert way < MAX_WAY + 0.5
+    assert _same(generate(family, 7), levels[7])
+    assert not any(_same(a, b) for a in levels[:5] for b in levels[5:])
+
+
+@pytest.mark.parametrize("family", TRAINING_FAMILIES)
+def test_obstacles_stand_on_the_floor(family: str) -> None:
+    for seed in SEEDS:
+        level = generate(family, seed)
+        x0, y0, x1, y1 = level.bounds
+        for x, y in [*level.boxes[:, :2], *level.cylinders[:, :2]]:
+            assert x0 <= x <= x1
+            assert y0 <= y <= y1
+        assert (level.boxes[:, 3:6] > 0).all()
+        assert (level.boxes[:, 2] == level.boxes[:, 5]).all()
+
+
+def test_families_are_what_they_say() -> None:
+    assert all(len(generate("open", s).boxes) <= 4 for s in SEEDS)
+    assert all(len(generate("pits", s).holes) for s in SEEDS)
+    assert all(len(generate("pillars", s).holes) == 0 for s in SEEDS)
+    for family, least in (("utrap", 1.15), ("maze", 1.1)):
+        for seed in SEEDS:
+            level = generate(family, seed)
+            grid = free_grid(level)
+            way = distance_field(grid, level.goal)[grid.cell(level.start)]
+            assert way > (least - 0.05) * math.dist(level.start[:2], level.goal)
+
+
+def test_some_levels_have_an_open_edge() -> None:
+    walls = [len(generate("open", seed).boxes) for seed in SEEDS]
+    assert min(walls) < 4
+    assert max(walls) == 4
+
+
+def test_hopeless_drafts_are_thinned_until_solvable() -> None:
+    draft = Draft(np.random.default_rng(0), 20.0, 20.0)
+    draft.border()
+    for x in np.arange(-9.5, 10, 0.5):
+        draft.line(1, x, -10, 10)
+    draft.hole(-10, -10, 10, 10)
+    level = _thinned(draft, "t", "maze")
+    assert level_problem(level) is None
+
+
+def test_bad_requests() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'pillars'"):
+        generate("pilars", 0)
+    with pytest.raises(ConfigError, match=">= 0"):
+        generate("open", -1)
+
+
+def test_splits_never_share_a_seed() -> None:
+    ranges = [range(o, o + SEEDS_PER_SPLIT) for o in SPLIT_OFFSETS.values()]
+    for a, b in pairwise(ranges):
+        assert a[-1] < b[0]
+    assert SPLIT_OFFSETS["heldout"] == 2_000_000
+    last = split_level("pillars", "train", SEEDS_PER_SPLIT - 1)
+    first = split_level("pillars", "validation", 0)
+    assert last.name == "pillars-999999"
+    assert first.name == "pillars-1000000"
+    assert _same(split_level("pits", "heldout", 3), generate("pits", 2_000_003))
+    for index in (-1, SEEDS_PER_SPLIT):
+        with pytest.raises(ConfigError, match="level index"):
+            split_level("pillars", "train", index)
+
+
+def test_level_sets() -> None:
+    assert level_set("train").families == TRAINING_FAMILIES
+    for name in ("validation", "heldout"):
+        assert level_set(name).families == FAMILIES
+        assert level_set(name).split == name
+    maze = level_set("maze", "heldout")
+    assert maze.families == ("maze",)
+    assert maze.level("maze", 2).name == "maze-2000002"
+    with pytest.raises(ConfigError, match="has no family"):
+        maze.level("rooms", 0)
+
+
+def test_resolve() -> None:
+    assert resolve(["maze", "open", "maze"], "train") == ("maze", "open")
+    assert resolve(["maze", "train"], "train")[0] == "maze"
+    assert len(resolve(["maze", "train"], "train")) == 11
+    for split in SPLITS[1:]:
+        assert resolve(["train"], split) == FAMILIES
+        assert resolve([split], split) == FAMILIES
+    with pytest.raises(ConfigError, match="cannot be used as train levels"):
+        resolve(["heldout"], "train")
+    with pytest.raises(ConfigError, match="did you mean 'slalom'"):
+        resolve(["slalon"], "train")
+    with pytest.raises(ConfigError, match="at least one"):
+        resolve([], "train")
+    with pytest.raises(ConfigError, match="unknown split"):
+        resolve(["open"], "test")  # type: ignore[arg-type]

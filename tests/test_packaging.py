@@ -1,0 +1,195 @@
+"""The package mapping of pyproject.toml, the lock, and what git may track."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import subprocess
+import sys
+import tomllib
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+import ambulo
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SETUPTOOLS = PROJECT["tool"]["setuptools"]
+PACKAGE_DIR = {
+    name: ROOT / folder for name, folder in SETUPTOOLS["package-dir"].items()
+}
+
+# Top-level folders whose Python files are not part of the installed package.
+NOT_SHIPPED = {"benchmarks", "blender", "docs", "godot", "tests", "tools"}
+MADE_BY_TOOLS = {"build", "dist", "node_modules", "out", "runs"}
+# Data of agents is covered by a glob, not declared folder by folder.
+DATA_ROOTS = {"ambulo.models"}
+
+PICKLE_SUFFIXES = {
+    ".ckpt", ".dill", ".joblib", ".p", ".pickle", ".pkl", ".pt", ".pth", ".zip",
+}  # fmt: skip
+MOCAP_SUFFIXES = {".amc", ".asf", ".bvh", ".c3d", ".fbx", ".trc"}
+
+
+def package_files() -> dict[str, list[Path]]:
+    """Every folder of the tree as a package name, with the files right in it."""
+    found: dict[str, list[Path]] = {}
+    for package, folder in PACKAGE_DIR.items():
+        for file in sorted(folder.rglob("*")):
+            inside = file.relative_to(folder).parts[:-1]
+            if not file.is_file() or "__pycache__" in inside:
+                continue
+            name = package if package in DATA_ROOTS else ".".join([package, *inside])
+            found.setdefault(name, []).append(file)
+    return found
+
+
+def tracked_files() -> list[Path]:
+    """The files that git tracks or would add; without git, the files of the tree."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listing.returncode == 0:
+        files = [ROOT / name for name in listing.stdout.split("\0") if name]
+    else:
+        hidden = MADE_BY_TOOLS | {"__pycache__"}
+        files = [
+            file
+            for file in ROOT.rglob("*")
+            if not any(
+                part in hidden or part.startswith(".")
+                for part in file.relative_to(ROOT).parts
+            )
+        ]
+    return [file for file in files if file.is_file()]
+
+
+def test_declared_packages_are_the_folders_of_the_tree() -> None:
+    assert sorted(SETUPTOOLS["packages"]) == sorted(package_files())
+
+
+def test_every_folder_with_python_files_is_declared_or_known() -> None:
+    mapped = {folder.relative_to(ROOT).parts[0] for folder in PACKAGE_DIR.values()}
+    holders = {
+        file.relative_to(ROOT).parts[0]
+        for file in tracked_files()
+        if file.suffix == ".py"
+    }
+    assert holders - mapped - NOT_SHIPPED == set()
+
+
+def test_every_data_file_is_package_data() -> None:
+    patterns = SETUPTOOLS["package-data"]
+    left_out = [
+        str(file.relative_to(ROOT))
+        for package, files in package_files().items()
+        for file in files
+        if file.suffix != ".py"
+        and not (file.suffix == ".md" and file.parent == folder_of(package))
+        and not any(
+            matches(file.relative_to(folder_of(package)), pattern)
+            for pattern in patterns.get(package, [])
+        )
+    ]
+    assert left_out == []
+
+
+def matches(file: Path, pattern: str) -> bool:
+    """Whether setuptools' glob takes `file`: a star never crosses a slash."""
+    wanted = pattern.split("/")
+    return len(wanted) == len(file.parts) and all(map(fnmatch, file.parts, wanted))
+
+
+def folder_of(package: str) -> Path:
+    """The folder of a declared package; sub-folders inherit the mapping."""
+    base = max(
+        (name for name in PACKAGE_DIR if f"{package}.".startswith(f"{name}.")), key=len
+    )
+    return PACKAGE_DIR[base].joinpath(*package.removeprefix(base).split(".")[1:])
+
+
+def test_no_script_in_train_shadows_an_importable_name() -> None:
+    """`python train/x.py` puts train/ first on `sys.path`."""
+    names = {entry.stem for entry in (ROOT / "train").iterdir()} - {"__init__"}
+    importable = sys.stdlib_module_names | set(
+        importlib.metadata.packages_distributions()
+    )
+    assert names & importable == set()
+
+
+@pytest.mark.parametrize("command", sorted(PROJECT["project"]["scripts"]))
+def test_each_command_has_its_main_function(command: str) -> None:
+    module, function = PROJECT["project"]["scripts"][command].split(":")
+    package, _, stem = module.rpartition(".")
+    source = (folder_of(package) / f"{stem}.py").read_text(encoding="utf-8")
+    assert f"\ndef {function}(" in source
+
+
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        ("ambulo", ["gymnasium", "mujoco", "numpy", "pydantic", "torch"]),
+        ("ambulo.envs", ["matplotlib", "stable_baselines3", "torch"]),
+    ],
+)
+def test_import_stays_light(module: str, heavy: list[str]) -> None:
+    code = f"import sys, {module}; print([n for n in {heavy} if n in sys.modules])"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (result.stdout.strip(), result.returncode) == ("[]", 0), result.stderr
+
+
+def test_version_is_the_same_everywhere() -> None:
+    version = PROJECT["project"]["version"]
+    assert ambulo.__version__ == version
+    assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_lock_pins_every_declared_dependency() -> None:
+    pins: dict[str, str] = {}
+    for line in (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines():
+        if not line or line.startswith("#"):
+            continue
+        pin = Requirement(line)
+        [specifier] = pin.specifier
+        assert specifier.operator == "==", line
+        assert re.fullmatch(r"[0-9a-z.]+", specifier.version), line
+        pins[canonicalize_name(pin.name)] = specifier.version
+    assert next(iter(pins)) == "torch"
+
+    extras = PROJECT["project"]["optional-dependencies"]
+    for text in [*PROJECT["project"]["dependencies"], *extras["dev"]]:
+        requirement = Requirement(text)
+        version = pins[canonicalize_name(requirement.name)]
+        assert requirement.specifier.contains(version), f"{text} but {version}"
+
+
+def test_no_pickle_is_in_the_repository() -> None:
+    pickles = []
+    for file in tracked_files():
+        with file.open("rb") as stream:
+            start = stream.read(2)
+        by_content = len(start) == 2 and start[0] == 0x80 and 2 <= start[1] <= 5
+        if file.suffix.lower() in PICKLE_SUFFIXES or by_content:
+            pickles.append(str(file.relative_to(ROOT)))
+    assert pickles == []
+
+
+def test_no_captured_motion_is_in_the_repository() -> None:
+    """Recordings have licenses of their own; tests/data is made by our own code."""
+    recordings = [
+        str(file.relative_to(ROOT))
+        for file in tracked_files()
+        if file.suffix.lower() in MOCAP_SUFFIXES
+        and not file.is_relative_to(ROOT / "tests" / "data")
+    ]
+    assert recordings == []

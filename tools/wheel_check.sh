@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# Prove that the wheel works alone: build it, install it in an empty environment and
+# train with it outside the checkout.
+#   tools/wheel_check.sh [PYTHON]    PYTHON has the lock installed; default .venv/bin/python
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+python=${1:-.venv/bin/python}
+command -v "$python" >/dev/null || {
+    echo "wheel check: no $python; run 'make setup' first" >&2
+    exit 1
+}
+python=$("$python" -c 'import sys; print(sys.executable)')
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+step() { printf '\n== wheel check: %s\n' "$*"; }
+
+step "build the source archive, and the wheel from it"
+"$python" -m build --no-isolation --outdir "$work/dist" "$root" >"$work/build.log" 2>&1 || {
+    tail -n 40 "$work/build.log" >&2
+    exit 1
+}
+wheel=$(echo "$work"/dist/*.whl)
+echo "$(basename "$wheel"), $(wc -c <"$wheel") bytes"
+
+step "compare its contents with the checkout"
+"$python" - "$wheel" <<'PYTHON'
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+names = set(zipfile.ZipFile(sys.argv[1]).namelist())
+project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
+expected = set()
+for package, folder in project["tool"]["setuptools"]["package-dir"].items():
+    for file in Path(folder).rglob("*"):
+        inside = file.relative_to(folder)
+        if not file.is_file() or "__pycache__" in file.parts:
+            continue
+        if file.suffix == ".md" and len(inside.parts) == 1:
+            continue  # a note to developers
+        expected.add(f"{package.replace('.', '/')}/{inside.as_posix()}")
+missing = sorted(expected - names)
+foreign = sorted(
+    name
+    for name in names - expected
+    if not name.startswith(f"ambulo-{project['project']['version']}.dist-info/")
+)
+for text, found in (("not in the wheel", missing), ("should not be there", foreign)):
+    for name in found:
+        print(f"{text}: {name}", file=sys.stderr)
+if missing or foreign:
+    sys.exit(1)
+print(f"{len(expected)} files, all there, nothing else")
+PYTHON
+
+step "install it in an empty environment (versions from requirements.lock)"
+"$python" -m venv --without-pip "$work/venv"
+pip=("$python" -m pip --disable-pip-version-check --python "$work/venv/bin/python")
+"${pip[@]}" install --quiet "$(grep -m 1 '^torch==' requirements.lock)"
+"${pip[@]}" install --quiet --constraint requirements.lock "$wheel"
+"${pip[@]}" check
+
+step "train outside the checkout"
+mkdir "$work/elsewhere"
+cd "$work/elsewhere"
+unset PYTHONPATH
+"$work/venv/bin/ambulo" --version
+"$work/venv/bin/python" -m ambulo.train.train_vr_navigation \
+    --preset quick_test --timesteps 512 --output "$work/run" --no-progress
+model=$(find "$work/run" -name '*.safetensors' -print -quit)
+if [ -z "$model" ]; then
+    echo "wheel check: the run folder has no model:" >&2
+    find "$work/run" >&2
+    exit 1
+fi
+printf '\n== wheel check: passed (%s)\n' "${model#"$work"/}"

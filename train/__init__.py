@@ -1,0 +1,1 @@
+"""Front doors: one file per command, and what they share."""

@@ -1,0 +1,257 @@
+"""What happens between the update and the next roll-out: logs, lessons, levels, evaluation.
+
+Everything here is done at roll-out boundaries and depends only on the state of the run, so
+that a resumed run does the same things at the same boundaries as an uninterrupted one.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.callbacks import BaseCallback
+
+from ambulo.configs.errors import RunFolderError
+from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.train.console import Display
+from ambulo.train.curriculum import Curriculum
+from ambulo.train.lessons import TrainingLevels
+from ambulo.train.run_folder import RunFolder, write_atomic
+from ambulo.train.signals import Interrupted, StopRequest
+
+log = logging.getLogger(__name__)
+
+DISPLAY_INTERVAL = 0.2
+"""Seconds between updates of the progress display, [s]."""
+
+
+class BoundaryCallback(BaseCallback):
+    """Calls `at_boundary` after each update, before the next roll-out or the end."""
+
+    def _on_training_start(self) -> None:
+        self._before = self.num_timesteps
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        self._boundary()
+
+    def _on_training_end(self) -> None:
+        self._boundary()
+
+    def _boundary(self) -> None:
+        now, before = self.model.num_timesteps, self._before
+        if now > before:
+            self._before = now
+            self.at_boundary(before, now)
+
+    def at_boundary(self, before: int, now: int) -> None:
+        """Called with the decisions done at the last boundary and at this one."""
+        raise NotImplementedError
+
+
+class Metrics(BoundaryCallback):
+    """Scalars of each roll-out for TensorBoard, `metrics.csv` and the progress display."""
+
+    def __init__(self, file: Path, display: Display, curriculum: Curriculum | None) -> None:
+        """Rows go to `file`; episodes are counted for `curriculum`."""
+        super().__init__()
+        self._file, self._display, self._curriculum = file, display, curriculum
+        self._episodes: list[tuple[bool, float, int]] = []
+        self._recent: float | None = None
+        self._began = self._shown = time.monotonic()
+        self._rate = 0.0
+
+    def _on_training_start(self) -> None:
+        super()._on_training_start()
+        self._began = time.monotonic()
+        self._start = self.num_timesteps
+
+    def _on_step(self) -> bool:
+        terminal = self.locals["terminal"]
+        if terminal is not None:
+            for info in terminal.infos:
+                row = info["is_success"], info["episode"]["r"], info["episode"]["l"]
+                self._episodes.append(row)
+        now = time.monotonic()
+        if now - self._shown > DISPLAY_INTERVAL:
+            self._show(now)
+        return True
+
+    def at_boundary(self, before: int, now: int) -> None:
+        """Log the roll-out that ended at `now`."""
+        env = self.training_env
+        assert isinstance(env, BatchVecEnv)
+        row: dict[str, float] = {}
+        if self._episodes:
+            success, returns, lengths = zip(*self._episodes, strict=True)
+            row["rollout/success_rate"] = self._recent = float(np.mean(success))
+            row["rollout/ep_return"] = float(np.mean(returns))
+            row["rollout/ep_length"] = float(np.mean(lengths))
+            if self._curriculum is not None:
+                self._curriculum.add(success)
+        row["rollout/episodes"] = len(self._episodes)
+        for name, total in env.info_sums.items():
+            if name.startswith("reward/") or name in ("comfort", "collisions"):
+                label = name if name.startswith("reward/") else f"rollout/{name}"
+                row[label] = total / max(env.info_count, 1)
+        self._episodes, env.info_sums, env.info_count = [], {}, 0
+        if self._curriculum is not None:
+            row["curriculum/stage"] = self._curriculum.index
+        elapsed = time.monotonic() - self._began
+        row["time/fps"] = (now - self._start) / max(elapsed, 1e-9)
+        for name, value in row.items():
+            self.logger.record(name, value)
+        update = {
+            name: float(value)
+            for name, value in self.logger.name_to_value.items()
+            if name.startswith("train/")
+        }
+        self.logger.dump(now)
+        append_row(self._file, {"timesteps": now, "seconds": elapsed, **row, **update})
+        self._show(time.monotonic())
+
+    def _show(self, now: float) -> None:
+        self._shown = now
+        done = self.model.num_timesteps
+        rate = (done - self._start) / max(now - self._began, 1e-9)
+        stage = self._curriculum.stage.name if self._curriculum else ""
+        self._display.update(done, rate, self._recent, stage)
+
+
+class Lessons(BoundaryCallback):
+    """Promotes the curriculum and puts new levels into the bank."""
+
+    def __init__(self, levels: TrainingLevels, curriculum: Curriculum | None) -> None:
+        """Change `levels` as `curriculum` and the configuration say."""
+        super().__init__()
+        self._levels, self._curriculum = levels, curriculum
+
+    def at_boundary(self, before: int, now: int) -> None:
+        """Promote and refresh."""
+        curriculum = self._curriculum
+        if curriculum is not None and curriculum.advance(now):
+            log.info("curriculum: stage %r after %d", curriculum.stage.name, now)
+            if self._levels.enter(curriculum.stage):
+                self.model._last_obs = self._levels.restart_players()
+                self.model._last_episode_starts = np.ones(
+                    self.training_env.num_envs, np.bool_
+                )
+        self._levels.refresh()
+
+
+class Evaluation(BoundaryCallback):
+    """Evaluates every `frequency` decisions; keeps the best model by success, then SPL."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        frequency: int,
+        total: int,
+        evaluate: Callable[[], dict[str, float]],
+        save: Callable[[Path], None],
+    ) -> None:
+        """Evaluations by `evaluate`, also after `total`; `save` writes the best model."""
+        super().__init__()
+        self._folder, self._frequency, self._total = folder, frequency, total
+        self._evaluate, self._save = evaluate, save
+        self.best: tuple[float, float] | None = None
+
+    def at_boundary(self, before: int, now: int) -> None:
+        """Evaluate if it is time."""
+        last = self._frequency > 0 and now >= self._total
+        if not last and not crossed(before, now, self._frequency):
+            return
+        scores = self._evaluate()
+        for name, value in scores.items():
+            self.logger.record(f"eval/{name}", value)
+        self.logger.dump(now)
+        append_evaluation(self._folder.evaluations, {"timesteps": now, **scores})
+        log.info("evaluation after %d: %s", now, scores)
+        score = (scores["success_rate"], scores["spl"])
+        if self.best is None or score > self.best:
+            self.best = score
+            self._save(self._folder.best_model)
+
+
+class Checkpoints(BoundaryCallback):
+    """Saves every `frequency` decisions, at the end, and when a stop is requested."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        frequency: int,
+        total: int,
+        save: Callable[[Path], None],
+        stop: StopRequest,
+    ) -> None:
+        """Checkpoints of a training of `total` decisions, written by `save`."""
+        super().__init__()
+        self._folder, self._frequency, self._total = folder, frequency, total
+        self._save, self._stop = save, stop
+
+    def at_boundary(self, before: int, now: int) -> None:
+        """Save if it is time.
+
+        Raises:
+            Interrupted: a stop was requested; the checkpoint is saved.
+        """
+        wanted = self._stop.signal_number is not None
+        if wanted or now >= self._total or crossed(before, now, self._frequency):
+            self._save(self._folder.checkpoint(now))
+        if self._stop.signal_number is not None and now < self._total:
+            raise Interrupted(self._stop.signal_number)
+
+
+def crossed(before: int, now: int, frequency: int) -> bool:
+    """Whether a multiple of `frequency` lies in (before, now]; never for frequency 0."""
+    return frequency > 0 and now // frequency > before // frequency
+
+
+def append_row(file: Path, row: dict[str, Any]) -> None:
+    """Add a row to a CSV file; new columns of later rows are left out."""
+    try:
+        if file.exists():
+            with file.open(encoding="utf-8", newline="") as stream:
+                names = next(csv.reader(stream), None)
+        else:
+            names = None
+        with file.open("a", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, names or list(row), extrasaction="ignore")
+            if names is None:
+                writer.writeheader()
+            writer.writerow(
+                {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
+            )
+    except OSError as error:
+        raise RunFolderError(f"{file}: cannot be written: {error.strerror}") from error
+
+
+def append_evaluation(file: Path, row: dict[str, Any]) -> None:
+    """Add an evaluation to a JSON list."""
+    rows = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    write_atomic(file, json.dumps([*rows, row], indent=1) + "\n")
+
+
+def rewind_logs(folder: RunFolder, num_timesteps: int) -> None:
+    """Drop rows and evaluations after `num_timesteps`: they are made again."""
+    if folder.metrics.exists():
+        lines = folder.metrics.read_text(encoding="utf-8").splitlines()
+        kept = [
+            line
+            for line in lines[1:]
+            if line.partition(",")[0].isdigit()
+            and int(line.partition(",")[0]) <= num_timesteps
+        ]
+        write_atomic(folder.metrics, "\n".join([*lines[:1], *kept]) + "\n")
+    if folder.evaluations.exists():
+        rows = json.loads(folder.evaluations.read_text(encoding="utf-8"))
+        rows = [row for row in rows if row["timesteps"] <= num_timesteps]
+        write_atomic(folder.evaluations, json.dumps(rows, indent=1) + "\n")

@@ -1,0 +1,138 @@
+"""What a training command shows while it runs: a progress bar, or plain lines in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+PLAIN_INTERVAL = 10.0
+"""Seconds between plain lines, at least, [s]."""
+
+
+class Display(Protocol):
+    """Shows the progress of a training; used as a context."""
+
+    def __enter__(self) -> Self:
+        """Start showing."""
+        ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop showing."""
+        ...
+
+    def update(
+        self, num_timesteps: int, rate: float, success: float | None, stage: str
+    ) -> None:
+        """Decisions done, decisions per second, recent success rate, curriculum stage."""
+        ...
+
+
+class _Context:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+class Silent(_Context):
+    """Shows nothing."""
+
+    def update(
+        self, num_timesteps: int, rate: float, success: float | None, stage: str
+    ) -> None:
+        """Nothing."""
+
+
+class PlainLines(_Context):
+    """A line on stderr every few seconds and at the end, for logs and pipes."""
+
+    def __init__(self, total: int) -> None:
+        """For a training of `total` decisions."""
+        self._total = total
+        self._next = time.monotonic() + PLAIN_INTERVAL
+
+    def update(
+        self, num_timesteps: int, rate: float, success: float | None, stage: str
+    ) -> None:
+        """Print a line if it is time for one."""
+        now = time.monotonic()
+        if now < self._next and num_timesteps < self._total:
+            return
+        self._next = now + PLAIN_INTERVAL
+        left = max(self._total - num_timesteps, 0) / max(rate, 1e-9)
+        print(
+            f"{num_timesteps}/{self._total} decisions, {rate:,.0f}/s, "
+            f"success {_percent(success)}{stage and f', {stage}'}, {left:.0f} s left",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+class Bar(_Context):
+    """A live progress bar on stderr."""
+
+    def __init__(self, total: int) -> None:
+        """For a training of `total` decisions."""
+        self._progress = Progress(
+            TextColumn("training"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]:,.0f}/s"),
+            TextColumn("success {task.fields[success]}"),
+            TextColumn("{task.fields[stage]}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self._total = total
+        self._task = self._progress.add_task(
+            "training", total=total, rate=0.0, success="-", stage=""
+        )
+
+    def __enter__(self) -> Self:
+        """Start drawing."""
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop drawing; the cursor comes back."""
+        self._progress.stop()
+
+    def update(
+        self, num_timesteps: int, rate: float, success: float | None, stage: str
+    ) -> None:
+        """Move the bar."""
+        self._progress.update(
+            self._task,
+            completed=min(num_timesteps, self._total),
+            rate=rate,
+            success=_percent(success),
+            stage=stage,
+        )
+
+
+def make_display(total: int, progress: bool | None) -> Display:
+    """The display that was asked for; None: a bar on a terminal, else plain lines."""
+    if progress is False:
+        return Silent()
+    return Bar(total) if sys.stderr.isatty() else PlainLines(total)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f} %"

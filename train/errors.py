@@ -1,0 +1,57 @@
+"""The frame around every command: an error that a user can fix is one line and exit code 2."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from ambulo.configs.errors import AmbuloError
+
+Main = Callable[[Sequence[str] | None], int]
+MainWithDefault = Callable[..., int]
+
+USER_ERROR = 2
+"""Exit code of bad input and of faults of the machine; argparse uses the same."""
+INTERRUPTED = 130
+"""Exit code after Ctrl-C (128 + SIGINT), as shells report it."""
+
+
+def front_door(main: Main) -> MainWithDefault:
+    """Wrap a command's `main(argv) -> exit code`.
+
+    `AmbuloError`, `OSError` (full disk, read-only folder) and `MemoryError` become
+    `ambulo: error: ...` on stderr and exit code 2; with `--verbose` the traceback is shown.
+    """
+
+    @functools.wraps(main)
+    def run(argv: Sequence[str] | None = None) -> int:
+        arguments = list(sys.argv[1:] if argv is None else argv)
+        try:
+            return main(arguments)
+        except KeyboardInterrupt:
+            print("ambulo: interrupted", file=sys.stderr)
+            return INTERRUPTED
+        except BrokenPipeError:
+            # The reader of a pipe has gone; keep Python from complaining at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        except (AmbuloError, OSError, MemoryError) as error:
+            if "--verbose" in arguments:
+                raise
+            print(f"ambulo: error: {one_line(error)}", file=sys.stderr)
+            return USER_ERROR
+
+    return run
+
+
+def one_line(error: BaseException) -> str:
+    """What went wrong, as one line without a traceback."""
+    if isinstance(error, MemoryError):
+        text = f"out of memory ({error})" if str(error) else "out of memory"
+        return " ".join(f"{text}; try fewer environments or levels".split())
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return " ".join(f"{where}{error.strerror}".split())
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,86 @@
+"""The training levels of a running batch: curriculum stages and refreshed levels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.vr import CurriculumStage, RLConfig
+from ambulo.envs.vr.bank import LevelBank
+from ambulo.envs.vr.batch import NavigationBatch
+from ambulo.envs.vr.build import make_bank
+from ambulo.envs.vr.level_sets import SEEDS_PER_SPLIT, split_level
+
+
+def stage_bank(config: RLConfig, stage: CurriculumStage | None) -> LevelBank:
+    """The level bank that a stage (or a training without stages) begins with.
+
+    It does not depend on the goal distance of the stage, only on its levels.
+    """
+    if stage is not None and stage.levels is not None:
+        config = config.override("environment", levels=stage.levels, level_file=None)
+    return make_bank(config, "train", config.training.seed)
+
+
+class TrainingLevels:
+    """Changes the bank of a batch, as a function of the seed and of `counter`."""
+
+    counter: int
+    """New levels made or passed over so far; the only state besides the bank."""
+
+    def __init__(
+        self, config: RLConfig, batch: NavigationBatch, stage: CurriculumStage | None
+    ) -> None:
+        """For a `batch` whose bank was made by `stage_bank` for `stage`."""
+        self._config, self._batch, self._stage = config, batch, stage
+        self.counter = 0
+        if stage is not None:
+            self._limit_distance(stage)
+
+    def enter(self, stage: CurriculumStage) -> bool:
+        """Play `stage` from the next episode on; whether players stand in a new bank."""
+        old, self._stage = self._stage, stage
+        same = old is not None and old.levels == stage.levels
+        if not same:
+            bank = stage_bank(self._config, stage)
+            self._batch.bank = bank
+            self._batch.world.set_levels(range(len(bank)), bank.levels)
+        self._limit_distance(stage)
+        return not same
+
+    def restart_players(self) -> NDArray[np.float32]:
+        """Begin new episodes everywhere; a copy of the observations."""
+        return self._batch.reset(np.arange(self._batch.num_players)).copy()
+
+    def refresh(self) -> None:
+        """Replace `environment.level_refresh` levels that nobody is in."""
+        count = self._config.environment.level_refresh
+        if not count or self._config.environment.level_file is not None:
+            return
+        bank, busy = self._batch.bank, set(self._batch.task.slot.tolist())
+        for _ in range(count):
+            number = self.counter
+            self.counter += 1
+            slot = int(self._generator(number).integers(len(bank)))
+            if slot not in busy:
+                self._replace(slot, number)
+
+    def _limit_distance(self, stage: CurriculumStage) -> None:
+        low, high = self._config.environment.goal_distance
+        high = min(high, stage.max_goal_distance)
+        self._batch.goal_distance = (min(low, high), high)
+        if self._config.environment.level_file is not None:
+            self._batch.bank.goal_distance = self._batch.goal_distance
+
+    def _replace(self, slot: int, number: int) -> None:
+        """Put the new level `number` of the slot's family into `slot`."""
+        bank = self._batch.bank
+        index = self._config.environment.levels_per_family + number
+        level = split_level(bank.levels[slot].family, "train", index % SEEDS_PER_SPLIT)
+        bank.replace(slot, level, self._generator(number))
+        self._batch.world.set_levels([slot], [level])
+
+    def _generator(self, number: int) -> np.random.Generator:
+        return np.random.default_rng([self._config.training.seed, 3, number])

@@ -1,0 +1,34 @@
+"""Paths that users give: `user://` is Godot's user-data folder of this system."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+USER_SCHEME = "user://"
+PROJECT_VARIABLE = "AMBULO_GODOT_PROJECT"
+"""Environment variable with the name of the Godot project whose folder `user://` is."""
+
+
+def resolve_path(path: str | os.PathLike[str]) -> Path:
+    """`path` on this file system, with `user://` and `~` replaced."""
+    text = os.fspath(path)
+    if text.startswith(USER_SCHEME):
+        return godot_user_folder() / text.removeprefix(USER_SCHEME).lstrip("/")
+    return Path(text).expanduser()
+
+
+def godot_user_folder(platform: str = sys.platform) -> Path:
+    """Where Godot keeps the user data of the project on `platform`."""
+    project = os.environ.get(PROJECT_VARIABLE) or "Ambulo"
+    if platform == "win32":
+        roaming = os.environ.get("APPDATA")
+        base = Path(roaming) if roaming else Path.home() / "AppData" / "Roaming"
+        return base / "Godot" / "app_userdata" / project
+    if platform == "darwin":
+        support = Path.home() / "Library" / "Application Support"
+        return support / "Godot" / "app_userdata" / project
+    data = os.environ.get("XDG_DATA_HOME")
+    base = Path(data) if data else Path.home() / ".local" / "share"
+    return base / "godot" / "app_userdata" / project

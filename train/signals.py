@@ -1,0 +1,48 @@
+"""Ctrl-C and SIGTERM during training: finish the update, save, leave with 128 + signal."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from types import FrameType
+from typing import Any, Self
+
+log = logging.getLogger(__name__)
+
+
+class Interrupted(Exception):
+    """Training stopped at a checkpoint because a signal asked for it."""
+
+    def __init__(self, signal_number: int) -> None:
+        """Stopped by `signal_number`."""
+        super().__init__(f"stopped by {signal.Signals(signal_number).name}")
+        self.exit_code = 128 + signal_number
+
+
+class StopRequest:
+    """Holds the first signal that arrives inside the context; the second exits at once."""
+
+    def __init__(self) -> None:
+        """No request yet."""
+        self.signal_number: int | None = None
+        self._old: dict[int, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Catch SIGINT and SIGTERM (in the main thread; elsewhere nothing is caught)."""
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._old[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give the signals back."""
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
+        self._old = {}
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.signal_number is not None:
+            raise SystemExit(128 + number)
+        self.signal_number = number
+        log.warning("stopping after this update; a second signal stops at once")

@@ -2,8 +2,8 @@
 
 Bare: the `mj_step` calls of a decision and one `mj_multiRay`, called from compiled code
 and nothing else, on equal models with the players at rest where the world has them (so
-without the cost of pushing at obstacles, which the worlds pay). One thread; the three are
-measured in turn, and the medians are printed.
+without the cost of pushing at obstacles, which the worlds pay). One thread; the three
+are measured in turn, and the medians are printed.
 
     python benchmarks/vr_world_speed.py --players 64 --repetitions 15
 """
@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
+
 from ambulo.envs.vr import mujoco_kernels
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.kernel_world import KernelWorld

@@ -24,7 +24,7 @@ class NetworkConfig(Config):
 
     policy: Literal["MlpPolicy"] = "MlpPolicy"
     """Kept for published files; the actor and critic are separate perceptrons."""
-    net_arch: tuple[Count, ...] = (256, 256)
+    net_arch: Annotated[tuple[Count, ...], Field(min_length=1)] = (256, 256)
     """Hidden layer widths, used by both networks."""
     activation_fn: Literal["relu", "tanh", "elu", "silu"] = "relu"
     """Hidden activation."""

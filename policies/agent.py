@@ -1,4 +1,4 @@
-"""A trained actor, ready to act on batches of raw observations; no learner, no world."""
+"""A trained actor, ready to act on batches of raw observations, without a world."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class StoredLayout:
 
 
 class Actor(nn.Module):
-    """Raw observations (N, size) to action means (N, 3), unclipped, or scores (N, 7)."""
+    """Raw observations (N, size) to unclipped means (N, 3), or scores (N, 7)."""
 
     scales: Tensor
 

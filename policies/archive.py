@@ -1,7 +1,8 @@
-"""Zip files of named members: bounded reading, atomic writing; knows nothing of models."""
+"""Zip files of named members: read within bounds, written whole or not at all."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -138,10 +139,8 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _remove(path: Path) -> None:
-    try:
+    with contextlib.suppress(OSError):  # read-only: there is nothing of ours in it
         path.unlink(missing_ok=True)
-    except OSError:
-        pass  # a read-only folder: there is nothing of ours in it
 
 
 def _sync_folder(folder: Path) -> None:
@@ -150,9 +149,6 @@ def _sync_folder(folder: Path) -> None:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
         return
-    try:
+    with contextlib.suppress(OSError):
         os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
+    os.close(handle)

@@ -30,8 +30,8 @@ def make_learner(
 ) -> FastPPO:
     """A fresh learner for `env`, seeded with `training.seed`.
 
-    The players keep the random generators of their batch; torch, numpy, `random` and the
-    action space are seeded here.
+    The players keep the random generators of their batch; torch, numpy, `random` and
+    the action space are seeded here.
 
     Args:
         config: all settings.
@@ -129,7 +129,7 @@ def _device(name: str) -> torch.device:
     """The torch device `name`, checked by putting a number on it."""
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device)
+        torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0].partition(". ")[0]
         raise ConfigError(

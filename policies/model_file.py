@@ -1,7 +1,7 @@
-"""Model files: weights, configuration and training state in one zip, without any pickle.
+"""Model files: weights, configuration and training state in one zip, no pickles.
 
 `ambulo.json` says what the file is, `policy.safetensors` holds the weights, and a
-checkpoint adds `training.safetensors` and `training.json`. Nothing in the file is executed.
+checkpoint adds `training.safetensors` and `training.json`. Nothing in it is executed.
 """
 
 from __future__ import annotations
@@ -118,13 +118,13 @@ class ModelMetadata(Config):
     """Numbers that it sees."""
     action: ActionRow
     """What it does."""
-    versions: dict[str, str] = {}
+    versions: dict[str, str] = Field(default_factory=dict)
     """Python and packages."""
     command: str = ""
     """Command line of the training."""
     created: str = ""
     """ISO time."""
-    extra: dict[str, Any] = {}
+    extra: dict[str, Any] = Field(default_factory=dict)
     """Anything more, as plain JSON."""
 
 
@@ -206,7 +206,7 @@ def save_model(path: str | os.PathLike[str], model: ModelFile) -> None:
         }
         if model.training is not None:
             arrays = {
-                name: np.ascontiguousarray(array)
+                name: np.asarray(array, order="C")
                 for name, array in model.training.arrays.items()
             }
             members[_ARRAYS] = safetensors.numpy.save(arrays)
@@ -229,8 +229,8 @@ def load_model(
     Args:
         path: a file of `save_model`, or a Stable-Baselines3 zip (see `stock_model`).
         trust_pickle: run the pickles of a Stable-Baselines3 zip; only for own files.
-        stock_frame: frame of the observations that a Stable-Baselines3 policy was trained
-            on; its file does not say.
+        stock_frame: frame of the observations of a Stable-Baselines3 policy; its file
+            does not say.
 
     Raises:
         ModelFileError: missing, damaged, unsafe, newer, or made for something else.
@@ -263,7 +263,7 @@ def actor_shapes(metadata: ModelMetadata) -> dict[str, tuple[int, ...]]:
 def check_policy(
     metadata: ModelMetadata, policy: Mapping[str, Tensor], source: str
 ) -> None:
-    """Refuse weights that are not finite, or whose shapes are not those of `metadata`."""
+    """Refuse weights that are not finite, or not of the shapes that `metadata` says."""
     size = metadata.observation_size
     scales = policy.get("mlp_extractor.scales")
     if scales is None or scales.dim() != 1 or len(scales) < size:

@@ -64,9 +64,9 @@ class FastPPO(PPO):
         box = isinstance(self.action_space, spaces.Box)
         for _ in range(n_rollout_steps):
             with torch.inference_mode():
-                obs = torch.as_tensor(self._last_obs)
+                obs = torch.as_tensor(self._last_obs, device=self.device)
                 actions, values, log_probs = self.policy(obs)
-            action = actions.numpy()
+            action = actions.cpu().numpy()
             clipped = np.clip(action, -1.0, 1.0) if box else action.astype(np.int64)
             last_obs, starts = self._last_obs.copy(), self._last_episode_starts
             new_obs, rewards, dones, terminal = env.step_arrays(clipped)
@@ -74,8 +74,10 @@ class FastPPO(PPO):
             rewards = rewards * self.reward_scale
             if terminal is not None and len(terminal.truncated):
                 with torch.inference_mode():
-                    ends = torch.as_tensor(terminal.obs[terminal.truncated_rows])
-                    rest = self.policy.predict_values(ends).numpy()[:, 0]
+                    ends = torch.as_tensor(
+                        terminal.obs[terminal.truncated_rows], device=self.device
+                    )
+                    rest = self.policy.predict_values(ends).cpu().numpy()[:, 0]
                 rewards[terminal.truncated] += self.gamma * rest
             if terminal is not None:
                 ended = np.ones(len(terminal.infos), np.bool_)
@@ -89,7 +91,8 @@ class FastPPO(PPO):
             self._last_obs = new_obs
             self._last_episode_starts = dones
         with torch.inference_mode():
-            values = self.policy.predict_values(torch.as_tensor(self._last_obs))
+            last = torch.as_tensor(self._last_obs, device=self.device)
+            values = self.policy.predict_values(last)
         rollout_buffer.compute_returns_and_advantage(last_values=values, dones=dones)
         callback.update_locals(locals())
         callback.on_rollout_end()
@@ -108,10 +111,13 @@ class FastPPO(PPO):
         stop = False
         for _ in range(self.n_epochs):
             order = torch.randperm(total)
+            logs["approx_kl"] = []  # as SB3: of the last epoch
             for at in range(0, total - size + 1, size):
                 rows = order[at : at + size]
                 batch = {name: part[rows] for name, part in data.items()}
                 loss, row = self._loss(batch, clip)
+                for name, value in row.items():
+                    logs.setdefault(name, []).append(value)
                 if self.target_kl is not None and row["approx_kl"] > 1.5 * self.target_kl:
                     stop = True
                     break
@@ -121,8 +127,6 @@ class FastPPO(PPO):
                     self.policy.parameters(), self.max_grad_norm
                 )
                 self.policy.optimizer.step()
-                for name, value in row.items():
-                    logs.setdefault(name, []).append(value)
             self._n_updates += 1
             if stop:
                 break
@@ -144,7 +148,7 @@ class FastPPO(PPO):
         b = self.rollout_buffer
 
         def flat(array: np.ndarray) -> Tensor:
-            return torch.from_numpy(array).flatten(0, 1)
+            return torch.from_numpy(array).flatten(0, 1).to(self.device)
 
         actions = flat(b.actions)
         if isinstance(self.action_space, spaces.Discrete):

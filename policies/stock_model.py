@@ -1,7 +1,7 @@
 """Stable-Baselines3 PPO files of published agents, read without running their pickles.
 
-Only `policy.pth` (tensors, through torch's weights-only reader) and the plain JSON values
-of `data` are used; the `:serialized:` fields of `data` are pickles and stay untouched.
+Only `policy.pth` (tensors, through torch's weights-only reader) and the plain JSON
+values of `data` are used; its `:serialized:` fields are pickles and stay untouched.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def load_stock(
 ) -> ModelFile:
     """A Stable-Baselines3 PPO file as a model without input scaling.
 
-    Accepted: `MlpPolicy` with separate actor and critic of equal widths, the published 48
-    numbers and three continuous actions. The file does not say in which `frame` the
+    Accepted: `MlpPolicy` with separate actor and critic of equal widths, the published
+    48 numbers and three continuous actions. The file does not say in which `frame` the
     observations were, nor which world it was trained in; the rest of the configuration
     has its defaults. The activation is tanh unless the plain JSON names another.
 
@@ -111,16 +111,19 @@ def load_stock(
         extra={"source": "stable-baselines3"},
     )
     policy = {"mlp_extractor.scales": torch.ones(_PublishedLayout.size)}
-    for name, tensor in weights.items():
-        for old, new in _RENAMED.items():
-            name = new + name.removeprefix(old) if name.startswith(old) else name
-        policy[name] = tensor.float()
+    policy |= {_renamed(name): tensor.float() for name, tensor in weights.items()}
     check_policy(metadata, policy, source)
     return ModelFile(metadata, policy)
 
 
+def _renamed(name: str) -> str:
+    for old, new in _RENAMED.items():
+        name = name.replace(old, new)
+    return name
+
+
 def _weights(data: bytes, source: str) -> dict[str, Tensor]:
-    """The tensors of `policy.pth`, each dense and backed by as many bytes as it claims."""
+    """The tensors of `policy.pth`, all dense and contiguous."""
     unzip(io.BytesIO(data), f"{source}: policy.pth")  # declared sizes are bounded
     try:
         weights = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)

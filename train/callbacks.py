@@ -89,15 +89,7 @@ class Metrics(BoundaryCallback):
         """Log the roll-out that ended at `now`."""
         env = self.training_env
         assert isinstance(env, BatchVecEnv)
-        row: dict[str, float] = {}
-        if self._episodes:
-            success, returns, lengths = zip(*self._episodes, strict=True)
-            row["rollout/success_rate"] = self._recent = float(np.mean(success))
-            row["rollout/ep_return"] = float(np.mean(returns))
-            row["rollout/ep_length"] = float(np.mean(lengths))
-            if self._curriculum is not None:
-                self._curriculum.add(success)
-        row["rollout/episodes"] = len(self._episodes)
+        row = self._episode_means()
         for name, total in env.info_sums.items():
             if name.startswith("reward/") or name in ("comfort", "collisions"):
                 label = name if name.startswith("reward/") else f"rollout/{name}"
@@ -108,7 +100,8 @@ class Metrics(BoundaryCallback):
         elapsed = time.monotonic() - self._began
         row["time/fps"] = (now - self._start) / max(elapsed, 1e-9)
         for name, value in row.items():
-            self.logger.record(name, value)
+            if value is not None:
+                self.logger.record(name, value)
         update = {
             name: float(value)
             for name, value in self.logger.name_to_value.items()
@@ -117,6 +110,19 @@ class Metrics(BoundaryCallback):
         self.logger.dump(now)
         append_row(self._file, {"timesteps": now, "seconds": elapsed, **row, **update})
         self._show(time.monotonic())
+
+    def _episode_means(self) -> dict[str, float | None]:
+        """Means over the episodes that ended in the roll-out; None without any."""
+        names = ("rollout/success_rate", "rollout/ep_return", "rollout/ep_length")
+        row: dict[str, float | None] = {"rollout/episodes": len(self._episodes)}
+        for column, name in enumerate(names):
+            values = [episode[column] for episode in self._episodes]
+            row[name] = float(np.mean(values)) if values else None
+        if self._episodes:
+            self._recent = row["rollout/success_rate"]
+        if self._curriculum is not None:
+            self._curriculum.add(episode[0] for episode in self._episodes)
+        return row
 
     def _show(self, now: float) -> None:
         self._shown = now

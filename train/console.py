@@ -67,22 +67,27 @@ class PlainLines(_Context):
         """For a training of `total` decisions."""
         self._total = total
         self._next = time.monotonic() + PLAIN_INTERVAL
+        self._last = ""
+
+    def __exit__(self, *_: object) -> None:
+        """Print where it ended."""
+        if self._last:
+            print(self._last, file=sys.stderr, flush=True)
 
     def update(
         self, num_timesteps: int, rate: float, success: float | None, stage: str
     ) -> None:
         """Print a line if it is time for one."""
-        now = time.monotonic()
-        if now < self._next and num_timesteps < self._total:
-            return
-        self._next = now + PLAIN_INTERVAL
         left = max(self._total - num_timesteps, 0) / max(rate, 1e-9)
-        print(
+        self._last = (
             f"{num_timesteps}/{self._total} decisions, {rate:,.0f}/s, "
-            f"success {_percent(success)}{stage and f', {stage}'}, {left:.0f} s left",
-            file=sys.stderr,
-            flush=True,
+            f"success {_percent(success)}{stage and f', {stage}'}, {left:.0f} s left"
         )
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + PLAIN_INTERVAL
+            print(self._last, file=sys.stderr, flush=True)
+            self._last = ""
 
 
 class Bar(_Context):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from ambulo.configs.errors import AmbuloError
 
@@ -16,6 +18,14 @@ USER_ERROR = 2
 """Exit code of bad input and of faults of the machine; argparse uses the same."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C (128 + SIGINT), as shells report it."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line, like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with `message` and exit code 2."""
+        self.exit(USER_ERROR, f"ambulo: error: {message} (--help tells more)\n")
 
 
 def front_door(main: Main) -> MainWithDefault:

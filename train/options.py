@@ -11,6 +11,7 @@ from ambulo.configs.base import load_json, parse
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.presets import PRESETS, preset
 from ambulo.configs.vr import RLConfig
+from ambulo.train.errors import Parser
 from ambulo.train.paths import resolve_path
 
 _SHORTCUTS = {
@@ -42,9 +43,9 @@ examples:
 """
 
 
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """The command line of `train_vr_navigation`."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="train_vr_navigation",
         description="Train, resume and evaluate an agent that navigates in VR levels.",
         epilog=EPILOG,
@@ -136,13 +137,19 @@ def base_config(args: argparse.Namespace) -> RLConfig:
     return config
 
 
-def with_flags(config: RLConfig, args: argparse.Namespace) -> RLConfig:
-    """`config` with every `--set` and every flag that was given."""
-    for text in args.overrides:
+def with_overrides(config: RLConfig, overrides: Sequence[str]) -> RLConfig:
+    """`config` with each `group.key=value` of `--set`."""
+    for text in overrides:
         key, equals, value = text.partition("=")
         if not equals:
             raise ConfigError(f"--set {text!r}: expected KEY=VALUE, with a dotted key")
         config = _with(config, key.strip(), _typed(value), "--set")
+    return config
+
+
+def with_flags(config: RLConfig, args: argparse.Namespace) -> RLConfig:
+    """`config` with every `--set` and every flag that was given."""
+    config = with_overrides(config, args.overrides)
     for name, key in _SHORTCUTS.items():
         value = getattr(args, name)
         if value is None:

@@ -42,6 +42,7 @@ class RunFolder:
         self.logs = self.path / "logs"
         self.metrics = self.path / "metrics.csv"
         self.evaluations = self.path / "evaluations.json"
+        self.scores = self.path / "scores.json"
         self.report = self.path / "report.html"
         self._made: list[Path] = []
 

@@ -111,7 +111,7 @@ class TrainingRun:
             model: the checkpoint to go on from, or None.
         """
         self.config, self.folder = config, folder
-        self._command = shlex.join(["train_vr_navigation", *command])
+        self.command = shlex.join(["train_vr_navigation", *command])
         extra = {} if model is None else _extra_of(model)
         training = config.training
         self._curriculum = (
@@ -129,6 +129,8 @@ class TrainingRun:
             custom_terms=load_custom_terms(config.rewards.custom),
         )
         self._levels = TrainingLevels(config, self.batch, stage)
+        # SB3 goes on in the newest folder PPO_<n>; the published one is PPO_1.
+        (folder.logs / "PPO_1").mkdir(parents=True, exist_ok=True)
         env = BatchVecEnv(self.batch, action_space(config))
         self.learner: FastPPO = make_learner(
             config, env, tensorboard_log=str(folder.logs)
@@ -203,7 +205,7 @@ class TrainingRun:
 
     def _model(self, state: TrainingState | None) -> ModelFile:
         model = model_of(
-            self.learner, self.config, self.batch.layout, command=self._command
+            self.learner, self.config, self.batch.layout, command=self.command
         )
         return ModelFile(model.metadata, model.policy, state)
 

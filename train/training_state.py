@@ -137,7 +137,7 @@ def _restore(
 ) -> dict[str, Any]:
     arrays, values = state.arrays, state.values
     _restore_bank(batch, values, arrays)
-    batch.load_state_dict(_group(arrays, "batch"))
+    _restore_batch(batch, _group(arrays, "batch"))
     _restore_starts(batch, _group(arrays, "starts"))
     _restore_moments(learner, _group(arrays, "optimizer"))
     for name in _COUNTERS:
@@ -158,6 +158,22 @@ def _restore(
         learner._last_episode_starts = begun
     _restore_random_states(learner, batch, _group(arrays, "random"), values["random"])
     return dict(values["extra"])
+
+
+def _restore_batch(batch: NavigationBatch, arrays: Arrays) -> None:
+    """Players, tasks and memories; compiled code relies on shapes and indices."""
+    for name, array in batch.state_dict().items():
+        if arrays[name].shape != array.shape:
+            got = arrays[name].shape
+            raise ValueError(f"{name} has shape {got}, not {array.shape}")
+        if array.dtype.kind == "f" and np.isnan(arrays[name]).any():
+            raise ValueError(f"{name} has values that are not numbers")
+    limits = {"slot": len(batch.bank), "index": GOALS, "heading_for": GOALS}
+    for name, array in arrays.items():
+        limit = limits.get(name.rpartition(".")[2])
+        if limit is not None and ((array < 0) | (array >= limit)).any():
+            raise ValueError(f"{name} is not within 0..{limit - 1}")
+    batch.load_state_dict(arrays)
 
 
 def _starts(batch: NavigationBatch) -> Arrays:

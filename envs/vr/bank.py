@@ -130,6 +130,8 @@ class LevelBank:
                 return Start(slot, 0, level.start.copy())
         goal = 0 if use_design else int(rng.integers(GOALS))
         pose = self._sample_start(slot, goal, low, high, rng)
+        if pose is None and level.start is not None and level.goal is not None:
+            return Start(slot, 0, level.start.copy())
         if pose is None:
             raise LevelError(
                 f"level {level.name!r}: no start between {low} and {high} m from the goal"

@@ -5,6 +5,8 @@ boxes (S, B, 6: x, y, a, b, cos, sin), cylinders (S, C, 3: x, y, r), holes (S, H
 bounds (S, 4), with the counts in `counts` (S, 3).
 """
 
+# ruff: noqa: PLR0915, PLR0917 - compiled loops take their arrays one by one
+
 from __future__ import annotations
 
 import math
@@ -88,7 +90,7 @@ def push_from_box(x, y, box):
 
 @njit(cache=True)
 def push_from_cylinder(x, y, cylinder):
-    """(x, y) moved out of the cylinder grown by the body radius, and the depth moved."""
+    """(x, y) moved out of the cylinder grown by the body radius, and the depth."""
     dx = x - cylinder[0]
     dy = y - cylinder[1]
     gap = math.sqrt(dx * dx + dy * dy)
@@ -104,7 +106,8 @@ def push_from_cylinder(x, y, cylinder):
 def near_shapes(x, y, reach, boxes, n_boxes, cylinders, n_cylinders, index):
     """How many boxes and cylinders are nearer than `reach`.
 
-    Their indices are written into `index`: boxes from its front, cylinders from its back.
+    Their indices are written into `index`: boxes from its front, cylinders from its
+    back.
     """
     nb = 0
     for k in range(n_boxes):
@@ -147,9 +150,9 @@ def overlaps(x, y, boxes, cylinders, index, nb, nc, found):
 def way_out(found, n):
     """The shortest move that undoes the first `n` overlaps of `found`.
 
-    Each overlap is a half-plane that the move must leave, so the shortest one is along a
-    single direction or to the corner of two. Opposed half-planes have no common way out:
-    then it is the deepest overlap's.
+    Each overlap is a half-plane that the move must leave, so the shortest one is along
+    a single direction or to the corner of two. Opposed half-planes have no common way
+    out: then it is the deepest overlap's.
     """
     best = np.inf
     bx = 0.0
@@ -334,8 +337,8 @@ def step_players(
 ):  # fmt: skip
     """One decision of every player, in place (docs/vr_world.md, section "Tick").
 
-    `target` (N, 3) is the command after clipping and dead zone, `jump` (N, 2) a discrete
-    move (left, forward) in metres and `snap` (N,) a snap turn in radians.
+    `target` (N, 3) is the command after clipping and dead zone, `jump` (N, 2) a
+    discrete move (left, forward) in metres and `snap` (N,) a snap turn in radians.
     """
     boxes, cylinders, holes, bounds, counts = levels
     index = np.empty(boxes.shape[1] + cylinders.shape[1], np.int64)

@@ -19,14 +19,40 @@ Kind = Literal["none", "visits", "map"]
 _EXTENT = 64
 _VISIT_DIRECTIONS = 8
 _VISIT_RINGS = (1.0, 2.0, 3.0, 4.0)
-_CELLS_PER_METRE = 4
-_GRID = _EXTENT * _CELLS_PER_METRE
+CELLS_PER_METRE = 4
+GRID = _EXTENT * CELLS_PER_METRE
 _MAP_DIRECTIONS = 24
 _MAP_RANGE = 10.0
 _FREE, _BLOCKED = 1, 2
+_SECTORS = 16
+_SECTOR_EDGES = (0.5, 1.25, 2.25, 3.5, 5.5, 8.5)
+_SPOTS_PER_RING = ((1, 2), (2, 2), (2, 3), (3, 3), (4, 3))
 
 _VISITS = _VISIT_DIRECTIONS * len(_VISIT_RINGS) + 2
 _RINGS = np.array(_VISIT_RINGS)
+
+
+def _sector_spots() -> NDArray[np.float64]:
+    """Sample points of the sectors: x, y in the head frame and sector, shape (n, 3)."""
+    spots = []
+    width = 2.0 * math.pi / _SECTORS
+    rings = list(zip(_SECTOR_EDGES[:-1], _SECTOR_EDGES[1:], strict=True))
+    for d in range(_SECTORS):
+        for r, ((inner, outer), (radial, angular)) in enumerate(
+            zip(rings, _SPOTS_PER_RING, strict=True)
+        ):
+            for i in range(radial):
+                distance = inner + (outer - inner) * (i + 0.5) / radial
+                for j in range(angular):
+                    angle = width * (d - 0.5 + (j + 0.5) / angular)
+                    x, y = distance * math.cos(angle), distance * math.sin(angle)
+                    spots.append((x, y, float(d * len(rings) + r)))
+    return np.array(spots)
+
+
+_SPOTS = _sector_spots()
+_CELLS = _SECTORS * (len(_SECTOR_EDGES) - 1)
+_SPOTS_IN = np.bincount(_SPOTS[:, 2].astype(int), minlength=_CELLS).astype(float)
 
 
 def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
@@ -69,6 +95,12 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
                 "log(1 + decisions spent) / 5 summed over the free way of each direction",
             )
         )
+        shape = f"{_SECTORS} directions x rings with edges {_SECTOR_EDGES} m"
+        for name, meaning in (
+            ("sector_blocked", "share of remembered obstacle in"),
+            ("sector_unknown", "share never seen in"),
+        ):
+            rows.append((name, _CELLS, "1", f"{meaning} {shape}"))
     return rows
 
 
@@ -82,7 +114,7 @@ class Memory:
         n = num_players if kind != "none" else 0
         self.visits = np.zeros((n, _EXTENT, _EXTENT), np.uint16)
         m = num_players if kind == "map" else 0
-        self.cells = np.zeros((m, _GRID, _GRID), np.uint8)
+        self.cells = np.zeros((m, GRID, GRID), np.uint8)
         self.best = np.full(num_players, np.inf)
         self.stale = np.zeros(num_players, np.int64)
 
@@ -176,7 +208,7 @@ def _update_visits(players, position, yaw, distance, visits, best, stale, out):
 def _update_map(
     players, position, yaw, rays, ray_angle, ray_length, cells, visits, out
 ):
-    step = 1.0 / _CELLS_PER_METRE
+    step = 1.0 / CELLS_PER_METRE
     num_rays = rays.shape[1]
     for i in players:
         x = position[i, 0]
@@ -189,18 +221,18 @@ def _update_map(
             reading = rays[i, r]
             t = 0.0
             while t < reading - 0.5 * step:
-                c = int(math.floor((x + cos * t) * _CELLS_PER_METRE)) % _GRID
-                w = int(math.floor((y + sin * t) * _CELLS_PER_METRE)) % _GRID
+                c = int(math.floor((x + cos * t) * CELLS_PER_METRE)) % GRID
+                w = int(math.floor((y + sin * t) * CELLS_PER_METRE)) % GRID
                 if grid[w, c] == 0:
                     grid[w, c] = _FREE
                 t += step
             if reading < ray_length - 1e-6:
                 t = reading + 0.02
-                c = int(math.floor((x + cos * t) * _CELLS_PER_METRE)) % _GRID
-                w = int(math.floor((y + sin * t) * _CELLS_PER_METRE)) % _GRID
+                c = int(math.floor((x + cos * t) * CELLS_PER_METRE)) % GRID
+                w = int(math.floor((y + sin * t) * CELLS_PER_METRE)) % GRID
                 grid[w, c] = _BLOCKED
-        c = int(math.floor(x * _CELLS_PER_METRE)) % _GRID
-        w = int(math.floor(y * _CELLS_PER_METRE)) % _GRID
+        c = int(math.floor(x * CELLS_PER_METRE)) % GRID
+        w = int(math.floor(y * CELLS_PER_METRE)) % GRID
         grid[w, c] = _FREE
         for d in range(_MAP_DIRECTIONS):
             angle = yaw[i] + 2.0 * math.pi * d / _MAP_DIRECTIONS
@@ -213,8 +245,8 @@ def _update_map(
             while t < _MAP_RANGE:
                 px = x + cos * t
                 py = y + sin * t
-                c = int(math.floor(px * _CELLS_PER_METRE)) % _GRID
-                w = int(math.floor(py * _CELLS_PER_METRE)) % _GRID
+                c = int(math.floor(px * CELLS_PER_METRE)) % GRID
+                w = int(math.floor(py * CELLS_PER_METRE)) % GRID
                 value = grid[w, c]
                 if value == _BLOCKED:
                     blocked = t
@@ -230,3 +262,18 @@ def _update_map(
             out[i, _VISITS + d] = blocked / _MAP_RANGE
             out[i, _VISITS + _MAP_DIRECTIONS + d] = known * step / _MAP_RANGE
             out[i, _VISITS + 2 * _MAP_DIRECTIONS + d] = 0.2 * walked * step
+        at = _VISITS + 3 * _MAP_DIRECTIONS
+        out[i, at : at + 2 * _CELLS] = 0.0
+        cos = math.cos(yaw[i])
+        sin = math.sin(yaw[i])
+        for k in range(_SPOTS.shape[0]):
+            px = x + cos * _SPOTS[k, 0] - sin * _SPOTS[k, 1]
+            py = y + sin * _SPOTS[k, 0] + cos * _SPOTS[k, 1]
+            c = int(math.floor(px * CELLS_PER_METRE)) % GRID
+            w = int(math.floor(py * CELLS_PER_METRE)) % GRID
+            value = grid[w, c]
+            sector = int(_SPOTS[k, 2])
+            if value == _BLOCKED:
+                out[i, at + sector] += 1.0 / _SPOTS_IN[sector]
+            elif value == 0:
+                out[i, at + _CELLS + sector] += 1.0 / _SPOTS_IN[sector]

@@ -1,7 +1,7 @@
 """Measures of navigation episodes: success, path efficiency, time, and comfort proxies.
 
-Pure functions of arrays. The proxies are physical quantities that the literature links to
-discomfort; none of them measures how a person feels.
+Pure functions of arrays. The proxies are physical quantities that the literature links
+to discomfort; none of them measures how a person feels.
 """
 
 from __future__ import annotations
@@ -88,14 +88,14 @@ COMFORT_PROXIES: dict[str, Proxy] = {
     "yaw_rate_mean": Proxy("rad/s", "mean |yaw rate|", _HU),
     "yaw_rate_p95": Proxy("rad/s", "95th percentile of |yaw rate|", _HU),
     "yaw_rate_max": Proxy("rad/s", "largest |yaw rate|", _HU),
-    "yaw_rate_over_20_deg": Proxy("1", "time share of |yaw rate| > 20 deg/s", _XR_TOOLS),
-    "yaw_rate_over_90_deg": Proxy("1", "time share of |yaw rate| > 90 deg/s", _TURN),
+    "yaw_rate_over_20_deg": Proxy("1", "time share of it > 20 deg/s", _XR_TOOLS),
+    "yaw_rate_over_90_deg": Proxy("1", "time share of it > 90 deg/s", _TURN),
     "yaw_acceleration_mean": Proxy("rad/s^2", "mean |yaw acceleration|", _SUOMALAINEN),
     "yaw_acceleration_p95": Proxy("rad/s^2", "95th percentile of it", _SUOMALAINEN),
     "yaw_acceleration_max": Proxy("rad/s^2", "largest", _SUOMALAINEN),
     "yaw_per_metre": Proxy(
         "rad/m", "total turn, snaps included, per metre walked",
-        "Ujike 2009: the total of rotation predicts; Mimnaugh et al. 2021: fewest turns",
+        "Ujike 2009: total rotation predicts; Mimnaugh et al. 2021: fewest turns",
     ),
     "strafe_share": Proxy("1", "share of moving time 45-135 deg to the side", _SIDE),
     "back_share": Proxy("1", "share of moving time over 135 deg backwards", _SIDE),
@@ -111,20 +111,22 @@ COMFORT_PROXIES: dict[str, Proxy] = {
         "1", "mean of min(1, max(|yaw rate| / 20 deg/s, speed / 10 m/s))", _XR_TOOLS,
     ),
 }  # fmt: skip
-"""Names, units and sources of `comfort_proxies`; proxies, not measures of well-being."""
+"""Names, units and sources of `comfort_proxies`; none measures how a person feels."""
 
 
 def optimal_length(start_distance: Floats, goal_radius: float) -> Floats:
-    """l of SPL: walking distance from the start to the edge of the goal disc, [m].
+    """Walking distance from the start to the edge of the goal disc: the l of SPL, [m].
 
-    `start_distance` is the walking distance to the goal's centre; an episode ends at the
-    edge of the disc, so l is shorter by `goal_radius`, and at least 0.
+    `start_distance` is the walking distance to the goal's centre; an episode ends at
+    the edge of the disc, so l is shorter by `goal_radius`, and at least 0.
     """
     return np.maximum(np.asarray(start_distance, np.float64) - goal_radius, 0.0)
 
 
 def spl(success: Floats, optimal: Floats, path: Floats) -> Floats:
-    """Success weighted by path length, S l / max(p, l) (Anderson et al. 2018), per episode.
+    """Success weighted by path length, S l / max(p, l), per episode.
+
+    After Anderson et al. 2018 (arXiv 1807.06757).
 
     Args:
         success: 1 or 0.
@@ -135,9 +137,9 @@ def spl(success: Floats, optimal: Floats, path: Floats) -> Floats:
 
 
 def soft_spl(end_distance: Floats, optimal: Floats, path: Floats) -> Floats:
-    """Progress weighted by path length, max(0, 1 - d_end / l) l / max(p, l), per episode.
+    """Progress weighted by path length, max(0, 1 - d / l) l / max(p, l), per episode.
 
-    `end_distance` (d_end) is the walking distance left to the edge of the goal disc, [m].
+    `end_distance` (d) is the walking distance left to the edge of the goal disc, [m].
     """
     left = np.asarray(end_distance, np.float64)
     length = np.asarray(optimal, np.float64)
@@ -149,7 +151,9 @@ def soft_spl(end_distance: Floats, optimal: Floats, path: Floats) -> Floats:
 def barn_score(
     success: Floats, optimal: Floats, time: Floats, max_speed: float
 ) -> Floats:
-    """BARN time score, S T_opt / clip(T, 2 T_opt, 8 T_opt), T_opt = l / max_speed; <= 0.5.
+    """BARN time score, S T_opt / clip(T, 2 T_opt, 8 T_opt), at most 0.5, per episode.
+
+    T_opt = l / max_speed (BARN challenge, Perille et al. 2020).
 
     Args:
         success: 1 or 0.
@@ -216,16 +220,17 @@ def comfort_proxies(traces: Sequence[Trace]) -> dict[str, float]:
 
 
 def _efficiency(optimal: Floats, path: Floats) -> Floats:
-    """l / max(p, l); 1 where both are 0."""
+    """L / max(p, l); 1 where both are 0."""
     length = np.asarray(optimal, np.float64)
     longest = np.maximum(path, length)
     return np.where(longest > 0.0, length / np.maximum(longest, 1e-9), 1.0)
 
 
 def _derivatives(trace: Trace) -> tuple[Floats, ...]:
-    """Per decision: speed, |a|, |jerk|, |yaw rate|, |yaw acceleration|, angle between
+    """Series of speed, |a|, |jerk|, |yaw rate|, |yaw acceleration|, angle, clearance.
 
-    motion and heading, clearance; then the path and the turn of the whole episode.
+    The angle lies between motion and heading. Two numbers follow: the length of the
+    path and the total turn.
     """
     flat, dt = trace.velocity[:, :2], trace.dt
     accel = np.diff(flat, axis=0) / dt

@@ -1,9 +1,11 @@
 """Compiled loops over players that call MuJoCo's C library directly.
 
 `mj_step` and `mj_multiRay` are linked by name into the compiled code, so a tick costs a
-C call and no Python. The tick itself is the contract's (`kernels.step_players`) with one
-difference: MuJoCo's contact solver pushes the player out of obstacles.
+C call and no Python. The tick itself is the contract's (`kernels.step_players`) with
+one difference: MuJoCo's contact solver pushes the player out of obstacles.
 """
+
+# ruff: noqa: PLR0915, PLR0917 - compiled loops take their arrays one by one
 
 from __future__ import annotations
 
@@ -164,9 +166,9 @@ def pushed_out(
 ):  # fmt: skip
     """(x, y) pushed by `mj_step` out of what it overlaps, and whether it did overlap.
 
-    One step undoes one overlap exactly and several to first order, so several take up to
-    as many steps as `kernels.slide` has passes; like there, a body that is then still
-    stuck is back at (x0, y0).
+    One step undoes one overlap exactly and several to first order, so several take up
+    to as many steps as `kernels.slide` has passes; like there, a body that is then
+    still stuck is back at (x0, y0).
     """
     point[0] = x
     point[1] = y
@@ -207,9 +209,9 @@ def step_players(
 ):  # fmt: skip
     """One decision of every player, in place; see `kernels.step_players`.
 
-    `models`, `datas`, `qpos`, `qvel` (N,) are addresses of each player's MjModel, MjData
-    and of its qpos and qvel. Each tick the player is put where the command leads, at
-    rest, and `mj_step` pushes it out of what it overlaps.
+    `models`, `datas`, `qpos`, `qvel` (N,) are addresses of each player's MjModel,
+    MjData and of its qpos and qvel. Each tick the player is put where the command
+    leads, at rest, and `mj_step` pushes it out of what it overlaps.
     """
     boxes, cylinders, holes, bounds, counts = levels
     index = np.empty(boxes.shape[1] + cylinders.shape[1], np.int64)

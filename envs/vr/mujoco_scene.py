@@ -1,9 +1,9 @@
 """MuJoCo models of a level: what the player collides with, and what a camera sees.
 
-The physics model is planar, as the contract is: obstacles are full-height prisms, so the
-vertical body capsule touches them exactly as its mid-height sphere does, and the player
-is that sphere on two slides. The render model has the true sizes; nothing in it moves by
-itself.
+The physics model is planar, as the contract is: obstacles are full-height prisms, so
+the vertical body capsule touches them exactly as its mid-height sphere does, and the
+player is that sphere on two slides. The render model has the true sizes; nothing in it
+moves by itself.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _HAND_RADIUS = 0.06
 def physics_model(level: Level, dt: float) -> mujoco.MjModel:
     """The planar collision model of `level` for ticks of `dt` seconds.
 
-    qpos is the player's (x, y). From rest, a contact undoes its overlap in one step: its
-    stiffness is 1 / dt^2.
+    qpos is the player's (x, y). From rest, a contact undoes its overlap in one step:
+    its stiffness is 1 / dt^2.
     """
     spec = mujoco.MjSpec()
     spec.memory = _ARENA_BYTES
@@ -171,7 +171,7 @@ def _add_static(world: mujoco.MjsBody, level: Level) -> None:
         wall = max(a, b) > 8 * min(a, b)
         colour = [0.55, 0.58, 0.64, 1.0] if wall else _BOX_COLOURS[k % 3]
         tops_apart = 0.001 * (k % 8)
-        _visual(world, "BOX", [a, b, c + tops_apart], [x, y, z], colour, yaw)
+        _visual(world, "BOX", [a, b, c + tops_apart], [x, y, z], colour, yaw=yaw)
     for x, y, radius, tall in level.cylinders:
         _visual(
             world, "CYLINDER", [radius, tall / 2, 0], [x, y, tall / 2],
@@ -211,6 +211,7 @@ def _visual(
     size: list[float],
     pos: list[float],
     rgba: list[float],
+    *,
     yaw: float = 0.0,
 ) -> None:
     body.add_geom(

@@ -7,7 +7,7 @@ schema are generated from `observation_layout`, so they cannot drift from the co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,7 +68,7 @@ class ObservationLayout:
             [np.full(part.size, part.scale, np.float32) for part in parts]
         )
 
-    def schema(self) -> list[dict[str, object]]:
+    def schema(self) -> list[dict[str, Any]]:
         """The layout of what the actor sees as JSON-ready rows."""
         where = self.slices()
         return [
@@ -81,6 +81,15 @@ class ObservationLayout:
             }
             for part in self.parts
         ]
+
+    def table(self) -> str:
+        """The layout of what the actor sees as a Markdown table."""
+        lines = ["| numbers | name | unit | meaning |", "|---|---|---|---|"]
+        for row in self.schema():
+            first, last = row["start"], row["stop"] - 1
+            span = f"{first}" if first == last else f"{first}-{last}"
+            lines.append(f"| {span} | `{row['name']}` | {row['unit']} | {row['meaning']} |")
+        return "\n".join(lines)
 
 
 PRIVILEGED = (

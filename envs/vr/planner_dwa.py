@@ -1,9 +1,9 @@
 """Dynamic window (Fox, Burgard and Thrun 1997) on the rays, under the same limits.
 
 Candidate sticks are rolled out through the same smoothing for about a second, over the
-obstacle points that the rays of the last few seconds have shown. Who gets no nearer to the
-goal for a while walks to some open direction first, the usual recovery of local planners.
-There is no map and no global plan, so dead ends and mazes remain hard.
+obstacle points that the rays of the last few seconds have shown. Who gets no nearer to
+the goal for a while walks into some open direction first, the usual recovery of local
+planners. There is no map and no global plan, so dead ends and mazes remain hard.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _ARRIVED = 0.8
 
 
 class DynamicWindow:
-    """Scores (speed, direction, turn) by progress, clearance and facing the way it goes."""
+    """Scores (speed, direction, turn) by progress, clearance and facing the goal."""
 
     name = "dwa"
 
@@ -93,9 +93,10 @@ class DynamicWindow:
         rows = np.arange(len(ends))
         self._points[rows, self._scan % _SCANS] = ends
         self._scan += 1
+        target = self._target(now, spec.decision_dt)
         wanted = _best_commands(
             self._points, (self._scan - 1) % _SCANS, now.position, now.yaw,
-            now.velocity, now.yaw_rate, self._target(now, spec.decision_dt), self._last, self._candidates,
+            now.velocity, now.yaw_rate, target, self._last, self._candidates,
             spec.max_speed, spec.max_yaw_rate, spec.smoothing, spec.decision_dt,
         )  # fmt: skip
         self._last[:] = wanted
@@ -146,8 +147,8 @@ def _candidates() -> Floats:
 @njit(cache=True)
 def _mark(cost, x, y):  # type: ignore[no-untyped-def]
     """Mark the cell of (x, y), metres from the centre, as an obstacle."""
-    i = int(math.floor(x / _CELL + 0.5)) + _HALF
-    j = int(math.floor(y / _CELL + 0.5)) + _HALF
+    i = math.floor(x / _CELL + 0.5) + _HALF
+    j = math.floor(y / _CELL + 0.5) + _HALF
     if 0 <= i < cost.shape[0] and 0 <= j < cost.shape[1]:
         cost[i, j] = 0.0
 
@@ -211,8 +212,8 @@ def _score(  # type: ignore[no-untyped-def]
         sin = math.sin(yaw)
         x += (cos * ahead - sin * left) * dt
         y += (sin * ahead + cos * left) * dt
-        i = int(math.floor(x / _CELL + 0.5)) + _HALF
-        j = int(math.floor(y / _CELL + 0.5)) + _HALF
+        i = math.floor(x / _CELL + 0.5) + _HALF
+        j = math.floor(y / _CELL + 0.5) + _HALF
         gap = cost[min(max(i, 0), 2 * _HALF), min(max(j, 0), 2 * _HALF)]
         if gap < _BODY and gap <= start + 0.05:
             free = step

@@ -19,6 +19,7 @@ from ambulo.envs.vr.geodesic import (
     shortest_path,
 )
 from ambulo.envs.vr.level import Level
+from ambulo.envs.vr.observation import rotated
 from ambulo.envs.vr.planner_senses import stick
 from ambulo.envs.vr.state import Floats, Ints
 
@@ -30,7 +31,7 @@ _SPACING = 0.1
 """Distance between the points of a way, [m]."""
 _MOVED = 0.3
 """A goal that moved this far needs a new way, [m]."""
-_AHEAD = 0.35
+_AHEAD = 0.33
 """The body aims at the point of the way this far ahead, [m]."""
 _LOOK = 1.5
 """The head turns to the point of the way this far ahead, [m]."""
@@ -60,7 +61,7 @@ class Oracle:
         self._target[players] = np.nan
 
     def act(self, batch: NavigationBatch) -> Floats:
-        """Towards a point a little ahead on the way, the head towards one further on."""
+        """Towards a point a little ahead on the way, facing one further on."""
         state, spec = batch.world.state, batch.spec
         goal = batch.task.goal[:, :2]
         off = np.hypot(*(goal - self._target).T)
@@ -74,13 +75,12 @@ class Oracle:
         aim = self._in_hand_reach(batch, aim)
         delta = aim - state.position[:, :2]
         gap = np.hypot(delta[:, 0], delta[:, 1])
-        delta *= (np.minimum(speed, 3.0 * gap) / np.maximum(gap, 1e-9))[:, None]
-        cos, sin = np.cos(state.yaw), np.sin(state.yaw)
-        velocity = np.column_stack(
-            [cos * delta[:, 0] + sin * delta[:, 1], cos * delta[:, 1] - sin * delta[:, 0]]
-        )
+        rest = np.hypot(*(self._target - state.position[:, :2]).T)
+        delta *= (np.minimum(speed, 3.0 * rest) / np.maximum(gap, 1e-9))[:, None]
+        velocity = np.column_stack(rotated(delta[:, 0], delta[:, 1], -state.yaw))
         to = look - state.position[:, :2]
-        error = np.arctan2(cos * to[:, 1] - sin * to[:, 0], cos * to[:, 0] + sin * to[:, 1])
+        ahead, left = rotated(to[:, 0], to[:, 1], -state.yaw)
+        error = np.arctan2(left, ahead)
         error[np.hypot(to[:, 0], to[:, 1]) < 0.5] = 0.0
         rate = np.clip(_TURN_GAIN * error, -0.98 * FAST_TURN, 0.98 * FAST_TURN)
         return stick(velocity, rate, spec)

@@ -1,4 +1,4 @@
-"""What a fair planner knows: the numbers of the observation, turned into the head frame."""
+"""What a fair planner knows: the numbers of the observation, in the head frame."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def senses(batch: NavigationBatch) -> Senses:
 def stick(velocity: Floats, yaw_rate: Floats, spec: WorldSpec) -> Floats:
     """Actions (N, 3) that ask for a head-frame velocity (N, 2) and a yaw rate (N,).
 
-    Beyond the limits the velocity is shortened and the yaw rate clipped; the dead zone is
-    undone.
+    Beyond the limits the velocity is shortened and the yaw rate clipped; the dead zone
+    is undone.
     """
     speed = np.hypot(velocity[:, 0], velocity[:, 1])
     share = velocity / np.maximum(speed, spec.max_speed)[:, None]

@@ -1,7 +1,7 @@
 """Classical controllers that agents are compared with, played through the same actions.
 
-`random`, `straight`, `potential` and `dwa` read nothing but the observation; `oracle` knows
-the level and is the upper bound. None of them learns, and no agent uses them.
+`random`, `straight`, `potential` and `dwa` read nothing but the observation; `oracle`
+knows the level and is the upper bound. None of them learns, and no agent uses them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Planner(Protocol):
 
 
 class RandomWalk:
-    """Uniform stick positions, one every `HOLD` decisions, with straight blends between."""
+    """Uniform stick positions, one every `HOLD` decisions, blended in between."""
 
     name = "random"
     HOLD = 5
@@ -85,7 +85,7 @@ class StraightLine:
 
 
 class PotentialField:
-    """Attraction to the goal plus repulsion from every ray that ends near (Khatib 1986)."""
+    """Attraction to the goal plus repulsion from every short ray (Khatib 1986)."""
 
     name = "potential"
     REACH = 1.5
@@ -131,4 +131,3 @@ def make_planner(name: str, num_players: int) -> Planner:
     if name not in PLANNERS:
         raise ConfigError(f"unknown baseline {name!r}{nearest(name, PLANNERS)}")
     return PLANNERS[name](num_players)  # type: ignore[call-arg]
-

@@ -11,7 +11,7 @@ import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -108,8 +108,8 @@ class EpisodeRenderer:
             RenderError: no OpenGL on this machine.
         """
         backend = gl_backend()
+        self.level = level
         self.width, self.height = width, height
-        self._bounds = level.bounds
         self._model = render_model(level, width, height)
         self._data = mujoco.MjData(self._model)
         self._player, self._goal = (
@@ -140,7 +140,7 @@ class EpisodeRenderer:
         position: Floats,
         yaw: float,
         goal: Floats | None = None,
-        trail: Floats | None = None,
+        trail: Sequence[Floats] | Floats | None = None,
         camera: Camera = "chase",
     ) -> Frame:
         """One picture, shape (height, width, 3).
@@ -163,7 +163,7 @@ class EpisodeRenderer:
             self._model, data, self._option, None, self._camera,
             mujoco.mjtCatBit.mjCAT_ALL.value, self._scene,
         )  # fmt: skip
-        if trail is not None:
+        if trail is not None and len(trail) > 1:
             self._draw_trail(np.asarray(trail, np.float64)[:, :2])
         pixels = np.empty((self.height, self.width, 3), np.uint8)
         self._gl.make_current()
@@ -205,7 +205,7 @@ class EpisodeRenderer:
 
     def _look_down(self) -> None:
         """The whole level, X to the right and Y up."""
-        x0, y0, x1, y1 = self._bounds
+        x0, y0, x1, y1 = self.level.bounds
         tall = 1.06 * max(y1 - y0, (x1 - x0) * self.height / self.width)
         self._model.vis.global_.fovy = tall
         self._model.vis.global_.orthographic = 1
@@ -217,7 +217,7 @@ class EpisodeRenderer:
 
     def _draw_trail(self, points: Floats) -> None:
         stride = max(1, -(-len(points) // _TRAIL_SEGMENTS))
-        kept = np.vstack([points[::stride], points[-1:]]) if len(points) else points
+        kept = np.vstack([points[::stride], points[-1:]])
         lifted = np.column_stack([kept, np.full(len(kept), _TRAIL_RADIUS)])
         scene = self._scene
         for begin, end in pairwise(lifted):

@@ -16,7 +16,7 @@ Format = Literal["flat", "dict"]
 
 
 def action_space(config: RLConfig) -> spaces.Box | spaces.Discrete:
-    """Three floats in [-1, 1] (strafe, forward, rotation), or seven discrete actions."""
+    """Three floats in [-1, 1] (strafe, forward, rotation), or seven classes."""
     if config.actions.mode == "discrete":
         return spaces.Discrete(len(DISCRETE_ACTIONS))
     return spaces.Box(-1.0, 1.0, (3,), np.float32)
@@ -25,7 +25,7 @@ def action_space(config: RLConfig) -> spaces.Box | spaces.Discrete:
 def observation_space(
     layout: ObservationLayout, form: Format = "flat"
 ) -> spaces.Box | spaces.Dict:
-    """What the actor sees: one float32 vector, or a dictionary of the layout's parts."""
+    """What the actor sees: one float32 vector, or a dictionary of the parts."""
     if form == "dict":
         return spaces.Dict({part.name: _unbounded(part.size) for part in layout.parts})
     return _unbounded(layout.size)

@@ -2,12 +2,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from ambulo.envs.vr import kernels
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.kernel_world import KernelWorld
 from ambulo.envs.vr.level import Level
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 R = BODY_RADIUS
 WIDE = np.array([-50.0, -50.0, 50.0, 50.0])

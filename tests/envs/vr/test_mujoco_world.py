@@ -2,14 +2,15 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from ambulo.configs.errors import ActionError, AmbuloError
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.kernel_world import KernelWorld
 from ambulo.envs.vr.kernels import box_distance
 from ambulo.envs.vr.level import Level
 from ambulo.envs.vr.mujoco_world import MujocoWorld
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 HALF = 5.0
 

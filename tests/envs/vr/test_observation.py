@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from ambulo.envs.vr.contract import EYE_HEIGHT
 from ambulo.envs.vr.observation import observation_layout, observe
 from ambulo.envs.vr.state import WorldState
 
+GUIDE = Path(__file__).parents[3] / "docs" / "vr_navigation.md"
 PUBLISHED = [
     ("camera_position", 3), ("camera_rotation", 4), ("camera_velocity", 3),
     ("camera_angular_velocity", 3), ("ray_sensors", 16),
@@ -104,3 +106,10 @@ def test_privileged_numbers_come_last() -> None:
     assert layout.full_size == layout.size + 6
     assert list(layout.slices())[-1] == "detour"
     assert len(layout.scales()) == layout.full_size
+
+
+@pytest.mark.parametrize("frame", ["head", "world"])
+def test_documents_show_the_layout(frame: str) -> None:
+    """The table in the guide is the layout's own."""
+    layout = observation_layout(RLConfig().override("observations", frame=frame))
+    assert layout.table() in GUIDE.read_text(encoding="utf-8")

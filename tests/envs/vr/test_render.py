@@ -1,6 +1,7 @@
 import imageio.v2 as imageio
 import numpy as np
 import pytest
+
 from ambulo.configs.errors import RenderError
 from ambulo.envs.vr import render
 from ambulo.envs.vr.level import Level
@@ -41,7 +42,7 @@ def test_frames_show_player_and_goal(tmp_path):
         frames = [
             renderer.frame(here, 0.0, goal, np.zeros((3, 2)), camera="top"),
             renderer.frame(np.array([1.0, 0.0, 0.0]), 0.0, goal, camera="top"),
-            renderer.frame(here, 0.0, goal),
+            renderer.frame(here, 0.0, goal, []),
         ]
     assert frames[0].shape == (120, 160, 3)
     assert frames[0].dtype == np.uint8

@@ -1,0 +1,172 @@
+"""Speed of PPO on VR navigation, side by side in one run, and that it learns the same.
+
+All rows train the same network on the same task on one thread; the first rows also share
+all hyper-parameters (those of `--preset full_training`, the shipped agent's):
+
+    fast, kernel     our learner, compiled world (the default)
+    fast, mujoco     our learner, MuJoCo world
+    sb3, kernel      SB3's own PPO, our batch environment
+    sb3, subproc     SB3's own PPO with its default hyper-parameters, SubprocVecEnv(8)
+    sb3, one env     SB3's own PPO with its default hyper-parameters, one environment
+
+    python benchmarks/vr_training_speed.py --decisions 65536 --seeds 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnvWrapper
+
+import ambulo.envs  # noqa: F401  (registers the environment)
+from ambulo.configs.presets import preset
+from ambulo.configs.vr import RLConfig
+from ambulo.envs.vr.build import make_batch
+from ambulo.envs.vr.spaces import action_space
+from ambulo.policies.learner import make_learner
+from ambulo.policies.networks import NavigationPolicy
+from ambulo.policies.sb3_vec_env import BatchVecEnv
+
+
+class ScaledRewards(VecEnvWrapper):
+    """What `ppo.reward_scale` does, for a learner that lacks it."""
+
+    def __init__(self, venv: BatchVecEnv, scale: float) -> None:
+        super().__init__(venv)
+        self._scale = scale
+
+    def reset(self) -> Any:
+        return self.venv.reset()
+
+    def step_wait(self) -> Any:
+        obs, rewards, dones, infos = self.venv.step_wait()
+        return obs, rewards * self._scale, dones, infos
+
+
+def fast(config: RLConfig) -> PPO:
+    """Our learner."""
+    env = config.environment.num_environments
+    batch = make_batch(config, env, seed=config.training.seed, privileged=True)
+    return make_learner(config, BatchVecEnv(batch, action_space(config)))
+
+
+def stock(config: RLConfig) -> PPO:
+    """SB3's learner on the same network, environment and hyper-parameters."""
+    ppo, network = config.ppo, config.network
+    count = config.environment.num_environments
+    batch = make_batch(config, count, seed=config.training.seed, privileged=True)
+    env = ScaledRewards(BatchVecEnv(batch, action_space(config)), ppo.reward_scale)
+    end = ppo.learning_rate if ppo.learning_rate_final is None else ppo.learning_rate_final
+    return PPO(
+        NavigationPolicy, env, n_steps=ppo.n_steps, batch_size=ppo.batch_size,
+        n_epochs=ppo.n_epochs, gamma=ppo.gamma, gae_lambda=ppo.gae_lambda,
+        clip_range=ppo.clip_range, ent_coef=ppo.ent_coef, vf_coef=ppo.vf_coef,
+        max_grad_norm=ppo.max_grad_norm, seed=config.training.seed, device="cpu",
+        learning_rate=lambda left: end + (ppo.learning_rate - end) * left,
+        policy_kwargs={
+            "scales": batch.layout.scales(), "actor_size": batch.layout.size,
+            "widths": network.net_arch, "activation": network.activation_fn,
+            "log_std_init": network.log_std_init, "optimizer_kwargs": {"eps": 1e-5},
+        },
+    )  # fmt: skip
+
+
+def single_env() -> gymnasium.Env:
+    """One environment of the shipped agent's task."""
+    return gymnasium.make("ambulo/VRNavigation-v0", memory="map")
+
+
+def subproc(config: RLConfig) -> PPO:
+    """SB3's defaults with eight processes."""
+    return PPO("MlpPolicy", SubprocVecEnv([single_env] * 8), device="cpu")
+
+
+def one_env(config: RLConfig) -> PPO:
+    """SB3's defaults with one environment."""
+    return PPO("MlpPolicy", single_env(), device="cpu")
+
+
+ROWS: dict[str, tuple[Callable[[RLConfig], PPO], str]] = {
+    "fast, kernel": (fast, "kernel"),
+    "fast, mujoco": (fast, "mujoco"),
+    "sb3, kernel": (stock, "kernel"),
+    "sb3, subproc": (subproc, "kernel"),
+    "sb3, one env": (one_env, "kernel"),
+}
+
+
+class SuccessCurve(BaseCallback):
+    """Success of recent episodes after each roll-out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[tuple[int, float]] = []
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_end(self) -> None:
+        recent = self.model.ep_success_buffer
+        self.rows.append((self.num_timesteps, float(np.mean(recent)) if recent else 0.0))
+
+
+def speed(make: Callable[[RLConfig], PPO], config: RLConfig, decisions: int) -> float:
+    """Decisions per second after one warm-up roll-out."""
+    model = make(config)
+    rollout = model.n_steps * model.n_envs
+    model.learn(rollout, log_interval=None)
+    began = time.perf_counter()
+    model.learn(max(decisions, rollout), log_interval=None)
+    rate = max(decisions, rollout) / (time.perf_counter() - began)
+    model.get_env().close()
+    return rate
+
+
+def curves(seeds: int) -> None:
+    """Success while training `quick_test`, ours and SB3's, over seeds."""
+    print("\nquick_test: success of the last 100 training episodes, mean of seeds")
+    for name, make in (("fast", fast), ("sb3", stock)):
+        rows = []
+        for seed in range(seeds):
+            config = preset("quick_test").override("training", seed=seed)
+            model, curve = make(config), SuccessCurve()
+            model.learn(10_240, callback=curve, log_interval=None)
+            model.get_env().close()
+            rows.append([value for _, value in curve.rows])
+        mean = np.mean(rows, axis=0)
+        print(f"{name:>6}: " + " ".join(f"{value:.2f}" for value in mean))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print a row per way to train."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--decisions", type=int, default=65_536)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--repetitions", type=int, default=3)
+    args = parser.parse_args(argv)
+    torch.set_num_threads(1)
+    rates: dict[str, list[float]] = {name: [] for name in ROWS}
+    for _ in range(args.repetitions):
+        for name, (make, world) in ROWS.items():
+            config = preset("full_training").override("environment", world=world)
+            budget = args.decisions if "fast" in name or "kernel" in name else 16_384
+            rates[name].append(speed(make, config, budget))
+    print(f"{'':>14} {'decisions/s':>12} {'of fast, kernel':>16}")
+    best = float(np.median(rates["fast, kernel"]))
+    for name, values in rates.items():
+        rate = float(np.median(values))
+        print(f"{name:>14} {rate:12.0f} {rate / best:16.2f}")
+    curves(args.seeds)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,59 @@
+"""The `ambulo` command: a table of sub-commands, each loaded only when it is called."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+import ambulo
+from ambulo.train.errors import Parser
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "train": ("ambulo.train.train_vr_navigation:main", "train or resume an agent"),
+    "eval": ("ambulo.train.evaluate:main", "score an agent beside baselines"),
+    "export": ("ambulo.train.export_agent:main", "write an agent as ONNX or JSON"),
+    "levels": ("ambulo.train.level_tools:main", "generate, validate or draw levels"),
+    "schema": ("ambulo.train.describe:schema", "print observation and action layout"),
+    "presets": ("ambulo.train.describe:presets", "list the presets, or print one"),
+}
+"""Each sub-command's `module:function` and what it does."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a sub-command; its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser()
+    if not arguments or arguments[0].startswith("-"):
+        parser.parse_args(arguments)
+        parser.print_help(sys.stderr)
+        return 2
+    name = arguments[0]
+    if name not in COMMANDS:
+        from ambulo.configs.errors import nearest
+
+        parser.error(f"unknown command {name!r}{nearest(name, COMMANDS)}")
+    module, _, function = COMMANDS[name][0].partition(":")
+    command: Callable[[Sequence[str]], int] = getattr(import_module(module), function)
+    return command(arguments[1:])
+
+
+def _parser() -> Parser:
+    """For help and version only; sub-commands parse their own arguments."""
+    rows = "\n".join(f"  {name:<9} {what}" for name, (_, what) in COMMANDS.items())
+    parser = Parser(
+        prog="ambulo",
+        usage="ambulo COMMAND [ARGUMENT ...]",
+        description="Reinforcement learning of VR navigation and locomotion.",
+        epilog=f"commands:\n{rows}\n\n`ambulo COMMAND --help` tells more.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"ambulo {ambulo.__version__}"
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

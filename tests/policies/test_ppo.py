@@ -1,0 +1,202 @@
+"""FastPPO against Stable-Baselines3's PPO, and the bootstrap of truncated episodes."""
+
+from __future__ import annotations
+
+import copy
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from stable_baselines3 import PPO
+from stable_baselines3.common.callbacks import CallbackList
+from stable_baselines3.common.logger import Logger
+
+from ambulo.policies.networks import NavigationPolicy
+from ambulo.policies.ppo import FastPPO
+from ambulo.policies.sb3_vec_env import BatchVecEnv
+
+SIZE, PLAYERS, STEPS = 5, 6, 8
+
+
+class CountingBatch:
+    """Players whose observation is noise; some end, some are truncated."""
+
+    num_players = PLAYERS
+
+    def __init__(self, truncate_at: int = 3, solve: bool = False) -> None:
+        self.rng = np.random.default_rng(0)
+        self.obs = np.zeros((PLAYERS, SIZE), np.float32)
+        self.truncate_at, self.solve = truncate_at, solve
+        self.last: list[Any] = []
+        zeros = np.zeros(PLAYERS)
+        self.episode = SimpleNamespace(reward=zeros, steps=zeros.astype(np.int64))
+
+    def seed(self, seeds: Any) -> None:
+        pass
+
+    def reset(self, players: Any) -> Any:
+        self.obs[players] = self.rng.normal(size=(len(players), SIZE))
+        self.episode.steps[players] = 0
+        return self.obs
+
+    def step(self, actions: Any) -> Any:
+        self.episode.steps[:] += 1
+        self.obs[:] = self.rng.normal(size=self.obs.shape)
+        ended = self.episode.steps >= self.truncate_at
+        ended[1::2] = False
+        if ended.any():
+            self.last.append(self.obs[ended].copy())
+        none = np.zeros(PLAYERS, np.bool_)
+        solved, truncated = (ended, none) if self.solve else (none, ended)
+        rewards = np.arange(PLAYERS, dtype=np.float64)
+        info = {"is_success": solved, "reward/step": rewards}
+        return self.obs, rewards, solved, truncated, info
+
+    def close(self) -> None:
+        pass
+
+
+def policy_kwargs() -> dict[str, Any]:
+    return {
+        "scales": np.linspace(0.5, 1.5, SIZE, dtype=np.float32),
+        "actor_size": SIZE,
+        "widths": (16, 16),
+        "activation": "tanh",
+        "optimizer_kwargs": {"eps": 1e-5},
+    }
+
+
+def learner_on(batch: CountingBatch, discrete: bool = False, **kwargs: Any) -> FastPPO:
+    actions: spaces.Space[Any] = spaces.Box(-1, 1, (3,), np.float32)
+    if discrete:
+        actions = spaces.Discrete(7)
+    learner = FastPPO(
+        NavigationPolicy,
+        BatchVecEnv(batch, actions),
+        **{"n_steps": STEPS, "batch_size": STEPS * PLAYERS, "seed": 0, **kwargs},
+        policy_kwargs=policy_kwargs(),
+        device="cpu",
+    )
+    learner.set_logger(Logger(None, []))
+    return learner
+
+
+def filled(learner: FastPPO) -> FastPPO:
+    """The learner after one roll-out."""
+    learner._setup_learn(10**6)
+    callback = CallbackList([])
+    callback.init_callback(learner)
+    assert learner.env is not None
+    done = learner.collect_rollouts(
+        learner.env, callback, learner.rollout_buffer, learner.n_steps
+    )
+    assert done
+    return learner
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+def test_an_update_equals_that_of_stable_baselines3(discrete: bool) -> None:
+    settings: dict[str, Any] = {
+        "learning_rate": 1e-2,
+        "n_epochs": 3,
+        "ent_coef": 0.01,
+        "clip_range": 0.1,
+        "max_grad_norm": 0.4,
+    }
+    fast = filled(learner_on(CountingBatch(), discrete, **settings))
+    stock = PPO(
+        NavigationPolicy,
+        BatchVecEnv(CountingBatch(), fast.action_space),
+        n_steps=STEPS,
+        batch_size=STEPS * PLAYERS,
+        policy_kwargs=policy_kwargs(),
+        device="cpu",
+        **settings,
+    )
+    stock.set_logger(Logger(None, []))
+    stock.policy.load_state_dict(fast.policy.state_dict())
+    stock.rollout_buffer = copy.deepcopy(fast.rollout_buffer)
+    before = [p.detach().clone() for p in fast.policy.parameters()]
+    fast.train()
+    stock.train()
+    moved = 0.0
+    for old, mine, other in zip(
+        before, fast.policy.parameters(), stock.policy.parameters(), strict=True
+    ):
+        torch.testing.assert_close(mine, other, atol=1e-5, rtol=0.0)
+        moved = max(moved, float((mine - old).abs().max().detach()))
+    assert moved > 1e-3
+    logs, others = fast.logger.name_to_value, stock.logger.name_to_value
+    for name in ("policy_gradient_loss", "entropy_loss", "clip_fraction", "approx_kl"):
+        key = f"train/{name}"
+        np.testing.assert_allclose(logs[key], others[key], atol=1e-5)
+    assert fast._n_updates == stock._n_updates
+
+
+def test_returns_equal_those_of_stable_baselines3() -> None:
+    fast = filled(learner_on(CountingBatch(), reward_scale=0.1))
+    buffer = fast.rollout_buffer
+    with torch.no_grad():
+        obs = torch.as_tensor(buffer.observations)
+        values = fast.policy.predict_values(obs.flatten(0, 1)).reshape(STEPS, PLAYERS)
+    np.testing.assert_allclose(buffer.values, values, atol=1e-6)
+    assert fast._last_obs is not None
+    with torch.no_grad():
+        last = fast.policy.predict_values(torch.as_tensor(fast._last_obs))
+    again = copy.deepcopy(buffer)
+    again.compute_returns_and_advantage(last, np.asarray(fast._last_episode_starts))
+    np.testing.assert_allclose(buffer.returns, again.returns, atol=1e-5)
+
+
+@pytest.mark.parametrize("solve", [False, True])
+def test_only_truncated_episodes_are_bootstrapped(solve: bool) -> None:
+    batch = CountingBatch(truncate_at=3, solve=solve)
+    fast = filled(learner_on(batch, reward_scale=0.5, gamma=0.9))
+    plain = 0.5 * np.arange(PLAYERS)
+    want = np.tile(plain, (STEPS, 1))
+    assert len(batch.last) == 2, "every third of eight steps"
+    if not solve:
+        for end, obs in zip((2, 5), batch.last, strict=True):
+            with torch.no_grad():
+                rest = fast.policy.predict_values(torch.as_tensor(obs))[:, 0]
+            want[end, ::2] += 0.9 * rest.numpy()
+    np.testing.assert_allclose(fast.rollout_buffer.rewards, want, atol=1e-6)
+    starts = fast.rollout_buffer.episode_starts
+    assert starts[0].all()
+    np.testing.assert_array_equal(np.flatnonzero(starts[1:, 0]) + 1, [3, 6])
+    assert not starts[1:, 1].any()
+
+
+def test_the_buffer_holds_what_was_seen_before_each_step() -> None:
+    batch = CountingBatch(truncate_at=100)
+    fast = filled(learner_on(batch))
+    seen = fast.rollout_buffer.observations
+    rng = np.random.default_rng(0)
+    want = [rng.normal(size=(PLAYERS, SIZE)) for _ in range(STEPS)]
+    np.testing.assert_allclose(seen, want, atol=1e-6)
+
+
+def test_equal_seeds_give_equal_weights_and_a_rest_is_left_out() -> None:
+    with pytest.warns(UserWarning, match="mini-batch size of 20"):
+        learners = [
+            learner_on(CountingBatch(), batch_size=20, seed=seed) for seed in (0, 0, 1)
+        ]
+    for learner in learners:
+        learner.learn(3 * STEPS * PLAYERS)
+    first, same, other = (
+        torch.cat([p.detach().ravel() for p in learner.policy.parameters()])
+        for learner in learners
+    )
+    assert torch.equal(first, same)
+    assert not torch.equal(first, other)
+
+
+def test_a_small_target_kl_stops_the_epochs() -> None:
+    fast = filled(
+        learner_on(CountingBatch(), learning_rate=0.1, n_epochs=50, target_kl=0.01)
+    )
+    fast.train()
+    assert 1 <= fast._n_updates < 50

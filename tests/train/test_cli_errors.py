@@ -1,0 +1,185 @@
+"""Bad input and faults: exit code 2, one line on stderr, nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ambulo import cli
+from ambulo.train.train_vr_navigation import main as train
+
+QUICK = ["--preset", "quick_test", "--no-progress"]
+
+
+def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """Exit code and error text of a training command."""
+    try:
+        code = train(arguments)
+    except SystemExit as error:
+        code = int(error.code or 0)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return code, captured.err
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+
+
+def left_behind() -> list[str]:
+    return sorted(os.listdir("."))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--preset", "quik_test"], "unknown preset 'quik_test' (did you mean"),
+        (["--config", "none.json"], "none.json: no such config file"),
+        ([*QUICK, "--timesteps", "-5"], "training.total_timesteps = -5"),
+        ([*QUICK, "--timesteps", "many"], "invalid int value: 'many'"),
+        ([*QUICK, "--num-envs", "0"], "environment.num_environments = 0"),
+        ([*QUICK, "--seed", "-1"], "training.seed = -1"),
+        ([*QUICK, "--episodes", "0"], "--episodes = 0"),
+        ([*QUICK, "--set", "ppo.lerning_rate=1"], "did you mean 'learning_rate'"),
+        ([*QUICK, "--set", "environment.levels=mazes"], "did you mean 'maze'"),
+        ([*QUICK, "--level-file", "none.json"], "no such level file or folder"),
+        ([*QUICK, "--world", "godot"], "not part of this version"),
+        ([*QUICK, "--world", "unity"], "environment.world"),
+        ([*QUICK, "--device", "warp"], "training.device = 'warp'"),
+        ([*QUICK, "--set", "rewards.custom=no.such:Term"], "rewards.custom"),
+        ([*QUICK, "--run-name", "../up"], "run name '../up'"),
+        ([*QUICK, "--log-level", "loud"], "unknown level 'loud'"),
+        ([*QUICK, "--fast"], "unrecognized arguments: --fast"),
+        ([*QUICK, "--resume", "x"], "no --preset/--config"),
+        (["--resume", "none"], "none: no such run folder or checkpoint"),
+        (["--resume", "."], "not a run folder"),
+        (["--eval", "none.zip"], "none.zip: no such model file"),
+    ],
+)
+def test_bad_input(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, error = run(arguments, capsys)
+    assert code == 2
+    assert error.startswith("ambulo: error: ")
+    assert error.count("\n") == 1
+    assert message in error
+    assert left_behind() == []
+
+
+@pytest.mark.parametrize("flag", ["--eval", "--resume"])
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04 and no more", b"\x80\x04pickle"])
+def test_damaged_model(
+    flag: str, data: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("model.zip").write_bytes(data)
+    code, error = run([flag, "model.zip"], capsys)
+    assert code == 2
+    assert error.startswith("ambulo: error: model.zip: ")
+    assert error.count("\n") == 1
+    assert left_behind() == ["model.zip"]
+
+
+def test_output_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("file").write_text("", encoding="utf-8")
+    code, error = run([*QUICK, "--output", "file/runs"], capsys)
+    assert code == 2
+    assert error.startswith("ambulo: error: ")
+    assert "cannot be written" in error
+    assert error.count("\n") == 1
+    assert left_behind() == ["file"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is read-only on Linux")
+def test_read_only_output(capsys: pytest.CaptureFixture[str]) -> None:
+    code, error = run([*QUICK, "--output", "/proc/ambulo"], capsys)
+    assert code == 2
+    assert "cannot be written" in error
+    assert error.count("\n") == 1
+    assert left_behind() == []
+
+
+def test_a_run_is_not_overwritten_unasked(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("runs/first").mkdir(parents=True)
+    Path("runs/first/notes.txt").write_text("mine", encoding="utf-8")
+    code, error = run([*QUICK, "--run-name", "first"], capsys)
+    assert code == 2
+    assert "--resume runs/first" in error.replace("\\", "/")
+    code, error = run([*QUICK, "--run-name", "first", "--force"], capsys)
+    assert code == 2, "--force replaces runs, not other folders"
+    assert "is not the folder of a run" in error
+    assert Path("runs/first/notes.txt").read_text(encoding="utf-8") == "mine"
+
+
+def test_full_disk(
+    tmp_full_disk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [*QUICK, "--timesteps", "64", "--output", str(tmp_full_disk)]
+    code, error = run(
+        [*arguments, "--run-name", "a", "--set", "ppo.n_steps=4", "--eval-freq", "0"],
+        capsys,
+    )
+    assert code == 2
+    assert "No space left on device" in error
+    assert error.count("\n") == 1
+    assert not list(tmp_full_disk.rglob("*.tmp"))
+    assert not list(tmp_full_disk.rglob("*.zip")), "no half-written model"
+
+
+def test_verbose_shows_the_traceback() -> None:
+    with pytest.raises(Exception, match="no such level file"):
+        train([*QUICK, "--verbose", "--level-file", "none.json"])
+
+
+def test_commands_of_ambulo(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["trian"])
+    assert caught.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("ambulo: error: unknown command 'trian' (did you mean 'train'")
+    assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["export", "none.zip", "--out", "a.onnx"], "none.zip: no such model file"),
+        (["export", "none.zip", "--out", "a.txt"], "must end in .onnx or .json"),
+        (["levels", "generate", "--family", "maz", "--out", "a"], "did you mean 'maze'"),
+        (["levels", "validate", "none"], "no such level file or folder"),
+        (["levels", "draw", "none", "--out", "x.png"], "no such level file or folder"),
+        (["presets", "full"], "unknown preset 'full'"),
+        (["schema", "--set", "observations.frame=hip"], "observations.frame"),
+        (["train", "--preset", "none"], "unknown preset 'none'"),
+        (["eval", "none.zip"], "none.zip: no such model file"),
+    ],
+)
+def test_bad_input_of_commands(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(arguments) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("ambulo: error: ")
+    assert error.count("\n") == 1
+    assert message in error
+    assert left_behind() == []
+
+
+def test_version_is_fast_and_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from ambulo.cli import main\n"
+        "try: main(['--version'])\n"
+        "finally: print([m for m in ('numpy', 'torch', 'pydantic') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines()[0].startswith("ambulo ")
+    assert done.stdout.splitlines()[1] == "[]"

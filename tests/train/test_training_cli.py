@@ -1,0 +1,216 @@
+"""Training through the command: end to end, resumed, stopped and killed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from ambulo.policies.model_file import load_model
+from ambulo.train.run_folder import RunFolder
+from ambulo.train.train_vr_navigation import main as train
+
+TINY = [
+    "--preset", "quick_test", "--num-envs", "8", "--no-progress", "--episodes", "2",
+    "--set", "ppo.n_steps=16", "--set", "ppo.n_epochs=2",
+    "--set", "environment.max_episode_steps=40", "--set", "network.net_arch=32,32",
+    "--set", "environment.levels_per_family=3", "--eval-episodes", "3",
+]  # fmt: skip
+STAGES = {
+    "training": {
+        "use_curriculum": True,
+        "curriculum_stages": [
+            {"name": "near", "max_goal_distance": 8, "timesteps": 256},
+            {
+                "name": "pillars",
+                "max_goal_distance": 12,
+                "timesteps": 256,
+                "levels": ["open", "pillars"],
+            },
+            {"name": "far", "max_goal_distance": 30, "timesteps": 10_000},
+        ],
+    },
+    "environment": {"level_refresh": 2},
+}
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def weights_equal(a: Path, b: Path) -> bool:
+    one, two = load_model(a).policy, load_model(b).policy
+    return one.keys() == two.keys() and all(torch.equal(one[k], two[k]) for k in one)
+
+
+def rows(folder: RunFolder) -> list[dict[str, str]]:
+    with folder.metrics.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_a_short_training_leaves_a_whole_run_folder(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = [*TINY, "--timesteps", "384", "--save-freq", "128", "--eval-freq", "256"]
+    assert train([*arguments, "--run-name", "first"]) == 0
+    folder = RunFolder("runs/first")
+    output = capsys.readouterr().out
+    for path in (folder.best_model, folder.report):
+        assert path.is_file()
+        assert str(path) in output
+    for word in ("policy", "random", "straight", "oracle"):
+        assert word in output
+    saved = sorted(file.name for file in folder.checkpoints.iterdir())
+    assert saved == [f"vr_nav_model_{n}_steps.zip" for n in (128, 256, 384)]
+    assert [int(row["timesteps"]) for row in rows(folder)] == [128, 256, 384]
+    assert list((folder.logs / "PPO_1").glob("events.out.tfevents.*"))
+    evaluations = json.loads(folder.evaluations.read_text(encoding="utf-8"))
+    assert [row["timesteps"] for row in evaluations] == [256, 384]
+    run = json.loads(folder.run.read_text(encoding="utf-8"))
+    assert run["packages"]["torch"]
+    assert "--run-name first" in folder.command.read_text(encoding="utf-8")
+    assert weights_equal(folder.final_model, folder.checkpoint(384))
+    assert load_model(folder.checkpoint(384)).training is not None
+    assert load_model(folder.final_model).training is None
+    assert not list(folder.path.rglob("*.tmp"))
+
+    # What the run wrote is what made it.
+    assert train(["--config", str(folder.config), "--print-config"]) == 0
+    assert capsys.readouterr().out == folder.config.read_text(encoding="utf-8")
+
+
+def test_json_is_all_that_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert train([*TINY, "--timesteps", "128", "--eval-freq", "0", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert set(data["agents"]) == {"policy", "random", "straight", "oracle"}
+    assert data["timesteps"] == 128
+    assert 0.0 <= data["agents"]["policy"]["success_rate"] <= 1.0
+
+
+def test_resumed_equals_uninterrupted(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("stages.json").write_text(json.dumps(STAGES), encoding="utf-8")
+    arguments = [*TINY, "--config", "stages.json", "--timesteps", "896"]
+    arguments += ["--save-freq", "128", "--eval-freq", "384"]
+    assert train([*arguments, "--run-name", "whole"]) == 0
+    whole = RunFolder("runs/whole")
+    for steps in (128, 384, 640):
+        name = f"from{steps}"
+        again = ["--resume", str(whole.checkpoint(steps)), "--run-name", name]
+        assert train([*again, "--no-progress", "--episodes", "1"]) == 0
+        other = RunFolder(f"runs/{name}")
+        assert weights_equal(whole.checkpoint(896), other.checkpoint(896)), steps
+        columns = ("timesteps", "rollout/episodes", "reward/progress", "curriculum/stage")
+        later = [row for row in rows(whole) if int(row["timesteps"]) > steps]
+        for one, two in zip(later, rows(other), strict=True):
+            assert [one[c] for c in columns] == [two[c] for c in columns]
+    assert [row["curriculum/stage"] for row in rows(whole)] == list("0011222")
+
+
+def test_best_score_survives_a_resume() -> None:
+    arguments = [*TINY, "--timesteps", "256", "--save-freq", "128", "--eval-freq", "128"]
+    assert train([*arguments, "--run-name", "a"]) == 0
+    folder = RunFolder("runs/a")
+    best = folder.best_model.read_bytes()
+    state = load_model(folder.checkpoint(256)).training
+    assert state is not None
+    scores = json.loads(folder.evaluations.read_text(encoding="utf-8"))
+    assert state.values["extra"]["best"] == max(
+        [row["success_rate"], row["spl"]] for row in scores
+    )
+    # A finished run is not trained again; its best model stays.
+    assert train(["--resume", "runs/a", "--no-progress", "--episodes", "1"]) == 0
+    assert folder.best_model.read_bytes() == best
+    assert len(rows(folder)) == 2
+
+
+def test_a_killed_run_goes_on_from_its_newest_whole_checkpoint() -> None:
+    arguments = [*TINY, "--timesteps", "384", "--save-freq", "128", "--eval-freq", "0"]
+    assert train([*arguments, "--run-name", "a"]) == 0
+    folder = RunFolder("runs/a")
+    expected = load_model(folder.checkpoint(384)).policy
+    damaged = folder.checkpoint(384).read_bytes()
+    folder.checkpoint(384).write_bytes(damaged[: len(damaged) // 2])
+    (folder.checkpoints / ".vr_nav_model_512_steps.zip.1-2.tmp").write_bytes(b"half")
+    folder.final_model.unlink()
+    assert folder.newest_checkpoint() == folder.checkpoint(256)
+    assert train(["--resume", "runs/a", "--no-progress", "--episodes", "1"]) == 0
+    assert [int(row["timesteps"]) for row in rows(folder)] == [128, 256, 384]
+    again = load_model(folder.final_model).policy
+    assert all(torch.equal(again[name], expected[name]) for name in expected)
+    assert not list(folder.path.rglob("*.tmp"))
+
+
+LONG = [
+    *TINY, "--timesteps", "100000", "--save-freq", "1024", "--eval-freq", "0",
+    "--run-name", "long",
+]  # fmt: skip
+
+
+def start_training() -> tuple[subprocess.Popen[str], RunFolder]:
+    """A training process that has saved at least one checkpoint."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ambulo.train.train_vr_navigation", *LONG],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    folder = RunFolder("runs/long")
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        if list(folder.checkpoints.glob("vr_nav_model_*_steps.zip")):
+            return process, folder
+        time.sleep(0.05)
+    process.kill()
+    raise AssertionError(process.communicate())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_saves_and_names_the_way_to_go_on(number: signal.Signals) -> None:
+    process, folder = start_training()
+    process.send_signal(number)
+    _, error = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert "train_vr_navigation --resume runs/long" in error
+    assert "Traceback" not in error
+    checkpoint = folder.newest_checkpoint()
+    assert checkpoint is not None
+    steps = load_model(checkpoint).metadata.num_timesteps
+    total = str(steps + 256)
+    again = ["--resume", "runs/long", "--timesteps", total, "--episodes", "1"]
+    assert train([*again, "--no-progress"]) == 0
+    done = [int(row["timesteps"]) for row in rows(folder)]
+    assert done == list(range(128, steps + 257, 128))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_kill_9_loses_only_what_came_after_the_last_checkpoint() -> None:
+    process, folder = start_training()
+    process.kill()
+    process.communicate(timeout=60)
+    checkpoint = folder.newest_checkpoint()
+    assert checkpoint is not None
+    steps = load_model(checkpoint).metadata.num_timesteps
+    again = ["--resume", "runs/long", "--timesteps", str(steps + 128), "--episodes", "1"]
+    assert train([*again, "--no-progress"]) == 0
+    done = [int(row["timesteps"]) for row in rows(folder)]
+    assert done == list(range(128, steps + 129, 128))
+
+
+@pytest.mark.slow
+def test_quick_test_learns(capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(["--preset", "quick_test", "--no-progress", "--json"]) == 0
+    agents = json.loads(capsys.readouterr().out)["agents"]
+    assert agents["policy"]["success_rate"] >= 0.9
+    assert agents["random"]["success_rate"] <= 0.3

@@ -1,0 +1,301 @@
+"""Evaluate agents beside classical planners: `ambulo eval MODEL --episodes N`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from ambulo.configs.errors import ConfigError, RunFolderError, nearest
+from ambulo.configs.vr import RLConfig
+from ambulo.envs.vr.level_sets import SPLITS
+from ambulo.envs.vr.planners import PLANNERS
+from ambulo.train import evaluation
+from ambulo.train.errors import front_door
+from ambulo.train.evaluation import Contestant, LevelSource
+from ambulo.train.evaluation_report import write_report, write_video_of
+from ambulo.train.find_model import find_model, shipped_model
+from ambulo.train.paths import resolve_path
+from ambulo.train.run_folder import RunFolder, run_folder_of, write_atomic
+from ambulo.train.scores import EpisodeRecords, EvaluationResult, summarise
+from ambulo.train.tables import print_tables
+
+POLICY = "policy"
+"""Name of the evaluated agent in tables and JSON."""
+NONE = "none"
+"""MODEL or `--baselines` that stands for nothing."""
+DEFAULT_EPISODES = 90
+"""Ten of each of the nine families."""
+WORLDS = ("kernel", "mujoco")
+
+EPILOG = """\
+examples:
+  ambulo eval                                  the shipped agent on held-out levels
+  ambulo eval runs/first --episodes 300        the best model of a run
+  ambulo eval MODEL.zip --level-file my_levels --json scores.json
+  ambulo eval none --level-set maze,pits       only the baselines
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise instead of printing the usage."""
+        raise ConfigError(f"{message}; see {self.prog} --help")
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The command line of `ambulo eval`."""
+    parser = _Parser(
+        prog="ambulo eval",
+        description="Evaluate an agent and classical baselines on the same episodes.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add(
+        "model", nargs="?", metavar="MODEL",
+        help="model file, run folder, name of a shipped agent, or 'none' "
+        "(default: the shipped agent)",
+    )  # fmt: skip
+    add(
+        "--episodes", type=int, default=DEFAULT_EPISODES, metavar="N",
+        help=f"episodes in all, round-robin over levels (default: {DEFAULT_EPISODES})",
+    )  # fmt: skip
+    add("--level-file", metavar="PATH", help="level JSON file or folder of them")
+    add(
+        "--level-set", metavar="NAMES",
+        help=f"level families with commas between, or one of {', '.join(SPLITS)} "
+        "(default: the model's own families, held-out levels)",
+    )  # fmt: skip
+    add(
+        "--baselines", default=",".join(PLANNERS), metavar="NAMES",
+        help=f"from {', '.join(PLANNERS)}, or none (default: all)",
+    )  # fmt: skip
+    add("--seed", type=int, default=0, metavar="N", help="chooses levels and starts")
+    add(
+        "--json", nargs="?", const="-", metavar="FILE",
+        help="scores as JSON, to FILE or to standard output",
+    )  # fmt: skip
+    add("--world", default="mujoco", metavar="NAME", help="mujoco (default) or kernel")
+    add(
+        "--deterministic", action="store_true", dest="deterministic", default=True,
+        help="act with the mean action (default)",
+    )  # fmt: skip
+    add(
+        "--stochastic", action="store_false", dest="deterministic",
+        help="act with sampled actions",
+    )  # fmt: skip
+    add(
+        "--output", metavar="FOLDER",
+        help="folder of report and pictures (default: 'evaluation' in the run, or here)",
+    )  # fmt: skip
+    add("--no-report", action="store_true", help="no report, no pictures")
+    add("--video", metavar="FILE", help="video of the first episode, .mp4 or .gif")
+    add(
+        "--num-envs", type=int, default=evaluation.DEFAULT_PLAYERS, metavar="N",
+        help=f"players at once (default: {evaluation.DEFAULT_PLAYERS})",
+    )  # fmt: skip
+    add(
+        "--trust-pickle", action="store_true",
+        help="let a Stable-Baselines3 zip run its pickled code; only for your own files",
+    )  # fmt: skip
+    add("--verbose", action="store_true", help="show tracebacks")
+    return parser
+
+
+@front_door
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    args = make_parser().parse_args(arguments)
+    baselines = _checked(args)
+    model = _model(args)
+    contestants, config = _contestants(args, model, baselines)
+    source = LevelSource(
+        config, level_set=args.level_set, level_file=args.level_file, seed=args.seed
+    )
+    with _output(args, model) as folder:
+        records = _play(args, contestants, source)
+        results = {name: summarise(r, args.seed) for name, r in records.items()}
+        console = Console(stderr=args.json == "-")
+        print_tables(results, console)
+        name = NONE if model is None else str(model)
+        if args.json is not None:
+            _write_json(args, name, results)
+        video = None
+        if args.video is not None:
+            video = write_video_of(records, resolve_path(args.video), console)
+        if folder is not None:
+            run = None if model is None else run_folder_of(model)
+            facts = {
+                "command": shlex.join(["ambulo", "eval", *arguments]),
+                "model": name,
+                "actions": "mean" if args.deterministic else "sampled",
+                "levels": _levels_of(args, config),
+                "episodes": str(args.episodes),
+                "seed": str(args.seed),
+                "world": args.world,
+            }
+            goal_radius = config.environment.goal_radius
+            page = write_report(
+                folder, records, results, facts, goal_radius, run, video
+            )
+            console.print(f"report: {page}", soft_wrap=True)
+    return 0
+
+
+def _checked(args: argparse.Namespace) -> list[str]:
+    """The names of the baselines; every other flag is checked too."""
+    for flag, value in (("--episodes", args.episodes), ("--num-envs", args.num_envs)):
+        if value < 1:
+            raise ConfigError(f"{flag} {value}: must be at least 1")
+    if args.seed < 0:
+        raise ConfigError(f"--seed {args.seed}: must be >= 0")
+    if args.world not in WORLDS:
+        raise ConfigError(
+            f"--world: unknown {args.world!r}{nearest(args.world, WORLDS)}"
+        )
+    if args.level_set is not None and args.level_file is not None:
+        raise ConfigError("--level-set and --level-file exclude each other")
+    if args.video is not None and Path(args.video).suffix not in (".mp4", ".gif"):
+        raise ConfigError(f"--video {args.video}: must end in .mp4 or .gif")
+    names = [name.strip() for name in args.baselines.split(",")]
+    if names == [NONE]:
+        names = []
+    for name in names:
+        if name not in PLANNERS:
+            hint = nearest(name, (*PLANNERS, NONE))
+            raise ConfigError(f"--baselines: unknown baseline {name!r}{hint}")
+    if args.model == NONE and not names:
+        raise ConfigError("nothing to evaluate: no model and no baselines")
+    return list(dict.fromkeys(names))
+
+
+def _model(args: argparse.Namespace) -> Path | None:
+    """The model file that is meant; None for no model."""
+    if args.model is None:
+        return shipped_model()
+    return None if args.model == NONE else find_model(args.model)
+
+
+def _contestants(
+    args: argparse.Namespace, model: Path | None, baselines: Sequence[str]
+) -> tuple[dict[str, Contestant], RLConfig]:
+    """Who plays, and the settings that tell levels and limits."""
+    contestants = {}
+    config = evaluation.in_world(RLConfig(), args.world)
+    if model is not None:
+        from ambulo.policies.agent import load_agent
+
+        agent = load_agent(model, trust_pickle=args.trust_pickle)
+        config = evaluation.in_world(agent.config, args.world)
+        contestants[POLICY] = evaluation.agent_contestant(
+            agent, config, deterministic=args.deterministic, seed=args.seed
+        )
+    for name in baselines:
+        contestants[name] = evaluation.planner_contestant(name, config)
+    return contestants, config
+
+
+def _play(
+    args: argparse.Namespace, contestants: Mapping[str, Contestant], source: LevelSource
+) -> dict[str, EpisodeRecords]:
+    """Play all episodes, with a bar for each contestant on a terminal."""
+    progress = Progress(
+        TextColumn("{task.description:10}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    with progress:
+        tasks = {
+            name: progress.add_task(name, total=args.episodes) for name in contestants
+        }
+        return evaluation.evaluate(
+            contestants,
+            source,
+            args.episodes,
+            num_players=args.num_envs,
+            progress=lambda name, count: progress.advance(tasks[name], count),
+        )
+
+
+@contextmanager
+def _output(args: argparse.Namespace, model: Path | None) -> Iterator[Path | None]:
+    """The folder of the report, made before the work begins; gone again if that fails."""
+    for file in (args.json, args.video):
+        if file is not None and file != "-":
+            parent = resolve_path(file).parent
+            if not parent.is_dir():
+                raise RunFolderError(f"{parent}: no such folder (for {file})")
+    if args.no_report:
+        yield None
+        return
+    run: RunFolder | None = run_folder_of(model) if model is not None else None
+    if args.output is not None:
+        folder = resolve_path(args.output)
+    else:
+        folder = (run.path if run is not None else Path.cwd()) / "evaluation"
+    existed = folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".probe.tmp"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise RunFolderError(
+            f"{folder}: cannot be written: {error.strerror}; "
+            "choose another folder with --output, or give --no-report"
+        ) from error
+    try:
+        yield folder
+    except BaseException:
+        if not existed and not any(folder.iterdir()):
+            folder.rmdir()
+        raise
+
+
+def _write_json(
+    args: argparse.Namespace, model: str, results: Mapping[str, EvaluationResult]
+) -> None:
+    data = {
+        "model": model,
+        "episodes": args.episodes,
+        "seed": args.seed,
+        "agents": {name: result.to_dict() for name, result in results.items()},
+    }
+    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
+    if args.json == "-":
+        sys.stdout.write(text)
+    else:
+        write_atomic(resolve_path(args.json), text)
+
+
+def _levels_of(args: argparse.Namespace, config: RLConfig) -> str:
+    """Which levels were played, in words."""
+    if args.level_file is not None:
+        return str(args.level_file)
+    if args.level_set is not None:
+        return f"{args.level_set} (held-out seeds unless the set has its own)"
+    env = config.environment
+    if env.level_file is not None:
+        return env.level_file
+    low, high = env.goal_distance
+    return f"{', '.join(env.levels)}, held-out seeds, goals at {low:g}-{high:g} m"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""Pictures, video and HTML page of an evaluation, written to a folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+
+from ambulo.configs.errors import RenderError
+from ambulo.train.figures import (
+    draw_families,
+    draw_learning_curve,
+    draw_trajectories,
+    failures,
+    first_of_each,
+    write_bytes,
+    write_episode_video,
+)
+from ambulo.train.report import Report, report_html
+from ambulo.train.run_folder import RunFolder, provenance, write_atomic
+from ambulo.train.scores import EpisodeRecords, EvaluationResult
+
+
+def write_report(
+    folder: Path,
+    records: Mapping[str, EpisodeRecords],
+    results: Mapping[str, EvaluationResult],
+    facts: Mapping[str, str],
+    goal_radius: float,
+    run: RunFolder | None = None,
+    video: Path | None = None,
+    title: str = "VR navigation: evaluation",
+) -> Path:
+    """Write `report.html` and its pictures into `folder`, which exists; the page's path.
+
+    Args:
+        folder: where to.
+        records: episodes by agent; the first agent is the one that the report is about.
+        results: scores by agent.
+        facts: how the numbers were made, shown at the end.
+        goal_radius: drawn on the maps, [m].
+        run: the training that the first agent comes from, for its learning curve.
+        video: shown in the page.
+        title: of the page.
+    """
+    about = next(iter(records))
+    shown = {name: records[name] for name in _on_maps(records)}
+    pictures = [
+        (
+            "trajectories.png",
+            "Paths: the first episode of each family",
+            draw_trajectories(shown, first_of_each(records[about]), goal_radius),
+        )
+    ]
+    failed = failures(records[about])
+    if failed:
+        pictures.append(
+            (
+                "failures.png",
+                f"First episodes that {about} did not solve",
+                draw_trajectories(shown, failed, goal_radius),
+            )
+        )
+    if len(results[about].per_family) > 1:
+        pictures.append(
+            ("families.png", "Success and SPL by family", draw_families(results))
+        )
+    curve = draw_learning_curve(run) if run is not None else None
+    if curve is not None:
+        pictures.append(("learning_curve.png", "Training", curve))
+    for name, _, data in pictures:
+        write_bytes(folder / name, data)
+    made = provenance(0)
+    facts = {
+        **facts,
+        "made": time.strftime("%Y-%m-%d %H:%M %Z"),
+        "versions": f"ambulo {made['ambulo']}, python {made['python']}, "
+        + ", ".join(f"{k} {v}" for k, v in made["packages"].items()),
+    }
+    page = folder / "report.html"
+    report = Report(
+        title, facts, results, [(caption, data) for _, caption, data in pictures], video
+    )
+    write_atomic(page, report_html(report))
+    return page
+
+
+def write_video_of(
+    records: Mapping[str, EpisodeRecords], path: Path, console: Console
+) -> Path | None:
+    """Video of the first agent's first episode; None and a message where that fails."""
+    try:
+        write_episode_video(next(iter(records.values())).episodes[0], path)
+    except RenderError as error:
+        console.print(f"no video: {error}", soft_wrap=True)
+        return None
+    console.print(f"video: {path}", soft_wrap=True)
+    return path
+
+
+def _on_maps(records: Mapping[str, EpisodeRecords]) -> list[str]:
+    """The agents whose paths are drawn: the first beside the oracle, or all planners."""
+    names = list(records)
+    if names[0] == "policy":
+        return [name for name in names if name in ("policy", "oracle")]
+    return [name for name in names if name not in ("random", "straight")] or names

@@ -1,0 +1,163 @@
+"""Train, resume and evaluate a VR-navigation agent: `train_vr_navigation --preset NAME`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.vr import RLConfig
+from ambulo.train.errors import front_door
+from ambulo.train.options import (
+    base_config,
+    check_resumable,
+    label_of,
+    parse_arguments,
+    with_flags,
+)
+from ambulo.train.paths import resolve_path
+from ambulo.train.run_folder import RunFolder, write_atomic
+from ambulo.train.signals import Interrupted, StopRequest
+
+if TYPE_CHECKING:
+    from ambulo.policies.model_file import ModelFile
+    from ambulo.train.training_run import TrainingRun
+
+
+@front_door
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit code."""
+    arguments = list(argv or [])
+    args = parse_arguments(arguments)
+    _set_up_logging(args)
+    if args.eval:
+        return _evaluate(args)
+    if args.resume:
+        return _resume(args, arguments)
+    config = with_flags(base_config(args), args)
+    if args.print_config:
+        print(config.to_json(), end="")
+    if args.save_config:
+        path = resolve_path(args.save_config)
+        write_atomic(path, config.to_json())
+        print(f"settings written to {path}", file=sys.stderr)
+    if args.print_config or args.save_config:
+        return 0
+    return _train(args, arguments, config, None, None)
+
+
+def _resume(args: argparse.Namespace, arguments: Sequence[str]) -> int:
+    """Continue a run in its folder, or in a new one when `--run-name` is given."""
+    from ambulo.train.training_run import find_resume_point
+
+    point = find_resume_point(args.resume, trust_pickle=args.trust_pickle)
+    config = with_flags(point.config, args)
+    if point.model is not None:
+        check_resumable(point.model.metadata.config, config)
+    if args.print_config:
+        print(config.to_json(), end="")
+        return 0
+    folder = None if args.run_name else point.folder
+    if folder is not None:
+        folder.sweep()
+        if point.checkpoint is None:
+            print("no checkpoint yet: starting from the beginning", file=sys.stderr)
+    return _train(args, arguments, config, folder, point.model)
+
+
+def _train(
+    args: argparse.Namespace,
+    arguments: Sequence[str],
+    config: RLConfig,
+    folder: RunFolder | None,
+    model: ModelFile | None,
+) -> int:
+    """Train in `folder` (None: a new one), from `model` (None: from the beginning)."""
+    with StopRequest() as stop:
+        run = _prepare(args, arguments, config, folder, model)
+        try:
+            seconds = _train_to_end(args, run, stop)
+        except Interrupted as interrupted:
+            print(
+                f"ambulo: {interrupted}; saved. Continue with:\n"
+                f"  train_vr_navigation --resume {run.folder.path}",
+                file=sys.stderr,
+            )
+            return interrupted.exit_code
+        finally:
+            run.close()
+    from ambulo.train.results import finish
+
+    return finish(args, run, seconds)
+
+
+def _prepare(
+    args: argparse.Namespace,
+    arguments: Sequence[str],
+    config: RLConfig,
+    folder: RunFolder | None,
+    model: ModelFile | None,
+) -> TrainingRun:
+    """The run and its folder; a new folder is removed again when the run cannot start."""
+    training = config.training
+    if folder is None:
+        folder = RunFolder.create(
+            training.output, args.run_name, label_of(args), training.seed, force=args.force
+        )
+    try:
+        from ambulo.train.training_run import TrainingRun
+
+        run = TrainingRun(config, folder, arguments, model)
+        folder.describe(config.to_json(), arguments, training.seed)
+    except BaseException:
+        folder.discard()
+        raise
+    return run
+
+
+def _train_to_end(
+    args: argparse.Namespace, run: TrainingRun, stop: StopRequest
+) -> float:
+    """Train; the seconds it took."""
+    from ambulo.train.console import make_display
+    from ambulo.train.results import Validation
+
+    total = run.config.training.total_timesteps
+    display = make_display(total, args.progress)
+    validation = Validation(run.config, deterministic=args.deterministic)
+    return run.train(display, validation, stop)
+
+
+def _evaluate(args: argparse.Namespace) -> int:
+    """Hand `--eval` over to `ambulo eval`."""
+    from ambulo.train.evaluate import main as evaluate
+
+    rest = [str(resolve_path(args.eval))]
+    for flag in ("episodes", "seed", "json", "level_file"):
+        value = getattr(args, flag)
+        if value is not None:
+            rest += [f"--{flag.replace('_', '-')}", str(value)]
+    for flag in ("verbose", "trust_pickle"):
+        if getattr(args, flag):
+            rest.append(f"--{flag.replace('_', '-')}")
+    if not args.deterministic:
+        rest.append("--stochastic")
+    return evaluate(rest)
+
+
+def _set_up_logging(args: argparse.Namespace) -> None:
+    name = args.log_level or ("info" if args.verbose else "warning")
+    levels = ("debug", "info", "warning", "error")
+    if name.lower() not in levels:
+        raise ConfigError(f"--log-level: unknown level {name!r}{nearest(name, levels)}")
+    logging.basicConfig(
+        level="WARNING", format="%(levelname)s %(name)s: %(message)s", force=True
+    )
+    logging.getLogger("ambulo").setLevel(name.upper())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -86,7 +86,8 @@ class Actor(nn.Module):
 
     def forward(self, observations: Tensor) -> Tensor:
         """Means or scores."""
-        return self.head(self.hidden(observations * self.scales))
+        out: Tensor = self.head(self.hidden(observations * self.scales))
+        return out
 
 
 class Agent:
@@ -141,7 +142,8 @@ class Agent:
             if not deterministic:
                 assert self._std is not None
                 out += self._std * torch.randn(out.shape, generator=generator)
-            return out.clamp_(-1.0, 1.0).numpy()
+            actions: NDArray[np.float32] = out.clamp_(-1.0, 1.0).numpy()
+            return actions
 
     def check_layout(self, layout: Layout) -> None:
         """`ModelFileError` when an environment's `layout` is not the agent's."""

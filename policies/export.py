@@ -129,7 +129,9 @@ def _onnx_model(agent: Agent) -> bytes:
     from onnx import TensorProto, checker, helper, numpy_helper
 
     layers = _layers(agent)
-    nodes, weights, at = [], [], "observation"
+    nodes: list[Any] = []
+    weights: list[Any] = []
+    at = "observation"
     for i, (weight, bias) in enumerate(layers):
         names = [f"weight_{i}", f"bias_{i}"]
         weights += map(numpy_helper.from_array, (weight, bias), names)
@@ -139,16 +141,17 @@ def _onnx_model(agent: Agent) -> bytes:
         if i < len(layers) - 1:
             at = f"hidden_{i}"
             nodes += _onnx_activation(agent.config.network.activation_fn, out, at)
+    output: list[str | int] = ["players", agent.metadata.action.size]
     if agent.discrete:
         nodes.append(helper.make_node("ArgMax", [at], ["action"], axis=1, keepdims=0))
-        kind, shape = TensorProto.INT64, ["players"]
+        kind, shape = TensorProto.INT64, output[:1]
     else:
         limits = {"low": -1.0, "high": 1.0}
         for name, value in limits.items():
             limit = np.array(value, np.float32)
             weights.append(numpy_helper.from_array(limit, name))
         nodes.append(helper.make_node("Clip", [at, *limits], ["action"]))
-        kind, shape = TensorProto.FLOAT, ["players", agent.metadata.action.size]
+        kind, shape = TensorProto.FLOAT, output
     size = agent.metadata.observation_size
     graph = helper.make_graph(
         nodes,
@@ -169,7 +172,8 @@ def _onnx_model(agent: Agent) -> bytes:
     )
     helper.set_model_props(model, {"ambulo": json.dumps(_header(agent))})
     checker.check_model(model, full_check=True)
-    return model.SerializeToString(deterministic=True)
+    data: bytes = model.SerializeToString(deterministic=True)
+    return data
 
 
 def _onnx_activation(name: str, x: str, out: str) -> list[Any]:

@@ -1,7 +1,7 @@
-"""What happens between the update and the next roll-out: logs, lessons, levels, evaluation.
+"""What happens between update and next roll-out: logs, lessons, levels, evaluation.
 
-Everything here is done at roll-out boundaries and depends only on the state of the run, so
-that a resumed run does the same things at the same boundaries as an uninterrupted one.
+Everything here is done at roll-out boundaries and depends only on the state of the run,
+so that a resumed run does the same things at the same boundaries as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -58,9 +58,11 @@ class BoundaryCallback(BaseCallback):
 
 
 class Metrics(BoundaryCallback):
-    """Scalars of each roll-out for TensorBoard, `metrics.csv` and the progress display."""
+    """Scalars of each roll-out for TensorBoard, `metrics.csv` and the display."""
 
-    def __init__(self, file: Path, display: Display, curriculum: Curriculum | None) -> None:
+    def __init__(
+        self, file: Path, display: Display, curriculum: Curriculum | None
+    ) -> None:
         """Rows go to `file`; episodes are counted for `curriculum`."""
         super().__init__()
         self._file, self._display, self._curriculum = file, display, curriculum
@@ -154,7 +156,7 @@ class Lessons(BoundaryCallback):
 
 
 class Evaluation(BoundaryCallback):
-    """Evaluates every `frequency` decisions; keeps the best model by success, then SPL."""
+    """Evaluates every `frequency` decisions; keeps the best by success, then SPL."""
 
     def __init__(
         self,
@@ -164,7 +166,7 @@ class Evaluation(BoundaryCallback):
         evaluate: Callable[[], dict[str, float]],
         save: Callable[[Path], None],
     ) -> None:
-        """Evaluations by `evaluate`, also after `total`; `save` writes the best model."""
+        """`evaluate` gives scores, also after `total`; `save` writes the best model."""
         super().__init__()
         self._folder, self._frequency, self._total = folder, frequency, total
         self._evaluate, self._save = evaluate, save
@@ -217,7 +219,7 @@ class Checkpoints(BoundaryCallback):
 
 
 def crossed(before: int, now: int, frequency: int) -> bool:
-    """Whether a multiple of `frequency` lies in (before, now]; never for frequency 0."""
+    """Whether a multiple of `frequency` lies in (before, now]; never for 0."""
     return frequency > 0 and now // frequency > before // frequency
 
 

@@ -1,4 +1,4 @@
-"""What a training command shows while it runs: a progress bar, or plain lines in a log."""
+"""What a training command shows while it runs: a progress bar, or plain lines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Display(Protocol):
     def update(
         self, num_timesteps: int, rate: float, success: float | None, stage: str
     ) -> None:
-        """Decisions done, decisions per second, recent success rate, curriculum stage."""
+        """Decisions done, decisions per second, success rate, curriculum stage."""
         ...
 
 

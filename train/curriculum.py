@@ -1,4 +1,4 @@
-"""A curriculum: stages that end by success or by budget. Pure book-keeping, no worlds."""
+"""A curriculum: stages that end by success or by budget. Only book-keeping."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ WINDOW = 200
 class Curriculum:
     """Which stage a training is in.
 
-    A stage is left when its budget of decisions is spent, or when the success rate of the
-    last `WINDOW` episodes reaches its threshold after its minimum length. The last stage
-    goes on until the end of the training.
+    A stage is left when its budget of decisions is spent, or when the success rate of
+    the last `WINDOW` episodes reaches its threshold after its minimum length. The last
+    stage goes on until the end of the training.
     """
 
     def __init__(self, stages: Sequence[CurriculumStage]) -> None:
@@ -44,7 +44,7 @@ class Curriculum:
         self._recent.extend(bool(success) for success in successes)
 
     def advance(self, num_timesteps: int) -> bool:
-        """Go to the next stage if this one is over after `num_timesteps`; whether it was."""
+        """Go to the next stage if this one is over by now; whether it was."""
         if self.index + 1 == len(self.stages):
             return False
         stage, spent = self.stage, num_timesteps - self.began_at

@@ -1,4 +1,4 @@
-"""Commands that print what there is: presets, and the layout of observation and action."""
+"""Commands that print what there is: presets, layout of observation and action."""
 
 from __future__ import annotations
 

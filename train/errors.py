@@ -1,4 +1,4 @@
-"""The frame around every command: an error that a user can fix is one line and exit code 2."""
+"""The frame around every command: an error that a user can fix is one line, code 2."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def front_door(main: Main) -> MainWithDefault:
     """Wrap a command's `main(argv) -> exit code`.
 
     `AmbuloError`, `OSError` (full disk, read-only folder) and `MemoryError` become
-    `ambulo: error: ...` on stderr and exit code 2; with `--verbose` the traceback is shown.
+    `ambulo: error: ...` on stderr and exit code 2; `--verbose` shows the traceback.
     """
 
     @functools.wraps(main)

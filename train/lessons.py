@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,7 +38,7 @@ class TrainingLevels:
             self._limit_distance(stage)
 
     def enter(self, stage: CurriculumStage) -> bool:
-        """Play `stage` from the next episode on; whether players stand in a new bank."""
+        """Play `stage` from the next episode on; whether the bank is a new one."""
         old, self._stage = self._stage, stage
         same = old is not None and old.levels == stage.levels
         if not same:

@@ -32,7 +32,7 @@ RESUMABLE = (
     "total_timesteps", "save_freq", "eval_freq", "eval_episodes", "num_workers",
     "device", "output",
 )  # fmt: skip
-"""Training settings that may change when a run is resumed; others make it another run."""
+"""Training settings that may change when a run is resumed."""
 
 EPILOG = """\
 examples:
@@ -86,9 +86,13 @@ def make_parser() -> Parser:
     )
 
     where = parser.add_argument_group("results")
-    where.add_argument("--output", metavar="FOLDER", help="folder of runs; user:// works")
+    where.add_argument(
+        "--output", metavar="FOLDER", help="folder of runs; user:// works"
+    )
     where.add_argument("--run-name", metavar="NAME", help="name of the run folder")
-    where.add_argument("--force", action="store_true", help="replace a run of that name")
+    where.add_argument(
+        "--force", action="store_true", help="replace a run of that name"
+    )
     where.add_argument(
         "--episodes", type=int, metavar="N", help="episodes of the final evaluation"
     )
@@ -119,7 +123,7 @@ def make_parser() -> Parser:
     )  # fmt: skip
     show.add_argument(
         "--trust-pickle", action="store_true",
-        help="let a Stable-Baselines3 zip run its pickled code; only for files of your own",
+        help="let a Stable-Baselines3 zip run its pickled code; only for your own files",
     )  # fmt: skip
     return parser
 
@@ -219,7 +223,9 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = make_parser()
     args = parser.parse_args(argv)
     if args.resume and (args.preset or args.config):
-        parser.error("--resume continues with the run's own settings: no --preset/--config")
+        parser.error(
+            "--resume continues with the run's own settings: no --preset/--config"
+        )
     if args.eval and args.resume:
         parser.error("--eval and --resume exclude each other")
     return args

@@ -22,7 +22,7 @@ from ambulo.train.evaluation import (
     run_episodes,
 )
 from ambulo.train.paths import resolve_path
-from ambulo.train.run_folder import RunFolder, write_atomic
+from ambulo.train.run_folder import write_atomic
 from ambulo.train.scores import EpisodeRecords, EvaluationResult, summarise
 from ambulo.train.training_run import TrainingRun
 
@@ -43,7 +43,7 @@ _SCORES = (
 
 
 class Validation:
-    """Scores a policy on the validation levels of its own configuration, always the same."""
+    """Scores policies on validation levels of a configuration, always the same ones."""
 
     def __init__(self, config: RLConfig, *, deterministic: bool) -> None:
         """Levels are made at the first call."""
@@ -61,15 +61,14 @@ class Validation:
         contestant = agent_contestant(
             agent, self._config, deterministic=self._deterministic
         )
-        records = run_episodes(
-            contestant.make(len(starts)), self._config, bank, starts
-        )
+        records = run_episodes(contestant.make(len(starts)), self._config, bank, starts)
         result = summarise(records)
         return {name: getattr(result, name) for name in _SCORES}
 
+
 @dataclass(frozen=True)
 class Comparison:
-    """The final evaluation: the agent and the baselines on the same held-out episodes."""
+    """The final evaluation: agent and baselines on the same held-out episodes."""
 
     episodes: int
     """Episodes of each contestant."""
@@ -80,7 +79,7 @@ class Comparison:
 
 
 def compare(agent: Agent, episodes: int, *, deterministic: bool) -> Comparison:
-    """Play `agent` and the baselines on held-out levels of the agent's configuration."""
+    """Play `agent` and the baselines on held-out levels of its configuration."""
     config = agent.config
     contestants = {
         "policy": agent_contestant(agent, config, deterministic=deterministic),
@@ -151,7 +150,10 @@ def _print_summary(
         ("report", str(folder.report)),
         *(("picture", str(picture)) for picture in pictures),
         ("evaluate", f"ambulo eval {folder.best_model} --episodes 100"),
-        ("resume", f"train_vr_navigation --resume {folder.path} --timesteps {2 * steps}"),
+        (
+            "resume",
+            f"train_vr_navigation --resume {folder.path} --timesteps {2 * steps}",
+        ),
     ]
     for name, value in rows:
         console.print(f"{name:<11}{value}", soft_wrap=True, markup=False)

@@ -198,7 +198,7 @@ def provenance(seed: int) -> dict[str, Any]:
 
 
 def git_state() -> dict[str, Any] | None:
-    """Commit and whether files differ from it; None outside a checkout of this project."""
+    """Commit, and whether files differ from it; None outside our own checkout."""
     root = Path(__file__).resolve().parents[1]
     if not (root / "src" / "ambulo").is_dir() or not (root / ".git").exists():
         return None

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM during training: finish the update, save, leave with 128 + signal."""
+"""Ctrl-C and SIGTERM in training: finish the update, save, leave with 128 + signal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Interrupted(Exception):
 
 
 class StopRequest:
-    """Holds the first signal that arrives inside the context; the second exits at once."""
+    """Holds the first signal that arrives in the context; the second exits at once."""
 
     def __init__(self) -> None:
         """No request yet."""
@@ -29,7 +29,7 @@ class StopRequest:
         self._old: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        """Catch SIGINT and SIGTERM (in the main thread; elsewhere nothing is caught)."""
+        """Catch SIGINT and SIGTERM, when this is the main thread."""
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 self._old[number] = signal.signal(number, self._handle)

@@ -1,4 +1,4 @@
-"""Train, resume and evaluate a VR-navigation agent: `train_vr_navigation --preset NAME`."""
+"""Train, resume and evaluate a VR-navigation agent."""
 
 from __future__ import annotations
 
@@ -101,11 +101,15 @@ def _prepare(
     folder: RunFolder | None,
     model: ModelFile | None,
 ) -> TrainingRun:
-    """The run and its folder; a new folder is removed again when the run cannot start."""
+    """The run and its folder; a new folder goes again if the run cannot start."""
     training = config.training
     if folder is None:
         folder = RunFolder.create(
-            training.output, args.run_name, label_of(args), training.seed, force=args.force
+            training.output,
+            args.run_name,
+            label_of(args),
+            training.seed,
+            force=args.force,
         )
     try:
         from ambulo.train.training_run import TrainingRun

@@ -1,4 +1,4 @@
-"""One training run from its configuration to its final model, resumable at any boundary."""
+"""One training run, from its configuration or a checkpoint to its final model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,13 @@ from ambulo.policies.learner import learn_until, make_learner
 from ambulo.policies.model_file import ModelFile, TrainingState, load_model, save_model
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_vec_env import BatchVecEnv
-from ambulo.train.callbacks import Checkpoints, Evaluation, Lessons, Metrics, rewind_logs
+from ambulo.train.callbacks import (
+    Checkpoints,
+    Evaluation,
+    Lessons,
+    Metrics,
+    rewind_logs,
+)
 from ambulo.train.console import Display
 from ambulo.train.curriculum import Curriculum
 from ambulo.train.lessons import TrainingLevels, stage_bank
@@ -66,7 +72,9 @@ def find_resume_point(path: str, *, trust_pickle: bool = False) -> ResumePoint:
         folder: RunFolder | None = RunFolder(target)
         assert folder is not None
         if not folder.exists:
-            raise RunFolderError(f"{target}: not a run folder: no run.json and config.json")
+            raise RunFolderError(
+                f"{target}: not a run folder: no run.json and config.json"
+            )
         checkpoint = folder.newest_checkpoint()
     elif target.exists():
         folder, checkpoint = run_folder_of(target), target
@@ -93,7 +101,7 @@ def find_resume_point(path: str, *, trust_pickle: bool = False) -> ResumePoint:
 
 
 class TrainingRun:
-    """The objects of a run, built fresh or from a checkpoint, and the way through them."""
+    """The objects of a run, built fresh or from a checkpoint."""
 
     def __init__(
         self,
@@ -157,7 +165,9 @@ class TrainingRun:
             with torch.random.fork_rng(devices=[]):
                 return evaluate(self.agent())
 
-        evaluation = Evaluation(folder, training.eval_freq, total, scores, self.save_model)
+        evaluation = Evaluation(
+            folder, training.eval_freq, total, scores, self.save_model
+        )
         evaluation.best = self._best
         self._evaluation = evaluation
         callbacks = CallbackList(
@@ -214,6 +224,8 @@ def _extra_of(model: ModelFile) -> dict[str, Any]:
     """What `TrainingRun.save_checkpoint` added to a checkpoint."""
     assert model.training is not None
     extra = model.training.values.get("extra")
-    if not isinstance(extra, dict) or not {"new_levels", "curriculum", "best"} <= set(extra):
+    if not isinstance(extra, dict) or not {"new_levels", "curriculum", "best"} <= set(
+        extra
+    ):
         raise ModelFileError("the checkpoint was not made by train_vr_navigation")
     return extra

@@ -171,7 +171,7 @@ def _restore_batch(batch: NavigationBatch, arrays: Arrays) -> None:
     limits = {"slot": len(batch.bank), "index": GOALS, "heading_for": GOALS}
     for name, array in arrays.items():
         limit = limits.get(name.rpartition(".")[2])
-        if limit is not None and ((array < 0) | (array >= limit)).any():
+        if limit is not None and not np.isin(array, np.arange(limit)).all():
             raise ValueError(f"{name} is not within 0..{limit - 1}")
     batch.load_state_dict(arrays)
 
@@ -265,8 +265,8 @@ def _restore_bank(
     if exchanged:
         batch.world.set_levels(exchanged, [levels[slot] for slot in exchanged])
     bank.designed = float(values["designed"])
-    low_high = [tuple(map(float, pair)) for pair in values["goal_distances"]]
-    batch.goal_distance, bank.goal_distance = low_high
+    ranges = [(float(low), float(high)) for low, high in values["goal_distances"]]
+    batch.goal_distance, bank.goal_distance = ranges
 
 
 def _regenerated(name: str, fingerprint: int) -> Level:

@@ -1,4 +1,4 @@
-"""The presets: one JSON file each in this folder, holding what differs from the defaults."""
+"""The presets: one JSON file each in this folder, with what differs from the defaults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ambulo.configs.vr import RLConfig
 
 PRESETS: dict[str, str] = {
     "quick_test": "open field, 5-8 m goals: learns in seconds, checks an installation",
-    "full_training": "all level families, 5-30 m goals: the settings of the shipped agent",
+    "full_training": "all level families, 5-30 m goals: as the shipped agent",
     "curriculum_learning": "all level families in three stages of goal distance",
     "comfort_optimized": "slower, smoother walking for VR comfort",
 }
@@ -21,7 +21,7 @@ PRESETS: dict[str, str] = {
 
 @cache
 def preset(name: str) -> RLConfig:
-    """The configuration of the preset `name`; `ConfigError` with a hint for a wrong name."""
+    """The configuration of the preset `name`; `ConfigError` for a wrong name."""
     if name not in PRESETS:
         raise ConfigError(f"unknown preset {name!r}{nearest(name, PRESETS)}")
     text = files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")

@@ -50,7 +50,11 @@ def test_every_published_key_is_taken_as_it_is() -> None:
         for key, value in values.items():
             if key == "curriculum_stages":
                 stages = data[group][key]
-                assert [s["timesteps"] for s in stages] == [500_000, 1_000_000, 1_500_000]
+                assert [s["timesteps"] for s in stages] == [
+                    500_000,
+                    1_000_000,
+                    1_500_000,
+                ]
                 assert [s["max_goal_distance"] for s in stages] == [10.0, 20.0, 30.0]
             else:
                 assert data[group][key] == value
@@ -92,7 +96,9 @@ def test_a_bad_value_is_one_line_that_names_it(data: Any, words: list[str]) -> N
 
 
 @pytest.mark.parametrize("text", ["{", "", '{"ppo": {"gamma": }}', "\ufeff["])
-def test_a_file_that_is_not_json_is_named_with_its_line(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_json_is_named_with_its_line(
+    tmp_path: Path, text: str
+) -> None:
     file = tmp_path / "bad.json"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=r"bad\.json: line 1: not valid JSON"):

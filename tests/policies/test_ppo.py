@@ -180,12 +180,11 @@ def test_the_buffer_holds_what_was_seen_before_each_step() -> None:
 
 
 def test_equal_seeds_give_equal_weights_and_a_rest_is_left_out() -> None:
-    with pytest.warns(UserWarning, match="mini-batch size of 20"):
-        learners = [
-            learner_on(CountingBatch(), batch_size=20, seed=seed) for seed in (0, 0, 1)
-        ]
-    for learner in learners:
-        learner.learn(3 * STEPS * PLAYERS)
+    learners = []
+    for seed in (0, 0, 1):
+        with pytest.warns(UserWarning, match="mini-batch size of 20"):
+            learner = learner_on(CountingBatch(), batch_size=20, seed=seed)
+        learners.append(learner.learn(3 * STEPS * PLAYERS))
     first, same, other = (
         torch.cat([p.detach().ravel() for p in learner.policy.parameters()])
         for learner in learners

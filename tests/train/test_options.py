@@ -26,14 +26,16 @@ def config_of(*arguments: str) -> RLConfig:
 
 def test_published_flags_are_known() -> None:
     args = parse_arguments(
-        "--config c.json --timesteps 5 --episodes 3 --verbose --save-config s".split()
+        ["--config", "c.json", "--timesteps", "5", "--episodes", "3", "--verbose"]
     )
     assert (args.timesteps, args.episodes, args.verbose) == (5, 3, True)
 
 
 def test_file_goes_over_preset_and_flags_over_both(tmp_path: Path) -> None:
     file = tmp_path / "mine.json"
-    file.write_text(json.dumps({"ppo": {"gamma": 0.5, "n_epochs": 3}}), encoding="utf-8")
+    file.write_text(
+        json.dumps({"ppo": {"gamma": 0.5, "n_epochs": 3}}), encoding="utf-8"
+    )
     config = config_of(
         "--preset", "quick_test", "--config", str(file), "--seed", "7",
         "--set", "ppo.n_epochs=2", "--num-envs", "4", "--world", "mujoco",

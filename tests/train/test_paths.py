@@ -44,7 +44,9 @@ def test_variables_of_the_systems_are_used(
 
 def test_paths_of_users_are_resolved(tmp_path: Path) -> None:
     folder = godot_user_folder()
-    assert resolve_path("user://ml_training/best.zip") == folder / "ml_training/best.zip"
+    assert (
+        resolve_path("user://ml_training/best.zip") == folder / "ml_training/best.zip"
+    )
     assert resolve_path("~/runs") == tmp_path / "runs"
     assert resolve_path("runs/a") == Path("runs/a")
     assert resolve_path(tmp_path) == tmp_path

@@ -60,7 +60,15 @@ def rows(folder: RunFolder) -> list[dict[str, str]]:
 def test_a_short_training_leaves_a_whole_run_folder(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    arguments = [*TINY, "--timesteps", "384", "--save-freq", "128", "--eval-freq", "256"]
+    arguments = [
+        *TINY,
+        "--timesteps",
+        "384",
+        "--save-freq",
+        "128",
+        "--eval-freq",
+        "256",
+    ]
     assert train([*arguments, "--run-name", "first"]) == 0
     folder = RunFolder("runs/first")
     output = capsys.readouterr().out
@@ -108,7 +116,12 @@ def test_resumed_equals_uninterrupted(capsys: pytest.CaptureFixture[str]) -> Non
         assert train([*again, "--no-progress", "--episodes", "1"]) == 0
         other = RunFolder(f"runs/{name}")
         assert weights_equal(whole.checkpoint(896), other.checkpoint(896)), steps
-        columns = ("timesteps", "rollout/episodes", "reward/progress", "curriculum/stage")
+        columns = (
+            "timesteps",
+            "rollout/episodes",
+            "reward/progress",
+            "curriculum/stage",
+        )
         later = [row for row in rows(whole) if int(row["timesteps"]) > steps]
         for one, two in zip(later, rows(other), strict=True):
             assert [one[c] for c in columns] == [two[c] for c in columns]
@@ -116,7 +129,15 @@ def test_resumed_equals_uninterrupted(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_best_score_survives_a_resume() -> None:
-    arguments = [*TINY, "--timesteps", "256", "--save-freq", "128", "--eval-freq", "128"]
+    arguments = [
+        *TINY,
+        "--timesteps",
+        "256",
+        "--save-freq",
+        "128",
+        "--eval-freq",
+        "128",
+    ]
     assert train([*arguments, "--run-name", "a"]) == 0
     folder = RunFolder("runs/a")
     best = folder.best_model.read_bytes()
@@ -202,7 +223,14 @@ def test_kill_9_loses_only_what_came_after_the_last_checkpoint() -> None:
     checkpoint = folder.newest_checkpoint()
     assert checkpoint is not None
     steps = load_model(checkpoint).metadata.num_timesteps
-    again = ["--resume", "runs/long", "--timesteps", str(steps + 128), "--episodes", "1"]
+    again = [
+        "--resume",
+        "runs/long",
+        "--timesteps",
+        str(steps + 128),
+        "--episodes",
+        "1",
+    ]
     assert train([*again, "--no-progress"]) == 0
     done = [int(row["timesteps"]) for row in rows(folder)]
     assert done == list(range(128, steps + 129, 128))

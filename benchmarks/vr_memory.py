@@ -1,6 +1,6 @@
 """Memory of VR training: peak resident size of a process with N environments.
 
-    python benchmarks/vr_memory.py --num-envs 64
+python benchmarks/vr_memory.py --num-envs 64
 """
 
 from __future__ import annotations

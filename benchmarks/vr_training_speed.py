@@ -64,7 +64,11 @@ def stock(config: RLConfig) -> PPO:
     count = config.environment.num_environments
     batch = make_batch(config, count, seed=config.training.seed, privileged=True)
     env = ScaledRewards(BatchVecEnv(batch, action_space(config)), ppo.reward_scale)
-    end = ppo.learning_rate if ppo.learning_rate_final is None else ppo.learning_rate_final
+    end = (
+        ppo.learning_rate
+        if ppo.learning_rate_final is None
+        else ppo.learning_rate_final
+    )
     return PPO(
         NavigationPolicy, env, n_steps=ppo.n_steps, batch_size=ppo.batch_size,
         n_epochs=ppo.n_epochs, gamma=ppo.gamma, gae_lambda=ppo.gae_lambda,
@@ -115,7 +119,9 @@ class SuccessCurve(BaseCallback):
 
     def _on_rollout_end(self) -> None:
         recent = self.model.ep_success_buffer
-        self.rows.append((self.num_timesteps, float(np.mean(recent)) if recent else 0.0))
+        self.rows.append(
+            (self.num_timesteps, float(np.mean(recent)) if recent else 0.0)
+        )
 
 
 def speed(make: Callable[[RLConfig], PPO], config: RLConfig, decisions: int) -> float:

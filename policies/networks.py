@@ -98,17 +98,17 @@ class NavigationPolicy(ActorCriticPolicy):
         if len(scales) > actor_size:
             self.route_net = nn.Linear(widths[-1], ROUTE_TARGETS)
             self.optimizer.add_param_group({"params": self.route_net.parameters()})
-        nn.init.orthogonal_(self.action_net.weight, 0.01)
-        nn.init.zeros_(self.action_net.bias)
-        nn.init.orthogonal_(self.value_net.weight, 1.0)
-        nn.init.zeros_(self.value_net.bias)
+        for layer, gain in ((self.action_net, 0.01), (self.value_net, 1.0)):
+            assert isinstance(layer, nn.Linear)
+            nn.init.orthogonal_(layer.weight, gain)
+            nn.init.zeros_(layer.bias)
 
     def _build_mlp_extractor(self) -> None:
-        self.mlp_extractor = AsymmetricExtractor(*self._extractor_args)
+        self.mlp_extractor: Any = AsymmetricExtractor(*self._extractor_args)
 
     def evaluate_with_route(
         self, obs: Tensor, actions: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
         """Values (B, 1), log-probabilities (B,), entropy (B,), and route error (B,).
 
         The route error is how badly the actor's latent predicts the direction of the

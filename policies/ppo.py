@@ -19,6 +19,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 from torch.nn import functional
 
+from ambulo.policies.networks import NavigationPolicy
 from ambulo.policies.sb3_vec_env import BatchVecEnv
 
 
@@ -56,7 +57,8 @@ class FastPPO(PPO):
     ) -> bool:
         """Fill the buffer with `n_rollout_steps` decisions of every player."""
         assert isinstance(env, BatchVecEnv), "FastPPO steps a BatchVecEnv"
-        assert self._last_obs is not None
+        assert isinstance(self._last_obs, np.ndarray)
+        assert self._last_episode_starts is not None
         self.policy.set_training_mode(False)
         torch.set_num_threads(1)
         rollout_buffer.reset()
@@ -68,7 +70,8 @@ class FastPPO(PPO):
                 actions, values, log_probs = self.policy(obs)
             action = actions.cpu().numpy()
             clipped = np.clip(action, -1.0, 1.0) if box else action.astype(np.int64)
-            last_obs, starts = self._last_obs.copy(), self._last_episode_starts
+            starts = self._last_episode_starts
+            last_obs = self._last_obs.copy()
             new_obs, rewards, dones, terminal = env.step_arrays(clipped)
             self.num_timesteps += env.num_envs
             rewards = rewards * self.reward_scale
@@ -103,7 +106,8 @@ class FastPPO(PPO):
         self.policy.set_training_mode(True)
         torch.set_num_threads(self.update_threads)
         self._update_learning_rate(self.policy.optimizer)
-        clip = self.clip_range(self._current_progress_remaining)
+        schedule: Any = self.clip_range
+        clip = schedule(self._current_progress_remaining)
         data = self._flat_rollout()
         total = len(data["obs"])
         size = min(self.batch_size, total)
@@ -118,11 +122,14 @@ class FastPPO(PPO):
                 loss, row = self._loss(batch, clip)
                 for name, value in row.items():
                     logs.setdefault(name, []).append(value)
-                if self.target_kl is not None and row["approx_kl"] > 1.5 * self.target_kl:
+                if (
+                    self.target_kl is not None
+                    and row["approx_kl"] > 1.5 * self.target_kl
+                ):
                     stop = True
                     break
                 self.policy.optimizer.zero_grad()
-                loss.backward()
+                loss.backward()  # type: ignore[no-untyped-call]
                 torch.nn.utils.clip_grad_norm_(
                     self.policy.parameters(), self.max_grad_norm
                 )
@@ -162,17 +169,21 @@ class FastPPO(PPO):
             "returns": flat(b.returns),
         }
 
-    def _loss(self, batch: dict[str, Tensor], clip: float) -> tuple[Tensor, dict[str, float]]:
+    def _loss(
+        self, batch: dict[str, Tensor], clip: float
+    ) -> tuple[Tensor, dict[str, float]]:
         """Clipped surrogate, value and entropy loss of one minibatch, and its logs."""
+        policy, route = self.policy, None
         if self.route_coef > 0.0:
-            values, log_prob, entropy, route = self.policy.evaluate_with_route(
+            assert isinstance(policy, NavigationPolicy), "route_coef needs its head"
+            values, log_prob, entropy, route = policy.evaluate_with_route(
                 batch["obs"], batch["actions"]
             )
         else:
-            values, log_prob, entropy = self.policy.evaluate_actions(
+            values, log_prob, entropy = policy.evaluate_actions(
                 batch["obs"], batch["actions"]
             )
-            route = None
+        assert entropy is not None
         advantages = batch["advantages"]
         if self.normalize_advantage and len(advantages) > 1:
             advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)

@@ -1,7 +1,7 @@
 """What happens between update and next roll-out: logs, lessons, levels, evaluation.
 
-Everything here is done at roll-out boundaries and depends only on the state of the run,
-so that a resumed run does the same things at the same boundaries as an uninterrupted one.
+Everything here is done at roll-out boundaries and depends only on the state of the run:
+a resumed run does the same things at the same boundaries as an uninterrupted one.
 """
 
 from __future__ import annotations

@@ -21,15 +21,13 @@ from ambulo.envs.vr.planners import PLANNERS
 from ambulo.train import evaluation
 from ambulo.train.errors import front_door
 from ambulo.train.evaluation import Contestant, LevelSource
-from ambulo.train.evaluation_report import write_report, write_video_of
+from ambulo.train.evaluation_report import POLICY, write_report, write_video_of
 from ambulo.train.find_model import find_model, shipped_model
 from ambulo.train.paths import resolve_path
 from ambulo.train.run_folder import RunFolder, run_folder_of, write_atomic
 from ambulo.train.scores import EpisodeRecords, EvaluationResult, summarise
 from ambulo.train.tables import print_tables
 
-POLICY = "policy"
-"""Name of the evaluated agent in tables and JSON."""
 NONE = "none"
 """MODEL or `--baselines` that stands for nothing."""
 DEFAULT_EPISODES = 90
@@ -98,7 +96,7 @@ def make_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add(
         "--output", metavar="FOLDER",
-        help="folder of report and pictures (default: 'evaluation' in the run, or here)",
+        help="folder of report and pictures (default: evaluation/ in the run or here)",
     )  # fmt: skip
     add("--no-report", action="store_true", help="no report, no pictures")
     add("--video", metavar="FILE", help="video of the first episode, .mp4 or .gif")
@@ -108,7 +106,7 @@ def make_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     add(
         "--trust-pickle", action="store_true",
-        help="let a Stable-Baselines3 zip run its pickled code; only for your own files",
+        help="let a Stable-Baselines3 zip run its pickle; only for files of your own",
     )  # fmt: skip
     add("--verbose", action="store_true", help="show tracebacks")
     return parser
@@ -235,7 +233,7 @@ def _play(
 
 @contextmanager
 def _output(args: argparse.Namespace, model: Path | None) -> Iterator[Path | None]:
-    """The folder of the report, made before the work begins; gone again if that fails."""
+    """The folder of the report, made before the work; gone again if that fails."""
     for file in (args.json, args.video):
         if file is not None and file != "-":
             parent = resolve_path(file).parent

@@ -22,6 +22,9 @@ from ambulo.train.report import Report, report_html
 from ambulo.train.run_folder import RunFolder, provenance, write_atomic
 from ambulo.train.scores import EpisodeRecords, EvaluationResult
 
+POLICY = "policy"
+"""Name of the evaluated agent in tables and JSON."""
+
 
 def write_report(
     folder: Path,
@@ -33,19 +36,19 @@ def write_report(
     video: Path | None = None,
     title: str = "VR navigation: evaluation",
 ) -> Path:
-    """Write `report.html` and its pictures into `folder`, which exists; the page's path.
+    """Write `report.html` and its pictures into the existing `folder`; the page.
 
     Args:
         folder: where to.
-        records: episodes by agent; the first agent is the one that the report is about.
+        records: episodes by agent; the report is about `hero(records)`.
         results: scores by agent.
         facts: how the numbers were made, shown at the end.
         goal_radius: drawn on the maps, [m].
-        run: the training that the first agent comes from, for its learning curve.
+        run: the training that the agent comes from, for its learning curve.
         video: shown in the page.
         title: of the page.
     """
-    about = next(iter(records))
+    about = hero(records)
     shown = {name: records[name] for name in _on_maps(records)}
     pictures = [
         (
@@ -81,7 +84,12 @@ def write_report(
     }
     page = folder / "report.html"
     report = Report(
-        title, facts, results, [(caption, data) for _, caption, data in pictures], video
+        title,
+        about,
+        facts,
+        results,
+        [(caption, data) for _, caption, data in pictures],
+        video,
     )
     write_atomic(page, report_html(report))
     return page
@@ -90,9 +98,9 @@ def write_report(
 def write_video_of(
     records: Mapping[str, EpisodeRecords], path: Path, console: Console
 ) -> Path | None:
-    """Video of the first agent's first episode; None and a message where that fails."""
+    """Video of the hero's first episode; None and a message where that fails."""
     try:
-        write_episode_video(next(iter(records.values())).episodes[0], path)
+        write_episode_video(records[hero(records)].episodes[0], path)
     except RenderError as error:
         console.print(f"no video: {error}", soft_wrap=True)
         return None
@@ -100,9 +108,14 @@ def write_video_of(
     return path
 
 
+def hero(records: Mapping[str, EpisodeRecords]) -> str:
+    """Whom a report is about: the policy, or the last of the baselines."""
+    return POLICY if POLICY in records else list(records)[-1]
+
+
 def _on_maps(records: Mapping[str, EpisodeRecords]) -> list[str]:
-    """The agents whose paths are drawn: the first beside the oracle, or all planners."""
+    """Whose paths are drawn: the policy's beside the oracle's, or the planners'."""
     names = list(records)
-    if names[0] == "policy":
-        return [name for name in names if name in ("policy", "oracle")]
+    if POLICY in names:
+        return [name for name in names if name in (POLICY, "oracle")]
     return [name for name in names if name not in ("random", "straight")] or names

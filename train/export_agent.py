@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
     parser.add_argument(
         "--trust-pickle", action="store_true",
-        help="let a Stable-Baselines3 zip run its pickled code; only for your own files",
+        help="run the pickled code of a Stable-Baselines3 zip; only for your own files",
     )  # fmt: skip
     args = parser.parse_args(argv)
     out = resolve_path(args.out)

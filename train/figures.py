@@ -31,7 +31,10 @@ COLOURS = {
 """Line colour of each agent."""
 PANELS = 9
 """Maps in one picture."""
-_VIDEO_SIZE = (640, 480)
+_VIDEO_SIZE = (480, 360)
+_VIDEO_FRAMES = 200
+"""Longer episodes skip frames: software OpenGL draws a few frames a second."""
+_TRAIL_POINTS = 100
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -161,13 +164,16 @@ def write_episode_video(record: EpisodeRecord, path: Path) -> None:
 
 def _frames(renderer: Any, record: EpisodeRecord) -> Iterator[Any]:
     trace = record.trace
-    for t in range(len(trace.yaw)):
+    last = len(trace.yaw) - 1
+    stride = 1 + last // _VIDEO_FRAMES
+    for t in [*range(0, last, stride), last]:
+        trail = trace.position[: t + 1 : 1 + t // _TRAIL_POINTS]
         views = [
             renderer.frame(
                 trace.position[t],
                 float(trace.yaw[t]),
                 goal=record.level.goal,
-                trail=trace.position[: t + 1],
+                trail=trail,
                 camera=camera,
             )
             for camera in ("chase", "top")

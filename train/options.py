@@ -123,7 +123,7 @@ def make_parser() -> Parser:
     )  # fmt: skip
     show.add_argument(
         "--trust-pickle", action="store_true",
-        help="let a Stable-Baselines3 zip run its pickled code; only for your own files",
+        help="run the pickled code of a Stable-Baselines3 zip; only for your own files",
     )  # fmt: skip
     return parser
 

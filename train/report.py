@@ -1,4 +1,4 @@
-"""The evaluation report: one HTML file with everything inside, no links to elsewhere."""
+"""The evaluation report: one HTML file with everything inside and no links."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class Report:
 
     title: str
     """Headline."""
+    about: str
+    """The agent whose numbers stand at the top."""
     facts: Mapping[str, str]
     """How the numbers were made."""
     results: Mapping[str, EvaluationResult]
@@ -38,7 +40,7 @@ def report_html(report: Report) -> str:
     """The report as one self-contained HTML page."""
     parts = [
         f"<h1>{html.escape(report.title)}</h1>",
-        _headline(report.results),
+        _headline(report.about, report.results[report.about]),
         "<h2>Scores</h2>",
         _score_table(report.results),
         "<p class='note'>Brackets: 95 % bootstrap intervals of the mean. SPL: success "
@@ -62,9 +64,8 @@ def report_html(report: Report) -> str:
     return _PAGE.format(title=html.escape(report.title), body="\n".join(parts))
 
 
-def _headline(results: Mapping[str, EvaluationResult]) -> str:
-    """Large numbers of the first agent."""
-    name, r = next(iter(results.items()))
+def _headline(name: str, r: EvaluationResult) -> str:
+    """Large numbers of one agent."""
     tiles = {
         "success": f"{100 * r.success_rate:.1f} %",
         "SPL": f"{r.spl:.3f}",
@@ -127,8 +128,8 @@ def _comfort_table(results: Mapping[str, EvaluationResult]) -> str:
         ["proxy", *results, "why it is reported"], rows, left={len(rows[0]) - 1}
     )
     return (
-        "<p class='note'>Physical quantities that the literature links to discomfort in "
-        f"VR. None of them measures how a person feels.</p>{table}"
+        "<p class='note'>Physical quantities that the literature links to discomfort "
+        f"in VR. None of them measures how a person feels.</p>{table}"
     )
 
 

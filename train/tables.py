@@ -11,7 +11,7 @@ from rich.table import Table
 from ambulo.train.scores import EvaluationResult
 
 Results = Mapping[str, EvaluationResult]
-MIN_WIDTH = 118
+MIN_WIDTH = 112
 """Narrower than this, a table in a log file cannot be read, [characters]."""
 
 
@@ -29,20 +29,21 @@ def score_table(results: Results) -> Table:
     """One row an agent."""
     count = next(iter(results.values())).episodes
     table = Table(
-        title=f"{count} episodes, brackets: 95 % bootstrap intervals",
+        title=f"{count} episodes; ± half the 95 % bootstrap interval",
         box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
     )
-    table.add_column("agent")
+    table.add_column("agent", no_wrap=True)
     for name in (
-        "success", "SPL", "SoftSPL", "BARN", "collisions", "falls", "timeouts",
-        "time s", "path m", "comfort", "return",
+        "success", "SPL", "SoftSPL", "BARN", "bumps", "falls", "timeouts", "time s",
+        "path m", "comfort", "return",
     ):  # fmt: skip
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for name, r in results.items():
         table.add_row(
             name,
-            with_interval(r.success_rate, r.success_ci95),
-            with_interval(r.spl, r.spl_ci95),
+            _with_half(r.success_rate, r.success_ci95),
+            _with_half(r.spl, r.spl_ci95),
             f"{r.soft_spl:.2f}",
             f"{r.barn:.2f}",
             f"{r.collisions_per_episode:.2f}",
@@ -60,7 +61,8 @@ def score_table(results: Results) -> Table:
 def family_table(results: Results) -> Table:
     """One row a family, one column an agent: success / SPL / collisions."""
     table = Table(
-        title="by family: success / SPL / collisions per episode", box=box.SIMPLE_HEAD
+        title="by family: success / SPL / bumps (collision events per episode)",
+        box=box.SIMPLE_HEAD,
     )
     table.add_column("family")
     for name in results:
@@ -82,3 +84,8 @@ def family_cell(row: Mapping[str, float]) -> str:
 def with_interval(value: float, interval: tuple[float, float]) -> str:
     """`0.93 [0.88, 0.97]`."""
     return f"{value:.2f} [{interval[0]:.2f}, {interval[1]:.2f}]"
+
+
+def _with_half(value: float, interval: tuple[float, float]) -> str:
+    """`0.93 ±0.05`: what a terminal has room for."""
+    return f"{value:.2f} ±{(interval[1] - interval[0]) / 2:.2f}"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from stable_baselines3.common.callbacks import CallbackList
 
@@ -136,6 +137,7 @@ class TrainingRun:
             bank=stage_bank(config, stage),
             custom_terms=load_custom_terms(config.rewards.custom),
         )
+        compile_kernels(config, self.batch)
         self._levels = TrainingLevels(config, self.batch, stage)
         # SB3 goes on in the newest folder PPO_<n>; the published one is PPO_1.
         (folder.logs / "PPO_1").mkdir(parents=True, exist_ok=True)
@@ -218,6 +220,15 @@ class TrainingRun:
             self.learner, self.config, self.batch.layout, command=self.command
         )
         return ModelFile(model.metadata, model.policy, state)
+
+
+def compile_kernels(config: RLConfig, batch: NavigationBatch) -> None:
+    """Compile what a step runs, before clocks start; nothing of `batch` changes."""
+    other = make_batch(config, 1, privileged=True, bank=batch.bank)
+    other.reset(np.zeros(1, np.int64))
+    discrete = config.actions.mode == "discrete"
+    other.step(np.zeros(1, np.int64) if discrete else np.zeros((1, 3)))
+    other.close()
 
 
 def _extra_of(model: ModelFile) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The presets: one JSON file each in this folder, with what differs from the defaults."""
+"""The presets: one JSON file each in this folder; they hold what is not the default."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,11 +62,15 @@ def motion_of(
     return Motion(batch, np.zeros((num_players, 2)), np.zeros(num_players))
 
 
-def _discrete(actions: NDArray[np.generic], spec: WorldSpec, num_players: int) -> Motion:
+def _discrete(actions: NDArray[Any], spec: WorldSpec, num_players: int) -> Motion:
     if actions.shape != (num_players,):
-        raise ActionError(f"actions have shape {actions.shape}, expected ({num_players},)")
+        raise ActionError(
+            f"actions have shape {actions.shape}, expected ({num_players},)"
+        )
     if not np.issubdtype(actions.dtype, np.integer):
-        raise ActionError(f"discrete actions have type {actions.dtype}, expected integers")
+        raise ActionError(
+            f"discrete actions have type {actions.dtype}, expected integers"
+        )
     if ((actions < 0) | (actions >= len(DISCRETE_ACTIONS))).any():
         raise ActionError(f"discrete actions must be 0..{len(DISCRETE_ACTIONS) - 1}")
     return Motion(

@@ -168,7 +168,7 @@ class NavigationBatch:
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of all arrays that a bit-exact continuation needs (bank excluded)."""
-        parts = {
+        parts: dict[str, dict[str, NDArray[np.generic]]] = {
             "world": self.world.state_dict(),
             "memory": self._memory.state_dict(),
             "episode": self.episode.state_dict(),

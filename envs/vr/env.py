@@ -57,13 +57,15 @@ def navigation_config(
         settings["max_episode_steps"] = step_limit
     groups = ("environment", "observations", "actions", "rewards")
     where = {
-        key: group for group in groups for key in type(getattr(config, group)).model_fields
+        key: group
+        for group in groups
+        for key in type(getattr(config, group)).model_fields
     }
     for key, value in settings.items():
         if key not in where:
             raise ConfigError(f"unknown setting {key!r}" + nearest(key, where))
-        value = value.model_dump() if isinstance(value, Config) else value
-        config = config.override(where[key], **{key: value})
+        plain = value.model_dump() if isinstance(value, Config) else value
+        config = config.override(where[key], **{key: plain})
     return config
 
 
@@ -89,7 +91,9 @@ class VRNavigationEnv(gymnasium.Env[Any, Any]):
     ) -> None:
         """One player; see `navigation_config` for the keyword `settings`."""
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ConfigError(f"render_mode = {render_mode!r}: must be 'rgb_array' or None")
+            raise ConfigError(
+                f"render_mode = {render_mode!r}: must be 'rgb_array' or None"
+            )
         self.config = navigation_config(config, **settings)
         self.render_mode = render_mode
         self.batch = make_batch(self.config, 1)
@@ -125,7 +129,7 @@ class VRNavigationEnv(gymnasium.Env[Any, Any]):
             info,
         )
 
-    def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
+    def render(self) -> NDArray[np.uint8] | None:
         """A frame (height, width, 3) from behind the player; `RenderError` without OpenGL."""
         if self.render_mode is None:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from ambulo.envs.vr.actions import motion_of
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.level import Level
 from ambulo.envs.vr.state import Floats, Ints, WorldState
+
+A = TypeVar("A", bound=NDArray[Any])
 
 
 class PackedLevels:
@@ -50,12 +53,12 @@ class PackedLevels:
         return self.boxes, self.cylinders, self.holes, self.bounds, self.counts
 
 
-def _grown(array: NDArray[np.generic], rows: int, columns: int) -> NDArray[np.generic]:
+def _grown(array: A, rows: int, columns: int) -> A:
     """`array` (S, M, K), zero-padded to at least (rows, columns, K)."""
     missing = (max(rows - array.shape[0], 0), max(columns - array.shape[1], 0))
     if missing == (0, 0):
         return array
-    return np.pad(array, ((0, missing[0]), (0, missing[1]), (0, 0)))
+    return np.pad(array, ((0, missing[0]), (0, missing[1]), (0, 0)))  # type: ignore[return-value]
 
 
 class KernelWorld:

@@ -5,7 +5,7 @@ boxes (S, B, 6: x, y, a, b, cos, sin), cylinders (S, C, 3: x, y, r), holes (S, H
 bounds (S, 4), with the counts in `counts` (S, 3).
 """
 
-# ruff: noqa: PLR0915, PLR0917 - compiled loops take their arrays one by one
+# ruff: noqa: PLR0915 - compiled loops take their arrays one by one
 
 from __future__ import annotations
 

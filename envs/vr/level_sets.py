@@ -46,7 +46,8 @@ class LevelSet:
 def level_set(name: str, split: Split = "train") -> LevelSet:
     """The set `name`: a split ("train", "validation", "heldout") or one family.
 
-    A split has the nine families, "train" also `mixed` and `large`; a family takes `split` seeds.
+    A split has the nine families, "train" also `mixed` and `large`; a family takes the
+    seeds of `split`.
     """
     if name in SPLITS:
         split = name

@@ -8,6 +8,7 @@ planner. Grids wrap around (64 m), so levels of any size work with bounded memor
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -36,7 +37,7 @@ def _sector_spots() -> NDArray[np.float64]:
     """Sample points of the sectors: x, y in the head frame and sector, shape (n, 3)."""
     spots = []
     width = 2.0 * math.pi / _SECTORS
-    rings = list(zip(_SECTOR_EDGES[:-1], _SECTOR_EDGES[1:], strict=True))
+    rings = list(pairwise(_SECTOR_EDGES))
     for d in range(_SECTORS):
         for r, ((inner, outer), (radial, angular)) in enumerate(
             zip(rings, _SPOTS_PER_RING, strict=True)

@@ -5,7 +5,7 @@ C call and no Python. The tick itself is the contract's (`kernels.step_players`)
 one difference: MuJoCo's contact solver pushes the player out of obstacles.
 """
 
-# ruff: noqa: PLR0915, PLR0917 - compiled loops take their arrays one by one
+# ruff: noqa: PLR0915 - compiled loops take their arrays one by one
 
 from __future__ import annotations
 

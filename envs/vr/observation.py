@@ -88,7 +88,9 @@ class ObservationLayout:
         for row in self.schema():
             first, last = row["start"], row["stop"] - 1
             span = f"{first}" if first == last else f"{first}-{last}"
-            lines.append(f"| {span} | `{row['name']}` | {row['unit']} | {row['meaning']} |")
+            lines.append(
+                f"| {span} | `{row['name']}` | {row['unit']} | {row['meaning']} |"
+            )
         return "\n".join(lines)
 
 
@@ -152,7 +154,11 @@ def hand_positions(state: WorldState, frame: Frame) -> Floats:
 
 
 def observe(
-    state: WorldState, goal: Floats, origin: Floats, frame: Frame, out: NDArray[np.float32]
+    state: WorldState,
+    goal: Floats,
+    origin: Floats,
+    frame: Frame,
+    out: NDArray[np.float32],
 ) -> None:
     """Fill the published numbers of the observation.
 

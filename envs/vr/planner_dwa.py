@@ -37,11 +37,11 @@ _TURNS = (-1.0, -0.4, 0.0, 0.4, 1.0)
 
 _W_PROGRESS = 1.0
 _W_CLEARANCE = 0.35
-_W_FACING = 0.15
+_W_FACING = 0.05
 _W_FREE = 1.0
 _W_SAME = 0.1
 
-_PATIENCE = 4.0
+_PATIENCE = 2.5
 """Seconds without getting nearer to the goal before a recovery, [s]."""
 _NEARER = 0.3
 """What counts as nearer, [m]."""
@@ -134,7 +134,7 @@ class DynamicWindow:
 
 
 def _candidates() -> Floats:
-    """Forward, left and turn as shares of the limits, shape (K, 3)."""
+    """Towards the goal, left of it and turn, as shares of the limits, shape (K, 3)."""
     rows = [(0.0, 0.0, turn) for turn in _TURNS]
     for k in range(_DIRECTIONS):
         angle = 2.0 * math.pi * k / _DIRECTIONS
@@ -246,10 +246,15 @@ def _best_commands(  # type: ignore[no-untyped-def]
         sin = math.sin(yaw[i])
         there[0] = cos * goal[i, 0] - sin * goal[i, 1]
         there[1] = sin * goal[i, 0] + cos * goal[i, 1]
+        away = max(math.hypot(goal[i, 0], goal[i, 1]), 1e-9)
+        cos_goal = goal[i, 0] / away
+        sin_goal = goal[i, 1] / away
         best = -np.inf
         for k in range(candidates.shape[0]):
-            wanted[0] = candidates[k, 0] * max_speed
-            wanted[1] = candidates[k, 1] * max_speed
+            ahead = candidates[k, 0] * max_speed
+            left = candidates[k, 1] * max_speed
+            wanted[0] = cos_goal * ahead - sin_goal * left
+            wanted[1] = sin_goal * ahead + cos_goal * left
             wanted[2] = candidates[k, 2] * max_yaw_rate
             value = _score(
                 cost, yaw[i], velocity[i], yaw_rate[i], there, wanted,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,15 +63,16 @@ class RewardTerm(Protocol):
 
 def reward_terms(
     t: Transition, weights: RewardsConfig, custom: Sequence[RewardTerm] = ()
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, NDArray[Any]]:
     """Weighted terms by name, each of shape (N,); the reward is their sum."""
     paid = t.new_best if weights.bonus_mode == "progress" else np.ones_like(t.progress)
-    count = {
+    counts: dict[str, NDArray[Any]] = {
         "event": t.collisions,
         "decision": t.contact_ticks > 0,
         "tick": t.contact_ticks,
-    }[weights.collision_mode]
-    terms = {
+    }
+    count = counts[weights.collision_mode]
+    terms: dict[str, NDArray[Any]] = {
         "goal": weights.goal_reached * t.goals,
         "progress": weights.progress * t.progress,
         "smooth": weights.smooth_movement * t.smoothness * paid,
@@ -105,7 +106,7 @@ def load_custom_terms(paths: Sequence[str]) -> tuple[RewardTerm, ...]:
     Raises:
         ConfigError: not such a path, import failure, or a class without name or call.
     """
-    terms = []
+    terms: list[RewardTerm] = []
     for path in paths:
         module_name, _, class_name = path.partition(":")
         if not module_name or not class_name:
@@ -119,7 +120,9 @@ def load_custom_terms(paths: Sequence[str]) -> tuple[RewardTerm, ...]:
                 f"rewards.custom: {path!r} cannot be made: {error}"
             ) from error
         if not isinstance(getattr(term, "name", None), str) or not callable(term):
-            raise ConfigError(f"rewards.custom: {path!r} needs a `name` and a `__call__`")
+            raise ConfigError(
+                f"rewards.custom: {path!r} needs a `name` and a `__call__`"
+            )
         if term.name in REWARD_TERMS or term.name in {t.name for t in terms}:
             raise ConfigError(f"rewards.custom: {path!r}: name {term.name!r} is taken")
         terms.append(term)

@@ -86,7 +86,7 @@ class VRNavigationVectorEnv(VectorEnv[Any, Any, Any]):
 
     def step(
         self, actions: Any
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict]:
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Any]:
         """One decision of every player."""
         waiting = self._finished.copy()
         if self.autoreset_mode == AutoresetMode.DISABLED and waiting.any():
@@ -94,7 +94,9 @@ class VRNavigationVectorEnv(VectorEnv[Any, Any, Any]):
                 f"player {int(np.flatnonzero(waiting)[0])} has finished: reset it with "
                 "options={'reset_mask': ...} before the next step"
             )
-        obs, reward, terminated, truncated, arrays = self.batch.step(np.asarray(actions))
+        obs, reward, terminated, truncated, arrays = self.batch.step(
+            np.asarray(actions)
+        )
         infos: dict[str, Any] = {}
         always = np.ones(self.num_envs, np.bool_)
         for name, values in arrays.items():
@@ -117,7 +119,13 @@ class VRNavigationVectorEnv(VectorEnv[Any, Any, Any]):
             self._finished = terminated | truncated
         else:
             self._finished = done.copy()
-        return self._observation(obs), reward, terminated.copy(), truncated.copy(), infos
+        return (
+            self._observation(obs),
+            reward,
+            terminated.copy(),
+            truncated.copy(),
+            infos,
+        )
 
     def close_extras(self, **kwargs: Any) -> None:
         """Free the world."""

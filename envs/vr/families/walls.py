@@ -16,10 +16,7 @@ DOORS = (0.9, 1.6)
 def add_room_grid(
     draft: Draft, door: Gap = DOORS, trench: bool = False, most: int = 4
 ) -> None:
-    """Rooms of unequal sizes in a grid, at most `most` a side, joined by doors as a tree
-
-    with a few loops.
-    """
+    """Rooms of unequal sizes, at most `most` a side, joined as a tree with a few loops."""
     rng = draft.rng
     x0, y0, x1, y1 = draft.region
     lines = []

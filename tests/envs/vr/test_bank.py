@@ -40,7 +40,9 @@ def test_designed_start_and_goal_are_kept() -> None:
 
 def test_drawn_starts_keep_their_distance() -> None:
     """Starts lie within the asked range of the goal, on free floor."""
-    levels = [split_level(family, "train", 0) for family in ("clutter", "pits", "rooms")]
+    levels = [
+        split_level(family, "train", 0) for family in ("clutter", "pits", "rooms")
+    ]
     bank = LevelBank(levels, np.random.default_rng(0), designed=0.0)
     rng = np.random.default_rng(1)
     for _ in range(100):

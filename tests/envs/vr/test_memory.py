@@ -92,7 +92,9 @@ def test_memory_does_not_depend_on_where_the_frame_lies() -> None:
     for shift in (0.0, 64.0, -640.0):
         memory = Memory("map", 1)
         for step in range(6):
-            last = remember(memory, shift + 0.3 * step + 0.11, shift - 0.21, 0.2 * step, 2.93)
+            last = remember(
+                memory, shift + 0.3 * step + 0.11, shift - 0.21, 0.2 * step, 2.93
+            )
         features.append(np.concatenate(list(last.values())))
     np.testing.assert_allclose(features[0], features[1], atol=1e-6)
     np.testing.assert_allclose(features[0], features[2], atol=1e-6)

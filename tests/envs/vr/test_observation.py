@@ -32,12 +32,16 @@ def state_at(x: float, y: float, yaw: float) -> WorldState:
     return state
 
 
-def observed(state: WorldState, goal: list[float], origin: list[float], frame: str) -> dict:
+def observed(
+    state: WorldState, goal: list[float], origin: list[float], frame: str
+) -> dict:
     """Named parts of one player's observation."""
     layout = observation_layout(RLConfig().override("observations", frame=frame))
     out = np.zeros((1, layout.size), np.float32)
     observe(state, np.array([goal]), np.array([origin]), frame, out)
-    return {name: out[0, s] for name, s in layout.slices().items() if s.stop <= layout.size}
+    return {
+        name: out[0, s] for name, s in layout.slices().items() if s.stop <= layout.size
+    }
 
 
 def test_published_order() -> None:
@@ -94,7 +98,10 @@ def test_head_frame_is_invariant(turn: float) -> None:
     first = observed(state_at(*here, 0.3), [*goal, 0.0], [*begin, 0.1], "head")
     moved = [spin @ p + shift for p in (goal, here, begin)]
     second = observed(
-        state_at(*moved[1], 0.3 + turn), [*moved[0], 0.0], [*moved[2], 0.1 + turn], "head"
+        state_at(*moved[1], 0.3 + turn),
+        [*moved[0], 0.0],
+        [*moved[2], 0.1 + turn],
+        "head",
     )
     for name, values in first.items():
         np.testing.assert_allclose(values, second[name], atol=1e-5, err_msg=name)

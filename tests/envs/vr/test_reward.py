@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import RLConfig, RewardsConfig
+from ambulo.configs.vr import RewardsConfig, RLConfig
 from ambulo.envs.vr.bank import LevelBank, Start
 from ambulo.envs.vr.batch import NavigationBatch
 from ambulo.envs.vr.contract import WorldSpec
@@ -108,7 +108,9 @@ def play(batch: NavigationBatch, policy: str) -> np.ndarray:
     return np.where(solved, -np.inf, returns)
 
 
-@pytest.mark.parametrize("policy", ["idle", "spin", "ahead", "pace", "circle", "jitter"])
+@pytest.mark.parametrize(
+    "policy", ["idle", "spin", "ahead", "pace", "circle", "jitter"]
+)
 def test_lazy_policies_earn_less_than_the_goal(policy: str) -> None:
     """Whoever does not reach the goal earns less than anyone who does.
 

@@ -16,11 +16,16 @@ from ambulo.envs.vr.tasks import FOLLOW_HOLD
 IDLE = np.zeros((1, 3))
 
 
-def one_player(task: str, pose: tuple[float, float, float], **settings: object) -> NavigationBatch:
+def one_player(
+    task: str, pose: tuple[float, float, float], **settings: object
+) -> NavigationBatch:
     """A player on an empty floor with the goal at (5, 0)."""
     config = RLConfig().override("environment", tasks=(task,), **settings)
     level = Level(
-        "empty", np.array([-10.0, -10, 10, 10]), start=np.array(pose), goal=np.array([5.0, 0])
+        "empty",
+        np.array([-10.0, -10, 10, 10]),
+        start=np.array(pose),
+        goal=np.array([5.0, 0]),
     )
     bank = LevelBank([level], np.random.default_rng(3))
     world = KernelWorld(1, WorldSpec.from_config(config))

@@ -79,7 +79,7 @@ class LevelSource:
         if level_set is not None:
             names = tuple(name.strip() for name in level_set.split(","))
             if len(names) == 1 and names[0] in SPLITS:
-                self.split = names[0]  # type: ignore[assignment]
+                self.split = names[0]
         elif level_file is None:
             level_file = env.level_file
             self._range = env.goal_distance if level_file is None else None
@@ -165,8 +165,8 @@ def _chunk(source: LevelSource, first: int, count: int) -> EpisodeChunk:
         resolution=EVALUATION_RESOLUTION,
     )
     for start in starts:
-        slot = np.array([start.slot])
-        way = bank.distance(slot, np.zeros(1, np.int64), start.pose[None, :2])
+        row = np.array([start.slot])
+        way = bank.distance(row, np.zeros(1, np.int64), start.pose[None, :2])
         if not np.isfinite(way[0]):
             name = bank.levels[start.slot].name
             raise LevelError(f"level {name!r}: no way from the start to the goal")

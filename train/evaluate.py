@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -19,7 +18,7 @@ from ambulo.configs.vr import RLConfig
 from ambulo.envs.vr.level_sets import SPLITS
 from ambulo.envs.vr.planners import PLANNERS
 from ambulo.train import evaluation
-from ambulo.train.errors import front_door
+from ambulo.train.errors import Parser, front_door
 from ambulo.train.evaluation import Contestant, LevelSource
 from ambulo.train.evaluation_report import POLICY, write_report, write_video_of
 from ambulo.train.find_model import find_model, shipped_model
@@ -43,17 +42,9 @@ examples:
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, like all others."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of printing the usage."""
-        raise ConfigError(f"{message}; see {self.prog} --help")
-
-
-def make_parser() -> argparse.ArgumentParser:
+def make_parser() -> Parser:
     """The command line of `ambulo eval`."""
-    parser = _Parser(
+    parser = Parser(
         prog="ambulo eval",
         description="Evaluate an agent and classical baselines on the same episodes.",
         epilog=EPILOG,

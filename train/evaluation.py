@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -113,6 +113,16 @@ def run_episodes(
     Who finishes takes the next start. Episode i has its own seed (`seed`, `first` + i),
     so the number of players changes nothing for a controller that treats each player
     alone (planners do; deterministic networks up to rounding).
+
+    Args:
+        controller: of `min(num_players, len(starts))` players.
+        config: of observations, actions, rewards and limits.
+        bank: levels.
+        starts: of the episodes.
+        num_players: at once, at most.
+        seed: of everything random.
+        first: index of the first episode.
+        progress: called with the number of episodes that have just ended.
     """
     if num_players < 1:
         raise ConfigError(f"number of players = {num_players}: must be at least 1")
@@ -301,7 +311,7 @@ def evaluate(
                 num_players=num_players,
                 seed=source.seed,
                 first=chunk.first,
-                progress=None if progress is None else lambda k, n=name: progress(n, k),
+                progress=None if progress is None else partial(progress, name),
             )
             found[name] += records.episodes
             speeds[name] = records.max_speed

@@ -130,10 +130,13 @@ def draw_learning_curve(run: RunFolder) -> bytes | None:
         if key in logged:
             _curve(ax, steps, logged[key], "training")
     at = [row["timesteps"] for row in evaluations]
+    names = {"success_rate": "success", "spl": "SPL"}
     for key, colour in (("success_rate", "#c2185b"), ("spl", "#00796b")):
         values = [row.get(key, np.nan) for row in evaluations]
         if at:
-            left.plot(at, values, "o-", ms=3, color=colour, label=f"validation {key}")
+            left.plot(
+                at, values, "o-", ms=3, color=colour, label=f"validation {names[key]}"
+            )
     if at:
         values = [row.get("return_mean", np.nan) for row in evaluations]
         right.plot(at, values, "o-", ms=3, color="#c2185b", label="validation")
@@ -185,7 +188,7 @@ def _draw_panel(
     ax: Axes, played: Mapping[str, EpisodeRecord], goal_radius: float
 ) -> None:
     """One map with the paths of all agents; a cross where an episode failed."""
-    from ambulo.envs.vr.map_plot import draw_level_map
+    from ambulo.train.map_plot import draw_level_map
 
     level = next(iter(played.values())).level
     draw_level_map(ax, level, goal_radius)
@@ -207,7 +210,8 @@ def _draw_panel(
 
 def _outcome(episode: EpisodeRecord) -> str:
     if episode.success:
-        bumps = f" {episode.collisions} bumps" if episode.collisions else ""
+        n = episode.collisions
+        bumps = f" ({n} bump{'s' * (n > 1)})" if n else ""
         return f"{episode.time:.1f} s{bumps}"
     return "fell" if episode.fell else "timed out"
 

@@ -16,7 +16,7 @@ DEFAULT_AGENT = "vr_navigation"
 
 def shipped_models() -> dict[str, Path]:
     """The model file of every shipped agent by name."""
-    found = {}
+    found: dict[str, Path] = {}
     for package in ambulo.models.__path__:
         for folder in sorted(Path(package).iterdir()):
             files = sorted(folder.glob("*.zip")) if folder.is_dir() else []

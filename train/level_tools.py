@@ -89,7 +89,7 @@ def _draw(path: Path, out: Path) -> int:
     from matplotlib import pyplot as plt
 
     from ambulo.envs.vr.level_io import load_levels
-    from ambulo.envs.vr.map_plot import draw_level_map
+    from ambulo.train.map_plot import draw_level_map
 
     levels = load_levels(path)[:_MOST_DRAWN]
     columns = min(len(levels), 4)

@@ -62,6 +62,9 @@ def make_parser() -> Parser:
     what.add_argument(
         "--resume", metavar="PATH", help="continue a run folder or a checkpoint file"
     )
+    what.add_argument(
+        "--init-from", metavar="MODEL", help="begin with the policy of another model"
+    )
     what.add_argument("--eval", metavar="MODEL", help="evaluate a model; no training")
     what.add_argument(
         "--save-config", metavar="FILE", help="write the settings to FILE; no training"

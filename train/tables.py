@@ -29,7 +29,7 @@ def score_table(results: Results) -> Table:
     """One row an agent."""
     count = next(iter(results.values())).episodes
     table = Table(
-        title=f"{count} episodes; ± half the 95 % bootstrap interval",
+        title=f"{count} episodes; ± half the 95 % interval; bumps: collisions per episode",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )
@@ -59,14 +59,14 @@ def score_table(results: Results) -> Table:
 
 
 def family_table(results: Results) -> Table:
-    """One row a family, one column an agent: success / SPL / collisions."""
+    """One row a family, one column an agent: success/SPL/collision events."""
     table = Table(
-        title="by family: success / SPL / bumps (collision events per episode)",
+        title="by family: success/SPL/bumps",
         box=box.SIMPLE_HEAD,
     )
-    table.add_column("family")
+    table.add_column("family", no_wrap=True)
     for name in results:
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for family in next(iter(results.values())).per_family:
         rows = [r.per_family[family] for r in results.values()]
         table.add_row(family, *map(family_cell, rows))
@@ -74,9 +74,9 @@ def family_table(results: Results) -> Table:
 
 
 def family_cell(row: Mapping[str, float]) -> str:
-    """Success / SPL / collisions of one family."""
+    """Success/SPL/collisions per episode of one family."""
     return (
-        f"{row['success_rate']:.2f} / {row['spl']:.2f} / "
+        f"{row['success_rate']:.2f}/{row['spl']:.2f}/"
         f"{row['collisions_per_episode']:.1f}"
     )
 

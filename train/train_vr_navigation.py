@@ -114,12 +114,22 @@ def _prepare(
     try:
         from ambulo.train.training_run import TrainingRun
 
-        run = TrainingRun(config, folder, arguments, model)
+        run = TrainingRun(config, folder, arguments, model, _initial(args))
         folder.describe(config.to_json(), arguments, training.seed)
     except BaseException:
         folder.discard()
         raise
     return run
+
+
+def _initial(args: argparse.Namespace) -> ModelFile | None:
+    """The model that `--init-from` names."""
+    if args.init_from is None or args.resume:
+        return None
+    from ambulo.policies.model_file import load_model
+    from ambulo.train.find_model import find_model
+
+    return load_model(find_model(args.init_from), trust_pickle=args.trust_pickle)
 
 
 def _train_to_end(

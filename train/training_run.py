@@ -39,7 +39,7 @@ from ambulo.train.lessons import TrainingLevels, stage_bank
 from ambulo.train.paths import resolve_path
 from ambulo.train.run_folder import RunFolder, run_folder_of
 from ambulo.train.signals import StopRequest
-from ambulo.train.training_state import capture, resume
+from ambulo.train.training_state import adopt, capture, resume
 
 log = logging.getLogger(__name__)
 
@@ -110,6 +110,7 @@ class TrainingRun:
         folder: RunFolder,
         command: Sequence[str],
         model: ModelFile | None,
+        initial: ModelFile | None = None,
     ) -> None:
         """Build levels, players and learner.
 
@@ -118,6 +119,7 @@ class TrainingRun:
             folder: where results go; it exists.
             command: command line, for model files.
             model: the checkpoint to go on from, or None.
+            initial: a model whose policy a new run begins with, or None.
         """
         self.config, self.folder = config, folder
         self.command = shlex.join(["train_vr_navigation", *command])
@@ -146,6 +148,8 @@ class TrainingRun:
             config, env, tensorboard_log=str(folder.logs)
         )
         self._best: tuple[float, float] | None = None
+        if initial is not None:
+            adopt(self.learner, initial)
         if model is not None:
             resume(self.learner, self.batch, model)
             self._levels.counter = int(extra["new_levels"])

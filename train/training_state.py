@@ -122,6 +122,16 @@ def resume(
     """
     if model.training is None:
         raise ModelFileError("the model holds no training state: it is no checkpoint")
+    adopt(learner, model)
+    return restore(learner, batch, model.training)
+
+
+def adopt(learner: FastPPO, model: ModelFile) -> None:
+    """Put the policy of `model` alone into `learner`.
+
+    Raises:
+        ModelFileError: a policy of another shape.
+    """
     try:
         learner.policy.load_state_dict(model.policy)
     except RuntimeError as error:
@@ -129,7 +139,6 @@ def resume(
         raise ModelFileError(
             f"the policy does not fit this configuration: {reason}"
         ) from None
-    return restore(learner, batch, model.training)
 
 
 def _restore(

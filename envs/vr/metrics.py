@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ambulo.envs.vr.state import Floats, Ints
+from ambulo.envs.vr.state import Bools, Floats, Ints
 
 BARN_FASTEST, BARN_SLOWEST = 2.0, 8.0
 """Multiples of the optimal time between which the BARN score falls from 1/2 to 1/8."""
@@ -114,7 +115,7 @@ COMFORT_PROXIES: dict[str, Proxy] = {
 """Names, units and sources of `comfort_proxies`; none measures how a person feels."""
 
 
-def optimal_length(start_distance: Floats, goal_radius: float) -> Floats:
+def optimal_length(start_distance: ArrayLike, goal_radius: float) -> Floats:
     """Walking distance from the start to the edge of the goal disc: the l of SPL, [m].
 
     `start_distance` is the walking distance to the goal's centre; an episode ends at
@@ -261,5 +262,5 @@ def _spread(name: str, values: Floats) -> dict[str, float]:
     }
 
 
-def _share(mask: Floats) -> float:
+def _share(mask: Bools) -> float:
     return float(mask.mean()) if len(mask) else 0.0

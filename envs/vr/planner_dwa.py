@@ -41,11 +41,11 @@ _W_FACING = 0.05
 _W_FREE = 1.0
 _W_SAME = 0.1
 
-_PATIENCE = 2.5
+_PATIENCE = 2.0
 """Seconds without getting nearer to the goal before a recovery, [s]."""
 _NEARER = 0.3
 """What counts as nearer, [m]."""
-_RECOVERY = 6.0
+_RECOVERY = 4.0
 """Longest recovery, [s]."""
 _ARRIVED = 0.8
 """Distance at which the place of a recovery is reached, [m]."""
@@ -113,7 +113,8 @@ class DynamicWindow:
         stuck = self._patience <= 0.0
         if stuck.any():
             self._begin_recovery(stuck, now)
-        x, y = rotated(*(self._place - now.position).T, -now.yaw)
+        way = self._place - now.position
+        x, y = rotated(way[:, 0], way[:, 1], -now.yaw)
         self._recovery[np.hypot(x, y) < _ARRIVED] = 0.0
         there = (self._recovery > 0.0)[:, None]
         return np.where(there, np.column_stack([x, y]), now.goal)

@@ -73,7 +73,7 @@ def test_a_configuration_survives_a_file(tmp_path: Path) -> None:
         ({"ppo": {"lerning_rate": 1}}, ["ppo.lerning_rate", "'learning_rate'"]),
         ({"pppo": {}}, ["'pppo'", "'ppo'"]),
         (
-            {"training": {"curriculum_stages": [{"nane": "x"}]}},
+            {"training": {"curriculum_stages": [{"nom": "x"}]}},
             ["training.curriculum_stages.0"],
         ),
         ({"ppo": {"learning_rate": -1}}, ["ppo.learning_rate = -1", "greater than 0"]),

@@ -138,11 +138,11 @@ def test_verbose_shows_the_traceback() -> None:
 
 def test_commands_of_ambulo(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
-        cli.main(["trian"])
+        cli.main(["traan"])
     assert caught.value.code == 2
     error = capsys.readouterr().err
     assert error.startswith(
-        "ambulo: error: unknown command 'trian' (did you mean 'train'"
+        "ambulo: error: unknown command 'traan' (did you mean 'train'"
     )
     assert error.count("\n") == 1
 

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -57,6 +58,15 @@ def rows(folder: RunFolder) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
+def tags(folder: RunFolder) -> set[str]:
+    """Names of the scalars that TensorBoard shows."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(folder.logs / "PPO_1"))
+    events.Reload()
+    return set(events.Tags()["scalars"])
+
+
 def test_a_short_training_leaves_a_whole_run_folder(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -80,7 +90,10 @@ def test_a_short_training_leaves_a_whole_run_folder(
     saved = sorted(file.name for file in folder.checkpoints.iterdir())
     assert saved == [f"vr_nav_model_{n}_steps.zip" for n in (128, 256, 384)]
     assert [int(row["timesteps"]) for row in rows(folder)] == [128, 256, 384]
-    assert list((folder.logs / "PPO_1").glob("events.out.tfevents.*"))
+    assert {
+        "rollout/ep_return", "rollout/success_rate", "rollout/comfort", "reward/goal",
+        "reward/progress", "eval/success_rate", "eval/spl", "time/fps", "train/std",
+    } <= tags(folder)  # fmt: skip
     evaluations = json.loads(folder.evaluations.read_text(encoding="utf-8"))
     assert [row["timesteps"] for row in evaluations] == [256, 384]
     run = json.loads(folder.run.read_text(encoding="utf-8"))
@@ -174,6 +187,27 @@ LONG = [
     *TINY, "--timesteps", "100000", "--save-freq", "1024", "--eval-freq", "0",
     "--run-name", "long",
 ]  # fmt: skip
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_a_signal_stops_at_a_checkpoint(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = RunFolder("runs/long")
+
+    def stop_soon() -> None:
+        while not list(folder.checkpoints.glob("vr_nav_model_*_steps.zip")):
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=stop_soon, daemon=True)
+    thread.start()
+    assert train(LONG) == 143
+    thread.join()
+    assert "train_vr_navigation --resume runs/long" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    checkpoint = folder.newest_checkpoint()
+    assert checkpoint is not None
+    steps = load_model(checkpoint).metadata.num_timesteps
+    assert steps == int(rows(folder)[-1]["timesteps"])
 
 
 def start_training() -> tuple[subprocess.Popen[str], RunFolder]:

@@ -5,7 +5,6 @@ import pytest
 from ambulo.configs.errors import RenderError
 from ambulo.envs.vr import render
 from ambulo.envs.vr.level import Level
-from ambulo.envs.vr.map_plot import draw_level_map
 from ambulo.envs.vr.mujoco_scene import floor_rectangles
 
 LEVEL = Level(
@@ -67,11 +66,3 @@ def test_video_needs_frames_and_a_known_ending(tmp_path):
     with pytest.raises(RenderError, match="no frames"):
         render.write_video([], tmp_path / "a.mp4")
     assert not list(tmp_path.iterdir())
-
-
-def test_map_has_every_shape():
-    from matplotlib.figure import Figure
-
-    ax = Figure().add_subplot()
-    draw_level_map(ax, LEVEL)
-    assert len(ax.patches) == 1 + 2 + 1 + 1 + 2

@@ -90,7 +90,7 @@ def make_parser() -> Parser:
         help="folder of report and pictures (default: evaluation/ in the run or here)",
     )  # fmt: skip
     add("--no-report", action="store_true", help="no report, no pictures")
-    add("--video", metavar="FILE", help="video of the first episode, .mp4 or .gif")
+    add("--video", metavar="FILE", help="video of one episode, .mp4 or .gif")
     add(
         "--num-envs", type=int, default=evaluation.DEFAULT_PLAYERS, metavar="N",
         help=f"players at once (default: {evaluation.DEFAULT_PLAYERS})",

@@ -15,6 +15,7 @@ from ambulo.train.figures import (
     draw_trajectories,
     failures,
     first_of_each,
+    longest_detour,
     write_bytes,
     write_episode_video,
 )
@@ -98,9 +99,9 @@ def write_report(
 def write_video_of(
     records: Mapping[str, EpisodeRecords], path: Path, console: Console
 ) -> Path | None:
-    """Video of the hero's first episode; None and a message where that fails."""
+    """Video of an episode of the hero; None and a message where that fails."""
     try:
-        write_episode_video(records[hero(records)].episodes[0], path)
+        write_episode_video(longest_detour(records[hero(records)]), path)
     except RenderError as error:
         console.print(f"no video: {error}", soft_wrap=True)
         return None

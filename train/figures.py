@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 COLOURS = {
     "policy": "#c2185b",
     "oracle": "#14213d",
+    "mapper": "#6d4c41",
     "dwa": "#00796b",
     "potential": "#b8860b",
     "straight": "#5c6bc0",
@@ -62,6 +63,19 @@ def first_of_each(records: EpisodeRecords, limit: int = PANELS) -> list[int]:
 def failures(records: EpisodeRecords, limit: int = PANELS) -> list[int]:
     """The first episodes that were not solved."""
     return [i for i, e in enumerate(records.episodes) if not e.success][:limit]
+
+
+def longest_detour(records: EpisodeRecords) -> EpisodeRecord:
+    """Of the first episodes of each family, the one with most metres off the bee-line."""
+    chosen = [records.episodes[i] for i in first_of_each(records)]
+
+    def detour(episode: EpisodeRecord) -> float:
+        level = episode.level
+        if level.start is None or level.goal is None:
+            return 0.0
+        return episode.optimal - float(np.hypot(*(level.goal - level.start[:2])))
+
+    return max(chosen, key=detour)
 
 
 def draw_trajectories(

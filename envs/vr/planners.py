@@ -1,7 +1,7 @@
 """Classical controllers that agents are compared with, played through the same actions.
 
-`random`, `straight`, `potential` and `dwa` read nothing but the observation; `oracle`
-knows the level and is the upper bound. None of them learns, and no agent uses them.
+`random`, `straight`, `potential`, `dwa` and `mapper` read nothing but the observation;
+`oracle` knows the level and is the upper bound. None of them learns, and no agent uses them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.vr.batch import NavigationBatch
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.planner_dwa import DynamicWindow
+from ambulo.envs.vr.planner_mapper import Mapper
 from ambulo.envs.vr.planner_oracle import Oracle
 from ambulo.envs.vr.planner_senses import senses, stick, uniform
 from ambulo.envs.vr.state import Floats, Ints
@@ -117,7 +118,14 @@ class PotentialField:
 
 PLANNERS: dict[str, type[Planner]] = {
     planner.name: planner
-    for planner in (RandomWalk, StraightLine, PotentialField, DynamicWindow, Oracle)
+    for planner in (
+        RandomWalk,
+        StraightLine,
+        PotentialField,
+        DynamicWindow,
+        Mapper,
+        Oracle,
+    )
 }
 """Every baseline by name, from weakest to strongest."""
 

@@ -254,6 +254,7 @@ def write_video(frames: Iterable[Frame], path: Path | str, fps: float = 10.0) ->
     count = 0
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        writer: Any
         with imageio.get_writer(partial, **options) as writer:
             for frame in frames:
                 writer.append_data(frame)

@@ -69,6 +69,14 @@ def test_dynamic_window_beats_the_straight_line_in_clutter():
     assert bumps.sum() < plain_bumps.sum()
 
 
+def test_mapper_leaves_dead_ends_that_hold_the_dynamic_window():
+    levels = levels_of("utrap", "slalom", count=4)
+    mapped, _, _ = play("mapper", levels)
+    reactive, _, _ = play("dwa", levels)
+    assert mapped.mean() > 0.85
+    assert mapped.sum() >= reactive.sum()
+
+
 @pytest.mark.parametrize("name", PLANNERS)
 @pytest.mark.parametrize("frame", ["head", "world"])
 def test_planners_play_in_both_frames_with_other_rays(name, frame):

@@ -1,7 +1,7 @@
 """The classical way with memory: map what the rays hit, plan on the map, walk the plan.
 
 Unknown ground is taken as free (Koenig and Likhachev's "freespace assumption"), the plan is
-A* (Hart, Nilsson, Raphael 1968) with eight moves on 0.25 m cells, made anew every few
+A* with eight moves on 0.25 m cells, made anew every few
 decisions. It is the bound to hold a learned agent against that has the same sensors.
 """
 

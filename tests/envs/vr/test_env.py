@@ -158,7 +158,7 @@ def test_actions_that_are_not_finite_are_refused(bad: float) -> None:
     [
         ({"level": "mazze"}, "maze"),
         ({"frame": "body"}, "frame"),
-        ({"fram": "head"}, "did you mean 'frame'"),
+        ({"framee": "head"}, "did you mean 'frame'"),
         ({"num_ray_sensors": 1}, "num_ray_sensors"),
         ({"goal_distance": (9.0, 5.0)}, "min <= max"),
     ],

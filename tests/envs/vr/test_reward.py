@@ -126,7 +126,7 @@ def test_lazy_policies_earn_less_than_the_goal(policy: str) -> None:
 
 
 def test_bonuses_are_bounded_by_the_way() -> None:
-    """Pacing to and fro never earns more bonus than walking there once."""
+    """Pacing back and forth never earns more bonus than walking there once."""
     batch = make_batch()
     start = batch.episode.start_distance.copy()
     bonus, alive = np.zeros(batch.num_players), np.ones(batch.num_players, bool)

@@ -56,6 +56,9 @@ def load_json(cls: type[T], path: str | os.PathLike[str]) -> T:
         raise ConfigError(
             f"{file}: line {error.lineno}: not valid JSON: {error.msg}"
         ) from None
+    except (RecursionError, ValueError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise ConfigError(f"{file}: not valid JSON: {reason}") from None
     return parse(cls, data, str(file))
 
 

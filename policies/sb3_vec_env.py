@@ -50,7 +50,8 @@ class Terminal:
     truncated: NDArray[np.int64]
     """Players that were truncated."""
     infos: list[dict[str, Any]]
-    """One dictionary a finished player, with `episode` and `is_success`."""
+    """One dictionary a finished player: `episode`, `is_success`, and in metres the `path`
+    walked and the `start_distance` to the goal."""
 
 
 class BatchVecEnv(VecEnv):
@@ -125,6 +126,8 @@ class BatchVecEnv(VecEnv):
                     "t": 0.0,
                 },
                 "is_success": bool(info["is_success"][p]),
+                "path": float(episode.path[p]),
+                "start_distance": float(episode.start_distance[p]),
                 "terminal_observation": last[row],
                 "TimeLimit.truncated": bool(truncated[p]),
             }

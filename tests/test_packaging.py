@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+import zipfile
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -30,7 +31,7 @@ MADE_BY_TOOLS = {"build", "dist", "node_modules", "out", "runs"}
 DATA_ROOTS = {"ambulo.models"}
 
 PICKLE_SUFFIXES = {
-    ".ckpt", ".dill", ".joblib", ".p", ".pickle", ".pkl", ".pt", ".pth", ".zip",
+    ".ckpt", ".dill", ".joblib", ".p", ".pickle", ".pkl", ".pt", ".pth",
 }  # fmt: skip
 MOCAP_SUFFIXES = {".amc", ".asf", ".bvh", ".c3d", ".fbx", ".trc"}
 
@@ -181,6 +182,9 @@ def test_no_pickle_is_in_the_repository() -> None:
         by_content = len(start) == 2 and start[0] == 0x80 and 2 <= start[1] <= 5
         if file.suffix.lower() in PICKLE_SUFFIXES or by_content:
             pickles.append(str(file.relative_to(ROOT)))
+        if file.suffix.lower() == ".zip":
+            members = set(zipfile.ZipFile(file).namelist())
+            assert members == {"ambulo.json", "policy.safetensors"}, file
     assert pickles == []
 
 

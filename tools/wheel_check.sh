@@ -71,7 +71,7 @@ unset PYTHONPATH
 "$work/venv/bin/ambulo" --version
 "$work/venv/bin/python" -m ambulo.train.train_vr_navigation \
     --preset quick_test --timesteps 512 --output "$work/run" --no-progress
-model=$(find "$work/run" -name '*.safetensors' -print -quit)
+model=$(find "$work/run" -name final_model.zip -print -quit)
 if [ -z "$model" ]; then
     echo "wheel check: the run folder has no model:" >&2
     find "$work/run" >&2

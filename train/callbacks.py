@@ -18,11 +18,13 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.configs.errors import RunFolderError
+from ambulo.envs.vr.metrics import optimal_length, spl
 from ambulo.policies.sb3_vec_env import BatchVecEnv
 from ambulo.train.console import Display
 from ambulo.train.curriculum import Curriculum
+from ambulo.train.files import write_atomic
 from ambulo.train.lessons import TrainingLevels
-from ambulo.train.run_folder import RunFolder, write_atomic
+from ambulo.train.run_folder import RunFolder
 from ambulo.train.signals import Interrupted, StopRequest
 
 log = logging.getLogger(__name__)
@@ -61,12 +63,20 @@ class Metrics(BoundaryCallback):
     """Scalars of each roll-out for TensorBoard, `metrics.csv` and the display."""
 
     def __init__(
-        self, file: Path, display: Display, curriculum: Curriculum | None
+        self,
+        file: Path,
+        display: Display,
+        curriculum: Curriculum | None,
+        goal_radius: float = 0.0,
     ) -> None:
-        """Rows go to `file`; episodes are counted for `curriculum`."""
+        """Rows go to `file`; episodes are counted for `curriculum`.
+
+        Ways end at `goal_radius` from the goal, [m], for SPL.
+        """
         super().__init__()
+        self._goal_radius = goal_radius
         self._file, self._display, self._curriculum = file, display, curriculum
-        self._episodes: list[tuple[bool, float, int]] = []
+        self._episodes: list[tuple[bool, float, int, float]] = []
         self._recent: float | None = None
         self._began = self._shown = time.monotonic()
         self._rate = 0.0
@@ -80,8 +90,10 @@ class Metrics(BoundaryCallback):
         terminal = self.locals["terminal"]
         if terminal is not None:
             for info in terminal.infos:
-                row = info["is_success"], info["episode"]["r"], info["episode"]["l"]
-                self._episodes.append(row)
+                success, episode = info["is_success"], info["episode"]
+                way = optimal_length(info["start_distance"], self._goal_radius)
+                ratio = float(spl(success, way, info["path"]))
+                self._episodes.append((success, episode["r"], episode["l"], ratio))
         now = time.monotonic()
         if now - self._shown > DISPLAY_INTERVAL:
             self._show(now)
@@ -115,7 +127,10 @@ class Metrics(BoundaryCallback):
 
     def _episode_means(self) -> dict[str, float | None]:
         """Means over the episodes that ended in the roll-out; None without any."""
-        names = ("rollout/success_rate", "rollout/ep_return", "rollout/ep_length")
+        names = (
+            "rollout/success_rate", "rollout/ep_return", "rollout/ep_length",
+            "rollout/spl",
+        )  # fmt: skip
         row: dict[str, float | None] = {"rollout/episodes": len(self._episodes)}
         for column, name in enumerate(names):
             values = [episode[column] for episode in self._episodes]
@@ -233,7 +248,7 @@ def append_row(file: Path, row: dict[str, Any]) -> None:
             names = None
         with file.open("a", encoding="utf-8", newline="") as stream:
             writer = csv.DictWriter(stream, names or list(row), extrasaction="ignore")
-            if names is None:
+            if not names:
                 writer.writeheader()
             writer.writerow(
                 {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}

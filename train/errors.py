@@ -6,6 +6,7 @@ import argparse
 import functools
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
@@ -32,7 +33,7 @@ def front_door(main: Main) -> MainWithDefault:
     """Wrap a command's `main(argv) -> exit code`.
 
     `AmbuloError`, `OSError` (full disk, read-only folder) and `MemoryError` become
-    `ambulo: error: ...` on stderr and exit code 2; `--verbose` shows the traceback.
+    `ambulo: error: ...` on stderr and exit code 2; `--verbose` shows the traceback too.
     """
 
     @functools.wraps(main)
@@ -49,7 +50,7 @@ def front_door(main: Main) -> MainWithDefault:
             return 1
         except (AmbuloError, OSError, MemoryError) as error:
             if "--verbose" in arguments:
-                raise
+                traceback.print_exc()
             print(f"ambulo: error: {one_line(error)}", file=sys.stderr)
             return USER_ERROR
 

@@ -21,9 +21,11 @@ from ambulo.train import evaluation
 from ambulo.train.errors import Parser, front_door
 from ambulo.train.evaluation import Contestant, LevelSource
 from ambulo.train.evaluation_report import POLICY, write_report, write_video_of
+from ambulo.train.files import check_parent, write_atomic
 from ambulo.train.find_model import find_model, shipped_model
+from ambulo.train.gl import import_mujoco
 from ambulo.train.paths import resolve_path
-from ambulo.train.run_folder import RunFolder, run_folder_of, write_atomic
+from ambulo.train.run_folder import RunFolder, run_folder_of
 from ambulo.train.scores import EpisodeRecords, EvaluationResult, summarise
 from ambulo.train.tables import print_tables
 
@@ -109,6 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     args = make_parser().parse_args(arguments)
     baselines = _checked(args)
+    import_mujoco()
     model = _model(args)
     contestants, config = _contestants(args, model, baselines)
     source = LevelSource(
@@ -140,7 +143,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             page = write_report(
                 folder, records, results, facts, goal_radius, run, video
             )
-            console.print(f"report: {page}", soft_wrap=True)
+            console.print(f"report: {page}", soft_wrap=True, markup=False)
     return 0
 
 
@@ -226,10 +229,7 @@ def _play(
 def _output(args: argparse.Namespace, model: Path | None) -> Iterator[Path | None]:
     """The folder of the report, made before the work; gone again if that fails."""
     for file in (args.json, args.video):
-        if file is not None and file != "-":
-            parent = resolve_path(file).parent
-            if not parent.is_dir():
-                raise RunFolderError(f"{parent}: no such folder (for {file})")
+        check_parent(file)
     if args.no_report:
         yield None
         return

@@ -16,11 +16,11 @@ from ambulo.train.figures import (
     failures,
     first_of_each,
     longest_detour,
-    write_bytes,
     write_episode_video,
 )
+from ambulo.train.files import write_atomic, write_bytes
 from ambulo.train.report import Report, report_html
-from ambulo.train.run_folder import RunFolder, provenance, write_atomic
+from ambulo.train.run_folder import RunFolder, provenance
 from ambulo.train.scores import EpisodeRecords, EvaluationResult
 
 POLICY = "policy"
@@ -103,9 +103,9 @@ def write_video_of(
     try:
         write_episode_video(longest_detour(records[hero(records)]), path)
     except RenderError as error:
-        console.print(f"no video: {error}", soft_wrap=True)
+        console.print(f"no video: {error}", soft_wrap=True, markup=False)
         return None
-    console.print(f"video: {path}", soft_wrap=True)
+    console.print(f"video: {path}", soft_wrap=True, markup=False)
     return path
 
 

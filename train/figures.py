@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ambulo.configs.errors import RunFolderError
 from ambulo.train.run_folder import RunFolder
 from ambulo.train.scores import EpisodeRecord, EpisodeRecords, EvaluationResult
 
@@ -36,17 +34,6 @@ _VIDEO_SIZE = (480, 360)
 _VIDEO_FRAMES = 200
 """Longer episodes skip frames: software OpenGL draws a few frames a second."""
 _TRAIL_POINTS = 100
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file that appears whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise RunFolderError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def first_of_each(records: EpisodeRecords, limit: int = PANELS) -> list[int]:
@@ -117,7 +104,7 @@ def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:
             at = np.arange(len(families)) + (k - (len(results) - 1) / 2) * width
             values = [result.per_family[f][key] for f in families]
             ax.bar(at, values, 0.92 * width, color=_colour(name), label=name)
-        ax.set_xticks(range(len(families)), families)
+        ax.set_xticks(range(len(families)), families, parse_math=False)
         ax.set_ylim(0, 1.02)
         ax.set_ylabel(label)
         ax.grid(axis="y", alpha=0.3)
@@ -219,7 +206,9 @@ def _draw_panel(
         if not episode.success:
             ax.plot(x[-1], y[-1], "X", color="#d32f2f", ms=8, mec="white", zorder=6)
         lines.append(f"{name} {_outcome(episode)}")
-    ax.set_title(f"{level.name}\n" + ", ".join(lines[:2]), fontsize=8)
+    # A name is text, also with dollar signs in it.
+    title = f"{level.name}\n" + ", ".join(lines[:2])
+    ax.set_title(title, fontsize=8, parse_math=False)
 
 
 def _outcome(episode: EpisodeRecord) -> str:

@@ -101,7 +101,7 @@ def _draw(path: Path, out: Path) -> int:
         ax.set_axis_off()
     for ax, level in zip(axes.flat, levels, strict=False):
         draw_level_map(ax, level)
-        ax.set_title(level.name)
+        ax.set_title(level.name, parse_math=False)
     figure.tight_layout()
     try:
         figure.savefig(out, dpi=100)

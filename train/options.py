@@ -229,6 +229,8 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         parser.error(
             "--resume continues with the run's own settings: no --preset/--config"
         )
+    if args.resume and args.init_from:
+        parser.error("--resume and --init-from exclude each other")
     if args.eval and args.resume:
         parser.error("--eval and --resume exclude each other")
     return args

@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from ambulo.configs.errors import RunFolderError
+
 USER_SCHEME = "user://"
 PROJECT_VARIABLE = "AMBULO_GODOT_PROJECT"
 """Environment variable with the name of the Godot project whose folder `user://` is."""
@@ -16,7 +18,10 @@ def resolve_path(path: str | os.PathLike[str]) -> Path:
     text = os.fspath(path)
     if text.startswith(USER_SCHEME):
         return godot_user_folder() / text.removeprefix(USER_SCHEME).lstrip("/")
-    return Path(text).expanduser()
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise RunFolderError(f"{text}: {error}") from None
 
 
 def godot_user_folder(platform: str = sys.platform) -> Path:

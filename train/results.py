@@ -21,8 +21,8 @@ from ambulo.train.evaluation import (
     planner_contestant,
     run_episodes,
 )
+from ambulo.train.files import write_atomic
 from ambulo.train.paths import resolve_path
-from ambulo.train.run_folder import write_atomic
 from ambulo.train.scores import EpisodeRecords, EvaluationResult, summarise
 from ambulo.train.training_run import TrainingRun
 

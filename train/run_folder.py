@@ -17,6 +17,7 @@ from typing import Any
 
 import ambulo
 from ambulo.configs.errors import ModelFileError, RunFolderError
+from ambulo.train.files import write_atomic
 from ambulo.train.paths import resolve_path
 
 CHECKPOINT_PREFIX = "vr_nav_model_"
@@ -45,6 +46,7 @@ class RunFolder:
         self.scores = self.path / "scores.json"
         self.report = self.path / "report.html"
         self._made: list[Path] = []
+        self._replaced: Path | None = None
 
     @classmethod
     def create(
@@ -115,20 +117,28 @@ class RunFolder:
             for file in folder.glob(".*.tmp"):
                 file.unlink(missing_ok=True)
 
+    def keep(self) -> None:
+        """The run has begun: the one that it replaces is not needed any more."""
+        if self._replaced is not None:
+            shutil.rmtree(self._replaced, ignore_errors=True)
+            self._replaced = None
+
     def discard(self) -> None:
-        """Remove the folder that this process made, with the parents made for it."""
-        if not self._made:
-            return
-        shutil.rmtree(self.path, ignore_errors=True)
-        for parent in reversed(self._made[:-1]):
-            try:
-                parent.rmdir()
-            except OSError:
-                break
-        self._made = []
+        """Undo `create`: remove what it made, put a replaced run back."""
+        if self._made:
+            shutil.rmtree(self.path, ignore_errors=True)
+            for parent in reversed(self._made[:-1]):
+                try:
+                    parent.rmdir()
+                except OSError:
+                    break
+            self._made = []
+        if self._replaced is not None:
+            os.replace(self._replaced, self.path)
+            self._replaced = None
 
     def _make_room(self, force: bool) -> None:
-        """Empty an existing folder of this run, if that is wanted and safe."""
+        """Move an existing run out of the way, if that is wanted and safe."""
         if not self.path.is_dir():
             raise RunFolderError(f"{self.path}: is a file, not a folder")
         if not any(self.path.iterdir()):
@@ -142,7 +152,14 @@ class RunFolder:
             raise RunFolderError(
                 f"{self.path}: is not the folder of a run; --force replaces only runs"
             )
-        shutil.rmtree(self.path)
+        aside = self.path.with_name(f".{self.path.name}.{os.getpid()}.replaced")
+        try:
+            os.replace(self.path, aside)
+        except OSError as error:
+            raise RunFolderError(
+                f"{self.path}: cannot be replaced: {error.strerror}"
+            ) from error
+        self._replaced = aside
 
     def _make(self) -> None:
         """Create the folder and its parents, or leave no trace."""
@@ -168,17 +185,6 @@ def run_folder_of(checkpoint: Path) -> RunFolder | None:
         if folder.exists:
             return folder
     return None
-
-
-def write_atomic(path: Path, text: str) -> None:
-    """Write a text file that appears whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise RunFolderError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def provenance(seed: int) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ambulo.train.scores import EvaluationResult
@@ -69,7 +70,7 @@ def family_table(results: Results) -> Table:
         table.add_column(name, justify="right", no_wrap=True)
     for family in next(iter(results.values())).per_family:
         rows = [r.per_family[family] for r in results.values()]
-        table.add_row(family, *map(family_cell, rows))
+        table.add_row(escape(family), *map(family_cell, rows))
     return table
 
 

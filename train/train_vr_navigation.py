@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.vr import RLConfig
 from ambulo.train.errors import front_door
+from ambulo.train.files import check_parent, write_atomic
+from ambulo.train.gl import import_mujoco
 from ambulo.train.options import (
     base_config,
     check_resumable,
@@ -19,7 +21,7 @@ from ambulo.train.options import (
     with_flags,
 )
 from ambulo.train.paths import resolve_path
-from ambulo.train.run_folder import RunFolder, write_atomic
+from ambulo.train.run_folder import RunFolder
 from ambulo.train.signals import Interrupted, StopRequest
 
 if TYPE_CHECKING:
@@ -38,15 +40,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.resume:
         return _resume(args, arguments)
     config = with_flags(base_config(args), args)
+    if args.print_config or args.save_config:
+        return _show(args, config)
+    return _train(args, arguments, config, None, None)
+
+
+def _show(args: argparse.Namespace, config: RLConfig) -> int:
+    """Print the settings or write them to a file, as asked."""
     if args.print_config:
         print(config.to_json(), end="")
     if args.save_config:
+        check_parent(args.save_config)
         path = resolve_path(args.save_config)
         write_atomic(path, config.to_json())
         print(f"settings written to {path}", file=sys.stderr)
-    if args.print_config or args.save_config:
-        return 0
-    return _train(args, arguments, config, None, None)
+    return 0
 
 
 def _resume(args: argparse.Namespace, arguments: Sequence[str]) -> int:
@@ -57,9 +65,8 @@ def _resume(args: argparse.Namespace, arguments: Sequence[str]) -> int:
     config = with_flags(point.config, args)
     if point.model is not None:
         check_resumable(point.model.metadata.config, config)
-    if args.print_config:
-        print(config.to_json(), end="")
-        return 0
+    if args.print_config or args.save_config:
+        return _show(args, config)
     folder = None if args.run_name else point.folder
     if folder is not None:
         folder.sweep()
@@ -76,6 +83,9 @@ def _train(
     model: ModelFile | None,
 ) -> int:
     """Train in `folder` (None: a new one), from `model` (None: from the beginning)."""
+    check_parent(args.json)
+    if config.environment.world == "mujoco":
+        import_mujoco()
     with StopRequest() as stop:
         run = _prepare(args, arguments, config, folder, model)
         try:
@@ -111,14 +121,19 @@ def _prepare(
             training.seed,
             force=args.force,
         )
+    described = not folder.exists
     try:
+        if described:  # first of all: killed from here on, it can be resumed
+            folder.describe(config.to_json(), arguments, training.seed)
         from ambulo.train.training_run import TrainingRun
 
         run = TrainingRun(config, folder, arguments, model, _initial(args))
-        folder.describe(config.to_json(), arguments, training.seed)
+        if not described:
+            folder.describe(config.to_json(), arguments, training.seed)
     except BaseException:
         folder.discard()
         raise
+    folder.keep()
     return run
 
 
@@ -150,7 +165,9 @@ def _evaluate(args: argparse.Namespace) -> int:
     from ambulo.train.evaluate import main as evaluate
 
     rest = [str(resolve_path(args.eval))]
-    for flag in ("episodes", "seed", "json", "level_file"):
+    for flag in (
+        "episodes", "seed", "json", "level_file", "world", "num_envs", "output",
+    ):  # fmt: skip
         value = getattr(args, flag)
         if value is not None:
             rest += [f"--{flag.replace('_', '-')}", str(value)]

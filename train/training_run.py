@@ -178,7 +178,12 @@ class TrainingRun:
         self._evaluation = evaluation
         callbacks = CallbackList(
             [
-                Metrics(folder.metrics, display, self._curriculum),
+                Metrics(
+                    folder.metrics,
+                    display,
+                    self._curriculum,
+                    self.config.environment.goal_radius,
+                ),
                 Lessons(self._levels, self._curriculum),
                 evaluation,
                 Checkpoints(

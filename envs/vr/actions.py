@@ -44,7 +44,10 @@ def motion_of(
     """
     if spec.discrete:
         return _discrete(np.asarray(actions), spec, num_players)
-    batch = np.asarray(actions, np.float64)
+    try:
+        batch = np.asarray(actions, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ActionError(f"actions are not numbers: {error}") from None
     if batch.shape != (num_players, 3):
         raise ActionError(
             f"actions have shape {batch.shape}, expected ({num_players}, 3)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,10 +12,13 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.geodesic import (
+    RESOLUTION,
+    SNAP,
     FreeGrid,
     distance_field,
     field_direction,
     field_distance,
+    field_resolution,
     free_grid,
 )
 from ambulo.envs.vr.level import Level
@@ -23,6 +27,7 @@ from ambulo.envs.vr.state import Floats, Ints
 GOALS = 2
 """Goals held per level: the designed one (or a drawn one), and a second drawn one."""
 _TRIES = 200
+_MAX_CELLS = 4e6
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ class LevelBank:
         self.resolution = resolution
         count = len(self.levels)
         self.goals = np.zeros((count, GOALS, 2))
-        self._grids: list[FreeGrid] = [free_grid(lv, resolution) for lv in self.levels]
+        self._grids: list[FreeGrid] = [self._grid(lv) for lv in self.levels]
         cells = max(grid.nx * grid.ny for grid in self._grids)
         self._fields = np.full((count * GOALS, cells), np.inf, np.float32)
         self._meta = np.zeros((count, 5))
@@ -121,8 +126,6 @@ class LevelBank:
             slot = int(rng.integers(len(self.levels)))
         level = self.levels[slot]
         low, high = goal_distance or level.goal_distance or self.goal_distance
-        if level.goal_distance and goal_distance is None:
-            low, high = level.goal_distance
         use_design = rng.random() < self.designed
         if use_design and level.start is not None:
             reach = np.hypot(*(self.goals[slot, 0] - level.start[:2]))
@@ -151,17 +154,28 @@ class LevelBank:
         reach = np.hypot(*(xy - self.goals[slot, goal]).T)
         fits = np.flatnonzero((reach >= low) & (reach <= high))
         yaw = rng.uniform(-np.pi, np.pi)
-        if len(fits) == 0:
-            miss = np.maximum(low - reach, reach - high)
-            best = int(np.argmin(miss))
-            if reach[best] < 1.5:
-                return None
-            return np.array([*xy[best], yaw])
-        return np.array([*xy[fits[0]], yaw])
+        if len(fits) > 0:
+            return np.array([*xy[fits[0]], yaw])
+        around = _cells_between(
+            grid, np.isfinite(field), self.goals[slot, goal], low, high
+        )
+        if len(around) > 0:
+            return np.array([*around[rng.integers(len(around))], yaw])
+        best = int(np.argmin(np.maximum(low - reach, reach - high)))
+        return None if reach[best] < 1.5 else np.array([*xy[best], yaw])
 
     def _put(self, slot: int, level: Level) -> None:
-        """Level and grid of one slot, with room for its fields."""
-        grid = free_grid(level, self.resolution)
+        """Another level in `slot`, its fields still to be filled."""
+        self._hold(slot, level, self._grid(level))
+
+    def _grid(self, level: Level) -> FreeGrid:
+        """The free cells of `level`, coarser ones where there would be too many."""
+        x0, y0, x1, y1 = level.bounds
+        fits = (x1 - x0) * (y1 - y0) <= _MAX_CELLS * self.resolution**2
+        return free_grid(level, self.resolution if fits else RESOLUTION)
+
+    def _hold(self, slot: int, level: Level, grid: FreeGrid) -> None:
+        """`level` on `grid` in `slot`, with room for its fields."""
         missing = grid.nx * grid.ny - self._fields.shape[1]
         if missing > 0:
             self._fields = np.pad(
@@ -173,16 +187,31 @@ class LevelBank:
 
     def _fill(self, slot: int, rng: np.random.Generator) -> None:
         """Goals and fields of one slot."""
-        level, grid = self.levels[slot], self._grids[slot]
-        size = grid.nx * grid.ny
+        level = self.levels[slot]
         for goal in range(GOALS):
-            row = self._fields[slot * GOALS + goal]
-            row[size:] = np.inf
             if goal == 0 and level.goal is not None:
                 self.goals[slot, 0] = level.goal
-                row[:size] = distance_field(grid, level.goal).ravel()
-                continue
-            self.goals[slot, goal], row[:size] = self._draw_goal(slot, rng)
+                field = self._designed_field(slot, level.goal)
+            else:
+                self.goals[slot, goal], field = self._draw_goal(slot, rng)
+            row = self._fields[slot * GOALS + goal]
+            row[: field.size] = field.ravel()
+            row[field.size :] = np.inf
+
+    def _designed_field(self, slot: int, goal: Floats) -> NDArray[np.float32]:
+        """Distances to the designed goal; on finer cells if a narrow door asks for it."""
+        level, grid = self.levels[slot], self._grids[slot]
+        field = distance_field(grid, goal)
+        if level.start is None:
+            return field
+        cell = grid.nearest_free(level.start[:2], SNAP)
+        if cell is not None and np.isfinite(field[cell]):
+            return field
+        resolution = field_resolution(level)
+        if resolution in (0.0, grid.resolution):
+            return field
+        self._hold(slot, level, free_grid(level, resolution))
+        return distance_field(self._grids[slot], goal)
 
     def _draw_goal(
         self, slot: int, rng: np.random.Generator
@@ -193,6 +222,12 @@ class LevelBank:
         if len(cells) == 0:
             raise LevelError(f"level {level.name!r}: no free floor for the body")
         low, high = level.goal_distance or self.goal_distance
+        if level.goal is None and level.start is not None:
+            ways = distance_field(grid, level.start[:2]).ravel()
+            near = _cells_between(grid, np.isfinite(ways), level.start[:2], low, high)
+            if len(near) > 0:
+                xy = near[rng.integers(len(near))]
+                return xy, distance_field(grid, xy).ravel()
         best: tuple[float, Floats, NDArray[np.float32]] | None = None
         for _ in range(20):
             row, column = cells[rng.integers(len(cells))]
@@ -210,12 +245,31 @@ class LevelBank:
                 fits = reached if np.isfinite(way) else -1.0
                 if not low <= reach <= high:
                     fits -= 0.5
+            elif not len(_cells_between(grid, np.isfinite(field), xy, low, high)):
+                fits -= 1.0
             if best is None or fits > best[0]:
                 best = (fits, xy, field)
             if fits > 0.3 * grid.free.mean():
                 break
         assert best is not None
         return best[1], best[2]
+
+
+def _cells_between(
+    grid: FreeGrid, mask: NDArray[np.bool_], xy: Floats, low: float, high: float
+) -> Floats:
+    """Centres of the cells of the flat `mask` that lie low to high [m] from `xy`."""
+    row, column = grid.cell(xy)
+    reach = math.ceil(high / grid.resolution) + 1
+    near = np.zeros_like(grid.free)
+    window = (
+        slice(max(row - reach, 0), row + reach + 1),
+        slice(max(column - reach, 0), column + reach + 1),
+    )
+    near[window] = mask.reshape(near.shape)[window]
+    centres = grid.centres(near)
+    away = np.hypot(*(centres - xy).T)
+    return centres[(away >= low) & (away <= high)]
 
 
 @njit(cache=True)

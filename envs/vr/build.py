@@ -21,6 +21,8 @@ TRAINING_RESOLUTION = 0.25
 """Cell size of distance fields in training, [m]."""
 EVALUATION_RESOLUTION = 0.125
 """Cell size of distance fields in evaluation, [m]."""
+GOAL_DRAWS = 8
+"""Goals that the seed of an episode chooses from where level files fix none."""
 
 
 def make_world(config: RLConfig, num_players: int) -> World:
@@ -47,6 +49,8 @@ def make_bank(config: RLConfig, split: Split, seed: int) -> LevelBank:
     env = config.environment
     training = split == "train" and env.level_file is None
     levels = make_levels(config, split, env.levels_per_family)
+    if any(level.goal is None for level in levels):
+        levels = levels * GOAL_DRAWS  # a slot holds one drawn goal
     return LevelBank(
         levels,
         np.random.default_rng([seed, 1]),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import RLConfig
 
 BODY_RADIUS = 0.25
@@ -73,9 +74,13 @@ class WorldSpec:
 
     @classmethod
     def from_config(cls, config: RLConfig) -> WorldSpec:
-        """The world settings that a training configuration implies."""
+        """The world settings that a training configuration implies.
+
+        Raises:
+            ConfigError: a tick would move the body so far that it passes through walls.
+        """
         env, actions, obs = config.environment, config.actions, config.observations
-        return cls(
+        spec = cls(
             ticks_per_decision=env.ticks_per_decision,
             dt=env.physics_dt,
             max_speed=actions.max_movement_speed,
@@ -94,3 +99,13 @@ class WorldSpec:
             turn_angle=math.radians(actions.turn_angle),
             move_distance=actions.move_distance,
         )
+        if spec.discrete:
+            key, travel = "move_distance", spec.move_distance / spec.ticks_per_decision
+        else:
+            key, travel = "max_movement_speed", spec.max_speed * spec.dt
+        if travel > BODY_RADIUS:
+            raise ConfigError(
+                f"actions.{key} = {getattr(actions, key):g}: moves {travel:.3g} m per "
+                f"physics tick, at most {BODY_RADIUS} m, or walls are passed through"
+            )
+        return spec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -9,10 +10,11 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from ambulo.configs.base import Config
+from ambulo.configs.base import Config, parse
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.vr import RLConfig
 from ambulo.envs.vr.build import make_batch
+from ambulo.envs.vr.reward import load_custom_terms
 from ambulo.envs.vr.spaces import action_space, observation_space, split_observation
 
 MAX_EPISODE_STEPS = 600
@@ -22,7 +24,7 @@ LEVELS_PER_FAMILY = 8
 
 
 def navigation_config(
-    config: RLConfig | None = None,
+    config: RLConfig | Mapping[str, Any] | None = None,
     *,
     level: str | tuple[str, ...] | None = None,
     level_file: str | None = None,
@@ -32,7 +34,8 @@ def navigation_config(
     """The configuration of an environment from `gymnasium.make` keywords.
 
     Args:
-        config: start from this instead of the defaults of the registered environment.
+        config: start from this (or from its JSON data, which keeps the environment's spec
+            writable as JSON) instead of the defaults of the registered environment.
         level: a level family or set, or several.
         level_file: a level JSON file or a folder of them.
         step_limit: `environment.max_episode_steps`, under a name that `gymnasium.make`
@@ -49,8 +52,10 @@ def navigation_config(
             max_episode_steps=MAX_EPISODE_STEPS,
             levels_per_family=LEVELS_PER_FAMILY,
         )
+    elif not isinstance(config, RLConfig):
+        config = parse(RLConfig, config, "config")
     if level is not None:
-        settings["levels"] = (level,) if isinstance(level, str) else tuple(level)
+        settings["levels"] = level if isinstance(level, tuple | list) else (level,)
     if level_file is not None:
         settings["level_file"] = str(level_file)
     if step_limit is not None:
@@ -85,7 +90,7 @@ class VRNavigationEnv(gymnasium.Env[Any, Any]):
 
     def __init__(
         self,
-        config: RLConfig | None = None,
+        config: RLConfig | Mapping[str, Any] | None = None,
         render_mode: str | None = None,
         **settings: Any,
     ) -> None:
@@ -96,7 +101,9 @@ class VRNavigationEnv(gymnasium.Env[Any, Any]):
             )
         self.config = navigation_config(config, **settings)
         self.render_mode = render_mode
-        self.batch = make_batch(self.config, 1)
+        self.batch = make_batch(
+            self.config, 1, custom_terms=load_custom_terms(self.config.rewards.custom)
+        )
         self.observation_space = observation_space(
             self.batch.layout, self.config.observations.format
         )

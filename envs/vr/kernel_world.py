@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.errors import AmbuloError
 from ambulo.envs.vr import kernels
 from ambulo.envs.vr.actions import motion_of
 from ambulo.envs.vr.contract import WorldSpec
@@ -69,7 +70,7 @@ class KernelWorld:
         self.spec = spec
         self.state = WorldState.zeros(num_players, spec.num_rays)
         self._levels = PackedLevels()
-        self._slot = np.zeros(num_players, np.int64)
+        self._slot = np.full(num_players, -1, np.int64)
         self._falling = np.zeros(num_players, np.bool_)
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
@@ -91,6 +92,9 @@ class KernelWorld:
         """Advance every player by one decision."""
         spec, state = self.spec, self.state
         motion = motion_of(actions, spec, len(self._slot))
+        if self._slot.min() < 0:
+            player = int(np.argmin(self._slot))
+            raise AmbuloError(f"player {player} is in no level: call reset before step")
         state.moves[:] = motion.jump.any(axis=1)
         state.snaps[:] = motion.snap != 0.0
         kernels.step_players(

@@ -123,6 +123,8 @@ def parse_level(data: object, source: str) -> Level:
 
 
 def _load(file: Path) -> Level:
+    if file.exists() and not file.is_file():  # a pipe would never end
+        raise LevelError(f"{file}: not a file")
     try:
         if file.stat().st_size > MAX_FILE_SIZE:
             raise LevelError(f"{file}: larger than {MAX_FILE_SIZE} bytes")

@@ -50,8 +50,8 @@ def library_path() -> Path:
     if not found:
         raise AmbuloError(
             f"no {pattern} in {folder}: reinstall mujoco from its wheel"
-            " (pip install --force-reinstall mujoco), or set environment.physics to"
-            " the compiled world"
+            " (pip install --force-reinstall mujoco), or set"
+            " environment.world to 'kernel'"
         )
     return found[0]
 

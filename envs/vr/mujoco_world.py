@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -67,7 +68,7 @@ class MujocoWorld:
         self._cache: OrderedDict[int, _Scene] = OrderedDict()
         self._scenes: list[_Scene | None] = [None] * num_players
         self._addresses = np.zeros((4, num_players), np.uintp)
-        self._slot = np.zeros(num_players, np.int64)
+        self._slot = np.full(num_players, -1, np.int64)
         self._falling = np.zeros(num_players, np.bool_)
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
@@ -132,6 +133,18 @@ class MujocoWorld:
         self._cache.clear()
         self._scenes = [None] * len(self._slot)
         self._addresses[:] = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the compiled levels, whose addresses no copy can share."""
+        left = ("_cache", "_scenes", "_addresses")
+        return {name: v for name, v in self.__dict__.items() if name not in left}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+        self._cache = OrderedDict()
+        self._scenes = [None] * len(self._slot)
+        self._addresses = np.zeros((4, len(self._slot)), np.uintp)
+        self._bind(np.flatnonzero(self._slot >= 0))
 
     def _bind(self, players: Iterable[int]) -> None:
         """Gives `players` the compiled levels of their slots.

@@ -169,7 +169,7 @@ class EpisodeRenderer:
         self._gl.make_current()
         mujoco.mjr_render(self._rect, self._scene, self._mjr)
         mujoco.mjr_readPixels(pixels, None, self._rect, self._mjr)
-        return pixels[::-1]
+        return np.ascontiguousarray(pixels[::-1])
 
     def close(self) -> None:
         """Free the OpenGL context."""

@@ -93,8 +93,8 @@ def advance_tasks(
     """
     reached = np.zeros(len(task.kind))
     switched = np.zeros(len(task.kind), np.bool_)
-    near = np.hypot(*(task.goal - state.position)[:, :2].T) < env.goal_radius
-    near &= state.position[:, 2] >= 0.0
+    above = state.position[:, 2] >= 0.0
+    near = above & (np.hypot(*(task.goal - state.position)[:, :2].T) < env.goal_radius)
     simple = near & (task.kind == NAVIGATE)
     reached[simple] = 1.0
     task.solved[simple] = True
@@ -107,7 +107,8 @@ def advance_tasks(
         done = moving & (task.held >= FOLLOW_HOLD)
         reached[done] = 1.0
         task.solved[:] |= done
-    touch = (task.kind == REACH) & (hand_distance(task, state) < env.reach_radius)
+    touch = above & (hand_distance(task, state) < env.reach_radius)
+    touch &= task.kind == REACH
     reached[touch] = 1.0
     task.solved[:] |= touch
     stop = near & (task.kind == PATROL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,21 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.vr import RLConfig
 from ambulo.envs.vr.batch import NavigationBatch
 from ambulo.envs.vr.build import make_batch
 from ambulo.envs.vr.env import navigation_config
+from ambulo.envs.vr.reward import load_custom_terms
 from ambulo.envs.vr.spaces import action_space, observation_space, split_observation
+
+
+def _autoreset_mode(mode: AutoresetMode | str) -> AutoresetMode:
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        hint = nearest(str(mode), [m.value for m in AutoresetMode])
+        raise ConfigError(f"unknown autoreset_mode {mode!r}{hint}") from None
 
 
 class VRNavigationVectorEnv(VectorEnv[Any, Any, Any]):
@@ -35,8 +44,9 @@ class VRNavigationVectorEnv(VectorEnv[Any, Any, Any]):
     def __init__(
         self,
         num_envs: int = 1,
-        config: RLConfig | None = None,
+        config: RLConfig | Mapping[str, Any] | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        render_mode: None = None,
         **settings: Any,
     ) -> None:
         """N players; see `navigation_config` for the keyword `settings`.
@@ -44,13 +54,22 @@ class VRNavigationVectorEnv(VectorEnv[Any, Any, Any]):
         Raises:
             ConfigError: a setting or `num_envs` that cannot be used.
         """
+        if render_mode is not None:
+            raise ConfigError(
+                f"render_mode = {render_mode!r}: many players make no picture; use "
+                "gymnasium.make, or vectorization_mode='sync'"
+            )
         if num_envs < 1:
             raise ConfigError(f"num_envs = {num_envs}: must be at least 1")
         self.config = navigation_config(config, **settings)
         self.num_envs = num_envs
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.autoreset_mode = _autoreset_mode(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
-        self.batch: NavigationBatch = make_batch(self.config, num_envs)
+        self.batch: NavigationBatch = make_batch(
+            self.config,
+            num_envs,
+            custom_terms=load_custom_terms(self.config.rewards.custom),
+        )
         layout = self.batch.layout
         self.single_observation_space = observation_space(
             layout, self.config.observations.format
@@ -80,7 +99,8 @@ class VRNavigationVectorEnv(VectorEnv[Any, Any, Any]):
             if len(seeds) != self.num_envs:
                 raise ConfigError(f"got {len(seeds)} seeds for {self.num_envs} players")
             self.batch.seed(seeds)
-        self.batch.reset(np.flatnonzero(chosen))
+        if chosen.any():
+            self.batch.reset(np.flatnonzero(chosen))
         self._finished[chosen] = False
         return self._observation(self.batch.obs), {}
 
@@ -98,9 +118,10 @@ class VRNavigationVectorEnv(VectorEnv[Any, Any, Any]):
             np.asarray(actions)
         )
         infos: dict[str, Any] = {}
-        always = np.ones(self.num_envs, np.bool_)
         for name, values in arrays.items():
-            infos[name], infos[f"_{name}"] = values.copy(), always
+            # A player who waits for NEXT_STEP's reset plays no decision in this step.
+            infos[name] = np.where(waiting, np.zeros_like(values), values)
+            infos[f"_{name}"] = ~waiting
         done = terminated | truncated
         if self.autoreset_mode == AutoresetMode.SAME_STEP and done.any():
             infos["final_obs"] = self._final(obs, done)

@@ -110,3 +110,14 @@ def test_overrides_are_validated() -> None:
     assert config.ppo.gamma == 0.9
     with pytest.raises(ConfigError, match=r"ppo\.gamma = 2"):
         config.override("ppo", gamma=2)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"ppo": {"n_steps": 1' + "0" * 5000 + "}}"]
+)
+def test_json_that_python_will_not_read_is_one_line(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "bad.json"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"bad\.json: not valid JSON") as caught:
+        load_json(RLConfig, file)
+    assert "\n" not in str(caught.value)

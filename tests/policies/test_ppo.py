@@ -32,7 +32,12 @@ class CountingBatch:
         self.truncate_at, self.solve = truncate_at, solve
         self.last: list[Any] = []
         zeros = np.zeros(PLAYERS)
-        self.episode = SimpleNamespace(reward=zeros, steps=zeros.astype(np.int64))
+        self.episode = SimpleNamespace(
+            reward=zeros,
+            steps=zeros.astype(np.int64),
+            path=zeros,
+            start_distance=zeros,
+        )
 
     def seed(self, seeds: Any) -> None:
         pass

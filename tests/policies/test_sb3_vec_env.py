@@ -29,6 +29,7 @@ def test_truncation_delivers_the_last_observation() -> None:
     """At the limit all are truncated; the next observation is already a new episode's."""
     env = make()
     env.reset()
+    starts = env.batch.episode.start_distance.copy()
     idle = np.zeros((PLAYERS, 3), np.float32)
     for _ in range(LIMIT - 1):
         last, _, dones, infos = env.step(idle)
@@ -42,6 +43,8 @@ def test_truncation_delivers_the_last_observation() -> None:
         assert info["is_success"] is False
         assert info["episode"]["l"] == LIMIT
         assert info["episode"]["r"] == pytest.approx(-20.0)
+        assert info["path"] == 0.0
+        assert info["start_distance"] == pytest.approx(starts[player], rel=1e-6)
         np.testing.assert_array_equal(info["terminal_observation"], last[player])
     assert not np.array_equal(obs, last)
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from ambulo import cli
+from ambulo.configs.presets import preset
+from ambulo.train.run_folder import RunFolder
 from ambulo.train.train_vr_navigation import main as train
 
 QUICK = ["--preset", "quick_test", "--no-progress"]
@@ -58,6 +60,11 @@ def left_behind() -> list[str]:
         ([*QUICK, "--log-level", "loud"], "unknown level 'loud'"),
         ([*QUICK, "--fast"], "unrecognized arguments: --fast"),
         ([*QUICK, "--resume", "x"], "no --preset/--config"),
+        (["--resume", "x", "--init-from", "y"], "exclude each other"),
+        ([*QUICK, "--json", "none/scores.json"], "none: no such folder"),
+        ([*QUICK, "--output", "~nobody-here/runs"], "home directory"),
+        (["--eval", "none", "--world", "unity"], "--world: unknown 'unity'"),
+        (["--eval", "none", "--num-envs", "0"], "--num-envs 0"),
         (["--resume", "none"], "none: no such run folder or checkpoint"),
         (["--resume", "."], "not a run folder"),
         (["--eval", "none.zip"], "none.zip: no such model file"),
@@ -131,9 +138,39 @@ def test_full_disk(tmp_full_disk: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert not list(tmp_full_disk.rglob("*.zip")), "no half-written model"
 
 
-def test_verbose_shows_the_traceback() -> None:
-    with pytest.raises(Exception, match="no such level file"):
-        train([*QUICK, "--verbose", "--level-file", "none.json"])
+def test_verbose_shows_the_traceback_too(capsys: pytest.CaptureFixture[str]) -> None:
+    code, error = run([*QUICK, "--verbose", "--level-file", "none.json"], capsys)
+    assert code == 2
+    assert error.startswith("Traceback")
+    assert error.splitlines()[-1].startswith("ambulo: error: none.json: no such level")
+
+
+def test_a_run_survives_a_replacement_that_cannot_start(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    old = RunFolder("runs/a")
+    old.best_model.parent.mkdir(parents=True)
+    old.describe("{}\n", [], 0)
+    old.best_model.write_bytes(b"weeks of training")
+    arguments = [*QUICK, "--run-name", "a", "--force", "--init-from", "none.zip"]
+    code, error = run(arguments, capsys)
+    assert code == 2
+    assert "none.zip: no such model file" in error
+    assert old.best_model.read_bytes() == b"weeks of training"
+    assert os.listdir("runs") == ["a"]
+
+
+def test_resume_with_save_config_does_not_train(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run_folder = RunFolder("runs/a")
+    run_folder.checkpoints.mkdir(parents=True)
+    run_folder.describe(preset("quick_test").to_json(), [], 0)
+    code, error = run(["--resume", "runs/a", "--save-config", "c.json"], capsys)
+    assert code == 0
+    assert "settings written to" in error
+    assert Path("c.json").read_text("utf-8") == preset("quick_test").to_json()
+    assert list(run_folder.checkpoints.iterdir()) == []
 
 
 def test_commands_of_ambulo(capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,6 +188,8 @@ def test_commands_of_ambulo(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["export", "none.zip", "--out", "a.onnx"], "none.zip: no such model file"),
+        (["export", "none.zip", "--out", "b/a.onnx"], "b: no such folder"),
+        (["export", ".", "--out", "a.onnx"], "this folder holds no model"),
         (["export", "none.zip", "--out", "a.txt"], "must end in .onnx or .json"),
         (
             ["levels", "generate", "--family", "maz", "--out", "a"],

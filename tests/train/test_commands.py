@@ -45,6 +45,8 @@ def test_levels_are_generated_checked_and_drawn(
     assert cli.main([*arguments, "--count", "2", "--out", str(folder)]) == 0
     names = [level.name for level in load_levels(folder)]
     assert names == ["pillars-4", "pillars-5"]
+    dollars = level_data(generate("pillars", 4)) | {"name": "$ [/b] $e_^$"}
+    (folder / "name.json").write_text(json.dumps(dollars), encoding="utf-8")
     assert cli.main([*arguments, "--out", str(tmp_path / "one.json")]) == 0
     [level] = load_levels(tmp_path / "one.json")
     assert level_data(level) == level_data(generate("pillars", 4))
@@ -57,4 +59,4 @@ def test_levels_are_generated_checked_and_drawn(
     captured = capsys.readouterr()
     assert captured.err.count("\n") == 1
     assert "bad.json: bounds: missing" in captured.err
-    assert captured.out.count(": ok: ") == 2
+    assert captured.out.count(": ok: ") == 3

@@ -10,6 +10,8 @@ import torch
 from gymnasium import spaces
 
 from ambulo.configs.vr import RLConfig
+from ambulo.envs.vr.families import generate
+from ambulo.envs.vr.level_io import level_data
 from ambulo.envs.vr.observation import observation_layout
 from ambulo.policies.model_file import ModelFile, describe, save_model
 from ambulo.policies.networks import NavigationPolicy
@@ -157,3 +159,22 @@ def test_no_opengl_skips_the_video_with_a_message(tmp_path, capsys, monkeypatch)
     assert main([*arguments, "--video", str(film)]) == 0
     assert "no video: no OpenGL" in capsys.readouterr().out
     assert not film.exists()
+
+
+def test_names_from_level_files_are_plain_text(tmp_path, capsys):
+    """Dollars are no formulas, brackets no colours, angles no HTML."""
+    names = ["a $e_^$ [/b]", "<script src=x>"]
+    for number, name in enumerate(names):
+        level = level_data(generate("open", number))
+        level |= {"name": name, "family": f"{name}!"}
+        (tmp_path / f"{number}.json").write_text(json.dumps(level))
+    arguments = ["none", "--episodes", "2", "--level-file", str(tmp_path)]
+    out = tmp_path / "[/out]"
+    arguments += ["--baselines", "oracle", "--world", "kernel", "--output", str(out)]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert f"{names[0]}!" in printed
+    assert str(out / "report.html") in printed
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "&lt;script" in page

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ambulo.configs.errors import RunFolderError
+from ambulo.train.files import check_parent
 from ambulo.train.paths import godot_user_folder, resolve_path
 
 
@@ -48,5 +50,17 @@ def test_paths_of_users_are_resolved(tmp_path: Path) -> None:
         resolve_path("user://ml_training/best.zip") == folder / "ml_training/best.zip"
     )
     assert resolve_path("~/runs") == tmp_path / "runs"
+    with pytest.raises(RunFolderError, match="home directory"):
+        resolve_path("~nobody-here/runs")
     assert resolve_path("runs/a") == Path("runs/a")
     assert resolve_path(tmp_path) == tmp_path
+
+
+def test_only_the_folder_of_godot_is_made(tmp_path: Path) -> None:
+    check_parent("-")
+    check_parent("user://deep/scores.json")
+    assert (godot_user_folder() / "deep").is_dir()
+    with pytest.raises(RunFolderError, match="no such folder"):
+        check_parent(str(tmp_path / "none" / "scores.json"))
+    with pytest.raises(RunFolderError, match="is a folder"):
+        check_parent(str(tmp_path))

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from ambulo.configs.errors import RunFolderError
-from ambulo.train.run_folder import RunFolder, run_folder_of, write_atomic
+from ambulo.train.files import write_atomic
+from ambulo.train.run_folder import RunFolder, run_folder_of
 
 
 def create(output: Path, name: str | None, *, force: bool = False) -> RunFolder:
@@ -41,6 +42,18 @@ def test_force_replaces_a_run_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "b").write_text("a file", encoding="utf-8")
     with pytest.raises(RunFolderError, match="is a file"):
         create(tmp_path, "b", force=True)
+
+
+def test_a_replaced_run_is_back_when_the_new_one_cannot_start(tmp_path: Path) -> None:
+    run = create(tmp_path, "a")
+    run.describe("{}\n", [], 3)
+    run.final_model.write_bytes(b"weeks of training")
+    create(tmp_path, "a", force=True).discard()
+    assert run.final_model.read_bytes() == b"weeks of training"
+    assert list(tmp_path.iterdir()) == [run.path]
+    create(tmp_path, "a", force=True).keep()
+    assert not run.final_model.exists()
+    assert list(tmp_path.iterdir()) == [run.path]
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "-x", "a b", ".hidden"])

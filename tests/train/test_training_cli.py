@@ -91,8 +91,9 @@ def test_a_short_training_leaves_a_whole_run_folder(
     assert saved == [f"vr_nav_model_{n}_steps.zip" for n in (128, 256, 384)]
     assert [int(row["timesteps"]) for row in rows(folder)] == [128, 256, 384]
     assert {
-        "rollout/ep_return", "rollout/success_rate", "rollout/comfort", "reward/goal",
-        "reward/progress", "eval/success_rate", "eval/spl", "time/fps", "train/std",
+        "rollout/ep_return", "rollout/success_rate", "rollout/spl", "rollout/comfort",
+        "reward/goal", "reward/progress", "eval/success_rate", "eval/spl", "time/fps",
+        "train/std",
     } <= tags(folder)  # fmt: skip
     evaluations = json.loads(folder.evaluations.read_text(encoding="utf-8"))
     assert [row["timesteps"] for row in evaluations] == [256, 384]

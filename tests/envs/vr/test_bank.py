@@ -70,3 +70,63 @@ def test_no_free_floor_is_an_error() -> None:
     box = np.array([[0.0, 0, 1, 20, 20, 1, 0]])
     with pytest.raises(LevelError, match="no free floor"):
         LevelBank([empty(boxes=box)], np.random.default_rng(0))
+
+
+def reaches(bank: LevelBank, count: int = 40) -> np.ndarray:
+    """Straight and walking distance of drawn episodes, shape (count, 2)."""
+    rng, rows = np.random.default_rng(1), []
+    for _ in range(count):
+        start = bank.draw(rng)
+        straight = np.hypot(*(bank.goals[start.slot, start.goal] - start.pose[:2]))
+        slot, goal = np.array([start.slot]), np.array([start.goal])
+        rows.append([straight, bank.distance(slot, goal, start.pose[None])[0]])
+    return np.array(rows)
+
+
+@pytest.mark.parametrize(
+    ("start", "goal"),
+    [((20.0, 20.0, 0.0), None), (None, (20.0, 20.0)), (None, None)],
+)
+def test_what_is_left_to_chance_keeps_a_narrow_range(
+    start: tuple[float, ...] | None, goal: tuple[float, ...] | None
+) -> None:
+    """A ring that a blind draw rarely hits is hit, whichever end is drawn."""
+    level = Level(
+        "wide", np.array([0.0, 0, 40, 40]),
+        start=None if start is None else np.array(start),
+        goal=None if goal is None else np.array(goal), goal_distance=(2.0, 2.3),
+    )  # fmt: skip
+    for seed in range(2):
+        bank = LevelBank([level], np.random.default_rng(seed), resolution=0.125)
+        found = reaches(bank, 20)
+        assert (found[:, 0] >= 2.0).all()
+        assert (found[:, 0] <= 2.3).all()
+
+
+def test_a_drawn_goal_can_be_reached_from_a_small_room() -> None:
+    """The start's room is 4 % of the floor; no goal is drawn in the rest."""
+    wall = np.array([[5.0, 30, 1, 0.1, 30, 1, 0]])
+    level = Level(
+        "room", np.array([0.0, 0, 120, 60]), boxes=wall, start=np.array([2.0, 30, 0])
+    )
+    for seed in range(5):
+        bank = LevelBank([level], np.random.default_rng(seed))
+        assert np.isfinite(reaches(bank, 3)).all()
+        assert (bank.goals[0, :, 0] < 5.0).all()
+
+
+def test_a_door_that_only_fine_cells_see_is_a_way() -> None:
+    """Levels are accepted on 0.1 m cells; then the bank measures on them too."""
+    walls = np.array([[10, 2.33, 1, 0.1, 2.33, 1, 0], [10, 7.64, 1, 0.1, 2.36, 1, 0]])
+    level = Level(
+        "door", np.array([0.0, 0, 20, 10]), boxes=walls,
+        start=np.array([3.0, 5, 0]), goal=np.array([18.0, 5]),
+    )  # fmt: skip
+    for resolution in (0.25, 0.125):
+        levels = [empty(goal=np.array([5.0, 0.0])), level]
+        bank = LevelBank(levels, np.random.default_rng(0), resolution=resolution)
+        one, zero = np.ones(1, np.int64), np.zeros(1, np.int64)
+        way = bank.distance(one, zero, level.start[None])[0]
+        assert way == pytest.approx(15.0, rel=0.03)
+        here = np.array([[-5.0, 0.0]])
+        assert bank.distance(zero, zero, here)[0] == pytest.approx(10.0, rel=0.03)

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import sys
+import types
 import warnings
+from pathlib import Path
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 import ambulo.envs  # noqa: F401  (registers the environments)
-from ambulo.configs.errors import ActionError, ConfigError
+from ambulo.configs.errors import ActionError, AmbuloError, ConfigError, RenderError
+from ambulo.configs.vr import RLConfig
+from ambulo.envs.vr.reward import Transition
+from ambulo.envs.vr.vector_env import VRNavigationVectorEnv
 
 ID = "ambulo/VRNavigation-v0"
 SETTINGS = [
@@ -23,6 +31,7 @@ SETTINGS = [
     {"format": "dict"},
     {"memory": "map", "tasks": ("navigate", "follow", "reach", "patrol")},
     {"world": "mujoco"},
+    {"world": "mujoco", "frame": "world", "mode": "discrete"},
 ]
 
 
@@ -156,6 +165,9 @@ def test_actions_that_are_not_finite_are_refused(bad: float) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
+        ({"level": 5}, "levels.0 = 5"),
+        ({"config": {"ppo": {"gama": 1}}}, "did you mean 'gamma'"),
+        ({"custom": ("no_such_module_xyz:A",)}, "cannot be made"),
         ({"level": "mazze"}, "maze"),
         ({"frame": "body"}, "frame"),
         ({"framee": "head"}, "did you mean 'frame'"),
@@ -167,3 +179,140 @@ def test_bad_settings_are_named(settings: dict[str, object], words: str) -> None
     """One line with the key and the rule."""
     with pytest.raises(ConfigError, match=words):
         make(**settings)
+
+
+def test_next_step_counts_a_success_once() -> None:
+    """The step that only resets a player has no decision to report on."""
+    vector = gymnasium.make_vec(
+        ID, num_envs=2, level="open", levels_per_family=1, goal_radius=60.0,
+        autoreset_mode="NextStep",
+    )  # fmt: skip
+    vector.reset(seed=0)
+    idle, shown = np.zeros((2, 3), np.float32), []
+    for _ in range(4):
+        _, reward, terminated, _, infos = vector.step(idle)
+        np.testing.assert_array_equal(infos["is_success"], terminated)
+        np.testing.assert_array_equal(infos["reward/goal"], reward)
+        shown.append(infos["_is_success"].tolist())
+    assert shown == [[True, True], [False, False]] * 2
+
+
+def test_the_vector_env_is_what_make_vec_makes() -> None:
+    """Without a mode, too; a mask may be empty; bad arguments are named."""
+    given = {"num_envs": 2, "level": "open", "levels_per_family": 1}
+    vector = gymnasium.make_vec(ID, **given)
+    assert isinstance(vector.unwrapped, VRNavigationVectorEnv)
+    with pytest.raises(AmbuloError, match="reset before step"):
+        vector.step(np.zeros((2, 3)))
+    before, _ = vector.reset(seed=0)
+    after, _ = vector.reset(options={"reset_mask": np.zeros(2, np.bool_)})
+    np.testing.assert_array_equal(before, after)
+    with pytest.raises(ActionError, match="not numbers"):
+        vector.step("ahead")
+    for bad, words in (
+        ({"autoreset_mode": "SameSteps"}, "did you mean 'SameStep'"),
+        ({"render_mode": "rgb_array"}, "render_mode = 'rgb_array'"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            gymnasium.make_vec(ID, **given, **bad)
+
+
+class Brisk:
+    """A custom reward term."""
+
+    name = "brisk"
+
+    def __call__(self, transition: Transition) -> np.ndarray:
+        """Half a point for each player."""
+        return np.full_like(transition.progress, 0.5)
+
+
+def test_custom_terms_are_paid_in_both_fronts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`custom` is a keyword of `make` and `make_vec` like any other."""
+    module = types.ModuleType("my_rewards")
+    module.Brisk = Brisk
+    monkeypatch.setitem(sys.modules, "my_rewards", module)
+    given = {"level": "open", "levels_per_family": 1, "custom": ("my_rewards:Brisk",)}
+    env = gymnasium.make(ID, **given)
+    env.reset(seed=0)
+    assert env.step(np.zeros(3, np.float32))[4]["reward/brisk"] == 0.5
+    vector = gymnasium.make_vec(ID, num_envs=2, **given)
+    vector.reset(seed=0)
+    _, reward, _, _, infos = vector.step(np.zeros((2, 3)))
+    np.testing.assert_array_equal(infos["reward/brisk"], [0.5, 0.5])
+    np.testing.assert_allclose(reward, 0.5)
+
+
+@pytest.mark.parametrize("world", ["kernel", "mujoco"])
+def test_env_and_spec_can_be_pickled(world: str) -> None:
+    """A copy goes on as the original does; a spec makes the environment again."""
+    config = {"environment": {"levels": ["pillars"], "levels_per_family": 1}}
+    env = gymnasium.make(ID, config=config, world=world)
+    first, _ = env.reset(seed=5)
+    twin = pickle.loads(pickle.dumps(env))
+    action = np.array([0.1, 1.0, 0.4], np.float32)
+    for _ in range(30):
+        np.testing.assert_array_equal(env.step(action)[0], twin.step(action)[0])
+    for spec in (
+        pickle.loads(pickle.dumps(env.spec)),
+        EnvSpec.from_json(env.spec.to_json()),
+    ):
+        again = gymnasium.make(spec)
+        np.testing.assert_array_equal(again.reset(seed=5)[0], first)
+
+
+def test_level_files_and_configs_are_keywords(tmp_path: Path) -> None:
+    """A file's own start is used; a goal left open varies with the seed."""
+    data = {"name": "mine", "bounds": [0, 0, 20, 20], "goal": None}
+    data["start"] = {"position": [3, 4], "yaw": 0.5}
+    (tmp_path / "mine.json").write_text(json.dumps(data))
+    config = RLConfig().override("observations", frame="world")
+    env = gymnasium.make(ID, config=config, level_file=tmp_path)
+    goals = set()
+    for seed in (*range(10), 0):
+        obs, info = env.reset(seed=seed)
+        assert info["level"] == "mine"
+        np.testing.assert_allclose(obs[:2], [3, 4])
+        goals.add((seed, *obs[41:43].tolist()))
+    assert len(goals) == 10
+    assert len({goal[1:] for goal in goals}) > 3
+
+
+def test_render_is_one_picture() -> None:
+    """`render_mode="rgb_array"` passes Gymnasium's own check."""
+    env = gymnasium.make(ID, render_mode="rgb_array", level="open", levels_per_family=1)
+    env.reset(seed=0)
+    try:
+        frame = env.render()
+    except RenderError as error:
+        pytest.skip(str(error))
+    assert frame.shape == (480, 640, 3)
+    assert frame.dtype == np.uint8
+    assert frame.flags.c_contiguous
+    env.close()
+
+
+def test_final_observations_are_of_the_finished_episode() -> None:
+    """SAME_STEP: only finished players have them, as copies, also as dictionaries."""
+    vector = gymnasium.make_vec(
+        ID, num_envs=3, level="open", levels_per_family=1, format="dict",
+        goal_distance=(5.0, 6.0), designed_start=0.0, step_limit=50,
+    )  # fmt: skip
+    obs, _ = vector.reset(seed=0)
+    seen = 0
+    for _ in range(120):
+        ahead = obs["goal_direction"]
+        action = np.stack([-ahead[:, 1], ahead[:, 0], 0 * ahead[:, 0]], axis=1)
+        obs, _, terminated, truncated, infos = vector.step(action)
+        done = terminated | truncated
+        assert ("final_obs" in infos) == done.any()
+        for i in np.flatnonzero(done):
+            seen += 1
+            last = infos["final_obs"][i]
+            assert set(last) == set(vector.single_observation_space)
+            if terminated[i] and infos["final_info"]["is_success"][i]:
+                assert last["goal_distance"][0] < 1.0 < obs["goal_distance"][i, 0]
+        if done.any() and not done.all():
+            assert infos["final_obs"][np.flatnonzero(~done)[0]] is None
+            np.testing.assert_array_equal(infos["_final_obs"], done)
+    assert seen > 3

@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ambulo.configs.errors import AmbuloError, ConfigError
+from ambulo.configs.vr import RLConfig
 from ambulo.envs.vr import kernels
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.kernel_world import KernelWorld
@@ -226,3 +228,47 @@ def test_thin_walls_are_never_crossed(commands):
         jumps.step(np.array([int((command[0] + 1.0) * 2.99)]))
         for one in (world, jumps):
             assert np.abs(one.state.position[0, :2]).max() <= 0.95 - R + 1.1e-3
+
+
+def test_a_player_in_no_level_cannot_be_stepped():
+    world = KernelWorld(2, WorldSpec())
+    world.set_levels([0], [Level("wide", WIDE)])
+    world.reset(np.array([0]), np.array([0]), np.zeros((1, 3)))
+    with pytest.raises(AmbuloError, match="player 1 is in no level"):
+        world.step(np.zeros((2, 3)))
+    # A level given later does not help: the player has no place in it.
+    world.set_levels([1], [Level("other", WIDE)])
+    with pytest.raises(AmbuloError, match="reset before step"):
+        world.step(np.zeros((2, 3)))
+
+
+def test_a_touch_is_an_event_after_rearm_ticks_without_one():
+    """Contact in ticks 1, 4 and 8 with `rearm_ticks=3`: only the last is new."""
+    wall = Level("wall", WIDE, boxes=np.array([box(2.0, 0.0, 0.1, 20.0)]))
+    world = world_at(
+        wall, (1.9 - R, 0.0, 0.0), ticks_per_decision=1, smoothing=0.0, rearm_ticks=3
+    )
+    into, idle = np.array([[0.0, 1.0, 0.0]]), np.zeros((1, 3))
+    seen = []
+    for tick in range(1, 9):
+        world.step(into if tick in {1, 4, 8} else idle)
+        seen.append(int(world.state.collisions[0]))
+    assert seen == [1, 0, 0, 0, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("group", "changes", "words"),
+    [
+        (
+            "environment",
+            {"ticks_per_decision": 1},
+            "actions.move_distance = 1: moves 1 m",
+        ),
+        ("actions", {"max_movement_speed": 30.0}, "actions.max_movement_speed = 30"),
+    ],
+)
+def test_settings_that_pass_through_walls_are_refused(group, changes, words):
+    mode = "discrete" if group == "environment" else "continuous"
+    config = RLConfig().override("actions", mode=mode).override(group, **changes)
+    with pytest.raises(ConfigError, match=words):
+        WorldSpec.from_config(config)

@@ -281,3 +281,10 @@ def test_junk_files_are_refused(
     file.write_bytes(text)
     with pytest.raises(LevelError):
         load_levels(file)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_in_a_folder_is_refused_unread(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "endless.json")
+    with pytest.raises(LevelError, match=r"endless\.json: not a file"):
+        load_levels(tmp_path)

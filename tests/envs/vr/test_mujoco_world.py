@@ -1,4 +1,6 @@
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -231,3 +233,22 @@ def test_penetration_stays_below_two_millimetres(level_seed, seed):
         x, y = world.state.position[0, :2]
         for prism in level.box_prisms():
             assert BODY_RADIUS - box_distance(x, y, prism) < 2e-3
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda w: pickle.loads(pickle.dumps(w))]
+)
+def test_a_copy_has_scenes_of_its_own(copied):
+    """Addresses of the original would move its bodies, or freed memory."""
+    world = MujocoWorld(2, WorldSpec())
+    world.set_levels([0], [random_level(3)])
+    fresh = copied(world)
+    assert not fresh._addresses.any()
+    world.reset(np.arange(2), np.zeros(2, int), np.zeros((2, 3)))
+    twin = copied(world)
+    assert not np.isin(twin._addresses, world._addresses).any()
+    actions = np.array([[0.0, 1.0, 0.2], [0.3, -1.0, 0.0]])
+    expected = [world.step(actions).position.copy() for _ in range(10)]
+    world.close()
+    for position in expected:
+        np.testing.assert_array_equal(twin.step(actions).position, position)

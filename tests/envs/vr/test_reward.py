@@ -13,6 +13,7 @@ from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.kernel_world import KernelWorld
 from ambulo.envs.vr.level_sets import split_level
+from ambulo.envs.vr.planners import make_planner
 from ambulo.envs.vr.reward import (
     REWARD_TERMS,
     Transition,
@@ -67,11 +68,14 @@ def test_collision_modes() -> None:
     assert total(touch, collision_mode="tick") == -40.0
 
 
-def make_batch(goal_distance: tuple[float, float] = (5.0, 30.0)) -> NavigationBatch:
+def make_batch(
+    goal_distance: tuple[float, float] = (5.0, 30.0), task: str = "navigate"
+) -> NavigationBatch:
     """Two designed levels of each family, step limit `STEPS`."""
     config = RLConfig().override(
-        "environment", max_episode_steps=STEPS, goal_distance=goal_distance
-    )
+        "environment", max_episode_steps=STEPS, goal_distance=goal_distance,
+        tasks=(task,),
+    )  # fmt: skip
     levels = [split_level(family, "train", i) for family in FAMILIES for i in range(2)]
     bank = LevelBank(levels, np.random.default_rng(0), goal_distance=goal_distance)
     world = KernelWorld(len(levels), WorldSpec.from_config(config))
@@ -81,10 +85,24 @@ def make_batch(goal_distance: tuple[float, float] = (5.0, 30.0)) -> NavigationBa
     return batch
 
 
+def beside_a_wall(batch: NavigationBatch, scrape: bool) -> np.ndarray:
+    """Walk ahead with the right hand 0.4 m from the wall, or pressed against it."""
+    rays = batch.obs[:, 13:29]
+    blocked = rays[:, [0, 1, 15]].min(axis=1) < 0.6
+    turn = np.where(blocked, -1.0, np.clip(2.0 * (rays[:, 12] - 0.4), -0.3, 1.0))
+    ahead = np.where(blocked, 0.0, 1.0)
+    return np.column_stack([np.full_like(turn, 1.0 if scrape else 0.0), ahead, turn])
+
+
 def play(batch: NavigationBatch, policy: str) -> np.ndarray:
-    """Return of each player's one episode under a lazy `policy`, shape (N,)."""
+    """Return of each player's one episode under `policy`, shape (N,).
+
+    -inf where a lazy policy happens to succeed.
+    """
     n = batch.num_players
     rng = np.random.default_rng(0)
+    oracle = make_planner("oracle", n)
+    oracle.reset(np.arange(n), np.arange(n))
     returns, done = np.zeros(n), np.zeros(n, bool)
     solved = np.zeros(n, bool)
     for step in range(STEPS):
@@ -97,6 +115,10 @@ def play(batch: NavigationBatch, policy: str) -> np.ndarray:
             actions[:, 1] = 1.0 if (step // 20) % 2 else -1.0
         elif policy == "circle":
             actions[:, 1:] = 1.0
+        elif policy in ("hug", "scrape"):
+            actions[:] = beside_a_wall(batch, scrape=policy == "scrape")
+        elif policy == "oracle":
+            actions[:] = oracle.act(batch)
         elif policy == "jitter":
             actions = rng.uniform(-1, 1, (n, 3))
         _, reward, terminated, truncated, info = batch.step(actions)
@@ -105,24 +127,62 @@ def play(batch: NavigationBatch, policy: str) -> np.ndarray:
         returns += np.where(done, 0.0, reward)
         solved |= info["is_success"] & ~done
         done |= terminated | truncated
-    return np.where(solved, -np.inf, returns)
+    return returns if policy == "oracle" else np.where(solved, -np.inf, returns)
 
 
 @pytest.mark.parametrize(
-    "policy", ["idle", "spin", "ahead", "pace", "circle", "jitter"]
+    "policy", ["idle", "spin", "ahead", "pace", "circle", "jitter", "hug", "scrape"]
 )
 def test_lazy_policies_earn_less_than_the_goal(policy: str) -> None:
-    """Whoever does not reach the goal earns less than anyone who does.
-
-    A success earns at least goal + progress and, were every collision event possible in the
-    time it takes, pays for them; the oracle's return is compared in test_planners.
-    """
+    """Whoever does not reach the goal earns less than half of the goal's reward."""
     batch = make_batch()
     returns = play(batch, policy)
     goal = batch.config.rewards.goal_reached
     assert returns.max() < 0.5 * goal
     if policy in ("idle", "spin"):
         np.testing.assert_allclose(returns, batch.config.rewards.timeout_penalty)
+
+
+def test_reaching_the_goal_earns_more_than_the_goal() -> None:
+    """On the same episodes: the goal's reward, the way, and the bonuses for it."""
+    batch = make_batch()
+    start = batch.episode.start_distance.copy()
+    returns = play(batch, "oracle")
+    slow = start > 0.7 * 2.0 * STEPS * 0.1  # the step limit is too short for the way
+    assert slow.sum() < 4
+    assert (returns[~slow] > batch.config.rewards.goal_reached).all()
+
+
+@pytest.mark.parametrize("task", ["follow", "reach", "patrol"])
+@pytest.mark.parametrize("policy", ["idle", "spin", "pace", "hug", "jitter"])
+def test_lazy_policies_earn_no_task(task: str, policy: str) -> None:
+    """A goal that walks past, a second goal or a hand near the target pay no idler."""
+    batch = make_batch(task=task)
+    shares = batch.config.environment.patrol_goals if task == "patrol" else 1
+    returns = play(batch, policy)
+    # Who happens to pass some goals of a patrol is paid for these.
+    assert returns.max() < 100.0 * (1.0 - 1.0 / shares) + 40.0
+    if task != "follow" and policy in ("idle", "spin"):  # its goal may come nearer
+        assert returns.max() < 0.0  # turning moves the hands by some centimetres
+
+
+def test_pacing_at_a_goal_of_a_patrol_is_paid_once() -> None:
+    """In and out of the first goal's disc: one share, and no more bonus than the way."""
+    batch = make_batch(task="patrol")
+    n, clear = batch.num_players, slice(0, 2)  # the levels without obstacles
+    first, second = batch.bank.goals[clear, 0], batch.bank.goals[clear, 1]
+    apart = np.hypot(*(second - first).T)
+    assert (apart > 3.0).all()
+    way = batch.episode.start_distance[clear] + apart
+    paid, bonus = np.zeros(2), np.zeros(2)
+    for step in range(60):
+        batch.world.state.position[clear, :2] = first
+        batch.world.state.position[clear, 0] += 1.5 if step % 2 else 0.5
+        _, _, _, _, info = batch.step(np.zeros((n, 3)))
+        paid += info["reward/goal"][clear]
+        bonus += info["reward/comfort"][clear]
+    np.testing.assert_allclose(paid, 100.0 / 3.0)
+    assert (bonus <= 2.0 * (way + 1.0)).all()
 
 
 def test_bonuses_are_bounded_by_the_way() -> None:

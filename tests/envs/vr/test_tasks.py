@@ -11,7 +11,7 @@ from ambulo.envs.vr.batch import NavigationBatch
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.kernel_world import KernelWorld
 from ambulo.envs.vr.level import Level
-from ambulo.envs.vr.tasks import FOLLOW_HOLD
+from ambulo.envs.vr.tasks import FOLLOW_HOLD, hand_distance
 
 IDLE = np.zeros((1, 3))
 
@@ -115,3 +115,24 @@ def test_task_id_is_appended_when_there_are_several() -> None:
     assert batch.layout.size == 52
     assert (obs[:, where].sum(axis=1) == 1).all()
     assert set(np.argmax(obs[:, where], axis=1)) == {0, 2, 3}
+
+
+def test_a_hand_that_falls_past_the_target_reached_nothing() -> None:
+    """The body falls beside the target; the hand passes within the radius."""
+    config = RLConfig().override("environment", tasks=("reach",), reach_radius=0.4)
+    level = Level(
+        "pit", np.array([-10.0, -10, 10, 10]), holes=np.array([[2.0, -9, 9, 9]]),
+        start=np.array([1.9, 0, 0]), goal=np.array([2.9, -0.22]),
+    )  # fmt: skip
+    bank = LevelBank([level], np.random.default_rng(3))
+    world = KernelWorld(1, WorldSpec.from_config(config))
+    batch = NavigationBatch(config, bank, world, num_players=1)
+    batch.reset(np.zeros(1, np.int64), [Start(0, 0, level.start)])
+    nearest, ended = np.inf, False
+    while not ended:
+        _, _, terminated, _, info = batch.step(np.array([[0.0, 1.0, 0.0]]))
+        nearest = min(nearest, hand_distance(batch.task, world.state)[0])
+        ended = bool(terminated[0])
+    assert nearest < 0.4
+    assert info["fell"][0]
+    assert not info["is_success"][0]

@@ -1,0 +1,101 @@
+"""What comfort costs: success against the published comfort score, over the cost's weight.
+
+Each point continues the shipped agent with `--preset comfort_optimized` at another
+`rewards.discomfort_cost`, then plays held-out levels. Draws a PNG and prints a table.
+
+    python benchmarks/vr_comfort_tradeoff.py --weights 0.05,0.2,0.5,1 --out tradeoff.png
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+COLUMNS = (
+    "success_rate",
+    "spl",
+    "comfort_score",
+    "collisions_per_episode",
+    "mean_time_s",
+)
+
+
+def point(weight: float, args: argparse.Namespace, folder: str) -> dict[str, float]:
+    """Scores of the agent trained with one weight."""
+    name = f"weight_{weight:g}"
+    subprocess.run(
+        [
+            sys.executable, "-m", "ambulo.train.train_vr_navigation",
+            "--preset", "comfort_optimized", "--init-from", args.init_from,
+            "--timesteps", str(args.timesteps), "--episodes", "9", "--no-progress",
+            "--set", f"rewards.discomfort_cost={weight}",
+            "--output", folder, "--run-name", name, "--json", f"{folder}/run.json",
+        ],
+        check=True,
+    )  # fmt: skip
+    return scores(f"{folder}/{name}", args.episodes, folder)
+
+
+def scores(model: str, episodes: int, folder: str) -> dict[str, float]:
+    """Scores of `model` on held-out levels."""
+    out = Path(folder) / "scores.json"
+    subprocess.run(
+        [
+            sys.executable, "-c", "from ambulo.cli import main; raise SystemExit(main())",
+            "eval", model, "--episodes", str(episodes), "--level-set", "heldout",
+            "--baselines", "none", "--no-report", "--world", "kernel", "--json", str(out),
+        ],
+        check=True,
+    )  # fmt: skip
+    return json.loads(out.read_text())["agents"]["policy"]
+
+
+def draw(rows: dict[str, dict[str, float]], path: Path) -> None:
+    """Success and SPL against comfort, one labelled point a row."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    ax = figure.add_subplot()
+    for key, label in (("success_rate", "success"), ("spl", "SPL")):
+        found = sorted((row["comfort_score"], row[key]) for row in rows.values())
+        ax.plot(*zip(*found, strict=True), marker="o", label=label)
+    for name, row in rows.items():
+        ax.annotate(
+            name, (row["comfort_score"], row["success_rate"]), fontsize=8,
+            xytext=(0, 6), textcoords="offset points", ha="center",
+        )  # fmt: skip
+    ax.set_xlabel("published comfort score")
+    ax.set_ylim(0.5, 1.05)
+    ax.grid(alpha=0.3)
+    ax.legend(loc="lower left")
+    figure.savefig(path, dpi=120)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print a row per weight and draw the curve."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--weights", default="0.05,0.2,0.5,1")
+    parser.add_argument("--init-from", default="vr_navigation")
+    parser.add_argument("--timesteps", type=int, default=1_000_000)
+    parser.add_argument("--episodes", type=int, default=270)
+    parser.add_argument("--out", type=Path, default=Path("comfort_tradeoff.png"))
+    args = parser.parse_args(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        rows = {args.init_from: scores(args.init_from, args.episodes, folder)}
+        for text in args.weights.split(","):
+            rows[text] = point(float(text), args, folder)
+    print(" | ".join(["weight", *COLUMNS]))
+    for name, row in rows.items():
+        print(" | ".join([name, *(f"{row[c]:.3f}" for c in COLUMNS)]))
+    draw(rows, args.out)
+    print(f"curve: {args.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,55 @@
+"""The shipped agent and all baselines on the nine held-out families, with the targets.
+
+300 levels of each family, on seeds that no training uses, in the MuJoCo world. Plays what
+`ambulo eval` plays and writes the same JSON.
+
+    python benchmarks/vr_heldout.py --per-family 300 --json docs/results/vr_heldout.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from ambulo.envs.vr.families import FAMILIES
+from ambulo.train.evaluate import main as evaluate
+
+TARGETS = {"success_rate": 0.98, "spl": 0.88, "collisions_per_episode": 0.3}
+FAMILY_TARGETS = {"success_rate": 0.95, "spl": 0.78}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Evaluate, then print each number beside its target."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", default="vr_navigation")
+    parser.add_argument("--per-family", type=int, default=300)
+    parser.add_argument("--baselines", default="straight,dwa,mapper,oracle")
+    parser.add_argument("--json", type=Path, default=Path("vr_heldout.json"))
+    args = parser.parse_args(argv)
+    code = evaluate(
+        [
+            args.model, "--episodes", str(len(FAMILIES) * args.per_family),
+            "--level-set", "heldout", "--baselines", args.baselines,
+            "--json", str(args.json), "--no-report",
+        ]
+    )  # fmt: skip
+    if code:
+        return code
+    found = json.loads(args.json.read_text())["agents"]
+    policy = found["policy"]
+    for name, target in TARGETS.items():
+        print(f"{name:>24}: {policy[name]:.3f} (target {target})")
+    for family in FAMILIES:
+        row = policy["per_family"][family]
+        shown = ", ".join(
+            f"{name} {row[name]:.3f} (target {target})"
+            for name, target in FAMILY_TARGETS.items()
+        )
+        print(f"{family:>24}: {shown}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

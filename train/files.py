@@ -1,0 +1,46 @@
+"""Results that appear whole or not at all, and folders that must be there for them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from ambulo.configs.errors import RunFolderError
+from ambulo.train.paths import USER_SCHEME, resolve_path
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Write a text file that appears whole or not at all."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file that appears whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        try:
+            temporary.write_bytes(data)
+            os.replace(temporary, path)
+        except BaseException:  # also a second Ctrl-C
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise RunFolderError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def check_parent(file: str | None) -> None:
+    """Refuse an output file without a folder, before work is done.
+
+    `-` is a stream. A folder of `user://` is made: Godot makes it at its first start.
+    """
+    if file is None or file == "-":
+        return
+    path = resolve_path(file)
+    if file.startswith(USER_SCHEME):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.is_dir():
+        raise RunFolderError(f"{path.parent}: no such folder (for {file})")
+    if path.is_dir():
+        raise RunFolderError(f"{path}: is a folder, not a file")

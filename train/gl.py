@@ -1,0 +1,31 @@
+"""MuJoCo without OpenGL: a MUJOCO_GL that cannot be had must cost pictures only."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+VARIABLE = "MUJOCO_GL"
+
+
+def import_mujoco() -> None:
+    """Import MuJoCo; without OpenGL, and with a warning, where MUJOCO_GL fails.
+
+    MuJoCo loads the back end that MUJOCO_GL names when it is imported, and an unknown or
+    missing one makes the whole import fail.
+    """
+    asked = os.environ.get(VARIABLE)
+    if not asked or "mujoco" in sys.modules:
+        return
+    try:
+        importlib.import_module("mujoco")
+    except Exception as error:  # whatever the OpenGL binding does
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        os.environ[VARIABLE] = "disable"
+        importlib.import_module("mujoco")
+        print(
+            f"ambulo: warning: {VARIABLE}={asked} cannot be used ({reason}); "
+            "going on without OpenGL",
+            file=sys.stderr,
+        )

@@ -19,7 +19,7 @@ from ambulo.envs.vr.memory import Memory
 from ambulo.envs.vr.observation import TASKS, observation_layout, observe, rotated
 from ambulo.envs.vr.reward import RewardTerm, Transition, reward_terms
 from ambulo.envs.vr.state import Bools, Floats, Ints, World
-from ambulo.envs.vr.tasks import TaskState, advance_tasks, task_distance
+from ambulo.envs.vr.tasks import FOLLOW, TaskState, advance_tasks, task_distance
 
 Info = dict[str, NDArray[np.generic]]
 
@@ -119,6 +119,7 @@ class NavigationBatch:
         episode, env = self.episode, self.config.environment
         old_command = self.world.state.command.copy()
         old_velocity = self.world.state.velocity[:, :2].copy()
+        old_position = self.world.state.position.copy()
         old_yaw = self.world.state.yaw.copy()
         state = self.world.step(actions)
         episode.steps[:] += 1
@@ -129,6 +130,10 @@ class NavigationBatch:
         distance, euclid = self._distances()
         distance = np.where(np.isfinite(distance), distance, before)
         before = np.where(switched, distance, before)
+        follows = self.task.kind == FOLLOW
+        if follows.any():  # only what the player did counts, not where the goal went
+            to_goal = np.hypot(*(self.task.goal - old_position)[:, :2].T)
+            before = np.where(follows, to_goal, before)
         solved = self.task.solved & ~state.fell
         timeout = (episode.steps >= env.max_episode_steps) & ~solved & ~state.fell
         speed = np.hypot(state.velocity[:, 0], state.velocity[:, 1])
@@ -136,7 +141,11 @@ class NavigationBatch:
         best = np.where(switched, distance, np.minimum(episode.best, distance))
         transition = Transition(
             progress=before - distance,
-            new_best=np.where(switched, 0.0, np.maximum(episode.best - best, 0.0)),
+            new_best=np.where(
+                switched,
+                0.0,
+                np.maximum(np.minimum(episode.best, before) - distance, 0.0),
+            ),
             goals=goals,
             comfort=comfort,
             smoothness=smoothness(

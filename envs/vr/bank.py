@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import LevelError
+from ambulo.envs.vr.fields import DistanceFields
 from ambulo.envs.vr.geodesic import (
     RESOLUTION,
     SNAP,
     FreeGrid,
     distance_field,
-    field_direction,
     field_distance,
     field_resolution,
     free_grid,
@@ -71,11 +70,9 @@ class LevelBank:
         count = len(self.levels)
         self.goals = np.zeros((count, GOALS, 2))
         self._grids: list[FreeGrid] = [self._grid(lv) for lv in self.levels]
-        cells = max(grid.nx * grid.ny for grid in self._grids)
-        self._fields = np.full((count * GOALS, cells), np.inf, np.float32)
-        self._meta = np.zeros((count, 5))
+        self.fields = DistanceFields(count, GOALS)
         for slot, grid in enumerate(self._grids):
-            self._meta[slot] = grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution
+            self.fields.hold(slot, grid)
             self._fill(slot, rng)
 
     def __len__(self) -> int:
@@ -101,19 +98,17 @@ class LevelBank:
                 continue
             self.goals[slot] = goals[slot]
             for goal in range(GOALS):
-                field = distance_field(self._grids[slot], goals[slot, goal]).ravel()
-                row = self._fields[slot * GOALS + goal]
-                row[: len(field)] = field
-                row[len(field) :] = np.inf
+                field = distance_field(self._grids[slot], goals[slot, goal])
+                self.fields.view(slot, goal)[:] = field.ravel()
         return exchanged
 
     def distance(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
         """Walking distance from `position` (n, >= 2) to the goals, shape (n,), [m]."""
-        return _distances(slots, goals, position, self._fields, self._meta)
+        return self.fields.distance(slots, goals, position)
 
     def direction(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
         """Unit vectors of the shortest way at `position`, shape (n, 2), world frame."""
-        return _directions(slots, goals, position, self._fields, self._meta)
+        return self.fields.direction(slots, goals, position)
 
     def draw(
         self,
@@ -146,7 +141,7 @@ class LevelBank:
     ) -> Floats | None:
         """A reachable free pose at that straight distance, or the nearest miss."""
         grid = self._grids[slot]
-        field = self._fields[slot * GOALS + goal, : grid.nx * grid.ny]
+        field = self.fields.view(slot, goal)
         cells = np.flatnonzero(np.isfinite(field))
         picks = cells[rng.integers(len(cells), size=_TRIES)]
         xy = np.column_stack([picks % grid.nx, picks // grid.nx]) + 0.5
@@ -176,14 +171,9 @@ class LevelBank:
 
     def _hold(self, slot: int, level: Level, grid: FreeGrid) -> None:
         """`level` on `grid` in `slot`, with room for its fields."""
-        missing = grid.nx * grid.ny - self._fields.shape[1]
-        if missing > 0:
-            self._fields = np.pad(
-                self._fields, ((0, 0), (0, missing)), constant_values=np.inf
-            )
         self.levels[slot] = level
         self._grids[slot] = grid
-        self._meta[slot] = grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution
+        self.fields.hold(slot, grid)
 
     def _fill(self, slot: int, rng: np.random.Generator) -> None:
         """Goals and fields of one slot."""
@@ -194,9 +184,7 @@ class LevelBank:
                 field = self._designed_field(slot, level.goal)
             else:
                 self.goals[slot, goal], field = self._draw_goal(slot, rng)
-            row = self._fields[slot * GOALS + goal]
-            row[: field.size] = field.ravel()
-            row[field.size :] = np.inf
+            self.fields.view(slot, goal)[:] = field.ravel()
 
     def _designed_field(self, slot: int, goal: Floats) -> NDArray[np.float32]:
         """Distances to the designed goal; on finer cells if a narrow door asks for it."""
@@ -238,10 +226,10 @@ class LevelBank:
             fits = reached
             if level.start is not None:
                 reach = np.hypot(*(xy - level.start[:2]))
-                start = np.array([[level.start[0], level.start[1]]])
-                meta = np.array([[grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution]])
-                zero = np.zeros(1, np.int64)
-                way = _distances(zero, zero, start, field[None], meta)[0]
+                way = field_distance(
+                    field, grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution,
+                    level.start[0], level.start[1],
+                )  # fmt: skip
                 fits = reached if np.isfinite(way) else -1.0
                 if not low <= reach <= high:
                     fits -= 0.5
@@ -270,29 +258,3 @@ def _cells_between(
     centres = grid.centres(near)
     away = np.hypot(*(centres - xy).T)
     return centres[(away >= low) & (away <= high)]
-
-
-@njit(cache=True)
-def _distances(slots, goals, position, fields, meta):
-    out = np.empty(slots.shape[0])
-    per_level = fields.shape[0] // meta.shape[0]
-    for i in range(slots.shape[0]):
-        m = meta[slots[i]]
-        row = fields[slots[i] * per_level + goals[i]]
-        out[i] = field_distance(
-            row, int(m[0]), int(m[1]), m[2], m[3], m[4], position[i, 0], position[i, 1]
-        )
-    return out
-
-
-@njit(cache=True)
-def _directions(slots, goals, position, fields, meta):
-    out = np.empty((slots.shape[0], 2))
-    per_level = fields.shape[0] // meta.shape[0]
-    for i in range(slots.shape[0]):
-        m = meta[slots[i]]
-        row = fields[slots[i] * per_level + goals[i]]
-        out[i] = field_direction(
-            row, int(m[0]), int(m[1]), m[2], m[3], m[4], position[i, 0], position[i, 1]
-        )
-    return out

@@ -16,6 +16,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.vr import RLConfig
+from ambulo.envs.vr.bank import GOALS
 from ambulo.envs.vr.batch import NavigationBatch
 from ambulo.envs.vr.build import make_batch
 from ambulo.envs.vr.families import generate
@@ -116,7 +117,13 @@ def everything(batch: NavigationBatch, learner: FastPPO) -> dict[str, Any]:
     values = {**state.values, "learner": dict(state.values["learner"])}
     del values["learner"]["_num_timesteps_at_start"]
     weights = {k: v.numpy().copy() for k, v in learner.policy.state_dict().items()}
-    fields = {"fields": batch.bank._fields.copy()}
+    bank = batch.bank
+    fields = {
+        f"field {slot}": np.concatenate(
+            [bank.fields.view(slot, g) for g in range(GOALS)]
+        )
+        for slot in range(len(bank))
+    }
     return {**values, **state.arrays, **weights, **fields}
 
 

@@ -130,3 +130,13 @@ def test_a_door_that_only_fine_cells_see_is_a_way() -> None:
         assert way == pytest.approx(15.0, rel=0.03)
         here = np.array([[-5.0, 0.0]])
         assert bank.distance(zero, zero, here)[0] == pytest.approx(10.0, rel=0.03)
+
+
+def test_a_large_level_costs_its_own_size_only() -> None:
+    """One level of 120 m among forty of 20 m does not blow the others up."""
+    big = Level("big", np.array([-60.0, -60, 60, 60]), goal=np.array([20.0, 0.0]))
+    levels = [empty(goal=np.array([5.0, 0.0]))] * 40 + [big]
+    bank = LevelBank(levels, np.random.default_rng(0))
+    small, large = bank.fields.view(0, 0).size, bank.fields.view(40, 0).size
+    assert large == 36 * small
+    assert bank.fields._data.nbytes < 2 * 4 * 1.3 * (40 * small + large)

@@ -32,6 +32,7 @@ def run(seed: int, folder: str, episodes: int) -> tuple[dict, float]:
             "--episodes", str(episodes), "--json", str(out), "--no-progress",
         ],
         check=True,
+        stdout=subprocess.DEVNULL,
     )  # fmt: skip
     return json.loads(out.read_text()), time.perf_counter() - began
 

@@ -22,6 +22,7 @@ _VISIT_DIRECTIONS = 8
 _VISIT_RINGS = (1.0, 2.0, 3.0, 4.0)
 CELLS_PER_METRE = 4
 GRID = _EXTENT * CELLS_PER_METRE
+_EXTENT_MASK, _GRID_MASK = _EXTENT - 1, GRID - 1  # powers of two: wrap by masking
 _MAP_DIRECTIONS = 24
 _MAP_RANGE = 10.0
 _FREE, _BLOCKED = 1, 2
@@ -182,8 +183,8 @@ def _update_visits(players, position, yaw, distance, visits, best, stale, out):
     for i in players:
         x = position[i, 0]
         y = position[i, 1]
-        column = int(math.floor(x)) % _EXTENT
-        row = int(math.floor(y)) % _EXTENT
+        column = int(math.floor(x)) & _EXTENT_MASK
+        row = int(math.floor(y)) & _EXTENT_MASK
         if visits[i, row, column] < 65535:
             visits[i, row, column] += 1
         if distance[i] < best[i] - 0.1:
@@ -197,8 +198,8 @@ def _update_visits(players, position, yaw, distance, visits, best, stale, out):
             cos = math.cos(angle)
             sin = math.sin(angle)
             for r in range(_RINGS.shape[0]):
-                c = int(math.floor(x + cos * _RINGS[r])) % _EXTENT
-                w = int(math.floor(y + sin * _RINGS[r])) % _EXTENT
+                c = int(math.floor(x + cos * _RINGS[r])) & _EXTENT_MASK
+                w = int(math.floor(y + sin * _RINGS[r])) & _EXTENT_MASK
                 out[i, at] = 0.2 * math.log1p(visits[i, w, c])
                 at += 1
         out[i, at] = 0.2 * math.log1p(visits[i, row, column])
@@ -222,18 +223,18 @@ def _update_map(
             reading = rays[i, r]
             t = 0.0
             while t < reading - 0.5 * step:
-                c = int(math.floor((x + cos * t) * CELLS_PER_METRE)) % GRID
-                w = int(math.floor((y + sin * t) * CELLS_PER_METRE)) % GRID
+                c = int(math.floor((x + cos * t) * CELLS_PER_METRE)) & _GRID_MASK
+                w = int(math.floor((y + sin * t) * CELLS_PER_METRE)) & _GRID_MASK
                 if grid[w, c] == 0:
                     grid[w, c] = _FREE
                 t += step
             if reading < ray_length - 1e-6:
                 t = reading + 0.02
-                c = int(math.floor((x + cos * t) * CELLS_PER_METRE)) % GRID
-                w = int(math.floor((y + sin * t) * CELLS_PER_METRE)) % GRID
+                c = int(math.floor((x + cos * t) * CELLS_PER_METRE)) & _GRID_MASK
+                w = int(math.floor((y + sin * t) * CELLS_PER_METRE)) & _GRID_MASK
                 grid[w, c] = _BLOCKED
-        c = int(math.floor(x * CELLS_PER_METRE)) % GRID
-        w = int(math.floor(y * CELLS_PER_METRE)) % GRID
+        c = int(math.floor(x * CELLS_PER_METRE)) & _GRID_MASK
+        w = int(math.floor(y * CELLS_PER_METRE)) & _GRID_MASK
         grid[w, c] = _FREE
         for d in range(_MAP_DIRECTIONS):
             angle = yaw[i] + 2.0 * math.pi * d / _MAP_DIRECTIONS
@@ -246,8 +247,8 @@ def _update_map(
             while t < _MAP_RANGE:
                 px = x + cos * t
                 py = y + sin * t
-                c = int(math.floor(px * CELLS_PER_METRE)) % GRID
-                w = int(math.floor(py * CELLS_PER_METRE)) % GRID
+                c = int(math.floor(px * CELLS_PER_METRE)) & _GRID_MASK
+                w = int(math.floor(py * CELLS_PER_METRE)) & _GRID_MASK
                 value = grid[w, c]
                 if value == _BLOCKED:
                     blocked = t
@@ -255,7 +256,9 @@ def _update_map(
                 if value == _FREE:
                     known += 1
                 count = visits[
-                    i, int(math.floor(py)) % _EXTENT, int(math.floor(px)) % _EXTENT
+                    i,
+                    int(math.floor(py)) & _EXTENT_MASK,
+                    int(math.floor(px)) & _EXTENT_MASK,
                 ]
                 if count > 0:
                     walked += math.log1p(count)
@@ -270,8 +273,8 @@ def _update_map(
         for k in range(_SPOTS.shape[0]):
             px = x + cos * _SPOTS[k, 0] - sin * _SPOTS[k, 1]
             py = y + sin * _SPOTS[k, 0] + cos * _SPOTS[k, 1]
-            c = int(math.floor(px * CELLS_PER_METRE)) % GRID
-            w = int(math.floor(py * CELLS_PER_METRE)) % GRID
+            c = int(math.floor(px * CELLS_PER_METRE)) & _GRID_MASK
+            w = int(math.floor(py * CELLS_PER_METRE)) & _GRID_MASK
             value = grid[w, c]
             sector = int(_SPOTS[k, 2])
             if value == _BLOCKED:

@@ -1,11 +1,10 @@
-"""What comfort costs: success against the published comfort score, over the cost's weight.
+"""What comfort costs: success and SPL against the published comfort score.
 
-Each point is a training of its own with `--preset comfort_optimized` at another
-`rewards.discomfort_cost`, then plays held-out levels. Draws a PNG and prints a table.
-(Continuing a trained agent does not work: its mean actions lie far beyond full stick, where
-no sample is slower and so nothing teaches it to be.)
+Each point continues the shipped agent with `--preset comfort_optimized` under another
+`network.action_bound` (stick:rotation), then plays held-out levels. Draws a PNG and prints
+a table.
 
-    python benchmarks/vr_comfort_tradeoff.py --weights 0.5,1.5,4 --out tradeoff.png
+    python benchmarks/vr_comfort_tradeoff.py --bounds 1:1,0.8:0.47,0.6:0.47 --out tradeoff.png
 """
 
 from __future__ import annotations
@@ -27,20 +26,22 @@ COLUMNS = (
 )
 
 
-def point(weight: float, args: argparse.Namespace, folder: str) -> dict[str, float]:
-    """Scores of the agent trained with one weight."""
-    name = f"weight_{weight:g}"
+def point(bound: str, args: argparse.Namespace, folder: str) -> dict[str, float]:
+    """Scores of the agent trained under one bound, written as stick:rotation."""
+    stick, rotation = (float(part) for part in bound.split(":"))
+    name = f"bound_{stick:g}_{rotation:g}"
     subprocess.run(
         [
             sys.executable, "-m", "ambulo.train.train_vr_navigation",
             "--preset", "comfort_optimized", "--seed", str(args.seed),
-            "--timesteps", str(args.timesteps), "--episodes", "9", "--no-progress",
-            "--set", f"rewards.discomfort_cost={weight}",
+            "--init-from", args.shipped, "--timesteps", str(args.timesteps),
+            "--episodes", "9", "--no-progress",
+            "--set", f"network.action_bound=[{stick},{rotation}]",
             "--output", folder, "--run-name", name, "--json", f"{folder}/run.json",
         ],
         check=True,
     )  # fmt: skip
-    return scores(f"{folder}/{name}", args.episodes, folder)
+    return scores(f"{folder}/{name}/final_model.zip", args.episodes, folder)
 
 
 def scores(model: str, episodes: int, folder: str) -> dict[str, float]:
@@ -79,20 +80,20 @@ def draw(rows: dict[str, dict[str, float]], path: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print a row per weight and draw the curve."""
+    """Print a row per bound and draw the curve."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--weights", default="0.5,1.5,4")
+    parser.add_argument("--bounds", default="1:1,0.9:0.7,0.8:0.47,0.6:0.47,0.4:0.3")
     parser.add_argument("--shipped", default="vr_navigation")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--timesteps", type=int, default=2_000_000)
+    parser.add_argument("--timesteps", type=int, default=500_000)
     parser.add_argument("--episodes", type=int, default=270)
     parser.add_argument("--out", type=Path, default=Path("comfort_tradeoff.png"))
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as folder:
         rows = {args.shipped: scores(args.shipped, args.episodes, folder)}
-        for text in args.weights.split(","):
-            rows[text] = point(float(text), args, folder)
-    print(" | ".join(["weight", *COLUMNS]))
+        for text in args.bounds.split(","):
+            rows[text] = point(text, args, folder)
+    print(" | ".join(["bound", *COLUMNS]))
     for name, row in rows.items():
         print(" | ".join([name, *(f"{row[c]:.3f}" for c in COLUMNS)]))
     draw(rows, args.out)

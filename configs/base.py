@@ -71,6 +71,8 @@ def _first_problem(cls: type[Config], error: ValidationError) -> str:
         return f"unknown key {key!r}" + nearest(location[-1], _fields_at(cls, location))
     message = problem["msg"].replace("Value error, ", "")
     message = message[:1].lower() + message[1:]
+    if not location and problem["type"] == "value_error":
+        return message  # a rule about several groups names them itself
     shown = json.dumps(problem.get("input"), default=str)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     return f"{key} = {shown}: {message}"

@@ -15,6 +15,7 @@ from ambulo.configs.base import Config
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 Unit = Annotated[float, Field(ge=0, le=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Task = Literal["navigate", "follow", "reach", "patrol"]
 
@@ -32,6 +33,9 @@ class NetworkConfig(Config):
     """Initial log standard deviation of each action."""
     privileged_critic: bool = True
     """Let the critic (training only) see geodesic distance, time and contact."""
+    action_bound: tuple[Share, Share] | None = None
+    """Largest length of the stick and largest rotation that the agent's mean action can
+    have (smoothly, by tanh); null leaves them to the clip at 1. Continuous actions only."""
 
 
 class PPOConfig(Config):
@@ -123,9 +127,10 @@ class ObservationsConfig(Config):
     """`head` turns vectors and rays with the yaw of the head; `world` is the published one."""
     normalize: bool = True
     """Fixed scaling inside the policy (never running statistics)."""
-    memory: Literal["none", "visits", "map"] = "none"
+    memory: Literal["none", "visits", "map", "plan"] = "none"
     """Extra features remembered from the 48 numbers of earlier decisions: `visits` counts
-    the places that were walked, `map` adds remembered free space and obstacles."""
+    the places that were walked, `map` adds remembered free space and obstacles, `plan` adds
+    the way that a classical planner finds on that map (such an agent runs a planner)."""
     format: Literal["flat", "dict"] = "flat"
     """One float32 vector, or a dictionary of named parts."""
 
@@ -273,6 +278,12 @@ class RLConfig(Config):
     """The world and the task."""
     training: TrainingConfig = TrainingConfig()
     """Budget and outputs."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.actions.mode == "discrete" and self.network.action_bound is not None:
+            raise ValueError("network.action_bound needs actions.mode = continuous")
+        return self
 
     def override(self, group: str, **changes: object) -> RLConfig:
         """A copy with `changes` in one group, validated."""

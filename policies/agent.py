@@ -23,7 +23,7 @@ from ambulo.policies.model_file import (
     describe,
     load_model,
 )
-from ambulo.policies.networks import ACTIVATIONS
+from ambulo.policies.networks import ACTIVATIONS, bounded
 from ambulo.policies.ppo import FastPPO
 
 
@@ -54,10 +54,16 @@ class Actor(nn.Module):
     scales: Tensor
 
     def __init__(
-        self, widths: Sequence[int], activation: str, size: int, out: int
+        self,
+        widths: Sequence[int],
+        activation: str,
+        size: int,
+        out: int,
+        bound: tuple[float, float] | None = None,
     ) -> None:
         """Weights not yet set."""
         super().__init__()
+        self.bound = bound
         self.register_buffer("scales", torch.ones(size))
         layers: list[nn.Module] = []
         inputs = size
@@ -73,8 +79,9 @@ class Actor(nn.Module):
         network, size = metadata.config.network, metadata.observation_size
         with torch.random.fork_rng(devices=[]):
             actor = cls(
-                network.net_arch, network.activation_fn, size, metadata.action.size
-            )
+                network.net_arch, network.activation_fn, size, metadata.action.size,
+                network.action_bound,
+            )  # fmt: skip
         renamed = {"scales": policy["mlp_extractor.scales"][:size]}
         for name in actor_shapes(metadata):
             new = name.replace("mlp_extractor.actor.", "hidden.")
@@ -87,7 +94,7 @@ class Actor(nn.Module):
     def forward(self, observations: Tensor) -> Tensor:
         """Means or scores."""
         out: Tensor = self.head(self.hidden(observations * self.scales))
-        return out
+        return bounded(out, self.bound)
 
 
 class Agent:

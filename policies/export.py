@@ -100,7 +100,14 @@ def run_json(header: dict[str, Any], weights: Floats, obs: Floats) -> NDArray[An
         matrix = weights[layer["weight"] :][: shape[0] * shape[1]].reshape(shape)
         x = x @ matrix.T + weights[layer["bias"] :][: shape[0]]
         x = _ACTIVATIONS[layer["activation"]](x)
-    return np.clip(x, -1, 1) if header["output"] == "clip" else np.argmax(x, axis=1)
+    if header["output"] == "argmax":
+        return np.argmax(x, axis=1)
+    if header["output"] == "bound":
+        stick, rotation = header["bound"]
+        length = np.sqrt((x[:, :2] ** 2).sum(axis=1, keepdims=True) + 1e-12)
+        v = x[:, :2] * (stick * np.tanh(length / stick) / length)
+        x = np.hstack([v, rotation * np.tanh(x[:, 2:] / rotation)])
+    return np.clip(x, -1, 1)
 
 
 _ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
@@ -150,6 +157,11 @@ def _onnx_model(agent: Agent) -> bytes:
         for name, value in limits.items():
             limit = np.array(value, np.float32)
             weights.append(numpy_helper.from_array(limit, name))
+        if agent.actor.bound is not None:
+            bound_nodes, bound_weights = _onnx_bound(at, "bounded", agent.actor.bound)
+            nodes += bound_nodes
+            weights += bound_weights
+            at = "bounded"
         nodes.append(helper.make_node("Clip", [at, *limits], ["action"]))
         kind, shape = TensorProto.FLOAT, output
     size = agent.metadata.observation_size
@@ -190,6 +202,46 @@ def _onnx_activation(name: str, x: str, out: str) -> list[Any]:
     return [helper.make_node(operator, [x], [out])]
 
 
+def _onnx_bound(
+    x: str, out: str, bound: tuple[float, float]
+) -> tuple[list[Any], list[Any]]:
+    """Nodes and weights of `ambulo.policies.networks.bounded`."""
+    from onnx import helper, numpy_helper
+
+    constants = {
+        "bound_stick": np.array(bound[0], np.float32),
+        "bound_rotation": np.array(bound[1], np.float32),
+        "bound_tiny": np.array(1e-12, np.float32),
+        "bound_axis": np.array([1], np.int64),
+        "bound_parts": np.array([2, 1], np.int64),
+    }
+    rows = (
+        ("Split", [x, "bound_parts"], ["stick", "turn"], {"axis": 1}),
+        ("Mul", ["stick", "stick"], ["stick_square"], {}),
+        ("ReduceSum", ["stick_square", "bound_axis"], ["stick_sum"], {}),
+        ("Add", ["stick_sum", "bound_tiny"], ["stick_safe"], {}),
+        ("Sqrt", ["stick_safe"], ["stick_length"], {}),
+        ("Div", ["stick_length", "bound_stick"], ["stick_share"], {}),
+        ("Tanh", ["stick_share"], ["stick_tanh"], {}),
+        ("Div", ["stick_tanh", "stick_share"], ["stick_factor"], {}),
+        ("Mul", ["stick", "stick_factor"], ["stick_bounded"], {}),
+        ("Div", ["turn", "bound_rotation"], ["turn_share"], {}),
+        ("Tanh", ["turn_share"], ["turn_tanh"], {}),
+        ("Mul", ["turn_tanh", "bound_rotation"], ["turn_bounded"], {}),
+        ("Concat", ["stick_bounded", "turn_bounded"], [out], {"axis": 1}),
+    )
+    nodes = [helper.make_node(op, ins, outs, **kw) for op, ins, outs, kw in rows]
+    weights = [numpy_helper.from_array(array, n) for n, array in constants.items()]
+    return nodes, weights
+
+
+def _output(agent: Agent) -> str:
+    """What follows the last layer: `argmax`, `bound` (then clip) or `clip`."""
+    if agent.discrete:
+        return "argmax"
+    return "clip" if agent.actor.bound is None else "bound"
+
+
 def _header(agent: Agent) -> dict[str, Any]:
     metadata = agent.metadata
     return {
@@ -200,7 +252,8 @@ def _header(agent: Agent) -> dict[str, Any]:
         "observation_size": metadata.observation_size,
         "observation": agent.layout.schema(),
         "action": metadata.action.model_dump(mode="json"),
-        "output": "argmax" if agent.discrete else "clip",
+        "output": _output(agent),
+        "bound": agent.actor.bound,
         "config": metadata.config.model_dump(mode="json"),
         "layers": [],
     }

@@ -84,6 +84,7 @@ def make_learner(
                 "actor_size": layout.size,
                 "widths": network.net_arch,
                 "activation": network.activation_fn,
+                "action_bound": network.action_bound,
                 "log_std_init": network.log_std_init,
                 "optimizer_kwargs": {
                     "eps": 1e-5,

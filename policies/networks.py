@@ -9,6 +9,10 @@ import numpy as np
 import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
+from stable_baselines3.common.distributions import (
+    DiagGaussianDistribution,
+    Distribution,
+)
 from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import Tensor, nn
 
@@ -35,6 +39,20 @@ def perceptron(
         layers += [layer, activation()]
         inputs = width
     return nn.Sequential(*layers)
+
+
+def bounded(mean: Tensor, bound: tuple[float, float] | None) -> Tensor:
+    """Mean actions (B, 3), the stick shortened below bound[0], rotation below bound[1].
+
+    With s = bound[0], a stick v becomes v s tanh(|v| / s) / |v|; rotation likewise.
+    """
+    if bound is None:
+        return mean
+    stick, rotation = bound
+    v, turn = mean[:, :2], mean[:, 2:]
+    length = (v.square().sum(dim=1, keepdim=True) + 1e-12).sqrt()
+    v = v * (stick * torch.tanh(length / stick) / length)
+    return torch.cat([v, rotation * torch.tanh(turn / rotation)], dim=1)
 
 
 class AsymmetricExtractor(nn.Module):
@@ -87,9 +105,11 @@ class NavigationPolicy(ActorCriticPolicy):
         actor_size: int,
         widths: Sequence[int],
         activation: str,
+        action_bound: tuple[float, float] | None = None,
         **kwargs: Any,
     ) -> None:
-        """See `AsymmetricExtractor`; the rest as in SB3."""
+        """See `AsymmetricExtractor` and `bounded`; the rest as in SB3."""
+        self.action_bound = action_bound
         self.route_net: nn.Linear | None = None
         self._extractor_args = (scales, actor_size, widths, ACTIVATIONS[activation])
         super().__init__(
@@ -105,6 +125,13 @@ class NavigationPolicy(ActorCriticPolicy):
 
     def _build_mlp_extractor(self) -> None:
         self.mlp_extractor: Any = AsymmetricExtractor(*self._extractor_args)
+
+    def _get_action_dist_from_latent(self, latent_pi: Tensor) -> Distribution:
+        if self.action_bound is None:
+            return super()._get_action_dist_from_latent(latent_pi)
+        mean = bounded(self.action_net(latent_pi), self.action_bound)
+        assert isinstance(self.action_dist, DiagGaussianDistribution)
+        return self.action_dist.proba_distribution(mean, self.log_std)
 
     def evaluate_with_route(
         self, obs: Tensor, actions: Tensor

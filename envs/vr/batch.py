@@ -236,11 +236,17 @@ class NavigationBatch:
                 -origin[:, 2],
             )
             yaw = state.yaw - origin[:, 2]
+            gx, gy = rotated(
+                self.task.goal[:, 0] - origin[:, 0],
+                self.task.goal[:, 1] - origin[:, 1],
+                -origin[:, 2],
+            )
             at = self._slices["visits"].start
             self._memory.update(
                 players, np.column_stack([x, y]), yaw, state.rays,
                 yaw if frame == "head" else -origin[:, 2],
-                self.spec.ray_length, euclid, out[:, at : at + self._memory.size],
+                self.spec.ray_length, np.column_stack([gx, gy]), euclid,
+                out[:, at : at + self._memory.size],
             )  # fmt: skip
         if self.privileged and self.layout.privileged:
             self._observe_privileged(out, distance, euclid)

@@ -1,8 +1,9 @@
 """What an agent remembers of the numbers it saw: a pure function of the observation stream.
 
 `visits` counts the decisions spent in each 1 m cell. `map` also remembers, in 0.25 m cells,
-what the rays showed to be free or blocked. No level data, no goal search: a memory, not a
-planner. Grids wrap around (64 m), so levels of any size work with bounded memory.
+what the rays showed to be free or blocked: a memory, not a planner. `plan` adds the way that
+a classical planner finds on such a map (`grid_planner`). None knows the level. Grids wrap
+around (64 m), so levels of any size work with bounded memory.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Kind = Literal["none", "visits", "map"]
+from ambulo.envs.vr.grid_planner import AHEAD, GridPlanner
+
+Kind = Literal["none", "visits", "map", "plan"]
 
 _EXTENT = 64
 _VISIT_DIRECTIONS = 8
@@ -30,8 +33,11 @@ _SECTORS = 16
 _SECTOR_EDGES = (0.5, 1.25, 2.25, 3.5, 5.5, 8.5)
 _SPOTS_PER_RING = ((1, 2), (2, 2), (2, 3), (3, 3), (4, 3))
 
+_MAPPED = ("map", "plan")
 _VISITS = _VISIT_DIRECTIONS * len(_VISIT_RINGS) + 2
 _RINGS = np.array(_VISIT_RINGS)
+_PLAN = 2 * (1 + len(AHEAD)) + 2
+_PLANNER = "planner_"
 
 
 def _sector_spots() -> NDArray[np.float64]:
@@ -60,7 +66,7 @@ _SPOTS_IN = np.bincount(_SPOTS[:, 2].astype(int), minlength=_CELLS).astype(float
 def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
     """Rows (name, size, unit, meaning) that a kind of memory adds to the observation."""
     rows = []
-    if kind in ("visits", "map"):
+    if kind != "none":
         rows.append(
             (
                 "visits",
@@ -71,7 +77,7 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
                 "cell, and decisions since the best distance to the goal / 100 (<= 3)",
             )
         )
-    if kind == "map":
+    if kind in _MAPPED:
         rows.append(
             (
                 "map_blocked",
@@ -103,6 +109,18 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
             ("sector_unknown", "share never seen in"),
         ):
             rows.append((name, _CELLS, "1", f"{meaning} {shape}"))
+    if kind == "plan":
+        rows += [
+            (
+                "plan_points",
+                2 * (1 + len(AHEAD)),
+                "5 m",
+                f"waypoint in sight and the points {AHEAD} m along the planned way "
+                "(forward, left)",
+            ),
+            ("plan_length", 1, "20 m", "length of the planned way"),
+            ("plan_found", 1, "1", "1 when there is a way on the map, else 0"),
+        ]
     return rows
 
 
@@ -115,10 +133,11 @@ class Memory:
         self.size = sum(row[1] for row in memory_fields(kind))
         n = num_players if kind != "none" else 0
         self.visits = np.zeros((n, _EXTENT, _EXTENT), np.uint16)
-        m = num_players if kind == "map" else 0
+        m = num_players if kind in _MAPPED else 0
         self.cells = np.zeros((m, GRID, GRID), np.uint8)
         self.best = np.full(num_players, np.inf)
         self.stale = np.zeros(num_players, np.int64)
+        self.planner = GridPlanner(num_players) if kind == "plan" else None
 
     def reset(self, players: NDArray[np.int64]) -> None:
         """Forget everything of `players`."""
@@ -126,8 +145,10 @@ class Memory:
         self.stale[players] = 0
         if self.kind != "none":
             self.visits[players] = 0
-        if self.kind == "map":
+        if self.kind in _MAPPED:
             self.cells[players] = 0
+        if self.planner is not None:
+            self.planner.reset(players)
 
     def update(
         self,
@@ -137,6 +158,7 @@ class Memory:
         rays: NDArray[np.float64],
         ray_angle: NDArray[np.float64],
         ray_length: float,
+        goal: NDArray[np.float64],
         distance: NDArray[np.float64],
         out: NDArray[np.float32],
     ) -> None:
@@ -149,6 +171,7 @@ class Memory:
             rays: readings, shape (N, R), [m].
             ray_angle: direction of ray 0 in that frame, shape (N,), [rad].
             ray_length: range of a ray, [m].
+            goal: x, y of the goal in that frame, shape (N, 2), [m].
             distance: straight distance to the goal, shape (N,), [m].
             out: features, shape (N, size), written.
         """
@@ -157,25 +180,48 @@ class Memory:
         _update_visits(
             players, position, yaw, distance, self.visits, self.best, self.stale, out
         )
-        if self.kind == "map":
+        if self.kind in _MAPPED:
             _update_map(
                 players, position, yaw, rays, ray_angle, ray_length,
                 self.cells, self.visits, out,
             )  # fmt: skip
+        if self.planner is not None:
+            planner = self.planner
+            planner.update(players, position, goal, rays, ray_angle, ray_length)
+            way = planner.points[players] - position[players, None]
+            cos, sin = np.cos(yaw[players])[:, None], np.sin(yaw[players])[:, None]
+            rows = np.empty((len(players), _PLAN), np.float32)
+            rows[:, 0:-2:2] = 0.2 * (cos * way[:, :, 0] + sin * way[:, :, 1])
+            rows[:, 1:-2:2] = 0.2 * (cos * way[:, :, 1] - sin * way[:, :, 0])
+            rows[:, -2] = 0.05 * planner.length[players]
+            rows[:, -1] = planner.found[players]
+            out[players, self.size - _PLAN :] = rows
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of everything remembered."""
-        return {
+        arrays: dict[str, NDArray[np.generic]] = {
             "visits": self.visits.copy(),
             "cells": self.cells.copy(),
             "best": self.best.copy(),
             "stale": self.stale.copy(),
         }
+        if self.planner is not None:
+            parts = self.planner.state_dict()
+            arrays |= {_PLANNER + name: array for name, array in parts.items()}
+        return arrays
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`."""
-        for name, array in arrays.items():
-            getattr(self, name)[...] = array
+        for name in ("visits", "cells", "best", "stale"):
+            getattr(self, name)[...] = arrays[name]
+        if self.planner is not None:
+            self.planner.load_state_dict(
+                {
+                    name.removeprefix(_PLANNER): array
+                    for name, array in arrays.items()
+                    if name.startswith(_PLANNER)
+                }
+            )
 
 
 @njit(cache=True)

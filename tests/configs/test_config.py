@@ -82,6 +82,11 @@ def test_a_configuration_survives_a_file(tmp_path: Path) -> None:
         ({"environment": {"num_environments": 0}}, ["num_environments = 0"]),
         ({"training": {"use_curriculum": True}}, ["curriculum_stages"]),
         ({"actions": {"mode": "jump"}}, ["actions.mode", "continuous"]),
+        (
+            {"network": {"action_bound": [1, 1]}, "actions": {"mode": "discrete"}},
+            ["file.json: network.action_bound needs actions.mode"],
+        ),
+        ({"network": {"action_bound": [0.5, 2]}}, ["network.action_bound.1 = 2"]),
         ([1, 2], ["the top level"]),
     ],
 )

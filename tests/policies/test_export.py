@@ -28,13 +28,18 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "model_format.md"
 
 
 def agent_of(
-    mode: str = "continuous", activation: str = "relu", memory: str = "none"
+    mode: str = "continuous",
+    activation: str = "relu",
+    memory: str = "none",
+    bound: tuple[float, float] | None = None,
 ) -> Agent:
     """A random agent whose actions are partly clipped."""
     widths = (16, 12)
     config = (
         RLConfig()
-        .override("network", net_arch=widths, activation_fn=activation)
+        .override(
+            "network", net_arch=widths, activation_fn=activation, action_bound=bound
+        )
         .override("actions", mode=mode)
         .override("observations", memory=memory)
     )
@@ -79,6 +84,25 @@ def test_onnx_acts_like_the_agent(tmp_path: Path, mode: str, activation: str) ->
             assert (np.abs(want) < 1.0).any()
 
 
+def test_a_bounded_agent_stays_within_its_bound(tmp_path: Path) -> None:
+    agent = agent_of(bound=(0.8, 0.4))
+    obs = observations(agent, 50) * 3.0
+    obs[0] = 0.0
+    want = agent.act(obs, deterministic=True)
+    stick = np.hypot(want[:, 0], want[:, 1])
+    assert 0.75 < stick.max() <= 0.8 + 1e-6
+    assert 0.38 < np.abs(want[:, 2]).max() <= 0.4 + 1e-6
+    free = agent_of().act(obs, deterministic=True)
+    small = (np.hypot(free[:, 0], free[:, 1]) < 0.1) & (np.abs(free[:, 2]) < 0.05)
+    np.testing.assert_allclose(want[small], free[small], atol=2e-3)
+    export_onnx(agent, tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(
+        str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"]
+    )
+    got = session.run(["action"], {"observation": obs})[0]
+    np.testing.assert_allclose(got, want, atol=1e-5)
+
+
 def test_onnx_says_what_it_is_and_is_the_same_every_time(tmp_path: Path) -> None:
     agent = agent_of(memory="map")
     for name in ("a.onnx", "b.onnx"):
@@ -92,11 +116,16 @@ def test_onnx_says_what_it_is_and_is_the_same_every_time(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("activation", ["relu", "tanh", "elu", "silu"])
-@pytest.mark.parametrize("mode", ["continuous", "discrete"])
+@pytest.mark.parametrize("mode", ["continuous", "bounded", "discrete"])
 def test_the_documented_reader_works(
     tmp_path: Path, mode: str, activation: str
 ) -> None:
-    export_json(agent_of(mode, activation), tmp_path / "model.json")
+    agent = (
+        agent_of(activation=activation, bound=(0.8, 0.4))
+        if mode == "bounded"
+        else agent_of(mode, activation)
+    )
+    export_json(agent, tmp_path / "model.json")
     text = DOCUMENT.read_text(encoding="utf-8")
     code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
     assert code is not None

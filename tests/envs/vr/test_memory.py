@@ -26,12 +26,14 @@ def remember(
     yaw: float,
     reading: float | np.ndarray = 5.0,
     distance: float = 9.0,
+    goal: tuple[float, float] = (9.0, 0.0),
 ) -> dict[str, np.ndarray]:
     """One decision of the only player with equal rays all around; named features."""
     out = np.zeros((1, memory.size), np.float32)
     memory.update(
         np.zeros(1, np.int64), np.array([[x, y]]), np.array([yaw]),
-        np.full((1, RAYS), 1.0) * reading, np.array([yaw]), 5.0, np.array([distance]), out,
+        np.full((1, RAYS), 1.0) * reading, np.array([yaw]), 5.0, np.array([goal]),
+        np.array([distance]), out,
     )  # fmt: skip
     return {name: out[0, where] for name, where in slices(memory.kind).items()}
 
@@ -100,7 +102,36 @@ def test_memory_does_not_depend_on_where_the_frame_lies() -> None:
     np.testing.assert_allclose(features[0], features[2], atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["visits", "map"])
+def test_plan_leads_around_a_remembered_wall() -> None:
+    """A wall between player and goal, once seen, bends the way; before, it is straight."""
+    memory = Memory("plan", 1)
+    free = remember(memory, 0.1, 0.1, 0.0, 5.0, goal=(6.0, 0.1))
+    assert free["plan_found"] == [1.0]
+    assert free["plan_length"][0] == pytest.approx(0.05 * 5.9, abs=0.02)
+    waypoint = 5.0 * free["plan_points"][:2]
+    assert waypoint[0] == pytest.approx(2.5, abs=0.3)
+    assert abs(waypoint[1]) < 0.3
+    for x in np.linspace(0.1, 1.0, 8):  # the fan of rays leaves gaps from one place
+        for y in np.linspace(-2.0, 2.0, 12):
+            angles = 2.0 * np.pi * np.arange(RAYS) / RAYS
+            with np.errstate(divide="ignore"):
+                hit = np.where(np.cos(angles) > 0, (2.0 - x) / np.cos(angles), 5.0)
+            hits_wall = (hit < 5.0) & (np.abs(y + hit * np.sin(angles)) < 3.0)
+            reading = np.where(hits_wall, hit, 5.0)
+            seen = remember(memory, x, y, 0.0, reading, goal=(6.0, 0.1))
+    for _ in range(3):  # the plan is renewed every third decision
+        seen = remember(memory, 0.1, 0.1, 0.0, 5.0, goal=(6.0, 0.1))
+    assert seen["plan_found"] == [1.0]
+    around = 2 * np.hypot(2.0, 3.0) + 2.0
+    assert 20 * seen["plan_length"][0] > 0.9 * around
+    ahead = 5.0 * seen["plan_points"][4:]
+    assert abs(ahead[1]) > 1.5
+    turned = remember(memory, 0.1, 0.1, np.pi / 2, 5.0, goal=(6.0, 0.1))
+    back = np.array([-turned["plan_points"][5], turned["plan_points"][4]])
+    np.testing.assert_allclose(5.0 * back, ahead, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["visits", "map", "plan"])
 def test_reset_forgets_and_state_dict_continues(kind: str) -> None:
     """Reset equals new; a copy continues as the original."""
     memory = Memory(kind, 1)

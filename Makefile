@@ -12,7 +12,7 @@ PYTEST_ARGS ?= -n auto --maxprocesses 4
 BENCH ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-all lint format check bench wheel-check clean
+.PHONY: help setup train test test-all lint format check bench godot wheel-check clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -28,22 +28,29 @@ test: setup  ## fast tests
 test-all: setup  ## all tests, slow ones too
 	$(RUN) -m pytest $(PYTEST_ARGS)
 
-lint: setup  ## style, types, import direction, spelling
+lint: setup  ## style, types, import direction, spelling, GDScript
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) tools/link_types.py
 	$(RUN) -m mypy -p ambulo
 	PYTHONPATH=build/typing $(VENV)/bin/lint-imports
 	$(VENV)/bin/codespell
+	cd godot && ../$(VENV)/bin/gdformat --check .
+	cd godot && ../$(VENV)/bin/gdlint .
 
 format: setup  ## rewrite the code in the house style
 	$(RUN) -m ruff check --fix .
 	$(RUN) -m ruff format .
+	cd godot && ../$(VENV)/bin/gdformat .
 
 check: lint test  ## what a change must pass
 
 bench: setup  ## run every benchmark (one of them: BENCH=benchmarks/NAME.py)
 	@set -e; for script in $(BENCH); do echo "== $$script"; $(RUN) "$$script" $(ARGS); done
+
+godot:  ## install the Godot engine (no root needed) and run the shipped agent in it
+	godot/install_engine.sh
+	godot/run.sh --headless res://scenes/demo/demo.tscn -- $(ARGS)
 
 wheel-check: setup  ## build the wheel and train with it, outside the checkout
 	tools/wheel_check.sh $(RUN)

@@ -2,7 +2,7 @@
 
 Runs the command itself, once a seed, and prints the scores that it wrote.
 
-    python benchmarks/vr_quick_test.py --seeds 3
+    python benchmarks/vr_quick_test.py --seeds 3 [--world godot]
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 AGENTS = ("policy", "random", "straight", "oracle")
 
 
-def run(seed: int, folder: str, episodes: int) -> tuple[dict, float]:
+def run(seed: int, folder: str, episodes: int, world: str) -> tuple[dict, float]:
     """Scores of one run and the seconds that the whole command took."""
     out = Path(folder) / f"{seed}.json"
     began = time.perf_counter()
@@ -30,6 +30,7 @@ def run(seed: int, folder: str, episodes: int) -> tuple[dict, float]:
             sys.executable, "-m", "ambulo.train.train_vr_navigation",
             "--preset", "quick_test", "--seed", str(seed), "--output", folder,
             "--episodes", str(episodes), "--json", str(out), "--no-progress",
+            "--world", world,
         ],
         check=True,
         stdout=subprocess.DEVNULL,
@@ -42,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--episodes", type=int, default=100)
+    parser.add_argument("--world", default="kernel")
     args = parser.parse_args(argv)
     rows = []
     heads = [f"{name} success/SPL" for name in AGENTS] + [
@@ -51,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(" | ".join(["seed", *heads]))
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(args.seeds):
-            found, seconds = run(seed, folder, args.episodes)
+            found, seconds = run(seed, folder, args.episodes, args.world)
             scores = [
                 (found["agents"][name]["success_rate"], found["agents"][name]["spl"])
                 for name in AGENTS

@@ -37,6 +37,10 @@ class RenderError(AmbuloError):
     """Pictures cannot be drawn on this machine (no OpenGL, no encoder)."""
 
 
+class BridgeError(AmbuloError):
+    """A Godot engine that cannot be found, started, reached or understood."""
+
+
 def nearest(name: str, valid: Iterable[str]) -> str:
     """A ` (did you mean ...?)` hint for `name`, or the list of valid names."""
     names = sorted(valid)

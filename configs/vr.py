@@ -157,8 +157,9 @@ class ActionsConfig(Config):
 class EnvironmentConfig(Config):
     """The world and the task."""
 
-    world: Literal["kernel", "mujoco"] = "kernel"
-    """`mujoco` steps MuJoCo; `kernel` is the compiled twin of the same world contract."""
+    world: Literal["kernel", "mujoco", "godot"] = "kernel"
+    """`mujoco` steps MuJoCo; `kernel` is the compiled twin of the same world contract;
+    `godot` runs it in Godot engines."""
     num_environments: Count = 64
     """Players stepped together."""
     max_episode_steps: Count = 1000
@@ -191,6 +192,20 @@ class EnvironmentConfig(Config):
     """Goals in a row for `patrol`."""
     reach_radius: Positive = 0.2
     """Distance between a hand and the target for `reach`."""
+    godot_url: str | None = None
+    """A running Godot game to play in, such as http://127.0.0.1:8080; null starts engines."""
+    godot_bin: str | None = None
+    """Godot program; null looks for an installed one (`GODOT_BIN` names it too)."""
+    godot_project: str | None = None
+    """Folder of the Godot project; null is that of the checkout (or
+    `AMBULO_GODOT_PROJECT`)."""
+    godot_engines: Annotated[int, Field(ge=1, le=256)] = 1
+    """Godot processes that share the players."""
+    godot_timeout: Positive = 30.0
+    """Seconds that an engine may take for an answer before it counts as hung."""
+    godot_max_failures: Count = 6
+    """After this many faults of one engine in a row, without a decision between them, it is
+    given up."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -43,7 +43,7 @@ def export_onnx(agent: Agent, path: str | os.PathLike[str]) -> None:
     """
     file = Path(path)
     data = _onnx_model(agent)
-    _check(agent, _onnx_runner(data), str(file))
+    check_export(agent, _onnx_runner(data), str(file))
     write_atomic(file, data)
 
 
@@ -62,7 +62,7 @@ def export_json(agent: Agent, path: str | os.PathLike[str]) -> Path:
     if file.suffix != ".json":
         raise ModelFileError(f"{file}: the header must end in .json")
     weights = file.with_suffix(".bin")
-    layers = _layers(agent)
+    layers = folded_layers(agent)
     header = _header(agent)
     blocks: list[Floats] = []
     at = 0
@@ -86,7 +86,7 @@ def export_json(agent: Agent, path: str | os.PathLike[str]) -> Path:
         "observation": example[0].tolist(),
         "action": agent.act(example, deterministic=True)[0].tolist(),
     }
-    _check(agent, lambda obs: run_json(header, data, obs), str(file))
+    check_export(agent, lambda obs: run_json(header, data, obs), str(file))
     write_atomic(weights, data.tobytes())
     write_atomic(file, (json.dumps(header, indent=1) + "\n").encode())
     return weights
@@ -119,7 +119,7 @@ _ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
-def _layers(agent: Agent) -> list[tuple[Floats, Floats]]:
+def folded_layers(agent: Agent) -> list[tuple[Floats, Floats]]:
     """Weight (outputs, inputs) and bias of each layer; the first one scales."""
     modules = [*agent.actor.hidden, agent.actor.head]
     layers = [
@@ -135,7 +135,7 @@ def _onnx_model(agent: Agent) -> bytes:
     """The network as ONNX, written node by node: the same bytes on every machine."""
     from onnx import TensorProto, checker, helper, numpy_helper
 
-    layers = _layers(agent)
+    layers = folded_layers(agent)
     nodes: list[Any] = []
     weights: list[Any] = []
     at = "observation"
@@ -208,14 +208,14 @@ def _onnx_bound(
     """Nodes and weights of `ambulo.policies.networks.bounded`."""
     from onnx import helper, numpy_helper
 
-    constants = {
+    constants: dict[str, NDArray[Any]] = {
         "bound_stick": np.array(bound[0], np.float32),
         "bound_rotation": np.array(bound[1], np.float32),
         "bound_tiny": np.array(1e-12, np.float32),
         "bound_axis": np.array([1], np.int64),
         "bound_parts": np.array([2, 1], np.int64),
     }
-    rows = (
+    rows: tuple[tuple[str, list[str], list[str], dict[str, Any]], ...] = (
         ("Split", [x, "bound_parts"], ["stick", "turn"], {"axis": 1}),
         ("Mul", ["stick", "stick"], ["stick_square"], {}),
         ("ReduceSum", ["stick_square", "bound_axis"], ["stick_sum"], {}),
@@ -235,7 +235,7 @@ def _onnx_bound(
     return nodes, weights
 
 
-def _output(agent: Agent) -> str:
+def output_stage(agent: Agent) -> str:
     """What follows the last layer: `argmax`, `bound` (then clip) or `clip`."""
     if agent.discrete:
         return "argmax"
@@ -252,7 +252,7 @@ def _header(agent: Agent) -> dict[str, Any]:
         "observation_size": metadata.observation_size,
         "observation": agent.layout.schema(),
         "action": metadata.action.model_dump(mode="json"),
-        "output": _output(agent),
+        "output": output_stage(agent),
         "bound": agent.actor.bound,
         "config": metadata.config.model_dump(mode="json"),
         "layers": [],
@@ -279,7 +279,9 @@ def _onnx_runner(data: bytes) -> Callable[[Floats], NDArray[Any]]:
     return lambda obs: session.run(["action"], {"observation": obs})[0]
 
 
-def _check(agent: Agent, run: Callable[[Floats], NDArray[Any]], source: str) -> None:
+def check_export(
+    agent: Agent, run: Callable[[Floats], NDArray[Any]], source: str
+) -> None:
     """Refuse an export that does not act like the agent, on one player and on many."""
     obs = _observations(agent)
     for rows in (obs[:1], obs):

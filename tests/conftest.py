@@ -11,12 +11,28 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from ambulo.configs.errors import BridgeError
+from ambulo.envs.godot.locate import find_engine, find_project, import_project
+
 # Workers of a parallel test run share the cores; child processes inherit this too.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session")
+def godot_program() -> Path:
+    """The Godot program, our project imported; without one, tests skip, but not in CI."""
+    try:
+        found = find_engine()
+    except BridgeError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(error))
+    import_project(found, find_project())
+    return found
 
 
 @pytest.fixture(autouse=True)

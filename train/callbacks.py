@@ -108,6 +108,8 @@ class Metrics(BoundaryCallback):
             if name.startswith("reward/") or name in ("comfort", "collisions"):
                 label = name if name.startswith("reward/") else f"rollout/{name}"
                 row[label] = total / max(env.info_count, 1)
+        if env.info_sums.get("bridge_fault"):
+            row["rollout/bridge_faults"] = env.info_sums["bridge_fault"]
         self._episodes, env.info_sums, env.info_count = [], {}, 0
         if self._curriculum is not None:
             row["curriculum/stage"] = self._curriculum.index

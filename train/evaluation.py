@@ -51,7 +51,7 @@ __all__ = [
     "summarise",
 ]
 
-WorldName = Literal["kernel", "mujoco"]
+WorldName = Literal["kernel", "mujoco", "godot"]
 Progress = Callable[[str, int], None]
 """Called with a contestant's name and the episodes that it has just finished."""
 
@@ -112,7 +112,8 @@ def run_episodes(
 
     Who finishes takes the next start. Episode i has its own seed (`seed`, `first` + i),
     so the number of players changes nothing for a controller that treats each player
-    alone (planners do; deterministic networks up to rounding).
+    alone (planners do; deterministic networks up to rounding). An episode that an engine
+    broke down in is played again from its start.
 
     Args:
         controller: of `min(num_players, len(starts))` players.
@@ -146,7 +147,11 @@ def run_episodes(
         while (running >= 0).any():
             _, _, terminated, truncated, info = batch.step(controller.act(batch))
             recorder.add()
-            ended = np.flatnonzero((terminated | truncated) & (running >= 0))
+            lost = (running >= 0) & info["bridge_fault"].astype(np.bool_)
+            if lost.any():
+                begin(np.flatnonzero(lost))
+            done = (terminated | truncated) & ~lost
+            ended = np.flatnonzero(done & (running >= 0))
             for player in ended:
                 records[running[player]] = recorder.record(int(player), info)
                 running[player] = waiting if waiting < len(starts) else -1

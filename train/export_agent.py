@@ -1,14 +1,19 @@
-"""`ambulo export`: a trained agent for other programs, as ONNX or JSON."""
+"""`ambulo export`: a trained agent for other programs, as ONNX, JSON or for Godot."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
 
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import ConfigError, nearest
 from ambulo.train.errors import Parser, front_door
 from ambulo.train.files import check_parent
 from ambulo.train.find_model import find_model
 from ambulo.train.paths import resolve_path
+
+SUFFIXES = {"onnx": ".onnx", "json": ".json", "godot": ".ambulo"}
+"""How the file of each target ends."""
 
 
 @front_door
@@ -23,8 +28,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="model file, run folder, or name of a shipped agent",
     )  # fmt: skip
     parser.add_argument(
-        "--out", required=True, metavar="FILE", help="FILE.onnx, or FILE.json (+ .bin)"
-    )
+        "--out", required=True, metavar="FILE",
+        help="FILE.onnx, FILE.json (+ .bin), or FILE.ambulo for Godot",
+    )  # fmt: skip
+    parser.add_argument(
+        "--target", metavar="NAME",
+        help=f"one of {', '.join(SUFFIXES)}; default: what the end of FILE says",
+    )  # fmt: skip
     parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
     parser.add_argument(
         "--trust-pickle", action="store_true",
@@ -32,17 +42,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     args = parser.parse_args(argv)
     out = resolve_path(args.out)
-    if out.suffix not in (".onnx", ".json"):
-        raise ConfigError(f"--out {args.out}: must end in .onnx or .json")
+    target = _target(args.target, args.out, out)
     check_parent(args.out)
 
+    from ambulo.envs.vr.contract import WorldSpec
     from ambulo.policies.agent import load_agent
     from ambulo.policies.export import export_json, export_onnx
+    from ambulo.policies.export_godot import export_godot
 
     agent = load_agent(find_model(args.model), trust_pickle=args.trust_pickle)
-    if out.suffix == ".onnx":
+    files = [out]
+    if target == "onnx":
         export_onnx(agent, out)
-        print(out)
+    elif target == "json":
+        files.append(export_json(agent, out))
     else:
-        print(out, export_json(agent, out), sep="\n")
+        export_godot(agent, out, asdict(WorldSpec.from_config(agent.config)))
+    print(*files, sep="\n")
     return 0
+
+
+def _target(name: str | None, text: str, out: Path) -> str:
+    """The target that was named, or that the file's end tells; they must agree."""
+    if name is not None and name not in SUFFIXES:
+        raise ConfigError(f"--target: unknown {name!r}{nearest(name, SUFFIXES)}")
+    for target, suffix in SUFFIXES.items():
+        if out.suffix == suffix and name in (None, target):
+            return target
+    wanted = [name] if name is not None else list(SUFFIXES)
+    *rest, last = (SUFFIXES[target] for target in wanted)
+    ends = f"{', '.join(rest)} or {last}" if rest else last
+    raise ConfigError(f"--out {text}: must end in {ends}")

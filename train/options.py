@@ -25,6 +25,9 @@ _SHORTCUTS = {
     "num_envs": "environment.num_environments",
     "world": "environment.world",
     "level_file": "environment.level_file",
+    "godot_url": "environment.godot_url",
+    "godot_bin": "environment.godot_bin",
+    "godot_engines": "environment.godot_engines",
 }
 """Flags that set one key of the configuration."""
 
@@ -33,6 +36,8 @@ RESUMABLE = (
     "device", "output",
 )  # fmt: skip
 """Training settings that may change when a run is resumed."""
+MACHINE = "godot_"
+"""Settings of this prefix tell where engines are; they may always change."""
 
 EPILOG = """\
 examples:
@@ -79,7 +84,7 @@ def make_parser() -> Parser:
     how.add_argument("--num-envs", type=int, metavar="N", help="players at once")
     how.add_argument("--device", metavar="NAME", help="torch device (default: cpu)")
     how.add_argument(
-        "--world", metavar="NAME", help="kernel (compiled), mujoco; godot is not in yet"
+        "--world", metavar="NAME", help="kernel (compiled), mujoco, or godot"
     )
     how.add_argument("--level-file", metavar="PATH", help="level JSON file or folder")
     how.add_argument("--save-freq", type=int, metavar="N", help="between checkpoints")
@@ -87,6 +92,8 @@ def make_parser() -> Parser:
     how.add_argument(
         "--eval-episodes", type=int, metavar="N", help="episodes of each evaluation"
     )
+
+    add_godot_flags(parser)
 
     where = parser.add_argument_group("results")
     where.add_argument(
@@ -131,6 +138,22 @@ def make_parser() -> Parser:
     return parser
 
 
+def add_godot_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags that tell where the engines of `--world godot` are."""
+    godot = parser.add_argument_group("engines of --world godot")
+    godot.add_argument(
+        "--godot-url", metavar="URL",
+        help="play in this running game, such as http://127.0.0.1:8080",
+    )  # fmt: skip
+    godot.add_argument(
+        "--godot-bin", metavar="PROGRAM", help="Godot program (default: GODOT_BIN)"
+    )
+    godot.add_argument(
+        "--godot-engines", type=int, metavar="N",
+        help="processes that share the players (default: 1)",
+    )  # fmt: skip
+
+
 def base_config(args: argparse.Namespace) -> RLConfig:
     """The preset, or the defaults, with the settings of `--config` over it."""
     config = preset(args.preset) if args.preset else RLConfig()
@@ -161,11 +184,6 @@ def with_flags(config: RLConfig, args: argparse.Namespace) -> RLConfig:
         value = getattr(args, name)
         if value is None:
             continue
-        if name == "world" and value == "godot":
-            raise ConfigError(
-                "--world godot: the Godot world is not part of this version; "
-                "use kernel or mujoco"
-            )
         config = _with(config, key, value, f"--{name.replace('_', '-')}")
     if args.level_file is not None:
         path = str(resolve_path(args.level_file))
@@ -181,6 +199,8 @@ def check_resumable(old: RLConfig, new: RLConfig) -> None:
     for group, values in before.items():
         for key, value in values.items():
             if group == "training" and key in RESUMABLE:
+                continue
+            if key.startswith(MACHINE):
                 continue
             if after[group][key] != value:
                 raise ConfigError(

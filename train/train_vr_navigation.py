@@ -167,6 +167,7 @@ def _evaluate(args: argparse.Namespace) -> int:
     rest = [str(resolve_path(args.eval))]
     for flag in (
         "episodes", "seed", "json", "level_file", "world", "num_envs", "output",
+        "godot_url", "godot_bin", "godot_engines",
     ):  # fmt: skip
         value = getattr(args, flag)
         if value is not None:

@@ -138,6 +138,7 @@ class TrainingRun:
             privileged=True,
             bank=stage_bank(config, stage),
             custom_terms=load_custom_terms(config.rewards.custom),
+            log_folder=folder.logs / "godot",
         )
         compile_kernels(config, self.batch)
         self._levels = TrainingLevels(config, self.batch, stage)
@@ -233,6 +234,8 @@ class TrainingRun:
 
 def compile_kernels(config: RLConfig, batch: NavigationBatch) -> None:
     """Compile what a step runs, before clocks start; nothing of `batch` changes."""
+    if config.environment.world == "godot":  # an engine compiles nothing
+        config = config.override("environment", world="kernel")
     other = make_batch(config, 1, privileged=True, bank=batch.bank)
     other.reset(np.zeros(1, np.int64))
     discrete = config.actions.mode == "discrete"

@@ -111,7 +111,8 @@ class NavigationBatch:
         """One decision: observations (N, size), rewards, terminated, truncated, info.
 
         `info` holds arrays over players: `is_success`, `fell`, `distance`, `comfort`,
-        `collisions` and every reward term as `reward/<name>`.
+        `collisions`, `bridge_fault` and every reward term as `reward/<name>`. A player with
+        a bridge fault was lost by the world: it is truncated, and earns nothing.
 
         Raises:
             ActionError: actions of the wrong shape, or not finite.
@@ -134,8 +135,10 @@ class NavigationBatch:
         if follows.any():  # only what the player did counts, not where the goal went
             to_goal = np.hypot(*(self.task.goal - old_position)[:, :2].T)
             before = np.where(follows, to_goal, before)
-        solved = self.task.solved & ~state.fell
-        timeout = (episode.steps >= env.max_episode_steps) & ~solved & ~state.fell
+        fault = state.fault.copy()
+        solved = self.task.solved & ~state.fell & ~fault
+        fell = state.fell & ~fault
+        timeout = (episode.steps >= env.max_episode_steps) & ~(solved | fell | fault)
         speed = np.hypot(state.velocity[:, 0], state.velocity[:, 1])
         comfort = comfort_score(state.yaw_rate, speed, self.spec.max_speed)
         best = np.where(switched, distance, np.minimum(episode.best, distance))
@@ -153,13 +156,15 @@ class NavigationBatch:
             ),
             collisions=state.collisions,
             contact_ticks=state.contact_ticks,
-            fell=state.fell,
+            fell=fell,
             timeout=timeout,
             moves=state.moves,
             turned=np.abs(state.yaw - old_yaw),
             action_change=np.mean((state.command - old_command) ** 2, axis=1),
         )
         terms = reward_terms(transition, self.config.rewards, self._custom)
+        if fault.any():
+            terms = {name: np.where(fault, 0.0, term) for name, term in terms.items()}
         reward = np.zeros(self.num_players)
         for term in terms.values():
             reward += term
@@ -167,13 +172,14 @@ class NavigationBatch:
         self._observe(np.arange(self.num_players), distance, euclid)
         info: Info = {
             "is_success": solved,
-            "fell": state.fell,
+            "fell": fell,
             "distance": distance,
             "comfort": comfort,
             "collisions": state.collisions,
+            "bridge_fault": fault,
             **{f"reward/{name}": value for name, value in terms.items()},
         }
-        return self.obs, reward, solved | state.fell, timeout, info
+        return self.obs, reward, solved | fell, timeout | fault, info
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of all arrays that a bit-exact continuation needs (bank excluded)."""

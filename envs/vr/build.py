@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -25,9 +26,21 @@ GOAL_DRAWS = 8
 """Goals that the seed of an episode chooses from where level files fix none."""
 
 
-def make_world(config: RLConfig, num_players: int) -> World:
-    """The world that `environment.world` names."""
+def make_world(
+    config: RLConfig, num_players: int, log_folder: Path | None = None
+) -> World:
+    """The world that `environment.world` names; engines keep their logs in `log_folder`.
+
+    Raises:
+        BridgeError: a Godot engine that is not there or cannot be started.
+    """
     spec = WorldSpec.from_config(config)
+    if config.environment.world == "godot":
+        from ambulo.envs.godot.settings import BridgeSettings
+        from ambulo.envs.godot.world import GodotWorld
+
+        settings = BridgeSettings.from_config(config.environment, log_folder)
+        return GodotWorld(num_players, spec, settings)
     if config.environment.world == "mujoco":
         from ambulo.envs.vr.mujoco_world import MujocoWorld
 
@@ -69,16 +82,18 @@ def make_batch(
     privileged: bool = False,
     bank: LevelBank | None = None,
     custom_terms: Sequence[RewardTerm] = (),
+    log_folder: Path | None = None,
 ) -> NavigationBatch:
     """`num_players` players in their own bank (or in `bank`), each with its own generator.
 
     Player i is seeded with (seed, i), so runs of different sizes share their first players.
+    Engines outside of this process keep their logs in `log_folder`.
     """
     bank = bank if bank is not None else make_bank(config, split, seed)
     batch = NavigationBatch(
         config,
         bank,
-        make_world(config, num_players),
+        make_world(config, num_players, log_folder),
         num_players=num_players,
         privileged=privileged and config.network.privileged_critic,
         custom_terms=custom_terms,

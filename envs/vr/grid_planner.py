@@ -7,6 +7,7 @@ moves on 0.25 m cells, made anew every few decisions. Maps wrap around (128 m).
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -89,7 +90,7 @@ class GridPlanner:
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of maps and plans."""
-        arrays = {
+        arrays: dict[str, NDArray[Any]] = {
             "map": self._map, "age": self._age, "points": self.points,
             "length": self.length, "found": self.found,
         }  # fmt: skip

@@ -50,6 +50,9 @@ class WorldState:
     """Snap turns made in this decision (0 or 1), shape (N,)."""
     fell: Bools
     """Deeper than `fall_depth` below the floor, shape (N,)."""
+    fault: Bools
+    """The world lost this player in this decision (an engine broke down): it stands where it
+    was, nothing happened to it, and its episode cannot go on; shape (N,)."""
 
     @classmethod
     def zeros(cls, num_players: int, num_rays: int) -> WorldState:
@@ -69,11 +72,13 @@ class WorldState:
             moves=np.zeros(n, np.int64),
             snaps=np.zeros(n, np.int64),
             fell=np.zeros(n, np.bool_),
+            fault=np.zeros(n, np.bool_),
         )
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """The arrays by name (not copied)."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        """The arrays of the player's motion by name (not copied): all but `fault`."""
+        names = (f.name for f in fields(self) if f.name != "fault")
+        return {name: getattr(self, name) for name in names}
 
 
 class World(Protocol):

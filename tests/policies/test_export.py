@@ -146,13 +146,13 @@ def test_the_documented_reader_works(
 def test_exports_that_act_otherwise_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent, right = agent_of(), export._layers
+    agent, right = agent_of(), export.folded_layers
 
     def wrong(agent: Agent) -> Any:
         layers = right(agent)
         return [*layers[:-1], (layers[-1][0], layers[-1][1] + 1e-3)]
 
-    monkeypatch.setattr(export, "_layers", wrong)
+    monkeypatch.setattr(export, "folded_layers", wrong)
     for write, name in ((export_onnx, "a.onnx"), (export_json, "a.json")):
         with pytest.raises(ModelFileError, match=r"differs from the agent by 0\.001"):
             write(agent, tmp_path / name)  # type: ignore[operator]

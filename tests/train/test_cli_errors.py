@@ -52,7 +52,15 @@ def left_behind() -> list[str]:
         ([*QUICK, "--set", "ppo.lerning_rate=1"], "did you mean 'learning_rate'"),
         ([*QUICK, "--set", "environment.levels=mazes"], "did you mean 'maze'"),
         ([*QUICK, "--level-file", "none.json"], "no such level file or folder"),
-        ([*QUICK, "--world", "godot"], "not part of this version"),
+        (
+            [*QUICK, "--world", "godot", "--godot-bin", "/gone"],
+            "'/gone': no such program",
+        ),
+        (
+            [*QUICK, "--world", "godot", "--godot-url", "ftp://x"],
+            "godot_url = 'ftp://x'",
+        ),
+        ([*QUICK, "--godot-engines", "0"], "environment.godot_engines = 0"),
         ([*QUICK, "--world", "unity"], "environment.world"),
         ([*QUICK, "--device", "warp"], "training.device = 'warp'"),
         ([*QUICK, "--set", "rewards.custom=no.such:Term"], "rewards.custom"),
@@ -65,6 +73,7 @@ def left_behind() -> list[str]:
         ([*QUICK, "--output", "~nobody-here/runs"], "home directory"),
         (["--eval", "none", "--world", "unity"], "--world: unknown 'unity'"),
         (["--eval", "none", "--num-envs", "0"], "--num-envs 0"),
+        (["--eval", "none", "--godot-engines", "0"], "--godot-engines 0"),
         (["--resume", "none"], "none: no such run folder or checkpoint"),
         (["--resume", "."], "not a run folder"),
         (["--eval", "none.zip"], "none.zip: no such model file"),
@@ -190,7 +199,15 @@ def test_commands_of_ambulo(capsys: pytest.CaptureFixture[str]) -> None:
         (["export", "none.zip", "--out", "a.onnx"], "none.zip: no such model file"),
         (["export", "none.zip", "--out", "b/a.onnx"], "b: no such folder"),
         (["export", ".", "--out", "a.onnx"], "this folder holds no model"),
-        (["export", "none.zip", "--out", "a.txt"], "must end in .onnx or .json"),
+        (["export", "none.zip", "--out", "a.txt"], "end in .onnx, .json or .ambulo"),
+        (
+            ["export", "none.zip", "--out", "a.onnx", "--target", "godot"],
+            "--out a.onnx: must end in .ambulo",
+        ),
+        (
+            ["export", "none.zip", "--out", "a.ambulo", "--target", "godt"],
+            "--target: unknown 'godt' (did you mean 'godot'",
+        ),
         (
             ["levels", "generate", "--family", "maz", "--out", "a"],
             "did you mean 'maze'",

@@ -80,9 +80,18 @@ def test_bad_overrides_are_named(text: str, message: str) -> None:
         config_of("--set", text)
 
 
-def test_godot_world_is_refused_by_name() -> None:
-    with pytest.raises(ConfigError, match="not part of this version"):
-        config_of("--world", "godot")
+def test_where_the_engines_are_is_told_by_flags() -> None:
+    env = config_of(
+        "--world", "godot", "--godot-url", "http://127.0.0.1:9000",
+        "--godot-bin", "godot4", "--godot-engines", "2",
+    ).environment  # fmt: skip
+    assert (env.world, env.godot_engines) == ("godot", 2)
+    assert (env.godot_url, env.godot_bin) == ("http://127.0.0.1:9000", "godot4")
+
+
+def test_a_resumed_run_may_look_for_its_engines_elsewhere() -> None:
+    old = RLConfig()
+    check_resumable(old, old.override("environment", godot_url="http://other:1"))
 
 
 def test_a_resumed_run_may_change_budgets_but_not_what_it_learns() -> None:

@@ -1,0 +1,187 @@
+"""Is the Godot world the MuJoCo world? The same levels, poses, actions and agent in both.
+
+Three comparisons in one run, with their targets: rays from equal poses; the same 200
+actions in 20 levels; and the shipped agent on the same held-out levels.
+
+    python benchmarks/godot_parity.py --episodes 300 --json docs/results/godot_parity.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.vr import RLConfig
+from ambulo.envs.vr.bank import LevelBank
+from ambulo.envs.vr.build import make_world
+from ambulo.envs.vr.families import FAMILIES
+from ambulo.envs.vr.level_sets import split_level
+from ambulo.envs.vr.state import World
+from ambulo.train.evaluate import main as evaluate
+
+WORLDS = ("mujoco", "godot")
+FORWARD = np.array([0.0, 0.5, 0.0])
+TARGETS = {
+    "rays: largest difference [m]": 0.01,
+    "open loop, free: largest distance [m]": 0.05,
+    "open loop, contact: median distance [m]": 0.15,
+    "agent: difference of success": 0.02,
+    "agent: difference of SPL": 0.02,
+}
+
+
+def make_bank(levels: int, seed: int) -> LevelBank:
+    """Held-out levels, the families in turn, with drawn starts and goals."""
+    chosen = [
+        split_level(FAMILIES[i % len(FAMILIES)], "heldout", 5000 + i)
+        for i in range(levels)
+    ]
+    return LevelBank(chosen, np.random.default_rng(seed))
+
+
+def place(bank: LevelBank, worlds: Sequence[World], poses: NDArray[np.float64]) -> None:
+    """Player i of each world at pose i in level i."""
+    players = np.arange(len(bank))
+    for world in worlds:
+        world.set_levels(range(len(bank)), bank.levels)
+        world.reset(players, players, poses)
+
+
+def wander(rng: np.random.Generator, count: int, steps: int) -> NDArray[np.float64]:
+    """Smooth random sticks that mostly walk ahead, shape (steps, count, 3)."""
+    actions = np.zeros((steps, count, 3))
+    now = np.zeros((count, 3))
+    for t in range(steps):
+        now = 0.9 * now + 0.25 * rng.normal(size=(count, 3))
+        actions[t] = np.clip(now + FORWARD, -1.0, 1.0)
+    return actions
+
+
+def compare_rays(worlds: Sequence[World], bank: LevelBank, seed: int) -> float:
+    """Largest difference of a reading over random poses with floor, [m]."""
+    rng = np.random.default_rng(seed)
+    worst = 0.0
+    for _ in range(10):
+        bounds = np.array([level.bounds for level in bank.levels])
+        share = rng.random((len(bounds), 2))
+        poses = np.column_stack(
+            [
+                bounds[:, :2] + share * (bounds[:, 2:] - bounds[:, :2]),
+                rng.uniform(-np.pi, np.pi, len(bounds)),
+            ]
+        )
+        place(bank, worlds, poses)
+        a, b = (world.state.rays for world in worlds)
+        worst = max(worst, float(np.abs(a - b).max()))
+    return worst
+
+
+def compare_paths(
+    worlds: Sequence[World], bank: LevelBank, seed: int, steps: int
+) -> dict[str, float]:
+    """How far apart equal actions end, for players with and without contact, [m]."""
+    rng = np.random.default_rng(seed)
+    count = len(bank)
+    starts = [bank.draw(rng, slot) for slot in range(count)]
+    poses = np.array([start.pose for start in starts])
+    slots = np.array([start.slot for start in starts])
+    for world in worlds:
+        world.set_levels(range(count), bank.levels)
+        world.reset(np.arange(count), slots, poses)
+    touched = np.zeros(count, bool)
+    fell = np.zeros(count, bool)
+    events = np.zeros((2, count))
+    for action in wander(rng, count, steps):
+        for w, world in enumerate(worlds):
+            state = world.step(action)
+            touched |= (state.contact_ticks > 0) & ~fell
+            events[w] += state.collisions
+        fell |= np.logical_or(*(world.state.position[:, 2] < 0 for world in worlds))
+    ends = [world.state.position[:, :2] for world in worlds]
+    apart = np.hypot(*(ends[0] - ends[1]).T)
+    free = ~touched
+    return {
+        "players": count,
+        "steps": steps,
+        "free": int(free.sum()),
+        "free_largest": float(apart[free].max(initial=0.0)),
+        "contact_median": float(np.median(apart[touched])) if touched.any() else 0.0,
+        "contact_p90": float(np.quantile(apart[touched], 0.9))
+        if touched.any()
+        else 0.0,
+        "contact_largest": float(apart[touched].max(initial=0.0)),
+        "collisions_mujoco": float(events[0].sum()),
+        "collisions_godot": float(events[1].sum()),
+    }
+
+
+def play(model: str, world: str, episodes: int, folder: str) -> dict[str, Any]:
+    """Scores of the agent in one world."""
+    out = Path(folder) / f"{world}.json"
+    code = evaluate(
+        [
+            model, "--episodes", str(episodes), "--level-set", "heldout",
+            "--baselines", "none", "--no-report", "--world", world, "--json", str(out),
+        ]
+    )  # fmt: skip
+    if code:
+        raise SystemExit(code)
+    found: dict[str, Any] = json.loads(out.read_text())["agents"]["policy"]
+    found.pop("per_level", None)
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Compare, print a row per target, and write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--model", default="vr_navigation")
+    parser.add_argument("--episodes", type=int, default=300)
+    parser.add_argument("--levels", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path, default=Path("godot_parity.json"))
+    args = parser.parse_args(argv)
+    bank = make_bank(args.levels, args.seed)
+    worlds = [
+        make_world(RLConfig().override("environment", world=name), args.levels)
+        for name in WORLDS
+    ]
+    try:
+        rays = compare_rays(worlds, bank, args.seed)
+        paths = compare_paths(worlds, bank, args.seed, args.steps)
+    finally:
+        for world in worlds:
+            world.close()
+    with tempfile.TemporaryDirectory() as folder:
+        scores = {w: play(args.model, w, args.episodes, folder) for w in WORLDS}
+    a, b = (scores[name] for name in WORLDS)
+    measured = (
+        rays,
+        paths["free_largest"],
+        paths["contact_median"],
+        abs(a["success_rate"] - b["success_rate"]),
+        abs(a["spl"] - b["spl"]),
+    )
+    for (name, target), value in zip(TARGETS.items(), measured, strict=True):
+        verdict = "ok" if value <= target else "MISSED"
+        print(f"{name:>42}: {value:.4f} (target {target}) {verdict}")
+    for name, row in scores.items():
+        print(
+            f"{name:>8}: success {row['success_rate']:.3f}, SPL {row['spl']:.3f}, "
+            f"collisions {row['collisions_per_episode']:.2f}"
+        )
+    args.json.write_text(
+        json.dumps({"rays": rays, "open_loop": paths, "agent": scores}, indent=1) + "\n"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""VR navigation in a running Godot engine: processes, HTTP transport and the world."""

@@ -1,0 +1,192 @@
+"""The messages of `/rl/*`: settings, levels, states; JSON and the compact binary form.
+
+A binary message is `AMB1`, then three little-endian uint32 (rows, numbers in a row, and
+the engine's decision counter), then the rows in little-endian float64. See
+docs/godot_api.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.envs.godot.errors import Malformed, VersionMismatch
+from ambulo.envs.godot.transport import BINARY, Response
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.level import Level
+from ambulo.envs.vr.level_io import level_data
+from ambulo.envs.vr.state import Bools, Floats, Ints, WorldState
+
+API_VERSION = 1
+"""Version of the HTTP API that this package speaks."""
+CONTRACT_VERSION = 1
+"""Version of docs/vr_world.md that this package expects."""
+MAGIC = b"AMB1"
+_HEADER = struct.Struct("<4sIII")
+
+ROW_FIELDS = (
+    "position", "yaw", "velocity", "yaw_rate", "command", "rays", "path",
+    "contact_ticks", "collisions", "since_contact", "moves", "snaps", "fell", "falling",
+)  # fmt: skip
+"""Parts of a state row in order: those of `WorldState`, and whether a player has lost
+the floor below it."""
+
+
+class RowLayout:
+    """Where each part of a state lies in an engine's row of numbers."""
+
+    def __init__(self, num_rays: int) -> None:
+        """The layout for that many rays."""
+        sizes = {"position": 3, "velocity": 3, "command": 3, "rays": num_rays}
+        self.columns: dict[str, slice | int] = {}
+        self.description: list[dict[str, Any]] = []
+        at = 0
+        for name in ROW_FIELDS:
+            size = sizes.get(name, 1)
+            self.columns[name] = slice(at, at + size) if name in sizes else at
+            self.description.append({"name": name, "start": at, "size": size})
+            at += size
+        self.width = at
+
+    def write(
+        self, rows: Floats, state: WorldState, falling: Bools, players: Ints | slice
+    ) -> None:
+        """Put `rows` (k, width) into the state of `players` (k,)."""
+        for name in ROW_FIELDS[:-1]:
+            getattr(state, name)[players] = rows[:, self.columns[name]]
+        falling[players] = rows[:, self.columns["falling"]]
+
+    def read(self, state: WorldState, falling: Bools, players: Ints) -> Floats:
+        """Rows (k, width) of the state of `players` (k,)."""
+        rows = np.empty((len(players), self.width))
+        for name in ROW_FIELDS[:-1]:
+            rows[:, self.columns[name]] = getattr(state, name)[players]
+        rows[:, self.columns["falling"]] = falling[players]
+        return rows
+
+
+def spec_message(spec: WorldSpec, agents: int) -> bytes:
+    """Body of `POST /rl/spec`."""
+    return _json({"agents": agents, "spec": dataclasses.asdict(spec)})
+
+
+def check_spec(answer: Any, layout: RowLayout, agents: int) -> None:
+    """Whether the reply of `/rl/spec` is from an engine that this package can drive.
+
+    Raises:
+        VersionMismatch: another API, contract or state layout.
+        Malformed: not such a reply, or for another number of agents.
+    """
+    if not isinstance(answer, Mapping) or "api_version" not in answer:
+        raise Malformed("/rl/spec: the answer names no api_version")
+    for key, ours in (
+        ("api_version", API_VERSION),
+        ("contract_version", CONTRACT_VERSION),
+    ):
+        if answer.get(key) != ours:
+            raise VersionMismatch(
+                f"the engine has {key} {answer.get(key)!r}, this package {ours}: "
+                "use the godot/ project of the same version"
+            )
+    rows = answer.get("state_layout")
+    found = [
+        {key: row.get(key) for key in ("name", "start", "size")}
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, Mapping)
+    ]
+    if found != layout.description:
+        raise VersionMismatch(
+            f"the engine's state rows hold {_names(found)}, expected "
+            f"{_names(layout.description)}: use the godot/ project of the same version"
+        )
+    if answer.get("agents") != agents:
+        raise Malformed(f"/rl/spec: {answer.get('agents')!r} agents, not {agents}")
+
+
+def levels_message(slots: Sequence[int], levels: Sequence[Level]) -> bytes:
+    """Body of `POST /rl/levels`."""
+    data = [level_data(level) for level in levels]
+    return _json({"slots": list(slots), "levels": data})
+
+
+def reset_message(agents: Ints, slots: Ints, poses: Floats) -> bytes:
+    """Body of `POST /rl/reset`: poses are x [m], y [m], yaw [rad]."""
+    return _json(
+        {"agents": agents.tolist(), "slots": slots.tolist(), "poses": poses.tolist()}
+    )
+
+
+def restore_message(agents: Ints, slots: Ints, rows: Floats) -> bytes:
+    """Binary body of `POST /rl/state`: agent, slot and the state row.
+
+    Not JSON: the engine's parser loses the last bits of a number.
+    """
+    values = np.ascontiguousarray(np.column_stack([agents, slots, rows]), "<f8")
+    return _HEADER.pack(MAGIC, *values.shape, 0) + values.tobytes()
+
+
+def step_message(actions: NDArray[Any]) -> bytes:
+    """Binary body of `POST /rl/step`: the numbers alone."""
+    return np.ascontiguousarray(actions, "<f8").tobytes()
+
+
+def parse_states(response: Response, count: int, width: int) -> Floats:
+    """The rows (count, width) of a JSON answer that lists `states`.
+
+    Raises:
+        Malformed: no such answer, or numbers that are not finite.
+        BadStatus: an error of HTTP.
+    """
+    answer = response.checked().json()
+    states = answer.get("states") if isinstance(answer, dict) else None
+    try:
+        rows = np.array(states, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        rows = np.empty(0)
+    if rows.shape != (count, width):
+        raise Malformed(f"expected {count} states of {width} numbers")
+    return _finite(rows)
+
+
+def parse_rows(response: Response, count: int, width: int) -> tuple[Floats, int]:
+    """The rows (count, width) of a binary answer, and the engine's decision counter.
+
+    Raises:
+        Malformed: no such answer, or numbers that are not finite.
+        BadStatus: an error of HTTP.
+    """
+    response.checked()
+    body = response.body
+    if response.content_type != BINARY or len(body) < _HEADER.size:
+        raise Malformed(
+            f"expected {BINARY}, got {len(body)} bytes of {response.content_type!r}"
+        )
+    magic, rows, columns, counter = _HEADER.unpack_from(body)
+    if (magic, rows, columns) != (MAGIC, count, width):
+        raise Malformed(
+            f"expected {count} rows of {width} numbers, got {magic!r}, {rows} x {columns}"
+        )
+    if len(body) != _HEADER.size + 8 * count * width:
+        raise Malformed(f"{len(body)} bytes are not {count} rows of {width} numbers")
+    values = np.frombuffer(body, "<f8", offset=_HEADER.size).reshape(count, width)
+    return _finite(values), counter
+
+
+def _finite(rows: Floats) -> Floats:
+    if not np.isfinite(rows).all():
+        raise Malformed("a state holds values that are not finite numbers")
+    return rows
+
+
+def _json(data: Any) -> bytes:
+    return json.dumps(data, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _names(rows: list[dict[str, Any]]) -> str:
+    return ", ".join(f"{row['name']}[{row['size']}]" for row in rows) or "nothing"

@@ -1,0 +1,52 @@
+"""Where the engines of a `GodotWorld` come from, and how patient it is with them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ambulo.configs.vr import EnvironmentConfig
+
+
+def environment_token() -> str | None:
+    """The bearer token in `AMBULO_TOKEN`, which engines that we start take too."""
+    return os.environ.get("AMBULO_TOKEN") or None
+
+
+@dataclass(frozen=True)
+class BridgeSettings:
+    """Engines that are started, or one that is attached to."""
+
+    url: str | None = None
+    """Address of a running engine, such as http://127.0.0.1:8080; it is never ended."""
+    binary: str | None = None
+    """Godot program; see `find_engine` for None."""
+    project: str | None = None
+    """Folder of our Godot project; see `find_project` for None."""
+    engines: int = 1
+    """Engine processes that share the players."""
+    timeout: float = 30.0
+    """From a request to its whole answer, [s]."""
+    max_failures: int = 6
+    """After this many faults of one engine in a row, without a decision between them, it is
+    given up."""
+    log_folder: Path | None = None
+    """Folder of the engines' logs; None: a temporary one, kept if there were faults."""
+    token: str | None = field(default_factory=environment_token)
+    """Bearer token of the engine; `AMBULO_TOKEN` of the process unless given."""
+
+    @classmethod
+    def from_config(
+        cls, config: EnvironmentConfig, log_folder: Path | None = None
+    ) -> BridgeSettings:
+        """What `environment` says."""
+        return cls(
+            url=config.godot_url,
+            binary=config.godot_bin,
+            project=config.godot_project,
+            engines=config.godot_engines,
+            timeout=config.godot_timeout,
+            max_failures=config.godot_max_failures,
+            log_folder=log_folder,
+        )

@@ -1,0 +1,274 @@
+"""The world of docs/vr_world.md in real Godot engines, with the interface of the others."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import time
+import weakref
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import AmbuloError, BridgeError
+from ambulo.envs.godot.errors import BridgeFault
+from ambulo.envs.godot.link import EngineLink, split_players
+from ambulo.envs.godot.settings import BridgeSettings
+from ambulo.envs.vr.actions import motion_of
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.kernel_world import place
+from ambulo.envs.vr.level import Level
+from ambulo.envs.vr.state import Floats, Ints, WorldState
+
+log = logging.getLogger(__name__)
+
+FIRST_PAUSE = 0.25
+"""Pause before the second attempt after a fault; each further one is twice as long, [s]."""
+LONGEST_PAUSE = 10.0
+"""Longest pause between two attempts, [s]."""
+
+
+class GodotWorld:
+    """N players spread over Godot engines; see `World` for the interface.
+
+    The state that Python holds is the master: an engine that was restarted gets its levels
+    and players from here. When an engine breaks down in a decision, its players keep the
+    state before it and are marked in `state.fault`; a fault in `reset` is mended before it
+    returns. `faults` counts every fault by kind.
+    """
+
+    def __init__(
+        self, num_players: int, spec: WorldSpec, settings: BridgeSettings | None = None
+    ) -> None:
+        """Start the engines, or connect to the one that `settings` names.
+
+        Args:
+            num_players: N, spread evenly.
+            spec: settings of the world.
+            settings: where the engines come from; None: one that is started here.
+
+        Raises:
+            BridgeError: no engine, or one that cannot be started, reached or driven.
+        """
+        self.spec = spec
+        self.state = WorldState.zeros(num_players, spec.num_rays)
+        self.faults: Counter[str] = Counter()
+        self._settings = settings or BridgeSettings()
+        self._levels: dict[int, Level] = {}
+        self._slot = np.full(num_players, -1, np.int64)
+        self._falling = np.zeros(num_players, np.bool_)
+        self._temporary: weakref.finalize[..., GodotWorld] | None = None
+        self._closed = False
+        engines = 1 if self._settings.url else self._settings.engines
+        folder = self._log_folder()
+        self._links = [
+            EngineLink(number, players, spec, self._settings, folder)
+            for number, players in enumerate(split_players(num_players, engines))
+        ]
+        try:
+            for link in self._links:  # engines start side by side
+                link.launch()
+            for link in self._links:
+                self._open_first(link)
+        except BaseException:
+            self._keep_logs()
+            self.close()
+            raise
+
+    @property
+    def pids(self) -> list[int]:
+        """Process ids of the engines that were started here."""
+        return [link.pid for link in self._links if link.pid is not None]
+
+    def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
+        """Put `levels[i]` into slot `slots[i]`; sent when a player first enters one."""
+        changed = [
+            slot
+            for slot, level in zip(slots, levels, strict=True)
+            if self._levels.get(slot) is not level
+        ]
+        self._levels.update(zip(slots, levels, strict=True))
+        for link in self._links:
+            link.forget(changed)
+
+    def reset(self, players: Ints, slots: Ints, poses: Floats) -> None:
+        """Place `players` at `poses` (x, y, yaw) in level `slots`, at rest.
+
+        Raises:
+            AmbuloError: a slot without a level.
+            BridgeError: an engine that stays broken.
+        """
+        self._check_open()
+        players, slots = np.asarray(players, np.int64), np.asarray(slots, np.int64)
+        for slot in slots.tolist():
+            if slot not in self._levels:
+                raise AmbuloError(f"slot {slot} holds no level: call set_levels first")
+        place(self.state, players, poses)
+        self.state.fault[players] = False
+        self._slot[players] = slots
+        self._falling[players] = False
+        for link in self._links:
+            chosen = np.flatnonzero(
+                (players >= link.rows.start) & (players < link.rows.stop)
+            )
+            if len(chosen):
+                self._reset(link, players[chosen], slots[chosen], poses[chosen])
+
+    def step(self, actions: NDArray[np.generic]) -> WorldState:
+        """Advance every player by one decision; all engines work at the same time.
+
+        Raises:
+            ActionError: actions of the wrong shape, or not finite.
+            BridgeError: an engine that stays broken.
+        """
+        self._check_open()
+        motion_of(actions, self.spec, len(self._slot))  # for its errors
+        if self._slot.min() < 0:
+            player = int(np.argmin(self._slot))
+            raise AmbuloError(f"player {player} is in no level: call reset before step")
+        values = np.asarray(actions, np.float64)
+        self.state.fault[:] = False
+        waiting = []
+        for link in self._links:
+            try:
+                self._bring_up(link)
+                link.send_step(values[link.rows])
+                waiting.append(link)
+            except BridgeFault as fault:
+                self._lose(link, fault)
+        for link in waiting:
+            try:
+                rows = link.receive_step()
+            except BridgeFault as fault:
+                self._lose(link, fault)
+            else:
+                link.failures = 0
+                link.layout.write(rows, self.state, self._falling, link.rows)
+        return self.state
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays that a bit-exact continuation needs."""
+        arrays = {**self.state.arrays(), "slot": self._slot, "falling": self._falling}
+        return {name: array.copy() for name, array in arrays.items()}
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`; slots must hold the same levels.
+
+        The engines are told before the next decision.
+        """
+        for name, array in self.state.arrays().items():
+            array[...] = arrays[name]
+        self.state.fault[:] = False
+        self._slot[...] = arrays["slot"]
+        self._falling[...] = arrays["falling"]
+        for link in self._links:
+            link.invalidate()
+
+    def close(self) -> None:
+        """End the engines that were started here; hang up on others."""
+        if self.faults and not self._closed:
+            counts = ", ".join(f"{kind} {n}" for kind, n in self.faults.most_common())
+            log.info("faults in all: %s", counts)
+        self._closed = True
+        for link in getattr(self, "_links", []):
+            link.close()
+        if self._temporary is not None:
+            self._temporary()
+
+    def _check_open(self) -> None:
+        if self._closed:  # or engines would be started that nobody ends
+            raise AmbuloError("the world is closed: make a new one")
+
+    def _open_first(self, link: EngineLink) -> None:
+        """Open a link; what fails at the very start is not tried again."""
+        try:
+            link.open()
+        except BridgeFault as fault:
+            found = link.drop(fault)
+            raise BridgeError(
+                f"{link.name}: {found}{link.last_words(found)}"
+            ) from fault
+
+    def _bring_up(self, link: EngineLink, leave_out: Ints | None = None) -> None:
+        """One attempt to make `link` ready, with its players where they were.
+
+        Those to `leave_out` are about to be placed anew.
+        """
+        if link.ready:
+            return
+        if link.failures > 1:
+            time.sleep(min(FIRST_PAUSE * 2 ** (link.failures - 2), LONGEST_PAUSE))
+        link.open()
+        placed = link.players[self._slot[link.players] >= 0]
+        if leave_out is not None:
+            placed = np.setdiff1d(placed, leave_out)
+        if len(placed):
+            link.send_levels(self._slot[placed], self._levels)
+            rows = link.layout.read(self.state, self._falling, placed)
+            link.restore(placed, self._slot[placed], rows)
+        if link.failures:
+            log.info("%s is back, with %d players restored", link.name, len(placed))
+
+    def _reset(
+        self, link: EngineLink, players: Ints, slots: Ints, poses: Floats
+    ) -> None:
+        """Place players of one link, for as long as its faults are borne."""
+        while True:
+            try:
+                self._bring_up(link, leave_out=players)
+                link.send_levels(slots, self._levels)
+                rows = link.reset(players, slots, poses)
+                break
+            except BridgeFault as fault:
+                self._note(link, fault, "while players were placed")
+        link.layout.write(rows, self.state, self._falling, players)
+
+    def _lose(self, link: EngineLink, fault: BridgeFault) -> None:
+        """Mark the players of a link that broke down in this decision."""
+        state = self.state
+        state.fault[link.rows] = True
+        for happened in (
+            state.path, state.contact_ticks, state.collisions, state.moves, state.snaps,
+        ):  # fmt: skip
+            happened[link.rows] = 0
+        self._note(link, fault, f"{link.agents} players lost their episodes")
+
+    def _note(self, link: EngineLink, fault: BridgeFault, what: str) -> None:
+        """Count and log a fault, and hang up.
+
+        Raises:
+            BridgeError: too many in a row.
+        """
+        link.failures += 1
+        found = link.drop(fault)
+        self.faults[found.kind] += 1
+        self._keep_logs()
+        limit = self._settings.max_failures
+        log.warning(
+            "%s: %s; %s (fault %d of at most %d in a row, %d in all)",
+            link.name, found, what, link.failures, limit, self.faults.total(),
+        )  # fmt: skip
+        if link.failures >= limit:
+            raise BridgeError(
+                f"{link.name} has failed {link.failures} times in a row, the last time: "
+                f"{found}{link.last_words(found)}"
+            ) from fault
+
+    def _log_folder(self) -> Path:
+        """The folder of the engines' logs; a temporary one goes when all went well."""
+        if self._settings.log_folder is not None or self._settings.url is not None:
+            return self._settings.log_folder or Path()
+        folder = tempfile.mkdtemp(prefix="ambulo-godot-")
+        remove: Callable[..., Any] = shutil.rmtree
+        self._temporary = weakref.finalize(self, remove, folder, ignore_errors=True)
+        return Path(folder)
+
+    def _keep_logs(self) -> None:
+        if self._temporary is not None:
+            self._temporary.detach()
+            self._temporary = None

@@ -1,0 +1,35 @@
+class_name AmbuloContract
+extends RefCounted
+## Constants of the VR world contract (docs/vr_world.md), the same in every engine.
+##
+## Axes: right-handed, X forward at yaw 0, Y left, Z up; metres, seconds, radians.
+## Godot's own axes appear only behind [AmbuloAxes].
+
+## Version of the contract that this add-on implements.
+const VERSION := 1
+## Radius of the body capsule, [m].
+const BODY_RADIUS := 0.25
+## Height of the body capsule, [m]; shapes that begin at or above it are overhead.
+const BODY_HEIGHT := 1.75
+## Shapes whose top is at or below this are floor paint, [m].
+const STEP_HEIGHT := 0.01
+## Height of the camera above the XR origin, [m].
+const EYE_HEIGHT := 1.6
+## Left hand in the yaw frame (forward, left, up), [m]; the right one is mirrored.
+const HAND_FORWARD := 0.35
+const HAND_LEFT := 0.22
+const HAND_UP := 1.1
+## Fall acceleration, [m/s^2].
+const GRAVITY := 9.81
+## Passes of push-out from overlapping obstacles per tick.
+const SLIDE_PASSES := 4
+## Overlaps at one place that are looked at.
+const MOST_OVERLAPS := 8
+## A body that still overlaps by more after all passes takes its step back, [m].
+const STUCK_DEPTH := 0.001
+## Ticks since the last contact of a player who has touched nothing yet.
+const NEVER := 1 << 30
+## Names of the discrete actions, by index.
+const DISCRETE_ACTIONS: PackedStringArray = [
+	"forward", "back", "left", "right", "turn_left", "turn_right", "idle"
+]

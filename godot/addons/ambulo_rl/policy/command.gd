@@ -1,0 +1,48 @@
+class_name AmbuloCommand
+extends RefCounted
+## Turns the actions of a policy into the motion of a body that your own code moves.
+##
+## It is the steering of docs/vr_world.md: dead zone, stick circle and smoothing per
+## physics tick. [AmbuloWorld] has it built in; use this one with
+## [method AmbuloPolicyNode.act_in_scene]: [method aim] at each decision, then at each tick
+## [method tick], and move the body by [method velocity] and [member yaw_rate].
+
+## How fast the body turns about +Y, [rad/s].
+var yaw_rate := 0.0
+
+var _spec: AmbuloSpec
+var _target: PackedFloat64Array = [0.0, 0.0, 0.0]
+var _command: PackedFloat64Array = [0.0, 0.0, 0.0]
+var _jump: PackedFloat64Array = [0.0, 0.0, 0.0]
+
+
+## The steering of [param spec], such as that of the policy's [AmbuloPolicyFile].
+func _init(spec: AmbuloSpec) -> void:
+	_spec = spec
+
+
+## Take the action of a new decision. Returns the angle [rad] about +Y that the body must
+## turn by at once; only discrete turns do.
+func aim(action: PackedFloat64Array) -> float:
+	if _spec.discrete:
+		_jump = AmbuloActions.jump(int(action[0]), _spec)
+		return _jump[2]
+	_target = AmbuloActions.target(action[0], action[1], action[2], _spec.dead_zone)
+	return 0.0
+
+
+## Go on by one physics tick.
+func tick() -> void:
+	var decay := _spec.tick_decay()
+	for i in 3:
+		_command[i] = decay * _command[i] + (1.0 - decay) * _target[i]
+	yaw_rate = -_command[2] * _spec.max_yaw_rate
+
+
+## Where a body with heading [param yaw] shall go, in Godot's axes, [m/s].
+func velocity(yaw: float) -> Vector3:
+	var left := _jump[0] / _spec.decision_dt() - _command[0] * _spec.max_speed
+	var ahead := _jump[1] / _spec.decision_dt() + _command[1] * _spec.max_speed
+	var c := cos(yaw)
+	var s := sin(yaw)
+	return AmbuloAxes.to_godot(c * ahead - s * left, s * ahead + c * left, 0.0)

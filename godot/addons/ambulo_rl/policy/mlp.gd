@@ -1,0 +1,176 @@
+class_name AmbuloMlp
+extends RefCounted
+## The network of a trained policy: raw observations in, actions out.
+##
+## Each layer is cut into 4 x 4 blocks that are kept as [Projection]: one multiplication of
+## the engine is then sixteen of the network. They are packed once, in [method from_file].
+## Inputs that are zero in whole groups of four cost nothing.
+
+const _TANH := 1
+const _ELU := 2
+const _SILU := 3
+const _RELU := 4
+const _CODES := {"none": 0, "tanh": _TANH, "elu": _ELU, "silu": _SILU, "relu": _RELU}
+
+## Numbers of one observation.
+var inputs := 0
+## Numbers that the last layer puts out.
+var outputs := 0
+## The output stage, see [AmbuloPolicyFile].
+var output := "clip"
+## For "bound": largest stick length and largest rotation.
+var bound := Vector2.ONE
+
+# Of each layer, rows of four outputs; each row is an Array[Projection].
+var _rows: Array[Array] = []
+var _biases: Array[PackedVector4Array] = []
+var _activations: PackedInt32Array = []
+var _values: Array[PackedVector4Array] = []
+
+
+## The network of [param file], which was loaded without an error; null if a weight is not
+## finite.
+static func from_file(file: AmbuloPolicyFile) -> AmbuloMlp:
+	var mlp := AmbuloMlp.new()
+	mlp.inputs = file.observation_size
+	mlp.outputs = file.outputs
+	mlp.output = file.output
+	mlp.bound = file.bound
+	var total := 0.0
+	for weight in file.weights:
+		total += absf(weight)
+	if not is_finite(total):
+		return null
+	mlp._values.append(_zeros(file.observation_size))
+	for layer in file.layers:
+		var columns: int = layer.inputs
+		var rows: int = layer.outputs
+		mlp._rows.append(_pack(file.weights, layer.weight, rows, columns))
+		var bias := _zeros(rows)
+		for row in rows:
+			var four := bias[row >> 2]
+			four[row & 3] = file.weights[int(layer.bias) + row]
+			bias[row >> 2] = four
+		mlp._biases.append(bias)
+		mlp._activations.append(_CODES[layer.activation])
+		mlp._values.append(_zeros(rows))
+	return mlp
+
+
+## The action for [param observation]: strafe, forward and rotation in [-1, 1], or one
+## number, the index of a discrete action.
+func act(observation: PackedFloat32Array) -> PackedFloat64Array:
+	var raw := forward(observation)
+	if output == "argmax":
+		var best := 0
+		for i in range(1, outputs):
+			if raw[i] > raw[best]:
+				best = i
+		return PackedFloat64Array([best])
+	if output == "bound":
+		return bounded(raw[0], raw[1], raw[2], bound.x, bound.y)
+	for i in outputs:
+		raw[i] = clampf(raw[i], -1.0, 1.0)
+	return raw
+
+
+## A mean action with its stick bounded to length [param stick] and its turn to
+## [param turn], smoothly and without a change of the stick's direction.
+static func bounded(
+	strafe: float, ahead: float, rotation: float, stick: float, turn: float
+) -> PackedFloat64Array:
+	var length := sqrt(strafe * strafe + ahead * ahead + 1e-12)
+	var share := stick * tanh(length / stick) / length
+	return PackedFloat64Array([share * strafe, share * ahead, turn * tanh(rotation / turn)])
+
+
+## What the last layer puts out, before the output stage.
+func forward(observation: PackedFloat32Array) -> PackedFloat64Array:
+	assert(observation.size() == inputs, "an observation of another size")
+	var x := _values[0]
+	_fill(observation, x)
+	for index in _rows.size():
+		var y := _values[index + 1]
+		_layer(_rows[index], _biases[index], _activations[index], x, y)
+		x = y
+	var out := PackedFloat64Array()
+	out.resize(outputs)
+	for i in outputs:
+		out[i] = x[i >> 2][i & 3]
+	return out
+
+
+static func _fill(observation: PackedFloat32Array, x: PackedVector4Array) -> void:
+	var size := observation.size()
+	var whole := size >> 2
+	var at := 0
+	for i in whole:
+		x[i] = Vector4(
+			observation[at], observation[at + 1], observation[at + 2], observation[at + 3]
+		)
+		at += 4
+	if at < size:
+		var last := Vector4.ZERO
+		for i in size - at:
+			last[i] = observation[at + i]
+		x[whole] = last
+
+
+static func _layer(
+	rows: Array[Array],
+	bias: PackedVector4Array,
+	activation: int,
+	x: PackedVector4Array,
+	y: PackedVector4Array
+) -> void:
+	var active := PackedInt32Array()
+	for i in x.size():
+		if x[i] != Vector4.ZERO:
+			active.append(i)
+	for index in bias.size():
+		var sum := bias[index]
+		var row: Array[Projection] = rows[index]
+		for i in active:
+			sum += row[i] * x[i]
+		if activation == _RELU:
+			y[index] = sum.maxf(0.0)
+		elif activation == 0:
+			y[index] = sum
+		else:
+			y[index] = Vector4(
+				_activate(sum.x, activation),
+				_activate(sum.y, activation),
+				_activate(sum.z, activation),
+				_activate(sum.w, activation)
+			)
+
+
+static func _activate(value: float, activation: int) -> float:
+	if activation == _TANH:
+		return tanh(value)
+	if activation == _ELU:
+		return value if value > 0.0 else exp(value) - 1.0
+	return value / (1.0 + exp(-value))
+
+
+static func _zeros(numbers: int) -> PackedVector4Array:
+	var out := PackedVector4Array()
+	out.resize((numbers + 3) >> 2)
+	return out
+
+
+## A matrix as rows of blocks, filled up with zeros.
+static func _pack(weights: PackedFloat32Array, first: int, rows: int, columns: int) -> Array[Array]:
+	var packed: Array[Array] = []
+	for row in range(0, rows, 4):
+		var blocks: Array[Projection] = []
+		for column in range(0, columns, 4):
+			var block := Projection(Vector4.ZERO, Vector4.ZERO, Vector4.ZERO, Vector4.ZERO)
+			for j in mini(4, columns - column):
+				var four := Vector4.ZERO
+				for i in mini(4, rows - row):
+					four[i] = weights[first + (row + i) * columns + column + j]
+				block[j] = four
+			blocks.append(block)
+		packed.append(blocks)
+	return packed

@@ -1,0 +1,242 @@
+class_name AmbuloPolicyFile
+extends RefCounted
+## A trained policy as `ambulo export --target godot` writes it: data only.
+##
+## Eight bytes [constant MAGIC], the length of the header (32-bit little-endian), the
+## header as UTF-8 JSON, then nothing but 32-bit little-endian floats. Loading checks every
+## size, name and the SHA-256 of the weights, and runs no code from the file.
+
+## The first bytes of the file; the last one is the version of the format.
+const MAGIC := "AMBULOP1"
+## Longest header, [bytes].
+const MAX_HEADER := 1 << 20
+## Most weights, [numbers].
+const MAX_NUMBERS := 1 << 24
+## Widest layer, [numbers].
+const MAX_WIDTH := 1 << 14
+## Names of the activations that [AmbuloMlp] computes.
+const ACTIVATIONS: PackedStringArray = ["none", "relu", "tanh", "elu", "silu"]
+## Names of the output stages that [AmbuloMlp] computes.
+const OUTPUTS: PackedStringArray = ["clip", "bound", "argmax"]
+
+const _KEYS: PackedStringArray = [
+	"kind",
+	"num_timesteps",
+	"observation_size",
+	"observation",
+	"senses",
+	"world",
+	"episode",
+	"output",
+	"bound",
+	"layers",
+	"weights",
+]
+
+## Where it was read from.
+var path := ""
+## What kind of agent it is, free text.
+var kind := ""
+## Decisions of its training.
+var num_timesteps := 0
+## Numbers of one observation.
+var observation_size := 0
+## Names of the parts of the observation and their sizes, in order.
+var observation: Dictionary = {}
+## Frame of the observation: "head" or "world".
+var frame := "head"
+## Memory that the observation ends with: "none", "visits" or "map".
+var memory := "none"
+## Rays over the full circle.
+var num_rays := 0
+## Range of a ray, [m].
+var ray_length := 0.0
+## Whether the actions are indices of the seven discrete ones.
+var discrete := false
+## Numbers that the network puts out.
+var outputs := 0
+## The output stage: one of [constant OUTPUTS].
+var output := "clip"
+## For "bound": largest stick length and largest rotation.
+var bound := Vector2.ONE
+## Settings of the world that the agent was trained in.
+var spec: AmbuloSpec
+## Tasks it was trained for.
+var tasks: PackedStringArray = []
+## Horizontal distance at which the goal is reached, [m].
+var goal_radius := 1.0
+## Decisions before an episode is over.
+var max_steps := 1000
+## Range of the straight distance to a goal that is drawn, [m].
+var goal_distance := Vector2(5.0, 30.0)
+## Rows [code]{"inputs", "outputs", "weight", "bias", "activation"}[/code]; "weight" and
+## "bias" are indices into [member weights].
+var layers: Array[Dictionary] = []
+## All weights; a matrix lies row by row, one row for each output.
+var weights: PackedFloat32Array = []
+## What is wrong with the file; empty after [method load_from] returned true.
+var error := ""
+
+var _numbers := 0
+
+
+## Read the file at [param file_path]; false, with [member error] set, if it is refused.
+func load_from(file_path: String) -> bool:
+	path = file_path
+	var stream := FileAccess.open(file_path, FileAccess.READ)
+	var problem := ""
+	if stream == null:
+		problem = error_string(FileAccess.get_open_error())
+	else:
+		problem = _read(stream)
+	error = "" if problem == "" else "%s: %s" % [path, problem]
+	return problem == ""
+
+
+## What is wrong with the file; empty if all was read.
+func _read(stream: FileAccess) -> String:
+	var total := stream.get_length()
+	var start := MAGIC.length() + 4
+	if total < start or stream.get_buffer(MAGIC.length()) != MAGIC.to_ascii_buffer():
+		return "is no policy file, or one of another version"
+	var header_size := stream.get_32()
+	if header_size > MAX_HEADER or start + header_size > total:
+		return "its header of %d bytes does not fit" % header_size
+	var json := JSON.new()
+	if json.parse(stream.get_buffer(header_size).get_string_from_utf8()) != OK:
+		return "header: %s" % json.get_error_message()
+	var checks := AmbuloChecks.new()
+	var sha256 := _read_header(checks, json.data)
+	if checks.problem != "":
+		return checks.problem
+	var got := total - start - header_size
+	if got != 4 * _numbers:
+		return "expected %d bytes of weights, got %d" % [4 * _numbers, got]
+	var raw := stream.get_buffer(got)
+	weights = raw.to_float32_array()
+	return "" if _sha256(raw) == sha256 else "the weights are damaged: wrong SHA-256"
+
+
+## The SHA-256 that the weights must have.
+func _read_header(checks: AmbuloChecks, data: Variant) -> String:
+	var header := checks.table(data, "header", "", _KEYS, _KEYS)
+	kind = checks.text(header.get("kind"), "kind")
+	num_timesteps = checks.whole(header.get("num_timesteps"), "num_timesteps", 0, 1 << 52)
+	var size: Variant = header.get("observation_size")
+	observation_size = checks.whole(size, "observation_size", 1, MAX_WIDTH)
+	_read_observation(checks, checks.list(header, "observation"))
+	_read_senses(checks, header.get("senses"))
+	_read_spec(checks, header.get("world"))
+	_read_episode(checks, header.get("episode"))
+	output = _choice(checks, header.get("output"), "output", OUTPUTS)
+	discrete = output == "argmax"
+	outputs = AmbuloContract.DISCRETE_ACTIONS.size() if discrete else 3
+	if output == "bound":
+		var pair := checks.numbers(header.get("bound"), "bound", 2, 1.0)
+		bound = Vector2(pair[0], pair[1])
+		if pair[0] <= 0.0 or pair[1] <= 0.0:
+			checks.fail("bound", "must be positive")
+	_numbers = _read_layers(checks, checks.list(header, "layers"))
+	var keys := PackedStringArray(["numbers", "sha256"])
+	var stored := checks.table(header.get("weights"), "weights", "weights.", keys, keys)
+	if checks.whole(stored.get("numbers"), "weights.numbers", 1, MAX_NUMBERS) != _numbers:
+		checks.fail("weights.numbers", "the layers need %d" % _numbers)
+	return checks.text(stored.get("sha256"), "weights.sha256")
+
+
+func _read_observation(checks: AmbuloChecks, rows: Array) -> void:
+	observation = {}
+	var keys := PackedStringArray(["name", "start", "stop"])
+	var at := 0
+	for row: Variant in rows:
+		var part := checks.table(row, "observation", "observation.", keys, keys)
+		var name := checks.text(part.get("name"), "observation.name")
+		var start := checks.whole(part.get("start"), "observation.start", 0, MAX_WIDTH)
+		var stop := checks.whole(part.get("stop"), "observation.stop", 0, MAX_WIDTH)
+		if start != at or stop <= start or observation.has(name):
+			checks.fail("observation", "'%s' does not follow the part before it" % name)
+		observation[name] = stop - start
+		at = stop
+	if at != observation_size:
+		checks.fail("observation", "has %d numbers, expected %d" % [at, observation_size])
+
+
+func _read_senses(checks: AmbuloChecks, data: Variant) -> void:
+	var keys := PackedStringArray(["frame", "memory", "num_rays", "ray_length"])
+	var senses := checks.table(data, "senses", "senses.", keys, keys)
+	frame = _choice(checks, senses.get("frame"), "senses.frame", ["head", "world"])
+	memory = _choice(checks, senses.get("memory"), "senses.memory", AmbuloMemory.KINDS)
+	num_rays = checks.whole(senses.get("num_rays"), "senses.num_rays", 1, 1024)
+	ray_length = checks.number(senses.get("ray_length"), "senses.ray_length", 1e-6, 1e6)
+
+
+func _read_spec(checks: AmbuloChecks, data: Variant) -> void:
+	var table := checks.table(data, "world", "world.", AmbuloSpec.KEYS, AmbuloSpec.KEYS)
+	var errors := PackedStringArray()
+	spec = AmbuloSpec.from_dict(table, errors)
+	if spec == null:
+		checks.fail("world", errors[0])
+	elif spec.num_rays != num_rays or spec.rays_in_head_frame != (frame == "head"):
+		checks.fail("world", "its rays are not those of senses")
+
+
+func _read_episode(checks: AmbuloChecks, data: Variant) -> void:
+	var keys := PackedStringArray(["tasks", "goal_radius", "max_steps", "goal_distance"])
+	var episode := checks.table(data, "episode", "episode.", keys, keys)
+	tasks = []
+	for task: Variant in checks.list(episode, "tasks"):
+		tasks.append(_choice(checks, task, "episode.tasks", AmbuloObservation.TASKS))
+	goal_radius = checks.number(episode.get("goal_radius"), "episode.goal_radius", 1e-6, 1e6)
+	max_steps = checks.whole(episode.get("max_steps"), "episode.max_steps", 1, 1 << 31)
+	var pair := checks.numbers(episode.get("goal_distance"), "episode.goal_distance", 2, 1e6)
+	goal_distance = Vector2(pair[0], pair[1])
+
+
+## The number of weights that the layers need.
+func _read_layers(checks: AmbuloChecks, rows: Array) -> int:
+	layers = []
+	var keys := PackedStringArray(["inputs", "outputs", "weight", "bias", "activation"])
+	var width := observation_size
+	var at := 0
+	for row: Variant in rows:
+		var layer := checks.table(row, "layers", "layers.", keys, keys)
+		var inputs := checks.whole(layer.get("inputs"), "layers.inputs", 1, MAX_WIDTH)
+		var rows_out := checks.whole(layer.get("outputs"), "layers.outputs", 1, MAX_WIDTH)
+		var weight := checks.whole(layer.get("weight"), "layers.weight", 0, MAX_NUMBERS)
+		var bias := checks.whole(layer.get("bias"), "layers.bias", 0, MAX_NUMBERS)
+		if inputs != width or weight != at or bias != at + inputs * rows_out:
+			checks.fail("layers", "layer %d does not fit to what is before it" % layers.size())
+		var activation := _choice(checks, layer.get("activation"), "layers.activation", ACTIVATIONS)
+		layers.append(
+			{
+				"inputs": inputs,
+				"outputs": rows_out,
+				"weight": weight,
+				"bias": bias,
+				"activation": activation
+			}
+		)
+		width = rows_out
+		at = bias + rows_out
+	if layers.is_empty() or width != outputs:
+		checks.fail("layers", "must end in %d outputs" % outputs)
+	if at > MAX_NUMBERS:
+		checks.fail("layers", "more than %d weights" % MAX_NUMBERS)
+	return at
+
+
+func _choice(
+	checks: AmbuloChecks, value: Variant, key: String, allowed: PackedStringArray
+) -> String:
+	var text := checks.text(value, key)
+	if text in allowed:
+		return text
+	checks.fail(key, "must be one of %s" % ", ".join(allowed))
+	return allowed[0]
+
+
+func _sha256(data: PackedByteArray) -> String:
+	var hashing := HashingContext.new()
+	hashing.start(HashingContext.HASH_SHA256)
+	hashing.update(data)
+	return hashing.finish().hex_encode()

@@ -1,0 +1,198 @@
+class_name AmbuloPolicyNode
+extends Node
+## A trained policy that plays inside the engine, without Python.
+##
+## Give it the file of `ambulo export --target godot`. Once per decision (ten times a
+## second, see [method decision_seconds]) ask it for an action, with [method act] for an
+## agent of an [AmbuloWorld] or with [method act_in_scene] for a body of your own scene.
+## It remembers what each agent has seen; tell it with [method reset] when one starts anew.
+
+## File of the policy.
+@export_file("*.ambulo") var policy_path := ""
+## Task of the agents, for a policy that was trained for several.
+@export_enum("navigate", "follow", "reach", "patrol") var task := 0
+
+## What is wrong with the file or the world; empty while all is fine.
+var error := ""
+## What the file says; null while no policy is loaded.
+var file: AmbuloPolicyFile
+
+var _mlp: AmbuloMlp
+var _players: Dictionary[int, _Player] = {}
+var _observation := PackedFloat32Array()
+var _memory_at := 0
+var _checked_spec: AmbuloSpec
+
+
+func _ready() -> void:
+	if file == null and policy_path != "" and not load_policy(policy_path):
+		push_error(error)
+
+
+## Load the policy in the file [param path]; false, with [member error] set, if it cannot
+## be used. All agents are reset.
+func load_policy(path: String) -> bool:
+	file = null
+	_mlp = null
+	_players.clear()
+	_checked_spec = null
+	error = ""
+	var loaded := AmbuloPolicyFile.new()
+	if not loaded.load_from(path):
+		error = loaded.error
+		return false
+	var has_task_id := loaded.tasks.size() > 1
+	var layout := AmbuloObservation.layout(loaded.num_rays, has_task_id, loaded.memory)
+	if layout != loaded.observation or layout.keys() != loaded.observation.keys():
+		error = "%s: observation: not what this add-on observes" % path
+		return false
+	_mlp = AmbuloMlp.from_file(loaded)
+	if _mlp == null:
+		error = "%s: the weights are not finite" % path
+		return false
+	file = loaded
+	policy_path = path
+	_observation.resize(loaded.observation_size)
+	_memory_at = AmbuloObservation.published_size(loaded.num_rays)
+	if has_task_id:
+		_memory_at += AmbuloObservation.TASKS.size()
+	return true
+
+
+## Time between two decisions that the policy was trained with, [s].
+func decision_seconds() -> float:
+	return file.spec.decision_dt()
+
+
+## Forget what [param agent] has seen: it begins anew, where it then is.
+func reset(agent: int) -> void:
+	_players.erase(agent)
+
+
+## The action of [param agent] of [param world], whose goal is at x, y [m] on the floor, in
+## the contract's axes: strafe, forward and rotation in [-1, 1], or the index of a discrete
+## action. Empty, with [member error] set, if the policy does not fit to the world.
+func act(world: AmbuloWorld, agent: int, goal: Vector2) -> PackedFloat64Array:
+	if file == null or not _fits(world.spec):
+		return PackedFloat64Array()
+	var height := AmbuloContract.HAND_UP if AmbuloObservation.TASKS[task] == "reach" else 0.0
+	var row := world.state_rows(PackedInt64Array([agent]))
+	return act_on_row(agent, row, PackedFloat64Array([goal.x, goal.y, height]))
+
+
+## The action of [param agent] whose state is [param row] (see [AmbuloObservation]) and
+## whose goal is at [param goal] (x, y, z).
+func act_on_row(
+	agent: int, row: PackedFloat64Array, goal: PackedFloat64Array
+) -> PackedFloat64Array:
+	return act_on_observation(observe(agent, row, goal))
+
+
+## The action for a whole observation, such as [method observe] gives.
+func act_on_observation(observation: PackedFloat32Array) -> PackedFloat64Array:
+	return _mlp.act(observation)
+
+
+## The action of a body of any scene, in Godot's axes.
+##
+## [param position] is its point on the floor, [param yaw] its heading about +Y (0 looks
+## along -Z), [param velocity] [m/s] and [param yaw_rate] [rad/s] its motion, [param rays]
+## the distances [m] to what stands around it, counter-clockwise from straight ahead (from
+## -Z for a policy in the frame of the world), [param goal] a point on the floor.
+func act_in_scene(
+	agent: int,
+	position: Vector3,
+	yaw: float,
+	velocity: Vector3,
+	yaw_rate: float,
+	rays: PackedFloat64Array,
+	goal: Vector3
+) -> PackedFloat64Array:
+	if file == null or rays.size() != file.num_rays:
+		error = "no policy is loaded, or it has another number of rays"
+		return PackedFloat64Array()
+	var row := AmbuloAxes.from_godot(position)
+	row.append(yaw)
+	row.append_array(AmbuloAxes.from_godot(velocity))
+	row.append_array([yaw_rate, 0.0, 0.0, 0.0])
+	row.append_array(rays)
+	return act_on_row(agent, row, AmbuloAxes.from_godot(goal))
+
+
+## What [param agent] observes and remembers in the state [param row]; one decision. The
+## array is the node's own and is overwritten by the next call.
+func observe(agent: int, row: PackedFloat64Array, goal: PackedFloat64Array) -> PackedFloat32Array:
+	if not _players.has(agent):
+		_players[agent] = _Player.new(file.memory, row[0], row[1], row[AmbuloWorld.YAW])
+	var player := _players[agent]
+	var head := file.frame == "head"
+	var out := _observation
+	AmbuloObservation.write(row, goal, player.origin, file.num_rays, head, out)
+	if file.tasks.size() > 1:
+		var at := AmbuloObservation.published_size(file.num_rays)
+		for i in AmbuloObservation.TASKS.size():
+			out[at + i] = 1.0 if i == task else 0.0
+	player.remember(row, goal, file.num_rays, head, file.ray_length, out, _memory_at)
+	return out
+
+
+## The memory of [param agent], for tests and pictures; null before its first decision.
+func memory_of(agent: int) -> AmbuloMemory:
+	return _players[agent].memory if _players.has(agent) else null
+
+
+func _fits(spec: AmbuloSpec) -> bool:
+	if spec == _checked_spec:
+		return true
+	error = ""
+	for key: String in ["num_rays", "rays_in_head_frame", "discrete"]:
+		if spec.get(key) != file.spec.get(key):
+			error = "the policy needs a world with %s = %s" % [key, file.spec.get(key)]
+			push_error(error)
+			return false
+	_checked_spec = spec
+	return true
+
+
+## What is kept of one agent.
+class _Player:
+	extends RefCounted
+
+	var origin: PackedFloat64Array
+	var memory: AmbuloMemory
+
+	func _init(kind: String, x: float, y: float, yaw: float) -> void:
+		origin = [x, y, yaw]
+		memory = AmbuloMemory.new(kind)
+
+	## Remember the state in the frame of the start.
+	func remember(
+		row: PackedFloat64Array,
+		goal: PackedFloat64Array,
+		num_rays: int,
+		head: bool,
+		ray_length: float,
+		out: PackedFloat32Array,
+		at: int
+	) -> void:
+		if memory.size == 0:
+			return
+		var dx := row[0] - origin[0]
+		var dy := row[1] - origin[1]
+		var cos_origin := cos(-origin[2])
+		var sin_origin := sin(-origin[2])
+		var gx := goal[0] - row[0]
+		var gy := goal[1] - row[1]
+		var yaw := row[AmbuloWorld.YAW] - origin[2]
+		memory.update(
+			cos_origin * dx - sin_origin * dy,
+			sin_origin * dx + cos_origin * dy,
+			yaw,
+			row,
+			num_rays,
+			yaw if head else -origin[2],
+			ray_length,
+			sqrt(gx * gx + gy * gy),
+			out,
+			at
+		)

@@ -1,0 +1,179 @@
+class_name AmbuloHttpTransport
+extends RefCounted
+## The listening socket and its connections. `poll` never blocks.
+##
+## The connection that was served last is looked at on every poll, all others in turn, a few per
+## poll: a trainer's requests cost little however many other sockets are open.
+
+const _OTHERS_PER_POLL := 8
+const _MOST_IN_A_ROW := 16
+
+## Most connections at a time. When they are all taken, the one that has been idle longest goes.
+var max_connections := 512
+## Largest request body, [bytes].
+var max_body := 1 << 23
+## `func(head: AmbuloHttpHead) -> AmbuloRoute`, asked once per new head.
+var find_route: Callable
+## Requests answered so far, refusals included.
+var served := 0
+## When the last connection came, [us].
+var accepted_at := -1_000_000_000
+
+var _tcp := TCPServer.new()
+var _connections: Array[AmbuloHttpConnection] = []
+var _hot: AmbuloHttpConnection
+var _next := 0
+var _in_a_row := 0
+var _last_size := -1
+var _last_head: PackedByteArray
+
+
+## Listen on loopback; `port` 0 takes any free one. The error of the socket, or OK.
+func listen(port: int) -> Error:
+	return _tcp.listen(port, "127.0.0.1")
+
+
+## The port listened on.
+func port() -> int:
+	return _tcp.get_local_port()
+
+
+## How many clients are connected.
+func connection_count() -> int:
+	return _connections.size()
+
+
+## Close everything.
+func stop() -> void:
+	_tcp.stop()
+	for connection in _connections:
+		connection.close()
+	_connections.clear()
+	_hot = null
+
+
+## Serve what has arrived; true if anything was done. One pass, bounded work.
+func poll() -> bool:
+	var now := Time.get_ticks_msec()
+	var busy := false
+	if _hot != null and _hot.receive(now):
+		_serve(_hot, now)
+		_in_a_row += 1
+		if _in_a_row < _MOST_IN_A_ROW:
+			return true
+		busy = true
+	_in_a_row = 0
+	while _tcp.is_connection_available():
+		busy = true
+		_accept(_tcp.take_connection(), now)
+	for k in mini(_OTHERS_PER_POLL, _connections.size()):
+		_next = (_next + 1) % _connections.size()
+		var connection := _connections[_next]
+		if _visit(connection, now):
+			busy = true
+		if connection.closed:
+			_remove(_next)
+			if _connections.is_empty():
+				break
+	return busy
+
+
+## Poll until the clients have gone, at most `limit_ms`; for the last replies before the end.
+func finish(limit_ms: int) -> void:
+	var deadline := Time.get_ticks_msec() + limit_ms
+	while Time.get_ticks_msec() < deadline and not _connections.is_empty():
+		if not poll():
+			OS.delay_usec(500)
+
+
+func _accept(peer: StreamPeerTCP, now: int) -> void:
+	if peer == null:
+		return
+	accepted_at = Time.get_ticks_usec()
+	var connection := AmbuloHttpConnection.over(peer, max_body, now)
+	if _connections.size() >= max_connections and not _evict():
+		connection.send(AmbuloReply.fail(503, "busy", "too many connections").to_bytes(false), now)
+		connection.close()
+		return
+	_connections.append(connection)
+	if _visit(connection, now) and connection.closed:
+		_remove(_connections.size() - 1)
+
+
+func _evict() -> bool:
+	var oldest := -1
+	for k in _connections.size():
+		var connection := _connections[k]
+		if connection != _hot and connection.is_idle():
+			if oldest < 0 or connection.heard_at < _connections[oldest].heard_at:
+				oldest = k
+	if oldest < 0:
+		return false
+	_connections[oldest].close()
+	_remove(oldest)
+	return true
+
+
+func _remove(at: int) -> void:
+	if _connections[at] == _hot:
+		_hot = null
+	_connections[at] = _connections[-1]
+	_connections.resize(_connections.size() - 1)
+	_next = mini(_next, maxi(0, _connections.size() - 1))
+
+
+func _visit(connection: AmbuloHttpConnection, now: int) -> bool:
+	# Data first: a client may send a request and close its side at once.
+	var busy := connection.receive(now)
+	if busy:
+		_serve(connection, now)
+	if connection.closed:
+		return busy
+	var refusal := connection.tend(now)
+	if refusal != null:
+		connection.send(refusal.to_bytes(false), now)
+		connection.end(now)
+	elif not busy and connection.has_more():
+		_serve(connection, now)
+		busy = true
+	return busy
+
+
+func _serve(connection: AmbuloHttpConnection, now: int) -> void:
+	while not connection.closed:
+		var head := connection.take()
+		if head == null:
+			return
+		served += 1
+		if head.route == null:
+			head.route = find_route.call(head)
+		var reply := _answer(head, connection.body)
+		if reply.status == 200 and head.keep_alive:
+			connection.send(_ok_bytes(reply), now)
+			_hot = connection
+		else:
+			connection.send(reply.to_bytes(head.keep_alive), now)
+			if not head.keep_alive:
+				connection.end(now)
+
+
+func _answer(head: AmbuloHttpHead, body: PackedByteArray) -> AmbuloReply:
+	var route := head.route
+	if route.refusal != null:
+		return route.refusal
+	if head.binary_body and not route.binary:
+		return AmbuloReply.fail(415, "media_type", "this endpoint takes JSON", "content-type")
+	var reply: AmbuloReply = route.handler.call(AmbuloRequest.of(head, body))
+	if reply == null:
+		return AmbuloReply.fail(500, "internal", "the engine's log says what went wrong")
+	return reply
+
+
+# The header block of the most frequent answer, a binary one of the same size, is kept.
+func _ok_bytes(reply: AmbuloReply) -> PackedByteArray:
+	if reply.media_type != AmbuloWire.MEDIA_TYPE:
+		return reply.to_bytes(true)
+	if reply.body.size() != _last_size:
+		_last_size = reply.body.size()
+		_last_head = reply.head_bytes(true)
+	return _last_head + reply.body

@@ -1,0 +1,93 @@
+class_name AmbuloServerOptions
+extends RefCounted
+## The user arguments of the server (everything after `--` on the engine's command line).
+
+## How the engine's time passes: only by requests, or by the clock.
+enum Mode { LOCKSTEP, PLAY }
+
+const _HELP := (
+	"--port=N --agents=N --mode=lockstep|play --token=T --max-body=BYTES --host=NAME"
+	+ " --parent-pid=PID --idle-exit=SECONDS --no-server"
+)
+const _WHOLE: Dictionary[String, Array] = {
+	"--port": [0, 65535],
+	"--agents": [1, 65536],
+	"--max-body": [1024, 1 << 30],
+	"--parent-pid": [1, 1 << 31],
+	"--idle-exit": [1, 1 << 31],
+}
+
+## TCP port on loopback; 0: any free one.
+var port := 8080
+## Players in the world at the start.
+var agents := 1
+## Bearer token that requests must carry; "": none.
+var token := ""
+var mode := Mode.PLAY
+## Largest request body, [bytes].
+var max_body := 1 << 23
+## One more name that the Host header may hold.
+var host := ""
+## The engine quits when this process is gone; 0: not watched.
+var parent_pid := 0
+## The engine quits after this long without a request, [s]; 0: never.
+var idle_exit := 0
+## Whether to listen at all.
+var enabled := true
+## An argument names a setting of the server: it must be able to start, or the engine quits.
+var explicit := false
+
+
+## The options in `arguments`. Names in `foreign` (like "--policy") belong to others. On an
+## error it returns null and appends one line to `errors`.
+static func parse(
+	arguments: PackedStringArray, foreign: PackedStringArray, errors: PackedStringArray
+) -> AmbuloServerOptions:
+	var options := AmbuloServerOptions.new()
+	options.mode = Mode.LOCKSTEP if DisplayServer.get_name() == "headless" else Mode.PLAY
+	options.token = OS.get_environment("AMBULO_TOKEN")
+	for argument in arguments:
+		var name := argument.get_slice("=", 0)
+		if name in foreign:
+			continue
+		if name == "--no-server":
+			options.enabled = false
+			continue
+		var problem := options._read(name, argument.substr(name.length()).trim_prefix("="))
+		if problem != "":
+			errors.append("%s: %s" % [argument.left(80).c_escape(), problem])
+			return null
+		options.explicit = true
+	return options
+
+
+## Whether one of `arguments` is a setting of the server.
+static func any_known(arguments: PackedStringArray) -> bool:
+	for argument in arguments:
+		if argument.get_slice("=", 0) in _HELP.replace("=", " ").split(" "):
+			return true
+	return false
+
+
+# One argument; the rule it breaks, or "".
+func _read(name: String, value: String) -> String:
+	if _WHOLE.has(name):
+		var low: int = _WHOLE[name][0]
+		var high: int = _WHOLE[name][1]
+		if not value.is_valid_int() or value.to_int() < low or value.to_int() > high:
+			return "expected a whole number from %d to %d" % [low, high]
+		set(name.trim_prefix("--").replace("-", "_"), value.to_int())
+		return ""
+	if name not in ["--mode", "--token", "--host"]:
+		return "unknown argument; known are %s" % _HELP
+	if value == "":
+		return "expected a value"
+	if name == "--mode":
+		if value not in ["lockstep", "play"]:
+			return "expected lockstep or play"
+		mode = Mode.LOCKSTEP if value == "lockstep" else Mode.PLAY
+	elif name == "--token":
+		token = value
+	else:
+		host = value.to_lower()
+	return ""

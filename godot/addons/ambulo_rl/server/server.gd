@@ -1,0 +1,203 @@
+extends Node
+## The server of the add-on: an autoload (`AmbuloServer`) that owns the world and the HTTP API.
+##
+## Lockstep (the default of a headless engine): the node waits for requests inside `_process`, so
+## nothing moves between them. It lets the engine draw a frame several times a second, so that
+## scenes load and the engine can quit. Play (the default with a window): requests that have come
+## are answered once a frame, and nothing waits for them.
+##
+## It starts on the first frame: with the project's main scene always, with another scene if an
+## argument of the server is given (like `-- --port=8080`). A scene that must never be served calls
+## `disable` in `_ready`; one with arguments of its own names them with `claim_arguments`.
+
+## The world was stepped, reset or configured by a request.
+signal changed
+
+## Exit code of an engine that could not start its server.
+const EXIT_CANNOT_START := 2
+const _SPIN := 300
+const _SHORT_WAIT := 20_000
+const _LONG_WAIT := 1_000_000
+const _AWAKE := 3_000_000
+# How long requests are served before the engine gets a frame, [us].
+const _SLICE_HEADLESS := 250_000
+const _SLICE_WINDOW := 30_000
+const _PLAY_BUDGET := 4_000
+
+## The players; see [AmbuloWorld].
+var world := AmbuloWorld.new()
+
+var _options: AmbuloServerOptions
+var _transport := AmbuloHttpTransport.new()
+var _router := AmbuloRouter.new()
+var _engine: AmbuloEngineApi
+var _rl: AmbuloRlApi
+var _game: AmbuloRlGame
+var _watch: AmbuloParentWatch
+var _foreign: PackedStringArray = []
+var _disabled := false
+var _last_busy := 0
+var _slice := _SLICE_HEADLESS
+
+
+## Never listen. For scenes that run by themselves; call it in `_ready` or before.
+func disable() -> void:
+	_disabled = true
+	set_process(false)
+
+
+## Names of user arguments (like "--policy") that belong to a scene and are not the server's.
+func claim_arguments(names: PackedStringArray) -> void:
+	_foreign.append_array(names)
+
+
+## The port listened on; 0: not listening.
+func port() -> int:
+	return _transport.port() if _options != null else 0
+
+
+func _ready() -> void:
+	process_mode = Node.PROCESS_MODE_ALWAYS
+	# A script run with -s (like the tests) is no game.
+	if _disabled or Engine.is_editor_hint() or get_tree().get_script() != null:
+		disable()
+
+
+func _process(_delta: float) -> void:
+	if _options == null:
+		_start()
+		return
+	if _options.mode == AmbuloServerOptions.Mode.LOCKSTEP:
+		_serve_for(_slice, true)
+	else:
+		_serve_for(_PLAY_BUDGET, false)
+	_look_around()
+
+
+func _exit_tree() -> void:
+	_transport.stop()
+
+
+func _start() -> void:
+	var arguments := OS.get_cmdline_user_args()
+	if not AmbuloServerOptions.any_known(arguments) and not _is_main_scene():
+		disable()
+		return
+	var errors := PackedStringArray()
+	var options := AmbuloServerOptions.parse(arguments, _foreign, errors)
+	if options == null:
+		_give_up("ambulo: %s" % errors[0])
+		return
+	if not options.enabled:
+		disable()
+		return
+	_set_up(options)
+	if _transport.listen(options.port) != OK:
+		var text := "ambulo: port %d is taken; name another: -- --port=N" % options.port
+		if options.explicit or options.mode == AmbuloServerOptions.Mode.LOCKSTEP:
+			_give_up(text)
+		else:
+			printerr(text + "; playing without the HTTP API")
+			disable()
+		return
+	_options = options
+	_last_busy = Time.get_ticks_usec()
+	if options.parent_pid > 0:
+		_watch = AmbuloParentWatch.new(options.parent_pid)
+		if not _watch.can_watch():
+			printerr("ambulo: --parent-pid is not supported on this system; use --idle-exit")
+	print("AMBULO_READY port=%d pid=%d" % [_transport.port(), OS.get_process_id()])
+
+
+func _is_main_scene() -> bool:
+	var scene := get_tree().current_scene
+	var main: String = ProjectSettings.get_setting("application/run/main_scene", "")
+	return scene == null or scene.scene_file_path == main
+
+
+func _set_up(options: AmbuloServerOptions) -> void:
+	world.configure(options.agents, AmbuloSpec.new())
+	_router.gate = AmbuloGate.new(options.token, options.host)
+	_engine = AmbuloEngineApi.new(get_tree())
+	_engine.server_numbers = _numbers
+	_rl = AmbuloRlApi.new(world)
+	_game = AmbuloRlGame.new(_rl)
+	_engine.register(_router)
+	_rl.register(_router)
+	_game.register(_router)
+	if options.mode == AmbuloServerOptions.Mode.LOCKSTEP:
+		Engine.max_physics_steps_per_frame = 1
+	_transport.max_body = options.max_body
+	_transport.find_route = _router.find
+	if DisplayServer.get_name() != "headless":
+		_slice = _SLICE_WINDOW
+
+
+# Answer requests for `budget` us; `waits`: also wait for them, ever more lazily.
+func _serve_for(budget: int, waits: bool) -> void:
+	var now := Time.get_ticks_usec()
+	var deadline := now + budget
+	var seen := _rl.decisions + _rl.resets
+	while now < deadline and not _rl.quitting and not _engine.needs_frame:
+		if _transport.poll():
+			now = Time.get_ticks_usec()
+			_last_busy = now
+			continue
+		if not waits:
+			break
+		now = Time.get_ticks_usec()
+		var pause := _pause(now)
+		if pause > 0:
+			OS.delay_usec(pause)
+	_engine.needs_frame = false
+	if seen != _rl.decisions + _rl.resets:
+		changed.emit()
+
+
+# How long to sleep when nothing has come, [us]. The kernel keeps only 8 connections that were not
+# taken yet, and a client that was turned away tries again after 1 s: so after a new connection the
+# engine stays awake for a while.
+func _pause(now: int) -> int:
+	var quiet := now - _last_busy
+	if quiet < _SPIN:
+		return 0
+	if quiet < _SHORT_WAIT or now - _transport.accepted_at < _AWAKE:
+		return 50
+	return 1000 if quiet < _LONG_WAIT else 4000
+
+
+func _look_around() -> void:
+	if _rl.quitting:
+		_quit(0)
+	elif _watch != null and _watch.is_gone(Time.get_ticks_msec()):
+		printerr("ambulo: process %d is gone: quitting" % _options.parent_pid)
+		_quit(0)
+	elif _options.idle_exit > 0:
+		if Time.get_ticks_usec() - _last_busy > _options.idle_exit * 1_000_000:
+			printerr("ambulo: no request for %d s: quitting" % _options.idle_exit)
+			_quit(0)
+
+
+func _quit(code: int) -> void:
+	_transport.finish(300)
+	disable()
+	_transport.stop()
+	get_tree().quit(code)
+
+
+func _give_up(text: String) -> void:
+	printerr(text)
+	disable()
+	get_tree().quit(EXIT_CANNOT_START)
+
+
+func _numbers() -> Dictionary:
+	var lockstep := _options.mode == AmbuloServerOptions.Mode.LOCKSTEP
+	return {
+		"mode": "lockstep" if lockstep else "play",
+		"agents": world.num_agents,
+		"decisions": _rl.decisions,
+		"resets": _rl.resets,
+		"requests": _transport.served,
+		"connections": _transport.connection_count(),
+	}

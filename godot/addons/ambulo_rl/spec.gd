@@ -1,0 +1,119 @@
+class_name AmbuloSpec
+extends RefCounted
+## What a world needs to know to step players; the fields of the trainer's WorldSpec.
+
+## Keys of [method from_dict], in order.
+const KEYS: PackedStringArray = [
+	"ticks_per_decision",
+	"dt",
+	"max_speed",
+	"max_yaw_rate",
+	"smoothing",
+	"dead_zone",
+	"num_rays",
+	"ray_length",
+	"rays_see_edges",
+	"rays_in_head_frame",
+	"rearm_ticks",
+	"fall_depth",
+	"discrete",
+	"turn_angle",
+	"move_distance",
+]
+
+## Physics ticks per action.
+var ticks_per_decision := 9
+## Length of a tick, [s].
+var dt := 1.0 / 90.0
+## [m/s] at full stick.
+var max_speed := 2.0
+## [rad/s] at full stick.
+var max_yaw_rate := PI / 2.0
+## Share of the old command left after one decision.
+var smoothing := 0.3
+## Stick values below this are zero.
+var dead_zone := 0.05
+## Rays over the full circle.
+var num_rays := 16
+## Range of a ray, [m].
+var ray_length := 5.0
+## Rays also end at floor edges.
+var rays_see_edges := true
+## Ray 0 points along the head's yaw; false: along the world's X axis.
+var rays_in_head_frame := true
+## Ticks without contact before the next touch is a new collision event.
+var rearm_ticks := 45
+## Depth below the floor at which a player has fallen, [m].
+var fall_depth := 1.0
+## Actions are indices of the seven discrete actions.
+var discrete := false
+## Snap turn, [rad].
+var turn_angle := PI / 4.0
+## Discrete move, [m].
+var move_distance := 1.0
+
+
+## Time between two decisions, [s].
+func decision_dt() -> float:
+	return ticks_per_decision * dt
+
+
+## Share of the old command left after one tick.
+func tick_decay() -> float:
+	return pow(smoothing, 1.0 / ticks_per_decision)
+
+
+## The settings as plain JSON data.
+func to_dict() -> Dictionary:
+	var data := {}
+	for key in KEYS:
+		data[key] = get(key)
+	return data
+
+
+## A checked spec from JSON data; absent keys keep their defaults. On a broken rule it
+## returns null and appends one line "key: rule" to [param errors].
+static func from_dict(data: Variant, errors: PackedStringArray) -> AmbuloSpec:
+	var checks := AmbuloChecks.new()
+	var spec := AmbuloSpec.new()
+	var table := checks.table(data, "spec", "", KEYS, [])
+	for key: Variant in table:
+		spec._read(checks, str(key), table[key])
+	spec._check_travel(checks)
+	if not checks.problem.is_empty():
+		errors.append(checks.problem)
+		return null
+	return spec
+
+
+func _read(checks: AmbuloChecks, key: String, value: Variant) -> void:
+	match key:
+		"ticks_per_decision":
+			ticks_per_decision = checks.whole(value, key, 1, 1000)
+		"dt":
+			dt = checks.number(value, key, 1e-4, 0.1)
+		"max_speed", "ray_length", "move_distance", "fall_depth":
+			set(key, checks.number(value, key, 1e-6, 1e4))
+		"max_yaw_rate", "turn_angle":
+			set(key, checks.number(value, key, 1e-6, 1e3))
+		"smoothing", "dead_zone":
+			set(key, checks.number(value, key, 0.0, 1.0 - 1e-9))
+		"num_rays":
+			num_rays = checks.whole(value, key, 1, 360)
+		"rearm_ticks":
+			rearm_ticks = checks.whole(value, key, 0, AmbuloContract.NEVER)
+		"rays_see_edges", "rays_in_head_frame", "discrete":
+			set(key, checks.flag(value, key))
+
+
+func _check_travel(checks: AmbuloChecks) -> void:
+	var key := "move_distance" if discrete else "max_speed"
+	var travel := move_distance / ticks_per_decision if discrete else max_speed * dt
+	if travel > AmbuloContract.BODY_RADIUS:
+		checks.fail(
+			key,
+			(
+				"moves %.3f m per physics tick, at most %s m, or walls are passed through"
+				% [travel, AmbuloContract.BODY_RADIUS]
+			)
+		)

@@ -1,0 +1,89 @@
+class_name AmbuloLevelView
+extends Node3D
+## Draws a level: floor, holes, boxes, cylinders. For eyes only; it has no colliders.
+
+## What is drawn; null: nothing yet.
+var level: AmbuloLevel
+
+var _floor := MeshInstance3D.new()
+var _boxes := MultiMeshInstance3D.new()
+var _drums := MultiMeshInstance3D.new()
+
+
+func _init() -> void:
+	var box := BoxMesh.new()
+	box.material = AmbuloPalette.vertex_coloured()
+	_boxes.multimesh = _instances(box)
+	var drum := CylinderMesh.new()
+	drum.top_radius = 1.0
+	drum.bottom_radius = 1.0
+	drum.height = 1.0
+	drum.radial_segments = 32
+	drum.rings = 1
+	drum.material = AmbuloPalette.vertex_coloured()
+	_drums.multimesh = _instances(drum)
+	for part: Node3D in [_floor, _boxes, _drums]:
+		add_child(part)
+
+
+## Draws [param new_level] in place of what was there.
+func show_level(new_level: AmbuloLevel) -> void:
+	if new_level == level:
+		return
+	level = new_level
+	var mesh := AmbuloFloorMesh.of(level)
+	mesh.surface_set_material(0, AmbuloPalette.floor_grid())
+	if mesh.get_surface_count() > 1:
+		mesh.surface_set_material(1, AmbuloPalette.matt(AmbuloPalette.SIDE))
+	_floor.mesh = mesh
+	_show_boxes()
+	_show_drums()
+
+
+## Where a unit cube stands as the box with the seven numbers [param b].
+static func box_pose(b: PackedFloat64Array) -> Transform3D:
+	var size := Vector3(b[4], b[5], b[3]) * 2.0
+	return AmbuloAxes.pose(b[0], b[1], b[2], b[6]).scaled_local(size)
+
+
+## Where a cylinder of radius and height 1 stands as the one with the four numbers
+## [param c].
+static func drum_pose(c: PackedFloat64Array) -> Transform3D:
+	var size := Vector3(c[2], c[3], c[2])
+	return AmbuloAxes.pose(c[0], c[1], c[3] / 2.0, 0.0).scaled_local(size)
+
+
+func _show_boxes() -> void:
+	var instances := _boxes.multimesh
+	instances.instance_count = floori(level.boxes.size() / 7.0)
+	for k in instances.instance_count:
+		var b := level.boxes.slice(7 * k, 7 * k + 7)
+		instances.set_instance_transform(k, box_pose(b))
+		instances.set_instance_color(k, _box_colour(k, b))
+
+
+func _show_drums() -> void:
+	var instances := _drums.multimesh
+	instances.instance_count = floori(level.cylinders.size() / 4.0)
+	for k in instances.instance_count:
+		var c := level.cylinders.slice(4 * k, 4 * k + 4)
+		instances.set_instance_transform(k, drum_pose(c))
+		var blocks := level.cylinder_obstructs(4 * k)
+		instances.set_instance_color(k, AmbuloPalette.DRUM if blocks else AmbuloPalette.PAINT)
+
+
+func _box_colour(k: int, b: PackedFloat64Array) -> Color:
+	if not level.box_obstructs(7 * k):
+		return AmbuloPalette.PAINT if b[2] < 1.0 else AmbuloPalette.OVERHEAD
+	var longest := maxf(b[3], b[4])
+	var colour := AmbuloPalette.WALL if longest > 1.2 else AmbuloPalette.BLOCK
+	# Neighbours differ a little, so that edges show.
+	return colour.darkened(0.05 * (k % 4))
+
+
+static func _instances(mesh: Mesh) -> MultiMesh:
+	var instances := MultiMesh.new()
+	instances.transform_format = MultiMesh.TRANSFORM_3D
+	instances.use_colors = true
+	instances.mesh = mesh
+	return instances

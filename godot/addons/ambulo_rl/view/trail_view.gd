@@ -1,0 +1,63 @@
+class_name AmbuloTrailView
+extends MeshInstance3D
+## Draws where a player has walked: a ribbon just above the floor.
+
+## Half the width of the ribbon, [m].
+const HALF_WIDTH := 0.05
+## Height above the floor, [m].
+const HEIGHT := 0.02
+## Shortest piece, [m].
+const STEP := 0.1
+## With more points every second one is dropped.
+const MOST_POINTS := 1500
+
+var _points: PackedVector2Array = []
+var _ribbon := ImmediateMesh.new()
+
+
+func _init() -> void:
+	mesh = _ribbon
+	cast_shadow = GeometryInstance3D.SHADOW_CASTING_SETTING_OFF
+	var material := AmbuloPalette.matt(AmbuloPalette.TRAIL)
+	material.shading_mode = BaseMaterial3D.SHADING_MODE_UNSHADED
+	material.cull_mode = BaseMaterial3D.CULL_DISABLED
+	material_override = material
+
+
+## Forgets the way so far.
+func clear() -> void:
+	_points.clear()
+	_ribbon.clear_surfaces()
+
+
+## The player has come to (x, y), in the contract's axes.
+func extend_to(x: float, y: float) -> void:
+	var here := Vector2(x, y)
+	if not _points.is_empty() and _points[-1].distance_to(here) < STEP:
+		return
+	_points.append(here)
+	if _points.size() > MOST_POINTS:
+		var kept: PackedVector2Array = []
+		for k in range(0, _points.size(), 2):
+			kept.append(_points[k])
+		_points = kept
+	_draw_ribbon()
+
+
+## Points of the ribbon, in the contract's axes.
+func points() -> PackedVector2Array:
+	return _points
+
+
+func _draw_ribbon() -> void:
+	_ribbon.clear_surfaces()
+	if _points.size() < 2:
+		return
+	_ribbon.surface_begin(Mesh.PRIMITIVE_TRIANGLE_STRIP)
+	for k in _points.size():
+		var before := _points[maxi(k - 1, 0)]
+		var after := _points[mini(k + 1, _points.size() - 1)]
+		var aside := (after - before).orthogonal().normalized() * HALF_WIDTH
+		for edge: Vector2 in [_points[k] + aside, _points[k] - aside]:
+			_ribbon.surface_add_vertex(AmbuloAxes.to_godot(edge.x, edge.y, HEIGHT))
+	_ribbon.surface_end()

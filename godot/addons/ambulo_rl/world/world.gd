@@ -1,0 +1,361 @@
+class_name AmbuloWorld
+extends RefCounted
+## Players of the VR world contract (docs/vr_world.md) that the physics engine moves.
+##
+## Each agent is alone in its level; slots hold levels, and agents of one slot never meet.
+## [method step] moves every agent by one decision inside the call: physics advances by
+## exactly that many ticks and never otherwise. All numbers are in the contract's axes.
+##
+## [method use_scene_space] puts the agents into a user's own 3D scene instead: the
+## obstacles are whatever colliders it has (see [AmbuloSceneSpace]). The slot number is
+## then meaningless and any slot may be named.
+##
+## Arguments are checked by the caller (see [AmbuloSpec], [AmbuloLevel], [AmbuloActions]).
+
+## Fewest physics spaces that are kept built; at least one per agent is.
+const KEPT_SPACES := 32
+
+## Reaches are rounded up to whole steps of this, [m].
+const REACH_STEP := 0.02
+
+const POSITION := 0
+const YAW := 3
+const VELOCITY := 4
+const YAW_RATE := 7
+const COMMAND := 8
+const RAYS := 11
+## From the end of the rays on:
+const PATH := 0
+const CONTACT_TICKS := 1
+const COLLISIONS := 2
+const SINCE_CONTACT := 3
+const MOVES := 4
+const SNAPS := 5
+const FELL := 6
+const FALLING := 7
+const TAIL := 8
+
+## Number of agents.
+var num_agents := 0
+## Settings.
+var spec := AmbuloSpec.new()
+## 64-bit floats per agent, see [method state_layout].
+var state_width := 0
+
+var _rows: PackedFloat64Array = []
+var _slots: PackedInt64Array = []
+var _levels: Dictionary[int, AmbuloLevel] = {}
+var _spaces: Array[AmbuloSpace] = []
+var _built: Dictionary[int, AmbuloLevelSpace] = {}
+var _scene: AmbuloSceneSpace
+var _targets: PackedFloat64Array = []
+var _jumps: PackedFloat64Array = []
+
+
+## Drops all agents and their states and makes [param agents] new ones that are in no
+## level yet; levels stay.
+func configure(agents: int, new_spec: AmbuloSpec) -> void:
+	num_agents = agents
+	spec = new_spec
+	state_width = RAYS + spec.num_rays + TAIL
+	_rows = PackedFloat64Array()
+	_rows.resize(agents * state_width)
+	_targets.resize(agents * 3)
+	_targets.fill(0.0)
+	_jumps.resize(agents * 2)
+	_jumps.fill(0.0)
+	_slots.resize(agents)
+	_slots.fill(-1)
+	_spaces.clear()
+	_spaces.resize(agents)
+
+
+## Name, first index and length of each part of a state row.
+static func state_layout(num_rays: int) -> Array[Dictionary]:
+	var parts: Array[Array] = [
+		["position", 3],
+		["yaw", 1],
+		["velocity", 3],
+		["yaw_rate", 1],
+		["command", 3],
+		["rays", num_rays],
+		["path", 1],
+		["contact_ticks", 1],
+		["collisions", 1],
+		["since_contact", 1],
+		["moves", 1],
+		["snaps", 1],
+		["fell", 1],
+		["falling", 1],
+	]
+	var layout: Array[Dictionary] = []
+	var start := 0
+	for part in parts:
+		layout.append({"name": part[0], "start": start, "size": part[1]})
+		start += part[1]
+	return layout
+
+
+## Puts [param levels] into [param slots]. Agents in a replaced slot must be reset before
+## they are stepped.
+func set_levels(slots: PackedInt64Array, levels: Array[AmbuloLevel]) -> void:
+	for k in slots.size():
+		var slot := slots[k]
+		_levels[slot] = levels[k]
+		_built.erase(slot)
+		for agent in num_agents:
+			if _slots[agent] == slot:
+				_slots[agent] = -1
+				_spaces[agent] = null
+
+
+## Moves all agents into the 3D scene behind [param space] (World3D.space); see
+## [AmbuloSceneSpace] for its settings. An invalid RID goes back to levels.
+func use_scene_space(space: RID) -> AmbuloSceneSpace:
+	_slots.fill(-1)
+	for agent in num_agents:
+		_spaces[agent] = null
+	_scene = null
+	if space.is_valid():
+		_scene = AmbuloSceneSpace.new(space)
+	return _scene
+
+
+## Whether [param slot] holds a level.
+func has_slot(slot: int) -> bool:
+	return _levels.has(slot)
+
+
+## The slot of [param agent]; -1: it is in no level.
+func slot_of(agent: int) -> int:
+	return _slots[agent]
+
+
+## The level of [param slot], or null.
+func level_of(slot: int) -> AmbuloLevel:
+	return _levels.get(slot)
+
+
+## Places [param agents] at [param poses] (x, y, yaw each) in [param slots], at rest.
+func reset(agents: PackedInt64Array, slots: PackedInt64Array, poses: PackedFloat64Array) -> void:
+	for k in agents.size():
+		var agent := agents[k]
+		_enter(agent, slots[k])
+		var row := agent * state_width
+		for m in state_width:
+			_rows[row + m] = 0.0
+		_rows[row] = poses[3 * k]
+		_rows[row + 1] = poses[3 * k + 1]
+		_rows[row + YAW] = poses[3 * k + 2]
+		_rows[row + state_width - TAIL + SINCE_CONTACT] = AmbuloContract.NEVER
+		_read_rays(agent)
+
+
+## Copies of the state rows of [param agents], one after the other.
+func state_rows(agents: PackedInt64Array) -> PackedFloat64Array:
+	var rows := PackedFloat64Array()
+	for agent in agents:
+		rows.append_array(_rows.slice(agent * state_width, (agent + 1) * state_width))
+	return rows
+
+
+## A copy of the state rows of all agents.
+func all_rows() -> PackedFloat64Array:
+	return _rows.duplicate()
+
+
+## Continues [param agents] exactly from [param rows] of [method state_rows].
+func restore(agents: PackedInt64Array, slots: PackedInt64Array, rows: PackedFloat64Array) -> void:
+	for k in agents.size():
+		_enter(agents[k], slots[k])
+		for m in state_width:
+			_rows[agents[k] * state_width + m] = rows[k * state_width + m]
+
+
+## Moves every agent by one decision. Continuous: [param actions] has three numbers an
+## agent (strafe, forward, rotation; + is right); discrete: one index in 0..6.
+func step(actions: PackedFloat64Array) -> void:
+	if begin(actions):
+		advance(spec.ticks_per_decision)
+		finish()
+
+
+## Starts a decision: [method step] in parts, for a game that draws every tick. False: the
+## batch is refused and nothing has changed.
+func begin(actions: PackedFloat64Array) -> bool:
+	var problem := AmbuloActions.problem(actions, spec, num_agents)
+	if not problem.is_empty() or _slots.has(-1):
+		push_error("AmbuloWorld: %s" % (problem if problem else "an agent is in no level"))
+		return false
+	for agent in num_agents:
+		var tail := (agent + 1) * state_width - TAIL
+		_rows[tail + PATH] = 0.0
+		_rows[tail + CONTACT_TICKS] = 0.0
+		_rows[tail + COLLISIONS] = 0.0
+		if spec.discrete:
+			_begin_discrete(agent, int(actions[agent]), tail)
+		else:
+			var k := 3 * agent
+			var target := AmbuloActions.target(
+				actions[k], actions[k + 1], actions[k + 2], spec.dead_zone
+			)
+			for m in 3:
+				_targets[k + m] = target[m]
+	return true
+
+
+## Moves every agent by [param ticks] ticks of the decision that [method begin] started.
+func advance(ticks: int) -> void:
+	for agent in num_agents:
+		_advance(agent, ticks)
+
+
+## Ends a decision: reads the rays.
+func finish() -> void:
+	for agent in num_agents:
+		_read_rays(agent)
+
+
+func _begin_discrete(agent: int, index: int, tail: int) -> void:
+	var jump := AmbuloActions.jump(index, spec)
+	_jumps[2 * agent] = jump[0]
+	_jumps[2 * agent + 1] = jump[1]
+	_rows[agent * state_width + YAW] += jump[2]
+	_rows[tail + MOVES] = 1.0 if jump[0] != 0.0 or jump[1] != 0.0 else 0.0
+	_rows[tail + SNAPS] = 1.0 if jump[2] != 0.0 else 0.0
+
+
+## The ticks of one agent (docs/vr_world.md, "The tick, in order").
+func _advance(agent: int, ticks: int) -> void:
+	var rows := _rows
+	var row := agent * state_width
+	var tail := row + state_width - TAIL
+	var space := _spaces[agent]
+	var dt := spec.dt
+	var decay := spec.tick_decay()
+	var speed := spec.max_speed
+	var turn := spec.max_yaw_rate
+	var rearm := spec.rearm_ticks
+	var x := rows[row]
+	var y := rows[row + 1]
+	var z := rows[row + 2]
+	var yaw := rows[row + YAW]
+	var vx := rows[row + VELOCITY]
+	var vy := rows[row + VELOCITY + 1]
+	var vz := rows[row + VELOCITY + 2]
+	var strafe := rows[row + COMMAND]
+	var forward := rows[row + COMMAND + 1]
+	var rotation := rows[row + COMMAND + 2]
+	var path := rows[tail + PATH]
+	var since := int(rows[tail + SINCE_CONTACT])
+	var fell := rows[tail + FELL]
+	var falling := rows[tail + FALLING] != 0.0
+	var add_strafe := (1.0 - decay) * _targets[3 * agent]
+	var add_forward := (1.0 - decay) * _targets[3 * agent + 1]
+	var add_rotation := (1.0 - decay) * _targets[3 * agent + 2]
+	var decision := spec.ticks_per_decision * dt
+	var jump_left := _jumps[2 * agent] / decision
+	var jump_ahead := _jumps[2 * agent + 1] / decision
+	# How far the body axis can get, with room for rounding: the command stays between
+	# what it was and what it shall be.
+	var stick := maxf(absf(strafe), absf(_targets[3 * agent])) * speed + absf(jump_left)
+	var push := maxf(absf(forward), absf(_targets[3 * agent + 1])) * speed + absf(jump_ahead)
+	var reach := REACH_STEP * ceilf(ticks * dt * sqrt(stick * stick + push * push) / REACH_STEP)
+	reach += REACH_STEP
+	var near := space.count_near(x, y, reach + AmbuloContract.BODY_RADIUS)
+	var solid := near == 0 and space.has_floor_around(x, y, reach)
+	var rate := 0.0
+	for _tick in ticks:
+		strafe = decay * strafe + add_strafe
+		forward = decay * forward + add_forward
+		rotation = decay * rotation + add_rotation
+		rate = -rotation * turn
+		yaw += rate * dt
+		var x0 := x
+		var y0 := y
+		var touched := false
+		if falling:
+			vz -= AmbuloContract.GRAVITY * dt
+			x += vx * dt
+			y += vy * dt
+			z += vz * dt
+		else:
+			var left := jump_left - strafe * speed
+			var ahead := forward * speed + jump_ahead
+			var c := cos(yaw)
+			var s := sin(yaw)
+			x += (c * ahead - s * left) * dt
+			y += (s * ahead + c * left) * dt
+			if near > 0:
+				touched = space.slide(x0, y0, x, y, near == 1)
+				x = space.slid_x
+				y = space.slid_y
+			vx = (x - x0) / dt
+			vy = (y - y0) / dt
+			vz = 0.0
+			if not solid:
+				falling = not space.has_floor(x, y)
+		path += sqrt((x - x0) * (x - x0) + (y - y0) * (y - y0))
+		if touched:
+			rows[tail + CONTACT_TICKS] += 1.0
+			if since >= rearm:
+				rows[tail + COLLISIONS] += 1.0
+			since = 0
+		else:
+			since += 1
+		if z < -spec.fall_depth:
+			fell = 1.0
+	rows[row] = x
+	rows[row + 1] = y
+	rows[row + 2] = z
+	rows[row + YAW] = yaw
+	rows[row + VELOCITY] = vx
+	rows[row + VELOCITY + 1] = vy
+	rows[row + VELOCITY + 2] = vz
+	rows[row + YAW_RATE] = rate
+	rows[row + COMMAND] = strafe
+	rows[row + COMMAND + 1] = forward
+	rows[row + COMMAND + 2] = rotation
+	rows[tail + PATH] = path
+	rows[tail + SINCE_CONTACT] = since
+	rows[tail + FELL] = fell
+	rows[tail + FALLING] = 1.0 if falling else 0.0
+
+
+func _read_rays(agent: int) -> void:
+	var row := agent * state_width
+	var yaw := _rows[row + YAW] if spec.rays_in_head_frame else 0.0
+	_spaces[agent].read_rays(_rows[row], _rows[row + 1], yaw, spec, _rows, row + RAYS)
+
+
+func _enter(agent: int, slot: int) -> void:
+	if _scene != null:
+		_slots[agent] = slot
+		_spaces[agent] = _scene
+		return
+	assert(_levels.has(slot), "AmbuloWorld: no level in slot %d" % slot)
+	if _slots[agent] == slot:
+		return
+	_slots[agent] = slot
+	_spaces[agent] = null
+	_spaces[agent] = _space_of(slot)
+
+
+## The space of [param slot], built if it is not; the one that was used longest ago, by
+## no agent now, then goes.
+func _space_of(slot: int) -> AmbuloLevelSpace:
+	var space: AmbuloLevelSpace = _built.get(slot)
+	if space == null:
+		if _built.size() >= maxi(KEPT_SPACES, num_agents):
+			_drop_oldest_unused()
+		space = AmbuloLevelSpace.new(_levels[slot])
+	_built.erase(slot)
+	_built[slot] = space
+	return space
+
+
+func _drop_oldest_unused() -> void:
+	for slot: int in _built:
+		if not _slots.has(slot):
+			_built.erase(slot)
+			return

@@ -1,0 +1,167 @@
+extends AmbuloTest
+## Connections over a real loopback socket, with a clock of our own: pieces, pipelines, timeouts.
+
+const HEALTH := "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+var _server := TCPServer.new()
+var _client := StreamPeerTCP.new()
+var _connection: AmbuloHttpConnection
+
+
+func test_a_head_in_pieces_and_a_body() -> void:
+	_connect(1000)
+	_say("POST /x HTTP/1.1\r\nContent-Le")
+	check_equal(_take(), null)
+	_say("ngth: 5\r\n\r")
+	check_equal(_take(), null)
+	_say("\nabc")
+	check_equal(_take(), null)
+	_say("deGET")
+	check_equal(_take().path, "/x")
+	check_equal(_connection.body.get_string_from_ascii(), "abcde")
+	check_equal(_take(), null)
+	check_equal(_connection.is_idle(), false)
+	_say(HEALTH.trim_prefix("GET"))
+	check_equal(_take().path, "/health")
+	check_equal(_connection.is_idle(), true)
+
+
+func test_an_equal_head_is_not_parsed_again() -> void:
+	_connect(1000)
+	_say(HEALTH + HEALTH + HEALTH.replace("health", "status"))
+	var first := _take()
+	check_equal(_take(), first)
+	check_equal(_take().path, "/status")
+	check_equal(_take(), null)
+
+
+func test_a_request_that_stops_half_way_times_out() -> void:
+	var limit := AmbuloHttpConnection.REQUEST_TIMEOUT
+	for text: String in ["GET /he", "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc"]:
+		_connect(1000)
+		_say(text, 5000)
+		check_equal(_take(), null)
+		check_equal(_connection.tend(5000 + limit), null)
+		check_equal(_connection.tend(5001 + limit).status, 408)
+
+
+func test_a_drip_of_bytes_does_not_put_the_timeout_off() -> void:
+	_connect(1000)
+	_say("GET /he", 5000)
+	_say("al", 15000)
+	check_equal(_connection.tend(20001).status, 408)
+
+
+func test_a_silent_connection_may_stay() -> void:
+	_connect(1000)
+	check_equal(_connection.tend(10_000_000), null)
+	check_equal(_connection.closed, false)
+
+
+func test_a_head_without_end_is_refused() -> void:
+	_connect(1000)
+	_say("GET / HTTP/1.1\r\nX: " + "a".repeat(AmbuloHttpHead.MAX_HEAD))
+	check_equal(_take().status, 431)
+
+
+func test_after_the_end_bytes_are_thrown_away_for_a_while() -> void:
+	_connect(1000)
+	_say("nonsense\r\n\r\n")
+	check_equal(_take().status, 400)
+	_connection.end(2000)
+	_say(HEALTH, 3000)
+	check_equal(_take(), null)
+	_connection.tend(3000 + AmbuloHttpConnection.LINGER)
+	check_equal(_connection.closed, false)
+	_connection.tend(3001 + AmbuloHttpConnection.LINGER)
+	check_equal(_connection.closed, true)
+
+
+func test_a_client_that_hangs_up_is_noticed() -> void:
+	_connect(1000)
+	_client.disconnect_from_host()
+	OS.delay_msec(20)
+	_connection.receive(1000)
+	_connection.tend(1000)
+	check_equal(_connection.closed, true)
+
+
+func test_a_large_answer_waits_for_its_reader() -> void:
+	_connect(1000)
+	var large := PackedByteArray()
+	large.resize(20_000_000)
+	_connection.send(large, 1000)
+	check_equal(_connection.is_idle(), false, "the socket took 20 MB at once")
+	_say(HEALTH)
+	check_equal(_take(), null)
+	var got := 0
+	while got < large.size() and not _connection.closed:
+		_client.poll()
+		got += (_client.get_partial_data(1 << 22)[1] as PackedByteArray).size()
+		_connection.tend(1000)
+	check_equal(got, large.size())
+	check_equal(_connection.receive(1000), true)
+	check_equal(_take().path, "/health")
+
+
+func test_an_answer_nobody_reads_ends_the_connection() -> void:
+	_connect(1000)
+	var large := PackedByteArray()
+	large.resize(20_000_000)
+	_connection.send(large, 1000)
+	for k in 100:
+		_connection.tend(1000)
+	_connection.tend(1001 + AmbuloHttpConnection.WRITE_TIMEOUT)
+	check_equal(_connection.closed, true)
+
+
+func test_a_handler_that_fails_is_a_500() -> void:
+	var transport := AmbuloHttpTransport.new()
+	var route := AmbuloRoute.of(func(_request: AmbuloRequest) -> AmbuloReply: return null)
+	transport.find_route = func(_head: AmbuloHttpHead) -> AmbuloRoute: return route
+	check_equal(transport.listen(0), OK)
+	_client = StreamPeerTCP.new()
+	_client.connect_to_host("127.0.0.1", transport.port())
+	_until(func() -> bool: return _client.get_status() == StreamPeerTCP.STATUS_CONNECTED)
+	for k in 2:
+		_client.put_data(HEALTH.to_ascii_buffer())
+		_until(
+			func() -> bool:
+				transport.poll()
+				return _client.get_available_bytes() > 0
+		)
+		var text := _client.get_string(_client.get_available_bytes())
+		check_equal(text.begins_with("HTTP/1.1 500 "), true, text)
+	check_equal(transport.served, 2)
+	transport.stop()
+	check_equal(transport.connection_count(), 0)
+
+
+func _connect(now: int) -> void:
+	if not _server.is_listening():
+		_server.listen(0, "127.0.0.1")
+	_client = StreamPeerTCP.new()
+	_client.connect_to_host("127.0.0.1", _server.get_local_port())
+	_until(func() -> bool: return _server.is_connection_available())
+	_connection = AmbuloHttpConnection.over(_server.take_connection(), 1000, now)
+	_until(func() -> bool: return _client.get_status() == StreamPeerTCP.STATUS_CONNECTED)
+
+
+func _say(text: String, now: int = 1000) -> void:
+	_client.put_data(text.to_ascii_buffer())
+	_until(func() -> bool: return _connection.peer.get_available_bytes() > 0)
+	OS.delay_msec(2)
+	_connection.receive(now)
+
+
+func _take() -> AmbuloHttpHead:
+	return _connection.take()
+
+
+func _until(condition: Callable) -> void:
+	for k in 5000:
+		_client.poll()
+		if condition.call():
+			return
+		OS.delay_msec(1)
+	check_equal(false, true, "it did not come true")

@@ -1,0 +1,93 @@
+extends AmbuloTest
+## Policy files: the shipped one loads; every damage is refused with its reason.
+
+const SHIPPED := "res://policies/vr_navigation.ambulo"
+
+
+func test_the_shipped_file() -> void:
+	var file := AmbuloPolicyFile.new()
+	check(file.load_from(SHIPPED), file.error)
+	check_equal(file.error, "")
+	check_equal(file.observation_size, 314)
+	check_equal(file.observation["ray_sensors"], 16)
+	check_equal(file.frame, "head")
+	check_equal(file.memory, "map")
+	check_equal(file.spec.ticks_per_decision, 9)
+	check_near(file.spec.dt, 1.0 / 90.0)
+	check_equal(file.tasks, PackedStringArray(["navigate"]))
+	check_near(file.goal_radius, 1.0)
+	check_equal(file.max_steps, 1000)
+	check_equal(file.layers.size(), 3)
+	check_equal(file.weights.size(), 314 * 256 + 256 + 256 * 256 + 256 + 256 * 3 + 3)
+
+
+func test_files_that_are_no_policies() -> void:
+	_refuse_file("res://policies/nowhere.ambulo", "nowhere.ambulo: File not found")
+	_refuse_file("res://project.godot", "is no policy file")
+	_refuse("AMBULO".to_ascii_buffer(), "is no policy file")
+	_refuse("AMBULOP2____________".to_ascii_buffer(), "or one of another version")
+
+
+func test_cut_and_changed_bytes() -> void:
+	var data := FileAccess.get_file_as_bytes(SHIPPED)
+	_refuse(data.slice(0, data.size() - 4), "bytes of weights, got")
+	_refuse(data + PackedByteArray([0]), "bytes of weights, got")
+	_refuse(data.slice(0, 100), "does not fit")
+	data[data.size() - 9] ^= 1
+	_refuse(data, "the weights are damaged")
+
+
+func test_headers_that_lie() -> void:
+	_refuse_header({"layers": []}, "layers: must end in 3 outputs")
+	_refuse_header({"layers": 7}, "layers: expected a list")
+	_refuse_header({"output": "softmax"}, "output: must be one of clip, bound, argmax")
+	_refuse_header({"output": "argmax"}, "layers: must end in 7 outputs")
+	_refuse_header({"output": "bound"}, "bound: expected 2 numbers")
+	_refuse_header({"output": "bound", "bound": [0.0, 1.0]}, "bound: must be positive")
+	_refuse_header({"observation_size": 1e9}, "observation_size: must be in")
+	_refuse_header({"observation_size": 313}, "expected 313")
+	_refuse_header({"observation": [{"name": "a", "start": 1, "stop": 3}]}, "does not follow")
+	_refuse_header({"weights": {"numbers": 5, "sha256": "a"}}, "weights.numbers: the layers need")
+	_refuse_header({"world": {"dt": 1}}, "world.ticks_per_decision: missing")
+	_refuse_header({"code": "quit()"}, "code: unknown key")
+	_refuse_header({"senses": null}, "senses: expected an object")
+	_refuse_header({"kind": 3}, "kind: expected one line of text")
+	var senses := {"frame": "head", "memory": "plan", "num_rays": 16, "ray_length": 5.0}
+	_refuse_header({"senses": senses}, "senses.memory: must be one of none, visits, map")
+	senses.memory = "map"
+	senses.num_rays = 8
+	_refuse_header({"senses": senses}, "world: its rays are not those of senses")
+	_refuse_bytes("[1]".to_utf8_buffer(), "header: expected an object")
+	_refuse_bytes("{".to_utf8_buffer(), "header: ")
+
+
+func _refuse_header(changes: Dictionary, part: String) -> void:
+	var data := FileAccess.get_file_as_bytes(SHIPPED)
+	var size := data.decode_u32(8)
+	var text := data.slice(12, 12 + size).get_string_from_utf8()
+	var header: Dictionary = JSON.parse_string(text)
+	header.merge(changes, true)
+	_refuse_bytes(JSON.stringify(header).to_utf8_buffer(), part)
+
+
+func _refuse_bytes(header: PackedByteArray, part: String) -> void:
+	var data := "AMBULOP1".to_ascii_buffer()
+	data.resize(12)
+	data.encode_u32(8, header.size())
+	_refuse(data + header, part)
+
+
+func _refuse(data: PackedByteArray, part: String) -> void:
+	var path := OS.get_temp_dir().path_join("ambulo_%d.ambulo" % OS.get_process_id())
+	var stream := FileAccess.open(path, FileAccess.WRITE)
+	stream.store_buffer(data)
+	stream.close()
+	_refuse_file(path, part)
+	DirAccess.remove_absolute(path)
+
+
+func _refuse_file(path: String, part: String) -> void:
+	var file := AmbuloPolicyFile.new()
+	check(not file.load_from(path), "%s is refused" % part)
+	check_contains(file.error, part)
+	check(file.error.begins_with(path), "the file is named")

@@ -1,0 +1,187 @@
+extends AmbuloTest
+## The policy node: in a world, in a scene of one's own, episodes, drawn places.
+
+const SHIPPED := "res://policies/vr_navigation.ambulo"
+
+
+func test_it_walks_to_the_goal() -> void:
+	var node := _node()
+	var world := _world(node)
+	var agents := PackedInt64Array([0, 1])
+	world.reset(agents, [0, 0], [-3.0, 0.0, 0.0, 3.0, 1.0, 2.0])
+	node.reset(0)
+	node.reset(1)
+	for decision in 100:
+		var actions := node.act(world, 0, Vector2(3.0, 0.0))
+		actions.append_array(node.act(world, 1, Vector2(-3.0, 1.0)))
+		world.step(actions)
+	var rows := world.state_rows(agents)
+	check_near(rows[0], 3.0, 1.0, "agent 0 is there")
+	check_near(rows[world.state_width], -3.0, 1.0, "agent 1 is there")
+	node.free()
+
+
+func test_agents_do_not_mix() -> void:
+	var node := _node()
+	var rows: Array[PackedFloat64Array] = [_row(1.0, 0.0), _row(2.0, 0.5), _row(3.0, 1.0)]
+	var goal := PackedFloat64Array([8.0, 0.0, 0.0])
+	var alone := PackedFloat64Array()
+	for row in rows:
+		alone.append_array(node.act_on_row(0, row, goal))
+	var both := PackedFloat64Array()
+	for row in rows:
+		both.append_array(node.act_on_row(7, row, goal))
+		node.act_on_row(3, _row(-5.0, 2.0), goal)
+	check_equal(both, alone)
+	node.reset(7)
+	check(node.memory_of(7) == null, "forgotten")
+	check_equal(node.act_on_row(7, rows[0], goal), alone.slice(0, 3), "begins anew")
+	node.free()
+
+
+func test_a_scene_of_ones_own() -> void:
+	var node := _node()
+	var rays := PackedFloat64Array()
+	for i in 16:
+		rays.append(1.0 + 0.1 * i)
+	var position := AmbuloAxes.to_godot(1.0, 2.0, 0.0)
+	var velocity := AmbuloAxes.to_godot(0.5, -0.25, 0.0)
+	var goal := AmbuloAxes.to_godot(6.0, 3.0, 0.0)
+	var action := node.act_in_scene(0, position, 0.4, velocity, 0.1, rays, goal)
+	var row := PackedFloat64Array([1.0, 2.0, 0.0, 0.4, 0.5, -0.25, 0.0, 0.1, 0.0, 0.0, 0.0])
+	row.append_array(rays)
+	check_all_near(node.act_on_row(1, row, [6.0, 3.0, 0.0]), action, 1e-6)
+	check_equal(node.act_in_scene(0, position, 0.0, velocity, 0.0, [1.0], goal).size(), 0)
+	check_contains(node.error, "another number of rays")
+	node.free()
+
+
+func test_worlds_that_do_not_fit_are_refused() -> void:
+	var node := _node()
+	var world := AmbuloWorld.new()
+	var spec := AmbuloSpec.new()
+	spec.num_rays = 8
+	world.configure(1, spec)
+	expect_error("num_rays = 16")
+	check_equal(node.act(world, 0, Vector2.ZERO).size(), 0)
+	check_contains(node.error, "needs a world with num_rays = 16")
+	node.free()
+
+
+func test_bad_files_leave_no_policy() -> void:
+	var node := _node()
+	check(not node.load_policy("res://project.godot"))
+	check(node.file == null)
+	check_contains(node.error, "is no policy file")
+	check_equal(node.act(AmbuloWorld.new(), 0, Vector2.ZERO).size(), 0)
+	node.free()
+
+
+func test_the_exported_path_is_loaded() -> void:
+	var node := AmbuloPolicyNode.new()
+	node.policy_path = SHIPPED
+	tree.root.add_child(node)
+	await tree.process_frame
+	check(node.file != null, "loaded when it enters the scene")
+	node.queue_free()
+
+
+func test_commands_move_like_the_world() -> void:
+	var node := _node()
+	var world := _world(node)
+	world.reset([0, 1], [0, 0], [0.0, 0.0, 0.7, 3.0, 3.0, 0.0])
+	var command := AmbuloCommand.new(node.file.spec)
+	var action := PackedFloat64Array([0.3, 0.9, -0.4])
+	command.aim(action)
+	var position := Vector3.ZERO
+	var yaw := 0.7
+	for tick in node.file.spec.ticks_per_decision:
+		command.tick()
+		yaw += command.yaw_rate * node.file.spec.dt
+		position += command.velocity(yaw) * node.file.spec.dt
+	world.step(action + PackedFloat64Array([0.0, 0.0, 0.0]))
+	var row := world.state_rows([0])
+	check_near(row[AmbuloWorld.YAW], yaw, 1e-9)
+	check_all_near(AmbuloAxes.from_godot(position).slice(0, 2), row.slice(0, 2), 1e-6)
+	node.free()
+
+
+func test_discrete_commands() -> void:
+	var spec := AmbuloSpec.new()
+	spec.discrete = true
+	var command := AmbuloCommand.new(spec)
+	check_near(command.aim([4.0]), spec.turn_angle, 1e-9, "turn left")
+	command.tick()
+	check_near(command.velocity(0.0).length(), 0.0)
+	check_near(command.aim([0.0]), 0.0, 1e-9, "no turn")
+	command.tick()
+	var ahead := command.velocity(0.0) * spec.decision_dt()
+	check_near(ahead.distance_to(Vector3(0.0, 0.0, -1.0)), 0.0, 1e-6, "a metre ahead")
+
+
+func test_an_episode_counts() -> void:
+	var node := _node()
+	var world := AmbuloWorld.new()
+	world.configure(1, node.file.spec)
+	var level := _level({"bounds": [-9, -9, 9, 9]})
+	var episode := AmbuloEpisode.play(world, node, level, [-5.0, 0.0, 0.0, 5.0, 0.0])
+	check(episode.success)
+	check(not episode.fell)
+	check_equal(episode.collisions, 0)
+	check_near(episode.path, 9.0, 0.6, "to the edge of the goal disc")
+	check(episode.steps >= 45 and episode.steps < 70, "at most 2 m/s")
+	node.file.max_steps = 3
+	episode = AmbuloEpisode.play(world, node, level, [-5.0, 0.0, 0.0, 5.0, 0.0])
+	check(not episode.success)
+	check_equal(episode.steps, 3)
+	node.free()
+
+
+func test_places_fixed_and_drawn() -> void:
+	var rng := RandomNumberGenerator.new()
+	var fixed := _level(
+		{"bounds": [-9, -9, 9, 9], "start": {"position": [1, 2], "yaw": 3}, "goal": [4, 5]}
+	)
+	var reach := Vector2(5.0, 30.0)
+	var expected := PackedFloat64Array([1.0, 2.0, 3.0, 4.0, 5.0])
+	check_equal(AmbuloPlaces.draw(fixed, rng, reach), expected)
+	var wall := {"center": [0, 0, 1], "half_size": [0.1, 8.9, 1]}
+	var open := _level({"bounds": [-9, -9, 9, 9], "boxes": [wall], "holes": [[2, 2, 4, 4]]})
+	for i in 20:
+		rng.seed = i
+		var places := AmbuloPlaces.draw(open, rng, reach)
+		check_equal(places.size(), 5)
+		var away := Vector2(places[0] - places[3], places[1] - places[4]).length()
+		check(away >= 5.0 and away <= 30.0, "distance")
+		check(places[0] * places[3] > 0.0, "never through the wall")
+		rng.seed = i
+		check_equal(AmbuloPlaces.draw(open, rng, reach), places, "the seed repeats")
+	check_equal(AmbuloPlaces.draw(open, rng, Vector2(40.0, 50.0)).size(), 0, "too far")
+
+
+func _node() -> AmbuloPolicyNode:
+	var node := AmbuloPolicyNode.new()
+	check(node.load_policy(SHIPPED), node.error)
+	return node
+
+
+func _world(node: AmbuloPolicyNode) -> AmbuloWorld:
+	var world := AmbuloWorld.new()
+	world.configure(2, node.file.spec)
+	world.set_levels([0], [_level({"bounds": [-9, -9, 9, 9]})])
+	return world
+
+
+func _level(data: Dictionary) -> AmbuloLevel:
+	var errors := PackedStringArray()
+	data["name"] = "test"
+	var level := AmbuloLevel.from_dict(data, errors)
+	check_equal(errors, PackedStringArray(), "level errors")
+	return level
+
+
+func _row(x: float, yaw: float) -> PackedFloat64Array:
+	var row := PackedFloat64Array([x, 0.5, 0.0, yaw, 1.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.0])
+	for i in 16:
+		row.append(2.0 + 0.1 * i)
+	return row

@@ -1,0 +1,248 @@
+"""The real engine's server from start to end: arguments, port, token, parent, lockstep."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ambulo.envs.godot.engine import EngineProcess
+from ambulo.envs.godot.locate import find_project
+from ambulo.envs.godot.transport import BINARY, HttpConnection
+
+LEVEL = (
+    b'{"slots":[0],"levels":[{"name":"a","bounds":[-5,-5,5,5],"boxes":'
+    b'[{"center":[0,2,0.5],"half_size":[1,0.1,0.5],"yaw":0.3}],'
+    b'"cylinders":[{"center":[2,-2],"radius":0.4,"height":2}]}]}'
+)
+RESET = b'{"agents":[0,1],"slots":[0,0],"poses":[[0,0,0],[1,-1,2]]}'
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start(program: Path) -> Iterator[Start]:
+    """Starts engines with user arguments; all of them are ended after the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def launch(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [
+                str(program), "--headless", "--path", str(find_project()), "--", *arguments
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment},
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    yield launch
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def port_of(process: subprocess.Popen[str]) -> int:
+    """The port in the line that says the server is ready."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        match = re.fullmatch(r"AMBULO_READY port=(\d+) pid=(\d+)\n", line)
+        if match:
+            assert int(match[2]) == process.pid
+            return int(match[1])
+    raise AssertionError(process.communicate())
+
+
+def refusal(process: subprocess.Popen[str]) -> str:
+    """The one line of an engine that did not start its server."""
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 2, (out, err)
+    assert "AMBULO_READY" not in out
+    lines = [line for line in err.splitlines() if line.startswith("ambulo: ")]
+    assert len(lines) == 1, err
+    return lines[0]
+
+
+def test_a_taken_port_ends_the_engine(start: Start) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        line = refusal(start(f"--port={port}"))
+    assert f"port {port} is taken" in line
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "--port=eighty",
+        "--port=70000",
+        "--port=-1",
+        "--port",
+        "--agents=0",
+        "--agents=1e3",
+        "--mode=fast",
+        "--token=",
+        "--max-body=1",
+        "--parent-pid=0",
+        "--idle-exit=-2",
+        "--prot=8080",
+        "play",
+    ],
+)
+def test_arguments_that_make_no_sense_end_the_engine(
+    start: Start, argument: str
+) -> None:
+    assert argument.partition("=")[0] in refusal(start("--port=0", argument))
+
+
+@pytest.mark.parametrize("by_environment", [False, True])
+def test_the_token(start: Start, by_environment: bool) -> None:
+    if by_environment:
+        process = start("--port=0", AMBULO_TOKEN="s3cret")
+    else:
+        process = start("--port=0", "--token=s3cret")
+    port = port_of(process)
+    for given, status in (
+        (None, 401),
+        ("s3cre", 401),
+        ("s3cret2", 401),
+        ("S3CRET", 401),
+        ("s3cret", 200),
+    ):
+        connection = HttpConnection("127.0.0.1", port, timeout=30, token=given)
+        response = connection.request("GET", "/status")
+        assert response.status == status
+        if status == 401:
+            assert response.json()["error"]["field"] == "authorization"
+        assert connection.request("GET", "/health").status == 200
+    with socket.create_connection(("127.0.0.1", port), 30) as stream:
+        stream.sendall(b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b"\r\nWWW-Authenticate: Bearer" in stream.recv(4096)
+
+
+def test_body_limit_and_host_name_are_settings(start: Start) -> None:
+    port = port_of(start("--port=0", "--max-body=2000", "--host=box.local"))
+    with socket.create_connection(("127.0.0.1", port), 30) as stream:
+        stream.sendall(b"GET /health HTTP/1.1\r\nHost: box.local:80\r\n\r\n")
+        assert b" 200 OK" in stream.recv(4096)
+    connection = HttpConnection("127.0.0.1", port, timeout=30)
+    assert connection.request("POST", "/rl/spec", b" " * 2001).status == 413
+
+
+def test_shutdown_is_clean(start: Start) -> None:
+    process = start("--port=0", "--agents=3")
+    connection = HttpConnection("127.0.0.1", port_of(process), timeout=30)
+    assert connection.request("GET", "/rl/spec").json()["agents"] == 3
+    assert connection.request("POST", "/rl/shutdown").status == 200
+    assert process.wait(30) == 0
+
+
+def test_the_engine_ends_with_its_parent(start: Start) -> None:
+    parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    process = start("--port=0", f"--parent-pid={parent.pid}")
+    port = port_of(process)
+    assert (
+        HttpConnection("127.0.0.1", port, timeout=30).request("GET", "/health").status
+        == 200
+    )
+    parent.send_signal(signal.SIGKILL)
+    assert process.wait(30) == 0  # the parent is a zombie now, which counts as gone
+    parent.wait()
+    assert process.stderr is not None
+    assert f"process {parent.pid} is gone" in process.stderr.read()
+
+
+def test_an_engine_nobody_asks_ends(start: Start) -> None:
+    process = start("--port=0", "--idle-exit=1")
+    port_of(process)
+    assert process.wait(30) == 0
+
+
+def test_nothing_moves_between_requests(engine: EngineProcess) -> None:
+    connection = begun(engine.port)
+    connection.request("POST", "/rl/step", b'{"actions":[[0,1,0.5],[1,1,0]]}').checked()
+    before = connection.request("GET", "/rl/state").checked().body
+    time.sleep(0.7)  # several frames of the engine
+    assert connection.request("GET", "/rl/state").body == before
+
+
+def begun(port: int) -> HttpConnection:
+    connection = HttpConnection("127.0.0.1", port, timeout=30)
+    for path, body in (
+        ("/rl/spec", b'{"agents":2,"spec":{}}'),
+        ("/rl/levels", LEVEL),
+        ("/rl/reset", RESET),
+    ):
+        connection.request("POST", path, body).checked()
+    return connection
+
+
+def episode_digest(connection: HttpConnection) -> str:
+    """SHA-256 of all state rows of one episode with fixed random actions."""
+    connection.request("POST", "/rl/reset", RESET).checked()
+    rng = np.random.default_rng(5)
+    digest = hashlib.sha256()
+    for _ in range(150):
+        actions = rng.uniform(-1, 1, (2, 3)).astype("<f8").tobytes()
+        answer = connection.request(
+            "POST", "/rl/step", actions, content_type=BINARY, accept=BINARY
+        ).checked()
+        assert answer.content_type == BINARY
+        digest.update(answer.body[16:])
+    return digest.hexdigest()
+
+
+def test_the_same_actions_give_the_same_bytes_in_three_processes(start: Start) -> None:
+    digests = set()
+    for process in [start("--port=0") for _ in range(3)]:
+        connection = begun(port_of(process))
+        digests |= {episode_digest(connection) for _ in range(2)}
+        connection.request("POST", "/rl/shutdown").checked()
+    assert len(digests) == 1
+
+
+def test_the_seed_decides_the_game(start: Start, engine: EngineProcess) -> None:
+    ports = [engine.port, port_of(start("--port=0"))]
+    games = []
+    for port in ports:
+        connection = HttpConnection("127.0.0.1", port, timeout=30)
+        connection.request("POST", "/rl/spec", b'{"agents":1,"spec":{}}').checked()
+        level = LEVEL.partition(b'"levels":[')[2].removesuffix(b"]}")
+        for seed in (7, 8):
+            body = b'{"seed":%d,"level":%s}' % (seed, level)
+            answer = connection.request("POST", "/rl/reset", body).checked().json()
+            assert answer["state"]["step"] == 0
+            distance = answer["observation"]["goal_distance"]
+            assert 5.0 <= distance <= 30.0
+            games.append(answer["observation"])
+    assert games[:2] == games[2:]
+    assert games[0] != games[1]
+
+
+def test_play_mode_answers_and_draws_frames_meanwhile(start: Start) -> None:
+    connection = begun(port_of(start("--port=0", "--mode=play")))
+
+    def frames() -> int:
+        data = connection.request("GET", "/performance").checked().json()
+        return int(data["engine"]["process_frames"])
+
+    status = connection.request("GET", "/status").checked().json()
+    assert status["server"]["mode"] == "play"
+    first = frames()
+    deadline = time.monotonic() + 60
+    while frames() < first + 3:  # it does not stand still for a busy client
+        connection.request(
+            "POST", "/rl/step", b'{"actions":[[0,1,0],[0,0,1]]}'
+        ).checked()
+        assert time.monotonic() < deadline

@@ -1,0 +1,369 @@
+"""In-game inference in the real engine: the same numbers as in Python."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from ambulo.configs.vr import RLConfig
+from ambulo.envs.godot.locate import find_project
+from ambulo.envs.vr.build import make_batch
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.families import FAMILIES, generate
+from ambulo.envs.vr.level_io import save_level
+from ambulo.envs.vr.memory import GRID
+from ambulo.envs.vr.observation import observation_layout
+from ambulo.policies.agent import Agent, load_agent
+from ambulo.policies.export_godot import export_godot
+from ambulo.policies.model_file import ModelFile, describe
+from ambulo.train.evaluation import evaluate_agent
+from ambulo.train.find_model import shipped_model
+
+PLAYERS = 4
+TOLERANCE = 1e-5
+"""Largest difference between the engine and Python, in observations and actions."""
+
+Done = subprocess.CompletedProcess[str]
+Godot = Callable[..., Done]
+
+
+@pytest.fixture(scope="module")
+def godot(program: Path) -> Godot:
+    """Runs the engine in our project with the given arguments."""
+
+    def run(*arguments: object) -> Done:
+        command = [program, "--headless", "--path", find_project(), *arguments]
+        return subprocess.run(
+            [str(part) for part in command],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    return run
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Decisions of one player, episode after episode."""
+
+    records: NDArray[np.float64]
+    """Rows of the probe's input: begin, task, goal (3), state row up to the last ray."""
+    observations: NDArray[np.float32]
+    """What Python observed, shape (n, size)."""
+    visits: NDArray[np.uint16]
+    """Visits remembered at the end, shape (E, E)."""
+    cells: NDArray[np.uint8]
+    """Cells remembered at the end, shape (G, G)."""
+
+
+def record(config: RLConfig, agent: Agent, steps: int) -> list[Recording]:
+    """What `PLAYERS` players see who follow `agent` with noise in kernel episodes."""
+    config = config.override("environment", levels_per_family=1, levels=FAMILIES)
+    batch = make_batch(config, PLAYERS)
+    rng = np.random.default_rng(7)
+    batch.reset(np.arange(PLAYERS))
+    begun = np.ones(PLAYERS)
+    rows, seen = [], []
+    for step in range(steps):
+        state = batch.world.state
+        rows.append(
+            np.column_stack(
+                [
+                    begun, batch.task.kind, batch.task.goal, state.position, state.yaw,
+                    state.velocity, state.yaw_rate, state.command, state.rays,
+                ]
+            )
+        )  # fmt: skip
+        seen.append(batch.obs.copy())
+        if step == steps - 1:
+            break
+        actions = agent.act(batch.obs, deterministic=True)
+        if not agent.discrete:
+            actions = actions + rng.normal(scale=0.3, size=actions.shape)
+        _, _, terminated, truncated, _ = batch.step(actions)
+        begun = (terminated | truncated).astype(float)
+        if begun.any():
+            batch.reset(np.flatnonzero(begun))
+    memory = batch._memory.state_dict()
+    batch.close()
+    return [
+        Recording(
+            np.array([row[i] for row in rows]),
+            np.array([obs[i] for obs in seen]),
+            np.asarray(memory["visits"][i : i + 1], np.uint16),
+            np.asarray(memory["cells"][i : i + 1], np.uint8),
+        )
+        for i in range(PLAYERS)
+    ]
+
+
+def random_agent(
+    mode: str = "continuous",
+    activation: str = "relu",
+    bound: tuple[float, float] | None = None,
+    widths: tuple[int, ...] = (18, 13),
+    **observations: object,
+) -> Agent:
+    """An agent with random weights, of sizes that do not fill whole blocks."""
+    config = (
+        RLConfig()
+        .override(
+            "network", net_arch=widths, activation_fn=activation, action_bound=bound
+        )
+        .override("actions", mode=mode)
+        .override("observations", **observations)
+    )
+    return untrained(config)
+
+
+def untrained(config: RLConfig) -> Agent:
+    """An agent of `config` with random weights, whose actions are partly clipped."""
+    layout = observation_layout(config)
+    metadata = describe(config, layout)
+    generator = torch.Generator().manual_seed(0)
+    policy = {"mlp_extractor.scales": torch.as_tensor(layout.scales())}
+    widths = config.network.net_arch
+    sizes = (layout.size, *widths, metadata.action.size)
+    names = [f"mlp_extractor.actor.{2 * i}" for i in range(len(widths))]
+    for name, (inputs, outputs) in zip(
+        [*names, "action_net"], pairwise(sizes), strict=True
+    ):
+        weight = torch.randn(outputs, inputs, generator=generator)
+        policy[f"{name}.weight"] = weight * 1.5 / inputs**0.5
+        policy[f"{name}.bias"] = torch.randn(outputs, generator=generator)
+    policy["log_std"] = torch.zeros(3)
+    return Agent(ModelFile(metadata, policy))
+
+
+class Probe:
+    """Jobs of `tests/policy_probe.gd`, which replays recordings in the engine."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.jobs: list[dict[str, Any]] = []
+
+    def add(self, agent: Agent, rows: NDArray[Any], *, states: bool) -> int:
+        """Replay `rows` (states, or raw observations) through `agent`; the job's index."""
+        index = len(self.jobs)
+        policy = self.folder / f"{index}.ambulo"
+        export_godot(agent, policy, asdict(WorldSpec.from_config(agent.config)))
+        source = self.folder / f"{index}.in"
+        source.write_bytes(np.asarray(rows, "<f8").tobytes())
+        remembers = states and agent.config.observations.memory != "none"
+        self.jobs.append(
+            {
+                "policy": str(policy),
+                "input": str(source),
+                "output": str(self.folder / f"{index}.out"),
+                "grids": str(self.folder / f"{index}.grids") if remembers else None,
+                "observations": not states,
+            }
+        )
+        return index
+
+    def run(self, godot: Godot) -> None:
+        """All jobs in one engine."""
+        file = self.folder / "jobs.json"
+        file.write_text(json.dumps(self.jobs), encoding="utf-8")
+        done = godot("-s", "res://tests/policy_probe.gd", "--", file)
+        assert done.returncode == 0, done.stderr
+        assert "ERROR" not in done.stderr, done.stderr
+
+    def output(self, index: int, count: int) -> NDArray[np.float64]:
+        """What the engine put out, shape (count, numbers)."""
+        path = self.jobs[index]["output"]
+        return np.fromfile(path, "<f8").reshape(count, -1)
+
+    def grids(self, index: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """Visits and cells that the engine remembers at the end, flat."""
+        data = Path(self.jobs[index]["grids"]).read_bytes()
+        split = len(data) % (GRID * GRID) or len(data)
+        return np.frombuffer(data[:split], "<i4"), np.frombuffer(data[split:], np.uint8)
+
+
+def test_the_shipped_agent_sees_and_acts_as_in_python(
+    godot: Godot, tmp_path: Path
+) -> None:
+    """1 600 real observations: features, actions and the remembered grids."""
+    agent = load_agent(shipped_model("vr_navigation"))
+    recordings = record(agent.config, agent, 400)
+    probe = Probe(tmp_path)
+    for recording in recordings:
+        probe.add(agent, recording.records, states=True)
+        probe.add(agent, recording.observations, states=False)
+    probe.run(godot)
+    assert sum(recording.records[:, 0].sum() for recording in recordings) > PLAYERS
+    for index, recording in enumerate(recordings):
+        count = len(recording.records)
+        want = agent.act(recording.observations, deterministic=True)
+        actions = probe.output(2 * index + 1, count)
+        np.testing.assert_allclose(actions, want, atol=TOLERANCE, rtol=0)
+        got = probe.output(2 * index, count)
+        size = agent.layout.size
+        seen = recording.observations
+        np.testing.assert_allclose(got[:, :size], seen, atol=TOLERANCE, rtol=0)
+        np.testing.assert_allclose(got[:, size:], want, atol=TOLERANCE, rtol=0)
+        visits, cells = probe.grids(2 * index)
+        np.testing.assert_array_equal(visits, recording.visits.ravel())
+        np.testing.assert_array_equal(cells, recording.cells.ravel())
+        assert set(np.unique(cells)) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("rays", [16, 7])
+@pytest.mark.parametrize("frame", ["head", "world"])
+@pytest.mark.parametrize("memory", ["none", "visits", "map"])
+def test_every_kind_of_observation(
+    godot: Godot, tmp_path: Path, memory: str, frame: str, rays: int
+) -> None:
+    agent = random_agent(memory=memory, frame=frame, num_ray_sensors=rays)
+    recordings = record(agent.config, agent, 60)
+    probe = Probe(tmp_path)
+    for recording in recordings:
+        probe.add(agent, recording.records, states=True)
+    probe.run(godot)
+    size = agent.layout.size
+    for index, recording in enumerate(recordings):
+        got = probe.output(index, len(recording.records))
+        seen = recording.observations
+        np.testing.assert_allclose(got[:, :size], seen, atol=TOLERANCE, rtol=0)
+        want = agent.act(seen, deterministic=True)
+        np.testing.assert_allclose(got[:, size:], want, atol=TOLERANCE, rtol=0)
+
+
+def test_the_task_is_observed(godot: Godot, tmp_path: Path) -> None:
+    """With several tasks the id follows the published numbers; `reach` has a raised goal."""
+    agent = random_agent(memory="visits")
+    tasks = ("navigate", "reach", "patrol")
+    config = agent.config.override("environment", tasks=tasks)
+    agent = untrained(config)
+    recordings = record(config, agent, 40)
+    probe = Probe(tmp_path)
+    for recording in recordings:
+        probe.add(agent, recording.records, states=True)
+    probe.run(godot)
+    kinds = np.concatenate([recording.records[:, 1] for recording in recordings])
+    assert len(np.unique(kinds)) > 1
+    for index, recording in enumerate(recordings):
+        got = probe.output(index, len(recording.records))[:, : agent.layout.size]
+        np.testing.assert_allclose(got, recording.observations, atol=TOLERANCE, rtol=0)
+
+
+def test_every_kind_of_network(godot: Godot, tmp_path: Path) -> None:
+    agents = [
+        random_agent(mode, activation)
+        for mode in ("continuous", "discrete")
+        for activation in ("relu", "tanh", "elu", "silu")
+    ]
+    agents += [
+        random_agent(bound=(0.7, 0.4)),
+        random_agent(widths=(5,)),
+        random_agent(widths=(8, 3, 9), memory="map"),
+    ]
+    rng = np.random.default_rng(1)
+    probe = Probe(tmp_path)
+    inputs = []
+    for agent in agents:
+        noise = rng.normal(size=(200, agent.layout.size)).astype(np.float32)
+        noise[0] = 0.0
+        inputs.append((noise / agent.actor.scales.numpy()).astype(np.float32))
+        probe.add(agent, inputs[-1], states=False)
+    probe.run(godot)
+    for index, (agent, obs) in enumerate(zip(agents, inputs, strict=True)):
+        want = agent.act(obs, deterministic=True)
+        got = probe.output(index, len(obs))
+        want = want.reshape(len(obs), -1)
+        assert len(np.unique(want, axis=0)) > 3
+        np.testing.assert_allclose(got, want, atol=TOLERANCE, rtol=0)
+
+
+def test_the_demo_plays_without_python(godot: Godot, tmp_path: Path) -> None:
+    """The demo scene solves the same held-out levels as Python in the kernel world."""
+    levels = tmp_path / "levels"
+    levels.mkdir()
+    for family in FAMILIES:
+        level = generate(family, 2_900_000)
+        save_level(level, levels / f"{level.name}.json")
+    out = tmp_path / "episodes.json"
+    done = godot(
+        "res://scenes/demo/demo.tscn", "--", f"--levels={levels}",
+        f"--episodes={len(FAMILIES)}", "--seed=3", f"--json={out}",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "ERROR" not in done.stderr, done.stderr
+    episodes = json.loads(out.read_text())["episodes"]
+    agent = load_agent(shipped_model("vr_navigation"))
+    result = evaluate_agent(
+        agent, level_file=str(levels), episodes=len(FAMILIES), world="kernel"
+    )
+    for episode in episodes:
+        wanted = result.per_level[episode["level"]]
+        assert episode["success"] == (wanted["success_rate"] == 1.0), episode
+    rate = re.search(r"^success rate (\S+) \((\d+) of 9\)$", done.stdout, re.MULTILINE)
+    assert rate is not None, done.stdout
+    assert float(rate[1]) == pytest.approx(result.success_rate, abs=1e-4)
+    families = {line.split()[0] for line in done.stdout.splitlines() if line}
+    assert families >= set(FAMILIES)
+    assert re.search(r"^collisions \d+\.\d+ per episode$", done.stdout, re.MULTILINE)
+
+
+def test_the_demo_repeats_and_draws_what_levels_leave_open(
+    godot: Godot, tmp_path: Path
+) -> None:
+    level = tmp_path / "yard.json"
+    level.write_text(
+        json.dumps(
+            {
+                "name": "yard", "bounds": [-9, -9, 9, 9], "goal_distance": [6, 9],
+                "boxes": [{"center": [0, 0, 1], "half_size": [4, 0.2, 1]}],
+            }
+        )
+    )  # fmt: skip
+    played = []
+    for run, seed in enumerate((5, 5, 6)):
+        out = tmp_path / f"{run}.json"
+        done = godot(
+            "res://scenes/demo/demo.tscn", "--", f"--levels={level}",
+            "--episodes=3", f"--seed={seed}", f"--json={out}",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        played.append(out.read_text())
+    assert played[0] == played[1] != played[2]
+    paths = [episode["path"] for episode in json.loads(played[0])["episodes"]]
+    assert len(set(paths)) == 3
+    assert min(paths) >= 5.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--episodes=0"], "--episodes: must be a whole number"),
+        (["--episodes=many"], "--episodes: must be a whole number"),
+        (["--seed=x"], "--seed=x: must be a whole number"),
+        (["--levels=no/where"], "no *.json level file there"),
+        (["--policy=no.ambulo"], "no.ambulo: File not found"),
+        (["--policy=res://project.godot"], "is no policy file"),
+        (["--polices=a"], "--polices=a: unknown; there are --policy=, --levels="),
+        (["seed"], "seed: unknown; there are --policy="),
+    ],
+)
+def test_the_demo_refuses_bad_arguments(
+    godot: Godot, arguments: list[str], message: str
+) -> None:
+    done = godot("res://scenes/demo/demo.tscn", "--", *arguments)
+    assert done.returncode == 2
+    lines = [line for line in done.stderr.splitlines() if line.startswith("demo: ")]
+    assert len(lines) == 1
+    assert message in lines[0]

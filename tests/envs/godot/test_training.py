@@ -1,0 +1,116 @@
+"""Training and evaluation in real engines, with faults, by the commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+
+from ambulo.envs.godot import world as world_module
+from ambulo.envs.godot.world import GodotWorld
+from ambulo.policies.model_file import load_model
+from ambulo.train.evaluate import main as evaluate
+from ambulo.train.run_folder import RunFolder
+from ambulo.train.train_vr_navigation import main as train
+
+TINY = [
+    "--preset", "quick_test", "--world", "godot", "--num-envs", "8", "--no-progress",
+    "--godot-engines", "2", "--episodes", "1", "--eval-freq", "0",
+    "--set", "ppo.n_steps=16", "--set", "ppo.n_epochs=2",
+    "--set", "environment.max_episode_steps=30", "--set", "network.net_arch=16,16",
+    "--set", "environment.levels_per_family=3",
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(program, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(world_module, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr("ambulo.train.results.BASELINES", ("straight",))
+    monkeypatch.setattr("ambulo.train.results._report", lambda *_: [])
+
+
+@pytest.fixture
+def kill_at(monkeypatch):
+    """Kills an engine just before some of the decisions, counted over all worlds."""
+
+    def arrange(*decisions: int) -> None:
+        count = 0
+        original = GodotWorld.step
+
+        def step(self, actions):
+            nonlocal count
+            count += 1
+            if count in decisions:
+                os.kill(self.pids[count % len(self.pids)], signal.SIGKILL)
+            return original(self, actions)
+
+        monkeypatch.setattr(GodotWorld, "step", step)
+
+    return arrange
+
+
+def weights_equal(a: Path, b: Path) -> bool:
+    one, two = load_model(a).policy, load_model(b).policy
+    return one.keys() == two.keys() and all(torch.equal(one[k], two[k]) for k in one)
+
+
+def test_a_resumed_training_equals_an_uninterrupted_one(monkeypatch) -> None:
+    monkeypatch.setattr("ambulo.train.results.finish", lambda *_: 0)
+    arguments = [*TINY, "--timesteps", "384", "--save-freq", "128"]
+    assert train([*arguments, "--run-name", "whole"]) == 0
+    whole = RunFolder("runs/whole")
+    again = ["--resume", str(whole.checkpoint(128)), "--run-name", "rest"]
+    again += ["--no-progress", "--episodes", "1", "--godot-engines", "1"]
+    assert train(again) == 0
+    rest = RunFolder("runs/rest")
+    assert weights_equal(whole.checkpoint(384), rest.checkpoint(384))
+    logs = sorted(file.name for file in (whole.logs / "godot").iterdir())
+    assert logs == ["engine-0.log", "engine-1.log"]
+
+
+def test_training_goes_on_when_engines_are_killed(kill_at, capsys) -> None:
+    kill_at(5, 18, 19, 40)
+    arguments = [*TINY, "--timesteps", "384", "--save-freq", "128"]
+    assert train([*arguments, "--run-name", "tried"]) == 0
+    folder = RunFolder("runs/tried")
+    saved = sorted(file.name for file in folder.checkpoints.iterdir())
+    assert saved == [f"vr_nav_model_{n}_steps.zip" for n in (128, 256, 384)]
+    warnings = capsys.readouterr().err
+    assert warnings.count("(SIGKILL); 4 players lost their episodes") == 4
+    for file in folder.checkpoints.iterdir():
+        assert load_model(file).training is not None
+
+
+def scores_of(capsys, *arguments: str) -> dict:
+    base = ["none", "--level-set", "open,pits", "--episodes", "4", "--no-report"]
+    assert (
+        evaluate([*base, "--baselines", "oracle,straight", *arguments, "--json"]) == 0
+    )
+    return json.loads(capsys.readouterr().out)["agents"]
+
+
+def test_evaluation_scores_as_in_the_other_worlds(capsys) -> None:
+    here = scores_of(capsys, "--world", "godot", "--godot-engines", "2")
+    there = scores_of(capsys, "--world", "kernel")
+    for name, scores in here.items():
+        assert scores["success_rate"] == there[name]["success_rate"]
+        assert scores["spl"] == pytest.approx(there[name]["spl"], abs=0.02)
+    assert here["oracle"]["success_rate"] == 1.0
+
+
+def test_an_episode_with_a_fault_is_played_again(capsys, kill_at) -> None:
+    expected = scores_of(capsys, "--world", "godot")
+    kill_at(10, 60)
+    assert scores_of(capsys, "--world", "godot") == expected
+
+
+def test_an_evaluation_may_be_attached(capsys, engine) -> None:
+    url = f"http://127.0.0.1:{engine.port}"
+    scores = scores_of(capsys, "--world", "godot", "--godot-url", url)
+    assert scores["oracle"]["success_rate"] == 1.0
+    assert engine.running

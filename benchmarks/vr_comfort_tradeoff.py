@@ -37,6 +37,7 @@ def point(bound: str, args: argparse.Namespace, folder: str) -> dict[str, float]
             "--init-from", args.shipped, "--timesteps", str(args.timesteps),
             "--episodes", "9", "--no-progress",
             "--set", f"network.action_bound=[{stick},{rotation}]",
+            "--set", "ppo.learning_rate=1e-4", "--set", "ppo.learning_rate_final=1e-5",
             "--output", folder, "--run-name", name, "--json", f"{folder}/run.json",
         ],
         check=True,

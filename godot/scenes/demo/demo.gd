@@ -76,11 +76,11 @@ func _read_arguments(arguments: PackedStringArray) -> String:
 		var value := parts[1]
 		match flag:
 			"policy":
-				_policy_path = value
+				_policy_path = AmbuloPaths.of_user(value)
 			"levels":
-				_levels_path = value
+				_levels_path = AmbuloPaths.of_user(value)
 			"json":
-				_json_path = value
+				_json_path = AmbuloPaths.of_user(value)
 			"episodes":
 				_episodes = value.to_int() if value.is_valid_int() else 0
 			"seed":
@@ -96,7 +96,7 @@ func _load_levels() -> String:
 	var paths := PackedStringArray()
 	if FileAccess.file_exists(_levels_path):
 		paths.append(_levels_path)
-	else:
+	elif DirAccess.dir_exists_absolute(_levels_path):
 		for name in DirAccess.get_files_at(_levels_path):
 			if name.get_extension() == "json":
 				paths.append(_levels_path.path_join(name))

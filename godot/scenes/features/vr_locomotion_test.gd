@@ -47,7 +47,7 @@ func _ready() -> void:
 		server.connect("changed", _on_server_changed.bind(server))
 	for argument in OS.get_cmdline_user_args():
 		if argument.begins_with("--level="):
-			level_path = argument.trim_prefix("--level=")
+			level_path = AmbuloPaths.of_user(argument.trim_prefix("--level="))
 	_levels = _load_levels(level_path)
 	_world.configure(1, _spec())
 	_follow = not _rig.start_xr()

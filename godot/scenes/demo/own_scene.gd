@@ -1,0 +1,50 @@
+extends Node3D
+## A trained policy in a scene that knows nothing of levels: colliders, a player, a goal.
+##
+## This is all that a game needs to let an agent walk through it. The scene's own
+## colliders are the obstacles and the floor; [AmbuloWorld] moves the player among them.
+
+## The player has come within [constant GOAL_RADIUS] of the goal, or has fallen.
+signal ended(success: bool)
+
+## Distance at which the goal is reached, [m].
+const GOAL_RADIUS := 1.0
+
+var _world := AmbuloWorld.new()
+var _tick := 0
+var _running := false
+
+@onready var _policy: AmbuloPolicyNode = $Policy
+@onready var _player: Node3D = $Player
+@onready var _goal: Node3D = $Goal
+
+
+func _ready() -> void:
+	if _policy.file == null:
+		return
+	_world.configure(1, _policy.file.spec)
+	_world.use_scene_space(get_world_3d().space)
+	# The engine has put the colliders into the space by the first physics tick.
+	await get_tree().physics_frame
+	var start := AmbuloAxes.from_godot(_player.global_position)
+	_world.reset([0], [0], [start[0], start[1], AmbuloAxes.yaw_of(_player.global_basis)])
+	_running = true
+
+
+func _physics_process(_delta: float) -> void:
+	if not _running:
+		return
+	if _tick == 0:
+		var goal := AmbuloAxes.from_godot(_goal.global_position)
+		_world.begin(_policy.act(_world, 0, Vector2(goal[0], goal[1])))
+	_world.advance(1)
+	_tick += 1
+	if _tick == _world.spec.ticks_per_decision:
+		_tick = 0
+		_world.finish()
+	var row := _world.state_rows([0])
+	_player.transform = AmbuloAxes.pose(row[0], row[1], row[2], row[AmbuloWorld.YAW])
+	var away := _player.global_position - _goal.global_position
+	if Vector2(away.x, away.z).length() <= GOAL_RADIUS or row[2] < -1.0:
+		_running = false
+		ended.emit(row[2] >= -1.0)

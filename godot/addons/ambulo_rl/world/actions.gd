@@ -31,10 +31,22 @@ static func shaped(value: float, zone: float) -> float:
 static func target(
 	strafe: float, forward: float, rotation: float, zone: float
 ) -> PackedFloat64Array:
-	var s := shaped(strafe, zone)
-	var f := shaped(forward, zone)
-	var stick := maxf(sqrt(s * s + f * f), 1.0)
-	return [s / stick, f / stick, shaped(rotation, zone)]
+	var command: PackedFloat64Array = [0.0, 0.0, 0.0]
+	write_targets([strafe, forward, rotation], zone, command)
+	return command
+
+
+## Writes the command of each stick in [param actions] to its place in [param commands].
+static func write_targets(
+	actions: PackedFloat64Array, zone: float, commands: PackedFloat64Array
+) -> void:
+	for k in range(0, actions.size(), 3):
+		var s := shaped(actions[k], zone)
+		var f := shaped(actions[k + 1], zone)
+		var stick := maxf(sqrt(s * s + f * f), 1.0)
+		commands[k] = s / stick
+		commands[k + 1] = f / stick
+		commands[k + 2] = shaped(actions[k + 2], zone)
 
 
 ## Metres to the left and ahead, and counter-clockwise turn, of a discrete action.

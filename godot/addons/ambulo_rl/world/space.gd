@@ -11,6 +11,8 @@ extends RefCounted
 const TOUCH_DEPTH := 2e-5
 ## A contact this far off the nearest line of the capsule has a clipped depth, [m].
 const CLIPPED := 1e-4
+## Rounding of the engine's points of a ball, with room to spare, [m].
+const DEEP_ERROR := 1e-3
 ## A push by less leads to no obstacle that was out of reach, [m].
 const SHALLOW := 0.1
 ## Directions with a larger cosine are one direction.
@@ -25,6 +27,9 @@ var origin_y := 0.0
 ## Result of [method slide]: where the body ends, [m].
 var slid_x := 0.0
 var slid_y := 0.0
+## Result of [method count_near]: distance to the obstacle if it is one and (x, y) lies
+## outside; else 0, [m].
+var near_distance := 0.0
 
 var _state: PhysicsDirectSpaceState3D
 var _body := PhysicsShapeQueryParameters3D.new()
@@ -33,6 +38,7 @@ var _ray := PhysicsRayQueryParameters3D.new()
 var _reach := PhysicsShapeQueryParameters3D.new()
 var _fan: PackedVector3Array = []
 var _fan_length := 0.0
+var _fan_edges := false
 var _reach_radius := -1.0
 var _capsule: RID
 var _ball: RID
@@ -80,7 +86,8 @@ func read_rays(
 		for r in count:
 			rows[start + r] = length
 		return
-	_aim_rays(spec)
+	if _fan.size() != count or _fan_length != length or _fan_edges != spec.rays_see_edges:
+		_aim_rays(spec)
 	var c := cos(yaw)
 	var s := sin(yaw)
 	var from := Vector3(origin_y - y, _ray_height, origin_x - x)
@@ -108,7 +115,16 @@ func count_near(x: float, y: float, radius: float) -> int:
 	var at := Vector3(origin_y - y, _body_height, origin_x - x)
 	_reach.transform = Transform3D(Basis.IDENTITY, at)
 	# A ball has a single contact with each shape.
-	return _state.collide_shape(_reach, 2).size() >> 1
+	var points := _state.collide_shape(_reach, 2)
+	near_distance = 0.0
+	if points.size() == 2:
+		# The ball's point that is deepest in the obstacle, and the obstacle's in the ball:
+		# on one side, unless the middle of the ball is in the obstacle too.
+		var deepest := points[0] - at
+		var nearest := points[1] - at
+		if deepest.dot(nearest) > 0.0 and deepest.length() > radius - DEEP_ERROR:
+			near_distance = nearest.length()
+	return points.size() >> 1
 
 
 ## Pushes a body that stepped from (x0, y0) to (x, y) out of everything it overlaps, into
@@ -122,9 +138,13 @@ func slide(x0: float, y0: float, x: float, y: float, alone: bool) -> bool:
 		var count := find_overlaps(slid_x, slid_y)
 		if count == 0:
 			return k > 0
-		_find_way_out(count)
-		slid_x += _way_x
-		slid_y += _way_y
+		if count == 1:
+			slid_x += _push_x[0] * _push_depth[0]
+			slid_y += _push_y[0] * _push_depth[0]
+		else:
+			_find_way_out(count)
+			slid_x += _way_x
+			slid_y += _way_y
 		if alone and _push_depth[0] < SHALLOW:
 			return true
 	var left := find_overlaps(slid_x, slid_y)
@@ -173,9 +193,8 @@ func find_overlaps(x: float, y: float) -> int:
 
 ## Readies the ray query for [param spec].
 func _aim_rays(spec: AmbuloSpec) -> void:
-	if _fan.size() == spec.num_rays and _fan_length == spec.ray_length:
-		return
 	_fan_length = spec.ray_length
+	_fan_edges = spec.rays_see_edges
 	_fan.resize(spec.num_rays)
 	for r in spec.num_rays:
 		var angle := TAU * r / spec.num_rays
@@ -235,13 +254,11 @@ func _move_push(from: int, to: int) -> void:
 	_push_depth[to] = _push_depth[from]
 
 
-## Finds the shortest move that undoes the first [param count] overlaps: along one of
-## them or to the corner of two; without any, that of the deepest one.
+## Finds the shortest move that undoes the first [param count] overlaps, two or more: along
+## one of them or to the corner of two; without any, that of the deepest one.
 func _find_way_out(count: int) -> void:
 	_way_x = _push_x[0] * _push_depth[0]
 	_way_y = _push_y[0] * _push_depth[0]
-	if count == 1:
-		return
 	var best := INF
 	for i in count:
 		for j in range(i, count):

@@ -180,6 +180,14 @@ func step(actions: PackedFloat64Array) -> void:
 		finish()
 
 
+## [method step] for actions that [AmbuloActions] finds good and agents that are all in
+## levels: nothing is looked at again.
+func step_checked(actions: PackedFloat64Array) -> void:
+	_begin_checked(actions)
+	advance(spec.ticks_per_decision)
+	finish()
+
+
 ## Starts a decision: [method step] in parts, for a game that draws every tick. False: the
 ## batch is refused and nothing has changed.
 func begin(actions: PackedFloat64Array) -> bool:
@@ -187,6 +195,24 @@ func begin(actions: PackedFloat64Array) -> bool:
 	if not problem.is_empty() or _slots.has(-1):
 		push_error("AmbuloWorld: %s" % (problem if problem else "an agent is in no level"))
 		return false
+	_begin_checked(actions)
+	return true
+
+
+## Moves every agent by [param ticks] ticks of the decision that [method begin] started.
+func advance(ticks: int) -> void:
+	var decay := spec.tick_decay()
+	for agent in num_agents:
+		_advance(agent, ticks, decay)
+
+
+## Ends a decision: reads the rays.
+func finish() -> void:
+	for agent in num_agents:
+		_read_rays(agent)
+
+
+func _begin_checked(actions: PackedFloat64Array) -> void:
 	for agent in num_agents:
 		var tail := (agent + 1) * state_width - TAIL
 		_rows[tail + PATH] = 0.0
@@ -194,26 +220,8 @@ func begin(actions: PackedFloat64Array) -> bool:
 		_rows[tail + COLLISIONS] = 0.0
 		if spec.discrete:
 			_begin_discrete(agent, int(actions[agent]), tail)
-		else:
-			var k := 3 * agent
-			var target := AmbuloActions.target(
-				actions[k], actions[k + 1], actions[k + 2], spec.dead_zone
-			)
-			for m in 3:
-				_targets[k + m] = target[m]
-	return true
-
-
-## Moves every agent by [param ticks] ticks of the decision that [method begin] started.
-func advance(ticks: int) -> void:
-	for agent in num_agents:
-		_advance(agent, ticks)
-
-
-## Ends a decision: reads the rays.
-func finish() -> void:
-	for agent in num_agents:
-		_read_rays(agent)
+	if not spec.discrete:
+		AmbuloActions.write_targets(actions, spec.dead_zone, _targets)
 
 
 func _begin_discrete(agent: int, index: int, tail: int) -> void:
@@ -226,13 +234,12 @@ func _begin_discrete(agent: int, index: int, tail: int) -> void:
 
 
 ## The ticks of one agent (docs/vr_world.md, "The tick, in order").
-func _advance(agent: int, ticks: int) -> void:
+func _advance(agent: int, ticks: int, decay: float) -> void:
 	var rows := _rows
 	var row := agent * state_width
 	var tail := row + state_width - TAIL
 	var space := _spaces[agent]
 	var dt := spec.dt
-	var decay := spec.tick_decay()
 	var speed := spec.max_speed
 	var turn := spec.max_yaw_rate
 	var rearm := spec.rearm_ticks
@@ -260,19 +267,48 @@ func _advance(agent: int, ticks: int) -> void:
 	# what it was and what it shall be.
 	var stick := maxf(absf(strafe), absf(_targets[3 * agent])) * speed + absf(jump_left)
 	var push := maxf(absf(forward), absf(_targets[3 * agent + 1])) * speed + absf(jump_ahead)
-	var reach := REACH_STEP * ceilf(ticks * dt * sqrt(stick * stick + push * push) / REACH_STEP)
-	reach += REACH_STEP
+	var fastest := sqrt(stick * stick + push * push)
+	var reach := REACH_STEP * ceilf(ticks * dt * fastest / REACH_STEP) + REACH_STEP
 	var near := space.count_near(x, y, reach + AmbuloContract.BODY_RADIUS)
-	var solid := near == 0 and space.has_floor_around(x, y, reach)
+	var solid := space.has_floor_around(x, y, reach)
+	# The first ticks, in which it cannot get to an obstacle or an edge.
+	var free := 0
+	if solid and not falling:
+		var room := space.near_distance - AmbuloContract.BODY_RADIUS - REACH_STEP
+		free = ticks if near == 0 else clampi(floori(room / (fastest * dt + 1e-9)), 0, ticks)
 	var rate := 0.0
-	for _tick in ticks:
+	var x0 := x
+	var y0 := y
+	for _tick in free:
 		strafe = decay * strafe + add_strafe
 		forward = decay * forward + add_forward
 		rotation = decay * rotation + add_rotation
 		rate = -rotation * turn
 		yaw += rate * dt
-		var x0 := x
-		var y0 := y
+		x0 = x
+		y0 = y
+		var left := jump_left - strafe * speed
+		var ahead := forward * speed + jump_ahead
+		var c := cos(yaw)
+		var s := sin(yaw)
+		x += (c * ahead - s * left) * dt
+		y += (s * ahead + c * left) * dt
+		path += sqrt((x - x0) * (x - x0) + (y - y0) * (y - y0))
+	if free > 0:
+		since += free
+		vx = (x - x0) / dt
+		vy = (y - y0) / dt
+		vz = 0.0
+		if z < -spec.fall_depth:
+			fell = 1.0
+	for _tick in ticks - free:
+		strafe = decay * strafe + add_strafe
+		forward = decay * forward + add_forward
+		rotation = decay * rotation + add_rotation
+		rate = -rotation * turn
+		yaw += rate * dt
+		x0 = x
+		y0 = y
 		var touched := false
 		if falling:
 			vz -= AmbuloContract.GRAVITY * dt
@@ -293,7 +329,7 @@ func _advance(agent: int, ticks: int) -> void:
 			vx = (x - x0) / dt
 			vy = (y - y0) / dt
 			vz = 0.0
-			if not solid:
+			if near > 0 or not solid:
 				falling = not space.has_floor(x, y)
 		path += sqrt((x - x0) * (x - x0) + (y - y0) * (y - y0))
 		if touched:

@@ -22,8 +22,10 @@ from ambulo.train.errors import Parser, front_door
 from ambulo.train.evaluation import Contestant, LevelSource
 from ambulo.train.evaluation_report import POLICY, write_report, write_video_of
 from ambulo.train.files import check_parent, write_atomic
+from ambulo.train.films import check_can_film
 from ambulo.train.find_model import find_model, shipped_model
 from ambulo.train.gl import import_mujoco
+from ambulo.train.options import add_godot_flags
 from ambulo.train.paths import resolve_path
 from ambulo.train.run_folder import RunFolder, run_folder_of
 from ambulo.train.scores import EpisodeRecords, EvaluationResult, summarise
@@ -33,7 +35,7 @@ NONE = "none"
 """MODEL or `--baselines` that stands for nothing."""
 DEFAULT_EPISODES = 90
 """Ten of each of the nine families."""
-WORLDS = ("kernel", "mujoco")
+WORLDS = ("kernel", "mujoco", "godot")
 
 EPILOG = """\
 examples:
@@ -78,7 +80,10 @@ def make_parser() -> Parser:
         "--json", nargs="?", const="-", metavar="FILE",
         help="scores as JSON, to FILE or to standard output",
     )  # fmt: skip
-    add("--world", default="mujoco", metavar="NAME", help="mujoco (default) or kernel")
+    add(
+        "--world", default="mujoco", metavar="NAME",
+        help="mujoco (default), kernel or godot",
+    )  # fmt: skip
     add(
         "--deterministic", action="store_true", dest="deterministic", default=True,
         help="act with the mean action (default)",
@@ -92,7 +97,10 @@ def make_parser() -> Parser:
         help="folder of report and pictures (default: evaluation/ in the run or here)",
     )  # fmt: skip
     add("--no-report", action="store_true", help="no report, no pictures")
-    add("--video", metavar="FILE", help="video of one episode, .mp4 or .gif")
+    add(
+        "--video", "--record", metavar="FILE",
+        help="film of one episode from the engine of --world, .mp4 or .gif",
+    )  # fmt: skip
     add(
         "--num-envs", type=int, default=evaluation.DEFAULT_PLAYERS, metavar="N",
         help=f"players at once (default: {evaluation.DEFAULT_PLAYERS})",
@@ -102,6 +110,7 @@ def make_parser() -> Parser:
         help="let a Stable-Baselines3 zip run its pickle; only for files of your own",
     )  # fmt: skip
     add("--verbose", action="store_true", help="show tracebacks")
+    add_godot_flags(parser)
     return parser
 
 
@@ -114,6 +123,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     import_mujoco()
     model = _model(args)
     contestants, config = _contestants(args, model, baselines)
+    if args.video is not None:
+        check_can_film(config)
     source = LevelSource(
         config, level_set=args.level_set, level_file=args.level_file, seed=args.seed
     )
@@ -127,7 +138,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             _write_json(args, name, results)
         video = None
         if args.video is not None:
-            video = write_video_of(records, resolve_path(args.video), console)
+            file = resolve_path(args.video)
+            video = write_video_of(records, config, file, console)
         if folder is not None:
             run = None if model is None else run_folder_of(model)
             facts = {
@@ -149,8 +161,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _checked(args: argparse.Namespace) -> list[str]:
     """The names of the baselines; every other flag is checked too."""
-    for flag, value in (("--episodes", args.episodes), ("--num-envs", args.num_envs)):
-        if value < 1:
+    for flag, value in (
+        ("--episodes", args.episodes),
+        ("--num-envs", args.num_envs),
+        ("--godot-engines", args.godot_engines),
+    ):
+        if value is not None and value < 1:
             raise ConfigError(f"{flag} {value}: must be at least 1")
     if args.seed < 0:
         raise ConfigError(f"--seed {args.seed}: must be >= 0")
@@ -186,18 +202,30 @@ def _contestants(
 ) -> tuple[dict[str, Contestant], RLConfig]:
     """Who plays, and the settings that tell levels and limits."""
     contestants = {}
-    config = evaluation.in_world(RLConfig(), args.world)
+    config = _in_world(RLConfig(), args)
     if model is not None:
         from ambulo.policies.agent import load_agent
 
         agent = load_agent(model, trust_pickle=args.trust_pickle)
-        config = evaluation.in_world(agent.config, args.world)
+        config = _in_world(agent.config, args)
         contestants[POLICY] = evaluation.agent_contestant(
             agent, config, deterministic=args.deterministic, seed=args.seed
         )
     for name in baselines:
         contestants[name] = evaluation.planner_contestant(name, config)
     return contestants, config
+
+
+def _in_world(config: RLConfig, args: argparse.Namespace) -> RLConfig:
+    """`config` in the world of `args`; where engines are is no matter of the model."""
+    return config.override(
+        "environment",
+        world=args.world,
+        godot_url=args.godot_url,
+        godot_bin=args.godot_bin,
+        godot_project=None,
+        godot_engines=args.godot_engines or 1,
+    )
 
 
 def _play(

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from ambulo.configs.errors import RenderError
+from ambulo.configs.vr import RLConfig
 from ambulo.train.figures import (
     draw_families,
     draw_learning_curve,
@@ -16,9 +17,9 @@ from ambulo.train.figures import (
     failures,
     first_of_each,
     longest_detour,
-    write_episode_video,
 )
 from ambulo.train.files import write_atomic, write_bytes
+from ambulo.train.films import write_episode_video
 from ambulo.train.report import Report, report_html
 from ambulo.train.run_folder import RunFolder, provenance
 from ambulo.train.scores import EpisodeRecords, EvaluationResult
@@ -97,11 +98,14 @@ def write_report(
 
 
 def write_video_of(
-    records: Mapping[str, EpisodeRecords], path: Path, console: Console
+    records: Mapping[str, EpisodeRecords],
+    config: RLConfig,
+    path: Path,
+    console: Console,
 ) -> Path | None:
     """Video of an episode of the hero; None and a message where that fails."""
     try:
-        write_episode_video(longest_detour(records[hero(records)]), path)
+        write_episode_video(longest_detour(records[hero(records)]), config, path)
     except RenderError as error:
         console.print(f"no video: {error}", soft_wrap=True, markup=False)
         return None

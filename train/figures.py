@@ -1,11 +1,11 @@
-"""Pictures of evaluations: paths on maps, families, learning curves, and a video."""
+"""Pictures of evaluations: paths on maps, families, and learning curves."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +30,6 @@ COLOURS = {
 """Line colour of each agent."""
 PANELS = 9
 """Maps in one picture."""
-_VIDEO_SIZE = (480, 360)
-_VIDEO_FRAMES = 200
-"""Longer episodes skip frames: software OpenGL draws a few frames a second."""
-_TRAIL_POINTS = 100
 
 
 def first_of_each(records: EpisodeRecords, limit: int = PANELS) -> list[int]:
@@ -151,38 +147,6 @@ def draw_learning_curve(run: RunFolder) -> bytes | None:
         ax.legend(frameon=False, fontsize=8)
     figure.tight_layout()
     return _png(figure)
-
-
-def write_episode_video(record: EpisodeRecord, path: Path) -> None:
-    """Video of one episode: view from behind beside the view from above.
-
-    Raises:
-        RenderError: no OpenGL or no encoder on this machine.
-    """
-    from ambulo.envs.vr.render import EpisodeRenderer, write_video
-
-    width, height = _VIDEO_SIZE
-    with EpisodeRenderer(record.level, width, height) as renderer:
-        write_video(_frames(renderer, record), path, fps=1.0 / record.trace.dt)
-
-
-def _frames(renderer: Any, record: EpisodeRecord) -> Iterator[Any]:
-    trace = record.trace
-    last = len(trace.yaw) - 1
-    stride = 1 + last // _VIDEO_FRAMES
-    for t in [*range(0, last, stride), last]:
-        trail = trace.position[: t + 1 : 1 + t // _TRAIL_POINTS]
-        views = [
-            renderer.frame(
-                trace.position[t],
-                float(trace.yaw[t]),
-                goal=record.level.goal,
-                trail=trail,
-                camera=camera,
-            )
-            for camera in ("chase", "top")
-        ]
-        yield np.concatenate(views, axis=1)
 
 
 def _draw_panel(

@@ -146,7 +146,9 @@ class VRNavigationEnv(gymnasium.Env[Any, Any]):
         if self._renderer is None or self._renderer.level is not level:
             if self._renderer is not None:
                 self._renderer.close()
-            self._renderer = EpisodeRenderer(level)
+            self._renderer = EpisodeRenderer(
+                level, goal_radius=self.config.environment.goal_radius
+            )
         state = self.batch.world.state
         return self._renderer.frame(
             state.position[0], state.yaw[0], self.batch.task.goal[0], self._trail

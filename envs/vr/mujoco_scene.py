@@ -97,7 +97,9 @@ def floor_rectangles(level: Level) -> Floats:
     return np.array(rectangles).reshape(-1, 4)
 
 
-def render_model(level: Level, width: int, height: int) -> mujoco.MjModel:
+def render_model(
+    level: Level, width: int, height: int, goal_radius: float = 1.0
+) -> mujoco.MjModel:
     """The level as one sees it, for frames of `width` x `height` pixels.
 
     Mocap bodies: `player` (origin at the XR origin) and `goal`.
@@ -118,7 +120,9 @@ def render_model(level: Level, width: int, height: int) -> mujoco.MjModel:
     _add_static(spec.worldbody, level)
     _add_player(spec.worldbody)
     goal = spec.worldbody.add_body(name="goal", mocap=True)
-    _visual(goal, "CYLINDER", [0.5, 0.015, 0], [0, 0, 0.02], [0.2, 0.9, 0.35, 0.9])
+    _visual(
+        goal, "CYLINDER", [goal_radius, 0.015, 0], [0, 0, 0.02], [0.2, 0.9, 0.35, 0.9]
+    )
     _visual(goal, "CYLINDER", [0.06, 1.2, 0], [0, 0, 1.2], [0.2, 0.9, 0.35, 0.35])
     return spec.compile()
 

@@ -30,11 +30,13 @@ Floats = NDArray[np.float64]
 Frame = NDArray[np.uint8]
 Camera = Literal["chase", "top"]
 
-CHASE_DISTANCE = 5.0
-"""From the player to the chase camera, [m]."""
-CHASE_ELEVATION = -32.0
-"""Of the chase camera's line of sight, [deg]."""
-_FIELD_OF_VIEW = 55.0
+CHASE_DISTANCE = 7.0
+"""From the chase camera to its target, [m]."""
+CHASE_ELEVATION = -54.0
+"""Of the chase camera's line of sight: steep, to see over walls, [deg]."""
+CHASE_TARGET = (0.8, 0.9)
+"""What the chase camera looks at: ahead of and above the player's feet, [m]."""
+CHASE_FIELD_OF_VIEW = 50.0
 """Vertical, of the chase camera, [deg]."""
 _TRAIL_RADIUS = 0.04
 _TRAIL_SEGMENTS = 600
@@ -101,8 +103,15 @@ def _working_backend(candidates: tuple[str, ...]) -> str:
 class EpisodeRenderer:
     """Draws one level with a player in it; use as a context manager or call `close`."""
 
-    def __init__(self, level: Level, width: int = 640, height: int = 480) -> None:
-        """Frames of `width` x `height` pixels.
+    def __init__(
+        self,
+        level: Level,
+        width: int = 640,
+        height: int = 480,
+        *,
+        goal_radius: float = 1.0,
+    ) -> None:
+        """Frames of `width` x `height` pixels with a disc of `goal_radius` [m].
 
         Raises:
             RenderError: no OpenGL on this machine.
@@ -110,7 +119,7 @@ class EpisodeRenderer:
         backend = gl_backend()
         self.level = level
         self.width, self.height = width, height
-        self._model = render_model(level, width, height)
+        self._model = render_model(level, width, height, goal_radius)
         self._data = mujoco.MjData(self._model)
         self._player, self._goal = (
             int(self._model.body(name).mocapid[0]) for name in ("player", "goal")
@@ -142,11 +151,13 @@ class EpisodeRenderer:
         goal: Floats | None = None,
         trail: Sequence[Floats] | Floats | None = None,
         camera: Camera = "chase",
+        heading: float | None = None,
     ) -> Frame:
         """One picture, shape (height, width, 3).
 
         `position` (2,) or (3,) of the XR origin [m], `yaw` [rad], `goal` (2,) [m],
-        `trail` (T, 2 or more): past positions [m], drawn just above the floor.
+        `trail` (T, 2 or more): past positions [m], drawn just above the floor. `heading`
+        of the chase camera [rad]; None: the player's yaw.
         """
         if self._mjr is None:
             raise RenderError("this renderer is closed")
@@ -158,7 +169,8 @@ class EpisodeRenderer:
         if camera == "top":
             self._look_down()
         else:
-            self._chase(data.mocap_pos[self._player], yaw)
+            turned = yaw if heading is None else heading
+            self._chase(data.mocap_pos[self._player], turned)
         mujoco.mjv_updateScene(
             self._model, data, self._option, None, self._camera,
             mujoco.mjtCatBit.mjCAT_ALL.value, self._scene,
@@ -193,14 +205,15 @@ class EpisodeRenderer:
     ) -> None:
         self.close()
 
-    def _chase(self, player: Floats, yaw: float) -> None:
-        self._model.vis.global_.fovy = _FIELD_OF_VIEW
+    def _chase(self, player: Floats, heading: float) -> None:
+        self._model.vis.global_.fovy = CHASE_FIELD_OF_VIEW
         self._model.vis.global_.orthographic = 0
         camera = self._camera
-        ahead = np.array([np.cos(yaw), np.sin(yaw), 0.0])
-        camera.lookat[:] = player + 0.8 * ahead + (0.0, 0.0, 0.9)
+        ahead, up = CHASE_TARGET
+        offset = [ahead * np.cos(heading), ahead * np.sin(heading), up]
+        camera.lookat[:] = player + np.array(offset)
         camera.distance = CHASE_DISTANCE
-        camera.azimuth = np.degrees(yaw)
+        camera.azimuth = np.degrees(heading)
         camera.elevation = CHASE_ELEVATION
 
     def _look_down(self) -> None:

@@ -8,6 +8,7 @@ var level: AmbuloLevel
 var _floor := MeshInstance3D.new()
 var _boxes := MultiMeshInstance3D.new()
 var _drums := MultiMeshInstance3D.new()
+var _depths := MeshInstance3D.new()
 
 
 func _init() -> void:
@@ -22,7 +23,10 @@ func _init() -> void:
 	drum.rings = 1
 	drum.material = AmbuloPalette.vertex_coloured()
 	_drums.multimesh = _instances(drum)
-	for part: Node3D in [_floor, _boxes, _drums]:
+	_depths.mesh = PlaneMesh.new()
+	_depths.material_override = AmbuloPalette.matt(AmbuloPalette.DEPTHS)
+	_depths.cast_shadow = GeometryInstance3D.SHADOW_CASTING_SETTING_OFF
+	for part: Node3D in [_floor, _boxes, _drums, _depths]:
 		add_child(part)
 
 
@@ -36,6 +40,7 @@ func show_level(new_level: AmbuloLevel) -> void:
 	if mesh.get_surface_count() > 1:
 		mesh.surface_set_material(1, AmbuloPalette.matt(AmbuloPalette.SIDE))
 	_floor.mesh = mesh
+	_show_depths()
 	_show_boxes()
 	_show_drums()
 
@@ -51,6 +56,15 @@ static func box_pose(b: PackedFloat64Array) -> Transform3D:
 static func drum_pose(c: PackedFloat64Array) -> Transform3D:
 	var size := Vector3(c[2], c[3], c[2])
 	return AmbuloAxes.pose(c[0], c[1], c[3] / 2.0, 0.0).scaled_local(size)
+
+
+# What is seen through the holes.
+func _show_depths() -> void:
+	var b := level.bounds
+	(_depths.mesh as PlaneMesh).size = Vector2(b[3] - b[1], b[2] - b[0])
+	_depths.position = AmbuloAxes.to_godot(
+		(b[0] + b[2]) / 2.0, (b[1] + b[3]) / 2.0, -AmbuloFloorMesh.DEPTH
+	)
 
 
 func _show_boxes() -> void:

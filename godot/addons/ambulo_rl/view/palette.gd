@@ -5,6 +5,7 @@ extends RefCounted
 const FLOOR := Color("b4b9b3")
 const FLOOR_LINE := Color("939a94")
 const SIDE := Color("6d756f")
+const DEPTHS := Color("262b33")
 const WALL := Color("8ba0b5")
 const BLOCK := Color("d29c6b")
 const DRUM := Color("7fa58a")

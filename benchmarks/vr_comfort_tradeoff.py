@@ -60,21 +60,22 @@ def scores(model: str, episodes: int, folder: str) -> dict[str, float]:
 
 
 def draw(rows: dict[str, dict[str, float]], path: Path) -> None:
-    """Success and SPL against comfort, one labelled point a row."""
+    """Success and SPL against comfort, one labelled point a row, joined in their order."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     ax = figure.add_subplot()
     for key, label in (("success_rate", "success"), ("spl", "SPL")):
-        found = sorted((row["comfort_score"], row[key]) for row in rows.values())
+        found = [(row["comfort_score"], row[key]) for row in rows.values()]
         ax.plot(*zip(*found, strict=True), marker="o", label=label)
     for name, row in rows.items():
         ax.annotate(
             name, (row["comfort_score"], row["success_rate"]), fontsize=8,
-            xytext=(0, 6), textcoords="offset points", ha="center",
+            xytext=(-8, -3), textcoords="offset points", ha="right",
         )  # fmt: skip
     ax.set_xlabel("published comfort score")
-    ax.set_ylim(0.5, 1.05)
+    ax.set_xlim(0.7, 1.02)
+    ax.set_ylim(0.7, 1.0)
     ax.grid(alpha=0.3)
     ax.legend(loc="lower left")
     figure.savefig(path, dpi=120)

@@ -5,8 +5,10 @@ extends AmbuloTest
 func test_defaults() -> void:
 	var options := _parsed([])
 	check_equal([options.port, options.agents, options.token], [8080, 1, ""])
-	check_equal(options.mode, AmbuloServerOptions.Mode.LOCKSTEP, "headless")
+	check_equal(options.mode, AmbuloServerOptions.Mode.PLAY, "a game's own headless run")
 	check_equal(options.explicit, false)
+	check_equal(_parsed(["--port=1"]).mode, AmbuloServerOptions.Mode.LOCKSTEP, "headless server")
+	check_equal(_parsed(["--agents=2", "--mode=play"]).mode, AmbuloServerOptions.Mode.PLAY)
 
 
 func test_all_of_them() -> void:
@@ -34,7 +36,8 @@ func test_refusals_name_the_argument() -> void:
 		"--port=8O80", "--agents=0", "--mode=x", "--token=", "--x=1", "--", ""
 	]:
 		var errors := PackedStringArray()
-		check_equal(AmbuloServerOptions.parse([argument], [], errors), null, argument)
+		var arguments: PackedStringArray = ["--idle-exit=9", argument]
+		check_equal(AmbuloServerOptions.parse(arguments, [], errors), null, argument)
 		check_equal(errors.size(), 1)
 		check_equal(errors[0].begins_with(argument + ": "), true, errors[0])
 
@@ -46,9 +49,32 @@ func test_arguments_of_others() -> void:
 	)
 	check_equal(errors.size(), 0)
 	check_equal(options.explicit, false)
-	check_equal(AmbuloServerOptions.any_known(["--policy=x", "--ports=1"]), false)
-	check_equal(AmbuloServerOptions.any_known(["--policy=x", "--port=1"]), true)
-	check_equal(AmbuloServerOptions.any_known(["--no-server"]), true)
+	options = AmbuloServerOptions.parse(["--port=0", "--policy=x"], ["--policy"], errors)
+	check_equal([options.explicit, errors.size()], [true, 0])
+
+
+func test_a_game_keeps_its_own_arguments() -> void:
+	for arguments: PackedStringArray in [["--quick", "level2", "--", ""], ["--no-server", "--x"]]:
+		check_equal(_parsed(arguments).explicit, false, str(arguments))
+	var errors := PackedStringArray()
+	var options := AmbuloServerOptions.parse(["--port=x"], ["--port"], errors)
+	check_equal([options.explicit, errors.size()], [false, 0], "a claimed name of the server")
+	check_equal(AmbuloServerOptions.is_asked_for(["--ports=1", "--agent=1"], []), false)
+	check_equal(AmbuloServerOptions.is_asked_for(["--quick", "--mode=play"], []), true)
+	check_equal(AmbuloServerOptions.is_asked_for(["--no-server"], []), false)
+
+
+func test_when_it_listens() -> void:
+	var asked := _parsed(["--port=0"])
+	var own := _parsed(["--quick"])
+	for debug: bool in [false, true]:
+		for main_scene: bool in [false, true]:
+			for autostart: bool in [false, true]:
+				var case := str([debug, main_scene, autostart])
+				check_equal(asked.shall_listen(debug, main_scene, autostart), true, case)
+				var expected := debug and main_scene and autostart
+				check_equal(own.shall_listen(debug, main_scene, autostart), expected, case)
+	check_equal(_parsed(["--port=0", "--no-server"]).shall_listen(true, true, true), false)
 
 
 func test_a_process_is_watched() -> void:

@@ -74,6 +74,88 @@ func test_a_missing_policy_is_told() -> void:
 	scene.free()
 
 
+func test_without_levels_it_says_so_and_lives() -> void:
+	var broken := "user://broken_level.json"
+	FileAccess.open(broken, FileAccess.WRITE).store_string('{"name": "a", "bounds": [0, 0, 0, 9]}')
+	var told: Dictionary[String, String] = {
+		"res://no/where": "no *.json level file",
+		"res://policies": "no *.json level file",
+		broken: "broken_level.json: bounds: need x0 < x1",
+	}
+	for path in told:
+		var scene: Node = (load(SCENE) as PackedScene).instantiate()
+		scene.set("level_path", path)
+		tree.root.add_child(scene)
+		for key: Key in [KEY_N, KEY_R, KEY_P, KEY_P, KEY_C]:
+			await _press(key, true)
+			await _press(key, false)
+		await _frames(2)
+		var label: Label = scene.get_node(^"Hud/Label")
+		check_contains(label.text, "no level in " + path)
+		check_contains(label.text, told[path])
+		scene.free()
+	DirAccess.remove_absolute(broken)
+
+
+func test_a_bad_level_among_good_ones_is_told() -> void:
+	var folder := "user://some_levels"
+	DirAccess.make_dir_absolute(folder)
+	var good := '{"name": "good", "bounds": [0, 0, 9, 9]}'
+	for file: Array in [["b.json", good], ["a.json", "{"], ["c.txt", "no level"]]:
+		FileAccess.open(folder.path_join(file[0]), FileAccess.WRITE).store_string(file[1])
+	var scene: Node = (load(SCENE) as PackedScene).instantiate()
+	scene.set("level_path", folder)
+	tree.root.add_child(scene)
+	await _frames(2)
+	var label: Label = scene.get_node(^"Hud/Label")
+	check_contains(label.text, "good   driven by: you")
+	check_contains(label.text, "a.json: level: not JSON")
+	scene.free()
+	var errors: PackedStringArray = []
+	check_equal(AmbuloLevelFiles.read(folder, errors).size(), 1)
+	check_equal(errors.size(), 1)
+	for file: String in ["a.json", "b.json", "c.txt"]:
+		DirAccess.remove_absolute(folder.path_join(file))
+	DirAccess.remove_absolute(folder)
+
+
+func test_goal_rules_come_from_the_policy_file() -> void:
+	var file := "user://open_level.json"
+	FileAccess.open(file, FileAccess.WRITE).store_string('{"name": "a", "bounds": [0, 0, 40, 40]}')
+	var scene: Node = (load(SCENE) as PackedScene).instantiate()
+	scene.set("level_path", file)
+	tree.root.add_child(scene)
+	var policy: AmbuloPolicyNode = scene.get_node(^"Policy")
+	policy.file.goal_distance = Vector2(6.0, 6.5)
+	policy.file.goal_radius = 7.0
+	scene.set_physics_process(false)
+	scene.call("restart")
+	var rig: AmbuloPlayerRig = scene.get_node(^"PlayerRig")
+	var marker: Node3D = scene.get_node(^"GoalMarker")
+	var away := rig.position - marker.position
+	var distance := Vector2(away.x, away.z).length()
+	check(distance > 5.99 and distance < 6.51, "drawn at %.2f m" % distance)
+	for _tick in 10:
+		scene.call("_physics_process", 1.0 / 90.0)
+	var label: Label = scene.get_node(^"Hud/Label")
+	check_contains(label.text, "reached the goal")
+	scene.free()
+	DirAccess.remove_absolute(file)
+
+
+func test_it_is_as_fast_at_any_tick_rate() -> void:
+	var places: Array[Vector3] = []
+	for rate: float in [90.0, 60.0]:
+		var scene := _open()
+		scene.set_physics_process(false)
+		scene.call("set_policy_enabled", true)
+		for tick in int(rate):
+			scene.call("_physics_process", 1.0 / rate)
+		places.append((scene.get_node(^"PlayerRig") as Node3D).position)
+		scene.free()
+	check_equal(places[1], places[0])
+
+
 func _open() -> Node:
 	var scene: Node = (load(SCENE) as PackedScene).instantiate()
 	tree.root.add_child(scene)

@@ -51,20 +51,65 @@ func test_a_scene_of_ones_own() -> void:
 	var row := PackedFloat64Array([1.0, 2.0, 0.0, 0.4, 0.5, -0.25, 0.0, 0.1, 0.0, 0.0, 0.0])
 	row.append_array(rays)
 	check_all_near(node.act_on_row(1, row, [6.0, 3.0, 0.0]), action, 1e-6)
+	expect_error("needs 16 rays, got 1")
 	check_equal(node.act_in_scene(0, position, 0.0, velocity, 0.0, [1.0], goal).size(), 0)
-	check_contains(node.error, "another number of rays")
+	check_contains(node.error, "needs 16 rays, got 1")
 	node.free()
 
 
 func test_worlds_that_do_not_fit_are_refused() -> void:
+	var wrong: Dictionary[String, Variant] = {
+		"num_rays": 8,
+		"ray_length": 4.0,
+		"rays_see_edges": false,
+		"rays_in_head_frame": false,
+		"discrete": true,
+		"dt": 1.0 / 60.0,
+		"ticks_per_decision": 3,
+	}
 	var node := _node()
+	expect_error("the policy needs a world with")
+	for key in wrong:
+		var spec := AmbuloSpec.from_dict(node.file.spec.to_dict(), [])
+		spec.set(key, wrong[key])
+		var world := AmbuloWorld.new()
+		world.configure(1, spec)
+		check_equal(node.act(world, 0, Vector2.ZERO).size(), 0, key)
+		check_contains(node.error, key)
+	node.free()
+
+
+func test_worlds_that_differ_a_little_are_played() -> void:
+	var node := _node()
+	var spec := AmbuloSpec.from_dict(node.file.spec.to_dict(), [])
+	spec.ticks_per_decision = 6
+	spec.dt = 1.0 / 60.0
+	spec.max_speed = 1.5
 	var world := AmbuloWorld.new()
-	var spec := AmbuloSpec.new()
-	spec.num_rays = 8
 	world.configure(1, spec)
-	expect_error("num_rays = 16")
-	check_equal(node.act(world, 0, Vector2.ZERO).size(), 0)
-	check_contains(node.error, "needs a world with num_rays = 16")
+	world.set_levels([0], [_level({"bounds": [-9, -9, 9, 9]})])
+	world.reset([0], [0], [0.0, 0.0, 0.0])
+	check_equal(node.act(world, 0, Vector2(5.0, 0.0)).size(), 3, node.error)
+	check_equal(node.error, "")
+	node.free()
+
+
+func test_the_task_must_be_one_of_the_file() -> void:
+	var node := _node()
+	check_equal(node.file.tasks, PackedStringArray(["navigate"]))
+	var world := _world(node)
+	world.reset([0], [0], [0.0, 0.0, 0.0])
+	node.task = AmbuloObservation.TASKS.find("reach")
+	expect_error("was trained to navigate, not to reach")
+	check_equal(node.act(world, 0, Vector2(5.0, 0.0)).size(), 0)
+	var nowhere := Vector3.ZERO
+	var rays := PackedFloat64Array()
+	rays.resize(16)
+	check_equal(node.act_in_scene(0, nowhere, 0.0, nowhere, 0.0, rays, nowhere).size(), 0)
+	check_contains(node.error, "not to reach")
+	check(node.load_policy(SHIPPED))
+	check_equal(node.task, 0, "loading sets the only task")
+	check_equal(node.act(world, 0, Vector2(5.0, 0.0)).size(), 3)
 	node.free()
 
 
@@ -74,6 +119,9 @@ func test_bad_files_leave_no_policy() -> void:
 	check(node.file == null)
 	check_contains(node.error, "is no policy file")
 	check_equal(node.act(AmbuloWorld.new(), 0, Vector2.ZERO).size(), 0)
+	var nowhere := Vector3.ZERO
+	check_equal(node.act_in_scene(0, nowhere, 0.0, nowhere, 0.0, [1.0], nowhere).size(), 0)
+	check_contains(node.error, "is no policy file", "the reason is kept")
 	node.free()
 
 

@@ -29,6 +29,13 @@ const MOST_OVERLAPS := 8
 const STUCK_DEPTH := 0.001
 ## Ticks since the last contact of a player who has touched nothing yet.
 const NEVER := 1 << 30
+## Yaw rate above which turning counts as uncomfortable, [rad/s].
+const FAST_TURN := 0.7
+## Share of the top speed above which moving counts as uncomfortable.
+const FAST_SHARE := 0.8
+## What the comfort score (1 at best) loses by each.
+const FAST_TURN_COST := 0.3
+const FAST_MOVE_COST := 0.2
 ## Names of the discrete actions, by index.
 const DISCRETE_ACTIONS: PackedStringArray = [
 	"forward", "back", "left", "right", "turn_left", "turn_right", "idle"

@@ -38,9 +38,10 @@ func _physics_process(_delta: float) -> void:
 	var level := _levels[number % _levels.size()]
 	var rng := RandomNumberGenerator.new()
 	rng.seed = hash([_seed, number])
-	var places := AmbuloPlaces.draw(level, rng, _policy.file.goal_distance)
+	var problems: PackedStringArray = []
+	var places := AmbuloPlaces.draw(level, rng, _policy.file.goal_distance, problems)
 	if places.is_empty():
-		printerr("demo: level '%s': no start and goal found" % level.name)
+		printerr("demo: level '%s': %s" % [level.name, problems[0]])
 		set_physics_process(false)
 		get_tree().quit(2)
 		return
@@ -59,7 +60,9 @@ func _prepare() -> String:
 	if problem == "" and not _policy.file.tasks.has("navigate"):
 		problem = "%s: was not trained to navigate" % _policy_path
 	if problem == "":
-		problem = _load_levels()
+		var errors: PackedStringArray = []
+		_levels = AmbuloLevelFiles.read(_levels_path, errors)
+		problem = "" if errors.is_empty() else "--levels: %s" % errors[0]
 	if problem != "":
 		return problem
 	_world.configure(1, _policy.file.spec)
@@ -89,26 +92,6 @@ func _read_arguments(arguments: PackedStringArray) -> String:
 				_seed = value.to_int()
 	if _episodes < 1 or _episodes > 1_000_000:
 		return "--episodes: must be a whole number from 1 to 1000000"
-	return ""
-
-
-func _load_levels() -> String:
-	var paths := PackedStringArray()
-	if FileAccess.file_exists(_levels_path):
-		paths.append(_levels_path)
-	elif DirAccess.dir_exists_absolute(_levels_path):
-		for name in DirAccess.get_files_at(_levels_path):
-			if name.get_extension() == "json":
-				paths.append(_levels_path.path_join(name))
-		paths.sort()
-	if paths.is_empty():
-		return "--levels=%s: no *.json level file there" % _levels_path
-	for path in paths:
-		var errors := PackedStringArray()
-		var level := AmbuloLevel.from_json(FileAccess.get_file_as_string(path), errors)
-		if level == null:
-			return "%s: %s" % [path, errors[0]]
-		_levels.append(level)
 	return ""
 
 

@@ -12,6 +12,7 @@ const GOAL_RADIUS := 1.0
 
 var _world := AmbuloWorld.new()
 var _tick := 0
+var _owed := 0.0
 var _running := false
 
 @onready var _policy: AmbuloPolicyNode = $Policy
@@ -28,12 +29,19 @@ func _ready() -> void:
 	await get_tree().physics_frame
 	var start := AmbuloAxes.from_godot(_player.global_position)
 	_world.reset([0], [0], [start[0], start[1], AmbuloAxes.yaw_of(_player.global_basis)])
+	_owed = 0.0
 	_running = true
 
 
-func _physics_process(_delta: float) -> void:
-	if not _running:
-		return
+func _physics_process(delta: float) -> void:
+	# The world has ticks of its own length (1/90 s), whatever those of the game are.
+	_owed += delta
+	while _running and _owed > 0.999 * _world.spec.dt:
+		_owed -= _world.spec.dt
+		_advance()
+
+
+func _advance() -> void:
 	if _tick == 0:
 		var goal := AmbuloAxes.from_godot(_goal.global_position)
 		_world.begin(_policy.act(_world, 0, Vector2(goal[0], goal[1])))

@@ -1,8 +1,8 @@
 extends Node3D
 ## The playable level: walk by keyboard, gamepad or headset, or let the trained policy walk.
 ##
-## Physics ticks move the player in real time; every [member AmbuloSpec.ticks_per_decision]
-## ticks a new action is taken. When a client steps the world through the HTTP API, the
+## Ticks of the world follow real time; every [member AmbuloSpec.ticks_per_decision] of them a
+## new action is taken. When a client steps the world through the HTTP API, the
 ## scene stops playing and shows what the client does.
 ##
 ## `godot --path godot [--xr-mode on] -- [--level=FILE or FOLDER] [--policy-on]`
@@ -29,6 +29,8 @@ var _policy: AmbuloPolicyNode
 var _policy_enabled := false
 var _collisions := 0
 var _message := ""
+var _bad_levels := ""
+var _owed := 0.0
 var _follow := true
 
 @onready var _view: AmbuloLevelView = $LevelView
@@ -48,18 +50,30 @@ func _ready() -> void:
 	for argument in OS.get_cmdline_user_args():
 		if argument.begins_with("--level="):
 			level_path = AmbuloPaths.of_user(argument.trim_prefix("--level="))
-	_levels = _load_levels(level_path)
+	var errors: PackedStringArray = []
+	_levels = AmbuloLevelFiles.read(level_path, errors)
+	_bad_levels = "\n".join(errors)
 	_world.configure(1, _spec())
 	_follow = not _rig.start_xr()
 	_show_camera()
-	if not _levels.is_empty():
-		restart()
+	restart()
 	set_policy_enabled("--policy-on" in OS.get_cmdline_user_args())
 
 
-func _physics_process(_delta: float) -> void:
-	if _shown != _world or _levels.is_empty() or _world.slot_of(0) < 0:
+func _physics_process(delta: float) -> void:
+	if _shown != _world:
 		return
+	if _world.slot_of(0) < 0:
+		_show_text()
+		return
+	_owed += delta
+	while _owed > 0.999 * _world.spec.dt:
+		_owed -= _world.spec.dt
+		_advance()
+	_show_state()
+
+
+func _advance() -> void:
 	if _tick == 0:
 		_world.begin(_action())
 	_world.advance(1)
@@ -68,7 +82,6 @@ func _physics_process(_delta: float) -> void:
 		_tick = 0
 		_world.finish()
 		_after_decision()
-	_show_state()
 
 
 func _process(delta: float) -> void:
@@ -102,25 +115,28 @@ func _unhandled_key_input(event: InputEvent) -> void:
 func set_policy_enabled(enabled: bool) -> void:
 	_policy_enabled = false
 	_message = ""
-	if enabled and (_policy == null or _policy.file == null):
+	if enabled and not _has_file():
 		_message = "no policy: " + (_policy.error if _policy != null else "no such node")
-	elif enabled and not _levels.is_empty():
+	elif enabled:
 		_policy_enabled = true
 		_policy.reset(0)
 
 
-## Begins anew in the level of the moment.
+## Begins anew in the level of the moment; without levels nothing begins.
 func restart() -> void:
 	_shown = _world
 	_tick = 0
 	_collisions = 0
 	_round += 1
+	if _levels.is_empty():
+		return
 	var level := _levels[_level_index % _levels.size()]
 	var random := RandomNumberGenerator.new()
 	random.seed = hash([random_seed, _round])
-	var places := AmbuloPlaces.draw(level, random, Vector2(5.0, 30.0))
+	var problems: PackedStringArray = []
+	var places := AmbuloPlaces.draw(level, random, _goal_reach(), problems)
 	if places.is_empty():
-		_message = "no start and goal found in %s" % level.name
+		_message = "%s: %s" % [level.name, problems[0]]
 		return
 	_goal = places.slice(3)
 	_world.set_levels([0], [level])
@@ -131,8 +147,22 @@ func restart() -> void:
 	_move_camera(1.0)
 
 
+func _has_file() -> bool:
+	return _policy != null and _policy.file != null
+
+
+## Range of the straight distance of drawn goals, [m].
+func _goal_reach() -> Vector2:
+	return _policy.file.goal_distance if _has_file() else AmbuloRlEpisode.GOAL_DISTANCE
+
+
+## Distance at which the goal is reached, [m].
+func _goal_radius() -> float:
+	return _policy.file.goal_radius if _has_file() else AmbuloRlEpisode.DEFAULT_GOAL_RADIUS
+
+
 func _spec() -> AmbuloSpec:
-	if _policy != null and _policy.file != null:
+	if _has_file():
 		return _policy.file.spec
 	var spec := AmbuloSpec.new()
 	spec.dt = 1.0 / Engine.physics_ticks_per_second
@@ -169,7 +199,7 @@ func _after_decision() -> void:
 	if row[tail + AmbuloWorld.FELL] != 0.0:
 		_message = "fell"
 		restart()
-	elif _goal_distance(row) < 1.0:
+	elif _goal_distance(row) < _goal_radius():
 		_message = "reached the goal, %d collisions" % _collisions
 		_level_index += 1
 		restart()
@@ -191,7 +221,16 @@ func _show_state() -> void:
 		var rays := row.slice(AmbuloWorld.RAYS, AmbuloWorld.RAYS + spec.num_rays)
 		var heading := row[AmbuloWorld.YAW] if spec.rays_in_head_frame else 0.0
 		_rays.show_rays(row[0], row[1], heading, rays, spec.ray_length)
-	_label.text = _status(row)
+	_show_text()
+
+
+func _show_text() -> void:
+	var line := _message
+	if _shown.slot_of(0) >= 0:
+		line = "%s   %s" % [_status(_shown.state_rows([0])), _message]
+	elif _levels.is_empty():
+		line = "no level in %s   %s" % [level_path, _message]
+	_label.text = "\n".join([line, KEYS, _bad_levels])
 
 
 func _status(row: PackedFloat64Array) -> String:
@@ -199,8 +238,7 @@ func _status(row: PackedFloat64Array) -> String:
 	if _shown != _world:
 		driver = "HTTP client"
 	var far := "" if _goal.is_empty() else ", goal %.1f m away" % _goal_distance(row)
-	var line := "%s   driven by: %s%s" % [_view.level.name, driver, far]
-	return "%s   %s\n%s" % [line, _message, KEYS]
+	return "%s   driven by: %s%s" % [_view.level.name, driver, far]
 
 
 ## A client moves players: its first one is shown from now on.
@@ -234,21 +272,3 @@ func _move_camera(share: float) -> void:
 	var ahead := _rig.transform * Vector3(0.0, 0.9, -1.6)
 	if _camera.position.distance_to(ahead) > 0.1:
 		_camera.look_at(ahead)
-
-
-func _load_levels(path: String) -> Array[AmbuloLevel]:
-	var files: PackedStringArray = [path]
-	if DirAccess.dir_exists_absolute(path):
-		files.clear()
-		for file in DirAccess.get_files_at(path):
-			if file.ends_with(".json"):
-				files.append(path.path_join(file))
-	var levels: Array[AmbuloLevel] = []
-	for file in files:
-		var errors: PackedStringArray = []
-		var level := AmbuloLevel.from_json(FileAccess.get_file_as_string(file), errors)
-		if level == null:
-			push_error("%s: %s" % [file, errors[0]])
-		else:
-			levels.append(level)
-	return levels

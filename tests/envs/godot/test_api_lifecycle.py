@@ -230,6 +230,29 @@ def test_the_seed_decides_the_game(start: Start, engine: EngineProcess) -> None:
     assert games[0] != games[1]
 
 
+def test_games_in_large_levels(engine: EngineProcess) -> None:
+    connection = HttpConnection("127.0.0.1", engine.port, timeout=30)
+    connection.request("POST", "/rl/spec", b'{"agents":1,"spec":{}}').checked()
+    empty = b'{"name":"large","bounds":[0,0,1000,1000]}'
+    for seed in range(5):
+        body = b'{"seed":%d,"level":%s}' % (seed, empty)
+        connection.request("POST", "/rl/reset", body).checked()
+    island = (
+        b'{"name":"island","bounds":[0,0,1000,1000],"goal":[10,500],"holes":[[5,490,6,510],'
+        b'[14,490,15,510],[5,490,15,491],[5,509,15,510]],"goal_distance":[50,500]}'
+    )
+    for seed in (1, 1, 2):
+        body = b'{"seed":%d,"level":%s}' % (seed, island)
+        answer = connection.request("POST", "/rl/reset", body)
+        assert answer.status == 409
+        assert answer.json()["error"] == {
+            "code": "no_free_place",
+            "message": "gave up looking for a free start and goal in this level: "
+            "name them in it",
+            "field": "level",
+        }
+
+
 def test_play_mode_answers_and_draws_frames_meanwhile(start: Start) -> None:
     connection = begun(port_of(start("--port=0", "--mode=play")))
 

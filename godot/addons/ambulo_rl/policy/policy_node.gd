@@ -7,9 +7,18 @@ extends Node
 ## agent of an [AmbuloWorld] or with [method act_in_scene] for a body of your own scene.
 ## It remembers what each agent has seen; tell it with [method reset] when one starts anew.
 
+# Settings of a world without which the observation or the action means something else, and
+# those without which the agent only moves in an unusual way: by stick, by discrete actions.
+const _MUST_EQUAL: PackedStringArray = [
+	"num_rays", "ray_length", "rays_see_edges", "rays_in_head_frame", "discrete"
+]
+const _STICK: PackedStringArray = ["max_speed", "max_yaw_rate", "smoothing", "dead_zone"]
+const _STEPS: PackedStringArray = ["turn_angle", "move_distance"]
+
 ## File of the policy.
 @export_file("*.ambulo") var policy_path := ""
-## Task of the agents, for a policy that was trained for several.
+## Task of the agents, for a policy that was trained for several; loading one that was trained
+## for a single task sets it.
 @export_enum("navigate", "follow", "reach", "patrol") var task := 0
 
 ## What is wrong with the file or the world; empty while all is fine.
@@ -54,6 +63,8 @@ func load_policy(path: String) -> bool:
 	policy_path = path
 	_observation.resize(loaded.observation_size)
 	_memory_at = AmbuloObservation.published_size(loaded.num_rays)
+	if loaded.tasks.size() == 1:
+		task = AmbuloObservation.TASKS.find(loaded.tasks[0])
 	if has_task_id:
 		_memory_at += AmbuloObservation.TASKS.size()
 	return true
@@ -73,7 +84,7 @@ func reset(agent: int) -> void:
 ## the contract's axes: strafe, forward and rotation in [-1, 1], or the index of a discrete
 ## action. Empty, with [member error] set, if the policy does not fit to the world.
 func act(world: AmbuloWorld, agent: int, goal: Vector2) -> PackedFloat64Array:
-	if file == null or not _fits(world.spec):
+	if not _can_act() or not _fits(world.spec):
 		return PackedFloat64Array()
 	var height := AmbuloContract.HAND_UP if AmbuloObservation.TASKS[task] == "reach" else 0.0
 	var row := world.state_rows(PackedInt64Array([agent]))
@@ -98,7 +109,8 @@ func act_on_observation(observation: PackedFloat32Array) -> PackedFloat64Array:
 ## [param position] is its point on the floor, [param yaw] its heading about +Y (0 looks
 ## along -Z), [param velocity] [m/s] and [param yaw_rate] [rad/s] its motion, [param rays]
 ## the distances [m] to what stands around it, counter-clockwise from straight ahead (from
-## -Z for a policy in the frame of the world), [param goal] a point on the floor.
+## -Z for a policy in the frame of the world), [param goal] a point on the floor. Empty, with
+## [member error] set, if that is not what the policy needs.
 func act_in_scene(
 	agent: int,
 	position: Vector3,
@@ -108,9 +120,12 @@ func act_in_scene(
 	rays: PackedFloat64Array,
 	goal: Vector3
 ) -> PackedFloat64Array:
-	if file == null or rays.size() != file.num_rays:
-		error = "no policy is loaded, or it has another number of rays"
+	if not _can_act():
 		return PackedFloat64Array()
+	if rays.size() != file.num_rays:
+		_refuse("the policy needs %d rays, got %d" % [file.num_rays, rays.size()])
+		return PackedFloat64Array()
+	error = ""
 	var row := AmbuloAxes.from_godot(position)
 	row.append(yaw)
 	row.append_array(AmbuloAxes.from_godot(velocity))
@@ -141,17 +156,51 @@ func memory_of(agent: int) -> AmbuloMemory:
 	return _players[agent].memory if _players.has(agent) else null
 
 
+## Whether there is a policy, and for the task; what is wrong with its file stays told.
+func _can_act() -> bool:
+	if file == null:
+		if error == "":
+			error = "no policy is loaded"
+		return false
+	var name := AmbuloObservation.TASKS[task]
+	if name not in file.tasks:
+		_refuse("the policy was trained to %s, not to %s" % [", ".join(file.tasks), name])
+		return false
+	return true
+
+
 func _fits(spec: AmbuloSpec) -> bool:
 	if spec == _checked_spec:
 		return true
-	error = ""
-	for key: String in ["num_rays", "rays_in_head_frame", "discrete"]:
-		if spec.get(key) != file.spec.get(key):
-			error = "the policy needs a world with %s = %s" % [key, file.spec.get(key)]
-			push_error(error)
+	for key in _MUST_EQUAL:
+		if not _equal(spec.get(key), file.spec.get(key)):
+			_refuse("the policy needs a world with %s = %s" % [key, file.spec.get(key)])
 			return false
+	if not _equal(spec.decision_dt(), file.spec.decision_dt()):
+		var needed := file.spec.decision_dt()
+		_refuse("the policy needs a world with ticks_per_decision * dt = %s s" % needed)
+		return false
+	for key in _STEPS if file.discrete else _STICK:
+		if not _equal(spec.get(key), file.spec.get(key)):
+			var values := [key, file.spec.get(key), spec.get(key)]
+			push_warning("the policy was trained with %s = %s, the world has %s" % values)
+	error = ""
 	_checked_spec = spec
 	return true
+
+
+## Notes an [member error], and reports it to the engine the first time.
+func _refuse(reason: String) -> void:
+	_checked_spec = null
+	if error != reason:
+		error = reason
+		push_error(reason)
+
+
+static func _equal(a: Variant, b: Variant) -> bool:
+	if a is float:
+		return absf(a - b) <= 1e-9 * maxf(absf(a), absf(b))
+	return a == b
 
 
 ## What is kept of one agent.

@@ -123,9 +123,10 @@ func _change_scene(request: AmbuloRequest) -> AmbuloReply:
 	var path: String = value
 	# Exact comparison with the list: whatever else the text may name is never opened.
 	if path not in _whitelist():
-		return AmbuloReply.fail(
-			403, "not_whitelisted", "not in config/scene_whitelist.json", "scene_path"
-		)
+		var rule := "not in config/scene_whitelist.json"
+		if not FileAccess.file_exists(WHITELIST):
+			rule = 'no scene may be opened: create %s: {"scenes": ["res://..."]}' % WHITELIST
+		return AmbuloReply.fail(403, "not_whitelisted", rule, "scene_path")
 	if not ResourceLoader.exists(path, "PackedScene"):
 		return AmbuloReply.fail(404, "scene_missing", "no such scene file", "scene_path")
 	if _tree.change_scene_to_file(path) != OK:
@@ -173,9 +174,16 @@ func _scene_data() -> Dictionary:
 	}
 
 
+# A missing or damaged list allows nothing.
 func _whitelist() -> PackedStringArray:
-	var data: Variant = JSON.parse_string(FileAccess.get_file_as_string(WHITELIST))
 	var paths := PackedStringArray()
+	var reader := JSON.new()
+	if not FileAccess.file_exists(WHITELIST):
+		return paths
+	if reader.parse(FileAccess.get_file_as_string(WHITELIST)) != OK:
+		push_error("%s: %s" % [WHITELIST, reader.get_error_message()])
+		return paths
+	var data: Variant = reader.data
 	if data is Dictionary and data.get("scenes") is Array:
 		for path: Variant in data["scenes"]:
 			paths.append(str(path))

@@ -1,9 +1,17 @@
 class_name AmbuloServerOptions
 extends RefCounted
-## The user arguments of the server (everything after `--` on the engine's command line).
+## The user arguments of the server (everything after `--` on the engine's command line), and
+## whether it is to listen at all.
+##
+## A server that an argument has asked for (like `--port=8080`) must start, and a headless one
+## waits for requests. Without such an argument the other arguments are the game's own; the
+## server then listens only if the project says so, and never makes the game wait.
 
 ## How the engine's time passes: only by requests, or by the clock.
 enum Mode { LOCKSTEP, PLAY }
+
+## Project setting: listen, beside the main scene, in a debug build that no argument asked to.
+const AUTOSTART := "ambulo/server/autostart"
 
 const _HELP := (
 	"--port=N --agents=N --mode=lockstep|play --token=T --max-body=BYTES --host=NAME"
@@ -16,6 +24,7 @@ const _WHOLE: Dictionary[String, Array] = {
 	"--parent-pid": [1, 1 << 31],
 	"--idle-exit": [1, 1 << 31],
 }
+const _TEXTS: PackedStringArray = ["--mode", "--token", "--host"]
 
 ## TCP port on loopback; 0: any free one.
 var port := 8080
@@ -38,13 +47,16 @@ var enabled := true
 var explicit := false
 
 
-## The options in `arguments`. Names in `foreign` (like "--policy") belong to others. On an
-## error it returns null and appends one line to `errors`.
+## The options in `arguments`. Names in `foreign` (like "--policy") belong to others, and so do
+## all unknown ones where none is a setting of the server. On an error it returns null and
+## appends one line to `errors`.
 static func parse(
 	arguments: PackedStringArray, foreign: PackedStringArray, errors: PackedStringArray
 ) -> AmbuloServerOptions:
 	var options := AmbuloServerOptions.new()
-	options.mode = Mode.LOCKSTEP if DisplayServer.get_name() == "headless" else Mode.PLAY
+	options.explicit = is_asked_for(arguments, foreign)
+	if options.explicit and DisplayServer.get_name() == "headless":
+		options.mode = Mode.LOCKSTEP
 	options.token = OS.get_environment("AMBULO_TOKEN")
 	for argument in arguments:
 		var name := argument.get_slice("=", 0)
@@ -52,21 +64,27 @@ static func parse(
 			continue
 		if name == "--no-server":
 			options.enabled = false
-			continue
-		var problem := options._read(name, argument.substr(name.length()).trim_prefix("="))
-		if problem != "":
-			errors.append("%s: %s" % [argument.left(80).c_escape(), problem])
-			return null
-		options.explicit = true
+		elif options.explicit:
+			var problem := options._read(name, argument.substr(name.length()).trim_prefix("="))
+			if problem != "":
+				errors.append("%s: %s" % [argument.left(80).c_escape(), problem])
+				return null
 	return options
 
 
-## Whether one of `arguments` is a setting of the server.
-static func any_known(arguments: PackedStringArray) -> bool:
+## Whether one of `arguments` that is not in `foreign` is a setting of the server.
+static func is_asked_for(arguments: PackedStringArray, foreign: PackedStringArray) -> bool:
 	for argument in arguments:
-		if argument.get_slice("=", 0) in _HELP.replace("=", " ").split(" "):
+		var name := argument.get_slice("=", 0)
+		if name not in foreign and (_WHOLE.has(name) or name in _TEXTS):
 			return true
 	return false
+
+
+## Whether to listen: `debug` is true in the editor's and in debug builds, `main_scene` while
+## the project's main scene is open, and `autostart` is the setting [constant AUTOSTART].
+func shall_listen(debug: bool, main_scene: bool, autostart: bool) -> bool:
+	return enabled and (explicit or (debug and main_scene and autostart))
 
 
 # One argument; the rule it breaks, or "".
@@ -78,7 +96,7 @@ func _read(name: String, value: String) -> String:
 			return "expected a whole number from %d to %d" % [low, high]
 		set(name.trim_prefix("--").replace("-", "_"), value.to_int())
 		return ""
-	if name not in ["--mode", "--token", "--host"]:
+	if name not in _TEXTS:
 		return "unknown argument; known are %s" % _HELP
 	if value == "":
 		return "expected a value"

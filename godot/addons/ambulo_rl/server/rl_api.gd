@@ -55,7 +55,7 @@ func decide(actions: PackedFloat64Array) -> AmbuloReply:
 				"agent %d is in no level: reset it first" % _first_unplaced(),
 				"agents"
 			)
-	world.step(actions)
+	world.step_checked(actions)
 	decisions += 1
 	return null
 

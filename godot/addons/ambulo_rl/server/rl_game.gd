@@ -88,11 +88,11 @@ func _reset_game(data: Dictionary, fields: AmbuloFields) -> AmbuloReply:
 	var level := _level(data.get("level"), agent, fields)
 	if fields.refusal != null:
 		return fields.refusal
-	var drawn := AmbuloPlaces.draw(level, random, AmbuloRlEpisode.GOAL_DISTANCE)
+	var problems := PackedStringArray()
+	var drawn := AmbuloPlaces.draw(level, random, AmbuloRlEpisode.GOAL_DISTANCE, problems)
 	if drawn.is_empty():
-		return AmbuloReply.fail(
-			409, "no_free_place", "found no free start and goal in this level", "level"
-		)
+		var rule := "%s in this level: name them in it" % problems[0]
+		return AmbuloReply.fail(409, "no_free_place", rule, "level")
 	var slot := AmbuloRlApi.MAX_SLOT + 1 + agent
 	if data.get("level") != null or _rl.world.slot_of(agent) < 0:
 		_rl.put_levels([slot], [level])
@@ -310,13 +310,14 @@ func _legacy_state(agent: int) -> Dictionary:
 	}
 
 
-# 1, less 0.3 for turning faster than 0.7 rad/s, less 0.2 for more than 0.8 of the top speed.
+# 1, less what turning fast and moving fast cost.
 func _comfort(row: PackedFloat64Array) -> float:
 	var vx := row[AmbuloWorld.VELOCITY]
 	var vy := row[AmbuloWorld.VELOCITY + 1]
 	var score := 1.0
-	if absf(row[AmbuloWorld.YAW_RATE]) > 0.7:
-		score -= 0.3
-	if sqrt(vx * vx + vy * vy) > 0.8 * _rl.world.spec.max_speed + 1e-9:
-		score -= 0.2
+	if absf(row[AmbuloWorld.YAW_RATE]) > AmbuloContract.FAST_TURN:
+		score -= AmbuloContract.FAST_TURN_COST
+	var top := _rl.world.spec.max_speed
+	if sqrt(vx * vx + vy * vy) > AmbuloContract.FAST_SHARE * top + 1e-9:
+		score -= AmbuloContract.FAST_MOVE_COST
 	return score

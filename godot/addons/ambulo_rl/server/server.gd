@@ -1,14 +1,15 @@
 extends Node
 ## The server of the add-on: an autoload (`AmbuloServer`) that owns the world and the HTTP API.
 ##
-## Lockstep (the default of a headless engine): the node waits for requests inside `_process`, so
-## nothing moves between them. It lets the engine draw a frame several times a second, so that
-## scenes load and the engine can quit. Play (the default with a window): requests that have come
-## are answered once a frame, and nothing waits for them.
+## Lockstep (the default of a headless engine that an argument made a server): the node waits for
+## requests inside `_process`, so nothing moves between them. It lets the engine draw a frame
+## several times a second, so that scenes load and the engine can quit. Play (otherwise): requests
+## that have come are answered once a frame, and nothing waits for them.
 ##
-## It starts on the first frame: with the project's main scene always, with another scene if an
-## argument of the server is given (like `-- --port=8080`). A scene that must never be served calls
-## `disable` in `_ready`; one with arguments of its own names them with `claim_arguments`.
+## It starts on the first frame if an argument of the server is given (like `-- --port=8080`). In
+## debug builds it also starts with the project's main scene where the project setting
+## `ambulo/server/autostart` is on. A scene that must never be served calls `disable` in `_ready`;
+## one with arguments of its own names them with `claim_arguments`.
 
 ## The world was stepped, reset or configured by a request.
 signal changed
@@ -79,22 +80,19 @@ func _exit_tree() -> void:
 
 
 func _start() -> void:
-	var arguments := OS.get_cmdline_user_args()
-	if not AmbuloServerOptions.any_known(arguments) and not _is_main_scene():
-		disable()
-		return
 	var errors := PackedStringArray()
-	var options := AmbuloServerOptions.parse(arguments, _foreign, errors)
+	var options := AmbuloServerOptions.parse(OS.get_cmdline_user_args(), _foreign, errors)
 	if options == null:
 		_give_up("ambulo: %s" % errors[0])
 		return
-	if not options.enabled:
+	var autostart: bool = ProjectSettings.get_setting(AmbuloServerOptions.AUTOSTART, false)
+	if not options.shall_listen(OS.is_debug_build(), _is_main_scene(), autostart):
 		disable()
 		return
 	_set_up(options)
 	if _transport.listen(options.port) != OK:
 		var text := "ambulo: port %d is taken; name another: -- --port=N" % options.port
-		if options.explicit or options.mode == AmbuloServerOptions.Mode.LOCKSTEP:
+		if options.explicit:
 			_give_up(text)
 		else:
 			printerr(text + "; playing without the HTTP API")
@@ -112,6 +110,8 @@ func _start() -> void:
 func _is_main_scene() -> bool:
 	var scene := get_tree().current_scene
 	var main: String = ProjectSettings.get_setting("application/run/main_scene", "")
+	if main.begins_with("uid://"):
+		main = ResourceUID.get_id_path(ResourceUID.text_to_id(main))
 	return scene == null or scene.scene_file_path == main
 
 

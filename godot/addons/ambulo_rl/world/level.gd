@@ -120,12 +120,20 @@ func to_dict() -> Dictionary:
 
 ## Whether there is floor at (x, y): in the bounds, and strictly inside no hole.
 func has_floor(x: float, y: float) -> bool:
-	if x < bounds[0] or y < bounds[1] or x > bounds[2] or y > bounds[3]:
-		return false
+	return has_in_bounds(x, y) and hole_at(x, y) < 0
+
+
+## Whether (x, y) is in the floor rectangle, its border included.
+func has_in_bounds(x: float, y: float) -> bool:
+	return x >= bounds[0] and y >= bounds[1] and x <= bounds[2] and y <= bounds[3]
+
+
+## Number of a hole that has (x, y) strictly inside; -1: none.
+func hole_at(x: float, y: float) -> int:
 	for k in range(0, holes.size(), 4):
 		if holes[k] < x and x < holes[k + 2] and holes[k + 1] < y and y < holes[k + 3]:
-			return false
-	return true
+			return floori(k / 4.0)
+	return -1
 
 
 ## Whether the box whose numbers begin at [param k] of [member boxes] obstructs.
@@ -146,19 +154,29 @@ func clearance(x: float, y: float) -> float:
 	var nearest := INF
 	for k in range(0, boxes.size(), 7):
 		if box_obstructs(k):
-			var dx := x - boxes[k]
-			var dy := y - boxes[k + 1]
-			var c := cos(boxes[k + 6])
-			var s := sin(boxes[k + 6])
-			var u := maxf(absf(c * dx + s * dy) - boxes[k + 3], 0.0)
-			var v := maxf(absf(c * dy - s * dx) - boxes[k + 4], 0.0)
-			nearest = minf(nearest, sqrt(u * u + v * v))
+			nearest = minf(nearest, box_distance(k, x, y))
 	for k in range(0, cylinders.size(), 4):
 		if cylinder_obstructs(k):
-			var dx := x - cylinders[k]
-			var dy := y - cylinders[k + 1]
-			nearest = minf(nearest, maxf(sqrt(dx * dx + dy * dy) - cylinders[k + 2], 0.0))
+			nearest = minf(nearest, cylinder_distance(k, x, y))
 	return nearest
+
+
+## Distance from (x, y) to the box whose numbers begin at [param k], 0 inside it, [m].
+func box_distance(k: int, x: float, y: float) -> float:
+	var dx := x - boxes[k]
+	var dy := y - boxes[k + 1]
+	var c := cos(boxes[k + 6])
+	var s := sin(boxes[k + 6])
+	var u := maxf(absf(c * dx + s * dy) - boxes[k + 3], 0.0)
+	var v := maxf(absf(c * dy - s * dx) - boxes[k + 4], 0.0)
+	return sqrt(u * u + v * v)
+
+
+## Distance from (x, y) to the cylinder whose numbers begin at [param k], 0 inside it, [m].
+func cylinder_distance(k: int, x: float, y: float) -> float:
+	var dx := x - cylinders[k]
+	var dy := y - cylinders[k + 1]
+	return maxf(sqrt(dx * dx + dy * dy) - cylinders[k + 2], 0.0)
 
 
 func _parse(checks: AmbuloChecks, data: Variant) -> void:

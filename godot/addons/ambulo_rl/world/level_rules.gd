@@ -74,13 +74,11 @@ static func _check_place(
 		return
 	var x := pose[0]
 	var y := pose[1]
-	var b := level.bounds
-	if x < b[0] or y < b[1] or x > b[2] or y > b[3]:
+	if not level.has_in_bounds(x, y):
 		checks.fail(key, "off the floor")
-	for k in range(0, level.holes.size(), 4):
-		var h := level.holes
-		if h[k] < x and x < h[k + 2] and h[k + 1] < y and y < h[k + 3]:
-			checks.fail(key, "in holes[%d]" % floori(k / 4.0))
+	var hole := level.hole_at(x, y)
+	if hole >= 0:
+		checks.fail(key, "in holes[%d]" % hole)
 	if level.clearance(x, y) < AmbuloContract.BODY_RADIUS - 1e-9:
 		var room := AmbuloContract.BODY_RADIUS
 		checks.fail(key, "inside an obstacle (the body needs %s m around it)" % room)

@@ -1,0 +1,40 @@
+"""Numbers that the add-on writes down a second time are those of the trainer."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from ambulo.envs.godot.locate import find_project
+from ambulo.envs.vr import comfort, contract
+
+TINY = 1e-6
+
+
+@pytest.fixture(scope="module")
+def numbers() -> dict[str, float]:
+    """The plain numbers of contract.gd, by name."""
+    text = (find_project() / "addons/ambulo_rl/contract.gd").read_text()
+    found = re.findall(r"^const (\w+) := (-?[\d.]+)$", text, re.MULTILINE)
+    return {name: float(value) for name, value in found}
+
+
+def test_comfort(numbers: dict[str, float]) -> None:
+    turn, share = numbers["FAST_TURN"], numbers["FAST_SHARE"]
+    rates = np.array([0.0, turn - TINY, turn + TINY, -turn - TINY, 0.0, 0.0, 9.0])
+    speeds = np.array([0.0, 0.0, 0.0, 0.0, share - TINY, share + TINY, 1.0]) * 2.0
+    turning, moving = numbers["FAST_TURN_COST"], numbers["FAST_MOVE_COST"]
+    costs = [0.0, 0.0, turning, turning, 0.0, moving, turning + moving]
+    score = comfort.comfort_score(rates, speeds, 2.0)
+    np.testing.assert_allclose(score, 1.0 - np.array(costs), atol=1e-12)
+    assert (turn, share) == (comfort.FAST_TURN, comfort.FAST_SHARE)
+
+
+def test_the_body(numbers: dict[str, float]) -> None:
+    for name in ("BODY_RADIUS", "BODY_HEIGHT", "STEP_HEIGHT", "EYE_HEIGHT", "GRAVITY"):
+        assert numbers[name] == getattr(contract, name)
+    assert numbers["SLIDE_PASSES"] == contract.SLIDE_ITERATIONS
+    hand = (numbers["HAND_FORWARD"], numbers["HAND_LEFT"], numbers["HAND_UP"])
+    assert hand == contract.HAND_OFFSET

@@ -1,7 +1,8 @@
 """Is the Godot world the MuJoCo world? The same levels, poses, actions and agent in both.
 
 Three comparisons in one run, with their targets: rays from equal poses; the same 200
-actions in 20 levels; and the shipped agent on the same held-out levels.
+actions in 20 levels, for players that touch something and players that do not; and the
+shipped agent on the same held-out levels. A target that is missed is exit code 1.
 
     python benchmarks/godot_parity.py --episodes 300 --json docs/results/godot_parity.json
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,9 @@ TARGETS = {
     "agent: difference of success": 0.02,
     "agent: difference of SPL": 0.02,
 }
+
+FEWEST = 3
+"""Fewest players with and without contact, or the open-loop targets mean nothing."""
 
 
 def make_bank(levels: int, seed: int) -> LevelBank:
@@ -111,6 +115,7 @@ def compare_paths(
         "players": count,
         "steps": steps,
         "free": int(free.sum()),
+        "contact": int(touched.sum()),
         "free_largest": float(apart[free].max(initial=0.0)),
         "contact_median": float(np.median(apart[touched])) if touched.any() else 0.0,
         "contact_p90": float(np.quantile(apart[touched], 0.9))
@@ -138,8 +143,23 @@ def play(model: str, world: str, episodes: int, folder: str) -> dict[str, Any]:
     return found
 
 
+def report(measured: Sequence[float], players: Mapping[str, float]) -> int:
+    """Print what was measured beside `TARGETS`, and who walked; how much was missed."""
+    missed = 0
+    for (name, target), value in zip(TARGETS.items(), measured, strict=True):
+        good = value <= target  # never so for NaN
+        missed += not good
+        print(f"{name:>42}: {value:.4f} (target {target}) {'ok' if good else 'MISSED'}")
+    for name, count in players.items():
+        good = count >= FEWEST
+        missed += not good
+        text = f"open loop, {name}: players"
+        print(f"{text:>42}: {count} (at least {FEWEST}) {'ok' if good else 'MISSED'}")
+    return missed
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Compare, print a row per target, and write the JSON."""
+    """Compare, print a row per target, and write the JSON; 1 if a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", default="vr_navigation")
     parser.add_argument("--episodes", type=int, default=300)
@@ -169,9 +189,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         abs(a["success_rate"] - b["success_rate"]),
         abs(a["spl"] - b["spl"]),
     )
-    for (name, target), value in zip(TARGETS.items(), measured, strict=True):
-        verdict = "ok" if value <= target else "MISSED"
-        print(f"{name:>42}: {value:.4f} (target {target}) {verdict}")
+    missed = report(measured, {name: paths[name] for name in ("free", "contact")})
     for name, row in scores.items():
         print(
             f"{name:>8}: success {row['success_rate']:.3f}, SPL {row['spl']:.3f}, "
@@ -180,7 +198,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args.json.write_text(
         json.dumps({"rays": rays, "open_loop": paths, "agent": scores}, indent=1) + "\n"
     )
-    return 0
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

@@ -19,6 +19,10 @@ Share = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Task = Literal["navigate", "follow", "reach", "patrol"]
 
+ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
+"""Keys of `environment` that say where engines are. Only who runs a command may say that:
+they are neither written to model files nor taken from them."""
+
 
 class NetworkConfig(Config):
     """The actor and the critic."""
@@ -303,3 +307,12 @@ class RLConfig(Config):
     def override(self, group: str, **changes: object) -> RLConfig:
         """A copy with `changes` in one group, validated."""
         return self.replace(**{group: {**getattr(self, group).model_dump(), **changes}})
+
+    def without_engine_places(self) -> RLConfig:
+        """A copy that does not say where engines are."""
+        return self.override("environment", **dict.fromkeys(ENGINE_PLACES))
+
+    def shareable(self) -> RLConfig:
+        """A copy for files that are passed on: no engines, no folder of this machine."""
+        output = TrainingConfig.model_fields["output"].default
+        return self.without_engine_places().override("training", output=output)

@@ -197,7 +197,7 @@ def model_of(
 
     Args:
         learner: its environment gives the layout when `layout` is None.
-        config: how it was trained.
+        config: how it was trained; the file does not tell where engines were.
         layout: of the observations.
         command: command line of the training.
         extra: plain JSON values for the file.

@@ -21,7 +21,7 @@ import safetensors.numpy
 import safetensors.torch
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from torch import Tensor
 
 from ambulo.configs.base import Config, parse
@@ -110,8 +110,8 @@ class ModelMetadata(Config):
     """What the model does."""
     num_timesteps: Size = 0
     """Decisions that it was trained for."""
-    config: RLConfig
-    """How it was trained."""
+    config: Annotated[RLConfig, AfterValidator(RLConfig.shareable)]
+    """How it was trained; never where the engines were, whatever a file says."""
     observation: tuple[ObservationPart, ...]
     """What it sees."""
     observation_size: Annotated[int, Field(ge=1)]

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ambulo.configs.errors import ConfigError, RunFolderError, nearest
 from ambulo.configs.vr import RLConfig
+from ambulo.envs.godot.check import check_engines
 from ambulo.envs.vr.level_sets import SPLITS
 from ambulo.envs.vr.planners import PLANNERS
 from ambulo.train import evaluation
@@ -120,6 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     args = make_parser().parse_args(arguments)
     baselines = _checked(args)
+    check_engines(_in_world(RLConfig(), args).environment)
     import_mujoco()
     model = _model(args)
     contestants, config = _contestants(args, model, baselines)

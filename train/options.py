@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ambulo.configs.base import load_json, parse
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.presets import PRESETS, preset
-from ambulo.configs.vr import RLConfig
+from ambulo.configs.vr import ENGINE_PLACES, RLConfig
 from ambulo.train.errors import Parser
 from ambulo.train.paths import resolve_path
 
@@ -207,6 +209,30 @@ def check_resumable(old: RLConfig, new: RLConfig) -> None:
                     f"{group}.{key} cannot change when a run is resumed ({value!r} -> "
                     f"{after[group][key]!r}); start a new run"
                 )
+
+
+def shareable_arguments(arguments: Sequence[str]) -> list[str]:
+    """The flags of a training as a model file may tell them.
+
+    Where engines are is left out, and of other absolute paths only the name is left.
+    """
+    flags = {f"--{key.replace('_', '-')}" for key in ENGINE_PLACES}
+    keys = tuple(f"environment.{key}=" for key in ENGINE_PLACES)
+    told: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        flag, equals, value = argument.partition("=")
+        if flag in flags:
+            if not equals:
+                next(rest, None)
+        elif argument.removeprefix("--set=").startswith(keys):
+            if not argument.startswith("--set=") and told and told[-1] == "--set":
+                told.pop()
+        elif equals and os.path.isabs(value):
+            told.append(f"{flag}={Path(value).name}")
+        else:
+            told.append(Path(argument).name if os.path.isabs(argument) else argument)
+    return told
 
 
 def label_of(args: argparse.Namespace) -> str:

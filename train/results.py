@@ -78,9 +78,10 @@ class Comparison:
     """The same, summed up."""
 
 
-def compare(agent: Agent, episodes: int, *, deterministic: bool) -> Comparison:
-    """Play `agent` and the baselines on held-out levels of its configuration."""
-    config = agent.config
+def compare(
+    agent: Agent, config: RLConfig, episodes: int, *, deterministic: bool
+) -> Comparison:
+    """Play `agent` and the baselines on held-out levels of `config`, its training's."""
     contestants = {
         "policy": agent_contestant(agent, config, deterministic=deterministic),
         **{name: planner_contestant(name, config) for name in BASELINES},
@@ -96,7 +97,10 @@ def finish(args: argparse.Namespace, run: TrainingRun, seconds: float) -> int:
     folder = run.folder
     agent = load_agent(folder.best_model)
     comparison = compare(
-        agent, args.episodes or FINAL_EPISODES, deterministic=args.deterministic
+        agent,
+        run.config,
+        args.episodes or FINAL_EPISODES,
+        deterministic=args.deterministic,
     )
     data = {
         "model": str(folder.best_model),

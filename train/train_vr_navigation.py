@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.vr import RLConfig
+from ambulo.envs.godot.check import check_engines
 from ambulo.train.errors import front_door
 from ambulo.train.files import check_parent, write_atomic
 from ambulo.train.gl import import_mujoco
@@ -84,6 +85,7 @@ def _train(
 ) -> int:
     """Train in `folder` (None: a new one), from `model` (None: from the beginning)."""
     check_parent(args.json)
+    check_engines(config.environment)
     if config.environment.world == "mujoco":
         import_mujoco()
     with StopRequest() as stop:

@@ -36,6 +36,7 @@ from ambulo.train.callbacks import (
 from ambulo.train.console import Display
 from ambulo.train.curriculum import Curriculum
 from ambulo.train.lessons import TrainingLevels, stage_bank
+from ambulo.train.options import shareable_arguments
 from ambulo.train.paths import resolve_path
 from ambulo.train.run_folder import RunFolder, run_folder_of
 from ambulo.train.signals import StopRequest
@@ -67,6 +68,8 @@ def find_resume_point(path: str, *, trust_pickle: bool = False) -> ResumePoint:
         RunFolderError: neither a run folder nor a checkpoint.
         ModelFileError: a damaged file was named.
         ConfigError: a file from elsewhere that names reward code to be imported.
+
+    Where engines are is told by who resumes: a folder or file may be another's.
     """
     target = resolve_path(path)
     if target.is_dir():
@@ -98,7 +101,7 @@ def find_resume_point(path: str, *, trust_pickle: bool = False) -> ResumePoint:
                 f"{target}: names code in rewards.custom; "
                 "resume its run folder, or use --trust-pickle"
             )
-    return ResumePoint(folder, checkpoint, model, config)
+    return ResumePoint(folder, checkpoint, model, config.without_engine_places())
 
 
 class TrainingRun:
@@ -117,12 +120,15 @@ class TrainingRun:
         Args:
             config: all settings.
             folder: where results go; it exists.
-            command: command line, for model files.
+            command: command line, for the report and, without paths, for model files.
             model: the checkpoint to go on from, or None.
             initial: a model whose policy a new run begins with, or None.
         """
         self.config, self.folder = config, folder
         self.command = shlex.join(["train_vr_navigation", *command])
+        self._shared_command = shlex.join(
+            ["train_vr_navigation", *shareable_arguments(command)]
+        )
         extra = {} if model is None else _extra_of(model)
         training = config.training
         self._curriculum = (
@@ -227,7 +233,7 @@ class TrainingRun:
 
     def _model(self, state: TrainingState | None) -> ModelFile:
         model = model_of(
-            self.learner, self.config, self.batch.layout, command=self.command
+            self.learner, self.config, self.batch.layout, command=self._shared_command
         )
         return ModelFile(model.metadata, model.policy, state)
 

@@ -6,8 +6,10 @@ One call at a time and JSON only: training uses the faster `transport`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import requests
 
@@ -18,7 +20,7 @@ from ambulo.envs.godot.errors import (
     Refused,
     TimedOut,
 )
-from ambulo.envs.godot.transport import Response
+from ambulo.envs.godot.transport import Response, check_token
 from ambulo.envs.vr.level import Level
 from ambulo.envs.vr.level_io import level_data
 
@@ -42,8 +44,14 @@ class GodotClient:
             url: address of the game.
             timeout: of a call, [s].
             token: bearer token.
+
+        Raises:
+            ConfigError: a token that would go to another machine by plain HTTP.
         """
         self.url, self.timeout = url.rstrip("/"), timeout
+        parts = urlsplit(self.url)
+        if parts.scheme != "https":
+            check_token(parts.hostname or "", token)
         self._session = requests.Session()
         self._session.trust_env = False  # a proxy must not see the game
         if token is not None:
@@ -192,14 +200,21 @@ class GodotClient:
         self, method: str, path: str, body: Mapping[str, Any] | None
     ) -> requests.Response:
         """One request; a GET goes again when its kept connection was closed before."""
-        url = f"{self.url}{path}"
+        send = partial(
+            self._session.request,
+            method,
+            f"{self.url}{path}",
+            json=body,
+            timeout=self.timeout,
+            allow_redirects=False,  # the game has none, and the token is for it alone
+        )
         try:
-            return self._session.request(method, url, json=body, timeout=self.timeout)
+            return send()
         except requests.ConnectionError as error:
             timed_out = isinstance(error, requests.Timeout)
             if method != "GET" or timed_out or _refused(error):
                 raise
-        return self._session.request(method, url, json=body, timeout=self.timeout)
+        return send()
 
 
 def _refused(error: BaseException | None) -> bool:

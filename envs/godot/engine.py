@@ -8,8 +8,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import threading
 import time
 import weakref
 from pathlib import Path
@@ -17,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from ambulo.envs.godot.errors import BridgeFault, EngineDied
+from ambulo.envs.godot.launcher import dying_with_us, end_group
 from ambulo.envs.godot.locate import import_project
 from ambulo.envs.godot.settings import environment_token
 from ambulo.envs.godot.transport import HttpConnection
@@ -33,12 +32,6 @@ _READY = re.compile(rb"^AMBULO_READY port=(\d+) pid=(\d+)\s*$", re.MULTILINE)
 _BROKEN = re.compile(rb"^ERROR: Failed to instantiate an autoload.*", re.MULTILINE)
 _FIXED_FPS = 10
 _POLL = 0.01
-_LAUNCHER = """\
-import ctypes, os, sys
-ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
-if os.getppid() == int(sys.argv[1]):  # else we are too late: it has died already
-    os.execv(sys.argv[2], sys.argv[2:])
-"""
 
 
 class EngineProcess:
@@ -81,7 +74,7 @@ class EngineProcess:
         self._deadline = time.monotonic() + start_timeout
         self._start_timeout = start_timeout
         arguments = [
-            *_dying_with_us(), str(engine), "--headless", "--path", str(project),
+            *dying_with_us(), str(engine), "--headless", "--path", str(project),
             "--xr-mode", "off",
             "--fixed-fps", str(_FIXED_FPS), "--", f"--port={port}",
             f"--agents={agents}", f"--parent-pid={os.getpid()}",
@@ -195,27 +188,7 @@ def _end(process: subprocess.Popen[bytes], owner: int) -> None:
     """Kill the engine's process group and reap the engine."""
     if os.getpid() != owner:  # a fork has no children of ours
         return
-    if process.returncode is not None:  # its id may be another's by now
-        return
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)  # a wrapper script's child too
-        else:
-            process.kill()
-    process.wait()
-
-
-def _dying_with_us() -> list[str]:
-    """The start of a command line that has the kernel kill the engine when we are killed.
-
-    The kernel watches the thread that starts the child, so this is for the main thread
-    only; the engine also watches for our process itself.
-    """
-    if sys.platform != "linux" or not sys.executable:
-        return []
-    if threading.current_thread() is not threading.main_thread():
-        return []
-    return [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid())]
+    end_group(process)
 
 
 def _ending(code: int) -> str:

@@ -23,7 +23,7 @@ from ambulo.envs.godot.errors import (
     Rejected,
     TimedOut,
 )
-from ambulo.envs.godot.locate import find_engine, find_project
+from ambulo.envs.godot.locate import check_version, find_engine, find_project
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.transport import (
     BINARY,
@@ -31,6 +31,7 @@ from ambulo.envs.godot.transport import (
     HttpConnection,
     Response,
     address_of,
+    check_token,
 )
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.level import Level
@@ -74,8 +75,8 @@ class EngineLink:
             log_folder: of `engine-<number>.log`; not used when attached.
 
         Raises:
-            BridgeError: no engine or no project found.
-            ConfigError: the URL is none.
+            BridgeError: no engine (of a version that will do) or no project found.
+            ConfigError: the URL is none, or the token would leave this machine.
         """
         self.number, self.players = number, players
         self.first, self.agents = int(players[0]), len(players)
@@ -90,12 +91,14 @@ class EngineLink:
         self._counter: int | None = None
         self._words = ""
         self._address: tuple[str, int] | None = None
+        self.log_file = log_folder / f"engine-{number}.log"
         if settings.url is not None:
             self._address = address_of(settings.url)
+            check_token(self._address[0], settings.token)
         else:
             self._binary = find_engine(settings.binary)
+            check_version(self._binary)
             self._project = find_project(settings.project)
-            self._log_file = log_folder / f"engine-{number}.log"
 
     @property
     def name(self) -> str:
@@ -120,7 +123,7 @@ class EngineLink:
         """Begin to start an engine of our own that does not run."""
         if self._address is None and self._process is None:
             self._process = EngineProcess(
-                self._binary, self._project, self._log_file, agents=self.agents
+                self._binary, self._project, self.log_file, agents=self.agents
             )
 
     def open(self) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import functools
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from ambulo.configs.errors import BridgeError
+from ambulo.envs.godot.launcher import dying_with_us, end_group
 
 if sys.platform != "win32":
     import fcntl
@@ -19,8 +24,14 @@ INSTALLER = "godot/install_engine.sh"
 """Script of the checkout that installs an engine."""
 IMPORT_TIMEOUT = 300.0
 """Longest import of the project, [s]."""
+OLDEST_VERSION = (4, 5)
+"""The oldest Godot that runs our project."""
+VERSION_TIMEOUT = 30.0
+"""Longest answer of a program to `--version`, [s]."""
 _STAMP = "ambulo_import.stamp"
-_SOURCES = (".gd", ".tscn", ".tres", ".cfg", ".godot", ".svg")
+_SOURCES = (".gd", ".tscn", ".tres", ".cfg", ".godot", ".svg")  # as in godot/run.sh
+_VERSION = re.compile(r"^(\d+)\.(\d+)(?:\.\d+)?\.[a-z]", re.MULTILINE)
+_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def installed_engine() -> Path:
@@ -60,6 +71,43 @@ def find_engine(named: str | None = None) -> Path:
     )
 
 
+def check_version(engine: Path) -> None:
+    """Refuse a program that is not Godot, or too old; each is asked once.
+
+    Raises:
+        BridgeError: with what the program says about itself.
+    """
+    said = _version_of(str(engine))
+    match = _VERSION.search(said)
+    if match is not None and (int(match[1]), int(match[2])) >= OLDEST_VERSION:
+        return
+    first = next((line.strip() for line in said.splitlines() if line.strip()), "")
+    wanted = ".".join(map(str, OLDEST_VERSION))
+    raise BridgeError(f"needs Godot {wanted} or newer, {engine} says {first[:80]!r}")
+
+
+@functools.cache
+def _version_of(engine: str) -> str:
+    """What the program prints for `--version`."""
+    try:
+        done = subprocess.run(
+            [engine, "--version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=VERSION_TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise BridgeError(
+            f"{engine}: no answer to --version within {VERSION_TIMEOUT:g} s"
+        ) from None
+    except OSError as error:
+        reason = error.strerror or error
+        raise BridgeError(f"{engine}: cannot be started: {reason}") from None
+    return done.stdout.decode("utf-8", "replace")
+
+
 def find_project(named: str | None = None) -> Path:
     """The folder of our Godot project.
 
@@ -90,35 +138,60 @@ def find_project(named: str | None = None) -> Path:
 def import_project(engine: Path, project: Path) -> None:
     """Import `project` unless that is done: without it, Godot knows no class names.
 
-    Processes that come here at the same time wait for each other.
+    Processes that come here at the same time wait for each other. In a folder that
+    cannot be written, an older import has to do.
 
     Raises:
-        BridgeError: the import failed.
+        BridgeError: the import failed, or cannot be written.
     """
     if _is_imported(project):
         return
-    with _import_lock(project):
-        if _is_imported(project):  # another process was faster
-            return
-        arguments = [str(engine), "--headless", "--path", str(project), "--import"]
-        try:
-            done = subprocess.run(
-                arguments,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=IMPORT_TIMEOUT,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise BridgeError(f"{project}: cannot be imported: {error}") from None
-        if done.returncode != 0 or not _class_cache(project).is_file():
-            lines = done.stdout.decode("utf-8", "replace").splitlines()
-            tail = " | ".join(line.strip() for line in lines[-5:] if line.strip())
+    try:
+        with _import_lock(project) as lock:
+            if not _is_imported(project):  # or another process was faster
+                _run_import(engine, project, lock)
+                (project / ".godot" / _STAMP).touch()
+    except OSError as error:
+        reason = error.strerror or error
+        if error.errno not in _READ_ONLY:
+            raise BridgeError(f"{project}: cannot be imported: {reason}") from None
+        if not _class_cache(project).is_file():
             raise BridgeError(
-                f"{project}: cannot be imported (exit code {done.returncode}): {tail}"
+                f"{project}: cannot be imported: {reason}; copy the project to a "
+                "writable folder and name it with AMBULO_GODOT_PROJECT"
+            ) from None
+
+
+def _run_import(engine: Path, project: Path, lock: int) -> None:
+    """Run the engine to import; it ends with us, and `lock` is held as long as it runs."""
+    arguments = [str(engine), "--headless", "--path", str(project), "--import"]
+    with tempfile.TemporaryFile() as said:  # a pipe would end with us
+        try:
+            process = subprocess.Popen(
+                [*dying_with_us(), *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                pass_fds=(lock,) if os.name == "posix" else (),
+                start_new_session=True,
             )
-        (project / ".godot" / _STAMP).touch()
+        except OSError as error:
+            reason = error.strerror or error
+            raise BridgeError(f"{engine}: cannot be started: {reason}") from None
+        try:
+            code = process.wait(IMPORT_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            raise BridgeError(
+                f"{project}: was not imported within {IMPORT_TIMEOUT:g} s"
+            ) from None
+        finally:
+            end_group(process)  # when it takes too long, or we are interrupted
+        if code == 0 and _class_cache(project).is_file():
+            return
+        said.seek(0)
+        lines = said.read().decode("utf-8", "replace").splitlines()
+        tail = " | ".join(line.strip() for line in lines[-5:] if line.strip())
+        raise BridgeError(f"{project}: cannot be imported (exit code {code}): {tail}")
 
 
 def _class_cache(project: Path) -> Path:
@@ -146,16 +219,14 @@ def _newest(project: Path) -> float:
 
 
 @contextlib.contextmanager
-def _import_lock(project: Path) -> Iterator[None]:
-    """One import of `project` at a time on this machine (not on Windows)."""
+def _import_lock(project: Path) -> Iterator[int]:
+    """One import of `project` at a time on this machine (not on Windows).
+
+    Gives the descriptor: a process that inherits it holds the lock until it ends.
+    """
     file = project / ".godot" / "ambulo_import.lock"
-    try:
-        file.parent.mkdir(exist_ok=True)
-        stream = file.open("w")
-    except OSError as error:
-        reason = error.strerror or error
-        raise BridgeError(f"{project}: cannot be imported: {file}: {reason}") from None
-    with stream:
+    file.parent.mkdir(exist_ok=True)
+    with file.open("w") as stream:
         if sys.platform != "win32":
             fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
+        yield stream.fileno()

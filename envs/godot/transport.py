@@ -6,6 +6,8 @@ all, then read from all. A request is never repeated: who steps twice has steppe
 
 from __future__ import annotations
 
+import contextlib
+import ipaddress
 import json
 import re
 import socket
@@ -74,6 +76,8 @@ class Response:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass  # not ours: a proxy's page, or another program
         message = " ".join(message.split())[:500]
+        if self.status == 401:
+            message += "; the game's token must be in AMBULO_TOKEN"
         raise BadStatus(self.status, message, code, field)
 
 
@@ -92,9 +96,11 @@ class HttpConnection:
             token: bearer token.
 
         Raises:
+            ConfigError: a token for another machine.
             Refused: nobody listens there.
             TimedOut: no connection in time.
         """
+        check_token(host, token)
         self.host, self.port, self.timeout = host, port, timeout
         self._token = token
         self._heads: dict[tuple[str, str, str, str], bytes] = {}
@@ -274,6 +280,23 @@ def address_of(url: str) -> tuple[str, int]:
     if parts.scheme != "http" or not parts.hostname or parts.path.strip("/"):
         raise ConfigError(f"godot_url = {url!r}: must be like http://127.0.0.1:8080")
     return parts.hostname, port
+
+
+def check_token(host: str, token: str | None) -> None:
+    """Refuse to send `token` where everybody on the way could read it.
+
+    Raises:
+        ConfigError: there is one, and `host` is not this machine.
+    """
+    if token is None or host.lower() == "localhost":
+        return
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(host).is_loopback:
+            return
+    raise ConfigError(
+        f"the token in AMBULO_TOKEN is not sent to {host} by plain HTTP: unset it, "
+        "or reach the game through a tunnel that ends at 127.0.0.1"
+    )
 
 
 def _parsed_head(head: bytes) -> tuple[int, dict[str, str]]:

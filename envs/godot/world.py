@@ -201,9 +201,11 @@ class GodotWorld:
             link.open()
         except BridgeFault as fault:
             found = link.drop(fault)
-            raise BridgeError(
-                f"{link.name}: {found}{link.last_words(found)}"
-            ) from fault
+            text = f"{link.name}: {found}{link.last_words(found)}"
+            if self._settings.log_folder is not None:
+                # The caller's folder, which may go with what could not begin.
+                text = text.replace(f"[{link.log_file}: ", "[the engine's log: ")
+            raise BridgeError(text) from fault
 
     def _bring_up(self, link: EngineLink, leave_out: Ints | None = None) -> None:
         """One attempt to make `link` ready, with its players where they were.

@@ -115,6 +115,34 @@ def test_what_is_saved_is_loaded(tmp_path: Path, mode: str) -> None:
     assert os.listdir(tmp_path) == ["model.zip"]
 
 
+PLACES = {
+    "godot_url": "http://10.0.0.1:8080",
+    "godot_bin": "/home/somebody/godot",
+    "godot_project": "/home/somebody/game",
+}
+
+
+def test_where_engines_are_is_not_saved(tmp_path: Path) -> None:
+    model = tiny_model()
+    config = model.metadata.config.override("environment", godot_engines=2, **PLACES)
+    config = config.override("training", output="/home/somebody/runs")
+    metadata = describe(config, observation_layout(config))
+    save_model(tmp_path / "model.zip", dataclasses.replace(model, metadata=metadata))
+    header = members_of(tmp_path / "model.zip")["ambulo.json"].decode()
+    assert "somebody" not in header
+    assert "10.0.0.1" not in header
+    assert load_agent(tmp_path / "model.zip").config.environment.godot_engines == 2
+
+
+def test_where_engines_are_is_not_taken_from_a_file(saved: Path) -> None:
+    members = members_of(saved)
+    header = json.loads(members["ambulo.json"])
+    header["config"]["environment"] |= PLACES
+    members["ambulo.json"] = json.dumps(header).encode()
+    environment = load_model(write_zip(saved, members)).metadata.config.environment
+    assert [getattr(environment, name) for name in PLACES] == [None] * 3
+
+
 def test_a_model_without_training_state_is_smaller(saved: Path, tmp_path: Path) -> None:
     path = tmp_path / "best.zip"
     save_model(path, dataclasses.replace(tiny_model(), training=None))

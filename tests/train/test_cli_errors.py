@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from ambulo.train.run_folder import RunFolder
 from ambulo.train.train_vr_navigation import main as train
 
 QUICK = ["--preset", "quick_test", "--no-progress"]
+FEW_LEVELS = ["--set", "environment.levels_per_family=1"]
 
 
 def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
@@ -60,6 +62,15 @@ def left_behind() -> list[str]:
             [*QUICK, "--world", "godot", "--godot-url", "ftp://x"],
             "godot_url = 'ftp://x'",
         ),
+        ([*QUICK, "--world", "godot", "--godot-bin", "ls"], "needs Godot 4.5 or newer"),
+        (
+            ["--eval", "none", "--world", "godot", "--godot-bin", "ls"],
+            "needs Godot 4.5 or newer",
+        ),
+        (
+            [*QUICK, "--world", "godot", "--set", "environment.godot_project=/gone"],
+            "'/gone': holds no project.godot",
+        ),
         ([*QUICK, "--godot-engines", "0"], "environment.godot_engines = 0"),
         ([*QUICK, "--world", "unity"], "environment.world"),
         ([*QUICK, "--device", "warp"], "training.device = 'warp'"),
@@ -87,6 +98,66 @@ def test_bad_input(
     assert error.startswith("ambulo: error: ")
     assert error.count("\n") == 1
     assert message in error
+    assert left_behind() == []
+
+
+WRONG_ENGINES = [
+    ("godot_bin", "/gone", "no such program"),
+    ("godot_bin", "ls", "needs Godot 4.5 or newer"),
+    ("godot_url", "http://127.0.0.1:{port}", "Godot at http://127.0.0.1:{port}: "),
+    ("godot_url", "http://192.0.2.1:80", "AMBULO_TOKEN is not sent to 192.0.2.1"),
+]
+
+
+@pytest.mark.parametrize("command", ["train", "eval"])
+@pytest.mark.parametrize(("key", "value", "message"), WRONG_ENGINES)
+def test_a_wrong_engine_is_told_before_levels_are_built(
+    command: str,
+    key: str,
+    value: str,
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def too_late(*_: object, **__: object) -> None:
+        raise AssertionError("levels are built")
+
+    for place in (
+        "bank.LevelBank.__init__",
+        "level_sets.generate",
+        "build.split_level",
+    ):
+        monkeypatch.setattr(f"ambulo.envs.vr.{place}", too_late)
+    monkeypatch.setenv("AMBULO_TOKEN", "secret")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    flags = ["--world", "godot", f"--{key.replace('_', '-')}", value.format(port=port)]
+    start = QUICK if command == "train" else ["--eval", "none"]
+    code, error = run([*start, *flags], capsys)
+    assert code == 2
+    assert message.format(port=port) in error
+    assert error.count("\n") == 1
+    assert left_behind() == []
+
+
+def test_a_failed_start_names_no_file_that_is_gone(
+    godot_program: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    broken = tmp_path / "godot"
+    broken.write_text(
+        "#!/bin/sh\n"
+        f'[ "$1" = --version ] && exec {godot_program} --version\n'
+        "echo no luck today\nexit 4\n"
+    )
+    broken.chmod(0o755)
+    arguments = [*QUICK, "--world", "godot", "--godot-bin", str(broken), "--num-envs"]
+    code, error = run([*arguments, "2", *FEW_LEVELS], capsys)
+    assert code == 2
+    assert "exit code 4" in error
+    assert "no luck today" in error
+    assert "engine-0.log" not in error
     assert left_behind() == []
 
 

@@ -15,6 +15,7 @@ from ambulo.train.options import (
     check_resumable,
     label_of,
     parse_arguments,
+    shareable_arguments,
     with_flags,
 )
 
@@ -92,6 +93,20 @@ def test_where_the_engines_are_is_told_by_flags() -> None:
 def test_a_resumed_run_may_look_for_its_engines_elsewhere() -> None:
     old = RLConfig()
     check_resumable(old, old.override("environment", godot_url="http://other:1"))
+
+
+def test_model_files_tell_the_command_without_places() -> None:
+    command = [
+        "--preset", "quick_test", "--godot-bin", "/opt/godot", "--godot-url=http://a:1",
+        "--set", "environment.godot_project=/opt/game", "--set", "ppo.gamma=0.9",
+        "--set=environment.godot_bin=/opt/godot", "--output=/home/me/runs",
+        "--config", "/home/me/mine.json", "--seed", "3",
+    ]  # fmt: skip
+    assert shareable_arguments(command) == [
+        "--preset", "quick_test", "--set", "ppo.gamma=0.9", "--output=runs",
+        "--config", "mine.json", "--seed", "3",
+    ]  # fmt: skip
+    assert shareable_arguments(["--seed", "1", "--godot-bin"]) == ["--seed", "1"]
 
 
 def test_a_resumed_run_may_change_budgets_but_not_what_it_learns() -> None:

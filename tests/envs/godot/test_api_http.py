@@ -301,6 +301,7 @@ def test_200_connections_are_all_served(engine: EngineProcess) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_beyond_the_limit_the_longest_idle_connection_goes(
     engine: EngineProcess,
 ) -> None:

@@ -183,7 +183,7 @@ def test_an_engine_started_by_a_thread_outlives_the_thread_only(program, make) -
 
 def test_an_engine_watches_for_its_trainer_by_itself(program) -> None:
     """Without the kernel's help (as on other systems, or started by a thread)."""
-    code = "from ambulo.envs.godot import engine; engine._dying_with_us = lambda: []\n"
+    code = "from ambulo.envs.godot import engine; engine.dying_with_us = lambda: []\n"
     process = subprocess.Popen(
         [
             sys.executable,

@@ -59,6 +59,22 @@ def weights_equal(a: Path, b: Path) -> bool:
     return one.keys() == two.keys() and all(torch.equal(one[k], two[k]) for k in one)
 
 
+def test_the_named_engine_trains_and_plays_the_evaluations(
+    program, monkeypatch
+) -> None:
+    """The flag counts to the end, though no model file names the engine."""
+    monkeypatch.setenv("GODOT_BIN", "/gone/godot")
+    arguments = [*TINY, "--godot-bin", str(program), "--timesteps", "128"]
+    assert train([*arguments, "--run-name", "smoke"]) == 0
+    folder = RunFolder("runs/smoke")
+    model = load_model(folder.checkpoint(128))
+    assert model.training is not None
+    assert str(program) not in model.metadata.to_json()
+    scores = json.loads(folder.scores.read_text())["agents"]
+    assert scores["policy"]["episodes"] == scores["straight"]["episodes"] == 1
+
+
+@pytest.mark.slow
 def test_a_resumed_training_equals_an_uninterrupted_one(monkeypatch) -> None:
     monkeypatch.setattr("ambulo.train.results.finish", lambda *_: 0)
     arguments = [*TINY, "--timesteps", "384", "--save-freq", "128"]
@@ -73,6 +89,7 @@ def test_a_resumed_training_equals_an_uninterrupted_one(monkeypatch) -> None:
     assert logs == ["engine-0.log", "engine-1.log"]
 
 
+@pytest.mark.slow
 def test_training_goes_on_when_engines_are_killed(kill_at, capsys) -> None:
     kill_at(5, 18, 19, 40)
     arguments = [*TINY, "--timesteps", "384", "--save-freq", "128"]
@@ -94,6 +111,7 @@ def scores_of(capsys, *arguments: str) -> dict:
     return json.loads(capsys.readouterr().out)["agents"]
 
 
+@pytest.mark.slow
 def test_evaluation_scores_as_in_the_other_worlds(capsys) -> None:
     here = scores_of(capsys, "--world", "godot", "--godot-engines", "2")
     there = scores_of(capsys, "--world", "kernel")
@@ -103,6 +121,7 @@ def test_evaluation_scores_as_in_the_other_worlds(capsys) -> None:
     assert here["oracle"]["success_rate"] == 1.0
 
 
+@pytest.mark.slow
 def test_an_episode_with_a_fault_is_played_again(capsys, kill_at) -> None:
     expected = scores_of(capsys, "--world", "godot")
     kill_at(10, 60)

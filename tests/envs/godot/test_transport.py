@@ -11,8 +11,15 @@ from collections.abc import Iterator
 import pytest
 
 from ambulo.configs.errors import ConfigError
+from ambulo.envs.godot.client import GodotClient
 from ambulo.envs.godot.errors import BadStatus, Closed, Malformed, Refused, TimedOut
-from ambulo.envs.godot.transport import HttpConnection, Response, address_of
+from ambulo.envs.godot.transport import (
+    JSON,
+    HttpConnection,
+    Response,
+    address_of,
+    check_token,
+)
 
 
 class Script:
@@ -214,3 +221,24 @@ def test_addresses(url: str, address: tuple[str, int]) -> None:
 def test_bad_addresses_are_named(url: str) -> None:
     with pytest.raises(ConfigError, match="godot_url"):
         address_of(url)
+
+
+@pytest.mark.parametrize("host", ["10.1.2.3", "example.org", "::2", "0.0.0.0"])
+def test_a_token_never_leaves_this_machine_in_the_clear(host) -> None:
+    with pytest.raises(ConfigError, match=f"AMBULO_TOKEN is not sent to {host}"):
+        HttpConnection(host, 9, timeout=1.0, token="secret")
+    url = f"http://[{host}]:9" if ":" in host else f"http://{host}:9"
+    with pytest.raises(ConfigError, match=f"AMBULO_TOKEN is not sent to {host}"):
+        GodotClient(url, token="secret")
+    GodotClient(url).close()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "localhost", "::1"])
+def test_a_token_is_for_games_of_this_machine(host) -> None:
+    check_token(host, "secret")
+
+
+def test_a_wrong_token_names_the_variable() -> None:
+    body = b'{"error": {"code": "unauthorized", "message": "no", "field": null}}'
+    with pytest.raises(BadStatus, match=r"HTTP 401 unauthorized: no; .*AMBULO_TOKEN"):
+        Response(401, JSON, body).checked()

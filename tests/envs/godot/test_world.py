@@ -325,7 +325,7 @@ def test_an_engine_with_a_token_is_driven_with_it(
     settings = BridgeSettings(binary=str(program), log_folder=tmp_path)
     world = begin(GodotWorld(1, WorldSpec(), settings), [random_level(0)])
     port = world._links[0]._process.port
-    with pytest.raises(BridgeError, match="HTTP 401"):
+    with pytest.raises(BridgeError, match=r"HTTP 401.*AMBULO_TOKEN"):
         GodotWorld(
             1, WorldSpec(), BridgeSettings(url=f"http://127.0.0.1:{port}", token="no")
         )

@@ -105,11 +105,12 @@ def test_temporary_logs_go_unless_there_was_a_fault(make, kill, monkeypatch, tmp
 
 
 TRAINER = """
-import sys, time
+import signal, sys, time
 import numpy as np
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
 settings = BridgeSettings(binary=sys.argv[1])
 world = GodotWorld(2, WorldSpec(), settings)
 print(*world.pids, flush=True)

@@ -26,7 +26,7 @@ from ambulo.train.files import check_parent, write_atomic
 from ambulo.train.films import check_can_film
 from ambulo.train.find_model import find_model, shipped_model
 from ambulo.train.gl import import_mujoco
-from ambulo.train.options import add_godot_flags
+from ambulo.train.options import add_godot_flags, check_godot_flags
 from ambulo.train.paths import resolve_path
 from ambulo.train.run_folder import RunFolder, run_folder_of
 from ambulo.train.scores import EpisodeRecords, EvaluationResult, summarise
@@ -121,7 +121,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     args = make_parser().parse_args(arguments)
     baselines = _checked(args)
-    check_engines(_in_world(RLConfig(), args).environment)
+    environment = _in_world(RLConfig(), args).environment
+    check_godot_flags(args, environment)
+    check_engines(environment)
     import_mujoco()
     model = _model(args)
     contestants, config = _contestants(args, model, baselines)
@@ -134,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         records = _play(args, contestants, source)
         results = {name: summarise(r, args.seed) for name, r in records.items()}
         console = Console(stderr=args.json == "-")
-        print_tables(results, console)
+        print_tables(results, console, args.world)
         name = NONE if model is None else str(model)
         if args.json is not None:
             _write_json(args, name, results)

@@ -12,7 +12,7 @@ from typing import Any
 from ambulo.configs.base import load_json, parse
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.presets import PRESETS, preset
-from ambulo.configs.vr import ENGINE_PLACES, RLConfig
+from ambulo.configs.vr import ENGINE_PLACES, EnvironmentConfig, RLConfig
 from ambulo.train.errors import Parser
 from ambulo.train.paths import resolve_path
 
@@ -193,6 +193,20 @@ def with_flags(config: RLConfig, args: argparse.Namespace) -> RLConfig:
     if args.episodes is not None and args.episodes < 1:
         raise ConfigError(f"--episodes = {args.episodes}: must be at least 1")
     return config
+
+
+def check_godot_flags(args: argparse.Namespace, env: EnvironmentConfig) -> None:
+    """`ConfigError` for engine flags in another world, or more engines than players."""
+    if env.world != "godot":
+        for name in ("godot_url", "godot_bin", "godot_engines"):
+            if getattr(args, name, None) is not None:
+                flag = "--" + name.replace("_", "-")
+                raise ConfigError(f"{flag}: needs --world godot, this is {env.world}")
+    elif env.godot_engines > env.num_environments:
+        raise ConfigError(
+            f"--godot-engines {env.godot_engines}: more than the "
+            f"{env.num_environments} players (--num-envs)"
+        )
 
 
 def check_resumable(old: RLConfig, new: RLConfig) -> None:

@@ -128,8 +128,11 @@ def _print_summary(
 ) -> None:
     """Where everything is, and the scores beside the baselines."""
     console = Console(highlight=False)
+    world = run.config.environment.world
+    where = "" if world == "kernel" else f" --world {world}"
     table = Table(
-        title=f"{comparison.episodes} episodes on held-out levels", box=box.SIMPLE_HEAD
+        title=f"{comparison.episodes} episodes on held-out levels, world {world}",
+        box=box.SIMPLE_HEAD,
     )
     table.add_column("agent")
     for heading in ("success", "SPL", "comfort", "collisions", "return", "time [s]"):
@@ -153,7 +156,7 @@ def _print_summary(
         ("best model", str(folder.best_model)),
         ("report", str(folder.report)),
         *(("picture", str(picture)) for picture in pictures),
-        ("evaluate", f"ambulo eval {folder.best_model} --episodes 100"),
+        ("evaluate", f"ambulo eval {folder.best_model} --episodes 100{where}"),
         (
             "resume",
             f"train_vr_navigation --resume {folder.path} --timesteps {2 * steps}",

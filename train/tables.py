@@ -12,25 +12,26 @@ from rich.table import Table
 from ambulo.train.scores import EvaluationResult
 
 Results = Mapping[str, EvaluationResult]
-MIN_WIDTH = 112
+MIN_WIDTH = 140
 """Narrower than this, a table in a log file cannot be read, [characters]."""
 
 
-def print_tables(results: Results, console: Console) -> None:
+def print_tables(results: Results, console: Console, world: str) -> None:
     """The scores of all agents, then success and SPL by family."""
     if not console.is_terminal and console.width < MIN_WIDTH:
         console.width = MIN_WIDTH
-    console.print(score_table(results))
+    console.print(score_table(results, world))
     families = next(iter(results.values())).per_family
     if len(families) > 1:
         console.print(family_table(results))
 
 
-def score_table(results: Results) -> Table:
+def score_table(results: Results, world: str) -> Table:
     """One row an agent."""
     count = next(iter(results.values())).episodes
     table = Table(
-        title=f"{count} episodes; ± half the 95 % interval; bumps: collisions per episode",
+        title=f"{count} episodes, world {world}; ± half the 95 % interval; "
+        "bumps: collisions per episode",
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
     )

@@ -16,6 +16,7 @@ from ambulo.train.files import check_parent, write_atomic
 from ambulo.train.gl import import_mujoco
 from ambulo.train.options import (
     base_config,
+    check_godot_flags,
     check_resumable,
     label_of,
     parse_arguments,
@@ -85,6 +86,7 @@ def _train(
 ) -> int:
     """Train in `folder` (None: a new one), from `model` (None: from the beginning)."""
     check_parent(args.json)
+    check_godot_flags(args, config.environment)
     check_engines(config.environment)
     if config.environment.world == "mujoco":
         import_mujoco()

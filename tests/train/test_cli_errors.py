@@ -72,6 +72,15 @@ def left_behind() -> list[str]:
             "'/gone': holds no project.godot",
         ),
         ([*QUICK, "--godot-engines", "0"], "environment.godot_engines = 0"),
+        ([*QUICK, "--godot-engines", "2"], "--godot-engines: needs --world godot"),
+        (
+            [*QUICK, "--world", "godot", "--num-envs", "2", "--godot-engines", "3"],
+            "more than the 2 players",
+        ),
+        (
+            ["--eval", "none", "--godot-url", "http://127.0.0.1:9"],
+            "--godot-url: needs --world godot, this is mujoco",
+        ),
         ([*QUICK, "--world", "unity"], "environment.world"),
         ([*QUICK, "--device", "warp"], "training.device = 'warp'"),
         ([*QUICK, "--set", "rewards.custom=no.such:Term"], "rewards.custom"),

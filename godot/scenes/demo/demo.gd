@@ -23,7 +23,7 @@ var _started_usec := 0
 
 
 func _ready() -> void:
-	var server := get_node_or_null("/root/AmbuloServer")
+	var server := get_tree().root.get_node_or_null(^"AmbuloServer")
 	if server != null:
 		server.call("disable")
 	var problem := _prepare()

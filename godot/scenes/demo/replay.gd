@@ -42,7 +42,7 @@ var _cameras: Array[Camera3D] = []
 
 
 func _ready() -> void:
-	var server := get_node_or_null(^"/root/AmbuloServer")
+	var server := get_tree().root.get_node_or_null(^"AmbuloServer")
 	if server != null:
 		server.call("disable")
 	get_viewport().disable_3d = true  # only the views are drawn

@@ -43,7 +43,7 @@ var _follow := true
 
 func _ready() -> void:
 	_policy = get_node_or_null(policy_node)
-	var server := get_node_or_null(^"/root/AmbuloServer")
+	var server := get_tree().root.get_node_or_null(^"AmbuloServer")
 	if server != null:
 		server.call("claim_arguments", PackedStringArray(["--level", "--policy-on"]))
 		server.connect("changed", _on_server_changed.bind(server))

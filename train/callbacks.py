@@ -10,6 +10,7 @@ import csv
 import json
 import logging
 import time
+from abc import abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,9 +55,9 @@ class BoundaryCallback(BaseCallback):
             self._before = now
             self.at_boundary(before, now)
 
+    @abstractmethod
     def at_boundary(self, before: int, now: int) -> None:
         """Called with the decisions done at the last boundary and at this one."""
-        raise NotImplementedError
 
 
 class Metrics(BoundaryCallback):

@@ -69,12 +69,13 @@ class Response:
         if 200 <= self.status < 300:
             return self
         message, code, field = self.body[:200].decode("utf-8", "replace"), "", None
-        try:
+        # A proxy's page, or another program's, stays as it is.
+        with contextlib.suppress(
+            ValueError, KeyError, TypeError, AttributeError, RecursionError
+        ):
             error = json.loads(self.body)["error"]
             message, code = str(error["message"]), str(error["code"])
             field = None if error.get("field") is None else str(error["field"])
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            pass  # not ours: a proxy's page, or another program
         message = " ".join(message.split())[:500]
         if self.status == 401:
             message += "; the game's token must be in AMBULO_TOKEN"

@@ -36,7 +36,8 @@ func _process(_delta: float) -> void:
 	_frames += 1
 	if _frames == 40 and not "--idle-exit=100" in OS.get_cmdline_user_args():
 		print("GAME port=%d physics_steps=%d" % [
-			get_tree().root.get_node("AmbuloServer").call("port"), Engine.max_physics_steps_per_frame
+			get_tree().root.get_node("AmbuloServer").call("port"),
+			Engine.max_physics_steps_per_frame,
 		])
 		get_tree().quit(7)
 """

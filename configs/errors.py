@@ -6,7 +6,10 @@ Every command-line front door turns an `AmbuloError` into one line and exit code
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Self
 
 
 class AmbuloError(Exception):
@@ -39,6 +42,29 @@ class RenderError(AmbuloError):
 
 class BridgeError(AmbuloError):
     """A Godot engine that cannot be found, started, reached or understood."""
+
+
+class SkeletonError(AmbuloError):
+    """A skeleton that breaks a rule, or a joint that it does not have."""
+
+
+class MotionError(AmbuloError):
+    """A motion, or a use of one, that breaks a rule (shapes, rates, empty ranges)."""
+
+
+class MotionFileError(MotionError):
+    """A motion file that cannot be used: `path`, `line` (from 1, 0 if none), `rule`."""
+
+    def __init__(self, path: str | os.PathLike[str], line: int, rule: str) -> None:
+        self.path = Path(path)
+        self.line = line
+        self.rule = rule
+        where = f"{self.path}: line {line}" if line else str(self.path)
+        super().__init__(f"{where}: {rule}")
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Path, int, str]]:
+        """Pickled by its parts, as a worker process needs it."""
+        return type(self), (self.path, self.line, self.rule)
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

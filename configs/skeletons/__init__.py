@@ -1,0 +1,1 @@
+"""The canonical skeletons: one JSON file each in this folder, read by `ambulo.motion`."""

@@ -1,0 +1,102 @@
+"""Euler angles, to and from quaternions, in any order of one to three axes (NumPy).
+
+An order such as "ZXY" is intrinsic, read left to right: R = Rz(a) Rx(b) Ry(c).
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from ambulo.configs.errors import MotionError
+from ambulo.motion.rotations import quat_multiply
+
+Floats = NDArray[np.float64]
+
+ORDERS = frozenset(
+    order
+    for a in "XYZ"
+    for order in (
+        a,
+        *(a + b for b in "XYZ" if b != a),
+        *(a + b + c for b in "XYZ" for c in "XYZ" if a != b and b != c),
+    )
+)
+"""Every order of one, two or three axes in which neighbours differ."""
+
+
+def axis_quat(axis: str, angle: Floats) -> Floats:
+    """Rotations (..., 4) by `angle` (...), [rad], about the axis "X", "Y" or "Z"."""
+    q = np.zeros((*np.shape(angle), 4))
+    half = 0.5 * np.asarray(angle)
+    q[..., 0] = np.cos(half)
+    q[..., 1 + "XYZ".index(axis)] = np.sin(half)
+    return q
+
+
+def quat_from_euler(angles: Floats, order: str) -> Floats:
+    """Rotations (..., 4) of `angles` (..., len(order)), [rad]; "" is the identity."""
+    if not order:
+        return np.broadcast_to([1.0, 0.0, 0.0, 0.0], (*angles.shape[:-1], 4)).copy()
+    _check(order)
+    q = axis_quat(order[0], angles[..., 0])
+    for i, axis in enumerate(order[1:], start=1):
+        q = quat_multiply(q, axis_quat(axis, angles[..., i]))
+    return q
+
+
+def quat_to_euler(q: Floats, order: str) -> Floats:
+    """Angles (..., len(order)), [rad], of `q` (..., 4).
+
+    With fewer than three axes the angles are those of the nearest order of three that
+    starts with `order`, the rest dropped: exact where `q` is such a rotation. At a
+    gimbal lock the third angle is 0.
+    """
+    if not order:
+        return np.zeros((*q.shape[:-1], 0))
+    _check(order)
+    full = order
+    while len(full) < 3:
+        full += next(axis for axis in "XYZ" if axis not in full)
+    flat = np.reshape(q, (-1, 4))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Gimbal lock")
+        angles = Rotation.from_quat(flat, scalar_first=True).as_euler(full)
+    return np.reshape(angles, (*q.shape[:-1], 3))[..., : len(order)]
+
+
+def unwrap_euler(angles: Floats, order: str) -> Floats:
+    """`angles` (T, ..., n) of the same rotations, chosen to change least in time.
+
+    Of a triple (a, b, c) with three different axes the twin (a + pi, pi - b, c + pi) is
+    the same rotation; the one nearer to the frame before is taken, then whole turns are
+    removed.
+    """
+    out = np.array(angles, dtype=np.float64)
+    if len(order) == 3 and len(set(order)) == 3:
+        for t in range(1, len(out)):
+            out[t] = _nearer_twin(out[t], out[t - 1])
+        return out
+    return np.unwrap(out, axis=0)
+
+
+def _nearer_twin(angles: Floats, before: Floats) -> Floats:
+    """Of `angles` (..., 3) and their twins, whole turns removed, the nearer to `before`."""
+    twin = np.stack(
+        [angles[..., 0] + np.pi, np.pi - angles[..., 1], angles[..., 2] + np.pi], axis=-1
+    )
+    options = np.stack([angles, twin])
+    options = options - 2.0 * np.pi * np.round((options - before) / (2.0 * np.pi))
+    far = np.abs(options - before).sum(axis=-1)
+    return np.where((far[0] <= far[1])[..., None], options[0], options[1])
+
+
+def _check(order: str) -> None:
+    if order not in ORDERS:
+        raise MotionError(
+            f"{order!r} is no rotation order; expected one to three of X, Y, Z, "
+            "neighbours different"
+        )

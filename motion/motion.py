@@ -80,12 +80,14 @@ class Motion:
     def replace(self, **changes: object) -> Motion:
         """A checked copy with other field values."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return Motion(**{**values, **changes})  # type: ignore[arg-type]
+        return Motion(**{**values, **changes})
 
     def __getitem__(self, frames: slice) -> Motion:
         """The frames of a slice; its step divides the rate."""
         if not isinstance(frames, slice):
-            raise MotionError("a motion is sliced, motion[10:20]; it has no single frames")
+            raise MotionError(
+                "a motion is sliced, motion[10:20]; it has no single frames"
+            )
         step = 1 if frames.step is None else int(frames.step)
         if step < 1:
             raise MotionError(f"{self._label}: a slice needs a step of at least 1")

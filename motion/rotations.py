@@ -9,13 +9,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from array_api_compat import array_namespace
+from array_api_compat import device as device_of
+from numpy.typing import NDArray
 
 Array = Any
 """A `numpy.ndarray` or a `torch.Tensor`; all arguments of a call are of one kind."""
 
 TINY = 1e-12
 """Below this squared length a vector has no direction."""
+
+
+def constant(values: NDArray[np.generic], like: Array, dtype: object = None) -> Array:
+    """`values` as an array of the kind and device of `like`, copied."""
+    xp = array_namespace(like)
+    return xp.asarray(values.copy(), dtype=dtype, device=device_of(like))
 
 
 def quat_multiply(a: Array, b: Array) -> Array:
@@ -193,7 +202,9 @@ def quat_between(u: Array, v: Array) -> Array:
     flat = xp.abs(u[..., :1]) < 0.9
     zero, one = xp.zeros_like(u[..., :1]), xp.ones_like(u[..., :1])
     helper = xp.where(
-        flat, xp.concat([one, zero, zero], axis=-1), xp.concat([zero, one, zero], axis=-1)
+        flat,
+        xp.concat([one, zero, zero], axis=-1),
+        xp.concat([zero, one, zero], axis=-1),
     )
     square = xp.concat([zero, xp.linalg.cross(u, helper)], axis=-1)
     return quat_normalize(xp.where(1.0 + dot < 1e-9, square, q))

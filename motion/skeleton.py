@@ -110,7 +110,9 @@ class Skeleton:
             if np.abs(lengths - 1.0).max() > 1e-6:
                 raise SkeletonError(f"{self.name}: {name} must be unit quaternions")
         if np.any(self.limits[:, 0] > self.limits[:, 1]):
-            raise SkeletonError(f"{self.name}: a lower limit lies above its upper limit")
+            raise SkeletonError(
+                f"{self.name}: a lower limit lies above its upper limit"
+            )
 
     def _check_tree(self) -> None:
         if len(self.parents) != len(self.joints) or self.parents[0] != -1:
@@ -171,7 +173,7 @@ class Skeleton:
     def replace(self, **changes: object) -> Skeleton:
         """A checked copy with other field values."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return Skeleton(**{**values, **changes})  # type: ignore[arg-type]
+        return Skeleton(**{**values, **changes})
 
     def same_tree(self, other: Skeleton) -> bool:
         """Whether joints and parents are those of `other` (sizes may differ)."""

@@ -7,13 +7,13 @@ import io
 import json
 import os
 import stat
-import threading
 import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
+from ambulo.configs.atomic import replace_file
 from ambulo.configs.errors import ModelFileError
 
 MAX_BYTES = 2**30
@@ -80,18 +80,8 @@ def zipped(members: Mapping[str, bytes]) -> bytes:
 
 def write_atomic(path: Path, data: bytes) -> None:
     """Make `path` hold `data`, or leave it as it was and raise `ModelFileError`."""
-    owner = f"{os.getpid()}-{threading.get_ident()}"
-    temporary = path.with_name(f".{path.name}.{owner}.tmp")
     try:
-        try:
-            with temporary.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            _remove(temporary)
-            raise
+        replace_file(path, data)
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be written: {error.strerror}") from None
     _sync_folder(path.parent)
@@ -136,11 +126,6 @@ def _check_members(members: list[zipfile.ZipInfo], source: str) -> None:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _remove(path: Path) -> None:
-    with contextlib.suppress(OSError):  # read-only: there is nothing of ours in it
-        path.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

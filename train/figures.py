@@ -69,7 +69,7 @@ def draw_trajectories(
 
     columns = min(3, len(episodes))
     rows = -(-len(episodes) // columns)
-    figure = _figure((4.6 * columns, 4.9 * rows + 0.5))
+    figure = new_figure((4.6 * columns, 4.9 * rows + 0.5))
     for panel, episode in enumerate(episodes):
         ax = figure.add_subplot(rows, columns, panel + 1)
         played = {name: r.episodes[episode] for name, r in agents.items()}
@@ -86,13 +86,13 @@ def draw_trajectories(
     )
     height = 4.9 * rows + 0.5
     figure.tight_layout(rect=(0, 0, 1, 1 - 0.4 / height))
-    return _png(figure)
+    return png_of(figure)
 
 
 def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:
     """PNG of bars: success and SPL of every agent by family."""
     families = list(next(iter(results.values())).per_family)
-    figure = _figure((max(6.0, 1.25 * len(families) + 1.5), 5.6))
+    figure = new_figure((max(6.0, 1.25 * len(families) + 1.5), 5.6))
     width = 0.84 / len(results)
     for row, (key, label) in enumerate((("success_rate", "success"), ("spl", "SPL"))):
         ax = figure.add_subplot(2, 1, row + 1)
@@ -111,7 +111,7 @@ def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:
                 bbox_to_anchor=(0.5, 1.0),
             )  # fmt: skip
     figure.tight_layout()
-    return _png(figure)
+    return png_of(figure)
 
 
 def draw_learning_curve(run: RunFolder) -> bytes | None:
@@ -120,7 +120,7 @@ def draw_learning_curve(run: RunFolder) -> bytes | None:
     evaluations = _evaluations(run.evaluations)
     if len(logged.get("timesteps", ())) < 2 and not evaluations:
         return None
-    figure = _figure((9.0, 3.6))
+    figure = new_figure((9.0, 3.6))
     left, right = figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2)
     steps = logged.get("timesteps", np.zeros(0))
     for ax, key in ((left, "rollout/success_rate"), (right, "rollout/ep_return")):
@@ -146,7 +146,7 @@ def draw_learning_curve(run: RunFolder) -> bytes | None:
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=8)
     figure.tight_layout()
-    return _png(figure)
+    return png_of(figure)
 
 
 def _draw_panel(
@@ -232,7 +232,7 @@ def _style(name: str) -> str:
     return "--" if name == "oracle" else "-"
 
 
-def _figure(size: tuple[float, float]) -> Figure:
+def new_figure(size: tuple[float, float]) -> Figure:
     """A figure without any global state or window."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -242,7 +242,7 @@ def _figure(size: tuple[float, float]) -> Figure:
     return figure
 
 
-def _png(figure: Figure) -> bytes:
+def png_of(figure: Figure) -> bytes:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png")
     return buffer.getvalue()

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from pathlib import Path
 
+from ambulo.configs.atomic import replace_file
 from ambulo.configs.errors import RunFolderError
 from ambulo.train.paths import USER_SCHEME, resolve_path
 
@@ -17,15 +16,8 @@ def write_atomic(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file that appears whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        try:
-            temporary.write_bytes(data)
-            os.replace(temporary, path)
-        except BaseException:  # also a second Ctrl-C
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
+        replace_file(path, data)
     except OSError as error:
         raise RunFolderError(f"{path}: cannot be written: {error.strerror}") from error
 

@@ -1,0 +1,27 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from pathlib import Path
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Make `path` hold `data`, or leave it as it was and raise `OSError`.
+
+    The bytes are written beside it, synced to the disk, and then take its name.
+    """
+    owner = f"{os.getpid()}-{threading.get_ident()}"
+    temporary = path.with_name(f".{path.name}.{owner}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:  # also a second Ctrl-C
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,162 @@
+"""Between the axes and units of files and ours (metres, Z up, facing +X, left +Y).
+
+Files of the CMU tradition (ASF/AMC, BVH) have Y up and the character facing +Z, so its
+left is +X. Ours is then a cyclic exchange of letters: file X is our Y, Y is our Z, Z is
+our X. Angles keep their values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import MotionError, nearest
+
+Floats = NDArray[np.float64]
+
+INCH = 0.0254
+"""One inch, [m]."""
+ASF_UNIT = INCH / 0.45
+"""The unit of CMU's files, [m]: an inch divided by their `:units length`."""
+UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": INCH, "asf": ASF_UNIT}
+"""Metres in one unit of length, by name; "asf" is that of CMU's ASF files."""
+REACH = 1.3
+"""Way along the bones from an adult's hips to the finger tips, about, [m]."""
+
+_DIRECTIONS = {
+    sign + axis: (i, -1.0 if sign == "-" else 1.0)
+    for sign in ("", "+", "-")
+    for i, axis in enumerate("XYZ")
+}
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The up and forward directions of a file, such as "Y" and "Z" or "Z" and "-Y"."""
+
+    up: str = "Y"
+    """Direction in the file against gravity: an axis, with a sign if negative."""
+    forward: str = "Z"
+    """Direction in the file to which a character at rest faces."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is no pair of different axes."""
+        for name, value in (("up", self.up), ("forward", self.forward)):
+            if value not in _DIRECTIONS:
+                raise MotionError(
+                    f"{name} {value!r} is no axis{nearest(value, _DIRECTIONS)}"
+                )
+        if self.up[-1] == self.forward[-1]:
+            raise MotionError(
+                f"up {self.up!r} and forward {self.forward!r} lie on one axis"
+            )
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """Our vector is `matrix` times the file's vector; a proper rotation. (3, 3)."""
+        rows = np.zeros((3, 3))
+        for row, name in ((0, self.forward), (2, self.up)):
+            axis, sign = _DIRECTIONS[name]
+            rows[row, axis] = sign
+        rows[1] = np.cross(rows[2], rows[0])
+        return rows
+
+    @cached_property
+    def letters(self) -> dict[str, tuple[str, float]]:
+        """Our axis of each file axis, and the sign of angles about it."""
+        found = {}
+        for axis, letter in enumerate("XYZ"):
+            ours = int(np.argmax(np.abs(self.matrix[:, axis])))
+            found[letter] = ("XYZ"[ours], float(self.matrix[ours, axis]))
+        return found
+
+    @cached_property
+    def file_letters(self) -> dict[str, tuple[str, float]]:
+        """The file's axis of each of ours, and the sign of angles about it."""
+        return {ours: (theirs, s) for theirs, (ours, s) in self.letters.items()}
+
+    def to_ours(self, vectors: Floats) -> Floats:
+        """Vectors (..., 3) of the file in our axes; exact."""
+        return _permuted(vectors, self.matrix)
+
+    def to_file(self, vectors: Floats) -> Floats:
+        """Our vectors (..., 3) in the file's axes; exact."""
+        return _permuted(vectors, self.matrix.T)
+
+    def quat_to_ours(self, quats: Floats) -> Floats:
+        """Rotations (..., 4), wxyz, of the file about our axes; exact."""
+        return np.concatenate([quats[..., :1], self.to_ours(quats[..., 1:])], axis=-1)
+
+    def quat_to_file(self, quats: Floats) -> Floats:
+        """Rotations (..., 4), wxyz, about the file's axes; exact."""
+        return np.concatenate([quats[..., :1], self.to_file(quats[..., 1:])], axis=-1)
+
+    def order_to_ours(self, order: str) -> tuple[str, Floats]:
+        """A rotation order in our letters, and the signs (len(order),) of its angles."""
+        pairs = [self.letters[letter] for letter in order]
+        return "".join(ours for ours, _ in pairs), np.array([s for _, s in pairs])
+
+    def order_to_file(self, order: str) -> tuple[str, Floats]:
+        """A rotation order in the file's letters, and the signs of its angles."""
+        pairs = [self.file_letters[letter] for letter in order]
+        return "".join(theirs for theirs, _ in pairs), np.array([s for _, s in pairs])
+
+
+CMU_AXES = Axes()
+"""Y up, facing +Z: ASF/AMC and BVH."""
+
+
+def metres_per_unit(units: str | float) -> float:
+    """Metres in one of `units`: a name of `UNITS`, or a number above 0."""
+    if isinstance(units, str):
+        if units in UNITS:
+            return UNITS[units]
+        hint = nearest(units, UNITS)
+        try:
+            units = float(units)
+        except ValueError:
+            raise MotionError(
+                f"units {units!r} is no unit of length{hint}; "
+                "a number of metres is allowed"
+            ) from None
+    if not (np.isfinite(units) and 0.0 < units < 1e6):
+        raise MotionError(f"units must be a number of metres above 0, got {units}")
+    return float(units)
+
+
+def likely_units(reach: float) -> str:
+    """The name of the unit in which `reach` is nearest to an adult's `REACH`.
+
+    `reach` is the longest way along the bones from the root to a tip. It does not change
+    with the pose, and the rest pose of a file need not be upright. Neighbouring units
+    differ by 2.2 or more, so every size from 0.9 m to 1.9 m of reach is told apart.
+    """
+    if not (np.isfinite(reach) and reach > 0.0):
+        return "cm"
+    return min(UNITS, key=lambda name: abs(np.log(reach * UNITS[name] / REACH)))
+
+
+def longest_way(parents: tuple[int, ...], offsets: Floats, ends: Floats) -> float:
+    """The longest way from the root along the bones, in the unit of `offsets`.
+
+    Args:
+        parents: The parent of each joint, -1 for the root.
+        offsets: Each joint from its parent. Shape (J, 3).
+        ends: Length that a tip adds at each joint. Shape (J,).
+    """
+    lengths = np.linalg.norm(offsets, axis=1)
+    ways = np.zeros(len(parents))
+    for joint, parent in enumerate(parents[1:], start=1):
+        ways[joint] = ways[parent] + lengths[joint]
+    return float((ways + ends).max())
+
+
+def _permuted(vectors: Floats, matrix: Floats) -> Floats:
+    """`matrix`, a signed permutation, times `vectors` (..., 3), without any rounding."""
+    source = np.argmax(np.abs(matrix), axis=1)
+    signs = matrix[np.arange(3), source]
+    out: Floats = vectors[..., source]
+    return out if (signs > 0.0).all() else out * signs

@@ -1,0 +1,81 @@
+"""Motion files as bytes and lines: read within bounds, written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from ambulo.configs.atomic import replace_file
+from ambulo.configs.errors import MotionError, MotionFileError, SkeletonError
+
+MAX_BYTES = 2**31
+"""Largest motion file that is read, [bytes]."""
+
+
+def read_bytes(path: Path) -> bytes:
+    """All bytes of the regular file `path`; `MotionFileError` if there is none."""
+    try:
+        status = path.stat()  # before opening: a pipe would wait for its writer
+        if stat.S_ISDIR(status.st_mode):
+            raise MotionFileError(path, 0, "is a folder; expected a motion file")
+        if not stat.S_ISREG(status.st_mode):
+            raise MotionFileError(path, 0, "is not a regular file")
+        if status.st_size > MAX_BYTES:
+            raise MotionFileError(
+                path, 0, f"has {status.st_size} bytes; at most {MAX_BYTES} are read"
+            )
+        if status.st_size == 0:
+            raise MotionFileError(path, 0, "is empty")
+        return path.read_bytes()
+    except OSError as error:
+        raise MotionFileError(
+            path, 0, f"cannot be read: {error.strerror or error}"
+        ) from None
+    except ValueError:  # a zero byte in the name
+        raise MotionFileError(path, 0, "cannot be read: not a file name") from None
+
+
+def read_lines(path: Path) -> bytes:
+    r"""The bytes of a text file, without a byte order mark, lines ended by "\n".
+
+    "\r\n" is left as it is (readers take "\r" as space); only where the whole file has no
+    "\n" is "\r" alone a line's end.
+    """
+    data = read_bytes(path).removeprefix(b"\xef\xbb\xbf")
+    return data if b"\n" in data else data.replace(b"\r", b"\n")
+
+
+def decoded(path: Path, data: bytes, first_line: int = 1) -> str:
+    """`data` as text; `MotionFileError` names the line that is not UTF-8 text."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = first_line + data.count(b"\n", 0, error.start)
+        raise MotionFileError(path, line, "is not UTF-8 text") from None
+    if "\0" in text:
+        line = first_line + text.count("\n", 0, text.index("\0"))
+        raise MotionFileError(path, line, "is not text (a zero byte)")
+    return text
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Make `path` hold `data`, or leave it as it was and raise `MotionFileError`."""
+    try:
+        replace_file(path, data)
+    except OSError as error:
+        raise MotionFileError(
+            path, 0, f"cannot be written: {error.strerror or error}"
+        ) from None
+
+
+@contextlib.contextmanager
+def rules_of(path: Path) -> Iterator[None]:
+    """Errors of skeletons and motions become those of the file `path`."""
+    try:
+        yield
+    except MotionFileError:
+        raise
+    except (MotionError, SkeletonError) as error:
+        raise MotionFileError(path, 0, str(error)) from None

@@ -1,0 +1,140 @@
+"""Motion files of every format that the suite knows, by the endings of their names.
+
+Lengths become metres and axes become ours (Z up, facing +X) where a file is read, and
+go back where it is written. Every file that cannot be used ends in `MotionFileError`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ambulo.configs.errors import MotionFileError
+from ambulo.motion.acclaim import write_acclaim
+from ambulo.motion.amc import find_asf, read_amc, read_amc_motion
+from ambulo.motion.asf import read_asf
+from ambulo.motion.axes import CMU_AXES, UNITS, Axes
+from ambulo.motion.bvh import read_bvh_header
+from ambulo.motion.bvh_motion import bvh_units, read_bvh_motion, write_bvh_motion
+from ambulo.motion.deepmimic import is_deepmimic, read_deepmimic
+from ambulo.motion.motion import Motion
+from ambulo.motion.npz import is_motion_npz, read_npz, write_npz
+from ambulo.motion.tpose import without_tpose
+
+ENDINGS = (".bvh", ".amc", ".npz", ".txt", ".json")
+"""Endings of the files that `read_motion` reads, in any case."""
+WRITTEN = (".bvh", ".amc", ".npz")
+"""Endings of the files that `write_motion` writes."""
+
+
+def read_motion(
+    path: str | os.PathLike[str],
+    *,
+    asf: str | os.PathLike[str] | None = None,
+    units: str | float = "auto",
+    drop_tpose: bool = False,
+    axes: Axes = CMU_AXES,
+) -> Motion:
+    """The motion in the file `path`; its ending says the format.
+
+    Args:
+        path: A BVH, AMC, NPZ or DeepMimic (.txt, .json) file.
+        asf: Skeleton of an AMC file; found in the same folder if left out.
+        units: The unit of length of a BVH or AMC file: "m", "cm", "mm", "inch", "asf" (the
+            CMU data base's), a number of metres, or "auto": what the ASF says, or the
+            unit that gives a BVH skeleton the size of a human (`units_of`).
+        drop_tpose: Whether to drop leading frames of a synthetic T-pose
+            (`ambulo.motion.tpose`).
+        axes: Up and forward directions of a BVH or AMC file.
+    """
+    file = Path(path)
+    ending = file.suffix.lower()
+    if ending == ".bvh":
+        motion = read_bvh_motion(file, units, axes)
+    elif ending == ".amc":
+        motion = read_amc_motion(file, None if asf is None else Path(asf), units, axes)
+    elif ending == ".npz":
+        motion = read_npz(file)
+    elif ending in {".txt", ".json"}:
+        motion = read_deepmimic(file)
+    else:
+        raise MotionFileError(
+            file,
+            0,
+            f"its ending must be one of {', '.join(ENDINGS)}, to say the format",
+        )
+    return without_tpose(motion) if drop_tpose else motion
+
+
+def write_motion(
+    path: str | os.PathLike[str],
+    motion: Motion,
+    *,
+    units: str | float = "auto",
+    axes: Axes = CMU_AXES,
+) -> None:
+    """Write `motion` to the file `path`, whole or not at all; its ending says the format.
+
+    `.bvh` is in centimetres and `.amc` in the CMU data base's unit unless `units` says
+    otherwise; beside `x.amc` its skeleton `x.asf` is written. `.npz` is always in
+    metres and our axes.
+    """
+    file = Path(path)
+    ending = file.suffix.lower()
+    if ending == ".bvh":
+        write_bvh_motion(file, motion, units, axes)
+    elif ending == ".amc":
+        write_acclaim(file, motion, units, axes)
+    elif ending == ".npz":
+        write_npz(file, motion)
+    else:
+        raise MotionFileError(
+            file,
+            0,
+            f"its ending must be one of {', '.join(WRITTEN)}, to say the format",
+        )
+
+
+def find_motions(folder: str | os.PathLike[str]) -> list[Path]:
+    """All motion files in `folder` and below it, sorted.
+
+    Of `.txt`, `.json` and `.npz` files only those that look like a motion inside: folders
+    of clips hold notes, splits and tables too. Hidden files and folders are left out.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise MotionFileError(root, 0, "is no folder")
+    found = []
+    for parent, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            file = Path(parent, name)
+            if not name.startswith(".") and _is_motion(file):
+                found.append(file)
+    return sorted(found)
+
+
+def units_of(
+    path: str | os.PathLike[str], asf: str | os.PathLike[str] | None = None
+) -> str:
+    """The unit of length that `read_motion` takes for "auto", such as "cm" or "0.025 m".
+
+    See `ambulo.motion.axes.likely_units` for how it is guessed for BVH.
+    """
+    file = Path(path)
+    ending = file.suffix.lower()
+    if ending == ".bvh":
+        return bvh_units(read_bvh_header(file))
+    if ending == ".amc":
+        skeleton = find_asf(file, read_amc(file).asf_name) if asf is None else Path(asf)
+        metres = read_asf(skeleton).metres
+        close = (n for n, m in UNITS.items() if abs(metres - m) <= 1e-9 * m)
+        return next(close, f"{metres:g} m")
+    return "m"
+
+
+def _is_motion(file: Path) -> bool:
+    ending = file.suffix.lower()
+    if ending in {".txt", ".json"}:
+        return is_deepmimic(file)
+    return ending in ENDINGS and (ending != ".npz" or is_motion_npz(file))

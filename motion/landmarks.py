@@ -1,0 +1,82 @@
+"""Points of the body that joints alone do not give: heels, toe ends, finger and head tops.
+
+A point is numbered as in joints followed by tips: joint j is j, tip k is J + k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+import numpy as np
+
+from ambulo.motion.kinematics import forward_kinematics, tip_positions
+from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.roles import SIDES, roles_of
+from ambulo.motion.skeleton import Skeleton
+
+
+def body_points(motion: Motion) -> Floats:
+    """World places of all joints, then all tips, [m]. Shape (T, J + K, 3)."""
+    skeleton = motion.skeleton
+    places, turns = forward_kinematics(
+        skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
+    )
+    tips: Floats = tip_positions(skeleton, places, turns)
+    return np.concatenate([places, tips], axis=1)
+
+
+@lru_cache(maxsize=64)
+def rest_points(skeleton: Skeleton) -> Floats:
+    """World places at rest of all joints, then all tips, [m]. Shape (J + K, 3)."""
+    still = np.zeros((len(skeleton), 4))
+    still[:, 0] = 1.0
+    places, turns = forward_kinematics(skeleton, skeleton.offsets[0], still)
+    tips = tip_positions(skeleton, places, turns)
+    points: Floats = np.concatenate([places, tips])
+    points.setflags(write=False)
+    return points
+
+
+def below(skeleton: Skeleton, joint: int) -> list[int]:
+    """Points that hang on `joint`: joints further out and tips, its own included."""
+    inside = {joint}
+    for child, parent in enumerate(skeleton.parents):
+        if parent in inside:
+            inside.add(child)
+    tips = [len(skeleton) + k for k, owner in enumerate(skeleton.tip_parents)]
+    owned = [t for t in tips if skeleton.tip_parents[t - len(skeleton)] in inside]
+    return [*sorted(inside - {joint}), *owned]
+
+
+def end_of(skeleton: Skeleton, joint: int) -> int:
+    """The point below `joint` farthest from it at rest; `joint` itself if none."""
+    rest = rest_points(skeleton)
+    return max(
+        [joint, *below(skeleton, joint)],
+        key=lambda point: float(np.linalg.norm(rest[point] - rest[joint])),
+    )
+
+
+def heel_and_toe(skeleton: Skeleton, side: str) -> tuple[int | None, int]:
+    """The heel, if it is a point, and the toes' end (or the ankle) of the foot of `side`.
+
+    At rest the toes' end is the foremost point of the foot, a heel lies behind the ankle.
+    """
+    ankle = roles_of(skeleton)[f"{side}_foot"]
+    rest = rest_points(skeleton)
+    points: Iterable[int] = below(skeleton, ankle)
+    toe = max([ankle, *points], key=lambda point: float(rest[point, 0]))
+    heel = min([ankle, *points], key=lambda point: float(rest[point, 0]))
+    return (None if rest[heel, 0] > rest[ankle, 0] - 0.01 else heel), toe
+
+
+def foot_points(skeleton: Skeleton, side: str) -> list[int]:
+    """Ankle and all points of the foot of `side`; empty if it has no foot."""
+    ankle = roles_of(skeleton).get(f"{side}_foot")
+    return [] if ankle is None else [ankle, *below(skeleton, ankle)]
+
+
+def has_feet(skeleton: Skeleton) -> bool:
+    """Whether the roles name both feet."""
+    return all(f"{side}_foot" in roles_of(skeleton) for side in SIDES)

@@ -1,0 +1,178 @@
+"""A skeleton as retargeting sees it: at rest, facing +X, with its roles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import MotionError
+from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.roles import roles_of
+from ambulo.motion.rotations import (
+    quat_conjugate,
+    quat_from_yaw,
+    quat_multiply,
+    quat_rotate,
+)
+from ambulo.motion.skeleton import Skeleton
+
+Floats = NDArray[np.float64]
+
+LIMBS = {
+    "thigh": "shin",
+    "shin": "foot",
+    "upper_arm": "forearm",
+    "forearm": "hand",
+}
+"""Bones that must point as the source's do: the role at the start and at the end."""
+
+SIDES = ("left_", "right_")
+"""Prefixes of the roles of limbs, in the order of columns for feet."""
+NEEDED = ("hips", "left_thigh", "right_thigh")
+
+SHORT = 0.01
+"""Below this length, [m], a bone has no direction that means anything."""
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A skeleton at rest, turned about Z to face +X, and the roles of its joints."""
+
+    skeleton: Skeleton
+    """The skeleton, J joints."""
+    roles: dict[str, int]
+    """Joint of each role that it has."""
+    positions: Floats
+    """World positions at rest, [m]. Shape (J, 3)."""
+    orientations: Floats
+    """World orientations at rest, wxyz. Shape (J, 4)."""
+
+    def bone(self, start: str, end: str) -> Floats | None:
+        """From role to role at rest, [m], (3,); None if it is missing or too short."""
+        if start not in self.roles or end not in self.roles:
+            return None
+        bone: Floats = (
+            self.positions[self.roles[end]] - self.positions[self.roles[start]]
+        )
+        return bone if np.linalg.norm(bone) >= SHORT else None
+
+    def length(self, start: str, end: str) -> float:
+        """Distance between two roles at rest, [m]; 0 if either is missing."""
+        bone = self.bone(start, end)
+        return 0.0 if bone is None else float(np.linalg.norm(bone))
+
+    def hinge(self, role: str) -> Floats | None:
+        """World axis at rest, (3,), about which a role's hinge flexes; None if it is none.
+
+        It flexes to the side on which its limits are wider. A ball counts as a hinge if
+        its limits leave it one axis across its bone (a rig's elbow: it bends about one
+        axis and turns about the bone).
+        """
+        joint = self.roles.get(role)
+        if joint is None:
+            return None
+        letters = self.skeleton.orders[joint]
+        letter = letters if len(letters) == 1 else self._free_axis(role, joint)
+        if not letter:
+            return None
+        limits = self.skeleton.limits[self.skeleton.angle_slices[joint]]
+        sign = 1.0 if limits[letters.index(letter)].sum() >= 0.0 else -1.0
+        axis = quat_rotate(self.skeleton.axes[joint], np.eye(3)["XYZ".index(letter)])
+        turned: Floats = sign * quat_rotate(self.orientations[joint], axis)
+        return turned
+
+    def _free_axis(self, role: str, joint: int) -> str:
+        """Of the axes across the bone of a ball, that with by far the widest limits."""
+        skeleton = self.skeleton
+        side, limb = role.split("_", 1)
+        bone = self.bone(role, f"{side}_{LIMBS.get(limb, '')}")
+        if bone is None or len(skeleton.orders[joint]) != 3:
+            return ""
+        frame = quat_multiply(self.orientations[joint], skeleton.axes[joint])
+        bone = quat_rotate(quat_conjugate(frame), bone / np.linalg.norm(bone))
+        low, high = skeleton.limits[skeleton.angle_slices[joint]].T
+        ranges = sorted(
+            (float(wide), letter)
+            for letter, wide in zip(skeleton.orders[joint], high - low, strict=True)
+            if abs(bone["XYZ".index(letter)]) < 0.5
+        )
+        if len(ranges) != 2 or ranges[1][0] < 3.0 * ranges[0][0]:
+            return ""
+        return ranges[1][1]
+
+    def is_ball(self, role: str) -> bool:
+        """Whether the joint of a role turns about three axes."""
+        return role in self.roles and len(self.skeleton.orders[self.roles[role]]) == 3
+
+    def foot_bone(self, side: str) -> Floats | None:
+        """From the ankle to the middle of the toes' joints at rest, [m], (3,).
+
+        To the middle of the foot's tips, where it has no toes; None without these.
+        """
+        foot = self.roles.get(side + "foot")
+        if foot is None:
+            return None
+        ends = list(self.positions[list(self.skeleton.children(foot))])
+        if not ends:
+            ends = [
+                self.positions[foot] + quat_rotate(self.orientations[foot], tip)
+                for tip, holder in zip(
+                    self.skeleton.tips, self.skeleton.tip_parents, strict=True
+                )
+                if holder == foot
+            ]
+        if not ends:
+            return None
+        bone: Floats = np.mean(ends, axis=0) - self.positions[foot]
+        return bone if np.linalg.norm(bone) >= SHORT else None
+
+    @cached_property
+    def hinge_axes(self) -> Floats:
+        """Axis of each hinge in its own frame; zeros for others. Shape (J, 3)."""
+        axes = np.zeros((len(self.skeleton), 3))
+        for joint, order in enumerate(self.skeleton.orders):
+            if len(order) == 1:
+                unit = np.eye(3)["XYZ".index(order)]
+                axes[joint] = quat_rotate(self.skeleton.axes[joint], unit)
+        return axes
+
+    def below(self, joint: int) -> list[int]:
+        """`joint` and all joints that hang on it."""
+        return [j for j in range(joint, len(self.skeleton)) if self.path(joint, j)]
+
+    def path(self, start: int, end: int) -> list[int]:
+        """The joints from `start` down to its descendant `end`, both included."""
+        joints = [end]
+        while joints[-1] != start:
+            parent = self.skeleton.parents[joints[-1]]
+            if parent < 0:
+                return []
+            joints.append(parent)
+        return joints[::-1]
+
+
+def body_of(skeleton: Skeleton) -> Body:
+    """`skeleton` at rest with its roles.
+
+    Raises:
+        MotionError: It lacks hips or thighs, without which nothing can be mapped.
+    """
+    roles = roles_of(skeleton)
+    missing = [role for role in NEEDED if role not in roles]
+    if missing:
+        raise MotionError(
+            f"{skeleton.name}: retargeting needs joints for hips and both thighs, but "
+            f"found none for {', '.join(missing)}; name them as a known skeleton does"
+        )
+    still = np.tile([1.0, 0.0, 0.0, 0.0], (len(skeleton), 1))
+    positions, orientations = forward_kinematics(skeleton, skeleton.offsets[0], still)
+    left = positions[roles["left_thigh"]] - positions[roles["right_thigh"]]
+    if np.hypot(left[0], left[1]) < 1e-6:
+        raise MotionError(f"{skeleton.name}: the thighs are not side by side at rest")
+    turn = quat_from_yaw(np.array(0.5 * np.pi - np.arctan2(left[1], left[0])))
+    return Body(
+        skeleton, roles, quat_rotate(turn, positions), quat_multiply(turn, orientations)
+    )

@@ -1,0 +1,179 @@
+"""Which joint plays which part in a body, and which joints mirror each other.
+
+Roles let code work on any skeleton. Those of the canonical skeletons are data; others
+are found by the names of their limbs and the shape of their tree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
+
+from ambulo.motion.skeleton import Ints, Skeleton
+from ambulo.motion.skeletons import SKELETONS, skeleton_file
+
+SIDES = ("left", "right")
+_LIMBS = (
+    "thigh", "shin", "foot", "toe", "clavicle", "upper_arm", "forearm", "hand",
+)  # fmt: skip
+
+ROLES: tuple[str, ...] = (
+    "hips",
+    "spine",
+    "chest",
+    "neck",
+    "head",
+    *(f"{side}_{limb}" for side in SIDES for limb in _LIMBS),
+)
+"""Every role. A joint stands where its part begins: the thigh's at the hip, the forearm's
+at the elbow, the hand's at the wrist. "spine" is the first joint above the hips, "chest"
+the one that carries neck and arms, "neck" the first between chest and head."""
+
+_NAMES: dict[str, tuple[str, ...]] = {
+    "thigh": ("thigh", "upleg", "upperleg", "femur", "hip"),
+    "shin": ("shin", "calf", "lowerleg", "lowleg", "leg", "tibia", "knee"),
+    "foot": ("ankle", "foot", "talus"),
+    "toe": ("toebase", "toe", "toes", "toe0", "ball", "footthumb", "foot"),
+    "upper_arm": ("upperarm", "uparm", "humerus", "shldr", "arm", "shoulder"),
+    "clavicle": ("clavicle", "clav", "collar", "shoulder"),
+    "forearm": ("forearm", "lowerarm", "lowarm", "radius", "elbow"),
+    "hand": ("fingerbase", "wrist", "hand"),
+}
+"""Names of the limbs' joints without side, the surest first; a joint plays one role, so
+that "shoulder" is the clavicle only where another joint is the upper arm. "fingerbase"
+is the wrist of the MotionBuilder release of CMU: its "Hand" lies inside the forearm."""
+
+_HIPS = ("hips", "pelvis", "hip", "root")
+
+_PREFIX = re.compile(
+    r"^(.*[:|]|(mixamorig|character|bip|armature|def|jnt|bone)\d*[ _.-]+)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SIDE_WORDS = {"left": "left", "l": "left", "right": "right", "r": "right"}
+_OTHER = {"left": "right", "right": "left"}
+
+
+def roles_of(skeleton: Skeleton) -> dict[str, int]:
+    """Index of the joint of each role that the skeleton has, in the order of `ROLES`."""
+    return dict(_roles(skeleton))
+
+
+def mirror_indices(skeleton: Skeleton) -> Ints:
+    """Index of each joint's counterpart on the other side, itself if none. Shape (J,)."""
+    return _mirrored(skeleton).copy()
+
+
+@lru_cache(maxsize=64)
+def _roles(skeleton: Skeleton) -> tuple[tuple[str, int], ...]:
+    names = frozenset(skeleton.joints)
+    for known in SKELETONS:
+        data = skeleton_file(known)
+        if names == frozenset(joint.name for joint in data.joints):
+            found = {role: skeleton.index(joint) for role, joint in data.roles.items()}
+            break
+    else:
+        found = _limb_roles(skeleton)
+        found |= _trunk_roles(skeleton, found)
+    return tuple((role, found[role]) for role in ROLES if role in found)
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Side ("left", "right" or "") and the rest of a joint's name, in small letters.
+
+    ("LeftUpLeg" and "thigh.L" have words for the side, "lfemur" a first letter.)
+    """
+    bare = _PREFIX.sub("", name)
+    words = [word.lower() for word in _WORD.findall(bare)]
+    for word in words:
+        if word in _SIDE_WORDS and len(words) > 1:
+            words.remove(word)
+            return _SIDE_WORDS[word], "".join(words)
+    key = "".join(words)
+    for start in ("left", "right", "l", "r"):
+        rest = key.removeprefix(start)
+        if rest != key and any(rest in names for names in _NAMES.values()):
+            return _SIDE_WORDS[start], rest
+    return "", key
+
+
+def _limb_roles(skeleton: Skeleton) -> dict[str, int]:
+    joints: dict[tuple[str, str], int] = {}
+    for index, name in enumerate(skeleton.joints):
+        joints.setdefault(_split(name), index)
+    found: dict[str, int] = {}
+    for side in SIDES:
+        for limb, names in _NAMES.items():
+            for key in names:
+                index = joints.get((side, key), -1)
+                if index >= 0 and index not in found.values():
+                    found[f"{side}_{limb}"] = index
+                    break
+    return found
+
+
+def _trunk_roles(skeleton: Skeleton, limbs: dict[str, int]) -> dict[str, int]:
+    """Hips, spine, chest, neck and head, by names and by where the limbs hang."""
+    keys = [_split(name) for name in skeleton.joints]
+
+    def first(*names: str) -> int:
+        return next((keys.index(("", n)) for n in names if ("", n) in keys), -1)
+
+    found: dict[str, int] = {}
+    hips, head = first(*_HIPS), first("head")
+    if hips < 0:
+        hips = max(_meeting(skeleton, limbs, "thigh"), 0)
+    found["hips"] = hips
+    chest = _meeting(skeleton, limbs, "clavicle", "upper_arm")
+    while chest > 0 and keys[chest][1].startswith("neck"):
+        chest = skeleton.parents[chest]  # 3ds Max hangs the clavicles on the neck
+    between = _path(skeleton, hips, chest)
+    if chest > 0 and between:
+        found["chest"] = chest
+        if between[0] != chest:
+            found["spine"] = between[0]
+    if head >= 0:
+        found["head"] = head
+        above = _path(skeleton, found.get("chest", hips), head)
+        if len(above) > 1:
+            found["neck"] = above[0]
+    return found
+
+
+def _meeting(skeleton: Skeleton, limbs: dict[str, int], *names: str) -> int:
+    """The nearest joint above both sides' first of the limbs `names`, or -1."""
+    for name in names:
+        if f"left_{name}" in limbs and f"right_{name}" in limbs:
+            left = set(_ancestors(skeleton, limbs[f"left_{name}"]))
+            above = _ancestors(skeleton, limbs[f"right_{name}"])
+            return next((joint for joint in above if joint in left), -1)
+    return -1
+
+
+def _path(skeleton: Skeleton, top: int, bottom: int) -> list[int]:
+    """The joints from below `top` down to `bottom`; empty if it is not below."""
+    way = [bottom, *_ancestors(skeleton, bottom)] if bottom >= 0 else []
+    return way[: way.index(top)][::-1] if top in way else []
+
+
+def _ancestors(skeleton: Skeleton, joint: int) -> Iterator[int]:
+    while (joint := skeleton.parents[joint]) >= 0:
+        yield joint
+
+
+@lru_cache(maxsize=64)
+def _mirrored(skeleton: Skeleton) -> Ints:
+    index = {name: i for i, name in enumerate(skeleton.joints)}
+    by_key = {_split(name): i for i, name in enumerate(skeleton.joints)}
+    result = np.arange(len(skeleton))
+    for i, name in enumerate(skeleton.joints):
+        side, key = _split(name)
+        if side:
+            result[i] = by_key.get((_OTHER[side], key), i)
+        elif name[:1] in "lr":
+            # Names such as "lhipjoint", where only a twin tells that l means left.
+            result[i] = index.get(("r" if name[0] == "l" else "l") + name[1:], i)
+    return result

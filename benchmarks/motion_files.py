@@ -1,0 +1,197 @@
+"""Speed of the BVH and AMC readers beside other Python libraries, on the same files.
+
+python benchmarks/motion_files.py --data DIR
+
+DIR holds bvh_mb/01/01_01.bvh and asfamc/01/01_01.amc (CMU motion capture). Every reader
+reads the whole file into numbers; all take turns, and the best of all rounds counts, in
+CPU time of one thread. A library that is not installed is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.metadata
+import io
+import json
+import os
+import platform
+import sys
+import time
+import types
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from ambulo.motion.amc import read_amc
+from ambulo.motion.bvh import read_bvh
+from ambulo.motion.files import read_motion
+
+RESULTS = Path(__file__).parent.parent / "docs" / "results" / "motion_files.json"
+BVH, AMC, ASF = "bvh_mb/01/01_01.bvh", "asfamc/01/01_01.amc", "asfamc/01/01.asf"
+LEAST = {"BVH": 16.0, "AMC": 25.0}
+"""Speeds that must be reached, [MB/s]."""
+OURS = "ambulo"
+
+Reader = Callable[[], int]
+"""Reads the file; how many frames it has found."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, print a table, write the JSON; 1 if a target is missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder of CMU clips")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path, default=RESULTS)
+    args = parser.parse_args(argv)
+    files = {"BVH": args.data / BVH, "AMC": args.data / AMC}
+    for path in files.values():
+        if not path.is_file():
+            parser.error(f"{path}: no such file")
+    readers = {
+        "BVH": bvh_readers(files["BVH"]),
+        "AMC": amc_readers(files["AMC"], args.data / ASF),
+    }
+    load = os.getloadavg()[0]
+    rows = []
+    for kind, group in readers.items():
+        megabytes = files[kind].stat().st_size / 1e6
+        for name, best in best_times(group, args.rounds).items():
+            speed = megabytes / best
+            rows.append(
+                {"format": kind, "reader": name, "seconds": best, "mb_s": speed}
+            )
+    print_table(rows, files)
+    found = {
+        "machine": {
+            "cores": os.cpu_count(),
+            "load_before": load,
+            "load_after": os.getloadavg()[0],
+            "system": platform.platform(),
+            "python": platform.python_version(),
+        },
+        "rounds": args.rounds,
+        "files": {
+            k: {"name": p.name, "bytes": p.stat().st_size} for k, p in files.items()
+        },
+        "rows": rows,
+    }
+    args.json.parent.mkdir(parents=True, exist_ok=True)
+    args.json.write_text(json.dumps(found, indent=1) + "\n")
+    missed = [
+        row
+        for row in rows
+        if row["reader"] == OURS and row["mb_s"] < LEAST[str(row["format"])]
+    ]
+    return 1 if missed else 0
+
+
+def best_times(readers: dict[str, Reader], rounds: int) -> dict[str, float]:
+    """The shortest CPU time of each reader, [s]; they take turns."""
+    frames = {name: reader() for name, reader in readers.items()}  # compile, warm up
+    if len(set(frames.values())) != 1:
+        raise SystemExit(f"the readers disagree on the number of frames: {frames}")
+    best = dict.fromkeys(readers, float("inf"))
+    for _ in range(rounds):
+        for name, reader in readers.items():
+            start = time.process_time()
+            reader()
+            best[name] = min(best[name], time.process_time() - start)
+    return best
+
+
+def bvh_readers(path: Path) -> dict[str, Reader]:
+    """All readers of BVH that are installed."""
+    readers: dict[str, Reader] = {
+        OURS: lambda: len(read_bvh(path).values),
+        "ambulo, as a Motion (quaternions, metres)": lambda: len(read_motion(path)),
+        "numpy.loadtxt (motion block only)": lambda: len(
+            np.loadtxt(io.StringIO(path.read_text().partition("Frame Time:")[2][12:]))
+        ),
+    }
+    with contextlib.suppress(ImportError):
+        import pybvh
+
+        readers[titled("pybvh")] = lambda: len(pybvh.read_bvh_file(path).root_pos)
+    with contextlib.suppress(ImportError):
+        import bvhio
+
+        readers[f"{titled('bvhio')} (readAsBvh)"] = lambda: (
+            bvhio.readAsBvh(str(path)).FrameCount
+        )
+    with contextlib.suppress(ImportError):
+        stand_in_for_pkg_resources()
+        import bvhtoolbox
+
+        readers[titled("bvhtoolbox")] = lambda: len(
+            bvhtoolbox.get_motion_data(bvhtoolbox.BvhTree(path.read_text()))
+        )
+    return readers
+
+
+def amc_readers(path: Path, asf: Path) -> dict[str, Reader]:
+    """All readers of AMC that are installed."""
+    readers: dict[str, Reader] = {
+        OURS: lambda: len(read_amc(path).values),
+        "ambulo, as a Motion (with its ASF)": lambda: len(read_motion(path)),
+        "line by line, float()": lambda: len(line_by_line(path)),
+    }
+    with contextlib.suppress(ImportError):
+        import pyacclaim
+
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints in any case
+            skeleton = pyacclaim.loadASF(str(asf), verbose=False)
+        # It leaves the last frame out.
+        readers[titled("pyacclaim")] = lambda: (
+            len(pyacclaim.loadAMC(skeleton, str(path))) + 1
+        )
+    return readers
+
+
+def line_by_line(path: Path) -> list[dict[str, list[float]]]:
+    """What small AMC parsers do: a dict of lists of floats for each frame."""
+    frames: list[dict[str, list[float]]] = []
+    for line in path.read_text().splitlines():
+        words = line.split()
+        if words[0].isdigit():
+            frames.append({})
+        elif words[0][0] not in "#:":
+            frames[-1][words[0]] = [float(word) for word in words[1:]]
+    return frames
+
+
+def titled(package: str) -> str:
+    """The name of a package and its version."""
+    return f"{package} {importlib.metadata.version(package)}"
+
+
+def stand_in_for_pkg_resources() -> None:
+    """What bvhtoolbox 0.1.3 needs of a module that setuptools no longer has."""
+    if "pkg_resources" not in sys.modules:
+        module = types.ModuleType("pkg_resources")
+        vars(module)["get_distribution"] = importlib.metadata.distribution
+        sys.modules["pkg_resources"] = module
+
+
+def print_table(rows: list[dict[str, Any]], files: dict[str, Path]) -> None:
+    """One row a reader, ours first."""
+    names = ", ".join(
+        f"{p.name} {p.stat().st_size / 1e6:.2f} MB" for p in files.values()
+    )
+    table = Table(title=f"{names}; best CPU time of one thread")
+    for title in ("format", "reader"):
+        table.add_column(title)
+    for title in ("ms", "MB/s"):
+        table.add_column(title, justify="right")
+    for row in rows:
+        milliseconds, speed = f"{1e3 * row['seconds']:.1f}", f"{row['mb_s']:.1f}"
+        table.add_row(row["format"], row["reader"], milliseconds, speed)
+    Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

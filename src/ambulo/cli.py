@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "eval": ("ambulo.train.evaluate:main", "score an agent beside baselines"),
     "export": ("ambulo.train.export_agent:main", "write an agent as ONNX or JSON"),
     "levels": ("ambulo.train.level_tools:main", "generate, validate or draw levels"),
+    "data": ("ambulo.train.motion_data:main", "convert, check or draw motion capture"),
     "schema": ("ambulo.train.describe:schema", "print observation and action layout"),
     "presets": ("ambulo.train.describe:presets", "list the presets, or print one"),
 }

@@ -1,0 +1,250 @@
+"""Downloads that continue where they were interrupted and appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import requests
+
+from ambulo.configs.errors import AmbuloError
+
+Arrived = Callable[[int, int | None], None]
+"""Told after each piece: bytes of the file so far, and in all if the server says."""
+Check = Callable[[Path], None]
+"""Raises an `AmbuloError` if a file is not what it should be."""
+
+PIECE = 1 << 13
+"""Bytes asked of the connection at a time."""
+PARTIAL = ".part"
+"""Ending of a file that has not arrived in whole."""
+VERSION_MARK = ".part.version"
+"""Ending of the file that names the server's version of a part."""
+
+
+class DownloadError(AmbuloError):
+    """A file that cannot be downloaded; the message names its address and the reason."""
+
+
+class NotThereError(DownloadError):
+    """The server has no such file."""
+
+
+class _InterruptedError(Exception):
+    """An attempt that may go better next time."""
+
+    def __init__(self, reason: str, wait: float = 0.0) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a server is waited for."""
+
+    timeout: float = 30.0
+    """Silence after which a connection is given up, [s]."""
+    attempts: int = 4
+    """Tries of each file; every one continues what the last has left."""
+    pause: float = 1.0
+    """Before the second try, doubled for each one after, [s]."""
+    longest: float = 60.0
+    """Most that a server may ask us to wait, [s]."""
+    most_bytes: int = 256 << 20
+    """A larger file is refused."""
+
+
+def download(
+    session: requests.Session,
+    url: str,
+    path: Path,
+    *,
+    check: Check,
+    patience: Patience | None = None,
+    arrived: Arrived = lambda done, total: None,
+) -> None:
+    """Download `url` to `path`, continuing an interrupted download of before.
+
+    What has arrived is in `path` + ".part" until it is complete and `check` accepts it;
+    then it takes the place of `path` at once. A part is continued (HTTP Range with
+    If-Range, RFC 9110, sections 13.1.5 and 14.2) only if the server's file has a version
+    and that has not changed; otherwise the download starts again.
+
+    Args:
+        session: Keeps the connection.
+        url: Address.
+        path: The file; its folder exists.
+        check: Called with the complete part.
+        patience: Timeouts and attempts.
+        arrived: Told the progress.
+
+    Raises:
+        NotThereError: 404 or 410.
+        DownloadError: everything else that the network or the server does.
+        AmbuloError: what `check` raises; the part is gone then.
+    """
+    patience = patience or Patience()
+    part = path.with_name(path.name + PARTIAL)
+    version = path.with_name(path.name + VERSION_MARK)
+    for attempt in range(1, patience.attempts + 1):
+        try:
+            _continue(session, url, part, version, patience, arrived)
+            break
+        except _InterruptedError as error:
+            if attempt == patience.attempts:
+                kept = "; what arrived is kept, run it again" if part.exists() else ""
+                raise DownloadError(
+                    f"{url}: {error} ({attempt} attempts){kept}"
+                ) from None
+            pause = patience.pause * 2.0 ** (attempt - 1)
+            time.sleep(min(max(pause, error.wait), patience.longest))
+    try:
+        check(part)
+    except AmbuloError:
+        _forget(part, version)
+        raise
+    os.replace(part, path)
+    version.unlink(missing_ok=True)
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _continue(
+    session: requests.Session,
+    url: str,
+    part: Path,
+    version: Path,
+    patience: Patience,
+    arrived: Arrived,
+) -> None:
+    """One attempt: the rest of the file, or all of it."""
+    have, known = _part_of(part, version)
+    # No compression: a range counts the bytes of the file, not of its packing.
+    headers = {"Accept-Encoding": "identity"}
+    if have:
+        headers |= {"Range": f"bytes={have}-", "If-Range": known}
+    try:
+        with session.get(
+            url, headers=headers, stream=True, timeout=patience.timeout
+        ) as response:
+            if _complete_already(response, have):
+                return
+            _refuse(response, url, part, version)
+            start, total = _range_of(response, have)
+            if total is not None and total > patience.most_bytes:
+                raise DownloadError(
+                    f"{url}: {total} bytes; more than {patience.most_bytes} are refused"
+                )
+            _remember_version(response, version)
+            done = start
+            with part.open("r+b" if start else "wb") as file:
+                file.seek(start)
+                for piece in response.iter_content(PIECE):
+                    done += len(piece)
+                    if done > patience.most_bytes:
+                        raise DownloadError(
+                            f"{url}: more than {patience.most_bytes} bytes are refused"
+                        )
+                    file.write(piece)
+                    arrived(done, total)
+                file.truncate()
+            if total is not None and done != total:
+                raise _InterruptedError(f"got {done} of {total} bytes")
+    except (requests.ConnectionError, requests.Timeout) as error:
+        raise _InterruptedError(_reason(error, patience)) from None
+    except requests.exceptions.ChunkedEncodingError:
+        raise _InterruptedError("the connection broke") from None
+    except requests.RequestException as error:
+        raise DownloadError(f"{url}: {error}") from None
+
+
+def _part_of(part: Path, version: Path) -> tuple[int, str]:
+    """Bytes that arrived before and the server's version of them; 0 without one."""
+    try:
+        known = version.read_text(encoding="latin-1").strip()
+        have = part.stat().st_size
+    except OSError:
+        return 0, ""
+    # What a header cannot hold is no version, whoever wrote it there.
+    return (have, known) if known and known.isprintable() else (0, "")
+
+
+def _complete_already(response: requests.Response, have: int) -> bool:
+    """Whether the server says that the part is the whole file (416, `bytes */N`)."""
+    stated = response.headers.get("Content-Range", "")
+    return bool(have) and response.status_code == 416 and stated == f"bytes */{have}"
+
+
+def _refuse(response: requests.Response, url: str, part: Path, version: Path) -> None:
+    """Raise what an answer without a file means."""
+    status = response.status_code
+    if status in (200, 206):
+        return
+    if status in (404, 410):
+        raise NotThereError(f"{url}: the server has no such file ({status})")
+    if status == 416:
+        _forget(part, version)
+        raise _InterruptedError("the server's file has changed (416)")
+    if status in (408, 429) or status >= 500:
+        wait = 0.0
+        with contextlib.suppress(ValueError):
+            wait = float(response.headers.get("Retry-After", "0"))
+        raise _InterruptedError(f"the server answered {status}", wait)
+    raise DownloadError(f"{url}: the server answered {status} {response.reason}")
+
+
+def _range_of(response: requests.Response, have: int) -> tuple[int, int | None]:
+    """Where the body starts in the file, and the file's length if it is stated."""
+    packed = response.headers.get("Content-Encoding", "identity") != "identity"
+    length = response.headers.get("Content-Length", "")
+    body = int(length) if length.isdecimal() and not packed else None
+    if response.status_code == 200:
+        return 0, body
+    stated = response.headers.get("Content-Range", "")
+    if not have or packed or not stated.startswith(f"bytes {have}-"):
+        raise DownloadError(
+            f"{response.url}: asked for bytes from {have} on, got {stated or 'no range'}"
+        )
+    total = stated.rpartition("/")[2]
+    if total.isdecimal():
+        return have, int(total)
+    return have, None if body is None else have + body
+
+
+def _remember_version(response: requests.Response, version: Path) -> None:
+    """Keep what names this version of the file: a strong ETag, or its date."""
+    tag = response.headers.get("ETag", "")
+    if not tag or tag.startswith("W/"):
+        tag = response.headers.get("Last-Modified", "")
+    if tag:
+        version.write_text(tag, encoding="latin-1", errors="replace")
+    else:
+        version.unlink(missing_ok=True)
+
+
+def _forget(part: Path, version: Path) -> None:
+    part.unlink(missing_ok=True)
+    version.unlink(missing_ok=True)
+
+
+def _reason(error: requests.RequestException, patience: Patience) -> str:
+    """Why a connection failed, in words."""
+    text = str(error)
+    if isinstance(error, requests.Timeout) or "Read timed out" in text:
+        return f"no answer for {patience.timeout:g} s"
+    if "NameResolution" in text or "getaddrinfo" in text:
+        return "no such server, or no network"
+    if "refused" in text:
+        return "the server refused the connection"
+    if isinstance(error, requests.exceptions.SSLError):
+        return "no trusted connection (TLS)"
+    return "the connection broke"

@@ -1,0 +1,234 @@
+"""Moving bodies as points and bones: what is drawn of a motion, on any skeleton."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import MotionError
+from ambulo.motion.kinematics import (
+    forward_kinematics,
+    rest_positions,
+    tip_positions,
+)
+from ambulo.motion.motion import Motion
+from ambulo.motion.skeleton import Skeleton
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+LEFT, MIDDLE, RIGHT = 1, 0, -1
+"""Side of the body on which a bone lies."""
+
+
+@dataclass(frozen=True, eq=False)
+class Actor:
+    """A moving body as points and the bones between them."""
+
+    positions: Floats
+    """World positions of joints, then tips, [m]. Shape (T, P, 3)."""
+    bones: Ints
+    """The two points of each bone, the nearer to the root first. Shape (B, 2)."""
+    sides: Ints
+    """LEFT, MIDDLE or RIGHT of each bone. Shape (B,)."""
+    widths: Floats
+    """How thick each bone is drawn, [m]. Shape (B,)."""
+    head: tuple[int, ...] = ()
+    """Points whose mean is the middle of the head, some of them twice; none: no head."""
+    head_radius: float = 0.1
+    """How large it is drawn, [m]."""
+    ground: float = 0.0
+    """Height of the ground under the feet, [m]."""
+    feet: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    """The bones of the left and of the right foot, for contacts."""
+    flanks: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    """Points of hips and shoulders, left and right, that tell where the body faces."""
+    contacts: Bools | None = None
+    """Whether the left and the right foot stand on the ground. Shape (T, 2)."""
+    label: str = ""
+    """A title."""
+
+    def __len__(self) -> int:
+        """The number of frames."""
+        return len(self.positions)
+
+    def __getitem__(self, frames: slice) -> Actor:
+        """The frames of a slice."""
+        contacts = None if self.contacts is None else self.contacts[frames]
+        return replace(self, positions=self.positions[frames], contacts=contacts)
+
+    @property
+    def root(self) -> Floats:
+        """World position of the root, [m]. Shape (T, 3)."""
+        return self.positions[:, 0]
+
+
+def actor_of(
+    motion: Motion, *, contacts: Bools | None = None, label: str = ""
+) -> Actor:
+    """The actor that plays `motion`, tips included.
+
+    Args:
+        motion: T frames.
+        contacts: Of left and right foot, shape (T, 2).
+        label: A title; the motion's name if left out.
+    """
+    positions, orientations = forward_kinematics(
+        motion.skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
+    )
+    return actor_of_positions(
+        motion.skeleton,
+        np.concatenate(
+            [positions, tip_positions(motion.skeleton, positions, orientations)], axis=1
+        )
+        if motion.skeleton.tip_parents
+        else positions,
+        contacts=contacts,
+        label=label or motion.name,
+    )
+
+
+def actor_of_positions(
+    skeleton: Skeleton,
+    positions: Floats,
+    *,
+    contacts: Bools | None = None,
+    ground: float | None = None,
+    label: str = "",
+) -> Actor:
+    """The actor whose points are known.
+
+    Args:
+        skeleton: Of J joints and K tips: its bones and sides.
+        positions: World positions, [m]. Shape (T, J, 3), or (T, J + K, 3) with the tips.
+        contacts: Of left and right foot, shape (T, 2).
+        ground: Height of the ground, [m]; left out: where the lowest points mostly are.
+        label: A title.
+
+    Raises:
+        MotionError: the positions are not those of the skeleton.
+    """
+    joints, tips = len(skeleton), len(skeleton.tip_parents)
+    points = np.asarray(positions, dtype=np.float64)
+    if points.ndim != 3 or points.shape[1] not in (joints, joints + tips):
+        raise MotionError(
+            f"{label or skeleton.name}: positions: expected shape (T, {joints}, 3), "
+            f"got {points.shape}"
+        )
+    parents = [-1, *skeleton.parents[1:], *skeleton.tip_parents][: points.shape[1]]
+    rest = _rest_points(skeleton)[: points.shape[1]]
+    height = float(np.ptp(rest[:, 2])) or 1.0
+    head, inside = _head(rest, parents, height)
+    drawn = [
+        (parent, point)
+        for point, parent in enumerate(parents)
+        if parent >= 0
+        and point not in inside
+        and np.linalg.norm(rest[point] - rest[parent]) > 1e-3 * height
+    ]
+    bones = np.array(drawn, dtype=np.int64).reshape(-1, 2)
+    lengths = np.linalg.norm(rest[bones[:, 1]] - rest[bones[:, 0]], axis=1)
+    sides = _sides(rest, bones[:, 1], height)
+    thinnest = np.where(sides == MIDDLE, 0.024, 0.007) * height
+    if ground is None:
+        ground = float(np.percentile(points[..., 2].min(axis=1), 5))
+    return Actor(
+        positions=points,
+        bones=bones,
+        sides=sides,
+        widths=np.clip(0.25 * lengths, thinnest, 0.028 * height),
+        head=head,
+        head_radius=0.058 * height,
+        ground=ground,
+        feet=(_foot(rest, bones, sides, LEFT), _foot(rest, bones, sides, RIGHT)),
+        flanks=_flanks(rest, bones, sides, height),
+        contacts=contacts,
+        label=label,
+    )
+
+
+def _rest_points(skeleton: Skeleton) -> Floats:
+    """Joints, then tips, at rest, [m]. Shape (J + K, 3)."""
+    joints = rest_positions(skeleton)
+    if not skeleton.tip_parents:
+        return joints
+    still = np.zeros((len(skeleton), 4))
+    still[:, 0] = 1.0
+    _, orientations = forward_kinematics(skeleton, skeleton.offsets[0], still)
+    tips: Floats = tip_positions(skeleton, joints, orientations)
+    return np.concatenate([joints, tips])
+
+
+def _sides(rest: Floats, points: Ints, height: float) -> Ints:
+    """LEFT, MIDDLE or RIGHT of points at rest: every skeleton's left is at +Y."""
+    across = rest[points, 1] - rest[0, 1]
+    sides = np.where(np.abs(across) < 0.008 * height, MIDDLE, np.sign(across))
+    return sides.astype(np.int64)
+
+
+def _head(
+    rest: Floats, parents: Sequence[int], height: float
+) -> tuple[tuple[int, ...], frozenset[int]]:
+    """Points of the head's middle, and points inside it whose bones are not drawn.
+
+    The head is where the bone in the middle that reaches highest ends; what hangs on it
+    (eyes, jaw) is inside.
+    """
+    middle = _sides(rest, np.arange(len(rest)), height) == MIDDLE
+    middle[0] = False
+    tops = np.where(middle, rest[:, 2], -np.inf)
+    if tops.max() < rest[:, 2].max() - 0.1 * height:
+        return (), frozenset()
+    top = int(tops.argmax())
+    inside: set[int] = set()
+    for point, parent in enumerate(parents):
+        if parent == top or parent in inside:
+            inside.add(point)
+    if inside:
+        return (top, *sorted(inside)), frozenset(inside)
+    return (parents[top], top, top), frozenset()
+
+
+def _flanks(
+    rest: Floats, bones: Ints, sides: Ints, height: float
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Where bones that start in the middle of the body end: left, right."""
+    central = _sides(rest, bones[:, 0], height) == MIDDLE
+    left = bones[central & (sides == LEFT), 1]
+    right = bones[central & (sides == RIGHT), 1]
+    return tuple(left.tolist()), tuple(right.tolist())
+
+
+def _foot(rest: Floats, bones: Ints, sides: Ints, side: int) -> tuple[int, ...]:
+    """The bones of one side that end near the ground at rest, [indices]."""
+    low = rest[:, 2].min() + 0.06 * float(np.ptp(rest[:, 2]))
+    near = (rest[bones[:, 1], 2] < low) & (sides == side)
+    # A shank ends low too where the ankle has no height of its own.
+    drop = np.abs(rest[bones[:, 0], 2] - rest[bones[:, 1], 2])
+    length = np.linalg.norm(rest[bones[:, 0]] - rest[bones[:, 1]], axis=1)
+    return tuple(np.flatnonzero(near & (drop < 0.8 * length)).tolist())
+
+
+def headings(actor: Actor) -> Floats:
+    """The direction that the body faces in each frame, [rad]. Shape (T,).
+
+    Square to the way from the right to the left hips and shoulders; 0 without them.
+    """
+    left, right = (list(points) for points in actor.flanks)
+    if not left or not right:
+        return np.zeros(len(actor))
+    across = actor.positions[:, left].mean(axis=1) - actor.positions[:, right].mean(
+        axis=1
+    )
+    angles: Floats = np.arctan2(-across[:, 0], across[:, 1])
+    return angles
+
+
+def mean_heading(actor: Actor) -> float:
+    """The mean direction that the body faces, [rad]."""
+    angles = headings(actor)
+    return float(np.arctan2(np.sin(angles).mean(), np.cos(angles).mean()))

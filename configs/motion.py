@@ -1,0 +1,93 @@
+"""Configuration of motion data sets: rates, windows, splits, streaming, curriculum."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ambulo.configs.base import Config
+
+Count = Annotated[int, Field(ge=1)]
+Positive = Annotated[float, Field(gt=0.0)]
+Share = Annotated[float, Field(ge=0.0, lt=1.0)]
+Seed = Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class ActivityStage(Config):
+    """One stage of a curriculum of activities."""
+
+    activities: tuple[str, ...] = Field(min_length=1)
+    """Labels that come in with this stage; those of earlier stages stay."""
+    epochs: Count = 10
+    """Longest length of the stage, [epochs]."""
+
+
+class ActivityCurriculum(Config):
+    """Activities that come in one stage after the other; after the last, all of them.
+
+    A stage ends when its epochs are over, or earlier, when the validation loss has not
+    become better for `patience` epochs.
+    """
+
+    stages: tuple[ActivityStage, ...] = ()
+    """Stages in order; none: all activities from the beginning."""
+    patience: Annotated[int, Field(ge=1)] | None = 3
+    """Epochs without progress that end a stage; null: only its length does."""
+    min_progress: Share = 0.01
+    """What counts as progress: this share of the best loss so far."""
+
+
+WALK_RUN_JUMP = ActivityCurriculum(
+    stages=(
+        ActivityStage(activities=("walk",)),
+        ActivityStage(activities=("run",)),
+        ActivityStage(activities=("jump",)),
+    )
+)
+"""Walking first, then running too, then jumping too, then all the rest."""
+
+
+class DatasetConfig(Config):
+    """How motion files become batches of windows."""
+
+    fps: Positive = 25.0
+    """Rate of the states, [Hz]."""
+    window: Annotated[int, Field(ge=2)] = 35
+    """Frames of a window: what a network sees and what it predicts."""
+    stride: Count = 1
+    """Frames from one window's start to the next one's."""
+    batch_size: Count = 256
+    """Windows of a batch."""
+    mirror: bool = True
+    """Change left and right in half of the training windows."""
+    split_by: Literal["subject", "activity"] = "subject"
+    """Test on unseen people, or on unseen recordings of every activity."""
+    test_ratio: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.15
+    """The test's share of the recordings."""
+    validation_ratio: Share = 0.1
+    """The validation's share of the recordings."""
+    test_subjects: tuple[str, ...] = ()
+    """The people of the test, instead of a random choice."""
+    seed: Seed = 0
+    """Seed of the split and of the windows' order."""
+    streaming: bool = False
+    """Read windows from shards on disk instead of holding all clips in memory."""
+    buffer_mb: Positive = 64.0
+    """Streaming: frames held in memory, [MB]."""
+    shard_mb: Positive = 4.0
+    """Streaming: largest size of a shard, [MB]."""
+    curriculum: ActivityCurriculum = ActivityCurriculum()
+    """Which activities come when."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.test_ratio + self.validation_ratio >= 1.0:
+            raise ValueError(
+                "test_ratio and validation_ratio leave nothing to learn from"
+            )
+        if self.test_subjects and self.split_by != "subject":
+            raise ValueError('test_subjects needs split_by = "subject"')
+        if self.streaming and self.shard_mb > self.buffer_mb:
+            raise ValueError("shard_mb must not be larger than buffer_mb")
+        return self

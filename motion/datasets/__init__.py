@@ -1,0 +1,1 @@
+"""Data sets: labelled clips, prepared states, splits, windows, streaming, curriculum."""

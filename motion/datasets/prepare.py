@@ -1,0 +1,220 @@
+"""From a motion file to states: read, filtered, resampled, retargeted, and cached."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+
+from ambulo.configs.errors import MotionError, MotionFileError, SkeletonError
+from ambulo.motion.datasets.clips import Clip, file_hash
+from ambulo.motion.datasets.states import N_STATE, States, states_of
+from ambulo.motion.disk import write_bytes
+from ambulo.motion.files import read_motion
+from ambulo.motion.filters import smoothed
+from ambulo.motion.motion import Motion
+from ambulo.motion.operations import resample
+from ambulo.motion.retarget import retarget
+from ambulo.motion.skeletons import load_skeleton
+
+logger = logging.getLogger(__name__)
+
+FPS = 25.0
+"""Rate of the states unless told otherwise, [Hz]."""
+CUTOFF_RATIO = 0.4
+"""Cut-off of the low-pass filter over the new rate: 10 Hz for 25 frames per second, below
+half the new rate, so that faster shaking does not come back as slow movement."""
+_DIGEST = hashlib.sha256().digest_size
+
+
+def prepare_clip(
+    path: str | Path,
+    fps: float = FPS,
+    *,
+    asf: str | Path | None = None,
+    cached: bool = True,
+    cache_folder: str | Path | None = None,
+) -> States:
+    """The states of a motion file on the canonical `human23`. Shape (T, 112), T >= 2.
+
+    A synthetic T-pose at the beginning is dropped. Where the file's rate is higher than
+    `fps`, the motion is low-pass filtered (zero phase) at `CUTOFF_RATIO * fps` first.
+    Then it is resampled to `fps` and retargeted.
+
+    Args:
+        path: Any file that `read_motion` reads.
+        fps: Rate of the states, [Hz].
+        asf: The skeleton of an AMC file, if it is not beside it.
+        cached: Keep the result, and take it from there the next time.
+        cache_folder: Where; None is `default_cache()`.
+
+    Raises:
+        MotionFileError: the file cannot be used.
+    """
+    file = Path(path)
+    skeleton = None if asf is None else Path(asf)
+    if not cached:
+        return _prepare(file, fps, skeleton)
+    folder = default_cache() if cache_folder is None else Path(cache_folder)
+    entry = folder / f"{cache_key(file, fps, skeleton)}.npy"
+    states = _read_entry(entry)
+    if states is None:
+        states = _prepare(file, fps, skeleton)
+        _write_entry(entry, states)
+    return states
+
+
+def prepare_clips(
+    clips: Sequence[Clip],
+    fps: float = FPS,
+    *,
+    errors: list[MotionFileError] | None = None,
+    cached: bool = True,
+    cache_folder: str | Path | None = None,
+    processes: int = 1,
+) -> Iterator[tuple[Clip, States]]:
+    """Each clip with its states, one at a time, in order.
+
+    Args:
+        clips: What to prepare.
+        fps: Rate of the states, [Hz].
+        errors: Gets the errors of clips that cannot be used, which are then passed over;
+            without it the first error is raised.
+        cached: As in `prepare_clip`.
+        cache_folder: As in `prepare_clip`.
+        processes: How many prepare at once. They fill the cache before the first clip is
+            handed out; without a cache there is only one.
+    """
+    ready = partial(prepare_clip, fps=fps, cached=cached, cache_folder=cache_folder)
+    if processes > 1 and cached:
+        job = partial(_fill_cache, fps=fps, cache_folder=cache_folder)
+        with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+            for _ in pool.map(job, clips):
+                pass
+    for clip in clips:
+        try:
+            states = ready(clip.path, asf=clip.asf)
+        except MotionFileError as error:
+            if errors is None:
+                raise
+            logger.warning("%s", error)
+            errors.append(error)
+            continue
+        yield clip, states
+
+
+def default_cache() -> Path:
+    """`AMBULO_MOTION_CACHE`, else `ambulo/motion` in the user's cache folder."""
+    named = os.environ.get("AMBULO_MOTION_CACHE")
+    if named:
+        return Path(named).expanduser()
+    cache_home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache_home) / "ambulo" / "motion"
+
+
+def cache_key(path: Path, fps: float, asf: Path | None = None) -> str:
+    """Name of a cache entry: it changes with the file's content and with our code."""
+    digest = hashlib.sha256()
+    digest.update(json.dumps([_code_version(), float(fps)]).encode())
+    skeletons = [asf] if asf is not None else _skeletons_beside(path)
+    for file in (path, *skeletons):
+        digest.update(file_hash(file).encode())
+    digest.update(path.suffix.lower().encode())
+    return digest.hexdigest()
+
+
+@cache
+def _code_version() -> str:
+    """A hash of all code and data that states come from: nobody has to count versions."""
+    digest = hashlib.sha256()
+    for source in _sources():
+        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest()
+
+
+def _sources() -> list[Traversable]:
+    """All that decides about states besides the file, sorted by name."""
+    package = files("ambulo.motion")
+    sources = [part for part in package.iterdir() if part.name.endswith(".py")]
+    sources += [package / "datasets" / name for name in ("prepare.py", "states.py")]
+    # The others too: the roles of a clip's joints may come from them.
+    skeletons = (files("ambulo.configs") / "skeletons").iterdir()
+    sources += [part for part in skeletons if part.name.endswith(".json")]
+    return sorted(sources, key=lambda part: part.name)
+
+
+def _prepare(path: Path, fps: float, asf: Path | None) -> States:
+    if not (np.isfinite(fps) and fps > 0.0):
+        raise MotionError(f"fps must be above 0, got {fps}")
+    motion = read_motion(path, asf=asf, drop_tpose=True)
+    try:
+        states = states_of(
+            retarget(_at_rate(motion, fps), load_skeleton("human23")).motion
+        )
+    except MotionFileError:
+        raise
+    except (MotionError, SkeletonError) as error:
+        raise MotionFileError(path, 0, str(error)) from None
+    if not np.isfinite(states).all():
+        raise MotionFileError(path, 0, "its states are not finite")
+    return states
+
+
+def _at_rate(motion: Motion, fps: float) -> Motion:
+    """The motion at `fps`, without what that rate cannot show."""
+    if motion.fps > fps * 1.001:
+        motion = smoothed(motion, CUTOFF_RATIO * fps)
+    return resample(motion, fps)
+
+
+def _fill_cache(clip: Clip, fps: float, cache_folder: str | Path | None) -> None:
+    """Prepare one clip; an error comes again, and is told, when the clip is handed out."""
+    try:
+        prepare_clip(clip.path, fps, asf=clip.asf, cache_folder=cache_folder)
+    except MotionFileError as error:
+        logger.debug("%s", error)
+
+
+def _skeletons_beside(path: Path) -> list[Path]:
+    """What `read_motion` may read besides an AMC file: the skeletons in its folder."""
+    if path.suffix.lower() != ".amc":
+        return []
+    return sorted(path.parent.glob("*.[aA][sS][fF]"))
+
+
+def _read_entry(entry: Path) -> States | None:
+    """The states in the cache; None if there are none or the entry is damaged."""
+    try:
+        data = entry.read_bytes()
+    except OSError:
+        return None
+    content, digest = data[:-_DIGEST], data[-_DIGEST:]
+    if hashlib.sha256(content).digest() != digest:
+        logger.warning("%s: damaged, made again", entry)
+        return None
+    states = np.load(io.BytesIO(content), allow_pickle=False)
+    fits = states.ndim == 2 and states.shape[1] == N_STATE
+    return states if fits and states.dtype == np.float32 else None
+
+
+def _write_entry(entry: Path, states: States) -> None:
+    """Keep `states`; where that is impossible, work goes on without a cache."""
+    buffer = io.BytesIO()
+    np.save(buffer, states, allow_pickle=False)
+    content = buffer.getvalue()
+    try:
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(entry, content + hashlib.sha256(content).digest())
+    except (OSError, MotionFileError) as error:
+        logger.warning("no cache: %s", error)

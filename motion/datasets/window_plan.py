@@ -1,0 +1,94 @@
+"""Where windows lie in shards, and which shards are held together. Only index arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ambulo.configs.errors import MotionError, nearest
+from ambulo.motion.datasets.activities import ACTIVITIES
+from ambulo.motion.skeleton import Ints
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """Uninterrupted runs of frames, P of them, sorted by shard and place.
+
+    A piece owns the windows that start at its frames number 0, stride, 2 stride, ...
+    """
+
+    shard: Ints
+    """Which shard holds the piece. Shape (P,)."""
+    offset: Ints
+    """Its first frame in the shard. Shape (P,)."""
+    windows: Ints
+    """How many windows it owns. Shape (P,)."""
+    activity: Ints
+    """Number of its label in `ACTIVITIES`. Shape (P,)."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Shards whose windows are shuffled together, and their windows."""
+
+    number: int
+    shards: Ints
+    pieces: Ints
+    """Indices of their pieces that take part."""
+    first: int
+    """Number of the group's first window in the epoch."""
+    windows: int
+
+
+def plan_groups(table: Pieces, taken: Ints, members: Sequence[Ints]) -> list[Group]:
+    """The groups of an epoch in order.
+
+    Args:
+        table: All pieces.
+        taken: Indices of the pieces that take part.
+        members: The shards of each group; together all shards of these pieces.
+    """
+    of_shard = table.shard[taken]
+    group_of_shard = np.zeros(int(of_shard.max(initial=0)) + 1, dtype=np.int64)
+    for number, inside in enumerate(members):
+        group_of_shard[inside] = number
+    group_of_piece = group_of_shard[of_shard]
+    order = np.argsort(group_of_piece, kind="stable")
+    borders = np.searchsorted(group_of_piece[order], np.arange(len(members) + 1))
+    groups: list[Group] = []
+    first = 0
+    for number, inside in enumerate(members):
+        own = taken[order[borders[number] : borders[number + 1]]]
+        windows = int(table.windows[own].sum())
+        groups.append(Group(number, inside, own, first, windows))
+        first += windows
+    return groups
+
+
+def window_starts(table: Pieces, group: Group, places: Ints, stride: int) -> Ints:
+    """First frame of each of the group's windows in its memory. Shape (windows,).
+
+    `places` are those of the first frames of its shards.
+    """
+    own = group.pieces
+    order = np.argsort(group.shards)
+    at = order[np.searchsorted(group.shards[order], table.shard[own])]
+    counts = table.windows[own]
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(places[at] + table.offset[own], counts) + stride * within
+
+
+def window_counts(frames: Ints, window: int, stride: int) -> Ints:
+    """How many windows fit into runs of `frames` frames."""
+    return np.maximum(0, (frames - window) // max(stride, 1) + 1)
+
+
+def activity_numbers(activities: Sequence[str]) -> Ints:
+    """Numbers of labels in `ACTIVITIES`; `MotionError` for a wrong one."""
+    for label in activities:
+        if label not in ACTIVITIES:
+            raise MotionError(f"no activity {label!r}{nearest(label, ACTIVITIES)}")
+    numbers = [ACTIVITIES.index(label) for label in activities]
+    return np.array(numbers, dtype=np.int64)

@@ -1,0 +1,336 @@
+"""Windows over clips, in batches: shuffled by seed and epoch, resumable, in memory."""
+
+from __future__ import annotations
+
+import zlib
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ambulo.configs.errors import MotionError, nearest
+from ambulo.motion.datasets.activities import ACTIVITIES
+from ambulo.motion.datasets.states import N_STATE, States, mirror_states
+from ambulo.motion.datasets.window_plan import (
+    Group,
+    Pieces,
+    activity_numbers,
+    plan_groups,
+    window_counts,
+    window_starts,
+)
+from ambulo.motion.skeleton import Ints
+
+_ORDER, _WITHIN = 1, 2  # what a random stream is for
+
+
+class Batch(NamedTuple):
+    """B windows of W frames and what they show."""
+
+    states: States
+    """States as `ambulo.motion.datasets.states` describes them. Shape (B, W, 112)."""
+    activities: Ints
+    """Numbers of their labels in `ACTIVITIES`. Shape (B,)."""
+
+
+@dataclass
+class _Loaded:
+    """A group whose frames are in memory, its windows in the order they are handed out."""
+
+    number: int
+    frames: States
+    starts: Ints
+    activities: Ints
+
+
+class WindowedDataset(ABC):
+    """Batches of windows, epoch after epoch; the base of both data sets.
+
+    Iterating yields the rest of the current epoch and then moves on to the next one. The
+    order is a function of seed, epoch and the data alone. Batch i of an epoch goes to
+    worker i mod `workers`: together the workers hand out what one alone would.
+    """
+
+    def __init__(
+        self,
+        pieces: Pieces,
+        *,
+        window: int,
+        stride: int,
+        batch_size: int,
+        seed: int,
+        shuffle: bool,
+        mirror: bool,
+        drop_last: bool,
+        worker: int,
+        workers: int,
+    ) -> None:
+        """At the beginning of epoch 0; see `MotionWindows` for the arguments."""
+        if min(window, stride, batch_size, workers) < 1 or not 0 <= worker < workers:
+            raise MotionError(
+                "window, stride, batch_size and workers must be at least 1 and worker "
+                f"below workers; got window={window}, stride={stride}, "
+                f"batch_size={batch_size}, worker={worker}, workers={workers}"
+            )
+        self.window, self.stride, self.batch_size = window, stride, batch_size
+        self.seed, self.shuffle, self.mirror = seed, shuffle, mirror
+        self.drop_last, self.worker, self.workers = drop_last, worker, workers
+        self.epoch = 0
+        """The epoch that iterating goes on with."""
+        self._pieces = pieces
+        self._batch = 0
+        self._allowed: tuple[str, ...] | None = None
+        self._loaded: _Loaded | None = None
+
+    @abstractmethod
+    def _groups(self, shards: Ints) -> list[Ints]:
+        """Part `shards`, in the order of an epoch, into groups held at once."""
+
+    @abstractmethod
+    def _load(self, shards: Ints) -> tuple[States, Ints]:
+        """The frames of some shards, and the place of each shard's first one.
+
+        (N, 112), or with `mirror` (2 N, 112): the mirrored ones after all the others.
+        """
+
+    @abstractmethod
+    def _content(self) -> str:
+        """Tells the data and how they are grouped from any other."""
+
+    def __len__(self) -> int:
+        """The number of windows in an epoch."""
+        return int(self._pieces.windows[self._taking_part()].sum())
+
+    @property
+    def num_batches(self) -> int:
+        """Batches of a whole epoch, over all workers."""
+        count, size = len(self), self.batch_size
+        return count // size if self.drop_last else -(-count // size)
+
+    def set_epoch(
+        self, epoch: int, activities: Collection[str] | None = None, *, batch: int = 0
+    ) -> None:
+        """Go on with batch number `batch` of `epoch`, and with some activities only.
+
+        Args:
+            epoch: Any number from 0.
+            activities: Labels that take part, from now on; None is all.
+            batch: Where to begin, counted over all workers.
+        """
+        for label in activities or ():
+            if label not in ACTIVITIES:
+                raise MotionError(f"no activity {label!r}{nearest(label, ACTIVITIES)}")
+        allowed = None if activities is None else tuple(sorted(set(activities)))
+        if allowed != self._allowed or epoch != self.epoch:
+            self._loaded = None
+        self.epoch, self._batch, self._allowed = epoch, batch, allowed
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the next batch comes from, ready for JSON."""
+        return {
+            "epoch": self.epoch,
+            "batch": self._batch,
+            "activities": None if self._allowed is None else list(self._allowed),
+            "data": self._identity(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go on where `state_dict` was taken.
+
+        Raises:
+            MotionError: the state is of other data or settings.
+        """
+        if state.get("data") != self._identity():
+            raise MotionError(
+                "the data set's state belongs to other data or settings: "
+                f"expected {self._identity()}, got {state.get('data')}"
+            )
+        self.set_epoch(state["epoch"], state["activities"], batch=state["batch"])
+
+    def __iter__(self) -> Iterator[Batch]:
+        """The batches of the current epoch that are left for this worker."""
+        groups = self._plan()
+        total = self.num_batches
+        while (
+            number := self._batch + (self.worker - self._batch) % self.workers
+        ) < total:
+            batch = self._gather(groups, number)
+            self._batch = number + 1
+            yield batch
+        self.set_epoch(self.epoch + 1, self._allowed)
+
+    def _identity(self) -> dict[str, int | bool | str]:
+        """What decides about the order of windows."""
+        return {
+            "content": self._content(),
+            "window": self.window,
+            "stride": self.stride,
+            "batch_size": self.batch_size,
+            "seed": self.seed,
+            "shuffle": self.shuffle,
+            "mirror": self.mirror,
+        }
+
+    def _taking_part(self) -> Ints:
+        """Indices of the pieces with windows of allowed activities."""
+        taken = self._pieces.windows > 0
+        if self._allowed is not None:
+            numbers = [ACTIVITIES.index(label) for label in self._allowed]
+            taken &= np.isin(self._pieces.activity, numbers)
+        return np.flatnonzero(taken)
+
+    def _plan(self) -> list[Group]:
+        """The groups of this epoch in order."""
+        pieces = self._taking_part()
+        shards = np.unique(self._pieces.shard[pieces])
+        if self.shuffle:
+            shards = self._random(_ORDER).permutation(shards)
+        return plan_groups(self._pieces, pieces, self._groups(shards))
+
+    def _gather(self, groups: list[Group], number: int) -> Batch:
+        """Batch `number` of the epoch; it may reach over several groups."""
+        at = number * self.batch_size
+        stop = min(at + self.batch_size, groups[-1].first + groups[-1].windows)
+        states = np.empty((stop - at, self.window, N_STATE), dtype=np.float32)
+        activities = np.empty(stop - at, dtype=np.int64)
+        index = bisect_right(groups, at, key=lambda group: group.first) - 1
+        low = at
+        while low < stop:
+            group = groups[index]
+            high = min(stop, group.first + group.windows)
+            loaded = self._with_frames(group)
+            taken = slice(low - group.first, high - group.first)
+            placed = slice(low - at, high - at)
+            self._copy(loaded, taken, states[placed])
+            activities[placed] = loaded.activities[taken]
+            low, index = high, index + 1
+        return Batch(states, activities)
+
+    def _copy(self, loaded: _Loaded, taken: slice, out: States) -> None:
+        """Write windows of a loaded group to `out` (n, W, 112)."""
+        rows = loaded.starts[taken, None] + np.arange(self.window)
+        flat = out.reshape(-1, N_STATE)
+        # "clip" only saves a check: every window lies within its clip.
+        np.take(loaded.frames, rows.reshape(-1), axis=0, out=flat, mode="clip")
+
+    def _with_frames(self, group: Group) -> _Loaded:
+        """The group with its frames; the last one is kept."""
+        if self._loaded is not None and self._loaded.number == group.number:
+            return self._loaded
+        self._loaded = None  # before the next one is read: never two in memory
+        frames, places = self._load(group.shards)
+        starts = window_starts(self._pieces, group, places, self.stride)
+        counts = self._pieces.windows[group.pieces]
+        activities = np.repeat(self._pieces.activity[group.pieces], counts)
+        random = self._random(_WITHIN, group.number)
+        if self.shuffle:
+            order = random.permutation(len(starts))
+            starts, activities = starts[order], activities[order]
+        if self.mirror:
+            starts = starts + len(frames) // 2 * (random.random(len(starts)) < 0.5)
+        self._loaded = _Loaded(group.number, frames, starts, activities)
+        return self._loaded
+
+    def _random(self, *purpose: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, self.epoch, *purpose])
+
+
+class MotionWindows(WindowedDataset):
+    """Windows over clips that are all held in memory."""
+
+    def __init__(
+        self,
+        clips: Sequence[States],
+        activities: Sequence[str],
+        *,
+        window: int,
+        stride: int = 1,
+        batch_size: int = 256,
+        seed: int = 0,
+        shuffle: bool = True,
+        mirror: bool = False,
+        drop_last: bool = False,
+        worker: int = 0,
+        workers: int = 1,
+    ) -> None:
+        """Hold `clips`.
+
+        Args:
+            clips: States of each clip, (T, 112); shorter ones than `window` give none.
+            activities: The label of each clip.
+            window: Frames of a window.
+            stride: Frames from one window's start to the next one's.
+            batch_size: Windows of a batch; the last one of an epoch may have fewer.
+            seed: Seed of everything random.
+            shuffle: Windows in random order, another one in each epoch; without it in
+                the order of the clips.
+            mirror: Change left and right in half of the windows, chosen at random; takes
+                twice the memory.
+            drop_last: Leave out a last batch that is not full.
+            worker: Number of this worker of `workers`, from 0.
+            workers: How many share the batches of each epoch.
+        """
+        if len(clips) != len(activities):
+            raise MotionError(f"{len(clips)} clips, but {len(activities)} activities")
+        for clip in clips:
+            if clip.ndim != 2 or clip.shape[1] != N_STATE:
+                raise MotionError(f"expected states (T, {N_STATE}), got {clip.shape}")
+        lengths = np.array([len(clip) for clip in clips], dtype=np.int64)
+        pieces = Pieces(
+            shard=np.zeros(len(clips), dtype=np.int64),
+            offset=np.cumsum(lengths) - lengths,
+            windows=window_counts(lengths, window, stride),
+            activity=activity_numbers(activities),
+        )
+        super().__init__(
+            pieces,
+            window=window,
+            stride=stride,
+            batch_size=batch_size,
+            seed=seed,
+            shuffle=shuffle,
+            mirror=mirror,
+            drop_last=drop_last,
+            worker=worker,
+            workers=workers,
+        )
+        empty = np.zeros((0, N_STATE), dtype=np.float32)
+        frames = np.concatenate([empty, *clips]).astype(np.float32, copy=False)
+        if mirror:
+            frames = np.concatenate([frames, mirror_states(frames)])
+        self._frames: States = np.ascontiguousarray(frames)
+        self._sum: str | None = None
+
+    @property
+    def window_clips(self) -> Ints:
+        """Index of the clip of each window, in the order without shuffling. Shape (n,)."""
+        return np.repeat(np.arange(len(self._pieces.windows)), self._pieces.windows)
+
+    @property
+    def window_starts(self) -> Ints:
+        """First frame of each window in its clip, in the same order. Shape (n,)."""
+        counts = self._pieces.windows
+        before = np.repeat(np.cumsum(counts) - counts, counts)
+        return self.stride * (np.arange(counts.sum()) - before)
+
+    def take(self, windows: Ints) -> Batch:
+        """The windows with these numbers, in the order without shuffling."""
+        clips = self.window_clips[windows]
+        starts = self._pieces.offset[clips] + self.window_starts[windows]
+        rows = starts[:, None] + np.arange(self.window)
+        return Batch(self._frames[rows], self._pieces.activity[clips])
+
+    def _content(self) -> str:
+        if self._sum is None:
+            table = self._pieces.offset.tobytes() + self._pieces.activity.tobytes()
+            self._sum = f"{zlib.crc32(self._frames.data, zlib.crc32(table)):08x}"
+        return self._sum
+
+    def _groups(self, shards: Ints) -> list[Ints]:
+        return [shards] if len(shards) else []
+
+    def _load(self, shards: Ints) -> tuple[States, Ints]:
+        return self._frames, np.zeros(len(shards), dtype=np.int64)

@@ -1,0 +1,443 @@
+"""Windows in memory and streamed from shards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ambulo.configs.errors import MotionError, MotionFileError
+from ambulo.motion.datasets.activities import ACTIVITIES
+from ambulo.motion.datasets.clips import scan_clips
+from ambulo.motion.datasets.prepare import prepare_clip
+from ambulo.motion.datasets.shards import INDEX, ShardWriter, make_shards, read_index
+from ambulo.motion.datasets.states import N_STATE, States, mirror_states
+from ambulo.motion.datasets.streaming import StreamingMotionDataset
+from ambulo.motion.datasets.windows import Batch, MotionWindows, WindowedDataset
+
+LABELS = ("walk", "run", "jump")
+
+
+def numbered(lengths: Sequence[int]) -> list[States]:
+    """Clips whose states tell where they are from: clip * 1000 + frame in column 0."""
+    clips = []
+    for clip, length in enumerate(lengths):
+        states = np.zeros((length, N_STATE), dtype=np.float32)
+        states[:, 0] = 1000 * clip + np.arange(length)
+        clips.append(states)
+    return clips
+
+
+def labels(count: int) -> list[str]:
+    """The labels in turn."""
+    return [LABELS[i % len(LABELS)] for i in range(count)]
+
+
+def write(folder: Path, lengths: Sequence[int], *, longest: int, room: int) -> Path:
+    """Shards of numbered clips."""
+    writer = ShardWriter(folder, 25.0, longest, room, "0123456789abcdef")
+    for states, label in zip(numbered(lengths), labels(len(lengths)), strict=True):
+        writer.add(states, label)
+    writer.close()
+    return folder
+
+
+def starts(batches: Sequence[Batch]) -> list[int]:
+    """Where each window starts; its frames follow each other and its label is right."""
+    found: list[int] = []
+    for states, activities in batches:
+        numbers = states[:, :, 0].astype(int)
+        assert (np.diff(numbers, axis=1) == 1).all()
+        first = numbers[:, 0]
+        wanted = [ACTIVITIES.index(LABELS[clip % 3]) for clip in first // 1000]
+        assert activities.tolist() == wanted
+        found.extend(first.tolist())
+    return found
+
+
+def expected(lengths: Sequence[int], window: int, stride: int) -> list[int]:
+    """Every window there is."""
+    return [
+        1000 * clip + start
+        for clip, length in enumerate(lengths)
+        for start in range(0, length - window + 1, stride)
+    ]
+
+
+lengths_lists = st.lists(st.integers(1, 60), min_size=1, max_size=8)
+
+
+@given(
+    lengths_lists,
+    st.integers(1, 9),
+    st.integers(1, 5),
+    st.integers(1, 30),
+    st.integers(0, 3),
+)
+def test_an_epoch_has_every_window_once(
+    lengths: list[int], window: int, stride: int, batch_size: int, seed: int
+) -> None:
+    data = MotionWindows(
+        numbered(lengths),
+        labels(len(lengths)),
+        window=window,
+        stride=stride,
+        batch_size=batch_size,
+        seed=seed,
+    )
+    batches = list(data)
+    wanted = expected(lengths, window, stride)
+    assert sorted(starts(batches)) == wanted
+    assert len(data) == len(wanted)
+    assert len(batches) == data.num_batches
+    assert all(len(batch.states) == batch_size for batch in batches[:-1])
+
+
+@given(
+    lengths_lists,
+    st.integers(1, 8),
+    st.integers(1, 5),
+    st.integers(1, 30),
+    st.integers(1, 4),
+    st.integers(16, 40),
+)
+def test_workers_together_stream_every_window_once(
+    tmp_path_factory: pytest.TempPathFactory,
+    lengths: list[int],
+    window: int,
+    stride: int,
+    batch_size: int,
+    workers: int,
+    room: int,
+) -> None:
+    folder = write(tmp_path_factory.mktemp("s"), lengths, longest=8, room=room)
+
+    def stream(worker: int, count: int) -> list[Batch]:
+        return list(
+            StreamingMotionDataset(
+                folder,
+                window=window,
+                stride=stride,
+                batch_size=batch_size,
+                worker=worker,
+                workers=count,
+                buffer_mb=2 * room * 4 * N_STATE / 1e6,
+            )
+        )
+
+    alone = stream(0, 1)
+    assert sorted(starts(alone)) == expected(lengths, window, stride)
+    for worker in range(workers):
+        own = stream(worker, workers)
+        assert len(own) == len(alone[worker::workers])
+        for a, b in zip(own, alone[worker::workers], strict=True):
+            np.testing.assert_array_equal(a.states, b.states)
+
+
+def memory(**options: object) -> MotionWindows:
+    """A data set in memory."""
+    lengths = [50, 40, 30, 7]
+    settings = {"window": 8, "batch_size": 10, "seed": 4, **options}
+    return MotionWindows(numbered(lengths), labels(4), **settings)  # type: ignore[arg-type]
+
+
+@pytest.fixture(params=["memory", "streaming"])
+def make(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Callable[..., WindowedDataset]:
+    """Makes one of the two kinds of data set on the same clips."""
+    if request.param == "memory":
+        return memory
+    folder = write(tmp_path, [50, 40, 30, 7], longest=8, room=20)
+
+    def streaming(**options: object) -> WindowedDataset:
+        settings = {"window": 8, "batch_size": 10, "seed": 4, **options}
+        buffer = 45 * 4 * N_STATE / 1e6
+        return StreamingMotionDataset(folder, buffer_mb=buffer, **settings)  # type: ignore[arg-type]
+
+    return streaming
+
+
+Make = Callable[..., WindowedDataset]
+
+
+def test_seed_and_epoch_decide_about_the_order(make: Make) -> None:
+    data = make()
+    first, second = starts(list(data)), starts(list(data))
+    again = make()
+    assert starts(list(again)) == first
+    assert starts(list(again)) == second
+    assert first != second
+    assert sorted(first) == sorted(second) == expected([50, 40, 30, 7], 8, 1)
+    assert starts(list(make(seed=5))) != first
+    again.set_epoch(0)
+    assert starts(list(again)) == first
+
+
+def test_without_shuffling_the_order_is_that_of_the_clips(make: Make) -> None:
+    data = make(shuffle=False)
+    assert starts(list(data)) == starts(list(data)) == expected([50, 40, 30, 7], 8, 1)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("stop", [0, 1, 3, 5])
+def test_a_resumed_epoch_goes_on_as_if_nothing_had_happened(
+    make: Make, stop: int, workers: int
+) -> None:
+    options = {"mirror": True, "worker": workers - 1, "workers": workers}
+    whole = make(**options)
+    whole.set_epoch(3)
+    wanted = [*whole, *whole]
+    data = make(**options)
+    data.set_epoch(3)
+    stream = iter(data)
+    for _ in range(stop):
+        next(stream)
+    state = json.loads(json.dumps(data.state_dict()))
+    resumed = make(**options)
+    resumed.load_state_dict(state)
+    got = [*resumed, *resumed]
+    assert len(got) == len(wanted) - stop
+    for a, b in zip(got, wanted[stop:], strict=True):
+        np.testing.assert_array_equal(a.states, b.states)
+        np.testing.assert_array_equal(a.activities, b.activities)
+
+
+def test_a_state_of_other_settings_is_refused(make: Make) -> None:
+    state = make().state_dict()
+    with pytest.raises(MotionError, match="other data or settings"):
+        make(seed=9).load_state_dict(state)
+
+
+def test_a_state_of_other_data_or_another_buffer_is_refused(tmp_path: Path) -> None:
+    data, other = numbered([50]), numbered([50])
+    other[0][7, 7] += 1.0
+    state = MotionWindows(data, ["walk"], window=8).state_dict()
+    MotionWindows(data, ["walk"], window=8).load_state_dict(state)
+    for clips, label in ((other, "walk"), (data, "run")):
+        with pytest.raises(MotionError, match="other data or settings"):
+            MotionWindows(clips, [label], window=8).load_state_dict(state)
+    folder = write(tmp_path, [50, 40], longest=8, room=20)
+    state = StreamingMotionDataset(folder, window=8).state_dict()
+    with pytest.raises(MotionError, match="other data or settings"):
+        StreamingMotionDataset(folder, window=8, buffer_mb=0.02).load_state_dict(state)
+
+
+def test_only_some_activities(make: Make) -> None:
+    data = make()
+    data.set_epoch(0, ["run"])
+    wanted = [start for start in expected([50, 40, 30, 7], 8, 1) if start // 1000 == 1]
+    assert len(data) == len(wanted)
+    assert sorted(starts(list(data))) == wanted
+    assert sorted(starts(list(data))) == wanted  # stays so in the next epoch
+    data.set_epoch(2, ["climb"])
+    assert list(data) == []
+    data.set_epoch(0)
+    assert len(list(data)) == data.num_batches > 5
+    with pytest.raises(MotionError, match="did you mean 'jump'"):
+        data.set_epoch(0, ["jumpp"])
+
+
+def test_a_last_batch_that_is_not_full(make: Make) -> None:
+    assert len(make()) == 43 + 33 + 23
+    assert [len(states) for states, _ in make()][-2:] == [10, 9]
+    assert [len(states) for states, _ in make(drop_last=True)] == [10] * 9
+
+
+def test_half_of_the_windows_are_mirrored(make: Make) -> None:
+    turned, plain = [], []
+    for states, activities in make(mirror=True):
+        # Column 0 is of a rotation vector about X: its mirror has the opposite sign.
+        mirrored = states[:, -1, 0] < 0.0
+        turned.append(Batch(mirror_states(states[mirrored]), activities[mirrored]))
+        plain.append(Batch(states[~mirrored], activities[~mirrored]))
+    found = starts(turned)
+    assert 30 < len(found) < 70
+    assert sorted(found + starts(plain)) == expected([50, 40, 30, 7], 8, 1)
+
+
+def test_other_windows_are_mirrored_in_the_next_epoch(make: Make) -> None:
+    data = make(mirror=True, shuffle=False)
+    signs = [
+        np.concatenate([states[:, -1, 0] < 0.0 for states, _ in data]) for _ in range(2)
+    ]
+    assert 20 < np.sum(signs[0] != signs[1]) < 80
+
+
+def test_shapes_and_types(make: Make) -> None:
+    states, activities = next(iter(make()))
+    assert (states.shape, states.dtype) == ((10, 8, N_STATE), np.float32)
+    assert (activities.shape, activities.dtype) == ((10,), np.int64)
+
+
+def test_windows_by_their_numbers() -> None:
+    data = memory(stride=5)
+    every = np.arange(len(data))
+    found = [
+        1000 * c + s for c, s in zip(data.window_clips, data.window_starts, strict=True)
+    ]
+    assert found == expected([50, 40, 30, 7], 8, 5)
+    assert starts([data.take(every)]) == found
+    assert starts([data.take(every[[3, 1]])]) == [found[3], found[1]]
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"window": 0}, "window=0"),
+        ({"stride": 0}, "stride=0"),
+        ({"worker": 2, "workers": 2}, "worker=2, workers=2"),
+    ],
+)
+def test_settings_that_make_no_sense(
+    make: Make, options: dict[str, int], rule: str
+) -> None:
+    with pytest.raises(MotionError, match=rule):
+        make(**options)
+
+
+def test_states_of_another_shape() -> None:
+    wrong = np.zeros((10, 3), dtype=np.float32)
+    with pytest.raises(MotionError, match=r"expected states \(T, 112\)"):
+        MotionWindows([wrong], ["walk"], window=2)
+    with pytest.raises(MotionError, match="no activity 'wlak'"):
+        MotionWindows(numbered([5]), ["wlak"], window=2)
+    with pytest.raises(MotionError, match="1 clips, but 2 activities"):
+        MotionWindows(numbered([5]), ["walk", "run"], window=2)
+
+
+def test_one_large_shard_streams_what_memory_gives(tmp_path: Path) -> None:
+    folder = write(tmp_path, [50, 40, 30, 7], longest=8, room=1000)
+    streamed = StreamingMotionDataset(folder, window=8, batch_size=10, seed=4)
+    for a, b in zip(streamed, memory(), strict=True):
+        np.testing.assert_array_equal(a.states, b.states)
+
+
+def test_the_buffer_is_all_that_is_held(tmp_path: Path) -> None:
+    folder = write(tmp_path, [50, 40, 30, 7], longest=8, room=20)
+    buffer = 40 * 4 * N_STATE
+    data = StreamingMotionDataset(folder, window=8, buffer_mb=buffer / 1e6)
+    for _ in data:
+        assert data._buffer is not None
+        assert data._buffer.nbytes <= buffer
+    turned = StreamingMotionDataset(
+        folder, window=8, buffer_mb=buffer / 1e6, mirror=True
+    )
+    for _ in turned:
+        assert turned._buffer is not None
+        assert turned._buffer.nbytes <= buffer
+    with pytest.raises(MotionError, match=r"buffer_mb = 0\.001: a shard in"):
+        StreamingMotionDataset(folder, window=8, buffer_mb=0.001)
+    with pytest.raises(MotionError, match="windows up to 8 frames"):
+        StreamingMotionDataset(folder, window=9)
+
+
+def test_data_that_fit_into_the_buffer_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path, [50, 40, 30, 7], longest=8, room=20)
+    read: list[int] = []
+    real = StreamingMotionDataset._read
+
+    def counted(self: StreamingMotionDataset, shard: int, out: States) -> None:
+        read.append(shard)
+        real(self, shard, out)
+
+    monkeypatch.setattr(StreamingMotionDataset, "_read", counted)
+    data = StreamingMotionDataset(folder, window=8, mirror=True)
+    fresh = StreamingMotionDataset(folder, window=8, mirror=True)
+    fresh.set_epoch(1)
+    list(data)
+    count = len(read)
+    assert count == len(set(read)) > 5
+    second = list(data)
+    assert len(read) == count
+    for a, b in zip(second, fresh, strict=True):
+        np.testing.assert_array_equal(a.states, b.states)
+
+
+@pytest.mark.parametrize("damage", ["gone", "cut", "long", "flip"])
+def test_a_damaged_shard_is_named(tmp_path: Path, damage: str) -> None:
+    folder = write(tmp_path, [50, 40], longest=8, room=20)
+    path = sorted(folder.glob("*.f32"))[1]
+    data = bytearray(path.read_bytes())
+    if damage == "flip":
+        data[77] ^= 4
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(
+            {"cut": data[:-4], "long": data + b"1234", "flip": data}[damage]
+        )
+    with pytest.raises(MotionFileError, match="make the shards again") as caught:
+        list(StreamingMotionDataset(folder, window=8))
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 9},
+        {"pieces": [[0, 0, 0, 500, 500, 0]]},
+        {"pieces": [[7, 0, 0, 5, 5, 0]]},
+        {"pieces": [[0, -3, 0, 5, 5, 0]]},
+        {"shards": [{"file": "../x.f32", "frames": 1, "crc32": 0}]},
+        {"activities": ["sleep"]},
+    ],
+)
+def test_a_damaged_index_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    folder = write(tmp_path, [20], longest=8, room=20)
+    index = json.loads((folder / INDEX).read_text())
+    (folder / INDEX).write_text(json.dumps({**index, **change}))
+    with pytest.raises(MotionFileError, match=INDEX):
+        StreamingMotionDataset(folder, window=8)
+
+
+def test_no_shards(tmp_path: Path) -> None:
+    with pytest.raises(MotionFileError, match="no index of shards"):
+        StreamingMotionDataset(tmp_path, window=8)
+
+
+def test_shards_of_clips(
+    data_folder: Callable[..., Path], cache: Path, tmp_path: Path
+) -> None:
+    folder = data_folder("02_01.bvh", "02_03.bvh", "kim/jump.bvh")
+    (folder / "02_04.bvh").write_text("junk")
+    clips, _ = scan_clips(folder, check=False)
+    errors: list[MotionFileError] = []
+    place = tmp_path / "shards"
+    index = make_shards(clips, place, longest_window=20, errors=errors)
+    assert [error.path.name for error in errors] == ["02_04.bvh"]
+    assert index.clip_frames.tolist() == [25, 25, 25]
+    assert sorted(ACTIVITIES[a] for a in index.activity) == ["jump", "run", "walk"]
+    batch = next(iter(StreamingMotionDataset(place, window=20, shuffle=False)))
+    states = prepare_clip(folder / "02_01.bvh")
+    np.testing.assert_array_equal(
+        batch.states[:6], [states[i : i + 20] for i in range(6)]
+    )
+
+    before = {file: file.stat().st_mtime_ns for file in place.iterdir()}
+    assert make_shards(clips, place, longest_window=20).identity == index.identity
+    assert {file: file.stat().st_mtime_ns for file in place.iterdir()} == before
+
+    changed = make_shards(clips[:1], place, longest_window=20)
+    assert changed.identity != index.identity
+    assert len(list(place.glob("*.f32"))) == len(changed.files) == 1
+
+
+def test_writing_shards_was_cut_off(tmp_path: Path) -> None:
+    write(tmp_path, [50], longest=8, room=20)
+    writer = ShardWriter(tmp_path, 25.0, 8, 20, "other0000000")
+    writer.add(numbered([50])[0], "walk")
+    with pytest.raises(MotionFileError, match="no index"):
+        read_index(tmp_path)
+
+
+def test_shards_too_small_for_the_window(tmp_path: Path) -> None:
+    with pytest.raises(MotionError, match="too few for windows of 5000"):
+        make_shards([], tmp_path, longest_window=5000)

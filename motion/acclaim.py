@@ -88,6 +88,8 @@ def motion_to_acclaim(
         if block.shape[1]:
             rows.append((name, block.shape[1]))
             blocks.append(block)
+    if not bones:
+        raise MotionError("ASF needs a bone; this skeleton is a root alone")
     asf = AsfFile(
         bones=tuple(bones.values()),
         children=children,

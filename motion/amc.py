@@ -90,7 +90,9 @@ def find_asf(amc: Path, asf_name: str = "") -> Path:
     """The skeleton file of the AMC file `amc`, in the same folder.
 
     The file that its first line names, if it is there; else the only ASF file; else the
-    one whose name is the part before the first "_" (07.asf for 07_01.amc).
+    one whose name is the part before the first "_" (07.asf for 07_01.amc). The only one
+    is not taken if it has another subject's number: the bones of all subjects of the CMU
+    data base have the same names, so that nothing else would tell.
     """
     try:
         found = sorted(
@@ -104,16 +106,25 @@ def find_asf(amc: Path, asf_name: str = "") -> Path:
     for candidate in found:
         if candidate.name.lower() == named:
             return candidate
-    if len(found) == 1:
-        return found[0]
     subject = amc.stem.partition("_")[0].lower()
+    if len(found) == 1 and not _other_number(found[0].stem, subject):
+        return found[0]
     for candidate in found:
         if candidate.stem.lower() == subject:
             return candidate
     there = ", ".join(p.name for p in found[:5]) or "none"
     raise MotionFileError(
-        amc, 0, f"its ASF skeleton is not in its folder (ASF files there: {there})"
+        amc,
+        0,
+        f"its ASF skeleton is not in its folder (ASF files there: {there}); "
+        "name one with asf",
     )
+
+
+def _other_number(one: str, other: str) -> bool:
+    """Whether both are numbers of subjects, and not the same."""
+    numbers = one.isdecimal() and other.isdecimal()
+    return numbers and int(one) != int(other)
 
 
 def read_amc_motion(

@@ -55,7 +55,7 @@ class Motion:
         if not np.isfinite(array).all():
             raise MotionError(f"{self._label}: {field}: every number must be finite")
         if array.flags.writeable:
-            array = array.view()
+            array = array.copy()  # who gave it can write to it, after the checks
             array.setflags(write=False)
         object.__setattr__(self, field, array)
 

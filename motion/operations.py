@@ -197,6 +197,8 @@ def blend(a: Motion, b: Motion, weight: float | Floats) -> Motion:
         raise MotionError(
             f"blend: expected one weight or {len(a)}, got shape {w.shape}"
         )
+    if not ((w >= 0.0) & (w <= 1.0)).all():
+        raise MotionError("blend: every weight must lie between 0 and 1")
     w = np.broadcast_to(w, (len(a),))
     offsets = None
     if a.joint_offsets is not None or b.joint_offsets is not None:
@@ -220,6 +222,10 @@ def concatenate(motions: Sequence[Motion], blend_seconds: float = 0.2) -> Motion
     """
     if not motions:
         raise MotionError("concatenate: no motions were given")
+    if not (np.isfinite(blend_seconds) and blend_seconds >= 0.0):
+        raise MotionError(
+            f"concatenate: blend_seconds must not be below 0, got {blend_seconds}"
+        )
     result = motions[0]
     for following in motions[1:]:
         result = _join(result, following, blend_seconds)

@@ -175,6 +175,17 @@ def test_the_skeleton_is_found(tmp_path: Path) -> None:
     assert find_asf(path, "gone.asf").name == "arm.asf"
 
 
+def test_the_skeleton_of_another_subject_is_not_taken(tmp_path: Path) -> None:
+    # Bones have the same names, so that only the number tells.
+    path = arm(tmp_path)
+    asf = (tmp_path / "arm.asf").rename(tmp_path / "12.asf")
+    with pytest.raises(MotionFileError, match=r"12\.asf.*name one with asf"):
+        read_motion(path)
+    assert len(read_motion(path, asf=asf)) > 0
+    asf.rename(tmp_path / "7.asf")
+    assert find_asf(path).name == "7.asf"
+
+
 def test_a_skeleton_can_be_named(tmp_path: Path) -> None:
     path = arm(tmp_path, AMC)
     elsewhere = tmp_path / "elsewhere"

@@ -70,6 +70,20 @@ def test_a_lifted_foot_does_not_stand():
     assert foot_contacts(feet(standing, lifted)).all(axis=0).tolist() == [True, False]
 
 
+def test_a_foot_carried_slowly_does_not_stand():
+    """It stays at one height for half a second: only a longer look finds its ground."""
+    standing = np.zeros((400, 3))
+    carried = np.zeros((400, 3))
+    up = np.clip(np.minimum(np.arange(400) - 170, 230 - np.arange(400)) / 5, 0, 1)
+    carried[:, 2] = 0.1 * up
+    carried[:, 0] = 0.4 * np.clip(np.arange(400) - 170, 0, 60) / FPS
+    contacts = foot_contacts(feet(standing, carried))
+    assert contacts[:, 0].all()
+    assert not contacts[176:225, 1].any()
+    assert contacts[:165, 1].all()
+    assert contacts[240:, 1].all()
+
+
 def test_noise_at_the_threshold_does_not_break_a_contact():
     rng = np.random.default_rng(0)
     still = np.zeros((400, 3))

@@ -17,6 +17,7 @@ from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.motion.bvh import read_bvh
 from ambulo.motion.files import read_motion, units_of, write_motion
 from ambulo.motion.motion import Motion
+from ambulo.motion.skeleton import Skeleton
 
 BVH = """HIERARCHY
 ROOT Hips
@@ -400,4 +401,12 @@ def test_writing_errors(tmp_path: Path, walk_motion: Callable[..., Motion]) -> N
         write_motion(tmp_path / "x.fbx", motion)
     with pytest.raises(MotionError, match="units"):
         write_motion(tmp_path / "x.bvh", motion, units="feet")
+    root = Motion(
+        Skeleton("root alone", ("a",), (-1,), np.zeros((1, 3))),
+        30.0,
+        np.zeros((2, 3)),
+        motion.rotations[:, :1],
+    )
+    with pytest.raises(MotionFileError, match="ASF needs a bone"):
+        write_motion(tmp_path / "x.amc", root)  # no reader would take such a file
     assert not list(tmp_path.iterdir())

@@ -255,6 +255,12 @@ def test_motions_that_do_not_fit_together_are_refused():
         ops.concatenate([a, wild(load_skeleton("cmu31"))])
     with pytest.raises(MotionError, match="longer than a motion"):
         ops.concatenate([a, a], blend_seconds=5.0)
+    for seconds in (-0.1, float("nan")):
+        with pytest.raises(MotionError, match="must not be below 0"):
+            ops.concatenate([a, a], blend_seconds=seconds)
+    for weight in (-0.1, 1.5, float("nan")):
+        with pytest.raises(MotionError, match="between 0 and 1"):
+            ops.blend(a, a, weight)
     with pytest.raises(MotionError, match="no motions"):
         ops.concatenate([])
     turned = np.tile([0.0, 0, 0, 1.0], (23, 1))

@@ -96,6 +96,12 @@ def test_a_hinge_is_seen_in_the_motion(walk_motion: Walk) -> None:
         turns[:, body.skeleton.index(name)] = bend
     seen = source_hinge(body, "left_forearm", turns, -guess)
     np.testing.assert_allclose(seen, axis, atol=1e-9)
+    # Every other bend goes another way: such a joint is no hinge.
+    other = np.array([0.6, 0.0, 0.8])
+    bend[::2, 1:] = np.sin(0.5 * angle[::2]) * other
+    for name in ("lradius", "lwrist", "lhand"):
+        turns[:, body.skeleton.index(name)] = bend
+    assert source_hinge(body, "left_forearm", turns, guess) is None
 
 
 def test_the_bend_of_a_spine_is_shared_along_it() -> None:

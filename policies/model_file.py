@@ -38,8 +38,8 @@ from ambulo.policies.archive import (
 
 FORMAT = "ambulo-model"
 VERSION = 1
-_HEADER, _POLICY = "ambulo.json", "policy.safetensors"
-_ARRAYS, _VALUES = "training.safetensors", "training.json"
+HEADER, POLICY = "ambulo.json", "policy.safetensors"
+ARRAYS, VALUES = "training.safetensors", "training.json"
 _PACKAGES = {
     "ambulo": "ambulo",
     "torch": "torch",
@@ -199,23 +199,35 @@ def save_model(path: str | os.PathLike[str], model: ModelFile) -> None:
         for name, tensor in model.policy.items()
     }
     check_policy(model.metadata, policy, str(file))
+    members = members_of(model.metadata.to_json(), policy, model.training, str(file))
+    write_atomic(file, zipped(members))
+
+
+def members_of(
+    header: str,
+    weights: Mapping[str, Tensor],
+    training: TrainingState | None,
+    source: str,
+) -> dict[str, bytes]:
+    """The members of a model file; `ModelFileError` when they are not plain data."""
     try:
         members = {
-            _HEADER: (model.metadata.to_json()).encode(),
-            _POLICY: safetensors.torch.save(policy),
+            HEADER: header.encode(),
+            POLICY: safetensors.torch.save(dict(weights)),
         }
-        if model.training is not None:
+        if training is not None:
             arrays = {
                 name: np.asarray(array, order="C")
-                for name, array in model.training.arrays.items()
+                for name, array in training.arrays.items()
             }
-            members[_ARRAYS] = safetensors.numpy.save(arrays)
-            members[_VALUES] = json_bytes(model.training.values)
+            members[ARRAYS] = safetensors.numpy.save(arrays)
+            members[VALUES] = json_bytes(training.values)
     except (ValueError, TypeError) as error:
-        raise ModelFileError(f"{file}: training state is not plain: {error}") from None
+        reason = f"training state is not plain: {error}"
+        raise ModelFileError(f"{source}: {reason}") from None
     if sum(map(len, members.values())) > MAX_BYTES:
-        raise ModelFileError(f"{file}: the training state is larger than 1 GiB")
-    write_atomic(file, zipped(members))
+        raise ModelFileError(f"{source}: the training state is larger than 1 GiB")
+    return members
 
 
 def load_model(
@@ -237,16 +249,16 @@ def load_model(
     """
     file = Path(path)
     members = read_archive(file)
-    if _HEADER not in members:
+    if HEADER not in members:
         if {"data", "policy.pth"} <= members.keys():
             from ambulo.policies.stock_model import load_stock
 
             return load_stock(file, members, trust_pickle, stock_frame)
-        raise ModelFileError(f"{file}: no {_HEADER} inside: not a model file")
-    metadata = _metadata(members[_HEADER], str(file))
-    policy = _tensors(members, str(file))
+        raise ModelFileError(f"{file}: no {HEADER} inside: not a model file")
+    metadata = _metadata(members[HEADER], str(file))
+    policy = read_tensors(members, str(file))
     check_policy(metadata, policy, str(file))
-    return ModelFile(metadata, policy, _training(members, str(file)))
+    return ModelFile(metadata, policy, read_training(members, str(file)))
 
 
 def actor_shapes(metadata: ModelMetadata) -> dict[str, tuple[int, ...]]:
@@ -308,7 +320,7 @@ def _layers(
 
 
 def _metadata(data: bytes, source: str) -> ModelMetadata:
-    source = f"{source}: {_HEADER}"
+    source = f"{source}: {HEADER}"
     header = parse_json(data, source)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError(f"{source}: format is not {FORMAT!r}")
@@ -342,28 +354,30 @@ def _check_consistent(metadata: ModelMetadata, source: str) -> None:
         raise ModelFileError(f"{source}: action does not fit actions.mode = {mode!r}")
 
 
-def _tensors(members: Mapping[str, bytes], source: str) -> dict[str, Tensor]:
-    if _POLICY not in members:
-        raise ModelFileError(f"{source}: no {_POLICY} inside")
+def read_tensors(members: Mapping[str, bytes], source: str) -> dict[str, Tensor]:
+    """The weights among the members of a model file."""
+    if POLICY not in members:
+        raise ModelFileError(f"{source}: no {POLICY} inside")
     try:
-        return safetensors.torch.load(members[_POLICY])
+        return safetensors.torch.load(members[POLICY])
     except _SAFETENSORS_ERRORS as error:
-        raise ModelFileError(f"{source}: {_POLICY}: {error}") from None
+        raise ModelFileError(f"{source}: {POLICY}: {error}") from None
 
 
-def _training(members: Mapping[str, bytes], source: str) -> TrainingState | None:
-    present = [name for name in (_ARRAYS, _VALUES) if name in members]
+def read_training(members: Mapping[str, bytes], source: str) -> TrainingState | None:
+    """The training state among the members of a model file; None if it has none."""
+    present = [name for name in (ARRAYS, VALUES) if name in members]
     if not present:
         return None
     if len(present) == 1:
         raise ModelFileError(f"{source}: {present[0]} stands alone: half a checkpoint")
-    values = parse_json(members[_VALUES], f"{source}: {_VALUES}")
+    values = parse_json(members[VALUES], f"{source}: {VALUES}")
     if not isinstance(values, dict):
-        raise ModelFileError(f"{source}: {_VALUES}: not a dictionary")
+        raise ModelFileError(f"{source}: {VALUES}: not a dictionary")
     try:
-        arrays = safetensors.numpy.load(members[_ARRAYS])
+        arrays = safetensors.numpy.load(members[ARRAYS])
     except _SAFETENSORS_ERRORS as error:
-        raise ModelFileError(f"{source}: {_ARRAYS}: {error}") from None
+        raise ModelFileError(f"{source}: {ARRAYS}: {error}") from None
     return TrainingState(dict(arrays), values)
 
 

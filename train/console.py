@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -18,6 +19,28 @@ from rich.progress import (
 
 PLAIN_INTERVAL = 10.0
 """Seconds between plain lines, at least, [s]."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """How a display tells what is done and how well."""
+
+    steps: str = "decisions"
+    """What is counted."""
+    score: str = "success"
+    """What is scored."""
+    template: str = "{:.0f} %"
+    """Format of the score."""
+    scale: float = 100.0
+    """Factor on the score."""
+
+    def shown(self, score: float | None) -> str:
+        """The score as text; a dash when there is none yet."""
+        return "-" if score is None else self.template.format(self.scale * score)
+
+
+WORDS = Words()
+"""Of reinforcement learning."""
 
 
 class Display(Protocol):
@@ -63,9 +86,9 @@ class Silent(_Context):
 class PlainLines(_Context):
     """A line on stderr every few seconds and at the end, for logs and pipes."""
 
-    def __init__(self, total: int) -> None:
-        """For a training of `total` decisions."""
-        self._total = total
+    def __init__(self, total: int, words: Words = WORDS) -> None:
+        """For a training of `total` decisions, told in `words`."""
+        self._total, self._words = total, words
         self._next = time.monotonic() + PLAIN_INTERVAL
         self._last = ""
 
@@ -79,9 +102,10 @@ class PlainLines(_Context):
     ) -> None:
         """Print a line if it is time for one."""
         left = max(self._total - num_timesteps, 0) / max(rate, 1e-9)
+        words = self._words
         self._last = (
-            f"{num_timesteps}/{self._total} decisions, {rate:,.0f}/s, "
-            f"success {_percent(success)}{stage and f', {stage}'}, {left:.0f} s left"
+            f"{num_timesteps}/{self._total} {words.steps}, {rate:,.0f}/s, "
+            f"{words.score} {words.shown(success)}{stage and f', {stage}'}, {left:.0f} s left"
         )
         now = time.monotonic()
         if now >= self._next:
@@ -93,14 +117,15 @@ class PlainLines(_Context):
 class Bar(_Context):
     """A live progress bar on stderr."""
 
-    def __init__(self, total: int) -> None:
-        """For a training of `total` decisions."""
+    def __init__(self, total: int, words: Words = WORDS) -> None:
+        """For a training of `total` decisions, told in `words`."""
+        self._words = words
         self._progress = Progress(
             TextColumn("training"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]:,.0f}/s"),
-            TextColumn("success {task.fields[success]}"),
+            TextColumn(f"{words.score} {{task.fields[success]}}"),
             TextColumn("{task.fields[stage]}"),
             TimeRemainingColumn(),
             console=Console(stderr=True),
@@ -127,17 +152,13 @@ class Bar(_Context):
             self._task,
             completed=min(num_timesteps, self._total),
             rate=rate,
-            success=_percent(success),
+            success=self._words.shown(success),
             stage=stage,
         )
 
 
-def make_display(total: int, progress: bool | None) -> Display:
+def make_display(total: int, progress: bool | None, words: Words = WORDS) -> Display:
     """The display that was asked for; None: a bar on a terminal, else plain lines."""
     if progress is False:
         return Silent()
-    return Bar(total) if sys.stderr.isatty() else PlainLines(total)
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.0f} %"
+    return Bar(total, words) if sys.stderr.isatty() else PlainLines(total, words)

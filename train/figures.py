@@ -243,6 +243,7 @@ def new_figure(size: tuple[float, float]) -> Figure:
 
 
 def png_of(figure: Figure) -> bytes:
+    """The figure as the bytes of a PNG."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png")
     return buffer.getvalue()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Any
 
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.errors import RunFolderError
@@ -36,3 +38,14 @@ def check_parent(file: str | None) -> None:
         raise RunFolderError(f"{path.parent}: no such folder (for {file})")
     if path.is_dir():
         raise RunFolderError(f"{path}: is a folder, not a file")
+
+
+def without_nan(value: Any) -> Any:
+    """`value` for JSON, which has no NaN: null instead, inside lists and dicts too."""
+    if isinstance(value, dict):
+        return {key: without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_nan(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

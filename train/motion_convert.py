@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from ambulo.configs.errors import AmbuloError, ConfigError, MotionError
 from ambulo.motion.files import WRITTEN, write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
+from ambulo.train.files import check_parent
 from ambulo.train.motion_inputs import (
     SOME_BAD,
     Reading,
@@ -24,6 +24,8 @@ from ambulo.train.paths import resolve_path
 
 FORMATS = tuple(ending.removeprefix(".") for ending in WRITTEN)
 """Formats that are written; an AMC has its ASF beside it."""
+MAX_HZ = 10_000.0
+"""No camera is faster; a higher rate would only fill the memory, [Hz]."""
 
 
 def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -127,10 +129,9 @@ def run(args: argparse.Namespace) -> int:
         return _folder(args, conversion, source, target)
     if args.to is not None:
         raise ConfigError("--to is for folders; a file is written by its ending")
-    _check_format(target.suffix.removeprefix("."), str(target))
+    _check_format(target.suffix.removeprefix("."), str(target), args.out_units)
     motion_files(source)
-    if target.is_dir() or not target.parent.is_dir():
-        raise ConfigError(f"{target}: expected a file in a folder that is there")
+    check_parent(args.target)
     conversion.file(source, target, force=args.force)
     return 0
 
@@ -139,8 +140,10 @@ def _conversion(args: argparse.Namespace) -> Conversion:
     from ambulo.motion.axes import metres_per_unit
 
     for flag, value in (("--fps", args.fps), ("--filter", args.cutoff)):
-        if value is not None and not (math.isfinite(value) and value > 0.0):
-            raise ConfigError(f"{flag} {value}: expected a number above 0")
+        if value is not None and not 0.0 < value <= MAX_HZ:
+            raise ConfigError(
+                f"{flag} {value:g}: expected a number above 0 and up to {MAX_HZ:g}"
+            )
     if args.out_units != "auto":
         metres_per_unit(args.out_units)
     if args.fit_lengths and args.skeleton is None:
@@ -166,7 +169,7 @@ def _folder(
     """All files of a folder, into the same tree below `target`."""
     if args.to is None:
         raise ConfigError(f"a folder needs --to, one of {', '.join(FORMATS)}")
-    _check_format(args.to, f"--to {args.to}")
+    _check_format(args.to, f"--to {args.to}", args.out_units)
     if target.exists() and not target.is_dir():
         raise ConfigError(f"{target}: expected a folder, as {source} is one")
     files = motion_files(source)
@@ -194,11 +197,13 @@ def _folder(
     return SOME_BAD if bad else 0
 
 
-def _check_format(name: str, what: str) -> None:
+def _check_format(name: str, what: str, units: str) -> None:
     if name.lower() not in FORMATS:
         raise ConfigError(
             f"{what}: cannot write this format; expected one of {', '.join(FORMATS)}"
         )
+    if name.lower() == "npz" and units != "auto":
+        raise ConfigError(f"--out-units {units}: NPZ is always in metres")
 
 
 def written_files(target: Path) -> list[Path]:

@@ -41,6 +41,8 @@ SOME_FAILED = 1
 MISSES = 3
 """Trials without a file, one after another, that end an unlisted subject."""
 MOST_TRIALS = 99
+LONGEST_TIMEOUT = 86_400.0
+"""A longer silence is nobody's wish, [s]; clocks of connections end somewhere too."""
 _CHECKSUMS_VERSION = 1
 
 
@@ -75,10 +77,11 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(args: argparse.Namespace) -> int:
     """Fetch; 0, or 1 when some files could not be had."""
-    if args.attempts < 1 or not args.timeout > 0:
-        raise ConfigError("--attempts must be at least 1 and --timeout above 0")
-    folder = resolve_path(args.to)
-    folder.mkdir(parents=True, exist_ok=True)
+    if args.attempts < 1 or not 0 < args.timeout <= LONGEST_TIMEOUT:
+        raise ConfigError(
+            "--attempts must be at least 1 and --timeout above 0, at most "
+            f"{LONGEST_TIMEOUT:g} s"
+        )
     trusted = {}
     if args.checksums is not None:
         trusted = read_checksums(resolve_path(args.checksums))
@@ -86,10 +89,12 @@ def run(args: argparse.Namespace) -> int:
     trials = None
     if args.trials is not None:
         trials = numbers(args.trials, "--trials", MOST_TRIALS)
+    base, folder = checked_base(args.base_url), resolve_path(args.to)
+    folder.mkdir(parents=True, exist_ok=True)
     with requests.Session() as session, _progress() as progress:
         fetch = Fetch(
             session=session,
-            base=checked_base(args.base_url),
+            base=base,
             folder=folder,
             trusted=trusted,
             force=args.force,
@@ -149,7 +154,7 @@ def read_checksums(path: Path) -> dict[str, str]:
     except (ValueError, RecursionError):
         data = None
     files = data.get("files") if isinstance(data, dict) else None
-    if not isinstance(files, dict) or data["version"] != _CHECKSUMS_VERSION:
+    if not isinstance(files, dict) or data.get("version") != _CHECKSUMS_VERSION:
         raise ConfigError(
             f'{path}: expected {{"version": {_CHECKSUMS_VERSION}, "files": '
             "{name: SHA-256}}; delete it to begin a new one"

@@ -22,7 +22,7 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "validate",
         help="check files",
         description="Read files in full and say of each whether it can be used; exit "
-        "code 1 if one cannot.",
+        "code 1 if one of a folder cannot, 2 if it is the only one asked about.",
     )
     parser.add_argument("path", metavar="PATH", help="motion file, or folder of them")
     parser.add_argument(
@@ -32,15 +32,16 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Validate; 0, or 1 when there are bad files."""
-    reading = reading_of(args)
-    files = motion_files(resolve_path(args.path))
+    """Validate; 0, or 1 when files of a folder are bad."""
+    reading, path = reading_of(args), resolve_path(args.path)
+    files = motion_files(path)
+    strict = args.strict or not path.is_dir()
     bad = 0
     for file in shown_progress(files):
         try:
             motion = reading.motion(file)
         except AmbuloError as error:
-            if args.strict:
+            if strict:
                 raise
             report(error)
             bad += 1

@@ -13,7 +13,7 @@ import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import ambulo
 from ambulo.configs.errors import ModelFileError, RunFolderError
@@ -21,7 +21,6 @@ from ambulo.train.files import write_atomic
 from ambulo.train.paths import resolve_path
 
 CHECKPOINT_PREFIX = "vr_nav_model_"
-_CHECKPOINT = re.compile(rf"{CHECKPOINT_PREFIX}(\d+)_steps\.zip")
 _NAME = re.compile(r"[\w][\w.+-]*")
 _REPORTED_PACKAGES = (
     "gymnasium", "mujoco", "numba", "numpy", "pydantic", "stable-baselines3", "torch",
@@ -30,6 +29,11 @@ _REPORTED_PACKAGES = (
 
 class RunFolder:
     """Paths of a run; nothing is created by making one of these."""
+
+    program = "train_vr_navigation"
+    """The command that makes such runs."""
+    prefix = CHECKPOINT_PREFIX
+    """How the names of checkpoints begin."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """The run in the folder `path`."""
@@ -51,7 +55,7 @@ class RunFolder:
     @classmethod
     def create(
         cls, output: str, name: str | None, label: str, seed: int, *, force: bool
-    ) -> RunFolder:
+    ) -> Self:
         """A new, empty run folder in `output`.
 
         Args:
@@ -84,30 +88,35 @@ class RunFolder:
 
     def checkpoint(self, num_timesteps: int) -> Path:
         """The file of the checkpoint after `num_timesteps` decisions."""
-        return self.checkpoints / f"{CHECKPOINT_PREFIX}{num_timesteps}_steps.zip"
+        return self.checkpoints / f"{self.prefix}{num_timesteps}_steps.zip"
 
     def newest_checkpoint(self) -> Path | None:
         """The newest whole checkpoint; damaged ones are skipped."""
-        from ambulo.policies.model_file import load_model
-
+        pattern = re.compile(rf"{self.prefix}(\d+)_steps\.zip")
         found = {
             int(match[1]): file
-            for file in self.checkpoints.glob(f"{CHECKPOINT_PREFIX}*.zip")
-            if (match := _CHECKPOINT.fullmatch(file.name))
+            for file in self.checkpoints.glob(f"{self.prefix}*.zip")
+            if (match := pattern.fullmatch(file.name))
         }
         for steps in sorted(found, reverse=True):
             try:
-                load_model(found[steps])
+                self.check(found[steps])
             except ModelFileError:
                 continue
             return found[steps]
         return None
 
+    def check(self, checkpoint: Path) -> None:
+        """`ModelFileError` for a damaged checkpoint."""
+        from ambulo.policies.model_file import load_model
+
+        load_model(checkpoint)
+
     def describe(self, config_json: str, arguments: Sequence[str], seed: int) -> None:
         """Write how the run is made: `config.json`, `command.txt`, `run.json`."""
         write_atomic(self.config, config_json)
         with self.command.open("a", encoding="utf-8") as file:
-            file.write(shlex.join(["train_vr_navigation", *arguments]) + "\n")
+            file.write(shlex.join([self.program, *arguments]) + "\n")
         if not self.run.exists():
             write_atomic(self.run, json.dumps(provenance(seed), indent=2) + "\n")
 

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ambulo.train.skeleton_actor import Actor, Floats, actor_of
-
-__all__ = ["actor_of"]
+from ambulo.train.skeleton_actor import Actor, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -140,17 +140,20 @@ def test_nothing_is_converted_into_itself(
         (["a.bvh", "x.fbx"], "x.fbx: cannot write this format"),
         (["a.bvh", "x"], "x: cannot write this format"),
         (["a.bvh", "x.npz", "--to", "npz"], "--to is for folders"),
-        (["a.bvh", "none/x.npz"], "in a folder that is there"),
+        (["a.bvh", "none/x.npz"], "none: no such folder"),
         (["none.bvh", "x.npz"], "none.bvh: no such file or folder"),
         ([".", "out"], "a folder needs --to"),
         ([".", "out", "--to", "fbx"], "--to fbx: cannot write"),
         ([".", "a.bvh", "--to", "npz"], "expected a folder"),
         (["a.bvh", "x.npz", "--fps", "0"], "--fps 0"),
         (["a.bvh", "x.npz", "--fps", "nan"], "--fps nan"),
+        (["a.bvh", "x.npz", "--fps", "1e7"], "--fps 1e+07"),
         (["a.bvh", "x.npz", "--filter", "-1"], "--filter -1"),
         (["a.bvh", "x.npz", "--filter", "60"], "cut-off 60 Hz"),
         (["a.bvh", "x.npz", "--units", "miles"], "miles"),
-        (["a.bvh", "x.npz", "--out-units", "0"], "0"),
+        (["a.bvh", "x.bvh", "--out-units", "0"], "got 0.0"),
+        (["a.bvh", "x.npz", "--out-units", "cm"], "NPZ is always in metres"),
+        ([".", "out", "--to", "npz", "--out-units", "cm"], "always in metres"),
         (["a.bvh", "x.npz", "--skeleton", "human2"], "human23"),
         (["a.bvh", "x.npz", "--fit-lengths"], "needs --skeleton"),
         (["c.amc", "x.npz", "--asf", "none.asf"], "none.asf: no such file"),
@@ -169,4 +172,5 @@ def test_bad_usage_is_one_line_and_code_2(
     err = capsys.readouterr().err
     assert words in err
     assert len(err.splitlines()) == 1
-    assert not (clips / "x.npz").exists()
+    assert not list(clips.glob("x*"))
+    assert not (clips / "out").exists()

@@ -401,6 +401,7 @@ def test_without_a_skeleton_a_subject_is_left_out(
         (["--base-url", "ftp://x"], "expected http://"),
         (["--attempts", "0"], "--attempts must be at least 1"),
         (["--timeout", "nan"], "--timeout above 0"),
+        (["--timeout", "inf"], "--timeout above 0"),
         (["--checksums", "none.json"], "none.json"),
     ],
 )
@@ -411,16 +412,23 @@ def test_bad_usage_is_one_line_and_code_2(
     flags: list[str],
     words: str,
 ) -> None:
-    assert fetch(server, tmp_path, *flags) == 2
+    assert fetch(server, tmp_path / "new", *flags) == 2
     err = capsys.readouterr().err
     assert words in err
     assert len(err.splitlines()) == 1
     assert server.asked == []
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.parametrize(
     "text",
-    ["{}", "[1]", '{"version": 2, "files": {}}', '{"version": 1, "files": {"a": 1}}'],
+    [
+        "{}",
+        "[1]",
+        '{"files": {}}',
+        '{"version": 2, "files": {}}',
+        '{"version": 1, "files": {"a": 1}}',
+    ],
 )
 def test_a_damaged_list_of_checksums_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / CHECKSUMS).write_text(text)

@@ -163,6 +163,12 @@ def test_validate_names_every_file(
     assert main(["validate", str(clips)]) == 0
 
 
+def test_a_single_bad_file_is_code_2(clips: Path) -> None:
+    assert main(["validate", str(clips / "a.bvh")]) == 0
+    assert main(["validate", str(clips / "d.bvh")]) == 2
+    assert main(["info", str(clips / "d.bvh")]) == 2
+
+
 def test_validate_with_strict_stops(clips: Path) -> None:
     assert main(["validate", str(clips), "--strict"]) == 2
 

@@ -1,0 +1,158 @@
+"""What a motion network is and how it is trained: every choice, with its default."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ambulo.configs.base import Config
+from ambulo.configs.motion import DatasetConfig
+
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+Count = Annotated[int, Field(ge=1)]
+Mode = Literal["mlp", "transformer_reg", "encoder"]
+
+
+class MotionNNConfig(Config):
+    """A network that predicts the next states of a moving human23 body."""
+
+    mode: Mode = "transformer_reg"
+    """`mlp` looks at the whole history at once, `transformer_reg` is a causal transformer
+    over frames, `encoder` a transformer that sees all frames of the history and learns by
+    filling in masked frames besides predicting; every mode can encode."""
+    history: Annotated[int, Field(ge=1, le=512)] = 10
+    """Frames that it sees."""
+    chunk: Annotated[int, Field(ge=1, le=256)] = 25
+    """Frames that one pass predicts; 1 goes step by step."""
+    fps: Positive = 25.0
+    """Rate of the frames, [Hz]."""
+    features: Literal["points", "sixd", "rotvec"] = "points"
+    """How it sees rotations: two rows of the matrix (`sixd`), these and where the joints
+    are (`points`), or rotation vectors."""
+    residual: Literal["linear", "velocity", "zero"] = "linear"
+    """What the network's output is added to: the prediction of a ridge regression, the
+    last velocity, damped as it fits the training data, or standing still."""
+    linear_frames: Count = 3
+    """Last frames of the history that the regression sees."""
+    width: Annotated[int, Field(ge=8, le=4096)] = 256
+    """Width of hidden layers, and of the encoding."""
+    depth: Annotated[int, Field(ge=1, le=64)] = 4
+    """Residual blocks or transformer layers."""
+    heads: Count = 4
+    """Attention heads; width / heads is even."""
+    members: Annotated[int, Field(ge=1, le=64)] = 1
+    """Trunks that are averaged."""
+    dropout: Share = 0.1
+    """Share of hidden values that training leaves out."""
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> Self:
+        if self.linear_frames > self.history:
+            raise ValueError("linear_frames must not be more than history")
+        if self.mode != "mlp" and self.width % (2 * self.heads):
+            raise ValueError(
+                f"width = {self.width} must be a multiple of 2 * heads = {2 * self.heads}"
+            )
+        return self
+
+
+class MotionLossConfig(Config):
+    """Weights of the training loss; 0 switches a term off."""
+
+    position: NonNegative = 1.0
+    """Squared error of joint angles, [rad^2], and of the root's position, [m^2]."""
+    velocity: NonNegative = 0.1
+    """Squared error of velocities."""
+    joints: NonNegative = 10.0
+    """Mean distance of joints from where they were, root removed, [m]."""
+    smoothness: NonNegative = 0.01
+    """Squared change of velocities from frame to frame."""
+    masked: NonNegative = 1.0
+    """Squared error of the features of masked frames; mode `encoder` only."""
+    balance: bool = True
+    """Divide the squared errors of each of the 56 numbers by their variance in the
+    training data."""
+    robust: NonNegative = 1.0
+    """Errors beyond this (in units of their deviation, if balanced) count in proportion,
+    not squared, so that faults of the data do not rule; 0 squares all."""
+    frames: Count = 8
+    """Frames of each predicted chunk that `joints` looks at, drawn anew for each step."""
+
+
+class MotionTrainingConfig(Config):
+    """How a motion network is trained."""
+
+    epochs: Count = 100
+    """Passes over the training windows, at most."""
+    learning_rate: Positive = 1e-3
+    """AdamW step size at its highest."""
+    weight_decay: NonNegative = 0.05
+    """Of AdamW."""
+    warmup_steps: Annotated[int, Field(ge=0)] = 200
+    """Steps in which the step size rises; it then falls as a cosine to 1 % of it."""
+    gradient_clip: Positive = 1.0
+    """Largest norm of the gradient."""
+    average: Share = 0.998
+    """Decay of the moving average of the weights, which is what is validated and kept."""
+    rollout_ratio: Annotated[float, Field(ge=0, le=1)] = 0.2
+    """Share of the batches that are trained on the network's own predictions."""
+    rollout_steps: Count = 5
+    """Frames that such a roll-out goes beyond the network's first chunk."""
+    mask_ratio: Share = 0.3
+    """Share of frames that are masked; mode `encoder` only."""
+    speeds: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1.0,)
+    """Also train on clips played at these speeds."""
+    noise: NonNegative = 0.0
+    """Standard deviation of an offset of the normalised pose that the network sees, drawn
+    once for each window: as if another body moved alike."""
+    calibrate: bool = True
+    """Scale each predicted frame of the models that are kept by what fits the validation
+    windows best: a network is too sure of itself with people that it does not know."""
+    patience: Annotated[int, Field(ge=0)] = 15
+    """Epochs without a better validation score after which it ends; 0 never ends early."""
+    save_every: Annotated[int, Field(ge=0)] = 0
+    """Steps between checkpoints inside an epoch; 0 saves at the ends of epochs only."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Of weights, dropout, roll-outs and masks."""
+    device: str = "auto"
+    """Torch device; `auto` takes a GPU where there is one."""
+    output: str = "runs"
+    """Folder of runs."""
+
+
+class MotionRunConfig(Config):
+    """All settings of a training run, as its folder keeps them."""
+
+    model: MotionNNConfig = MotionNNConfig()
+    """The network."""
+    loss: MotionLossConfig = MotionLossConfig()
+    """What it is judged by."""
+    training: MotionTrainingConfig = MotionTrainingConfig()
+    """How it learns."""
+    dataset: DatasetConfig = DatasetConfig()
+    """What it learns from and is tested on. `window` is at least what the loss needs."""
+    data: tuple[str, ...] = ()
+    """Folders of motion files."""
+
+    @property
+    def window(self) -> int:
+        """Frames of the training windows: history, roll-out and chunk."""
+        fed = self.training.rollout_steps if self.training.rollout_ratio else 0
+        needed = self.model.history + fed + self.model.chunk
+        return max(needed, self.dataset.window)
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.model.mode == "encoder" and not self.training.mask_ratio:
+            raise ValueError("training.mask_ratio must be above 0 in mode encoder")
+        if self.model.fps != self.dataset.fps:
+            raise ValueError(
+                f"model.fps = {self.model.fps:g} must equal "
+                f"dataset.fps = {self.dataset.fps:g}"
+            )
+        if self.dataset.streaming and self.training.speeds != (1.0,):
+            raise ValueError("dataset.streaming reads clips at their own speed only")
+        return self

@@ -1,0 +1,183 @@
+"""Files of motion networks: one zip of JSON and safetensors; nothing in it is executed."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from ambulo.configs.base import Config, parse
+from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.motion_nn import MotionNNConfig, MotionRunConfig
+from ambulo.policies.archive import (
+    parse_json,
+    read_archive,
+    write_atomic,
+    zipped,
+)
+from ambulo.policies.model_file import (
+    FORMAT,
+    HEADER,
+    VERSION,
+    TrainingState,
+    members_of,
+    read_tensors,
+    read_training,
+    versions,
+)
+from ambulo.policies.motion_nn import MotionNN
+
+KIND = "motion_nn"
+
+
+class MotionMetadata(Config):
+    """The contents of `ambulo.json` in a file of a motion network."""
+
+    format: Literal["ambulo-model"] = "ambulo-model"
+    """Names this format."""
+    version: Annotated[int, Field(ge=1)] = VERSION
+    """Of the format."""
+    kind: Literal["motion_nn"] = "motion_nn"
+    """What the model does."""
+    skeleton: Literal["human23"] = "human23"
+    """Body that it moves."""
+    state_size: Literal[112] = 112
+    """Numbers of a state: 56 positions, 56 velocities."""
+    run: MotionRunConfig
+    """The network, and how it was trained; folders of data by name only."""
+    steps: Annotated[int, Field(ge=0)] = 0
+    """Updates that it was trained for."""
+    versions: dict[str, str] = Field(default_factory=dict)
+    """Python and packages."""
+    command: str = ""
+    """Command line of the training."""
+    created: str = ""
+    """ISO time."""
+    extra: dict[str, Any] = Field(default_factory=dict)
+    """Anything more, as plain JSON: scores, the split."""
+
+
+@dataclass(frozen=True)
+class MotionModelFile:
+    """Everything in a file of a motion network."""
+
+    metadata: MotionMetadata
+    """What it is."""
+    network: dict[str, Tensor]
+    """Weights and statistics, float32, by the names of `MotionNN`."""
+    training: TrainingState | None = None
+    """Only in checkpoints."""
+
+
+def describe_motion(
+    run: MotionRunConfig,
+    *,
+    steps: int = 0,
+    command: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> MotionMetadata:
+    """The metadata of a network trained here and now with `run`."""
+    now = datetime.datetime.now(datetime.UTC)
+    names = tuple(Path(folder).name for folder in run.data)
+    training = run.training.replace(output=Path(run.training.output).name)
+    return MotionMetadata(
+        run=run.replace(data=names, training=training.model_dump()),
+        steps=steps,
+        versions=versions(),
+        command=command,
+        created=now.isoformat(timespec="seconds"),
+        extra=dict(extra or {}),
+    )
+
+
+def save_motion_model(path: str | os.PathLike[str], model: MotionModelFile) -> None:
+    """Write `model`; the file appears whole or stays as it was."""
+    file = Path(path)
+    network = {
+        name: tensor.detach().cpu().float().contiguous()
+        for name, tensor in model.network.items()
+    }
+    _check(model.metadata.run.model, network, str(file))
+    header = model.metadata.to_json()
+    members = members_of(header, network, model.training, str(file))
+    write_atomic(file, zipped(members))
+
+
+def load_motion_file(path: str | os.PathLike[str]) -> MotionModelFile:
+    """The motion network in the file `path`, checked.
+
+    Raises:
+        ModelFileError: missing, damaged, unsafe, newer, or made for something else.
+    """
+    file = Path(path)
+    members = read_archive(file)
+    if HEADER not in members:
+        raise ModelFileError(f"{file}: no {HEADER} inside: not a model file")
+    metadata = _metadata(members[HEADER], f"{file}: {HEADER}")
+    network = read_tensors(members, str(file))
+    _check(metadata.run.model, network, str(file))
+    return MotionModelFile(metadata, network, read_training(members, str(file)))
+
+
+def load_motion_nn(path: str | os.PathLike[str], device: str = "cpu") -> MotionNN:
+    """The network in the file `path`, ready to predict."""
+    file = load_motion_file(path)
+    network = MotionNN(file.metadata.run.model)
+    network.load_state_dict(file.network)
+    network.requires_grad_(False)
+    return network.eval().to(device)
+
+
+def load_encoder(path: str | os.PathLike[str], device: str = "cpu") -> MotionNN:
+    """The network in the file `path` for its `encode`; of any mode, with gradients.
+
+    `encode(states (B, H, 112))` gives (B, `size`) features. The heads that only
+    predictions need get no gradients.
+    """
+    network = load_motion_nn(path, device)
+    network.trunk.requires_grad_(True)
+    return network
+
+
+def _metadata(data: bytes, source: str) -> MotionMetadata:
+    header = parse_json(data, source)
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ModelFileError(f"{source}: format is not {FORMAT!r}")
+    version = header.get("version")
+    if type(version) is int and version > VERSION:
+        raise ModelFileError(
+            f"{source}: version {version} is newer than {VERSION}; upgrade ambulo"
+        )
+    kind = header.get("kind")
+    if kind != KIND:
+        raise ModelFileError(f"{source}: kind is {kind!r}, expected {KIND!r}")
+    try:
+        return parse(MotionMetadata, header, source)
+    except ConfigError as error:
+        raise ModelFileError(str(error)) from None
+
+
+def _check(config: MotionNNConfig, network: Mapping[str, Tensor], source: str) -> None:
+    """Refuse weights that are not finite, or not those that `config` makes."""
+    with torch.device("meta"):
+        wanted = MotionNN(config).state_dict()
+    for name in sorted(wanted.keys() | network.keys()):
+        if name not in network:
+            raise ModelFileError(f"{source}: weight {name!r} is missing")
+        if name not in wanted:
+            raise ModelFileError(f"{source}: unexpected weight {name!r}")
+        tensor, shape = network[name], tuple(wanted[name].shape)
+        if tuple(tensor.shape) != shape or tensor.dtype != torch.float32:
+            raise ModelFileError(
+                f"{source}: weight {name!r} is {tensor.dtype} {tuple(tensor.shape)}, "
+                f"expected torch.float32 {shape}"
+            )
+        if not bool(torch.isfinite(tensor).all()):
+            raise ModelFileError(f"{source}: weight {name!r} has values not finite")

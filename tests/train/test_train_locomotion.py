@@ -1,0 +1,331 @@
+"""Locomotion training through the command: teacher, resume, stop, bad input, models."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from ambulo.configs.base import load_json
+from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.motion_nn import MotionNNConfig, MotionRunConfig
+from ambulo.configs.presets_locomotion import PRESETS, preset
+from ambulo.policies.locomotion_agent import load_locomotion_agent
+from ambulo.policies.locomotion_learner import make_policy
+from ambulo.policies.locomotion_model_file import (
+    kind_of,
+    load_locomotion,
+    save_locomotion,
+)
+from ambulo.policies.motion_model_file import (
+    MotionModelFile,
+    describe_motion,
+    save_motion_model,
+)
+from ambulo.policies.motion_nn import MotionNN
+from ambulo.train.locomotion_options import base_config, parse_arguments, with_flags
+from ambulo.train.locomotion_run import LocomotionRunFolder
+from ambulo.train.locomotion_task import make_bodies, references_for
+from ambulo.train.locomotion_teacher import teach
+from ambulo.train.signals import StopRequest
+from ambulo.train.train_locomotion import main as train
+
+_spec = importlib.util.spec_from_file_location(
+    "locomotion_runs", Path(__file__).with_name("locomotion_runs.py")
+)
+assert _spec is not None
+assert _spec.loader is not None
+_runs = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_runs)
+
+BODIES, STEPS = 6, 8
+ROLLOUT = BODIES * STEPS
+TINY: dict[str, dict[str, Any]] = {
+    "environment": {"num_environments": BODIES, "max_episode_steps": 20},
+    "network": {"net_arch": [16], "warm_up_steps": 4},
+    "ppo": {"n_steps": STEPS, "batch_size": 16, "n_epochs": 2},
+    "training": {
+        "total_timesteps": 4 * ROLLOUT,
+        "eval_freq": 2 * ROLLOUT,
+        "save_freq": 2 * ROLLOUT,
+        "eval_episodes": 2,
+        "eval_seconds": 0.3,
+    },
+}
+TEACHER = {
+    "samples": 6 * 30,
+    "rounds": 3,
+    "epochs": 2,
+    "last_epochs": 3,
+    "batch_size": 32,
+}
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found: Path = _runs.standing_reference(tmp_path_factory.mktemp("r") / "s.npz")
+    return found
+
+
+@pytest.fixture
+def tiny(reference: Path, tmp_path: Path) -> Path:
+    """A settings file; the current folder is empty."""
+    return settings(tmp_path / "tiny.json", reference)
+
+
+def settings(file: Path, reference: Path, **changes: dict[str, Any]) -> Path:
+    data: dict[str, Any] = {group: {**values} for group, values in TINY.items()}
+    data["environment"]["reference"] = str(reference)
+    for group, values in changes.items():
+        data[group].update(values)
+    file.write_text(json.dumps(data), encoding="utf-8")
+    return file
+
+
+def run(config: Path, name: str, *more: str) -> LocomotionRunFolder:
+    arguments = ["--config", str(config), "--run-name", name, "--no-progress"]
+    output = ["--output", str(config.parent / "runs"), "--episodes", "2"]
+    assert train([*arguments, *output, *more]) == 0
+    return LocomotionRunFolder(config.parent / "runs" / name)
+
+
+def weights_equal(a: Path, b: Path) -> bool:
+    one, two = load_locomotion(a).policy, load_locomotion(b).policy
+    return one.keys() == two.keys() and all(torch.equal(one[k], two[k]) for k in one)
+
+
+def test_every_preset_is_valid_and_told() -> None:
+    for name, words in PRESETS.items():
+        assert words
+        assert isinstance(preset(name), LocomotionConfig)
+    with pytest.raises(ConfigError, match="did you mean 'imitate_walk'"):
+        preset("imitate_wolk")
+
+
+def test_flags_become_settings() -> None:
+    args = parse_arguments(
+        [
+            "--preset",
+            "imitate_walk",
+            "--teacher",
+            "law",
+            "--threads",
+            "2",
+            "--seed",
+            "7",
+        ]
+    )
+    config = with_flags(base_config(args), args)
+    assert config.training.teacher is not None
+    assert not config.environment.balance_law
+    assert (config.training.num_threads, config.training.seed) == (2, 7)
+    args = parse_arguments(["--preset", "imitate_walk_network", "--teacher", "none"])
+    assert with_flags(base_config(args), args).training.teacher is None
+    args = parse_arguments(["--teacher", "lawn"])
+    with pytest.raises(ConfigError, match="did you mean 'law'"):
+        with_flags(base_config(args), args)
+
+
+def test_a_run_leaves_model_scores_and_curves(tiny: Path) -> None:
+    folder = run(tiny, "first")
+    model = load_locomotion(folder.best_model)
+    assert kind_of(folder.best_model) == "locomotion"
+    assert model.metadata.config.environment.reference == "s.npz"
+    assert model.metadata.actions[:4] == ("FemurR_x", "FemurR_y", "FemurR_z", "TibiaR")
+    scores = json.loads(folder.scores.read_text())
+    assert set(scores["agents"]) == {"policy", "built_in"}
+    assert scores["timesteps"] == 4 * ROLLOUT
+    assert (folder.path / "learning.png").read_bytes().startswith(b"\x89PNG")
+    with folder.metrics.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [int(row["timesteps"]) for row in rows] == [
+        ROLLOUT * k for k in (1, 2, 3, 4)
+    ]
+    assert {"rollout/speed", "reward/pose", "train/approx_kl"} <= rows[0].keys()
+
+
+def test_a_stored_model_acts_without_its_run(tiny: Path) -> None:
+    folder = run(tiny, "first")
+    agent = load_locomotion_agent(folder.final_model)
+    obs = np.zeros((3, agent.layout.size), np.float32)
+    actions = agent.act(obs)
+    assert actions.shape == (3, len(agent.metadata.actions))
+    assert np.abs(actions).max() <= 1.0
+    torch.manual_seed(0)
+    assert not np.array_equal(agent.act(obs, deterministic=False), actions)
+    with pytest.raises(ModelFileError, match="observations of shape"):
+        agent.act(obs[:, 1:])
+
+
+@pytest.mark.parametrize("teacher", [None, TEACHER])
+def test_a_resumed_run_has_the_bits_of_a_whole_one(
+    reference: Path, tmp_path: Path, teacher: dict[str, Any] | None
+) -> None:
+    changes: dict[str, Any] = {"teacher": teacher and {**teacher, "critic_updates": 1}}
+    law = {"balance_law": teacher is None, "push_impulse": [5, 20]}
+    config = settings(tmp_path / "c.json", reference, training=changes, environment=law)
+    whole = run(config, "whole")
+    part = run(config, "part", "--timesteps", str(2 * ROLLOUT))
+    more = ["--timesteps", str(4 * ROLLOUT), "--no-progress", "--episodes", "2"]
+    assert train(["--resume", str(part.path), *more]) == 0
+    assert weights_equal(whole.final_model, part.final_model)
+    assert whole.evaluations.read_text() == part.evaluations.read_text()
+
+
+@pytest.mark.slow
+def test_resumed_in_a_fresh_state_from_the_first_checkpoint(tiny: Path) -> None:
+    whole = run(tiny, "whole")
+    part = run(tiny, "part", "--timesteps", str(ROLLOUT), "--eval-freq", "0")
+    first = part.checkpoint(0)
+    assert first.is_file()
+    arguments = ["--resume", str(first), "--run-name", "again", "--no-progress"]
+    output = ["--output", str(tiny.parent / "runs"), "--episodes", "2"]
+    total = ["--timesteps", str(4 * ROLLOUT), "--eval-freq", str(2 * ROLLOUT)]
+    assert train([*arguments, *output, *total]) == 0
+    again = LocomotionRunFolder(tiny.parent / "runs" / "again")
+    assert weights_equal(whole.final_model, again.final_model)
+
+
+def test_the_network_learns_what_the_law_does(reference: Path) -> None:
+    config = LocomotionConfig.model_validate(TINY).override(
+        "environment", reference=str(reference), balance_law=False, push_impulse=(5, 20)
+    )
+    teacher = {"samples": 1200, "rounds": 4, "epochs": 10, "last_epochs": 40}
+    config = config.override("training", teacher=teacher)
+    references = references_for(config)
+    batch = make_bodies(config, BODIES, references, seed=1)
+    torch.manual_seed(0)
+    policy = make_policy(config.network, batch.layout, batch.action_size)
+    assert config.training.teacher is not None
+    with StopRequest() as stop:
+        rounds = teach(policy, batch, config.training.teacher, seed=0, stop=stop)
+    assert [row.samples for row in rounds] == [300, 600, 900, 1200]
+    assert rounds[-1].error < 0.8 * rounds[0].error
+    batch.reset(np.arange(BODIES))
+    for _ in range(15):
+        batch.step(np.zeros((BODIES, batch.action_size)))
+    wanted = batch.teacher_actions()
+    with torch.inference_mode():
+        played = policy.means(torch.as_tensor(batch.obs)).numpy()
+    assert np.square(played - wanted).mean() < 0.25 * np.square(wanted).mean()
+
+
+def test_critic_first_leaves_the_actor_as_the_teacher_made_it(
+    reference: Path, tmp_path: Path
+) -> None:
+    teacher = {**TEACHER, "critic_updates": 100}
+    config = settings(
+        tmp_path / "c.json",
+        reference,
+        training={"teacher": teacher},
+        environment={"balance_law": False},
+    )
+    folder = run(config, "taught")
+    before = load_locomotion(folder.checkpoint(0)).policy
+    after = load_locomotion(folder.final_model).policy
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed
+    assert all(n.startswith(("mlp_extractor.critic", "value_net")) for n in changed)
+
+
+def test_prior_and_modes_train_resume_and_load(reference: Path, tmp_path: Path) -> None:
+    encoder = MotionNNConfig(mode="mlp", width=8, depth=1, history=4, chunk=2)
+    torch.manual_seed(0)
+    network = MotionNN(encoder).state_dict()
+    metadata = describe_motion(MotionRunConfig(model=encoder))
+    save_motion_model(tmp_path / "motion.zip", MotionModelFile(metadata, network))
+    prior = {"model": str(tmp_path / "motion.zip"), "frames": 2, "unfreeze_at": 0.5}
+    config = settings(
+        tmp_path / "p.json", reference, network={"policy": "prior", "prior": prior}
+    )
+    whole = run(config, "whole")
+    weights = load_locomotion(whole.final_model).policy
+    frozen = load_locomotion(whole.checkpoint(2 * ROLLOUT)).policy
+    name = "encoder.trunk." + next(iter(MotionNN(encoder).trunk.state_dict()))
+    assert torch.equal(frozen[name], network[name.removeprefix("encoder.")])
+    assert not torch.equal(weights[name], frozen[name])
+    config = settings(
+        tmp_path / "m.json",
+        reference,
+        network={"policy": "two_level"},
+        environment={"more_references": [str(reference)]},
+    )
+    folder = run(config, "modes")
+    assert len(load_locomotion(folder.final_model).references) == 2
+
+
+def test_a_stop_saves_and_tells_how_to_go_on(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The signal comes in the first roll-out."""
+    monkeypatch.setattr(StopRequest, "__enter__", _stopped)
+    arguments = ["--config", str(tiny), "--run-name", "s", "--no-progress"]
+    code = train([*arguments, "--output", str(tiny.parent / "runs")])
+    assert code == 130
+    folder = LocomotionRunFolder(tiny.parent / "runs" / "s")
+    assert folder.newest_checkpoint() == folder.checkpoint(ROLLOUT)
+    assert f"--resume {folder.path}" in capsys.readouterr().err
+
+
+def _stopped(stop: StopRequest) -> StopRequest:
+    stop.signal_number = 2
+    return stop
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--preset", "walk"], "unknown preset 'walk'"),
+        (["--reference", "nowhere.amc"], "nowhere.amc"),
+        (["--task", "fly"], "environment.task"),
+        (["--set", "network.policy=prior"], "network.prior"),
+        (["--resume", "nowhere"], "no such run folder"),
+        (["--set", "training.seed=-1"], "training.seed"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert train(["--no-progress", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_changed_settings_are_refused_on_resume(
+    tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = run(tiny, "first", "--timesteps", str(ROLLOUT))
+    assert train(["--resume", str(folder.path), "--set", "ppo.gamma=0.5"]) == 2
+    assert "ppo.gamma cannot change" in capsys.readouterr().err
+    assert load_json(LocomotionConfig, folder.config).ppo.gamma == 0.97
+
+
+def test_damaged_models_are_refused(tiny: Path, tmp_path: Path) -> None:
+    folder = run(tiny, "first", "--timesteps", str(ROLLOUT))
+    model = load_locomotion(folder.final_model)
+    bad = {**model.policy, "log_std": torch.full_like(model.policy["log_std"], np.nan)}
+    with pytest.raises(ModelFileError, match="'log_std' has values not finite"):
+        save_locomotion(tmp_path / "bad.zip", type(model)(model.metadata, bad))
+    del bad["log_std"]
+    with pytest.raises(ModelFileError, match="'log_std' is missing"):
+        save_locomotion(tmp_path / "bad.zip", type(model)(model.metadata, bad))
+    assert not (tmp_path / "bad.zip").exists()
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("ambulo.json", json.dumps({"format": "ambulo-model"}))
+    with pytest.raises(ModelFileError, match="kind is None, expected 'locomotion'"):
+        load_locomotion(tmp_path / "other.zip")

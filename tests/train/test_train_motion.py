@@ -1,0 +1,295 @@
+"""`train_motion` end to end on small walks: run folder, resume, bad input."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ambulo.motion.files import write_motion
+from ambulo.motion.motion import Motion
+from ambulo.policies.motion_model_file import (
+    load_encoder,
+    load_motion_file,
+    load_motion_nn,
+)
+from ambulo.train.motion_run_folder import MotionRunFolder
+from ambulo.train.train_motion import main as train
+
+SMALL = [
+    "--set", "model.width=16", "--set", "model.depth=1", "--set", "model.heads=2",
+    "--set", "model.history=4", "--set", "model.chunk=5", "--set", "dataset.stride=4",
+    "--set", "dataset.window=2", "--set", "training.rollout_ratio=0.5",
+    "--set", "training.rollout_steps=3", "--batch_size", "16", "--no-progress",
+    "--set", "dataset.validation_ratio=0.2",
+]  # fmt: skip
+Walk = Callable[..., Motion]
+
+
+@pytest.fixture(autouse=True)
+def _one_cache(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "motion_cache"
+    monkeypatch.setenv("AMBULO_MOTION_CACHE", str(folder))
+
+
+@pytest.fixture
+def data(tmp_path: Path, walk_motion: Walk) -> Path:
+    """Six people's walks of two seconds, each a little faster."""
+    folder = tmp_path / "data"
+    for subject in range(1, 7):
+        place = folder / f"{subject:02d}"
+        place.mkdir(parents=True)
+        walk = walk_motion(frames=241, speed=0.9 + 0.1 * subject)
+        write_motion(place / f"{subject:02d}_01_walk.npz", walk)
+    return folder
+
+
+@pytest.fixture
+def command(data: Path, tmp_path: Path) -> list[str]:
+    """A small training by subject into `runs/`."""
+    return [
+        "--bvh_dir", str(data), "--subject_split", "--test_subjects", "02",
+        "--output", str(tmp_path / "runs"), *SMALL,
+    ]  # fmt: skip
+
+
+def run_of(tmp_path: Path, name: str) -> MotionRunFolder:
+    return MotionRunFolder(tmp_path / "runs" / name)
+
+
+def weights_of(path: Path) -> dict[str, torch.Tensor]:
+    return load_motion_file(path).network
+
+
+def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.mark.parametrize("mode", ["mlp", "transformer_reg", "encoder"])
+def test_run_folder_and_models(command: list[str], tmp_path: Path, mode: str) -> None:
+    code = train([*command, "--mode", mode, "--epochs", "2", "--run-name", "a"])
+    assert code == 0
+    run = run_of(tmp_path, "a")
+    split = json.loads(run.split.read_text())
+    parts = {clip["subject"]: clip["part"] for clip in split["clips"]}
+    assert parts["02"] == "test"
+    assert sorted(parts.values()).count("validation") >= 1
+    with run.metrics.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["epoch"] for row in rows] == ["1", "2"]
+    wanted = {"train/loss", "train/joints", "validation/80ms", "learning_rate"}
+    wanted |= {"train/masked"} if mode == "encoder" else set()
+    assert wanted <= rows[0].keys()
+    assert list(run.logs.glob("events*"))
+    metadata = load_motion_file(run.best_model).metadata
+    assert metadata.run.model.mode == mode
+    assert metadata.extra["split"]["test"] == ["02_01"]
+    assert str(tmp_path) not in metadata.to_json()
+    states = torch.randn(2, 4, 112)
+    assert load_motion_nn(run.final_model).rollout(states, 7).shape == (2, 7, 112)
+    assert load_encoder(run.final_model).encode(states).shape == (2, 16)
+
+
+@pytest.mark.slow
+def test_training_lowers_the_loss(command: list[str], tmp_path: Path) -> None:
+    train([*command, "--mode", "mlp", "--epochs", "12", "--run-name", "a",
+           "--set", "model.residual=zero", "--set", "training.warmup_steps=5",
+           "--set", "training.learning_rate=0.01", "--set", "model.dropout=0"])  # fmt: skip
+    with run_of(tmp_path, "a").metrics.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert float(rows[-1]["train/loss"]) < 0.7 * float(rows[0]["train/loss"])
+    assert float(rows[-1]["validation/mean"]) < float(rows[0]["validation/mean"])
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        [],
+        pytest.param(["--streaming"], marks=pytest.mark.slow),
+        pytest.param(["--mode", "encoder"], marks=pytest.mark.slow),
+    ],
+)
+def test_resumed_run_equals_an_uninterrupted_one(
+    command: list[str], tmp_path: Path, extra: list[str]
+) -> None:
+    options = [*command, "--mode", "transformer_reg", *extra, "--epochs", "3",
+               "--set", "training.save_every=2"]  # fmt: skip
+    assert train([*options, "--run-name", "whole"]) == 0
+    whole = run_of(tmp_path, "whole")
+    assert train([*options, "--run-name", "cut"]) == 0
+    cut = run_of(tmp_path, "cut")
+    last = load_motion_file(whole.final_model).metadata.steps
+    first = sorted(cut.checkpoints.glob("*.zip"))[0]
+    inside = load_motion_file(first)
+    assert inside.training is not None
+    assert 0 < inside.metadata.steps < last
+    for file in (cut.final_model, cut.best_model):
+        file.unlink()
+    shutil.copy(first, tmp_path / "kept.zip")
+    for file in cut.checkpoints.glob("*.zip"):
+        file.unlink()
+    shutil.copy(tmp_path / "kept.zip", first)
+    assert train(["--resume", str(cut.path), "--no-progress"]) == 0
+    assert same(weights_of(cut.final_model), weights_of(whole.final_model))
+    with cut.metrics.open(newline="") as a, whole.metrics.open(newline="") as b:
+        one, two = list(csv.DictReader(a)), list(csv.DictReader(b))
+    for row in (*one, *two):
+        row.pop("seconds")
+    assert one == two
+
+
+def test_same_seed_same_weights(command: list[str], tmp_path: Path) -> None:
+    names = ("a", "b", "c")
+    for name, seed in zip(names, ("3", "3", "4"), strict=True):
+        train([*command, "--mode", "mlp", "--epochs", "1", "--run-name", name,
+               "--seed", seed, "--set", "dataset.seed=0"])  # fmt: skip
+    a, b, c = (weights_of(run_of(tmp_path, name).final_model) for name in names)
+    assert same(a, b)
+    assert not same(a, c)
+
+
+def test_signal_saves_and_resume_goes_on(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "runs" / "a"
+
+    def stop() -> None:
+        while not list(folder.glob("checkpoints/*.zip")):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    thread = threading.Thread(target=stop, daemon=True)
+    thread.start()
+    options = ["--mode", "mlp", "--epochs", "2000", "--run-name", "a",
+               "--set", "training.patience=0"]  # fmt: skip
+    assert train([*command, *options]) == 128 + signal.SIGTERM
+    assert "--resume" in capsys.readouterr().err
+    done = load_motion_file(MotionRunFolder(folder).newest_checkpoint() or "").metadata
+    epochs = done.steps // 2 + 3
+    assert (
+        train(["--resume", str(folder), "--epochs", str(epochs), "--no-progress"]) == 0
+    )
+    assert load_motion_file(folder / "final_model.zip").metadata.steps >= done.steps
+
+
+@pytest.mark.slow
+def test_early_stopping(command: list[str], tmp_path: Path) -> None:
+    train([*command, "--mode", "mlp", "--epochs", "30", "--run-name", "a",
+           "--set", "training.patience=2",
+           "--set", "training.learning_rate=0.3"])  # fmt: skip
+    with run_of(tmp_path, "a").metrics.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    errors = [float(row["validation/mean"]) for row in rows]
+    assert len(rows) < 30
+    assert int(np.argmin(errors)) == len(rows) - 3
+
+
+def test_speeds_and_curriculum(command: list[str], tmp_path: Path) -> None:
+    stages = (
+        '{"stages": [{"activities": ["run"]}, {"activities": ["walk"], "epochs": 1}]}'
+    )
+    code = train([*command, "--mode", "mlp", "--epochs", "2", "--run-name", "a",
+                  "--set", "training.speeds=[1.0, 1.25]",
+                  "--set", f"dataset.curriculum={stages}"])  # fmt: skip
+    assert code == 0  # no clip shows running: that stage is skipped
+
+
+def test_activity_split(data: Path, tmp_path: Path) -> None:
+    code = train(["--bvh_dir", str(data), "--activity_split", "--test_ratio", "0.3",
+                  "--mode", "mlp", "--epochs", "1", "--run-name", "a",
+                  "--output", str(tmp_path / "runs"), *SMALL])  # fmt: skip
+    assert code == 0
+    split = json.loads(run_of(tmp_path, "a").split.read_text())
+    assert split["by"] == "activity"
+    assert [clip["part"] for clip in split["clips"]].count("test") == 2
+
+
+def test_a_bad_file_is_left_out_or_fatal(
+    command: list[str], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data / "07_01.bvh").write_text("HIERARCHY\nROOT")
+    options = [*command, "--mode", "mlp", "--epochs", "1"]
+    assert train([*options, "--run-name", "a"]) == 0
+    assert train([*options, "--run-name", "b", "--strict"]) == 2
+    error = capsys.readouterr().err
+    assert "07_01.bvh" in error
+    assert not run_of(tmp_path, "b").path.exists()
+
+
+@pytest.mark.parametrize(
+    ("flags", "rule"),
+    [
+        (["--mode", "other"], "invalid choice"),
+        (["--test_subjects", "99"], "no subject '99'"),
+        (["--test_subjects", "01", "--activity_split"], "not allowed with argument"),
+        (["--set", "model.wdth=3"], "unknown key 'model.wdth'"),
+        (["--set", "model.width"], "expected KEY=VALUE"),
+        (["--set", "model.chunk=200"], "no training clip is as long"),
+        (["--epochs", "0"], "training.epochs"),
+        (["--device", "nothing"], "cannot be used"),
+        (["--bvh_dir", "/no/such/folder"], "/no/such/folder"),
+        (["--streaming", "--set", "training.speeds=[1.0,2.0]"], "own speed only"),
+        (["--run-name", "a b"], "run name"),
+    ],
+)
+def test_bad_input_is_one_line(
+    command: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    flags: list[str],
+    rule: str,
+) -> None:
+    try:
+        code = train([*command, *flags])
+    except SystemExit as left:
+        code = int(left.code or 0)
+    assert code == 2
+    error = capsys.readouterr().err.strip()
+    assert rule in error
+    assert len([line for line in error.splitlines() if "error:" in line]) == 1
+    assert not list((tmp_path / "runs").glob("*")) or "run name" in rule
+
+
+def test_bad_resumes(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train([*command, "--mode", "mlp", "--epochs", "1", "--run-name", "a"])
+    run = run_of(tmp_path, "a")
+    capsys.readouterr()
+    for arguments, rule in (
+        (["--resume", str(tmp_path / "none")], "no such run"),
+        (["--resume", str(tmp_path)], "not a run folder"),
+        (["--resume", str(run.final_model)], "holds no training state"),
+        (["--resume", str(run.path), "--set", "model.width=32"], "cannot change"),
+        (["--resume", str(run.path), "--bvh_dir", "x"], "no --bvh_dir"),
+        ([], "--bvh_dir DIR"),
+    ):
+        try:
+            code = train(arguments)
+        except SystemExit as left:
+            code = int(left.code or 0)
+        assert code == 2
+        assert rule in capsys.readouterr().err
+    clip = next((tmp_path / "data").rglob("*.npz"))
+    clip.unlink()
+    assert train(["--resume", str(run.path), "--epochs", "2"]) == 2
+    assert clip.name in capsys.readouterr().err
+
+
+def test_print_config(capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(["--print-config", "--mode", "mlp", "--seed", "5"]) == 0
+    config = json.loads(capsys.readouterr().out)
+    assert config["model"]["mode"] == "mlp"
+    assert config["training"]["seed"] == config["dataset"]["seed"] == 5

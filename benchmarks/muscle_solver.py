@@ -1,0 +1,314 @@
+"""Cost and accuracy of the ways from a wanted torque to muscle activations (myolegs).
+
+Accuracy: held-out random poses with feasible targets; the optimum of the bounded least
+squares problem, and muscle networks trained here. Time of one solve: the exact solver from
+the last solution and from nothing, coordinate descent, SciPy, the network, on the states
+of a simulated movement. Time of a control step of 16 simulation steps: stable PD and
+activations every second step, beside the same movement replayed by bare `mj_step`s.
+Times are CPU times: the machine may be busy.
+
+    python benchmarks/muscle_solver.py --steps 6000 --json docs/results/muscle_solver.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import mujoco.batch
+import numpy as np
+import torch
+from scipy.optimize import lsq_linear
+
+from ambulo.configs.muscle import ActivationCost, JointGain, MuscleNNConfig, SpdGains
+from ambulo.muscle.control import Effort, MuscleControl
+from ambulo.muscle.coupling import Floats
+from ambulo.muscle.dynamics import (
+    dynamics_of_batch,
+    transmission_of_batch,
+    transmission_of_data,
+)
+from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn, save_muscle_nn
+from ambulo.muscle.muscle_training import train_muscle_nn
+from ambulo.muscle.muscles import MuscleLayer
+from ambulo.muscle.sampling import feasible_targets, sample_muscles
+from ambulo.muscle.solver import descend, solve
+
+SUBSTEPS = 16
+GAINS = SpdGains(
+    stiffness=250.0,
+    damping=20.0,
+    joints=(
+        JointGain(joints="hip_rotation*", stiffness=100.0, damping=8.0),
+        JointGain(joints="subtalar*", stiffness=60.0, damping=3.0),
+        JointGain(joints="mtp*", stiffness=10.0, damping=0.5),
+    ),
+)
+VARIANTS: dict[str, dict[str, Any]] = {
+    "256x3, sigmoid, 2 corrections": {},
+    "256x3, sigmoid": {"corrections": 0},
+    "256x3, relu(tanh)": {"corrections": 0, "output": "relu_tanh"},
+    "1024-512-512, relu(tanh)": {
+        "corrections": 0, "output": "relu_tanh", "hidden": (1024, 512, 512),
+    },
+}  # fmt: skip
+
+
+def load(name: str) -> mujoco.MjModel:
+    """A model of myo-sim, without its warnings."""
+    import myo_sim
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return myo_sim.load(name)[0]
+
+
+def rms(values: Floats) -> float:
+    """Root of the mean square."""
+    return float(np.sqrt(np.square(values).mean()))
+
+
+def accuracy(network: MuscleNN, layer: MuscleLayer, count: int) -> dict[str, float]:
+    """Residual and effort of a network on held-out poses, beside the optimum."""
+    rng = np.random.default_rng(20_001)
+    samples = sample_muscles(
+        layer, count, rng, pattern=network.pattern,
+        weakness=network.config.weakness, shortness=network.config.shortness,
+    )  # fmt: skip
+    wanted, active = feasible_targets(samples, rng), samples.active
+    best = solve(active, wanted)
+    factors = samples.groups if network.scales.conditioned else None
+    made = network.activations(active, wanted, factors)
+    residual = np.einsum("bim,bm->bi", active, made) - wanted
+    return {
+        "torque_rms": rms(wanted),
+        "optimum_residual_rms": rms(best.residual),
+        "residual_rms": rms(residual),
+        "residual_over_optimum": (rms(residual) - rms(best.residual)) / rms(wanted),
+        "residual_from_optimum": rms(residual - best.residual) / rms(wanted),
+        "optimum_mean_square_activation": float(np.square(best.activation).mean()),
+        "mean_square_activation": float(np.square(made).mean()),
+        "effort_ratio": float(
+            np.square(made).mean() / np.square(best.activation).mean()
+        ),
+    }
+
+
+def walk_like(model: mujoco.MjModel, t: float) -> Floats:
+    """A target pose of two legs that swing in turns, (nq,)."""
+    qpos = np.array(model.qpos0)
+    for side, phase in (("r", 0.0), ("l", np.pi)):
+        swing = np.sin(2.0 * np.pi * t + phase)
+        bend = np.clip(np.sin(2.0 * np.pi * t + phase + 0.8), 0.0, None)
+        for joint, angle in (
+            ("hip_flexion", 0.1 + 0.35 * swing),
+            ("knee_angle", 0.15 + 0.8 * bend),
+            ("ankle_angle", 0.1 * swing),
+        ):
+            qpos[model.joint(f"{joint}_{side}").qposadr[0]] = angle
+    return qpos
+
+
+def movement(control: MuscleControl, steps: int) -> tuple[Floats, list[Any], float]:
+    """Swing the legs in the air: activations of every simulation step, and the time.
+
+    Returns activations (steps * SUBSTEPS, m), tuples (JtA, wanted, passive) a control
+    step, and the seconds that the control steps took.
+    """
+    model = control.spd.model
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    effort: Effort | None = None
+    activations, tuples, taken = [], [], 0.0
+    for k in range(steps):
+        target = walk_like(model, k * SUBSTEPS * model.opt.timestep)
+        begin = time.process_time()
+        effort = control.step(data, target, SUBSTEPS, effort)
+        taken += time.process_time() - begin
+        activations.append(effort.activation[0])
+        muscles = control.layer.evaluate(transmission_of_data(data), data.qpos[None])
+        tuples.append((muscles.active[0], effort.wanted[0] - muscles.passive[0]))
+    return np.array(activations), tuples, taken
+
+
+def bare(model: mujoco.MjModel, activations: Floats) -> float:
+    """Seconds of bare `mj_step`s with the activations of a movement."""
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    taken = 0.0
+    for row in activations:
+        data.act[:] = row
+        data.ctrl[:] = row
+        begin = time.process_time()
+        for _ in range(SUBSTEPS):
+            mujoco.mj_step(model, data)
+        taken += time.process_time() - begin
+    return taken
+
+
+def batched(control: MuscleControl, nsim: int, steps: int) -> tuple[float, float]:
+    """Seconds of control steps of `nsim` simulations: with control, and bare."""
+    model = control.spd.model
+    batch = mujoco.batch.Batch(model, nsim, 1, persistent=True)
+    batch.reset()
+    dynamics, arms = dynamics_of_batch(batch), transmission_of_batch(batch)
+    act, ctrl = batch.bind("act"), batch.bind("ctrl")
+    stage = mujoco.mjtStage.mjSTAGE_VEL
+    batch.forward(stage=stage)
+    effort: Effort | None = None
+    held, taken = [], 0.0
+    for k in range(steps):
+        target = walk_like(model, k * SUBSTEPS * model.opt.timestep)
+        targets = np.repeat(target[None], nsim, axis=0)
+        begin = time.process_time()
+        for _ in range(SUBSTEPS // 2):
+            effort = control.effort(dynamics, arms, targets, effort)
+            act[:], ctrl[:] = effort.activation, effort.activation
+            batch.step(nstep=2, stage=stage)
+            held.append(effort.activation)
+        taken += time.process_time() - begin
+    batch.reset()
+    alone = 0.0
+    for k in range(steps):
+        for i in range(SUBSTEPS // 2):
+            row = held[k * (SUBSTEPS // 2) + i]
+            act[:], ctrl[:] = row, row
+            begin = time.process_time()
+            batch.step(nstep=2)
+            alone += time.process_time() - begin
+    return taken, alone
+
+
+def median_us(run: Callable[[], object], repetitions: int) -> float:
+    """Median time of a call, [us]."""
+    run()
+    times = []
+    for _ in range(repetitions):
+        begin = time.process_time()
+        run()
+        times.append(time.process_time() - begin)
+    return float(np.median(times)) * 1e6
+
+
+def solve_times(tuples: list[Any], network: MuscleNN, repeat: int) -> dict[str, float]:
+    """Median time of one solve by each method on consecutive states, [us]."""
+    active = np.array([row[0] for row in tuples])
+    wanted = np.array([row[1] for row in tuples])
+    found = solve(active, wanted)
+    one = [(active[k : k + 1], wanted[k : k + 1]) for k in range(len(active))]
+    warm = [found.dual[max(k - 1, 0)][None] for k in range(len(active))]
+    near = [found.activation[max(k - 1, 0)][None] for k in range(len(active))]
+    cost = ActivationCost()
+    muscles = active.shape[2]
+
+    def scipy_solve() -> None:
+        for k in range(0, len(active), 20):
+            left = np.vstack([active[k], np.sqrt(cost.effort) * np.eye(muscles)])
+            right = np.concatenate([wanted[k], np.zeros(muscles)])
+            lsq_linear(left, right, (0.0, 1.0))
+
+    def each(call: Callable[[int], object]) -> Callable[[], None]:
+        def run() -> None:
+            for k in range(len(one)):
+                call(k)
+
+        return run
+
+    n = len(one)
+    return {
+        "exact, warm": median_us(each(lambda k: solve(*one[k], start=warm[k])), repeat) / n,
+        "exact, cold": median_us(each(lambda k: solve(*one[k])), repeat) / n,
+        "exact, warm, batched": median_us(
+            lambda: solve(active, wanted, start=np.concatenate(warm)), repeat
+        ) / n,
+        "descent, 6 sweeps": median_us(
+            each(lambda k: descend(*one[k], start=near[k])), repeat
+        ) / n,
+        "network": median_us(each(lambda k: network.activations(*one[k])), repeat) / n,
+        "network, batched": median_us(
+            lambda: network.activations(active, wanted), repeat
+        ) / n,
+        "scipy lsq_linear (trf)": median_us(scipy_solve, 1) / len(range(0, n, 20)),
+    }  # fmt: skip
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the tables; write the numbers as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=6000, help="gradient steps")
+    parser.add_argument("--variants", type=int, default=1, help="networks to train")
+    parser.add_argument("--network", type=Path, help="use (or write) this network")
+    parser.add_argument("--heldout", type=int, default=1000)
+    parser.add_argument("--control-steps", type=int, default=120)
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args(argv)
+    torch.set_num_threads(1)
+    model = load("myolegs")
+    layer = MuscleLayer(model)
+    result: dict[str, Any] = {"model": "myolegs", "networks": {}}
+    network: MuscleNN | None = None
+    for name, changes in list(VARIANTS.items())[: args.variants]:
+        begin = time.process_time()
+        known = network is None and args.network is not None and args.network.exists()
+        if known:
+            trained = load_muscle_nn(args.network)
+        else:
+            config = MuscleNNConfig(steps=args.steps).replace(**changes)
+            trained = train_muscle_nn(layer, config, 0)
+        seconds = time.process_time() - begin
+        row = accuracy(trained, layer, args.heldout)
+        if not known:
+            row["train_seconds"] = seconds
+        result["networks"][name] = row
+        if network is None:
+            network = trained
+            if args.network:
+                save_muscle_nn(args.network, network)
+        print(
+            f"{name:32s} residual over the optimum {row['residual_over_optimum']:7.2%}"
+            f" of {row['torque_rms']:.1f} N m, effort x {row['effort_ratio']:.2f}"
+        )
+    assert network is not None
+    result |= costs(model, network, args.control_steps, args.repetitions)
+    if args.json:
+        args.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def costs(
+    model: mujoco.MjModel, network: MuscleNN, steps: int, repetitions: int
+) -> dict[str, Any]:
+    """Times of solves and of control steps, printed too."""
+    exact = MuscleControl(model, GAINS)
+    learned = MuscleControl(model, GAINS, network=network)
+    _, tuples, _ = movement(exact, steps)
+    times = solve_times(tuples, network, repetitions)
+    for name, taken in times.items():
+        print(f"{name:32s} {taken:9.1f} us a solve")
+    ratios: dict[str, list[float]] = {}
+    for _ in range(repetitions):
+        for name, control in (("exact", exact), ("network", learned)):
+            activations, _, taken = movement(control, steps)
+            ratios.setdefault(name, []).append(taken / bare(model, activations))
+            with_control, alone = batched(control, 32, max(2, steps // 32))
+            ratios.setdefault(f"{name}, 32 in a batch", []).append(with_control / alone)
+    for name, values in ratios.items():
+        print(f"{'control step, ' + name:44s} {np.median(values):5.2f} x bare mj_step")
+    return {
+        "solve_us": times,
+        "control_step_over_bare": {
+            name: float(np.median(values)) for name, values in ratios.items()
+        },
+        "substeps": SUBSTEPS,
+    }
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

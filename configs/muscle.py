@@ -1,0 +1,84 @@
+"""Settings of stable PD, of the activation solver and of the muscle network."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from ambulo.configs.base import Config
+
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+Whole = Annotated[int, Field(ge=1)]
+Factor = Annotated[float, Field(gt=0, le=2)]
+
+
+def _ordered(bounds: tuple[float, float]) -> tuple[float, float]:
+    """Refuse a range whose end is before its start."""
+    if bounds[0] > bounds[1]:
+        raise ValueError(f"the range {bounds[0]:g} to {bounds[1]:g} is empty")
+    return bounds
+
+
+Factors = Annotated[tuple[Factor, Factor], AfterValidator(_ordered)]
+
+
+class JointGain(Config):
+    """Gains of the joints whose name matches a pattern."""
+
+    joints: str
+    """Shell pattern of joint names, as `hip_*` or `*knee*`; the last match wins."""
+    stiffness: Positive
+    """Proportional gain, [N m / rad] (slides: [N / m])."""
+    damping: Positive
+    """Derivative gain, [N m s / rad] (slides: [N s / m])."""
+
+
+class SpdGains(Config):
+    """Gains of stable PD; a free joint never has any."""
+
+    stiffness: Positive = 300.0
+    """Proportional gain of joints that no pattern names, [N m / rad]."""
+    damping: Positive = 24.5
+    """Derivative gain of these, [N m s / rad]; 2 sqrt(stiffness / 2) of Lee et al. 2019."""
+    joints: tuple[JointGain, ...] = ()
+    """Gains of single joints; each pattern must match at least one."""
+
+
+class ActivationCost(Config):
+    """What the exact solver minimises: |torque error|^2 + effort |activation|^2."""
+
+    effort: Positive = 17.5
+    """Cost of a full activation, [N^2 m^2]; 17.5 is the training loss of Lee et al. 2019
+    (torque error / 100 and 0.01 activation^2 as means) for 14 joints and 80 muscles."""
+    iterations: Whole = 100
+    """Most Newton steps; about ten are taken."""
+
+
+class MuscleNNConfig(Config):
+    """The network that replaces the solver, and how it is trained."""
+
+    hidden: tuple[Whole, ...] = (256, 256, 256)
+    """Widths; Lee et al. 2019 have (1024, 512, 512), Park et al. 2022 (256, 256, 256)."""
+    output: Literal["relu_tanh", "sigmoid"] = "sigmoid"
+    """`relu_tanh`: relu(tanh(y)), as published. `sigmoid`: sigmoid(y - 3)."""
+    corrections: Annotated[int, Field(ge=0, le=4)] = 2
+    """Weighted least-norm steps behind a sigmoid that remove torque error; in training
+    too. 0 is the plain network."""
+    torque_scale: Positive = 100.0
+    """Torque error that costs 1, [N m]."""
+    activation_weight: NotNegative = 0.01
+    """Cost of the mean squared activation, beside the mean squared scaled torque error."""
+    learning_rate: Positive = 1e-3
+    """Adam, decayed by a cosine to zero."""
+    batch_size: Whole = 256
+    """Tuples a gradient step."""
+    steps: Whole = 6000
+    """Gradient steps."""
+    poses: Whole = 15000
+    """Random poses; each gives a tuple with a new target whenever it is drawn."""
+    weakness: Factors = (1.0, 1.0)
+    """Range of the force factor of each muscle group; (1, 1) trains healthy muscles."""
+    shortness: Factors = (1.0, 1.0)
+    """Range of the length factor of each muscle group."""

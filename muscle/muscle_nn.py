@@ -1,0 +1,260 @@
+"""A network that gives activations for a wanted torque: run in NumPy, kept in one file.
+
+Input: the entries of JtA that can be other than zero, the wanted torque minus the passive
+one (Jtp), and, if it was trained so, force and length factors of the muscle groups. Output:
+activations. The idea is MuscleNet of Lee, Park, Lee and Lee, "Scalable Muscle-actuated Human
+Simulation and Control", ACM Transactions on Graphics 38(4), 2019; the passive torque in
+the input and the 256 x 3 layers are those of Park, Min, Chang, Lee, Park and Lee,
+"Generative GaitNet", SIGGRAPH 2022. `muscle_training` trains it; `solver` is exact.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numba import njit
+from numpy.typing import NDArray
+
+from ambulo.configs.base import parse
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.muscle import MuscleNNConfig
+from ambulo.motion.disk import write_bytes
+from ambulo.muscle.coupling import Floats
+from ambulo.muscle.errors import MuscleError
+from ambulo.muscle.sampling import ReducedPattern
+from ambulo.muscle.solver import cholesky_solve, compress
+
+LEAK = 0.2
+"""Slope of the hidden units below zero, as published."""
+FORMAT = "ambulo-muscle-nn"
+VERSION = 1
+OFFSET = 3.0
+"""The sigmoid's argument is this much lower than the output: muscles begin near rest."""
+SLACK = 1e-3
+"""Room that a muscle at its bound has in a correction."""
+SOFT = 1.0
+"""Torque error that a correction may leave, [N^2 m^2]; keeps hopeless targets tame."""
+_MOST_BYTES = 2**28
+Singles = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Scales:
+    """How the inputs are scaled."""
+
+    mean: Singles
+    """Subtracted from the entries of JtA, (P,), [N m]."""
+    values: Singles
+    """They are divided by this, (P,), [N m]."""
+    torque: Singles
+    """The torque is divided by this, (na,), [N m]."""
+    conditioned: bool
+    """Whether the factors of the muscle groups are inputs."""
+
+
+@dataclass(frozen=True)
+class MuscleNN:
+    """A trained network."""
+
+    config: MuscleNNConfig
+    """How it was made."""
+    muscles: tuple[str, ...]
+    """Names of the muscles, in the order of the activations."""
+    groups: tuple[str, ...]
+    """Names of the muscle groups, G of them."""
+    pattern: ReducedPattern
+    """Entries of JtA that it takes."""
+    scales: Scales
+    """Of the inputs."""
+    weights: tuple[Singles, ...]
+    """Of each layer, (out, in)."""
+    biases: tuple[Singles, ...]
+    """Of each layer, (out,)."""
+
+    def activations(
+        self, active: Floats, wanted: Floats, factors: Floats | None = None
+    ) -> Floats:
+        """Activations for B wanted torques, (B, m), in [0, 1].
+
+        Args:
+            active: JtA, (B, na, m), [N m].
+            wanted: torque minus passive torque, (B, na), [N m].
+            factors: force, then length factors of the groups, (B, 2 G); only for a
+                network that is conditioned on them; default 1.
+        """
+        if active.shape[1:] != self.pattern.shape or wanted.shape != active.shape[:2]:
+            raise MuscleError(
+                f"muscle network: expected JtA (B, {self.pattern.shape[0]},"
+                f" {self.pattern.shape[1]}) and torques (B, {self.pattern.shape[0]}),"
+                f" got {active.shape} and {wanted.shape}"
+            )
+        scales = self.scales
+        values = self.pattern.reduce(active)
+        parts = [(values - scales.mean) / scales.values, wanted / scales.torque]
+        if scales.conditioned:
+            healthy = np.zeros((len(wanted), 2 * len(self.groups)))
+            parts.append(healthy if factors is None else factors - 1.0)
+        x = np.concatenate(parts, axis=1, dtype=np.float32)
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            x = x @ weight.T + bias
+            np.maximum(x, LEAK * x, out=x)
+        raw = x @ self.weights[-1].T + self.biases[-1]
+        raw = raw.astype(np.float64)
+        if self.config.output == "relu_tanh":
+            return np.maximum(np.tanh(raw), 0.0)
+        made = 1.0 / (1.0 + np.exp(OFFSET - raw))
+        by_muscle = np.ascontiguousarray(active.swapaxes(1, 2))
+        _correct(by_muscle, np.ascontiguousarray(wanted), self.config.corrections, made)
+        return made
+
+
+@njit(cache=True)
+def _correct(by_muscle: Floats, wanted: Floats, steps: int, made: Floats) -> None:
+    """Change activations `made` (B, m) so that their torque comes nearer to `wanted`.
+
+    A step is the least change, weighted by the room a (1 - a) that a muscle has, which
+    removes the torque error; activations are clipped after it.
+    """
+    count, size = by_muscle.shape[1], by_muscle.shape[2]
+    start = np.empty(count + 1, np.int64)
+    rows, values = np.empty(count * size, np.int64), np.empty(count * size)
+    matrix, error, push = np.empty((size, size)), np.empty(size), np.empty(size)
+    for b in range(by_muscle.shape[0]):
+        compress(by_muscle[b], np.ones(size), start, rows, values)
+        for _ in range(steps):
+            matrix[:, :] = 0.0
+            for j in range(size):
+                matrix[j, j], error[j] = SOFT, wanted[b, j]
+            for i in range(count):
+                a = made[b, i]
+                free = a * (1.0 - a) + SLACK
+                for k in range(start[i], start[i + 1]):
+                    error[rows[k]] -= values[k] * a
+                    for p in range(start[i], k + 1):
+                        matrix[rows[k], rows[p]] += free * values[k] * values[p]
+            cholesky_solve(matrix, error, push)
+            for i in range(count):
+                a = made[b, i]
+                change = 0.0
+                for k in range(start[i], start[i + 1]):
+                    change += values[k] * push[rows[k]]
+                made[b, i] = min(1.0, max(0.0, a + (a * (1.0 - a) + SLACK) * change))
+
+
+def save_muscle_nn(path: str | os.PathLike[str], network: MuscleNN) -> None:
+    """Write `network` as one safetensors file; it appears whole or not at all."""
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "config": network.config.model_dump(mode="json"),
+        "muscles": network.muscles,
+        "groups": network.groups,
+        "shape": network.pattern.shape,
+        "conditioned": network.scales.conditioned,
+    }
+    tensors: dict[str, NDArray[Any]] = {
+        "pattern.rows": network.pattern.rows.astype(np.int64),
+        "pattern.muscles": network.pattern.muscles.astype(np.int64),
+        "scale.mean": network.scales.mean,
+        "scale.values": network.scales.values,
+        "scale.torque": network.scales.torque,
+    }
+    for k, (weight, bias) in enumerate(
+        zip(network.weights, network.biases, strict=True)
+    ):
+        tensors[f"layer.{k}.weight"] = np.ascontiguousarray(weight)
+        tensors[f"layer.{k}.bias"] = np.ascontiguousarray(bias)
+    data = safetensors.numpy.save(tensors, metadata={"ambulo": json.dumps(header)})
+    write_bytes(Path(path), data)
+
+
+def load_muscle_nn(path: str | os.PathLike[str]) -> MuscleNN:
+    """The network in `path`, checked.
+
+    Raises:
+        MuscleError: missing, damaged, newer, or of another kind.
+    """
+    file = Path(path)
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            raise MuscleError(f"{file}: larger than {_MOST_BYTES} bytes")
+        with safetensors.safe_open(str(file), framework="numpy") as opened:
+            header = _header(opened.metadata(), file)
+            tensors = {name: opened.get_tensor(name) for name in sorted(opened.keys())}
+    except FileNotFoundError:
+        raise MuscleError(f"{file}: no such muscle network") from None
+    except (OSError, safetensors.SafetensorError) as error:
+        raise MuscleError(f"{file}: cannot be read: {error}") from None
+    try:
+        return _built(header, tensors, file)
+    except (KeyError, TypeError, ValueError, IndexError, ConfigError) as error:
+        raise MuscleError(f"{file}: not a whole muscle network: {error}") from None
+
+
+def _header(metadata: Mapping[str, str] | None, file: Path) -> dict[str, Any]:
+    """The JSON part of a file."""
+    try:
+        header = json.loads((metadata or {}).get("ambulo", "null"))
+    except ValueError:
+        header = None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise MuscleError(f"{file}: not a muscle network (format is not {FORMAT!r})")
+    if header.get("version") != VERSION:
+        raise MuscleError(
+            f"{file}: version {header.get('version')}, this program reads {VERSION}"
+        )
+    return header
+
+
+def _built(
+    header: dict[str, Any], tensors: Mapping[str, NDArray[Any]], file: Path
+) -> MuscleNN:
+    """The network of a file's parts; shapes are checked against each other."""
+    config = parse(MuscleNNConfig, header["config"], str(file))
+    rows, muscles = (int(n) for n in header["shape"])
+    pattern = ReducedPattern(
+        tensors["pattern.rows"], tensors["pattern.muscles"], (rows, muscles)
+    )
+    groups = tuple(map(str, header["groups"]))
+    conditioned = bool(header["conditioned"])
+    inputs = len(pattern.rows) + rows + (2 * len(groups) if conditioned else 0)
+    sizes = [inputs, *config.hidden, muscles]
+    layers = range(len(sizes) - 1)
+    expected: dict[str, tuple[int, ...]] = {
+        "pattern.rows": pattern.rows.shape[:1],
+        "pattern.muscles": pattern.rows.shape[:1],
+        "scale.mean": pattern.rows.shape[:1],
+        "scale.values": pattern.rows.shape[:1],
+        "scale.torque": (rows,),
+    }
+    expected |= {f"layer.{k}.weight": (sizes[k + 1], sizes[k]) for k in layers}
+    expected |= {f"layer.{k}.bias": (sizes[k + 1],) for k in layers}
+    for name in sorted(expected.keys() | tensors.keys()):
+        if name not in expected or tensors[name].shape != expected[name]:
+            raise MuscleError(f"{file}: {name}: expected {expected.get(name, 'none')}")
+        if not np.isfinite(tensors[name]).all():
+            raise MuscleError(f"{file}: {name} has values that are not finite")
+    inside = (pattern.rows >= 0) & (pattern.rows < rows)
+    inside &= (pattern.muscles >= 0) & (pattern.muscles < muscles)
+    if not inside.all() or len(header["muscles"]) != muscles:
+        raise MuscleError(f"{file}: the pattern does not fit {rows} x {muscles}")
+    return MuscleNN(
+        config=config,
+        muscles=tuple(map(str, header["muscles"])),
+        groups=groups,
+        pattern=pattern,
+        scales=Scales(
+            tensors["scale.mean"], tensors["scale.values"], tensors["scale.torque"],
+            conditioned,
+        ),
+        weights=tuple(tensors[f"layer.{k}.weight"] for k in layers),
+        biases=tuple(tensors[f"layer.{k}.bias"] for k in layers),
+    )  # fmt: skip

@@ -1,0 +1,171 @@
+"""Random poses, what the muscles can do there, and torques to ask of them.
+
+For the training and test of a muscle network, and for bounds of a model's strength. Poses
+are drawn uniformly in the joint limits of the independent joints, tied joints follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from ambulo.muscle.conditions import Condition, table_with
+from ambulo.muscle.coupling import FREE, Floats, Ints
+from ambulo.muscle.dynamics import transmission_of_data
+from ambulo.muscle.errors import MuscleError
+from ambulo.muscle.muscles import MuscleLayer
+
+_STILL = 1e-9
+"""A torque of a full activation below this is no entry of the pattern, [N m]."""
+
+
+@dataclass(frozen=True)
+class ReducedPattern:
+    """Which entries of JtA (na, m) can be other than zero: P of them."""
+
+    rows: Ints
+    """Coordinate of each, (P,)."""
+    muscles: Ints
+    """Muscle of each, (P,)."""
+    shape: tuple[int, int]
+    """(na, m)."""
+
+    def reduce(self, active: Floats) -> Floats:
+        """The entries of JtA (B, na, m), (B, P)."""
+        return active[:, self.rows, self.muscles]
+
+    def full(self, values: Floats) -> Floats:
+        """JtA (B, na, m) from its entries (B, P)."""
+        out = np.zeros((len(values), *self.shape), dtype=values.dtype)
+        out[:, self.rows, self.muscles] = values
+        return out
+
+
+@dataclass(frozen=True)
+class MuscleSamples:
+    """What the muscles can do in N poses."""
+
+    pattern: ReducedPattern
+    """Which entries `values` are."""
+    values: Floats
+    """Entries of JtA, (N, P), [N m]."""
+    passive: Floats
+    """Jtp, (N, na), [N m]."""
+    groups: Floats
+    """Force factors, then length factors of the muscle groups, (N, 2 G)."""
+
+    @property
+    def active(self) -> Floats:
+        """JtA, (N, na, m), [N m]."""
+        return self.pattern.full(self.values)
+
+
+def muscle_groups(names: tuple[str, ...]) -> tuple[tuple[str, ...], Ints]:
+    """Groups of muscles, and the group of each muscle, (m,).
+
+    Parts of a muscle (glmax1_r, glmax2_r) are one group; the sides are two.
+    """
+    stems = []
+    for name in names:
+        stem, _, side = name.rpartition("_") if "_" in name else (name, "", "")
+        stem = stem.rstrip("0123456789") or stem
+        stems.append(f"{stem}_{side}" if side else stem)
+    groups = tuple(dict.fromkeys(stems))
+    return groups, np.array([groups.index(stem) for stem in stems], dtype=np.int64)
+
+
+def random_pose(
+    layer: MuscleLayer, rng: np.random.Generator, speed: float = 2.0
+) -> tuple[Floats, Floats]:
+    """Positions (nq,) and velocities (nv,) within the joint limits, ties kept.
+
+    Args:
+        layer: of the model.
+        rng: where chance comes from.
+        speed: standard deviation of the joint velocities, [rad/s].
+    """
+    model, coupling = layer.model, layer.coupling
+    qpos = np.array(model.qpos0)
+    low, high = model.jnt_range.T
+    limited = (model.jnt_limited != 0) & (model.jnt_type > FREE + 1)
+    qpos[model.jnt_qposadr[limited]] = rng.uniform(low[limited], high[limited])
+    qpos = coupling.closed(qpos)
+    qvel = np.zeros(model.nv)
+    qvel[layer.dofs] = rng.normal(0.0, speed, len(layer.dofs))
+    return qpos, coupling.closed_velocity(qpos[None], qvel[None])[0]
+
+
+def sample_muscles(
+    layer: MuscleLayer,
+    count: int,
+    rng: np.random.Generator,
+    *,
+    pattern: ReducedPattern | None = None,
+    weakness: tuple[float, float] = (1.0, 1.0),
+    shortness: tuple[float, float] = (1.0, 1.0),
+) -> MuscleSamples:
+    """What the muscles can do in `count` random poses.
+
+    Args:
+        layer: of the model.
+        count: poses.
+        rng: where chance comes from.
+        pattern: entries of JtA to keep; default: all that are not zero in these poses.
+        weakness: range of the force factor of a muscle group. Half of the groups of a
+            pose are healthy, the factors of the others are uniform.
+        shortness: range of the length factor of a group.
+
+    Raises:
+        MuscleError: an entry that `pattern` does not have is not zero.
+    """
+    if count < 1:
+        raise MuscleError(f"poses: expected 1 or more, got {count}")
+    names, group = muscle_groups(layer.table.names)
+    scale = np.ones((count, 2, len(names)))
+    for k, (low, high) in enumerate((weakness, shortness)):
+        ill = rng.random((count, len(names))) < 0.5
+        scale[:, k] = np.where(ill, rng.uniform(low, high, ill.shape), 1.0)
+    healthy = bool((scale == 1.0).all())
+    data = mujoco.MjData(layer.model)
+    active, passive = [], []
+    for i in range(count):
+        data.qpos[:], data.qvel[:] = random_pose(layer, rng)
+        mujoco.mj_fwdPosition(layer.model, data)
+        mujoco.mj_fwdVelocity(layer.model, data)
+        numbers = None
+        if not healthy:
+            state = Condition(scale[i, 0, group], scale[i, 1, group])
+            numbers = table_with(layer.table, state).packed()[None]
+        muscles = layer.evaluate(transmission_of_data(data), data.qpos[None], numbers)
+        active.append(muscles.active[0])
+        passive.append(muscles.passive[0])
+    entries = np.array(active)
+    pattern = pattern or _pattern(entries)
+    values = pattern.reduce(entries)
+    missed = np.abs(entries).sum() - np.abs(values).sum()
+    if missed > _STILL * entries.size:
+        raise MuscleError("a muscle moves a joint that the pattern does not have")
+    return MuscleSamples(pattern, values, np.array(passive), scale.reshape(count, -1))
+
+
+def random_activations(count: int, muscles: int, rng: np.random.Generator) -> Floats:
+    """Activations that make feasible targets, from rest to full effort, (count, m)."""
+    level = rng.random((count, 1))
+    share = 0.2 + 0.8 * rng.random((count, 1))
+    used = rng.random((count, muscles)) < share
+    return level * used * rng.random((count, muscles))
+
+
+def feasible_targets(samples: MuscleSamples, rng: np.random.Generator) -> Floats:
+    """Active torques (wanted minus passive) that muscles can make, (N, na), [N m]."""
+    active = samples.active
+    activation = random_activations(len(active), active.shape[2], rng)
+    return np.einsum("bim,bm->bi", active, activation)
+
+
+def _pattern(active: Floats) -> ReducedPattern:
+    """The entries of JtA (N, na, m) that are not zero in a pose."""
+    rows, muscles = np.nonzero((np.abs(active) > _STILL).any(axis=0))
+    return ReducedPattern(rows, muscles, (active.shape[1], active.shape[2]))

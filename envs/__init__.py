@@ -13,3 +13,18 @@ gymnasium.register(
     entry_point="ambulo.envs.vr.env:VRNavigationEnv",
     vector_entry_point="ambulo.envs.vr.vector_env:VRNavigationVectorEnv",
 )
+gymnasium.register(
+    id="ambulo/Imitate-v0",
+    entry_point="ambulo.envs.locomotion.env:ImitateEnv",
+    vector_entry_point="ambulo.envs.locomotion.env:ImitateVectorEnv",
+)
+gymnasium.register(
+    id="ambulo/Locomote-v0",
+    entry_point="ambulo.envs.locomotion.env:LocomoteEnv",
+    vector_entry_point="ambulo.envs.locomotion.env:LocomoteVectorEnv",
+)
+gymnasium.register(
+    id="ambulo/Stand-v0",
+    entry_point="ambulo.envs.locomotion.env:StandEnv",
+    vector_entry_point="ambulo.envs.locomotion.env:StandVectorEnv",
+)

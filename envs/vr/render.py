@@ -100,6 +100,57 @@ def _working_backend(candidates: tuple[str, ...]) -> str:
     )
 
 
+class Offscreen:
+    """Draws scenes of one model without a window."""
+
+    def __init__(self, model: mujoco.MjModel, width: int, height: int) -> None:
+        """Frames of `width` x `height` pixels; the model's offscreen buffer is as large.
+
+        Raises:
+            RenderError: no OpenGL on this machine.
+        """
+        backend = gl_backend()
+        self.width, self.height = width, height
+        self._rect = mujoco.MjrRect(0, 0, width, height)
+        self._gl: Any = None
+        self._mjr: mujoco.MjrContext | None = None
+        try:
+            module = importlib.import_module(f"mujoco.{backend}")
+            self._gl = module.GLContext(width, height)
+            self._gl.make_current()
+            self._mjr = mujoco.MjrContext(
+                model, mujoco.mjtFontScale.mjFONTSCALE_100.value
+            )
+            mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._mjr)
+        except Exception as error:
+            self.close()
+            raise RenderError(f"OpenGL back end {backend} failed: {error}") from error
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing can be drawn any more."""
+        return self._mjr is None
+
+    def draw(self, scene: mujoco.MjvScene) -> Frame:
+        """One picture, shape (height, width, 3)."""
+        pixels = np.empty((self.height, self.width, 3), np.uint8)
+        self._gl.make_current()
+        mujoco.mjr_render(self._rect, scene, self._mjr)
+        mujoco.mjr_readPixels(pixels, None, self._rect, self._mjr)
+        return np.ascontiguousarray(pixels[::-1])
+
+    def close(self) -> None:
+        """Free the OpenGL context."""
+        if self._gl is not None:
+            self._gl.make_current()
+        if self._mjr is not None:
+            self._mjr.free()
+            self._mjr = None
+        if self._gl is not None:
+            self._gl.free()
+            self._gl = None
+
+
 class EpisodeRenderer:
     """Draws one level with a player in it; use as a context manager or call `close`."""
 
@@ -116,7 +167,7 @@ class EpisodeRenderer:
         Raises:
             RenderError: no OpenGL on this machine.
         """
-        backend = gl_backend()
+        gl_backend()
         self.level = level
         self.width, self.height = width, height
         self._model = render_model(level, width, height, goal_radius)
@@ -129,20 +180,7 @@ class EpisodeRenderer:
             self._model, self._model.ngeom + _TRAIL_SEGMENTS + 8
         )
         self._option, self._camera = mujoco.MjvOption(), mujoco.MjvCamera()
-        self._rect = mujoco.MjrRect(0, 0, width, height)
-        self._gl: Any = None
-        self._mjr: mujoco.MjrContext | None = None
-        try:
-            module = importlib.import_module(f"mujoco.{backend}")
-            self._gl = module.GLContext(width, height)
-            self._gl.make_current()
-            self._mjr = mujoco.MjrContext(
-                self._model, mujoco.mjtFontScale.mjFONTSCALE_100.value
-            )
-            mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._mjr)
-        except Exception as error:
-            self.close()
-            raise RenderError(f"OpenGL back end {backend} failed: {error}") from error
+        self._screen = Offscreen(self._model, width, height)
 
     def frame(
         self,
@@ -159,7 +197,7 @@ class EpisodeRenderer:
         `trail` (T, 2 or more): past positions [m], drawn just above the floor. `heading`
         of the chase camera [rad]; None: the player's yaw.
         """
-        if self._mjr is None:
+        if self._screen.closed:
             raise RenderError("this renderer is closed")
         data, height = self._data, float(position[2]) if len(position) > 2 else 0.0
         data.mocap_pos[self._player] = (position[0], position[1], height)
@@ -177,22 +215,11 @@ class EpisodeRenderer:
         )  # fmt: skip
         if trail is not None and len(trail) > 1:
             self._draw_trail(np.asarray(trail, np.float64)[:, :2])
-        pixels = np.empty((self.height, self.width, 3), np.uint8)
-        self._gl.make_current()
-        mujoco.mjr_render(self._rect, self._scene, self._mjr)
-        mujoco.mjr_readPixels(pixels, None, self._rect, self._mjr)
-        return np.ascontiguousarray(pixels[::-1])
+        return self._screen.draw(self._scene)
 
     def close(self) -> None:
         """Free the OpenGL context."""
-        if self._gl is not None:
-            self._gl.make_current()
-        if self._mjr is not None:
-            self._mjr.free()
-            self._mjr = None
-        if self._gl is not None:
-            self._gl.free()
-            self._gl = None
+        self._screen.close()
 
     def __enter__(self) -> EpisodeRenderer:
         return self

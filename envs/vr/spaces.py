@@ -9,8 +9,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from ambulo.configs.vr import RLConfig
+from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.vr.actions import DISCRETE_ACTIONS
-from ambulo.envs.vr.observation import ObservationLayout
 
 Format = Literal["flat", "dict"]
 

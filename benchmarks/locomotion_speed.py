@@ -1,0 +1,195 @@
+"""Speed of the locomotion environment beside bare physics and Gymnasium's Humanoid-v5.
+
+Five things in turn, each round, on one thread; medians are reported, in control steps (of
+all bodies) per second of processor time (so that other programs disturb less):
+
+- `bare`: `mj_step` of human23 alone, through `mujoco.batch`, the bodies walking with the
+  controls that our environment gave in the step before;
+- `ours`: `ImitateBatch` of human23: reference, balance law, stable PD, rewards,
+  observations;
+- `humanoid_bare`: `mj_step` of Humanoid-v5's model (RK4, as it comes) through
+  `mujoco.batch`, random controls;
+- `gymnasium`: Humanoid-v5 in `gymnasium.make_vec("Humanoid-v5", "sync")`;
+- `humanoid_spd`: Humanoid-v5's model in a batch with stable PD (implicitfast: RK4 does not
+  go with it).
+
+`overhead` is what a control step costs over the `mj_step`s inside it, timed in place;
+`overhead_bare` is bare over ours, whose solver starts less warm and whose states are
+copied.
+
+    python benchmarks/locomotion_speed.py --json docs/results/locomotion_speed.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import gymnasium
+import mujoco
+import numpy as np
+from mujoco.batch import Batch
+
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.muscle import SpdGains
+from ambulo.envs.locomotion.build import make_batch
+from ambulo.muscle.dynamics import dynamics_of_batch
+from ambulo.muscle.spd import SpdController
+
+VELOCITY = int(mujoco.mjtStage.mjSTAGE_VEL)
+
+
+def rate(step: Callable[[], None], per_step: int, seconds: float) -> float:
+    """Control steps per second of `step`, which makes `per_step` of them."""
+    done, start = 0, time.process_time()
+    while time.process_time() - start < seconds:
+        step()
+        done += per_step
+    return done / (time.process_time() - start)
+
+
+class Timed:
+    """A batch whose steps are timed."""
+
+    def __init__(self, batch: Batch) -> None:
+        """Wrap `batch`."""
+        self._batch, self.seconds = batch, 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._batch, name)
+
+    def step(self, **kwargs: Any) -> None:
+        """As the batch's."""
+        start = time.process_time()
+        self._batch.step(**kwargs)
+        self.seconds += time.process_time() - start
+
+
+def ours(
+    bodies: int, law: bool
+) -> tuple[Callable[[], None], Callable[[], None], Timed]:
+    """A control step of our environment, its physics alone, and the timed physics."""
+    config = LocomotionConfig().override(
+        "environment", balance_law=law, max_episode_steps=10**6
+    )
+    batch = make_batch(config, bodies, seed=0)
+    batch.reset(np.arange(bodies))
+    rng = np.random.default_rng(0)
+    timed = Timed(batch.simulation._batch)
+    batch.simulation._batch = timed
+    physics = Batch(batch.simulation.model, bodies, 1, persistent=True)
+    qpos, qvel, ctrl = (physics.bind(name) for name in ("qpos", "qvel", "ctrl"))
+
+    def step() -> None:
+        actions = rng.uniform(-0.1, 0.1, (bodies, batch.action_size))
+        _, _, terminated, truncated, _ = batch.step(actions)
+        done = terminated | truncated
+        if done.any():
+            batch.reset(np.flatnonzero(done))
+
+    def bare() -> None:
+        # The same states as those of `step`, so that contacts and their cost are too.
+        qpos[:], qvel[:] = batch.simulation.qpos, batch.simulation.qvel
+        ctrl[:] = batch.simulation.ctrl
+        physics.step(nstep=batch.simulation.substeps)
+
+    return step, bare, timed
+
+
+def humanoid(bodies: int) -> dict[str, Callable[[], None]]:
+    """A control step (five physics steps) of Humanoid-v5 in three ways."""
+    vector = gymnasium.make_vec(
+        "Humanoid-v5", num_envs=bodies, vectorization_mode="sync"
+    )
+    vector.reset(seed=0)
+    model = vector.envs[0].unwrapped.model  # type: ignore[attr-defined]
+    skip = vector.envs[0].unwrapped.frame_skip  # type: ignore[attr-defined]
+    rng = np.random.default_rng(0)
+    low, high = model.actuator_ctrlrange.T
+    plain = Batch(model, bodies, 1, persistent=True)
+    implicit = model.__copy__()
+    implicit.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    driven = Batch(implicit, bodies, 1, persistent=True)
+    spd = SpdController(implicit, SpdGains(stiffness=100.0, damping=10.0))
+    dynamics = dynamics_of_batch(driven)
+    target = np.tile(implicit.qpos0, (bodies, 1))
+
+    def fresh(batch: Batch) -> None:
+        """Put bodies that lie down back to rest, as the environment does."""
+        fallen = np.flatnonzero(~(batch.bind("qpos")[:, 2] > 1.0))
+        if len(fallen):
+            batch.reset(fallen.astype(np.int32))
+
+    def gym() -> None:
+        vector.step(vector.action_space.sample())
+
+    def bare() -> None:
+        plain.bind("ctrl")[:] = rng.uniform(low, high, (bodies, model.nu))
+        plain.step(nstep=skip)
+        fresh(plain)
+
+    def with_spd() -> None:
+        for _ in range(skip):
+            torque, _ = spd.torques(dynamics, target)
+            gear = implicit.actuator_gear[:, 0]
+            driven.bind("ctrl")[:] = torque[:, 6:] / gear
+            driven.step(stage=VELOCITY)
+        fresh(driven)
+
+    return {"humanoid_bare": bare, "gymnasium": gym, "humanoid_spd": with_spd}
+
+
+def main() -> None:
+    """Measure, print, and write the JSON file if one is named."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--bodies", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument(
+        "--seconds", type=float, default=1.0, help="of each measurement"
+    )
+    parser.add_argument("--no-law", action="store_true", help="without the balance law")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    step, bare, timed = ours(options.bodies, not options.no_law)
+    things = {"ours": step, "bare": bare, **humanoid(options.bodies)}
+    for thing in things.values():
+        thing()  # compile and warm up
+    rates: dict[str, list[float]] = {name: [] for name in things}
+    inside: list[float] = []
+    for _ in range(options.rounds):
+        for name, thing in things.items():
+            before, start = timed.seconds, time.process_time()
+            rates[name].append(rate(thing, options.bodies, options.seconds))
+            if name == "ours":
+                whole = time.process_time() - start
+                inside.append(whole / (timed.seconds - before))
+    found = {name: float(np.median(values)) for name, values in rates.items()}
+    overheads = [b / o for b, o in zip(rates["bare"], rates["ours"], strict=True)]
+    result = {
+        "bodies": options.bodies,
+        "rounds": options.rounds,
+        "mujoco": mujoco.__version__,
+        "load": os.getloadavg()[0],
+        "control_steps_per_second": found,
+        "spread": {name: [min(v), max(v)] for name, v in rates.items()},
+        "overhead": float(np.median(inside)),
+        "overhead_bare": float(np.median(overheads)),
+        "humanoid_batch_over_gymnasium": found["humanoid_bare"] / found["gymnasium"],
+    }
+    for name, value in found.items():
+        print(f"{name:15s} {value:9.0f} control steps/s")
+    print(f"overhead of ours over bare physics: {result['overhead']:.2f}x")
+    print(f"load average {result['load']:.1f}")
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""Configuration of locomotion: bodies that imitate a gait, follow commands or stand.
+
+Lengths are metres, angles radians unless the text says degrees, times seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ambulo.configs import vr
+from ambulo.configs.base import Config
+from ambulo.configs.simulation_nn import (
+    LocomotionTrainingConfig,
+    SimulationNetworkConfig,
+)
+
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+Unit = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+Span = tuple[float, float]
+Task = Literal["imitate", "locomote", "stand"]
+
+TASKS: tuple[Task, ...] = ("imitate", "locomote", "stand")
+"""Every task."""
+
+
+class EnvironmentConfig(Config):
+    """The body, what it follows, and what happens to it."""
+
+    task: Task = "imitate"
+    """`imitate` tracks a reference gait, `locomote` follows commanded speed and turning,
+    `stand` keeps standing."""
+    character: str = "human23"
+    """The body, by name."""
+    actuation: Literal["torque", "muscle"] = "torque"
+    """What turns the torque of stable PD into motion: motors or muscles."""
+    reference: str | None = None
+    """A motion clip (.amc, .bvh, .npz, ...) or a prepared reference (.npz of ours); null is
+    the walk that the suite makes itself. Not used by `stand`."""
+    more_references: tuple[str, ...] = ()
+    """Further clips or references; each is a mode of its own, and the bodies are shared out
+    among all (see `network.policy`). `imitate` only."""
+    num_environments: Count = 64
+    """Bodies stepped together."""
+    max_episode_steps: Count = 300
+    """Control steps before an episode is truncated; 300 are 10 s."""
+    control_rate: Annotated[int, Field(ge=5, le=200)] = 30
+    """Actions per second, [Hz]."""
+    substeps: Annotated[int, Field(ge=1, le=100)] = 5
+    """Physics steps per action; stable PD runs in each."""
+    joints: Annotated[tuple[str, ...], Field(min_length=1)] = (
+        "Femur?",
+        "Tibia?",
+        "Talus?",
+        "Spine",
+        "Torso",
+    )
+    """Shell patterns of the joints that actions and the balance law move."""
+    action_scale: Positive = 0.25
+    """Offset of a joint's target for an action of 1, [rad]."""
+    feed_forward: bool = True
+    """Add the reference's torque from inverse dynamics."""
+    balance_law: bool = True
+    """Add the balance law's offsets (built in, not learned) to the targets."""
+    balance_limit: Positive = 0.6
+    """Largest offset of the balance law, [rad]."""
+    start: Literal["random", "first"] = "random"
+    """Phase at which episodes begin."""
+    start_position_noise: NonNegative = 0.01
+    """Standard deviation of joint angles at the start, [rad]."""
+    start_velocity_noise: NonNegative = 0.05
+    """Standard deviation of velocities at the start, [rad/s] and [m/s]."""
+    max_height_error: Positive = 0.25
+    """Height error of the root that ends the episode as a fall, [m]."""
+    max_rotation_error: Positive = 0.8
+    """Rotation error of the root that ends it, [rad]."""
+    push_impulse: Span = (0.0, 0.0)
+    """Range of the impulses that push the pelvis sideways or ahead, [N s]; (0, 0): none."""
+    push_interval: Span = (2.0, 5.0)
+    """Range of the time between pushes, [s]."""
+    push_duration: Positive = 0.2
+    """Duration of a push, [s]."""
+    target_noise: NonNegative = 0.0
+    """Standard deviation of noise on the moved joint targets, [rad]."""
+    speed: Span = (0.6, 1.6)
+    """Range of commanded forward speeds, [m/s]."""
+    turn: Span = (-30.0, 30.0)
+    """Range of commanded turning, [deg/s], left positive."""
+    straight: Unit = 0.3
+    """Share of commands without turning."""
+    command_interval: Span = (3.0, 6.0)
+    """Range of the time between commands, [s]."""
+    base: Literal["gait", "pose"] = "gait"
+    """What `locomote`'s actions move: the reference gait at the commanded speed, or the
+    standing pose (then neither reference nor balance law acts)."""
+    terrain: Literal["flat", "rough", "slope"] = "flat"
+    """The ground of `locomote`: level, random bumps, or ramps up and down."""
+    terrain_height: NonNegative = 0.03
+    """Height of the bumps, [m], or of a ramp over 4 m (0.03 is 0.4 deg)."""
+    fault_folder: str | None = None
+    """Where the state of an exploded simulation is written for replay; null: nowhere."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for name in (
+            "push_impulse",
+            "push_interval",
+            "speed",
+            "turn",
+            "command_interval",
+        ):
+            low, high = getattr(self, name)
+            if low > high:
+                raise ValueError(f"{name} must be [min, max] with min <= max")
+        if self.more_references and self.task != "imitate":
+            raise ValueError("more_references needs task = imitate")
+        for name in ("push_impulse", "speed"):
+            if getattr(self, name)[0] < 0.0:
+                raise ValueError(f"{name} must not be negative")
+        for name in ("push_interval", "command_interval"):
+            if getattr(self, name)[0] <= 0.0:
+                raise ValueError(f"{name} must be above 0")
+        return self
+
+    @property
+    def control_dt(self) -> float:
+        """Duration of a control step, [s]."""
+        return 1.0 / self.control_rate
+
+
+class ObservationsConfig(Config):
+    """What the agent sees besides its deviation from the reference."""
+
+    joint_state: bool = True
+    """Positions and velocities of all joints."""
+    feet: bool = True
+    """Heights of the soles and which feet touch the ground."""
+    law: bool = True
+    """The offsets of the balance law, where it acts."""
+    last_action: bool = False
+    """The action before."""
+
+
+class RewardsConfig(Config):
+    """Weights of the reward terms; each is logged on its own as `reward/<term>`.
+
+    The imitation terms are exponentials in [0, 1]; `locomote` multiplies them by
+    `reference_weight`.
+    """
+
+    pose: NonNegative = 0.2
+    """Joint rotations as the reference's."""
+    velocity: NonNegative = 0.05
+    """Joint velocities."""
+    end_effector: NonNegative = 0.1
+    """Feet, hands and head, seen from the root."""
+    root: NonNegative = 0.35
+    """Place, rotation and velocity of the root."""
+    com: NonNegative = 0.3
+    """Centre of mass."""
+    reference_weight: Unit = 1.0
+    """Factor on the imitation terms of `locomote`; training may lower it in phases."""
+    speed: NonNegative = 1.0
+    """`locomote`: forward and sideways velocity as commanded."""
+    turn: NonNegative = 0.5
+    """`locomote`: turning rate as commanded."""
+    heading: NonNegative = 0.5
+    """`locomote`, `stand`: heading as commanded."""
+    alive: NonNegative = 0.2
+    """`locomote`, `stand`: per step that it is on its feet."""
+    upright: NonNegative = 0.5
+    """`stand`: trunk upright at standing height, without moving."""
+    energy: NonNegative = 0.02
+    """`locomote`, `stand`: cost per unit of transport cost, joint power over weight times
+    the larger of speed and 0.5 m/s."""
+    smoothness: NonNegative = 0.05
+    """Cost of the mean squared change of the action."""
+    effort: NonNegative = 0.0
+    """Cost of the mean squared action."""
+
+
+class PPOConfig(vr.PPOConfig):
+    """Proximal policy optimisation, with what walking wants as defaults."""
+
+    learning_rate: Positive = 3e-4
+    n_steps: Count = 32
+    batch_size: Annotated[int, Field(ge=2)] = 512
+    n_epochs: Count = 6
+    gamma: Unit = 0.97
+    target_kl: Positive | None = 0.08
+    reward_scale: Positive = 1.0
+
+
+class LocomotionConfig(Config):
+    """Everything about one training run."""
+
+    environment: EnvironmentConfig = EnvironmentConfig()
+    """The body and the task."""
+    observations: ObservationsConfig = ObservationsConfig()
+    """What the agent sees."""
+    rewards: RewardsConfig = RewardsConfig()
+    """Reward weights."""
+    network: SimulationNetworkConfig = SimulationNetworkConfig()
+    """The actor and the critic."""
+    ppo: PPOConfig = PPOConfig()
+    """The learner."""
+    training: LocomotionTrainingConfig = LocomotionTrainingConfig()
+    """Budget and outputs."""
+
+    def override(self, group: str, **changes: object) -> LocomotionConfig:
+        """A copy with `changes` in one group, validated."""
+        return self.replace(**{group: {**getattr(self, group).model_dump(), **changes}})
+
+    def shareable(self) -> LocomotionConfig:
+        """A copy for files that are passed on: no folder of this machine."""
+        output = LocomotionTrainingConfig.model_fields["output"].default
+        quiet = self.override("environment", fault_folder=None)
+        return quiet.override("training", output=output)

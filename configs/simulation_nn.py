@@ -1,0 +1,118 @@
+"""Settings of locomotion policies and of how they are trained."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ambulo.configs.base import Config
+
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+Steps = Annotated[int, Field(ge=0)]
+
+
+class PriorConfig(Config):
+    """Features of a motion network beside the observation."""
+
+    model: str
+    """File of a motion network (see `train_motion`)."""
+    frames: Count = 4
+    """Last states that its encoder sees."""
+    unfreeze_at: Share | None = None
+    """Share of the training after which the encoder learns too; null keeps it frozen."""
+
+
+class SimulationNetworkConfig(Config):
+    """The policy of a simulated body: a Gaussian actor and a separate critic."""
+
+    policy: Literal["simple", "prior", "modes", "two_level"] = "simple"
+    """`simple` is SimulationNN; `prior` adds features of a motion network; `modes` has one
+    head for each mode that the observation names; `two_level` chooses the mode itself."""
+    net_arch: Annotated[tuple[Count, ...], Field(min_length=1)] = (256, 256)
+    """Hidden layer widths of the actor and of the critic."""
+    activation_fn: Literal["relu", "tanh", "elu", "silu"] = "tanh"
+    """Hidden activation."""
+    log_std_init: float = -2.0
+    """Initial log standard deviation of each action; one unit of action is
+    `environment.action_scale`."""
+    learn_std: bool = True
+    """Let the standard deviation learn."""
+    zero_start: bool = True
+    """Begin with a mean action of 0, so that the first policy is what is built in."""
+    normalize_samples: Steps = 1_000_000
+    """Running means and deviations of the observation stop moving after so many; 0 takes
+    the layout's fixed scales."""
+    warm_up_steps: Steps = 60
+    """Steps of the fresh policy that the running statistics begin with."""
+    generators: Annotated[int, Field(ge=2, le=64)] | None = None
+    """Movement generators of `two_level`; null makes one for each mode."""
+    prior: PriorConfig | None = None
+    """The motion network of `prior`."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.policy == "prior") != (self.prior is not None):
+            raise ValueError("network.prior and network.policy = prior need each other")
+        return self
+
+
+class TeacherConfig(Config):
+    """Imitation of the balance law before reinforcement learning (DAgger).
+
+    The network is trained on states that it meets itself, to move the joint targets as
+    the law would there (S. Ross, G. Gordon and A. Bagnell, A Reduction of Imitation
+    Learning and Structured Prediction to No-Regret Online Learning, AISTATS 2011).
+    """
+
+    samples: Count = 300_000
+    """States in all that the law is asked about."""
+    rounds: Count = 30
+    """Rounds of collecting and fitting."""
+    epochs: Count = 6
+    """Passes over everything collected in each round."""
+    last_epochs: Count = 20
+    """Passes after the last round."""
+    batch_size: Annotated[int, Field(ge=2)] = 1024
+    """Minibatch size."""
+    learning_rate: Positive = 1e-3
+    """Adam step size; it falls to a tenth in the last passes."""
+    mix_rounds: Steps = 3
+    """In the first rounds the law acts, with noise; then the network does."""
+    noise: NonNegative = 0.1
+    """Standard deviation of noise on the actions that are played, [actions]."""
+    critic_updates: Steps = 10
+    """First updates of reinforcement learning that teach the critic alone."""
+
+
+class LocomotionTrainingConfig(Config):
+    """Budget, evaluation, checkpoints and where results go."""
+
+    total_timesteps: Count = 1_000_000
+    """Control steps in all, over all bodies; those of the teacher not counted."""
+    save_freq: Count = 200_000
+    """Control steps between checkpoints."""
+    eval_freq: Annotated[int, Field(ge=0)] = 100_000
+    """Control steps between evaluations; 0 never evaluates."""
+    eval_episodes: Count = 64
+    """Episodes of one evaluation."""
+    eval_seconds: Positive = 20.0
+    """Length of an evaluation's episodes, [s]."""
+    reference_weights: tuple[Share, ...] = ()
+    """Phases of equal length that set `rewards.reference_weight`, such as
+    (1.0, 0.5, 0.1, 0.0); empty keeps it."""
+    num_workers: Annotated[int, Field(ge=1, le=256)] = 1
+    """CPU threads for the network update."""
+    num_threads: Annotated[int, Field(ge=1, le=256)] = 1
+    """CPU threads for the physics."""
+    teacher: TeacherConfig | None = None
+    """Begin as an apprentice of the balance law; null begins from nothing."""
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+    """Seed of everything random."""
+    device: str = "cpu"
+    """Torch device; small networks are faster on the CPU."""
+    output: str = "runs"
+    """Folder that run folders are made in; `user://` is Godot's user-data folder."""

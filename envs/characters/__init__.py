@@ -1,0 +1,1 @@
+"""Characters: the MuJoCo bodies that controllers, muscles and policies move."""

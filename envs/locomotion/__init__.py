@@ -1,0 +1,1 @@
+"""Locomotion: characters that imitate a reference gait, follow commands or stand."""

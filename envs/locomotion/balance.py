@@ -1,0 +1,170 @@
+"""A balance law: time-varying linear feedback that keeps a body on a reference gait.
+
+The reference with its feed-forward torque is a trajectory that falls within a second or
+two. Linearised around it by finite differences of the simulation itself, contacts
+included, it is a periodic linear system; the linear-quadratic regulator of that system
+(B. Anderson and J. Moore, Optimal Control: Linear Quadratic Methods, 1990) moves the
+joint targets so that the deviation dies out. Nothing is learned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import MotionError
+from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.reference_table import ReferenceTable
+from ambulo.envs.locomotion.simulation import CharacterSimulation
+from ambulo.muscle.coupling import joint_coupling
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+POSITION_STEP = 0.01
+"""Finite difference of a position, [m] or [rad]."""
+VELOCITY_STEP = 0.05
+"""Finite difference of a velocity, [m/s] or [rad/s]."""
+TARGET_STEP = 0.02
+"""Finite difference of a joint target, [rad]."""
+EFFORT = 100.0
+"""Cost of a moved target, [1/rad^2], beside 1/rad^2 of a joint's deviation: lower is
+stiffer and trusts the linear model further than it holds."""
+ROUNDS, LEAST_STEPS = 12, 600
+"""Times that the Riccati recursion runs round the cycle (it converges in about five),
+and the fewest steps that it takes: a cycle may be a single step long."""
+
+
+@dataclass(frozen=True, eq=False)
+class BalanceLaw:
+    """Feedback gains of one gait cycle at P equal phases."""
+
+    gains: Floats
+    """Target offsets per deviation (position, then velocity). Shape (P, U, 2 nv)."""
+    dofs: Ints
+    """Degrees of freedom whose targets move. Shape (U,)."""
+
+    def offsets(self, phase: Floats, deviation: Floats, velocity: Floats) -> Floats:
+        """Offsets of the joint targets, [rad]. Shape (B, nv).
+
+        Args:
+            phase: Place in the cycle, [0, 1). Shape (B,).
+            deviation: Position minus reference in the tangent space. Shape (B, nv).
+            velocity: Velocity minus reference. Shape (B, nv).
+        """
+        row = np.rint(phase * len(self.gains)).astype(np.int64) % len(self.gains)
+        state = np.concatenate([deviation, velocity], axis=1)
+        out = np.zeros_like(deviation)
+        out[:, self.dofs] = -np.einsum("bux,bx->bu", self.gains[row], state)
+        return out
+
+
+def balance_law(
+    character: Character,
+    reference: ReferenceTable,
+    dofs: Ints,
+    *,
+    control_dt: float,
+    effort: float = EFFORT,
+    along: float = 1.0,
+) -> BalanceLaw:
+    """The law for one cycle of `reference`, one gain matrix a control step.
+
+    Args:
+        character: The body.
+        reference: What it follows.
+        dofs: Degrees of freedom whose targets may move; legs and trunk.
+        control_dt: Duration of a control step, [s].
+        effort: Cost of a moved target, [1/rad^2].
+        along: Cost of being behind or ahead, [1/m^2]; small lets the body find its own
+            speed.
+
+    Joints that are tied to others (`muscle.coupling`) have gains of zero.
+
+    Raises:
+        MotionError: The simulation explodes beside the reference.
+    """
+    free = joint_coupling(character.model).independent
+    size = len(free)
+    count = max(1, round(reference.period / control_dt))
+    a, b = _linearized(character, reference, dofs, count, control_dt)
+    weight = np.ones(2 * size)
+    weight[0], weight[2:6] = along, 20.0
+    weight[size + 6 :] = 0.01
+    state_cost, input_cost = np.diag(weight), effort * np.eye(len(dofs))
+    gains = np.zeros((count, len(dofs), 2 * size))
+    ahead = state_cost.copy()
+    for _ in range(max(ROUNDS, LEAST_STEPS // count)):
+        for k in range(count - 1, -1, -1):
+            right = b[k].T @ ahead
+            gains[k] = np.linalg.solve(input_cost + right @ b[k], right @ a[k])
+            ahead = state_cost + a[k].T @ ahead @ (a[k] - b[k] @ gains[k])
+            ahead = 0.5 * (ahead + ahead.T)
+    nv = int(character.model.nv)
+    whole = np.zeros((count, len(dofs), 2 * nv))
+    whole[:, :, np.r_[free, nv + free]] = gains
+    return BalanceLaw(whole, dofs)
+
+
+def _linearized(
+    character: Character,
+    reference: ReferenceTable,
+    dofs: Ints,
+    count: int,
+    control_dt: float,
+) -> tuple[Floats, Floats]:
+    """Jacobians of a control step by state (P, 2n, 2n) and by target (P, 2n, U).
+
+    The state is position and velocity of the n independent degrees of freedom.
+    """
+    coupling = joint_coupling(character.model)
+    free = coupling.independent
+    n, nv, inputs = len(free), int(character.model.nv), len(dofs)
+    half = 2 * n + inputs
+    substeps = round(control_dt / character.model.opt.timestep)
+    simulation = CharacterSimulation(character, 2 * half, substeps=substeps, threads=0)
+    moves = np.zeros((half, 3 * nv))
+    moves[np.arange(n), free] = POSITION_STEP
+    moves[n + np.arange(n), nv + free] = VELOCITY_STEP
+    moves[2 * n + np.arange(inputs), 2 * nv + dofs] = TARGET_STEP
+    moves = np.concatenate([moves, -moves])
+    steps = moves[:half].max(axis=1)
+    a, b = np.zeros((count, 2 * n, 2 * n)), np.zeros((count, 2 * n, inputs))
+    for k in range(count):
+        time = np.full(2 * half, k / count * reference.period)
+        qpos, qvel, _ = reference.at(time)
+        qpos = coupling.closed(simulation.tangent.moved(qpos, moves[:, :nv]))
+        qvel = coupling.closed_velocity(qpos, qvel + moves[:, nv : 2 * nv])
+        simulation.reset(np.arange(2 * half), time, qpos, qvel)
+        follow(simulation, reference, moves[:, 2 * nv :])
+        if simulation.fault.any():
+            raise MotionError(
+                f"phase {k / count:.2f} of the reference: the simulation explodes beside "
+                "it; prepare the clip for this character"
+            )
+        deviation, velocity = deviations(simulation, reference)
+        after = np.concatenate([deviation[:, free], velocity[:, free]], axis=1)
+        slope = (after[:half] - after[half:]) / (2.0 * steps[:, None])
+        a[k], b[k] = slope[: 2 * n].T, slope[2 * n :].T
+    return a, b
+
+
+def follow(
+    simulation: CharacterSimulation, reference: ReferenceTable, offsets: Floats
+) -> None:
+    """One control step along the reference, joint targets moved by `offsets` (N, nv)."""
+    h = simulation.dt / simulation.substeps
+    for _ in range(simulation.substeps):
+        qpos, qvel, torque = reference.at(simulation.time + h)
+        target = simulation.tangent.moved(qpos, offsets)
+        simulation.step(target, qvel, torque)
+
+
+def deviations(
+    simulation: CharacterSimulation, reference: ReferenceTable
+) -> tuple[Floats, Floats]:
+    """Positions (tangent) and velocities minus the reference's, each (N, nv)."""
+    qpos, qvel, _ = reference.at(simulation.time)
+    return simulation.tangent.difference(simulation.qpos, qpos), simulation.qvel - qvel

@@ -1,0 +1,117 @@
+"""Muscles as the actuation of a simulation: activations that make the wanted torque.
+
+The exact solver (`muscle.solver`) shares the torque out, every second physics step. Then
+there are two ways, which are different tasks (`muscle.activation`):
+
+* `dynamics`: the control goes through MuJoCo's activation dynamics (10 ms up, 40 ms down).
+  The solver's bounds are the activations that each muscle can reach by the next refresh,
+  so that antagonists make up for muscles that cannot let go in time.
+* `direct`: activations are written as they are, without lag (as Lee et al. 2019).
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch
+from numpy.typing import NDArray
+
+from ambulo.configs.muscle import ActivationCost
+from ambulo.muscle.activation import control_for, next_activation, time_constants
+from ambulo.muscle.coupling import joint_coupling
+from ambulo.muscle.dynamics import transmission_of_batch
+from ambulo.muscle.muscles import MuscleLayer
+from ambulo.muscle.solver import solve
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class MuscleActuation:
+    """Turns the torques that stable PD wants into controls of N bodies' muscles."""
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        batch: Batch,
+        *,
+        mode: Literal["dynamics", "direct"] = "dynamics",
+        refresh: int = 2,
+        cost: ActivationCost | None = None,
+    ) -> None:
+        """Look the muscles up.
+
+        Args:
+            model: Of the bodies.
+            batch: Their simulations.
+            mode: How activations reach MuJoCo.
+            refresh: Physics steps for which activations are held.
+            cost: Of the solver.
+        """
+        self.layer = MuscleLayer(model, joint_coupling(model))
+        self._transmission = transmission_of_batch(batch)
+        self._qpos: Floats = batch.bind("qpos")
+        self._act: Floats = batch.bind("act")
+        self._mode, self._refresh = mode, refresh
+        self._cost = cost or ActivationCost()
+        self._constants = time_constants(model, self.layer.table.actuator)
+        self._dt = float(model.opt.timestep)
+        count = len(self._qpos)
+        self._step = 0
+        self._fresh = np.ones(count, dtype=np.bool_)
+        self._dual = np.zeros((count, len(self.layer.coupling.actuated)))
+        self.activation: Floats = np.zeros((count, self.layer.table.size))
+        """Activations that were wanted last. Shape (N, m)."""
+        self.residual: Floats = np.zeros_like(self._dual)
+        """Torque that the muscles make minus the wanted, at the last refresh, [N m]."""
+
+    def apply(self, torque: Floats, out: Floats) -> None:
+        """Fill the controls `out` (N, m) for torques on the joints (N, na), [N m]."""
+        if self._step % self._refresh == 0:
+            self._solve(torque, np.ones_like(self._fresh))
+        elif self._fresh.any():
+            self._solve(torque, self._fresh)
+        self._step += 1
+        # Right after a reset muscles are taken to be active already.
+        self._act[self._fresh] = self.activation[self._fresh]
+        self._fresh[:] = False
+        if self._mode == "direct":
+            self._act[:] = self.activation
+            out[:] = self.activation
+        else:
+            out[:] = control_for(self._act, self.activation, self._constants, self._dt)
+
+    def reset(self, ids: Ints) -> None:
+        """Forget what `ids` did before."""
+        self._fresh[ids] = True
+        self._act[ids], self._dual[ids] = 0.0, 0.0
+
+    def _solve(self, torque: Floats, which: NDArray[np.bool_]) -> None:
+        """New activations of the bodies `which` (N,)."""
+        muscles = self.layer.evaluate(self._transmission, self._qpos)
+        wanted = np.clip(torque, *muscles.capacity())
+        low, high = self._reach()
+        span = high - low
+        rest = np.einsum("bim,bm->bi", muscles.active, low)
+        found = solve(
+            np.ascontiguousarray(muscles.active * span[:, None]),
+            np.ascontiguousarray(wanted - muscles.passive - rest),
+            self._cost,
+            start=self._dual,
+        )
+        self._dual[which] = found.dual[which]
+        self.activation[which] = (low + span * found.activation)[which]
+        self.residual[which] = (found.residual + wanted - torque)[which]
+
+    def _reach(self) -> tuple[Floats, Floats]:
+        """Least and largest activations until the next refresh, (N, m) each."""
+        if self._mode == "direct":
+            return np.zeros_like(self._act), np.ones_like(self._act)
+        low, high = self._act.copy(), self._act.copy()
+        for _ in range(self._refresh):
+            low = next_activation(low, np.zeros_like(low), self._constants, self._dt)
+            high = next_activation(high, np.ones_like(high), self._constants, self._dt)
+        low[self._fresh], high[self._fresh] = 0.0, 1.0
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)

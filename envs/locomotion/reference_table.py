@@ -1,0 +1,87 @@
+"""A prepared gait cycle as tables that a simulation looks up by time, batch first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceTable:
+    """Joint state and torque of one gait cycle at N equal phases.
+
+    The cycle repeats, each time one `stride` further on.
+    """
+
+    period: float
+    """Duration of the cycle, [s]."""
+    stride: Floats
+    """How far the root moves in one cycle, [m]. Shape (3,)."""
+    qpos: Floats
+    """MuJoCo's positions. Shape (N, nq)."""
+    qvel: Floats
+    """MuJoCo's velocities. Shape (N, nv)."""
+    torque: Floats
+    """Feed-forward generalised forces, 0 for the root. Shape (N, nv)."""
+
+    @property
+    def speed(self) -> float:
+        """Forward speed, [m/s]."""
+        return float(self.stride[0]) / self.period
+
+    def phase(self, time: Floats) -> Floats:
+        """Place in the cycle, in [0, 1), at `time`, [s]. Shape (B,)."""
+        phase: Floats = (time / self.period) % 1.0
+        return phase
+
+    def at(self, time: Floats) -> tuple[Floats, Floats, Floats]:
+        """Values of qpos (B, nq), qvel (B, nv) and torque (B, nv) at `time` (B,), [s].
+
+        Linear between samples; quaternions (all but the first three numbers that are
+        four of unit length) stay close enough to unit length for MuJoCo, which
+        normalises them.
+        """
+        batch = len(time)
+        qpos = np.empty((batch, self.qpos.shape[1]))
+        qvel = np.empty((batch, self.qvel.shape[1]))
+        torque = np.empty_like(qvel)
+        _look_up(
+            time, self.period, self.stride, self.qpos, self.qvel, self.torque,
+            qpos, qvel, torque,
+        )  # fmt: skip
+        return qpos, qvel, torque
+
+
+@njit(cache=True)
+def _look_up(
+    time: Floats,
+    period: float,
+    stride: Floats,
+    qpos: Floats,
+    qvel: Floats,
+    torque: Floats,
+    out_qpos: Floats,
+    out_qvel: Floats,
+    out_torque: Floats,
+) -> None:
+    count = len(qpos)
+    for b in range(len(time)):
+        turns = np.floor(time[b] / period)
+        place = (time[b] / period - turns) * count
+        i = int(place) % count
+        a = place - np.floor(place)
+        j = (i + 1) % count
+        for k in range(qpos.shape[1]):
+            out_qpos[b, k] = (1.0 - a) * qpos[i, k] + a * qpos[j, k]
+        for k in range(3):
+            if j == 0:
+                out_qpos[b, k] += a * stride[k]
+            out_qpos[b, k] += turns * stride[k]
+        for k in range(qvel.shape[1]):
+            out_qvel[b, k] = (1.0 - a) * qvel[i, k] + a * qvel[j, k]
+            out_torque[b, k] = (1.0 - a) * torque[i, k] + a * torque[j, k]

@@ -1,0 +1,94 @@
+"""Uneven ground: one height field that all bodies share, each at places of its own."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.human23 import human23_spec
+
+Floats = NDArray[np.float64]
+
+SIZE = 60.0
+"""Length and width of the ground, [m]."""
+CELL = 0.1
+"""Distance of its samples, [m]."""
+RAMP = 4.0
+"""Length of a ramp, [m]."""
+BUMP = 0.25
+"""Width of the bumps (standard deviation of the smoothing), [m]."""
+EDGE = 20.0
+"""Least distance of episode starts from the edge, [m]; 20 s of walking fit in."""
+
+
+class Terrain:
+    """Heights on a grid; always the same for the same kind and height."""
+
+    def __init__(self, kind: str, height: float) -> None:
+        """Ground of a `kind` ("rough", "slope") whose bumps have `height`, [m]."""
+        count = round(SIZE / CELL) + 1
+        if kind == "rough":
+            rough = np.random.default_rng(7).normal(size=(count, count))
+            rough = gaussian_filter(rough, BUMP / CELL)
+            values = np.clip(rough / (3.0 * rough.std()) + 0.5, 0.0, 1.0)
+        elif kind == "slope":
+            x = np.arange(count) * CELL
+            values = np.tile(np.abs((x / RAMP) % 2.0 - 1.0), (count, 1))
+        else:
+            raise ConfigError(f"unknown terrain {kind!r}")
+        self.kind = kind
+        self.heights: Floats = height * values
+        """Heights by row (Y) and column (X), [m]. Shape (M, M)."""
+
+    def height(self, places: Floats) -> Floats:
+        """Height at world places (..., 2), linear between samples, [m]. Shape (...)."""
+        flat = np.ascontiguousarray(places.reshape(-1, 2))
+        out = np.empty(len(flat))
+        _heights(self.heights, flat, out)
+        return out.reshape(places.shape[:-1])
+
+    def place(self, rng: np.random.Generator) -> Floats:
+        """A place and heading to start from: x, y, [m], yaw, [rad]. Shape (3,)."""
+        x, y, yaw = rng.random(3)
+        room = SIZE - 2.0 * EDGE
+        heading = 2.0 * np.pi * yaw if self.kind == "rough" else np.pi * round(yaw)
+        return np.array([(x - 0.5) * room, (y - 0.5) * room, heading])
+
+
+def terrain_model(character: Character, terrain: Terrain) -> mujoco.MjModel:
+    """The character on a terrain instead of the level ground."""
+    if character.name != "human23":
+        raise ConfigError(
+            f"{character.name} walks on level ground only: terrain = flat"
+        )
+    mass = float(character.model.body_mass.sum())
+    spec = human23_spec(character.skeleton, mass)
+    floor = spec.geom("floor")
+    top = max(float(terrain.heights.max()), 1e-3)
+    field = spec.add_hfield(name="ground")
+    field.nrow, field.ncol = terrain.heights.shape
+    field.size = [0.5 * SIZE, 0.5 * SIZE, top, 0.5]
+    field.userdata = (terrain.heights / top).ravel().tolist()
+    floor.type = mujoco.mjtGeom.mjGEOM_HFIELD
+    floor.hfieldname = "ground"
+    model = spec.compile()
+    model.opt.timestep = character.model.opt.timestep
+    return model
+
+
+@njit(cache=True)
+def _heights(heights: Floats, places: Floats, out: Floats) -> None:
+    last = heights.shape[0] - 1
+    for n in range(len(places)):
+        x = min(max((places[n, 0] + 0.5 * SIZE) / CELL, 0.0), last - 1e-6)
+        y = min(max((places[n, 1] + 0.5 * SIZE) / CELL, 0.0), last - 1e-6)
+        i, j = int(y), int(x)
+        a, b = y - i, x - j
+        low = (1.0 - b) * heights[i, j] + b * heights[i, j + 1]
+        high = (1.0 - b) * heights[i + 1, j] + b * heights[i + 1, j + 1]
+        out[n] = (1.0 - a) * low + a * high

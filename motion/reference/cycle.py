@@ -1,0 +1,203 @@
+"""One seamless, smooth gait cycle out of a captured clip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import MotionError
+from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.operations import heading, transform
+from ambulo.motion.rotations import (
+    quat_conjugate,
+    quat_from_rotvec,
+    quat_multiply,
+    quat_normalize,
+    quat_to_rotvec,
+    quat_unroll,
+)
+from ambulo.motion.skeleton import Skeleton
+
+PHASES = 512
+"""Samples of a cycle."""
+
+HARMONICS = 6
+"""Harmonics of the cycle that are kept, about 5.5 Hz of a walk: what lies above is noise
+of the capture that would throw the body."""
+
+VELOCITY_WEIGHT = 0.15
+"""Weight of joint velocities, [s], beside joint positions where a cycle closes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cycle:
+    """A gait cycle: N samples at equal phases, which then repeat one stride further on."""
+
+    skeleton: Skeleton
+    """The skeleton, J joints; it walks along +X."""
+    period: float
+    """Duration of the cycle, [s]."""
+    stride: Floats
+    """How far the root moves in one cycle, [m]. Shape (3,), z = 0."""
+    root_positions: Floats
+    """Root, [m]. Shape (N, 3); the sample after the last is the first plus `stride`."""
+    rotations: Floats
+    """Local rotations wxyz. Shape (N, J, 4)."""
+
+    def __len__(self) -> int:
+        """The number of samples."""
+        return len(self.rotations)
+
+    @property
+    def fps(self) -> float:
+        """Samples per second, [Hz]."""
+        return len(self) / self.period
+
+    @property
+    def speed(self) -> float:
+        """Mean forward speed, [m/s]."""
+        return float(self.stride[0]) / self.period
+
+    def motion(self, cycles: int = 1) -> Motion:
+        """The cycle, `cycles` times, as a motion."""
+        steps = np.arange(cycles)[:, None, None] * self.stride
+        return Motion(
+            self.skeleton,
+            self.fps,
+            (self.root_positions + steps).reshape(-1, 3),
+            np.tile(self.rotations, (cycles, 1, 1)),
+            name="cycle",
+        )
+
+    def with_root(self, root_positions: Floats, stride: Floats) -> Cycle:
+        """The same cycle on another root path."""
+        return Cycle(self.skeleton, self.period, stride, root_positions, self.rotations)
+
+
+def along_x(motion: Motion) -> Motion:
+    """`motion` turned and moved so that it starts over the origin and travels along +X.
+
+    A clip that travels less than 0.2 m is turned by its mean heading instead.
+    """
+    way = motion.root_positions[-1] - motion.root_positions[0]
+    yaw = np.arctan2(way[1], way[0])
+    if np.hypot(way[0], way[1]) < 0.2:
+        headings = heading(motion)
+        yaw = np.arctan2(np.sin(headings).mean(), np.cos(headings).mean())
+    turned = transform(motion, yaw=-float(yaw))
+    return transform(turned, shift=-turned.root_positions[0] * [1.0, 1.0, 0.0])
+
+
+def find_cycle(motion: Motion, shortest: float = 0.5, longest: float = 1.6) -> slice:
+    """Frames of the cycle that closes best: start to one past its last frame.
+
+    Of all pairs of frames `shortest` to `longest` apart, [s], that with the least mean
+    distance of joint positions (the root's place and travel removed) plus 0.15 s times
+    that of their velocities.
+
+    Raises:
+        MotionError: If the motion is shorter than the shortest cycle.
+    """
+    low, high = (round(seconds * motion.fps) for seconds in (shortest, longest))
+    if len(motion) <= low + 2:
+        raise MotionError(
+            f"{motion.name or 'motion'}: {motion.duration:.2f} s hold no cycle of "
+            f"{shortest} s; give a longer clip"
+        )
+    still = np.zeros_like(motion.root_positions)
+    places, _ = forward_kinematics(motion.skeleton, still, motion.rotations)
+    features = np.concatenate(
+        [places, VELOCITY_WEIGHT * np.gradient(places, 1.0 / motion.fps, axis=0)],
+        axis=-1,
+    ).reshape(len(motion), -1)
+    best, found = np.inf, slice(0, len(motion))
+    for length in range(low, min(high, len(motion) - 2) + 1):
+        costs = np.linalg.norm(features[length:] - features[:-length], axis=1)
+        start = int(np.argmin(costs))
+        if costs[start] < best:
+            best, found = float(costs[start]), slice(start, start + length)
+    return found
+
+
+def periodic(
+    motion: Motion, frames: slice, harmonics: int = HARMONICS, phases: int = PHASES
+) -> Cycle:
+    """The cycle in `frames` of a motion along +X, made seamless and smooth.
+
+    Root place and local rotations (as rotation vectors about each joint's mean) lose
+    their linear drift over the cycle, keep `harmonics` harmonics, and are sampled anew at
+    `phases` equal phases. The forward drift of the root is the stride.
+    """
+    start, stop = frames.start, frames.stop
+    count = stop - start
+    if stop >= len(motion) or harmonics >= count // 2:
+        raise MotionError(
+            f"{motion.name or 'motion'}: a cycle of {count} frames with {harmonics} "
+            "harmonics does not lie in it"
+        )
+    period = count / motion.fps
+    root = motion.root_positions[start : stop + 1]
+    stride = (root[-1] - root[0]) * [1.0, 0.0, 0.0]
+    q = quat_unroll(motion.rotations[start : stop + 1])
+    mean = quat_normalize(q.mean(axis=0))
+    turns = quat_to_rotvec(quat_multiply(quat_conjugate(mean)[None], q))
+    phase = np.arange(phases) / phases
+    smooth_root = resynthesized(_closed(root), harmonics, phases)
+    smooth_root += phase[:, None] * stride
+    smooth = resynthesized(_closed(turns), harmonics, phases)
+    rotations = quat_multiply(mean[None], quat_from_rotvec(smooth))
+    smooth_root = smooth_root - smooth_root[0] * [1.0, 0.0, 0.0]
+    smooth_root[:, 1] -= smooth_root[:, 1].mean()
+    return Cycle(motion.skeleton, period, stride, smooth_root, rotations)
+
+
+def resynthesized(values: Floats, harmonics: int, phases: int) -> Floats:
+    """The first `harmonics` of periodic `values` (n, ...) at `phases` equal phases."""
+    spectrum = np.fft.rfft(values, axis=0)[: harmonics + 1]
+    return np.asarray(np.fft.irfft(spectrum, n=phases, axis=0) * (phases / len(values)))
+
+
+def derivative(values: Floats, period: float) -> Floats:
+    """Time derivative of periodic samples (N, ...), by their spectrum."""
+    spectrum = np.fft.rfft(values, axis=0)
+    rates = 2j * np.pi * np.arange(len(spectrum)) / period
+    rates = rates.reshape(-1, *(1,) * (values.ndim - 1))
+    return np.asarray(np.fft.irfft(spectrum * rates, n=len(values), axis=0))
+
+
+def body_velocities(cycle: Cycle) -> tuple[Floats, Floats]:
+    """Root velocity in the world (N, 3), [m/s], and local angular velocities (N, J, 3).
+
+    Angular velocities are relative to the parent, in the joint's own frame, [rad/s].
+    """
+    mean = quat_normalize(quat_unroll(cycle.rotations).mean(axis=0))
+    turns = quat_to_rotvec(quat_multiply(quat_conjugate(mean)[None], cycle.rotations))
+    angular = rotvec_velocity(turns, derivative(turns, cycle.period))
+    progress = np.arange(len(cycle))[:, None] / len(cycle) * cycle.stride
+    linear = derivative(cycle.root_positions - progress, cycle.period)
+    return linear + cycle.stride / cycle.period, angular
+
+
+def rotvec_velocity(turns: Floats, rates: Floats) -> Floats:
+    """Angular velocity in the turned frame of exp(turns) that changes at `rates`.
+
+    All shapes are (..., 3); `turns` are rotation vectors and `rates` their derivatives.
+    The right Jacobian of SO(3) (G. Chirikjian, Stochastic Models, Information Theory, and
+    Lie Groups 2, 2012): I - (1 - cos t)/t^2 [v] + (t - sin t)/t^3 [v]^2.
+    """
+    angle = np.linalg.norm(turns, axis=-1, keepdims=True)
+    small = angle < 1e-4
+    safe = np.where(small, 1.0, angle)
+    first = np.where(small, 0.5, (1.0 - np.cos(safe)) / safe**2)
+    second = np.where(small, 1.0 / 6.0, (safe - np.sin(safe)) / safe**3)
+    once = np.cross(turns, rates)
+    return rates - first * once + second * np.cross(turns, once)
+
+
+def _closed(values: NDArray[np.float64]) -> Floats:
+    """`values` (n + 1, ...) without their linear drift from first to last; (n, ...)."""
+    share = np.linspace(-0.5, 0.5, len(values)).reshape(-1, *(1,) * (values.ndim - 1))
+    return np.asarray((values - share * (values[-1] - values[0]))[:-1])

@@ -1,0 +1,89 @@
+"""Muscles as an actuation: the torque that they make, resets, and reachable bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ambulo.envs.characters.character import Character, load_character
+from ambulo.envs.locomotion.muscle_actuation import MuscleActuation
+from ambulo.envs.locomotion.simulation import CharacterSimulation
+from ambulo.muscle.coupling import joint_coupling
+
+
+@pytest.fixture(scope="module")
+def legs() -> Character:
+    pytest.importorskip("myo_sim")
+    return load_character("myolegs")
+
+
+def standing(character: Character, count: int) -> CharacterSimulation:
+    simulation = CharacterSimulation(character, count, substeps=8)
+    qpos = np.tile(character.model.qpos0, (count, 1))
+    qpos[:, 2] = 0.945
+    qpos = joint_coupling(character.model).closed(qpos)
+    speeds = np.zeros((count, character.model.nv))
+    simulation.reset(np.arange(count), np.zeros(count), qpos, speeds)
+    return simulation
+
+
+def muscles_of(simulation: CharacterSimulation) -> MuscleActuation:
+    assert isinstance(simulation.actuation, MuscleActuation)
+    return simulation.actuation
+
+
+def test_muscles_make_the_wanted_torque(legs: Character) -> None:
+    simulation = standing(legs, 2)
+    target, still = simulation.qpos.copy(), np.zeros_like(simulation.qvel)
+    for _ in range(4):
+        simulation.step(target, still)
+    muscles = muscles_of(simulation)
+    assert np.abs(muscles.residual).max() < 1.0
+    assert muscles.activation.min() >= 0.0
+    assert muscles.activation.max() <= 1.0
+    np.testing.assert_array_less(simulation.ctrl, 1.0 + 1e-9)
+    np.testing.assert_array_less(-simulation.ctrl, 1e-9)
+
+
+def test_standing_needs_little_activation(legs: Character) -> None:
+    simulation = standing(legs, 1)
+    target, still = simulation.qpos.copy(), np.zeros_like(simulation.qvel)
+    for _ in range(60):
+        simulation.step(target, still)
+    assert not simulation.fault.any()
+    assert simulation.qpos[0, 2] == pytest.approx(0.945, abs=0.03)
+    assert muscles_of(simulation).activation.mean() < 0.3
+
+
+def test_reset_rows_do_not_change_the_others(legs: Character) -> None:
+    one, two = standing(legs, 2), standing(legs, 2)
+    target, still = one.qpos.copy(), np.zeros_like(one.qvel)
+    target[:, 10] += 0.1
+    for k in range(5):
+        if k == 3:  # between two refreshes
+            ids = np.array([1])
+            two.reset(ids, two.time[ids], target[ids], still[ids])
+        one.step(target, still)
+        two.step(target, still)
+    np.testing.assert_array_equal(one.qpos[0], two.qpos[0])
+    assert np.abs(one.qpos[1] - two.qpos[1]).max() > 1e-6
+
+
+def test_a_muscle_lets_go_no_faster_than_its_dynamics(legs: Character) -> None:
+    simulation = standing(legs, 1)
+    muscles = muscles_of(simulation)
+    still = np.zeros_like(simulation.qvel)
+    bent = simulation.qpos.copy()
+    address = legs.model.joint("knee_angle_r").qposadr[0]
+    bent[:, address] += 0.3
+    for _ in range(8):
+        simulation.step(bent, still)
+    before = simulation.bind("act").copy()
+    straight = bent.copy()
+    straight[:, address] -= 0.3
+    simulation.step(straight, still)
+    # 40 ms divided by (0.5 + 1.5 a) at most: 2 for a full muscle, in two steps of 4.2 ms.
+    fastest = 1.0 - 2.0 * (2.0 * (1.0 / 240.0) / 0.040)
+    assert (muscles.activation >= fastest * before - 1e-9).all()
+    strongest = int(before[0].argmax())
+    assert before[0, strongest] > 0.05

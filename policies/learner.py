@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import torch
+from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.utils import set_random_seed
 
@@ -43,24 +44,73 @@ def make_learner(
     Raises:
         ConfigError: a device that is not here, or a roll-out too small to learn from.
     """
-    device = _device(config.training.device)
-    ppo, network = config.ppo, config.network
+    layout = env.get_attr("layout")[0]
+    scales = layout.scales()[: env.batch.obs.shape[1]]
+    if not config.observations.normalize:
+        scales = np.ones_like(scales)
+    network = config.network
+    return ppo_learner(
+        NavigationPolicy,
+        env,
+        config.ppo,
+        seed=config.training.seed,
+        device=config.training.device,
+        threads=config.training.num_workers,
+        tensorboard_log=tensorboard_log,
+        verbose=verbose,
+        policy_kwargs={
+            "scales": scales,
+            "actor_size": layout.size,
+            "widths": network.net_arch,
+            "activation": network.activation_fn,
+            "action_bound": network.action_bound,
+            "log_std_init": network.log_std_init,
+        },
+    )
+
+
+def ppo_learner(
+    policy: type[ActorCriticPolicy],
+    env: BatchVecEnv,
+    ppo: PPOConfig,
+    *,
+    policy_kwargs: Mapping[str, Any],
+    seed: int,
+    device: str,
+    threads: int,
+    tensorboard_log: str | None = None,
+    verbose: int = 0,
+) -> FastPPO:
+    """A fresh learner of any policy for `env`; everything random is seeded first.
+
+    Args:
+        policy: class of the policy.
+        env: the players.
+        ppo: settings of the algorithm.
+        policy_kwargs: arguments of `policy`.
+        seed: of torch, numpy, `random` and the action space.
+        device: torch device.
+        threads: torch threads of an update.
+        tensorboard_log: folder of TensorBoard logs, or None.
+        verbose: SB3's verbosity.
+
+    Raises:
+        ConfigError: a device that is not here, or a roll-out too small to learn from.
+    """
+    place = _device(device)
     rollout = ppo.n_steps * env.num_envs
     if rollout < 2:
         raise ConfigError(
             "ppo.n_steps = 1 with one environment: a roll-out needs 2 decisions or more"
         )
-    set_random_seed(config.training.seed, using_cuda=device.type == "cuda")
-    env.action_space.seed(config.training.seed)
-    layout = env.get_attr("layout")[0]
-    scales = layout.scales()[: env.batch.obs.shape[1]]
-    if not config.observations.normalize:
-        scales = np.ones_like(scales)
+    set_random_seed(seed, using_cuda=place.type == "cuda")
+    env.action_space.seed(seed)
+    optimizer = {"eps": 1e-5, "fused": place.type in _FUSED_DEVICES}
     with warnings.catch_warnings():
         # SB3 warns of a smaller last minibatch; FastPPO leaves that rest out.
         warnings.filterwarnings("ignore", message=".*mini-batch size.*")
         learner = FastPPO(
-            NavigationPolicy,
+            policy,
             env,
             learning_rate=learning_rate(ppo),
             n_steps=ppo.n_steps,
@@ -75,24 +125,13 @@ def make_learner(
             target_kl=ppo.target_kl,
             reward_scale=ppo.reward_scale,
             route_coef=ppo.route_coef,
-            update_threads=config.training.num_workers,
+            update_threads=threads,
             tensorboard_log=tensorboard_log,
             verbose=verbose,
-            device=device,
-            policy_kwargs={
-                "scales": scales,
-                "actor_size": layout.size,
-                "widths": network.net_arch,
-                "activation": network.activation_fn,
-                "action_bound": network.action_bound,
-                "log_std_init": network.log_std_init,
-                "optimizer_kwargs": {
-                    "eps": 1e-5,
-                    "fused": device.type in _FUSED_DEVICES,
-                },
-            },
+            device=place,
+            policy_kwargs={**policy_kwargs, "optimizer_kwargs": optimizer},
         )
-    learner.seed = config.training.seed
+    learner.seed = seed
     return learner
 
 

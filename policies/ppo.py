@@ -46,6 +46,8 @@ class FastPPO(PPO):
         self.reward_scale = reward_scale
         self.route_coef = route_coef
         self.update_threads = update_threads
+        self.critic_only = False
+        """Updates teach the critic alone; the actor stays as it is."""
         super().__init__(*args, **kwargs)
 
     def collect_rollouts(
@@ -196,6 +198,8 @@ class FastPPO(PPO):
         value_loss = functional.mse_loss(batch["returns"], values.flatten())
         entropy_loss = -entropy.mean()
         loss = policy_loss + self.ent_coef * entropy_loss + self.vf_coef * value_loss
+        if self.critic_only:
+            loss = self.vf_coef * value_loss
         if route is not None:
             loss = loss + self.route_coef * route.mean()
         with torch.no_grad():

@@ -14,6 +14,10 @@ from stable_baselines3.common.vec_env import VecEnv
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
+EPISODE_FIELDS = ("path", "start_distance")
+"""Numbers of an episode that its last info tells, where the batch counts them: metres
+walked, and metres to the goal at the start."""
+
 
 class Batch(Protocol):
     """N environments stepped together without autoreset."""
@@ -50,8 +54,8 @@ class Terminal:
     truncated: NDArray[np.int64]
     """Players that were truncated."""
     infos: list[dict[str, Any]]
-    """One dictionary a finished player: `episode`, `is_success`, and in metres the `path`
-    walked and the `start_distance` to the goal."""
+    """One dictionary a finished player: `episode`, `is_success`, and those of
+    `EPISODE_FIELDS` that its batch counts."""
 
 
 class BatchVecEnv(VecEnv):
@@ -61,6 +65,7 @@ class BatchVecEnv(VecEnv):
         """Wrap `batch`; its observation array gives the observation space."""
         self.batch = batch
         size = batch.obs.shape[1]
+        self._fields = [f for f in EPISODE_FIELDS if hasattr(batch.episode, f)]
         self.info_sums: dict[str, float] = {}
         self.info_count = 0
         space = spaces.Box(-np.inf, np.inf, (size,), np.float32)
@@ -126,8 +131,7 @@ class BatchVecEnv(VecEnv):
                     "t": 0.0,
                 },
                 "is_success": bool(info["is_success"][p]),
-                "path": float(episode.path[p]),
-                "start_distance": float(episode.start_distance[p]),
+                **{name: float(getattr(episode, name)[p]) for name in self._fields},
                 "terminal_observation": last[row],
                 "TimeLimit.truncated": bool(truncated[p]),
             }

@@ -20,7 +20,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.configs.errors import RunFolderError
 from ambulo.envs.vr.metrics import optimal_length, spl
-from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.policies.sb3_vec_env import EPISODE_FIELDS, BatchVecEnv
 from ambulo.train.console import Display
 from ambulo.train.curriculum import Curriculum
 from ambulo.train.files import write_atomic
@@ -61,23 +61,21 @@ class BoundaryCallback(BaseCallback):
 
 
 class Metrics(BoundaryCallback):
-    """Scalars of each roll-out for TensorBoard, `metrics.csv` and the display."""
+    """Scalars of each roll-out for TensorBoard, `metrics.csv` and the display.
 
-    def __init__(
-        self,
-        file: Path,
-        display: Display,
-        curriculum: Curriculum | None,
-        goal_radius: float = 0.0,
-    ) -> None:
-        """Rows go to `file`; episodes are counted for `curriculum`.
+    A kind of task adds columns by `episode_numbers` and `more`.
+    """
 
-        Ways end at `goal_radius` from the goal, [m], for SPL.
-        """
+    logged: tuple[str, ...] = ()
+    """Numbers of a step's info, besides the reward terms, whose means are logged."""
+    shown = "rollout/success_rate"
+    """The column that the display tells."""
+
+    def __init__(self, file: Path, display: Display) -> None:
+        """Rows go to `file`."""
         super().__init__()
-        self._goal_radius = goal_radius
-        self._file, self._display, self._curriculum = file, display, curriculum
-        self._episodes: list[tuple[bool, float, int, float]] = []
+        self._file, self._display = file, display
+        self._episodes: list[dict[str, float]] = []
         self._recent: float | None = None
         self._began = self._shown = time.monotonic()
         self._rate = 0.0
@@ -90,15 +88,27 @@ class Metrics(BoundaryCallback):
     def _on_step(self) -> bool:
         terminal = self.locals["terminal"]
         if terminal is not None:
-            for info in terminal.infos:
-                success, episode = info["is_success"], info["episode"]
-                way = optimal_length(info["start_distance"], self._goal_radius)
-                ratio = float(spl(success, way, info["path"]))
-                self._episodes.append((success, episode["r"], episode["l"], ratio))
+            self._episodes.extend(self.episode_numbers(i) for i in terminal.infos)
         now = time.monotonic()
         if now - self._shown > DISPLAY_INTERVAL:
             self._show(now)
         return True
+
+    def episode_numbers(self, info: dict[str, Any]) -> dict[str, float]:
+        """The columns of a finished episode, from its last info."""
+        episode = info["episode"]
+        return {
+            "rollout/success_rate": info["is_success"],
+            "rollout/ep_return": episode["r"],
+            "rollout/ep_length": episode["l"],
+        }
+
+    def more(self, row: dict[str, Any], env: BatchVecEnv) -> None:
+        """Add columns to the `row` of a roll-out of `env`."""
+
+    def stage(self) -> str:
+        """The lesson that the display tells, if there are lessons."""
+        return ""
 
     def at_boundary(self, before: int, now: int) -> None:
         """Log the roll-out that ended at `now`."""
@@ -106,14 +116,11 @@ class Metrics(BoundaryCallback):
         assert isinstance(env, BatchVecEnv)
         row = self._episode_means()
         for name, total in env.info_sums.items():
-            if name.startswith("reward/") or name in ("comfort", "collisions"):
+            if name.startswith("reward/") or name in self.logged:
                 label = name if name.startswith("reward/") else f"rollout/{name}"
                 row[label] = total / max(env.info_count, 1)
-        if env.info_sums.get("bridge_fault"):
-            row["rollout/bridge_faults"] = env.info_sums["bridge_fault"]
+        self.more(row, env)
         self._episodes, env.info_sums, env.info_count = [], {}, 0
-        if self._curriculum is not None:
-            row["curriculum/stage"] = self._curriculum.index
         elapsed = time.monotonic() - self._began
         row["time/fps"] = (now - self._start) / max(elapsed, 1e-9)
         for name, value in row.items():
@@ -130,26 +137,61 @@ class Metrics(BoundaryCallback):
 
     def _episode_means(self) -> dict[str, float | None]:
         """Means over the episodes that ended in the roll-out; None without any."""
-        names = (
-            "rollout/success_rate", "rollout/ep_return", "rollout/ep_length",
-            "rollout/spl",
-        )  # fmt: skip
+        blank = {"episode": {"r": 0.0, "l": 0}, "is_success": False}
         row: dict[str, float | None] = {"rollout/episodes": len(self._episodes)}
-        for column, name in enumerate(names):
-            values = [episode[column] for episode in self._episodes]
+        for name in self.episode_numbers(
+            {**dict.fromkeys(EPISODE_FIELDS, 1.0), **blank}
+        ):
+            values = [episode[name] for episode in self._episodes]
             row[name] = float(np.mean(values)) if values else None
         if self._episodes:
-            self._recent = row["rollout/success_rate"]
-        if self._curriculum is not None:
-            self._curriculum.add(episode[0] for episode in self._episodes)
+            self._recent = row[self.shown]
         return row
 
     def _show(self, now: float) -> None:
         self._shown = now
         done = self.model.num_timesteps
         rate = (done - self._start) / max(now - self._began, 1e-9)
-        stage = self._curriculum.stage.name if self._curriculum else ""
-        self._display.update(done, rate, self._recent, stage)
+        self._display.update(done, rate, self._recent, self.stage())
+
+
+class NavigationMetrics(Metrics):
+    """Also success weighted by path length, comfort, and the curriculum."""
+
+    logged = ("comfort", "collisions")
+
+    def __init__(
+        self,
+        file: Path,
+        display: Display,
+        curriculum: Curriculum | None,
+        goal_radius: float = 0.0,
+    ) -> None:
+        """Rows go to `file`; episodes are counted for `curriculum`.
+
+        Ways end at `goal_radius` from the goal, [m], for SPL.
+        """
+        super().__init__(file, display)
+        self._goal_radius, self._curriculum = goal_radius, curriculum
+
+    def episode_numbers(self, info: dict[str, Any]) -> dict[str, float]:
+        """Also SPL."""
+        way = optimal_length(info["start_distance"], self._goal_radius)
+        ratio = float(spl(info["is_success"], way, info["path"]))
+        return {**super().episode_numbers(info), "rollout/spl": ratio}
+
+    def more(self, row: dict[str, Any], env: BatchVecEnv) -> None:
+        """Faults of the engines and the curriculum; counts the episodes for it."""
+        if env.info_sums.get("bridge_fault"):
+            row["rollout/bridge_faults"] = env.info_sums["bridge_fault"]
+        if self._curriculum is not None:
+            done = [bool(e["rollout/success_rate"]) for e in self._episodes]
+            self._curriculum.add(done)
+            row["curriculum/stage"] = self._curriculum.index
+
+    def stage(self) -> str:
+        """The curriculum's."""
+        return self._curriculum.stage.name if self._curriculum else ""
 
 
 class Lessons(BoundaryCallback):
@@ -174,7 +216,7 @@ class Lessons(BoundaryCallback):
 
 
 class Evaluation(BoundaryCallback):
-    """Evaluates every `frequency` decisions; keeps the best by success, then SPL."""
+    """Evaluates every `frequency` decisions; keeps the best by the scores of `rank`."""
 
     def __init__(
         self,
@@ -183,12 +225,16 @@ class Evaluation(BoundaryCallback):
         total: int,
         evaluate: Callable[[], dict[str, float]],
         save: Callable[[Path], None],
+        rank: tuple[str, ...] = ("success_rate", "spl"),
     ) -> None:
-        """`evaluate` gives scores, also after `total`; `save` writes the best model."""
+        """`evaluate` gives scores, also after `total`; `save` writes the best model.
+
+        A model is better whose first score of `rank` is higher; the next decides ties.
+        """
         super().__init__()
         self._folder, self._frequency, self._total = folder, frequency, total
-        self._evaluate, self._save = evaluate, save
-        self.best: tuple[float, float] | None = None
+        self._evaluate, self._save, self._rank = evaluate, save, rank
+        self.best: tuple[float, ...] | None = None
 
     def at_boundary(self, before: int, now: int) -> None:
         """Evaluate if it is time."""
@@ -201,7 +247,7 @@ class Evaluation(BoundaryCallback):
         self.logger.dump(now)
         append_evaluation(self._folder.evaluations, {"timesteps": now, **scores})
         log.info("evaluation after %d: %s", now, scores)
-        score = (scores["success_rate"], scores["spl"])
+        score = tuple(scores[name] for name in self._rank)
         if self.best is None or score > self.best:
             self.best = score
             self._save(self._folder.best_model)

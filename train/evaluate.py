@@ -1,4 +1,4 @@
-"""Evaluate agents beside classical planners: `ambulo eval MODEL --episodes N`."""
+"""Evaluate agents beside what needs no training: `ambulo eval MODEL --episodes N`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from ambulo.configs.errors import ConfigError, RunFolderError, nearest
+from ambulo.configs.errors import ConfigError, ModelFileError, nearest
 from ambulo.configs.vr import RLConfig
 from ambulo.envs.godot.check import check_engines
 from ambulo.envs.vr.level_sets import SPLITS
@@ -21,14 +20,15 @@ from ambulo.envs.vr.planners import PLANNERS
 from ambulo.train import evaluation
 from ambulo.train.errors import Parser, front_door
 from ambulo.train.evaluation import Contestant, LevelSource
+from ambulo.train.evaluation_folder import report_folder
 from ambulo.train.evaluation_report import POLICY, write_report, write_video_of
-from ambulo.train.files import check_parent, write_atomic
+from ambulo.train.files import write_atomic
 from ambulo.train.films import check_can_film
 from ambulo.train.find_model import find_model, shipped_model
 from ambulo.train.gl import import_mujoco
 from ambulo.train.options import add_godot_flags, check_godot_flags
 from ambulo.train.paths import resolve_path
-from ambulo.train.run_folder import RunFolder, run_folder_of
+from ambulo.train.run_folder import run_folder_of
 from ambulo.train.scores import EpisodeRecords, EvaluationResult, summarise
 from ambulo.train.tables import print_tables
 
@@ -37,6 +37,9 @@ NONE = "none"
 DEFAULT_EPISODES = 90
 """Ten of each of the nine families."""
 WORLDS = ("kernel", "mujoco", "godot")
+DEFAULT_WORLD = "mujoco"
+LOCOMOTION_ONLY = ("seconds", "push_episodes")
+"""Flags for locomotion models."""
 
 EPILOG = """\
 examples:
@@ -44,6 +47,8 @@ examples:
   ambulo eval runs/first --episodes 300        the best model of a run
   ambulo eval MODEL.zip --level-file my_levels --json scores.json
   ambulo eval none --level-set maze,pits       only the baselines
+  ambulo eval WALK.zip --episodes 100 --video walk.mp4
+                                               a locomotion model, pushed too
 """
 
 
@@ -51,7 +56,7 @@ def make_parser() -> Parser:
     """The command line of `ambulo eval`."""
     parser = Parser(
         prog="ambulo eval",
-        description="Evaluate an agent and classical baselines on the same episodes.",
+        description="Evaluate an agent and baselines on the same episodes.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -63,8 +68,9 @@ def make_parser() -> Parser:
         "(default: the shipped agent)",
     )  # fmt: skip
     add(
-        "--episodes", type=int, default=DEFAULT_EPISODES, metavar="N",
-        help=f"episodes in all, round-robin over levels (default: {DEFAULT_EPISODES})",
+        "--episodes", type=int, metavar="N",
+        help=f"episodes in all, round-robin over levels (default: {DEFAULT_EPISODES}; "
+        "100 of a locomotion model)",
     )  # fmt: skip
     add("--level-file", metavar="PATH", help="level JSON file or folder of them")
     add(
@@ -73,8 +79,9 @@ def make_parser() -> Parser:
         "(default: the model's own families, held-out levels)",
     )  # fmt: skip
     add(
-        "--baselines", default=",".join(PLANNERS), metavar="NAMES",
-        help=f"from {', '.join(PLANNERS)}, or none (default: all)",
+        "--baselines", metavar="NAMES",
+        help=f"from {', '.join(PLANNERS)}, or of locomotion law, open_loop, zero, or "
+        "none (default: all)",
     )  # fmt: skip
     add("--seed", type=int, default=0, metavar="N", help="chooses levels and starts")
     add(
@@ -82,8 +89,8 @@ def make_parser() -> Parser:
         help="scores as JSON, to FILE or to standard output",
     )  # fmt: skip
     add(
-        "--world", default="mujoco", metavar="NAME",
-        help="mujoco (default), kernel or godot",
+        "--world", metavar="NAME",
+        help=f"{DEFAULT_WORLD} (default), kernel or godot",
     )  # fmt: skip
     add(
         "--deterministic", action="store_true", dest="deterministic", default=True,
@@ -107,6 +114,15 @@ def make_parser() -> Parser:
         help=f"players at once (default: {evaluation.DEFAULT_PLAYERS})",
     )  # fmt: skip
     add(
+        "--seconds", type=float, metavar="S",
+        help="locomotion: length of an episode (default: 20)",
+    )  # fmt: skip
+    add(
+        "--push-episodes", type=int, metavar="N",
+        help="locomotion: pushes of each impulse; 0 leaves them out (default: as many "
+        "as episodes, at most 100)",
+    )  # fmt: skip
+    add(
         "--trust-pickle", action="store_true",
         help="let a Stable-Baselines3 zip run its pickle; only for files of your own",
     )  # fmt: skip
@@ -120,6 +136,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     args = make_parser().parse_args(arguments)
+    walker = _locomotion_model(args)
+    if walker is not None:
+        import_mujoco()
+        from ambulo.train.locomotion_eval_command import run as evaluate_walker
+
+        return evaluate_walker(args, arguments, walker)
+    _fill_in(args)
     baselines = _checked(args)
     environment = _in_world(RLConfig(), args).environment
     check_godot_flags(args, environment)
@@ -132,7 +155,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     source = LevelSource(
         config, level_set=args.level_set, level_file=args.level_file, seed=args.seed
     )
-    with _output(args, model) as folder:
+    with report_folder(args, model) as folder:
         records = _play(args, contestants, source)
         results = {name: summarise(r, args.seed) for name, r in records.items()}
         console = Console(stderr=args.json == "-")
@@ -161,6 +184,30 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
             console.print(f"report: {page}", soft_wrap=True, markup=False)
     return 0
+
+
+def _locomotion_model(args: argparse.Namespace) -> Path | None:
+    """The model that is meant, if there is such a file and it is one of locomotion."""
+    if args.model is None or args.model == NONE:
+        return None
+    try:
+        file = find_model(args.model)
+    except ModelFileError:
+        return None  # told after the flags have been checked
+    from ambulo.policies.locomotion_model_file import KIND, kind_of
+
+    return file if kind_of(file) == KIND else None
+
+
+def _fill_in(args: argparse.Namespace) -> None:
+    """Defaults of an evaluation of VR agents."""
+    for flag in LOCOMOTION_ONLY:
+        if getattr(args, flag) is not None:
+            name = flag.replace("_", "-")
+            raise ConfigError(f"--{name}: is for locomotion models only")
+    args.episodes = DEFAULT_EPISODES if args.episodes is None else args.episodes
+    args.world = DEFAULT_WORLD if args.world is None else args.world
+    args.baselines = ",".join(PLANNERS) if args.baselines is None else args.baselines
 
 
 def _checked(args: argparse.Namespace) -> list[str]:
@@ -255,38 +302,6 @@ def _play(
             num_players=args.num_envs,
             progress=lambda name, count: progress.advance(tasks[name], count),
         )
-
-
-@contextmanager
-def _output(args: argparse.Namespace, model: Path | None) -> Iterator[Path | None]:
-    """The folder of the report, made before the work; gone again if that fails."""
-    for file in (args.json, args.video):
-        check_parent(file)
-    if args.no_report:
-        yield None
-        return
-    run: RunFolder | None = run_folder_of(model) if model is not None else None
-    if args.output is not None:
-        folder = resolve_path(args.output)
-    else:
-        folder = (run.path if run is not None else Path.cwd()) / "evaluation"
-    existed = folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".probe.tmp"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise RunFolderError(
-            f"{folder}: cannot be written: {error.strerror}; "
-            "choose another folder with --output, or give --no-report"
-        ) from error
-    try:
-        yield folder
-    except BaseException:
-        if not existed and not any(folder.iterdir()):
-            folder.rmdir()
-        raise
 
 
 def _write_json(

@@ -55,13 +55,27 @@ def report_html(report: Report) -> str:
             _family_table(report.results),
         ]
     for caption, data in report.pictures:
-        parts.append(_figure(caption, _data_uri("image/png", data)))
+        parts.append(figure_html(caption, png_uri(data)))
     if report.video is not None:
-        parts.append(_video(report.video))
+        parts.append(video_html(report.video))
     parts += ["<h2>Comfort proxies</h2>", _comfort_table(report.results)]
-    parts += ["<h2>How this was made</h2>", _facts(report.facts)]
+    parts += ["<h2>How this was made</h2>", facts_table(report.facts)]
     parts += [f"<p class='note'>{html.escape(note)}</p>" for note in report.notes]
-    return _PAGE.format(title=html.escape(report.title), body="\n".join(parts))
+    return page_html(report.title, parts)
+
+
+def page_html(title: str, parts: Sequence[str]) -> str:
+    """A self-contained page of HTML `parts`."""
+    return _PAGE.format(title=html.escape(title), body="\n".join(parts))
+
+
+def tiles_html(tiles: Mapping[str, str]) -> str:
+    """Large numbers by label."""
+    cells = "".join(
+        f"<div class='tile'><b>{value}</b><span>{label}</span></div>"
+        for label, value in tiles.items()
+    )
+    return f"<div class='tiles'>{cells}</div>"
 
 
 def _headline(name: str, r: EvaluationResult) -> str:
@@ -74,14 +88,7 @@ def _headline(name: str, r: EvaluationResult) -> str:
         "mean time": f"{r.mean_time_s:.1f} s",
         "comfort score": f"{r.comfort_score:.2f}",
     }
-    cells = "".join(
-        f"<div class='tile'><b>{value}</b><span>{label}</span></div>"
-        for label, value in tiles.items()
-    )
-    return (
-        f"<p>{html.escape(name)} over {r.episodes} episodes</p>"
-        f"<div class='tiles'>{cells}</div>"
-    )
+    return f"<p>{html.escape(name)} over {r.episodes} episodes</p>{tiles_html(tiles)}"
 
 
 def _score_table(results: Mapping[str, EvaluationResult]) -> str:
@@ -106,7 +113,7 @@ def _score_table(results: Mapping[str, EvaluationResult]) -> str:
         ]
         for name, r in results.items()
     ]
-    return f"<div class='scores'>{_table(head, rows)}</div>"
+    return f"<div class='scores'>{table_html(head, rows)}</div>"
 
 
 def _family_table(results: Mapping[str, EvaluationResult]) -> str:
@@ -115,7 +122,7 @@ def _family_table(results: Mapping[str, EvaluationResult]) -> str:
         [family, *(family_cell(r.per_family[family]) for r in results.values())]
         for family in families
     ]
-    return _table(["family", *results], rows)
+    return table_html(["family", *results], rows)
 
 
 def _comfort_table(results: Mapping[str, EvaluationResult]) -> str:
@@ -124,7 +131,7 @@ def _comfort_table(results: Mapping[str, EvaluationResult]) -> str:
         values = [f"{r.comfort[key]:.3g}" for r in results.values()]
         unit = "" if proxy.unit == "1" else f" [{proxy.unit}]"
         rows.append([f"{proxy.meaning}{unit}", *values, proxy.source])
-    table = _table(
+    table = table_html(
         ["proxy", *results, "why it is reported"], rows, left={len(rows[0]) - 1}
     )
     return (
@@ -133,7 +140,8 @@ def _comfort_table(results: Mapping[str, EvaluationResult]) -> str:
     )
 
 
-def _facts(facts: Mapping[str, str]) -> str:
+def facts_table(facts: Mapping[str, str]) -> str:
+    """Names and values, one row each."""
     rows = "".join(
         f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
         for name, value in facts.items()
@@ -141,7 +149,7 @@ def _facts(facts: Mapping[str, str]) -> str:
     return f"<table class='facts'>{rows}</table>"
 
 
-def _table(
+def table_html(
     head: Sequence[str], rows: Sequence[Sequence[str]], left: set[int] | None = None
 ) -> str:
     """A table; the first column and those in `left` are text."""
@@ -160,23 +168,29 @@ def _table(
     )
 
 
-def _figure(caption: str, uri: str) -> str:
+def figure_html(caption: str, uri: str) -> str:
+    """A picture under its caption; `png_uri` makes the address of PNG data."""
     text = html.escape(caption)
     return f"<h2>{text}</h2><figure><img src='{uri}' alt='{text}'></figure>"
 
 
-def _video(path: Path) -> str:
+def video_html(path: Path) -> str:
     """The video inside the page, or its name when it is large."""
     data = path.read_bytes()
     if len(data) > MAX_VIDEO_BYTES:
         return f"<p class='note'>Video of an episode: {html.escape(path.name)}</p>"
     if path.suffix == ".gif":
-        return _figure("One episode", _data_uri("image/gif", data))
+        return figure_html("One episode", _data_uri("image/gif", data))
     uri = _data_uri("video/mp4", data)
     return (
         "<h2>One episode</h2><figure><video controls loop muted playsinline "
         f"src='{uri}'></video></figure>"
     )
+
+
+def png_uri(data: bytes) -> str:
+    """PNG data as an address inside the page."""
+    return _data_uri("image/png", data)
 
 
 def _data_uri(kind: str, data: bytes) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.vr import RLConfig
 from ambulo.envs.godot.check import check_engines
+from ambulo.train.command import set_up_logging, show_config
 from ambulo.train.errors import front_door
-from ambulo.train.files import check_parent, write_atomic
+from ambulo.train.files import check_parent
 from ambulo.train.gl import import_mujoco
 from ambulo.train.options import (
     base_config,
@@ -36,27 +35,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit code."""
     arguments = list(argv or [])
     args = parse_arguments(arguments)
-    _set_up_logging(args)
+    set_up_logging(args)
     if args.eval:
         return _evaluate(args)
     if args.resume:
         return _resume(args, arguments)
     config = with_flags(base_config(args), args)
     if args.print_config or args.save_config:
-        return _show(args, config)
+        return show_config(args, config)
     return _train(args, arguments, config, None, None)
-
-
-def _show(args: argparse.Namespace, config: RLConfig) -> int:
-    """Print the settings or write them to a file, as asked."""
-    if args.print_config:
-        print(config.to_json(), end="")
-    if args.save_config:
-        check_parent(args.save_config)
-        path = resolve_path(args.save_config)
-        write_atomic(path, config.to_json())
-        print(f"settings written to {path}", file=sys.stderr)
-    return 0
 
 
 def _resume(args: argparse.Namespace, arguments: Sequence[str]) -> int:
@@ -68,7 +55,7 @@ def _resume(args: argparse.Namespace, arguments: Sequence[str]) -> int:
     if point.model is not None:
         check_resumable(point.model.metadata.config, config)
     if args.print_config or args.save_config:
-        return _show(args, config)
+        return show_config(args, config)
     folder = None if args.run_name else point.folder
     if folder is not None:
         folder.sweep()
@@ -182,17 +169,6 @@ def _evaluate(args: argparse.Namespace) -> int:
     if not args.deterministic:
         rest.append("--stochastic")
     return evaluate(rest)
-
-
-def _set_up_logging(args: argparse.Namespace) -> None:
-    name = args.log_level or ("info" if args.verbose else "warning")
-    levels = ("debug", "info", "warning", "error")
-    if name.lower() not in levels:
-        raise ConfigError(f"--log-level: unknown level {name!r}{nearest(name, levels)}")
-    logging.basicConfig(
-        level="WARNING", format="%(levelname)s %(name)s: %(message)s", force=True
-    )
-    logging.getLogger("ambulo").setLevel(name.upper())
 
 
 if __name__ == "__main__":

@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
-import logging
 import shlex
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from stable_baselines3.common.callbacks import CallbackList
+from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.configs.base import load_json
-from ambulo.configs.errors import ConfigError, ModelFileError, RunFolderError
-from ambulo.configs.vr import RLConfig
+from ambulo.configs.errors import ConfigError, RunFolderError
+from ambulo.configs.vr import RLConfig, TrainingConfig
 from ambulo.envs.vr.batch import NavigationBatch
 from ambulo.envs.vr.build import make_batch
 from ambulo.envs.vr.reward import load_custom_terms
 from ambulo.envs.vr.spaces import action_space
 from ambulo.policies.agent import Agent, model_of
-from ambulo.policies.learner import learn_until, make_learner
+from ambulo.policies.learner import make_learner
 from ambulo.policies.model_file import ModelFile, TrainingState, load_model, save_model
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_vec_env import BatchVecEnv
-from ambulo.train.callbacks import (
-    Checkpoints,
-    Evaluation,
-    Lessons,
-    Metrics,
-    rewind_logs,
-)
+from ambulo.train.callbacks import Lessons, NavigationMetrics, rewind_logs
 from ambulo.train.console import Display
 from ambulo.train.curriculum import Curriculum
+from ambulo.train.learner_state import adopt
+from ambulo.train.learning_run import LearningRun, best_of, extra_of
 from ambulo.train.lessons import TrainingLevels, stage_bank
 from ambulo.train.options import shareable_arguments
 from ambulo.train.paths import resolve_path
 from ambulo.train.run_folder import RunFolder, run_folder_of
-from ambulo.train.signals import StopRequest
-from ambulo.train.training_state import adopt, capture, resume
-
-log = logging.getLogger(__name__)
+from ambulo.train.training_state import capture, resume
 
 Evaluate = Callable[[Agent], dict[str, float]]
 
@@ -104,8 +94,11 @@ def find_resume_point(path: str, *, trust_pickle: bool = False) -> ResumePoint:
     return ResumePoint(folder, checkpoint, model, config.without_engine_places())
 
 
-class TrainingRun:
+class TrainingRun(LearningRun[Agent]):
     """The objects of a run, built fresh or from a checkpoint."""
+
+    program = "train_vr_navigation"
+    rank = ("success_rate", "spl")
 
     def __init__(
         self,
@@ -129,7 +122,10 @@ class TrainingRun:
         self._shared_command = shlex.join(
             ["train_vr_navigation", *shareable_arguments(command)]
         )
-        extra = {} if model is None else _extra_of(model)
+        extra = {}
+        if model is not None:
+            keys = {"new_levels", "curriculum", "best"}
+            extra = extra_of(model.training, keys, self.program)
         training = config.training
         self._curriculum = (
             Curriculum(training.curriculum_stages) if training.use_curriculum else None
@@ -154,88 +150,52 @@ class TrainingRun:
         self.learner: FastPPO = make_learner(
             config, env, tensorboard_log=str(folder.logs)
         )
-        self._best: tuple[float, float] | None = None
         if initial is not None:
             adopt(self.learner, initial)
         if model is not None:
             resume(self.learner, self.batch, model)
             self._levels.counter = int(extra["new_levels"])
-            if extra["best"] is not None:
-                self._best = (extra["best"][0], extra["best"][1])
+            self.best = best_of(extra)
             rewind_logs(folder, self.learner.num_timesteps)
 
-    def train(self, display: Display, evaluate: Evaluate, stop: StopRequest) -> float:
-        """Train to the end and write the final model; the seconds that training took.
+    @property
+    def budget(self) -> TrainingConfig:
+        """The settings of the training."""
+        return self.config.training
 
-        Raises:
-            Interrupted: `stop` was requested; a checkpoint is saved.
-        """
-        training, folder = self.config.training, self.folder
-        total = training.total_timesteps
-
-        def scores() -> dict[str, float]:
-            # Evaluations of any number leave the training as it would be without them.
-            with torch.random.fork_rng(devices=[]):
-                return evaluate(self.agent())
-
-        evaluation = Evaluation(
-            folder, training.eval_freq, total, scores, self.save_model
-        )
-        evaluation.best = self._best
-        self._evaluation = evaluation
-        callbacks = CallbackList(
-            [
-                Metrics(
-                    folder.metrics,
-                    display,
-                    self._curriculum,
-                    self.config.environment.goal_radius,
-                ),
-                Lessons(self._levels, self._curriculum),
-                evaluation,
-                Checkpoints(
-                    folder, training.save_freq, total, self.save_checkpoint, stop
-                ),
-            ]
-        )
-        began = time.perf_counter()
-        with display:
-            learn_until(self.learner, total, callbacks, log_interval=None)
-        seconds = time.perf_counter() - began
-        self.save_model(folder.final_model)
-        if not folder.best_model.exists():
-            self.save_model(folder.best_model)
-        return seconds
+    def callbacks(self, display: Display) -> Sequence[BaseCallback]:
+        """Logs and lessons."""
+        radius = self.config.environment.goal_radius
+        return [
+            NavigationMetrics(self.folder.metrics, display, self._curriculum, radius),
+            Lessons(self._levels, self._curriculum),
+        ]
 
     def agent(self) -> Agent:
         """A snapshot of the policy."""
         return Agent.from_learner(self.learner, self.config, self.batch.layout)
 
-    def save_model(self, path: Path) -> None:
-        """Write the policy alone."""
-        save_model(path, self._model(None))
-
-    def save_checkpoint(self, path: Path) -> None:
-        """Write the policy with everything that a resume needs."""
-        best = self._evaluation.best
-        extra = {
+    def extra(self) -> dict[str, Any]:
+        """How far levels and lessons are."""
+        return {
             "new_levels": self._levels.counter,
             "curriculum": self._curriculum and self._curriculum.state_dict(),
-            "best": None if best is None else list(best),
         }
-        state = capture(self.learner, self.batch, extra)
-        save_model(path, self._model(state))
-        log.info("saved %s", path)
+
+    def state(self, extra: dict[str, Any]) -> TrainingState:
+        """Learner, players and levels."""
+        return capture(self.learner, self.batch, extra)
+
+    def write(self, path: Path, state: TrainingState | None) -> None:
+        """Write a model file; with `state` it is a checkpoint."""
+        model = model_of(
+            self.learner, self.config, self.batch.layout, command=self._shared_command
+        )
+        save_model(path, ModelFile(model.metadata, model.policy, state))
 
     def close(self) -> None:
         """Free the world."""
         self.batch.close()
-
-    def _model(self, state: TrainingState | None) -> ModelFile:
-        model = model_of(
-            self.learner, self.config, self.batch.layout, command=self._shared_command
-        )
-        return ModelFile(model.metadata, model.policy, state)
 
 
 def compile_kernels(config: RLConfig, batch: NavigationBatch) -> None:
@@ -247,14 +207,3 @@ def compile_kernels(config: RLConfig, batch: NavigationBatch) -> None:
     discrete = config.actions.mode == "discrete"
     other.step(np.zeros(1, np.int64) if discrete else np.zeros((1, 3)))
     other.close()
-
-
-def _extra_of(model: ModelFile) -> dict[str, Any]:
-    """What `TrainingRun.save_checkpoint` added to a checkpoint."""
-    assert model.training is not None
-    extra = model.training.values.get("extra")
-    if not isinstance(extra, dict) or not {"new_levels", "curriculum", "best"} <= set(
-        extra
-    ):
-        raise ModelFileError("the checkpoint was not made by train_vr_navigation")
-    return extra

@@ -15,6 +15,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "eval": ("ambulo.train.evaluate:main", "score an agent beside baselines"),
     "export": ("ambulo.train.export_agent:main", "write an agent as ONNX or JSON"),
     "levels": ("ambulo.train.level_tools:main", "generate, validate or draw levels"),
+    "train-motion": ("ambulo.train.train_motion:main", "train a model of motion"),
+    "eval-motion": ("ambulo.train.eval_motion:main", "score one beside baselines"),
+    "train-locomotion": (
+        "ambulo.train.train_locomotion:main",
+        "train or resume a body's policy",
+    ),
     "data": ("ambulo.train.motion_data:main", "convert, check or draw motion capture"),
     "schema": ("ambulo.train.describe:schema", "print observation and action layout"),
     "presets": ("ambulo.train.describe:presets", "list the presets, or print one"),
@@ -42,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> Parser:
     """For help and version only; sub-commands parse their own arguments."""
-    rows = "\n".join(f"  {name:<9} {what}" for name, (_, what) in COMMANDS.items())
+    rows = "\n".join(f"  {name:<16} {what}" for name, (_, what) in COMMANDS.items())
     parser = Parser(
         prog="ambulo",
         usage="ambulo COMMAND [ARGUMENT ...]",

@@ -1,0 +1,68 @@
+"""A trained locomotion policy, ready to act on batches of observations."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.policies.locomotion_model_file import (
+    LocomotionModel,
+    layout_of,
+    load_locomotion,
+    policy_of,
+)
+
+
+class LocomotionAgent:
+    """Acts; `config` and `metadata` tell how it was trained."""
+
+    def __init__(self, model: LocomotionModel, source: str = "the model") -> None:
+        """The agent in `model`, whose weights are copied; errors name `source`."""
+        self.metadata = model.metadata
+        self.config: LocomotionConfig = model.metadata.config
+        self.references = model.references
+        """What it follows, one a mode, as bytes of NPZ files."""
+        self.layout = layout_of(model.metadata)
+        weights = {name: tensor.clone() for name, tensor in model.policy.items()}
+        self.policy = policy_of(model.metadata, weights, source)
+
+    def act(
+        self, obs: NDArray[np.float32], *, deterministic: bool = True
+    ) -> NDArray[np.float32]:
+        """Actions (N, A) in [-1, 1] for observations (N, size).
+
+        Args:
+            obs: what the batch that it was trained on gives.
+            deterministic: the mean instead of a sample of torch's own generator.
+
+        Raises:
+            ModelFileError: observations of another size than the agent was trained on.
+        """
+        size = self.layout.size
+        if obs.ndim != 2 or obs.shape[1] != size:
+            raise ModelFileError(
+                f"the agent was trained on observations of shape (N, {size}), "
+                f"got {tuple(obs.shape)}; use the configuration in its file"
+            )
+        if torch.get_num_threads() != 1:
+            torch.set_num_threads(1)
+        with torch.inference_mode():
+            seen = torch.as_tensor(obs, dtype=torch.float32)
+            policy: Any = self.policy
+            if deterministic:
+                actions = policy.means(seen)
+            else:
+                actions = policy.get_distribution(seen).sample()
+            clipped: NDArray[np.float32] = actions.clamp(-1.0, 1.0).numpy()
+            return clipped
+
+
+def load_locomotion_agent(path: str | os.PathLike[str]) -> LocomotionAgent:
+    """The agent in a model file."""
+    return LocomotionAgent(load_locomotion(path), str(path))

@@ -1,0 +1,255 @@
+"""Files of locomotion policies: weights, settings and the reference they follow.
+
+One zip of JSON, safetensors and a reference's NPZ; nothing in it is executed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from ambulo.configs.base import Config, parse
+from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.motion_nn import MotionNNConfig
+from ambulo.policies.agent import StoredLayout
+from ambulo.policies.archive import parse_json, read_archive, write_atomic, zipped
+from ambulo.policies.locomotion_learner import make_policy
+from ambulo.policies.model_file import (
+    FORMAT,
+    HEADER,
+    VERSION,
+    Layout,
+    ObservationPart,
+    TrainingState,
+    members_of,
+    read_tensors,
+    read_training,
+    versions,
+)
+from ambulo.policies.simulation_nn import SimulationNN
+
+KIND = "locomotion"
+REFERENCE = "reference_{}.npz"
+"""Name of a member that holds a reference; the first is number 0."""
+MAX_REFERENCES = 64
+
+
+class LocomotionMetadata(Config):
+    """The contents of `ambulo.json` in a file of a locomotion policy."""
+
+    format: Literal["ambulo-model"] = "ambulo-model"
+    """Names this format."""
+    version: Annotated[int, Field(ge=1)] = VERSION
+    """Of the format."""
+    kind: Literal["locomotion"] = "locomotion"
+    """What the model does."""
+    num_timesteps: Annotated[int, Field(ge=0)] = 0
+    """Control steps that it was trained for, those of a teacher not counted."""
+    config: LocomotionConfig
+    """How it was trained; files by name only."""
+    observation: Annotated[tuple[ObservationPart, ...], Field(min_length=1)]
+    """What it sees."""
+    observation_scales: tuple[float, ...]
+    """Fixed factor of each number that it sees."""
+    actions: Annotated[tuple[str, ...], Field(min_length=1)]
+    """Joint axes whose targets it moves."""
+    encoder: MotionNNConfig | None = None
+    """The motion network of its prior."""
+    versions: dict[str, str] = Field(default_factory=dict)
+    """Python and packages."""
+    command: str = ""
+    """Command line of the training."""
+    created: str = ""
+    """ISO time."""
+    extra: dict[str, Any] = Field(default_factory=dict)
+    """Anything more, as plain JSON."""
+
+
+@dataclass(frozen=True)
+class LocomotionModel:
+    """Everything in a file of a locomotion policy."""
+
+    metadata: LocomotionMetadata
+    """What it is."""
+    policy: dict[str, Tensor]
+    """Weights and statistics, float32, by the names of its policy class."""
+    references: tuple[bytes, ...] = ()
+    """What it follows, one a mode, as bytes of NPZ files."""
+    training: TrainingState | None = None
+    """Only in checkpoints."""
+
+
+@dataclass(frozen=True)
+class StoredScales(StoredLayout):
+    """An observation layout with its fixed factors, as a file tells them."""
+
+    factors: tuple[float, ...] = field(default=())
+    """One a number."""
+
+    def scales(self) -> Any:
+        """The factors, (size,)."""
+        return torch.tensor(self.factors).numpy()
+
+
+def describe_locomotion(
+    config: LocomotionConfig,
+    layout: Any,
+    actions: Sequence[str],
+    *,
+    encoder: MotionNNConfig | None = None,
+    num_timesteps: int = 0,
+    command: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> LocomotionMetadata:
+    """The metadata of a policy trained here and now with `config`."""
+    now = datetime.datetime.now(datetime.UTC)
+    return LocomotionMetadata(
+        num_timesteps=num_timesteps,
+        config=without_folders(config),
+        observation=_parts(layout),
+        observation_scales=tuple(float(scale) for scale in layout.scales()),
+        actions=tuple(actions),
+        encoder=encoder,
+        versions=versions(),
+        command=command,
+        created=now.isoformat(timespec="seconds"),
+        extra=dict(extra or {}),
+    )
+
+
+def without_folders(config: LocomotionConfig) -> LocomotionConfig:
+    """A copy for files that are passed on: files by name, no folder of this machine."""
+    config = config.shareable()
+    reference, prior = config.environment.reference, config.network.prior
+    if reference is not None:
+        name = Path(reference).name
+        config = config.override("environment", reference=name)
+    if prior is not None:
+        named = {**prior.model_dump(), "model": Path(prior.model).name}
+        config = config.override("network", prior=named)
+    return config
+
+
+def save_locomotion(path: str | os.PathLike[str], model: LocomotionModel) -> None:
+    """Write `model`; the file appears whole or stays as it was."""
+    file = Path(path)
+    policy = {
+        name: tensor.detach().cpu().float().contiguous()
+        for name, tensor in model.policy.items()
+    }
+    policy_of(model.metadata, policy, str(file))
+    header = model.metadata.to_json()
+    members = members_of(header, policy, model.training, str(file))
+    for i, data in enumerate(model.references):
+        members[REFERENCE.format(i)] = data
+    write_atomic(file, zipped(members))
+
+
+def load_locomotion(path: str | os.PathLike[str]) -> LocomotionModel:
+    """The locomotion policy in the file `path`, checked.
+
+    Raises:
+        ModelFileError: missing, damaged, unsafe, newer, or made for something else.
+    """
+    file = Path(path)
+    members = read_archive(file)
+    if HEADER not in members:
+        raise ModelFileError(f"{file}: no {HEADER} inside: not a model file")
+    metadata = _metadata(members[HEADER], f"{file}: {HEADER}")
+    policy = read_tensors(members, str(file))
+    policy_of(metadata, policy, str(file))
+    names = (REFERENCE.format(i) for i in range(MAX_REFERENCES))
+    references = tuple(members[name] for name in names if name in members)
+    training = read_training(members, str(file))
+    return LocomotionModel(metadata, policy, references, training)
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """What the model in the file `path` does: `vr_navigation`, `locomotion`, ...
+
+    A file without a header of ours (a stock one) has the kind "".
+    """
+    file = Path(path)
+    members = read_archive(file)
+    if HEADER not in members:
+        return ""
+    header = parse_json(members[HEADER], f"{file}: {HEADER}")
+    return str(header.get("kind", "")) if isinstance(header, dict) else ""
+
+
+def layout_of(metadata: LocomotionMetadata) -> StoredScales:
+    """The observation layout that a policy was trained on."""
+    return StoredScales(metadata.observation, metadata.observation_scales)
+
+
+def policy_of(
+    metadata: LocomotionMetadata, weights: Mapping[str, Tensor], source: str
+) -> SimulationNN:
+    """The policy with its weights; `ModelFileError` for those of another or not finite."""
+    with torch.random.fork_rng(devices=[]):
+        policy = make_policy(
+            metadata.config.network,
+            layout_of(metadata),
+            len(metadata.actions),
+            metadata.encoder,
+        )
+    wanted = policy.state_dict()
+    for name in sorted(wanted.keys() | weights.keys()):
+        if name not in weights:
+            raise ModelFileError(f"{source}: weight {name!r} is missing")
+        if name not in wanted:
+            raise ModelFileError(f"{source}: unexpected weight {name!r}")
+        tensor, shape = weights[name], tuple(wanted[name].shape)
+        if tuple(tensor.shape) != shape or tensor.dtype != torch.float32:
+            raise ModelFileError(
+                f"{source}: weight {name!r} is {tensor.dtype} {tuple(tensor.shape)}, "
+                f"expected torch.float32 {shape}"
+            )
+        if not bool(torch.isfinite(tensor).all()):
+            raise ModelFileError(f"{source}: weight {name!r} has values not finite")
+    policy.load_state_dict(dict(weights))
+    return policy.eval().requires_grad_(False)
+
+
+def _parts(layout: Layout) -> tuple[ObservationPart, ...]:
+    return tuple(parse(ObservationPart, row, "observation") for row in layout.schema())
+
+
+def _metadata(data: bytes, source: str) -> LocomotionMetadata:
+    header = parse_json(data, source)
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ModelFileError(f"{source}: format is not {FORMAT!r}")
+    version = header.get("version")
+    if type(version) is int and version > VERSION:
+        raise ModelFileError(
+            f"{source}: version {version} is newer than {VERSION}; upgrade ambulo"
+        )
+    kind = header.get("kind")
+    if kind != KIND:
+        raise ModelFileError(f"{source}: kind is {kind!r}, expected {KIND!r}")
+    try:
+        metadata = parse(LocomotionMetadata, header, source)
+    except ConfigError as error:
+        raise ModelFileError(str(error)) from None
+    at = 0
+    for part in metadata.observation:
+        if part.start != at or part.stop <= at:
+            raise ModelFileError(f"{source}: observation part {part.name!r} has a gap")
+        at = part.stop
+    if len(metadata.observation_scales) != at:
+        raise ModelFileError(
+            f"{source}: {len(metadata.observation_scales)} observation_scales, "
+            f"expected {at}"
+        )
+    if (metadata.encoder is None) != (metadata.config.network.prior is None):
+        raise ModelFileError(f"{source}: encoder and network.prior need each other")
+    return metadata

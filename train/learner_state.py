@@ -1,0 +1,258 @@
+"""The part of a training's state that every kind of learner shares.
+
+The policy itself is saved as such. Capture at the start of a roll-out, after an update.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.policies.model_file import TrainingState
+from ambulo.policies.ppo import FastPPO
+from ambulo.policies.sb3_vec_env import BatchVecEnv
+
+_COUNTERS = (
+    "num_timesteps",
+    "_num_timesteps_at_start",
+    "_total_timesteps",
+    "_episode_num",
+    "_n_updates",
+    "_current_progress_remaining",
+)
+"""Attributes of the learner that are plain numbers."""
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class StatefulBatch(Protocol):
+    """A batch of players that can be stopped and continued."""
+
+    num_players: int
+    obs: NDArray[np.float32]
+    rngs: list[np.random.Generator]
+
+    def state_dict(self) -> Arrays:
+        """Everything that is kept between steps, by name."""
+        ...
+
+    def load_state_dict(self, arrays: Arrays) -> None:
+        """Continue from `state_dict`."""
+        ...
+
+
+class HasPolicy(Protocol):
+    """A model file, as far as a learner takes it over."""
+
+    @property
+    def policy(self) -> dict[str, Tensor]:
+        """Weights by name."""
+        ...
+
+
+def capture_learner(
+    learner: FastPPO, batch: StatefulBatch, extra: Mapping[str, Any]
+) -> TrainingState:
+    """The state of `learner` and `batch` between two roll-outs, as copies.
+
+    Args:
+        learner: has learnt at least once, or begun to.
+        batch: the players that it trains on.
+        extra: plain JSON values of the caller, given back by `restore_learner`.
+    """
+    arrays: Arrays = {}
+    arrays |= {f"batch.{name}": array for name, array in batch.state_dict().items()}
+    arrays |= {f"optimizer.{name}": array for name, array in _moments(learner).items()}
+    rng_arrays, rng_values = _random_states(learner, batch)
+    values = {
+        "random": rng_values,
+        "learner": {name: getattr(learner, name) for name in _COUNTERS},
+        "episodes": [_plain(info) for info in learner.ep_info_buffer or ()],
+        "successes": [bool(success) for success in learner.ep_success_buffer or ()],
+        "info_sums": None,
+        "info_count": 0,
+        "last_obs_is_batch": False,
+        "extra": dict(extra),
+    }
+    env = learner.get_env()
+    if isinstance(env, BatchVecEnv):
+        values["info_sums"] = dict(env.info_sums)
+        values["info_count"] = env.info_count
+    last = learner._last_obs
+    if last is not None:
+        assert isinstance(last, np.ndarray)
+        assert learner._last_episode_starts is not None
+        values["last_obs_is_batch"] = bool(np.shares_memory(last, batch.obs))
+        arrays["learner.last_obs"] = last.copy()
+        arrays["learner.last_episode_starts"] = learner._last_episode_starts.copy()
+    return TrainingState(arrays | rng_arrays, values)
+
+
+def restore_learner(
+    learner: FastPPO, batch: StatefulBatch, state: TrainingState
+) -> dict[str, Any]:
+    """Put `state` back; the `extra` of `capture_learner`. Errors: see `fits`."""
+    arrays, values = state.arrays, state.values
+    _restore_batch(batch, group(arrays, "batch"))
+    _restore_moments(learner, group(arrays, "optimizer"))
+    for name in _COUNTERS:
+        setattr(learner, name, type(getattr(learner, name))(values["learner"][name]))
+    window = learner._stats_window_size
+    learner.ep_info_buffer = deque(values["episodes"], maxlen=window)
+    learner.ep_success_buffer = deque(values["successes"], maxlen=window)
+    env = learner.get_env()
+    if isinstance(env, BatchVecEnv) and values["info_sums"] is not None:
+        env.info_sums = dict(values["info_sums"])
+        env.info_count = int(values["info_count"])
+    if "learner.last_obs" in arrays:
+        last = np.array(arrays["learner.last_obs"], batch.obs.dtype)
+        if last.shape != batch.obs.shape:
+            raise ValueError(f"observations {last.shape}, not {batch.obs.shape}")
+        learner._last_obs = batch.obs if values["last_obs_is_batch"] else last
+        begun = np.array(arrays["learner.last_episode_starts"], np.bool_)
+        learner._last_episode_starts = begun
+    _restore_random_states(learner, batch, group(arrays, "random"), values["random"])
+    return dict(values["extra"])
+
+
+@contextlib.contextmanager
+def fits() -> Iterator[None]:
+    """Turns the errors of a state that does not fit, or is damaged, into one line."""
+    try:
+        yield
+    except (
+        KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError,
+        RuntimeError,
+    ) as error:  # fmt: skip
+        reason = (str(error).splitlines() or [""])[0]
+        raise ModelFileError(
+            "the training state does not fit this configuration: "
+            f"{type(error).__name__}: {reason}"
+        ) from error
+
+
+def adopt(learner: FastPPO, model: HasPolicy) -> None:
+    """Put the policy of `model` alone into `learner`.
+
+    Raises:
+        ModelFileError: a policy of another shape.
+    """
+    try:
+        learner.policy.load_state_dict(model.policy)
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())
+        raise ModelFileError(
+            f"the policy does not fit this configuration: {reason}"
+        ) from None
+
+
+def _restore_batch(batch: StatefulBatch, arrays: Arrays) -> None:
+    """Players, tasks and memories; compiled code relies on their shapes."""
+    for name, array in batch.state_dict().items():
+        if arrays[name].shape != array.shape:
+            got = arrays[name].shape
+            raise ValueError(f"{name} has shape {got}, not {array.shape}")
+        if array.dtype.kind == "f" and np.isnan(arrays[name]).any():
+            raise ValueError(f"{name} has values that are not numbers")
+    batch.load_state_dict(arrays)
+
+
+def _parameters(learner: FastPPO) -> dict[int, str]:
+    """Names of the policy's parameters by identity."""
+    return {id(p): name for name, p in learner.policy.named_parameters()}
+
+
+def _moments(learner: FastPPO) -> Arrays:
+    """State of the optimiser, `<key>.<parameter>`."""
+    names = _parameters(learner)
+    return {
+        f"{key}.{names[id(parameter)]}": value.detach().cpu().numpy().copy()
+        for parameter, state in learner.policy.optimizer.state.items()
+        for key, value in state.items()
+    }
+
+
+def _restore_moments(learner: FastPPO, arrays: Arrays) -> None:
+    optimizer = learner.policy.optimizer
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    index = {id(p): i for i, p in enumerate(parameters)}
+    names = {name: index[i] for i, name in _parameters(learner).items()}
+    state: dict[int, dict[str, Tensor]] = {}
+    for full, array in arrays.items():
+        key, _, name = full.partition(".")
+        value = torch.from_numpy(np.array(array))
+        shape = parameters[names[name]].shape
+        if key != "step" and value.shape != shape:
+            raise ValueError(
+                f"{full} has shape {tuple(value.shape)}, not {tuple(shape)}"
+            )
+        state.setdefault(names[name], {})[key] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+
+
+def _random_states(
+    learner: FastPPO, batch: StatefulBatch
+) -> tuple[Arrays, dict[str, Any]]:
+    """Every random generator that a training draws from."""
+    version, words, gauss = random.getstate()
+    numpy_state = np.random.get_state(legacy=False)  # noqa: NPY002 (SB3 draws from it)
+    assert isinstance(numpy_state, dict)
+    arrays = {
+        "random.python": np.array(words, np.uint32),
+        "random.numpy": np.array(numpy_state["state"]["key"], np.uint32),
+        "random.torch": torch.get_rng_state().numpy().copy(),
+    }
+    if learner.device.type == "cuda":
+        cuda = torch.cuda.get_rng_state(learner.device)
+        arrays["random.cuda"] = cuda.numpy().copy()
+    values = {
+        "python": [version, gauss],
+        "numpy": [
+            numpy_state["state"]["pos"],
+            numpy_state["has_gauss"],
+            numpy_state["gauss"],
+        ],
+        "players": [rng.bit_generator.state for rng in batch.rngs],
+        "action_space": learner.action_space.np_random.bit_generator.state,
+    }
+    return arrays, values
+
+
+def _restore_random_states(
+    learner: FastPPO, batch: StatefulBatch, arrays: Arrays, values: Mapping[str, Any]
+) -> None:
+    if len(values["players"]) != batch.num_players:
+        raise ValueError(f"{len(values['players'])} players, not {batch.num_players}")
+    for rng, state in zip(batch.rngs, values["players"], strict=True):
+        rng.bit_generator.state = state
+    learner.action_space.np_random.bit_generator.state = values["action_space"]
+    version, gauss = values["python"]
+    random.setstate((version, tuple(arrays["python"].tolist()), gauss))
+    position, has_gauss, cached = values["numpy"]
+    np.random.set_state(  # noqa: NPY002
+        ("MT19937", arrays["numpy"], position, has_gauss, cached)
+    )
+    torch.set_rng_state(torch.from_numpy(np.array(arrays["torch"], np.uint8)))
+    if "cuda" in arrays and learner.device.type == "cuda":
+        cuda = torch.from_numpy(np.array(arrays["cuda"], np.uint8))
+        torch.cuda.set_rng_state(cuda, learner.device)
+
+
+def group(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
+    """The arrays `name.<rest>` by `<rest>`."""
+    start = f"{name}."
+    return {k[len(start) :]: v for k, v in arrays.items() if k.startswith(start)}
+
+
+def _plain(info: Mapping[str, Any]) -> dict[str, float]:
+    """One entry of SB3's episode buffer as plain JSON."""
+    return {"r": float(info["r"]), "l": int(info["l"]), "t": float(info["t"])}

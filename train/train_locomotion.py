@@ -1,0 +1,161 @@
+"""Train, resume and evaluate a policy that moves a simulated body."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.train.command import set_up_logging, show_config
+from ambulo.train.errors import front_door
+from ambulo.train.files import check_parent
+from ambulo.train.gl import import_mujoco
+from ambulo.train.locomotion_options import (
+    RESUMABLE,
+    base_config,
+    label_of,
+    parse_arguments,
+    with_flags,
+)
+from ambulo.train.options import check_resumable
+from ambulo.train.paths import resolve_path
+from ambulo.train.signals import Interrupted, StopRequest
+
+if TYPE_CHECKING:
+    from ambulo.policies.locomotion_model_file import LocomotionModel
+    from ambulo.train.locomotion_run import LocomotionRun, LocomotionRunFolder
+
+
+@front_door
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit code."""
+    arguments = list(argv or [])
+    args = parse_arguments(arguments)
+    set_up_logging(args)
+    if args.eval:
+        return _evaluate(args)
+    if args.resume:
+        return _resume(args, arguments)
+    config = with_flags(base_config(args), args)
+    if args.print_config or args.save_config:
+        return show_config(args, config)
+    return _train(args, arguments, config, None, None)
+
+
+def _resume(args: argparse.Namespace, arguments: Sequence[str]) -> int:
+    """Continue a run in its folder, or in a new one when `--run-name` is given."""
+    import_mujoco()
+    from ambulo.train.locomotion_run import find_resume_point
+
+    point = find_resume_point(args.resume)
+    config = with_flags(point.config, args)
+    if point.model is not None:
+        check_resumable(point.config, config, RESUMABLE)
+    if args.print_config or args.save_config:
+        return show_config(args, config)
+    folder = None if args.run_name else point.folder
+    if folder is not None:
+        folder.sweep()
+        if point.model is None:
+            print("no checkpoint yet: starting from the beginning", file=sys.stderr)
+    return _train(args, arguments, config, folder, point.model)
+
+
+def _train(
+    args: argparse.Namespace,
+    arguments: Sequence[str],
+    config: LocomotionConfig,
+    folder: LocomotionRunFolder | None,
+    model: LocomotionModel | None,
+) -> int:
+    """Train in `folder` (None: a new one), from `model` (None: from the beginning)."""
+    check_parent(args.json)
+    import_mujoco()
+    from ambulo.train.console import Words, make_display
+    from ambulo.train.locomotion_results import finish
+    from ambulo.train.locomotion_validation import LocomotionValidation
+
+    with StopRequest() as stop:
+        run = _prepare(args, arguments, config, folder, model)
+        words = Words("control steps", "on their feet")
+        display = make_display(config.training.total_timesteps, args.progress, words)
+        validation = LocomotionValidation(
+            config, run.references, deterministic=args.deterministic
+        )
+        try:
+            seconds = run.train(display, validation, stop)
+        except Interrupted as interrupted:
+            print(
+                f"ambulo: {interrupted}; saved. Continue with:\n"
+                f"  train_locomotion --resume {run.folder.path}",
+                file=sys.stderr,
+            )
+            return interrupted.exit_code
+        finally:
+            run.close()
+    return finish(args, run, seconds)
+
+
+def _prepare(
+    args: argparse.Namespace,
+    arguments: Sequence[str],
+    config: LocomotionConfig,
+    folder: LocomotionRunFolder | None,
+    model: LocomotionModel | None,
+) -> LocomotionRun:
+    """The run and its folder; a new folder goes again if the run cannot start."""
+    from ambulo.train.locomotion_run import LocomotionRun, LocomotionRunFolder
+
+    training = config.training
+    if folder is None:
+        folder = LocomotionRunFolder.create(
+            training.output,
+            args.run_name,
+            label_of(args),
+            training.seed,
+            force=args.force,
+        )
+    described = not folder.exists
+    try:
+        if described:  # first of all: killed from here on, it can be resumed
+            folder.describe(config.to_json(), arguments, training.seed)
+        run = LocomotionRun(config, folder, arguments, model, _initial(args))
+        if not described:
+            folder.describe(config.to_json(), arguments, training.seed)
+    except BaseException:
+        folder.discard()
+        raise
+    folder.keep()
+    return run
+
+
+def _initial(args: argparse.Namespace) -> LocomotionModel | None:
+    """The model that `--init-from` names."""
+    if args.init_from is None or args.resume:
+        return None
+    from ambulo.policies.locomotion_model_file import load_locomotion
+    from ambulo.train.find_model import find_model
+
+    return load_locomotion(find_model(args.init_from))
+
+
+def _evaluate(args: argparse.Namespace) -> int:
+    """Hand `--eval` over to `ambulo eval`."""
+    from ambulo.train.evaluate import main as evaluate
+
+    rest = [str(resolve_path(args.eval))]
+    for flag in ("episodes", "seed", "json", "num_envs", "output"):
+        value = getattr(args, flag)
+        if value is not None:
+            rest += [f"--{flag.replace('_', '-')}", str(value)]
+    if args.verbose:
+        rest.append("--verbose")
+    if not args.deterministic:
+        rest.append("--stochastic")
+    return evaluate(rest)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

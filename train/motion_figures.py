@@ -193,7 +193,7 @@ def draw_activities(scores: Scores) -> bytes:
     first = next(iter(scores.values()))
     told = told_horizons(first)
     activities = list(first.per_activity)
-    figure = new_figure((max(7.0, 1.3 * len(activities) + 2.0), 2.5 * len(told) + 0.5))
+    figure = new_figure((max(9.5, 1.3 * len(activities) + 2.0), 2.5 * len(told) + 0.5))
     width = 0.84 / len(scores)
     for row, ms in enumerate(told):
         ax = figure.add_subplot(len(told), 1, row + 1)
@@ -252,7 +252,10 @@ def _square(ax: Axes) -> None:
     low, high = ax.get_ylim()
     if high - low < 0.2:
         middle = (low + high) / 2
-        ax.set_ylim(middle - 0.1, middle + 0.1)
+        ax.update_datalim(
+            [(ax.get_xlim()[0], middle - 0.1), (ax.get_xlim()[0], middle + 0.1)]
+        )
+        ax.autoscale_view()
 
 
 def _legend(

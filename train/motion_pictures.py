@@ -57,6 +57,8 @@ def write_pictures(
         if data is not None:
             write_bytes(folder / name, data)
             written.append(folder / name)
+        else:
+            console.print(f"no {name}: the clips are too short for 60 later frames")
     if video:
         try:
             for name in FILMS:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import RunFolderError
 from ambulo.configs.motion_nn import MotionRunConfig
+from ambulo.motion.datasets.splits import PARTS, Split
 from ambulo.train.errors import front_door
 from ambulo.train.motion_options import (
     RESUMABLE,
@@ -127,8 +128,7 @@ def _train(
         f"{progress.step} steps, {progress.epoch} epochs, {progress.seconds:.0f} s: "
         f"joint error {progress.best:.1f} mm on validation windows\n"
         f"best model: {folder.best_model}\n"
-        f"evaluate:   train/eval_motion.py --model {folder.best_model} "
-        f"--split_file {folder.split} --use_test_set"
+        f"evaluate:   eval_motion --model {folder.path} --use_test_set"
     )
     return 0
 
@@ -150,6 +150,7 @@ def _prepare(
 
     try:
         split = split_of(config, folder, strict=args.strict)
+        print(_described(split), file=sys.stderr)
         windows = training_windows(
             config, split, folder, strict=args.strict, processes=args.processes
         )
@@ -175,6 +176,16 @@ def _prepare(
         raise
     folder.keep()
     return training
+
+
+def _described(split: Split) -> str:
+    """What is trained and tested on, as one line."""
+    parts = [
+        f"{name} {len(split.part(name))} clips of "
+        f"{len({clip.subject for clip in split.part(name)})} people"
+        for name in PARTS
+    ]
+    return f"split by {split.by}: {', '.join(parts)}"
 
 
 if __name__ == "__main__":

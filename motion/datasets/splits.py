@@ -74,6 +74,12 @@ class Split:
         write_bytes(file, f'{opened},\n "clips": [\n  {clips}\n ]\n}}\n'.encode())
 
 
+_REMEDY = {
+    "subject": "give at least three people, or split by activity (--activity_split)",
+    "activity": "give more clips of each activity, or split by subject",
+}
+
+
 def make_split(
     clips: Sequence[Clip],
     by: SplitBy = "subject",
@@ -130,7 +136,7 @@ def make_split(
             people = len({clip.subject for clip in clips})
             raise MotionError(
                 f"no clip is left for the {name} part: {len(clips)} clips of {people} "
-                f"subjects, split by {by}"
+                f"subjects, split by {by}; {_REMEDY[by]}"
             )
     train, validation, test = (tuple(parts[name]) for name in PARTS)
     return Split(train, validation, test, by, seed)
@@ -307,7 +313,7 @@ def _clip(
             raise MotionFileError(
                 places[0] / name,
                 0,
-                f"the clip of {file} is missing; name the folder that holds it",
+                f"the clip of {file} is missing; name the folder that holds it (--data FOLDER)",
             )
         if not check or wanted is None:
             return candidates[0]

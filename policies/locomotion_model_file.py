@@ -17,19 +17,19 @@ from pydantic import Field
 from torch import Tensor
 
 from ambulo.configs.base import Config, parse
-from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.errors import ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.policies.agent import StoredLayout
 from ambulo.policies.archive import parse_json, read_archive, write_atomic, zipped
 from ambulo.policies.locomotion_learner import make_policy
 from ambulo.policies.model_file import (
-    FORMAT,
     HEADER,
     VERSION,
     Layout,
     ObservationPart,
     TrainingState,
+    header_of,
     members_of,
     read_tensors,
     read_training,
@@ -225,21 +225,7 @@ def _parts(layout: Layout) -> tuple[ObservationPart, ...]:
 
 
 def _metadata(data: bytes, source: str) -> LocomotionMetadata:
-    header = parse_json(data, source)
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError(f"{source}: format is not {FORMAT!r}")
-    version = header.get("version")
-    if type(version) is int and version > VERSION:
-        raise ModelFileError(
-            f"{source}: version {version} is newer than {VERSION}; upgrade ambulo"
-        )
-    kind = header.get("kind")
-    if kind != KIND:
-        raise ModelFileError(f"{source}: kind is {kind!r}, expected {KIND!r}")
-    try:
-        metadata = parse(LocomotionMetadata, header, source)
-    except ConfigError as error:
-        raise ModelFileError(str(error)) from None
+    metadata = header_of(LocomotionMetadata, data, source, KIND)
     at = 0
     for part in metadata.observation:
         if part.start != at or part.stop <= at:

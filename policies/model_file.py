@@ -13,7 +13,7 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import numpy as np
 import safetensors
@@ -57,6 +57,7 @@ _MEANINGS = {
     ),
 }  # fmt: skip
 
+Header = TypeVar("Header", bound=Config)
 Size = Annotated[int, Field(ge=0)]
 
 
@@ -319,8 +320,15 @@ def _layers(
     return shapes
 
 
-def _metadata(data: bytes, source: str) -> ModelMetadata:
-    source = f"{source}: {HEADER}"
+def header_of(cls: type[Header], data: bytes, source: str, kind: str = "") -> Header:
+    """The header in `data` as a `cls`; `ModelFileError` begins with `source`.
+
+    Args:
+        cls: what the header must be.
+        data: JSON of an untrusted file.
+        source: file and member, for messages.
+        kind: the kind that the file must be of; "" leaves it to `cls`.
+    """
     header = parse_json(data, source)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError(f"{source}: format is not {FORMAT!r}")
@@ -329,10 +337,18 @@ def _metadata(data: bytes, source: str) -> ModelMetadata:
         raise ModelFileError(
             f"{source}: version {version} is newer than {VERSION}; upgrade ambulo"
         )
+    if kind and header.get("kind") != kind:
+        found = header.get("kind")
+        raise ModelFileError(f"{source}: kind is {found!r}, expected {kind!r}")
     try:
-        metadata = parse(ModelMetadata, header, source)
+        return parse(cls, header, source)
     except ConfigError as error:
         raise ModelFileError(str(error)) from None
+
+
+def _metadata(data: bytes, source: str) -> ModelMetadata:
+    source = f"{source}: {HEADER}"
+    metadata = header_of(ModelMetadata, data, source)
     _check_consistent(metadata, source)
     return metadata
 

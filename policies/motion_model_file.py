@@ -13,20 +13,19 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from ambulo.configs.base import Config, parse
-from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.base import Config
+from ambulo.configs.errors import ModelFileError
 from ambulo.configs.motion_nn import MotionNNConfig, MotionRunConfig
 from ambulo.policies.archive import (
-    parse_json,
     read_archive,
     write_atomic,
     zipped,
 )
 from ambulo.policies.model_file import (
-    FORMAT,
     HEADER,
     VERSION,
     TrainingState,
+    header_of,
     members_of,
     read_tensors,
     read_training,
@@ -147,21 +146,7 @@ def load_encoder(path: str | os.PathLike[str], device: str = "cpu") -> MotionNN:
 
 
 def _metadata(data: bytes, source: str) -> MotionMetadata:
-    header = parse_json(data, source)
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError(f"{source}: format is not {FORMAT!r}")
-    version = header.get("version")
-    if type(version) is int and version > VERSION:
-        raise ModelFileError(
-            f"{source}: version {version} is newer than {VERSION}; upgrade ambulo"
-        )
-    kind = header.get("kind")
-    if kind != KIND:
-        raise ModelFileError(f"{source}: kind is {kind!r}, expected {KIND!r}")
-    try:
-        return parse(MotionMetadata, header, source)
-    except ConfigError as error:
-        raise ModelFileError(str(error)) from None
+    return header_of(MotionMetadata, data, source, KIND)
 
 
 def _check(config: MotionNNConfig, network: Mapping[str, Tensor], source: str) -> None:

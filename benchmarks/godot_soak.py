@@ -29,7 +29,7 @@ import numpy as np
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.presets import preset
 from ambulo.policies.model_file import load_model
-from ambulo.train.run_folder import RunFolder
+from ambulo.train.shared.run_folder import RunFolder
 
 MEMORY_TARGET = 0.05
 """Largest growth of the trainer's memory from the second quarter to the last."""

@@ -20,11 +20,11 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.reference import body_of, reference_of
 from ambulo.policies.locomotion_agent import LocomotionAgent
 from ambulo.policies.locomotion_model_file import load_locomotion
-from ambulo.train.find_model import find_model
-from ambulo.train.gait_figures import draw_pushes
-from ambulo.train.locomotion_eval import Contestant, baselines_of
-from ambulo.train.locomotion_eval_pushes import IMPULSES, push_recovery
-from ambulo.train.locomotion_task import stored_references
+from ambulo.train.locomotion.evaluation import Contestant, baselines_of
+from ambulo.train.locomotion.evaluation_pushes import IMPULSES, push_recovery
+from ambulo.train.locomotion.gait_figures import draw_pushes
+from ambulo.train.locomotion.task import stored_references
+from ambulo.train.shared.find_model import find_model
 
 BUILT_IN = ("law", "open_loop")
 

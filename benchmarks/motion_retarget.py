@@ -34,9 +34,9 @@ from ambulo.motion.contacts import foot_skate
 from ambulo.motion.files import read_motion
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
-from ambulo.motion.retarget import Retargeted, retarget
-from ambulo.motion.retarget_body import body_of
-from ambulo.motion.retarget_ground import sole_heights
+from ambulo.motion.retargeting.body import body_of
+from ambulo.motion.retargeting.ground import sole_heights
+from ambulo.motion.retargeting.retarget import Retargeted, retarget
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 

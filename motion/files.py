@@ -10,16 +10,20 @@ import os
 from pathlib import Path
 
 from ambulo.configs.errors import MotionFileError
-from ambulo.motion.acclaim import write_acclaim
-from ambulo.motion.amc import find_asf, read_amc, read_amc_motion
-from ambulo.motion.asf import read_asf
-from ambulo.motion.axes import CMU_AXES, UNITS, Axes
-from ambulo.motion.bvh import read_bvh_header
-from ambulo.motion.bvh_motion import bvh_units, read_bvh_motion, write_bvh_motion
-from ambulo.motion.deepmimic import is_deepmimic, read_deepmimic
+from ambulo.motion.formats.acclaim import write_acclaim
+from ambulo.motion.formats.amc import find_asf, read_amc, read_amc_motion
+from ambulo.motion.formats.asf import read_asf
+from ambulo.motion.formats.axes import CMU_AXES, UNITS, Axes
+from ambulo.motion.formats.bvh import read_bvh_header
+from ambulo.motion.formats.bvh_motion import (
+    bvh_units,
+    read_bvh_motion,
+    write_bvh_motion,
+)
+from ambulo.motion.formats.deepmimic import is_deepmimic, read_deepmimic
+from ambulo.motion.formats.npz import is_motion_npz, read_npz, write_npz
+from ambulo.motion.formats.tpose import without_tpose
 from ambulo.motion.motion import Motion
-from ambulo.motion.npz import is_motion_npz, read_npz, write_npz
-from ambulo.motion.tpose import without_tpose
 
 ENDINGS = (".bvh", ".amc", ".npz", ".txt", ".json")
 """Endings of the files that `read_motion` reads, in any case."""
@@ -44,7 +48,7 @@ def read_motion(
             CMU data base's), a number of metres, or "auto": what the ASF says, or the
             unit that gives a BVH skeleton the size of a human (`units_of`).
         drop_tpose: Whether to drop leading frames of a synthetic T-pose
-            (`ambulo.motion.tpose`).
+            (`ambulo.motion.formats.tpose`).
         axes: Up and forward directions of a BVH or AMC file.
     """
     file = Path(path)
@@ -119,7 +123,7 @@ def units_of(
 ) -> str:
     """The unit of length that `read_motion` takes for "auto", such as "cm" or "0.025 m".
 
-    See `ambulo.motion.axes.likely_units` for how it is guessed for BVH.
+    See `ambulo.motion.formats.axes.likely_units` for how it is guessed for BVH.
     """
     file = Path(path)
     ending = file.suffix.lower()

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.muscle import MuscleNNConfig
-from ambulo.motion.disk import write_bytes
+from ambulo.motion.formats.disk import write_bytes
 from ambulo.muscle.coupling import Floats
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.sampling import ReducedPattern

@@ -20,11 +20,11 @@ from ambulo.configs.vr import RLConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.render import EpisodeRenderer, Frame
 from ambulo.policies.agent import Agent, load_agent
-from ambulo.train.evaluation import agent_contestant, in_world, run_episodes
-from ambulo.train.films import film_poses
-from ambulo.train.find_model import find_model
-from ambulo.train.godot_film import GodotFilm
-from ambulo.train.scores import EpisodeRecord
+from ambulo.train.shared.find_model import find_model
+from ambulo.train.vr.evaluation import agent_contestant, in_world, run_episodes
+from ambulo.train.vr.films import film_poses
+from ambulo.train.vr.godot_film import GodotFilm
+from ambulo.train.vr.scores import EpisodeRecord
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 SIZE = (384, 288)
@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _played(agent: Agent, config: RLConfig, family: str, index: int) -> EpisodeRecord:
     """The agent's episode in the held-out level `index` of `family`."""
-    from ambulo.train.episodes import episodes_for
+    from ambulo.train.vr.episodes import episodes_for
 
     bank, starts = episodes_for(config, level_set=family, episodes=index + 1)
     contestant = agent_contestant(agent, config)

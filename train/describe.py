@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from ambulo.configs.presets import PRESETS, preset
 from ambulo.configs.vr import RLConfig
-from ambulo.train.errors import Parser, front_door
-from ambulo.train.options import base_config
-from ambulo.train.training_flags import with_overrides
+from ambulo.train.shared.errors import Parser, front_door
+from ambulo.train.shared.training_flags import with_overrides
+from ambulo.train.vr.options import base_config
 
 
 @front_door

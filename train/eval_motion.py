@@ -18,14 +18,14 @@ from ambulo.motion.datasets.clips import Clip
 from ambulo.motion.datasets.prepare import prepare_clips
 from ambulo.motion.datasets.splits import SPLIT_FILE, Split, load_split
 from ambulo.motion.human23 import N_POSITIONS
-from ambulo.train.errors import Parser, front_door
-from ambulo.train.eval_windows import EvalClip
-from ambulo.train.files import check_parent, write_atomic
-from ambulo.train.find_model import find_model
-from ambulo.train.motion_evaluation import EvalData, Plan, evaluate
-from ambulo.train.motion_metrics import HORIZONS_MS
-from ambulo.train.motion_report import print_scores, report_data, report_json
-from ambulo.train.paths import resolve_path
+from ambulo.train.motion.eval_windows import EvalClip
+from ambulo.train.motion.evaluation import EvalData, Plan, evaluate
+from ambulo.train.motion.metrics import HORIZONS_MS
+from ambulo.train.motion.report import print_scores, report_data, report_json
+from ambulo.train.shared.errors import Parser, front_door
+from ambulo.train.shared.files import check_parent, write_atomic
+from ambulo.train.shared.find_model import find_model
+from ambulo.train.shared.paths import resolve_path
 
 if TYPE_CHECKING:
     from ambulo.policies.motion_nn import MotionNN
@@ -138,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         elif args.json is not None:
             write_atomic(resolve_path(args.json), text)
         if folder is not None:
-            from ambulo.train.motion_pictures import write_pictures
+            from ambulo.train.motion.pictures import write_pictures
 
             write_atomic(folder / "scores.json", text)
             write_pictures(folder, found, console, video=not args.no_video)

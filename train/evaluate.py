@@ -17,20 +17,20 @@ from ambulo.configs.vr import RLConfig
 from ambulo.envs.godot.check import check_engines
 from ambulo.envs.vr.level_sets import SPLITS
 from ambulo.envs.vr.planners import PLANNERS
-from ambulo.train import evaluation
-from ambulo.train.errors import Parser, front_door
-from ambulo.train.evaluation import Contestant, LevelSource
-from ambulo.train.evaluation_folder import report_folder
-from ambulo.train.evaluation_report import POLICY, write_report, write_video_of
-from ambulo.train.files import write_atomic
-from ambulo.train.films import check_can_film
-from ambulo.train.find_model import find_model, shipped_model
-from ambulo.train.gl import import_mujoco
-from ambulo.train.options import add_godot_flags, check_godot_flags
-from ambulo.train.paths import resolve_path
-from ambulo.train.run_folder import run_folder_of
-from ambulo.train.scores import EpisodeRecords, EvaluationResult, summarise
-from ambulo.train.tables import print_tables
+from ambulo.train.shared.errors import Parser, front_door
+from ambulo.train.shared.evaluation_folder import report_folder
+from ambulo.train.shared.files import write_atomic
+from ambulo.train.shared.find_model import find_model, shipped_model
+from ambulo.train.shared.gl import import_mujoco
+from ambulo.train.shared.paths import resolve_path
+from ambulo.train.shared.run_folder import run_folder_of
+from ambulo.train.shared.tables import print_tables
+from ambulo.train.vr import evaluation
+from ambulo.train.vr.evaluation import Contestant, LevelSource
+from ambulo.train.vr.evaluation_report import POLICY, write_report, write_video_of
+from ambulo.train.vr.films import check_can_film
+from ambulo.train.vr.options import add_godot_flags, check_godot_flags
+from ambulo.train.vr.scores import EpisodeRecords, EvaluationResult, summarise
 
 NONE = "none"
 """MODEL or `--baselines` that stands for nothing."""
@@ -139,7 +139,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     walker = _locomotion_model(args)
     if walker is not None:
         import_mujoco()
-        from ambulo.train.locomotion_eval_command import run as evaluate_walker
+        from ambulo.train.locomotion.evaluation_command import run as evaluate_walker
 
         return evaluate_walker(args, arguments, walker)
     _fill_in(args)

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from ambulo.configs.errors import ConfigError, nearest
-from ambulo.train.errors import Parser, front_door
-from ambulo.train.files import check_parent
-from ambulo.train.find_model import find_model
-from ambulo.train.paths import resolve_path
+from ambulo.train.shared.errors import Parser, front_door
+from ambulo.train.shared.files import check_parent
+from ambulo.train.shared.find_model import find_model
+from ambulo.train.shared.paths import resolve_path
 
 SUFFIXES = {"onnx": ".onnx", "json": ".json", "godot": ".ambulo"}
 """How the file of each target ends."""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ambulo.configs.errors import ConfigError, LevelError, RenderError
-from ambulo.train.errors import USER_ERROR, Parser, front_door
-from ambulo.train.paths import resolve_path
+from ambulo.train.shared.errors import USER_ERROR, Parser, front_door
+from ambulo.train.shared.paths import resolve_path
 
 
 @front_door
@@ -89,7 +89,7 @@ def _draw(path: Path, out: Path) -> int:
     from matplotlib import pyplot as plt
 
     from ambulo.envs.vr.level_io import load_levels
-    from ambulo.train.map_plot import draw_level_map
+    from ambulo.train.vr.map_plot import draw_level_map
 
     levels = load_levels(path)[:_MOST_DRAWN]
     columns = min(len(levels), 4)

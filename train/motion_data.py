@@ -6,14 +6,12 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from ambulo.train import (
-    motion_convert,
-    motion_fetch,
-    motion_info,
-    motion_plot,
-    motion_validate,
-)
-from ambulo.train.errors import Parser, front_door
+from ambulo.train.motion import convert as motion_convert
+from ambulo.train.motion import fetch as motion_fetch
+from ambulo.train.motion import info as motion_info
+from ambulo.train.motion import plot as motion_plot
+from ambulo.train.motion import validate as motion_validate
+from ambulo.train.shared.errors import Parser, front_door
 
 ACTIONS = {
     "convert": motion_convert,

@@ -8,24 +8,24 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.train.command import set_up_logging, show_config
-from ambulo.train.errors import front_door
-from ambulo.train.files import check_parent
-from ambulo.train.gl import import_mujoco
-from ambulo.train.locomotion_options import (
+from ambulo.train.locomotion.options import (
     RESUMABLE,
     base_config,
     label_of,
     parse_arguments,
     with_flags,
 )
-from ambulo.train.options import check_resumable
-from ambulo.train.paths import resolve_path
-from ambulo.train.signals import Interrupted, StopRequest
+from ambulo.train.shared.command import set_up_logging, show_config
+from ambulo.train.shared.errors import front_door
+from ambulo.train.shared.files import check_parent
+from ambulo.train.shared.gl import import_mujoco
+from ambulo.train.shared.paths import resolve_path
+from ambulo.train.shared.signals import Interrupted, StopRequest
+from ambulo.train.vr.options import check_resumable
 
 if TYPE_CHECKING:
     from ambulo.policies.locomotion_model_file import LocomotionModel
-    from ambulo.train.locomotion_run import LocomotionRun, LocomotionRunFolder
+    from ambulo.train.locomotion.run import LocomotionRun, LocomotionRunFolder
 
 
 @front_door
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _resume(args: argparse.Namespace, arguments: Sequence[str]) -> int:
     """Continue a run in its folder, or in a new one when `--run-name` is given."""
     import_mujoco()
-    from ambulo.train.locomotion_run import find_resume_point
+    from ambulo.train.locomotion.run import find_resume_point
 
     point = find_resume_point(args.resume)
     config = with_flags(point.config, args)
@@ -73,9 +73,9 @@ def _train(
     """Train in `folder` (None: a new one), from `model` (None: from the beginning)."""
     check_parent(args.json)
     import_mujoco()
-    from ambulo.train.console import Words, make_display
-    from ambulo.train.locomotion_results import finish
-    from ambulo.train.locomotion_validation import LocomotionValidation
+    from ambulo.train.locomotion.results import finish
+    from ambulo.train.locomotion.validation import LocomotionValidation
+    from ambulo.train.shared.console import Words, make_display
 
     with StopRequest() as stop:
         run = _prepare(args, arguments, config, folder, model)
@@ -106,7 +106,7 @@ def _prepare(
     model: LocomotionModel | None,
 ) -> LocomotionRun:
     """The run and its folder; a new folder goes again if the run cannot start."""
-    from ambulo.train.locomotion_run import LocomotionRun, LocomotionRunFolder
+    from ambulo.train.locomotion.run import LocomotionRun, LocomotionRunFolder
 
     training = config.training
     if folder is None:
@@ -136,7 +136,7 @@ def _initial(args: argparse.Namespace) -> LocomotionModel | None:
     if args.init_from is None or args.resume:
         return None
     from ambulo.policies.locomotion_model_file import load_locomotion
-    from ambulo.train.find_model import find_model
+    from ambulo.train.shared.find_model import find_model
 
     return load_locomotion(find_model(args.init_from))
 

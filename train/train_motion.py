@@ -14,21 +14,21 @@ from ambulo.configs.base import load_json
 from ambulo.configs.errors import RunFolderError
 from ambulo.configs.motion_nn import MotionRunConfig
 from ambulo.motion.datasets.splits import PARTS, Split
-from ambulo.train.errors import front_door
-from ambulo.train.motion_options import (
+from ambulo.train.motion.options import (
     RESUMABLE,
     base_config,
     parse_arguments,
     with_flags,
 )
-from ambulo.train.motion_run_folder import MotionRunFolder
-from ambulo.train.options import check_resumable, shareable_arguments
-from ambulo.train.paths import resolve_path
-from ambulo.train.signals import Interrupted, StopRequest
+from ambulo.train.motion.run_folder import MotionRunFolder
+from ambulo.train.shared.errors import front_door
+from ambulo.train.shared.paths import resolve_path
+from ambulo.train.shared.signals import Interrupted, StopRequest
+from ambulo.train.vr.options import check_resumable, shareable_arguments
 
 if TYPE_CHECKING:
     from ambulo.policies.motion_model_file import MotionModelFile
-    from ambulo.train.motion_training import MotionTraining
+    from ambulo.train.motion.training import MotionTraining
 
 
 @front_door
@@ -108,7 +108,7 @@ def _train(
     model: MotionModelFile | None,
 ) -> int:
     """Train in `folder` from `model` (None: from the beginning)."""
-    from ambulo.train.console import Words, make_display
+    from ambulo.train.shared.console import Words, make_display
 
     with StopRequest() as stop:
         training = _prepare(args, arguments, config, folder, model)
@@ -141,12 +141,12 @@ def _prepare(
     model: MotionModelFile | None,
 ) -> MotionTraining:
     """The training and its folder; a new folder goes again if it cannot start."""
-    from ambulo.train.motion_clips import (
+    from ambulo.train.motion.clips import (
         split_of,
         training_windows,
         validation_windows,
     )
-    from ambulo.train.motion_training import MotionTraining
+    from ambulo.train.motion.training import MotionTraining
 
     try:
         split = split_of(config, folder, strict=args.strict)

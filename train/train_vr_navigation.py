@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 
 from ambulo.configs.vr import RLConfig
 from ambulo.envs.godot.check import check_engines
-from ambulo.train.command import set_up_logging, show_config
-from ambulo.train.errors import front_door
-from ambulo.train.files import check_parent
-from ambulo.train.gl import import_mujoco
-from ambulo.train.options import (
+from ambulo.train.shared.command import set_up_logging, show_config
+from ambulo.train.shared.errors import front_door
+from ambulo.train.shared.files import check_parent
+from ambulo.train.shared.gl import import_mujoco
+from ambulo.train.shared.paths import resolve_path
+from ambulo.train.shared.run_folder import RunFolder
+from ambulo.train.shared.signals import Interrupted, StopRequest
+from ambulo.train.vr.options import (
     base_config,
     check_godot_flags,
     check_resumable,
@@ -21,13 +24,10 @@ from ambulo.train.options import (
     parse_arguments,
     with_flags,
 )
-from ambulo.train.paths import resolve_path
-from ambulo.train.run_folder import RunFolder
-from ambulo.train.signals import Interrupted, StopRequest
 
 if TYPE_CHECKING:
     from ambulo.policies.model_file import ModelFile
-    from ambulo.train.training_run import TrainingRun
+    from ambulo.train.vr.training_run import TrainingRun
 
 
 @front_door
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _resume(args: argparse.Namespace, arguments: Sequence[str]) -> int:
     """Continue a run in its folder, or in a new one when `--run-name` is given."""
-    from ambulo.train.training_run import find_resume_point
+    from ambulo.train.vr.training_run import find_resume_point
 
     point = find_resume_point(args.resume, trust_pickle=args.trust_pickle)
     config = with_flags(point.config, args)
@@ -90,7 +90,7 @@ def _train(
             return interrupted.exit_code
         finally:
             run.close()
-    from ambulo.train.results import finish
+    from ambulo.train.vr.results import finish
 
     return finish(args, run, seconds)
 
@@ -116,7 +116,7 @@ def _prepare(
     try:
         if described:  # first of all: killed from here on, it can be resumed
             folder.describe(config.to_json(), arguments, training.seed)
-        from ambulo.train.training_run import TrainingRun
+        from ambulo.train.vr.training_run import TrainingRun
 
         run = TrainingRun(config, folder, arguments, model, _initial(args))
         if not described:
@@ -133,7 +133,7 @@ def _initial(args: argparse.Namespace) -> ModelFile | None:
     if args.init_from is None or args.resume:
         return None
     from ambulo.policies.model_file import load_model
-    from ambulo.train.find_model import find_model
+    from ambulo.train.shared.find_model import find_model
 
     return load_model(find_model(args.init_from), trust_pickle=args.trust_pickle)
 
@@ -142,8 +142,8 @@ def _train_to_end(
     args: argparse.Namespace, run: TrainingRun, stop: StopRequest
 ) -> float:
     """Train; the seconds it took."""
-    from ambulo.train.console import make_display
-    from ambulo.train.results import Validation
+    from ambulo.train.shared.console import make_display
+    from ambulo.train.vr.results import Validation
 
     total = run.config.training.total_timesteps
     display = make_display(total, args.progress)

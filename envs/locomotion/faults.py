@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.envs.locomotion.simulation import FAULTS
-from ambulo.motion.disk import write_bytes
-from ambulo.motion.npz import packed
+from ambulo.motion.formats.disk import write_bytes
+from ambulo.motion.formats.npz import packed
 
 if TYPE_CHECKING:
     from ambulo.envs.locomotion.batch import LocomotionBatch

@@ -25,7 +25,7 @@ from ambulo.motion.files import read_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.reference.cycle import along_x, find_cycle, periodic
 from ambulo.motion.reference.soles import flat_soles, grounded, no_slip
-from ambulo.motion.retarget import retarget
+from ambulo.motion.retargeting.retarget import retarget
 
 log = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ from ambulo.motion.reference.inverse_dynamics import inverse_dynamics
 from ambulo.motion.reference.plain_walk import plain_walk
 from ambulo.motion.reference.prepare import PreparedCycle, physical_cycle, raw_cycle
 from ambulo.motion.reference.variants import at_speed, standing_cycle
-from ambulo.motion.retarget import retarget
+from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.roles import roles_of
 
 __all__ = [

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ambulo.configs.errors import MotionFileError
 from ambulo.envs.locomotion.balance import BalanceLaw
 from ambulo.envs.locomotion.reference_table import ReferenceTable
-from ambulo.motion.disk import read_bytes, write_bytes
-from ambulo.motion.npz import packed, unpacked
+from ambulo.motion.formats.disk import read_bytes, write_bytes
+from ambulo.motion.formats.npz import packed, unpacked
 
 Floats = NDArray[np.float64]
 

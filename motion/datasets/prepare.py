@@ -20,12 +20,12 @@ import numpy as np
 from ambulo.configs.errors import MotionError, MotionFileError, SkeletonError
 from ambulo.motion.datasets.clips import Clip, file_hash
 from ambulo.motion.datasets.states import N_STATE, States, states_of
-from ambulo.motion.disk import write_bytes
 from ambulo.motion.files import read_motion
 from ambulo.motion.filters import smoothed
+from ambulo.motion.formats.disk import write_bytes
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
-from ambulo.motion.retarget import retarget
+from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.skeletons import load_skeleton
 
 logger = logging.getLogger(__name__)
@@ -146,7 +146,13 @@ def _code_version() -> str:
 def _sources() -> list[Traversable]:
     """All that decides about states besides the file, sorted by name."""
     package = files("ambulo.motion")
-    sources = [part for part in package.iterdir() if part.name.endswith(".py")]
+    folders = (package, package / "formats", package / "retargeting")
+    sources = [
+        part
+        for folder in folders
+        for part in folder.iterdir()
+        if part.name.endswith(".py")
+    ]
     sources += [package / "datasets" / name for name in ("prepare.py", "states.py")]
     # The others too: the roles of a clip's joints may come from them.
     skeletons = (files("ambulo.configs") / "skeletons").iterdir()

@@ -18,7 +18,7 @@ from ambulo.configs.base import Config, load_json
 from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
 from ambulo.motion.datasets.activities import ACTIVITIES
 from ambulo.motion.datasets.states import N_STATE, States
-from ambulo.motion.disk import write_bytes
+from ambulo.motion.formats.disk import write_bytes
 from ambulo.motion.skeleton import Ints
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pydantic import Field
 from ambulo.configs.base import Config, load_json
 from ambulo.configs.errors import MotionError, MotionFileError, nearest
 from ambulo.motion.datasets.clips import Clip, file_hash
-from ambulo.motion.disk import write_bytes
+from ambulo.motion.formats.disk import write_bytes
 
 PARTS = ("train", "validation", "test")
 Part = Literal["train", "validation", "test"]

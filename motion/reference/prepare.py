@@ -106,7 +106,7 @@ def prepare_cycle(
 ) -> PreparedCycle:
     """The best cycle of a clip, made physical for the body `model`.
 
-    The clip is on the body's skeleton already (`ambulo.motion.retarget`). In order:
+    The clip is on the body's skeleton already (`ambulo.motion.retargeting.retarget`). In order:
     turned along +X; the cycle that closes best (or `frames`), low-passed and made
     seamless, the root too; flat soles in stance; a stride without slip; the root on the
     ground; inverse dynamics with ground forces.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 import ambulo
-from ambulo.train.errors import Parser
+from ambulo.train.shared.errors import Parser
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("ambulo.train.train_vr_navigation:main", "train or resume an agent"),

@@ -18,7 +18,7 @@ from ambulo.policies import export_godot as module
 from ambulo.policies.agent import Agent, load_agent
 from ambulo.policies.export import run_json
 from ambulo.policies.export_godot import MAGIC, export_godot, unpack
-from ambulo.train.find_model import shipped_model
+from ambulo.train.shared.find_model import shipped_model
 
 GODOT = Path(__file__).parents[2] / "godot"
 SPEC = asdict(WorldSpec())

@@ -12,7 +12,7 @@ import pytest
 
 from ambulo import cli
 from ambulo.configs.presets import preset
-from ambulo.train.run_folder import RunFolder
+from ambulo.train.shared.run_folder import RunFolder
 from ambulo.train.train_vr_navigation import main as train
 
 QUICK = ["--preset", "quick_test", "--no-progress"]

@@ -18,9 +18,9 @@ from ambulo.policies.motion_model_file import (
 )
 from ambulo.policies.motion_nn import MotionNN
 from ambulo.train.eval_motion import main
-from ambulo.train.eval_windows import EvalClip, cut_windows
-from ambulo.train.motion_evaluation import network_predictor
-from ambulo.train.motion_pictures import shown_windows
+from ambulo.train.motion.eval_windows import EvalClip, cut_windows
+from ambulo.train.motion.evaluation import network_predictor
+from ambulo.train.motion.pictures import shown_windows
 
 PICTURES = {
     "horizons.png", "growth.png", "root_paths.png", "joint_traces.png", "activities.png",

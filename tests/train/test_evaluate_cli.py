@@ -16,7 +16,7 @@ from ambulo.envs.vr.observation import observation_layout
 from ambulo.policies.model_file import ModelFile, describe, save_model
 from ambulo.policies.networks import NavigationPolicy
 from ambulo.train.evaluate import main
-from ambulo.train.find_model import find_model
+from ambulo.train.shared.find_model import find_model
 
 SCORES = {
     "success_rate", "success_ci95", "spl", "soft_spl", "barn", "collisions_per_episode",

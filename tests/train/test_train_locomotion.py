@@ -31,11 +31,11 @@ from ambulo.policies.motion_model_file import (
     save_motion_model,
 )
 from ambulo.policies.motion_nn import MotionNN
-from ambulo.train.locomotion_options import base_config, parse_arguments, with_flags
-from ambulo.train.locomotion_run import LocomotionRunFolder
-from ambulo.train.locomotion_task import make_bodies, references_for
-from ambulo.train.locomotion_teacher import teach
-from ambulo.train.signals import StopRequest
+from ambulo.train.locomotion.options import base_config, parse_arguments, with_flags
+from ambulo.train.locomotion.run import LocomotionRunFolder
+from ambulo.train.locomotion.task import make_bodies, references_for
+from ambulo.train.locomotion.teacher import teach
+from ambulo.train.shared.signals import StopRequest
 from ambulo.train.train_locomotion import main as train
 
 _spec = importlib.util.spec_from_file_location(

@@ -23,7 +23,7 @@ from ambulo.policies.motion_model_file import (
     load_motion_file,
     load_motion_nn,
 )
-from ambulo.train.motion_run_folder import MotionRunFolder
+from ambulo.train.motion.run_folder import MotionRunFolder
 from ambulo.train.train_motion import main as train
 
 SMALL = [

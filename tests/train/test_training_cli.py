@@ -16,7 +16,7 @@ import pytest
 import torch
 
 from ambulo.policies.model_file import load_model
-from ambulo.train.run_folder import RunFolder
+from ambulo.train.shared.run_folder import RunFolder
 from ambulo.train.train_vr_navigation import main as train
 
 TINY = [

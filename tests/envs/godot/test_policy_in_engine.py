@@ -27,8 +27,8 @@ from ambulo.envs.vr.observation import observation_layout
 from ambulo.policies.agent import Agent, load_agent
 from ambulo.policies.export_godot import export_godot
 from ambulo.policies.model_file import ModelFile, describe
-from ambulo.train.evaluation import evaluate_agent
-from ambulo.train.find_model import shipped_model
+from ambulo.train.shared.find_model import shipped_model
+from ambulo.train.vr.evaluation import evaluate_agent
 
 PLAYERS = 4
 TOLERANCE = 1e-5

@@ -14,7 +14,7 @@ from ambulo.envs.godot import world as world_module
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.policies.model_file import load_model
 from ambulo.train.evaluate import main as evaluate
-from ambulo.train.run_folder import RunFolder
+from ambulo.train.shared.run_folder import RunFolder
 from ambulo.train.train_vr_navigation import main as train
 
 TINY = [
@@ -30,8 +30,8 @@ TINY = [
 def _in_an_empty_folder(program, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(world_module, "FIRST_PAUSE", 0.02)
-    monkeypatch.setattr("ambulo.train.results.BASELINES", ("straight",))
-    monkeypatch.setattr("ambulo.train.results._report", lambda *_: [])
+    monkeypatch.setattr("ambulo.train.vr.results.BASELINES", ("straight",))
+    monkeypatch.setattr("ambulo.train.vr.results._report", lambda *_: [])
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_the_named_engine_trains_and_plays_the_evaluations(
 
 @pytest.mark.slow
 def test_a_resumed_training_equals_an_uninterrupted_one(monkeypatch) -> None:
-    monkeypatch.setattr("ambulo.train.results.finish", lambda *_: 0)
+    monkeypatch.setattr("ambulo.train.vr.results.finish", lambda *_: 0)
     arguments = [*TINY, "--timesteps", "384", "--save-freq", "128"]
     assert train([*arguments, "--run-name", "whole"]) == 0
     whole = RunFolder("runs/whole")

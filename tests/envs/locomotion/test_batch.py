@@ -13,7 +13,7 @@ import pytest
 from ambulo.configs.errors import ActionError, ConfigError
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.simulation import NOT_FINITE, TOO_FAST
-from ambulo.motion.npz import unpacked
+from ambulo.motion.formats.npz import unpacked
 
 Make = Callable[..., LocomotionBatch]
 TASKS = ("imitate", "locomote", "stand")

@@ -22,8 +22,8 @@ from ambulo.envs.locomotion.reference import (
     reference_from_bytes,
     save_reference,
 )
+from ambulo.motion.formats.npz import packed
 from ambulo.motion.motion import Motion
-from ambulo.motion.npz import packed
 
 
 def test_a_file_gives_back_what_was_saved(standing: Reference, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from ambulo.motion.reference.plain_walk import plain_walk
 from ambulo.motion.reference.prepare import PreparedCycle, physical_cycle, prepare_cycle
 from ambulo.motion.reference.soles import sole_places
 from ambulo.motion.reference.variants import at_speed, standing_cycle, with_amplitude
-from ambulo.motion.retarget import retarget
+from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
 

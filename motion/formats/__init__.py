@@ -1,0 +1,1 @@
+"""Motion files: BVH, ASF/AMC, DeepMimic and our own NPZ."""

@@ -1,0 +1,1 @@
+"""A clip of one skeleton, played by another."""

@@ -1,0 +1,195 @@
+"""Feet of the source: when they stand, how their soles lie at rest, and flat soles."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d
+
+from ambulo.motion.retargeting.body import SIDES, Body
+from ambulo.motion.retargeting.lengths import leg_length
+from ambulo.motion.rotations import (
+    quat_between,
+    quat_conjugate,
+    quat_from_matrix,
+    quat_from_rotvec,
+    quat_multiply,
+    quat_rotate,
+    quat_to_rotvec,
+)
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+UP = np.array([0.0, 0.0, 1.0])
+FLAT, TILTED = np.deg2rad(12.0), np.deg2rad(28.0)
+"""A sole in contact is laid flat below the first tilt, left as it is above the second."""
+STILL = 0.05
+"""Speeds far below this count as equal, [m/s]."""
+BLEND = 0.04
+"""Standard deviation in time of the change from flat to free, [s]."""
+
+
+def align_feet(
+    source: Body,
+    target: Body,
+    turns: Floats,
+    contacts: Bools,
+    aligned: dict[str, Floats],
+) -> dict[str, Floats]:
+    """`aligned` with the constant rotations (4,) of feet and toes.
+
+    Args:
+        source: The skeleton that moves.
+        target: The skeleton that shall move; its soles are level at rest.
+        turns: The source's turns. Shape (T, J, 4).
+        contacts: Whether its left and right foot stand. Shape (T, 2).
+        aligned: The alignments of the other roles.
+
+    The target's sole is laid on the source's, its heading along the source's foot.
+    """
+    found = dict(aligned)
+    for index, side in enumerate(SIDES):
+        foot = side + "foot"
+        mine, theirs = target.foot_bone(side), source.foot_bone(side)
+        if foot not in aligned or mine is None or theirs is None:
+            continue
+        standing = turns[contacts[:, index], source.roles[foot]]
+        here = _frame(mine, sole_normal(target, side, turns[:0, 0]))
+        there = _frame(theirs, sole_normal(source, side, standing))
+        alignment = quat_from_matrix(there @ here.T)
+        for role in (foot, side + "toe"):
+            if role in aligned:
+                found[role] = alignment
+    return found
+
+
+def sole_normal(body: Body, side: str, standing: Floats) -> Floats:
+    """Upward normal (3,) of a sole at rest, in the world.
+
+    Args:
+        body: The body.
+        side: "left_" or "right_".
+        standing: Turns of the foot while it stands. Shape (n, 4), n may be 0.
+
+    Two poses of rest are in use: feet flat on the ground, and feet square to shins that
+    are spread (CMU's ASF files: 20 degrees). The one is taken that lies flatter in
+    stance; without stance, the one in which the foot points less to the side.
+    """
+    shin, bone = body.bone(side + "shin", side + "foot"), body.foot_bone(side)
+    if shin is None or bone is None:
+        return UP
+    tilt = quat_between(-UP, shin)
+    choices = [UP, quat_rotate(tilt, UP)]
+    if len(standing):
+        heights = [np.median(quat_rotate(standing, choice)[:, 2]) for choice in choices]
+        return choices[int(np.argmax(heights))]
+    aside = [abs(bone[1]), abs(quat_rotate(quat_conjugate(tilt), bone)[1])]
+    return choices[int(np.argmin(aside))]
+
+
+def _frame(direction: Floats, up: Floats) -> Floats:
+    """The frame (3, 3) of `up` and what of `direction` is square to it."""
+    y = np.cross(up, direction)
+    y = y / np.linalg.norm(y)
+    return np.stack([np.cross(y, up), y, up], axis=-1)
+
+
+def flattened(target: Body, wanted: Floats, contacts: Bools, fps: float) -> Floats:
+    """`wanted` orientations (T, J, 4) with feet and toes in stance level on the ground.
+
+    A foot that stands within `FLAT` of level is laid level, one beyond `TILTED` (heel
+    strike, push-off) is left, between them in proportion; the same for its toes.
+    """
+    out = wanted.copy()
+    for index, side in enumerate(SIDES):
+        foot = target.roles.get(side + "foot")
+        if foot is None:
+            continue
+        standing = contacts[:, index].astype(np.float64)
+        normal = sole_normal(target, side, wanted[:0, 0])
+        for joints in ((foot,), target.skeleton.children(foot)):
+            if joints:
+                _level(target, out, joints, normal, standing, fps)
+    return out
+
+
+def _level(
+    target: Body,
+    out: Floats,
+    joints: tuple[int, ...],
+    normal: Floats,
+    standing: Floats,
+    fps: float,
+) -> None:
+    """Lay `joints` level, in place, as far as they stand and are near it."""
+    first = joints[0]
+    turns = quat_multiply(out[:, first], quat_conjugate(target.orientations[first]))
+    tip = quat_to_rotvec(quat_between(quat_rotate(turns, normal), UP))
+    angle = np.linalg.norm(tip, axis=-1)
+    near = np.clip((TILTED - angle) / (TILTED - FLAT), 0.0, 1.0)
+    share = gaussian_filter1d(standing * near, BLEND * fps, mode="nearest")
+    back = quat_from_rotvec(tip * share[:, None])
+    for joint in joints:
+        out[:, joint] = quat_multiply(back, out[:, joint])
+
+
+def plant_toes(
+    source: Body,
+    target: Body,
+    scaled: Floats,
+    wanted: Floats,
+    where: Floats,
+    aligned: dict[str, Floats],
+    fps: float,
+) -> None:
+    """Shift feet in `where` (T, J, 3), in place, so that a planted toe stays in place.
+
+    Args:
+        source: The skeleton that moves.
+        target: The skeleton that shall move, J joints.
+        scaled: World positions of the source's joints in the target's scale, [m].
+        wanted: World orientations of the target's joints. Shape (T, J, 4).
+        where: World positions that they should take; ankles where the source's are.
+        aligned: Alignments of the roles.
+        fps: Frames per second.
+
+    An ankle led by the source's ankle moves the toe of a longer or flatter foot while the
+    heel rises. So far as the source's toe moves less than its ankle, the toe is led by
+    the source's toe instead, at the distance that they have in flat stance.
+    """
+    scale = leg_length(target) / leg_length(source)
+    for side in SIDES:
+        role = side + "foot"
+        mine, theirs = target.foot_bone(side), source.foot_bone(side)
+        if mine is None or theirs is None or len(where) < 2:
+            continue
+        ankle = scaled[:, source.roles[role], :2]
+        toes = list(source.skeleton.children(source.roles[role]))
+        if not toes:
+            continue
+        toe = scaled[:, toes, :2].mean(axis=1)
+        share = _toe_share(ankle, toe, fps)
+        foot = target.roles[role]
+        turns = quat_multiply(
+            wanted[:, foot], quat_conjugate(target.orientations[foot])
+        )
+        normal = sole_normal(target, side, turns[:0])
+        level = quat_multiply(quat_between(quat_rotate(turns, normal), UP), turns)
+        same = scale * quat_rotate(quat_conjugate(aligned[role]), theirs)
+        apart = quat_rotate(level, mine - same) - quat_rotate(turns, mine)
+        shift = share[:, None] * (toe + apart[:, :2] - where[:, foot, :2])
+        for joint in target.below(foot):
+            where[:, joint, :2] += shift
+
+
+def _toe_share(ankle: Floats, toe: Floats, fps: float) -> Floats:
+    """How far the toe rather than the ankle is at rest, from their ways (T, 2). (T,)."""
+    squares = [
+        np.sum(np.square(np.gradient(way, 1.0 / fps, axis=0)), axis=-1) + STILL**2
+        for way in (ankle, toe)
+    ]
+    share: Floats = gaussian_filter1d(
+        squares[0] / (squares[0] + squares[1]), BLEND * fps, mode="nearest"
+    )
+    return share

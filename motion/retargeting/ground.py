@@ -1,0 +1,163 @@
+"""Soles and the ground: where a body touches it, and how feet are set on it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter1d, maximum_filter1d
+
+from ambulo.motion.retargeting.body import SIDES, Body
+from ambulo.motion.rotations import quat_conjugate, quat_rotate
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+HEEL = 0.01
+"""A tip at least so far behind the ankle at rest marks the heel, [m]."""
+STEP = 0.06
+"""A foot in contact that is further than this from the ground stands on something, [m]."""
+SLOPE = 0.08
+"""Contacts within this of the low ones belong to one floor, [m]."""
+DEEP = 0.2
+"""A foot further below the ground than this, [m], is not drawn up to it."""
+SUNK = 0.1
+"""A clip whose lowest contacts lie higher than this, [m], does not touch the ground."""
+BLEND = 0.05
+"""Standard deviation of the smoothing of the feet's heights in time, [s]."""
+
+
+def foot_points(body: Body, side: str) -> list[tuple[int, Floats]]:
+    """Joints and tips of a foot: the joint that carries each, and its place there, (3,)."""
+    foot = body.roles.get(side + "foot")
+    if foot is None:
+        return []
+    skeleton = body.skeleton
+    inside = body.below(foot)
+    points = [(joint, np.zeros(3)) for joint in inside]
+    points += [
+        (joint, skeleton.tips[tip])
+        for tip, joint in enumerate(skeleton.tip_parents)
+        if joint in inside
+    ]
+    return points
+
+
+def lowest_at_rest(body: Body) -> float:
+    """World height of the lowest point of the feet at rest, [m]; 0 without feet."""
+    heights = [
+        float(
+            body.positions[joint, 2] + quat_rotate(body.orientations[joint], place)[2]
+        )
+        for side in SIDES
+        for joint, place in foot_points(body, side)
+    ]
+    return min(heights, default=0.0)
+
+
+def sole_points(body: Body, side: str) -> list[tuple[int, Floats]]:
+    """Points of a sole: the joint that carries each, and its place there, (3,), [m].
+
+    The tips, and the points at sole height below the ends of the foot's own bone; below
+    the ankle too where no tip marks the heel.
+    """
+    foot = body.roles.get(side + "foot")
+    if foot is None:
+        return []
+    low = lowest_at_rest(body)
+    points = []
+    heel = False
+    for joint, place in foot_points(body, side):
+        is_tip = bool(np.any(place))
+        at = body.positions[joint] + quat_rotate(body.orientations[joint], place)
+        if not is_tip and joint == foot:
+            continue
+        holder = joint
+        if not is_tip:
+            at = np.array([at[0], at[1], low])
+            holder = body.skeleton.parents[joint]
+        heel = heel or (is_tip and at[0] < body.positions[foot, 0] - HEEL)
+        points.append((holder, _in_frame(body, holder, at)))
+    if not heel:
+        below = body.positions[foot].copy()
+        below[2] = low
+        points.append((foot, _in_frame(body, foot, below)))
+    return points
+
+
+def _in_frame(body: Body, joint: int, point: Floats) -> Floats:
+    """The world point (3,) at rest in the frame of `joint`."""
+    place: Floats = quat_rotate(
+        quat_conjugate(body.orientations[joint]), point - body.positions[joint]
+    )
+    return place
+
+
+def sole_heights(body: Body, positions: Floats, orientations: Floats) -> Floats:
+    """Height of the lowest point of each sole, left and right, [m]. Shape (T, 2).
+
+    Args:
+        body: The body, J joints.
+        positions: World positions of its joints, [m]. Shape (T, J, 3).
+        orientations: Their world orientations. Shape (T, J, 4).
+    """
+    heights = np.full((len(positions), 2), np.inf)
+    for foot, side in enumerate(SIDES):
+        for joint, place in sole_points(body, side):
+            at = positions[:, joint] + quat_rotate(orientations[:, joint], place)
+            heights[:, foot] = np.minimum(heights[:, foot], at[:, 2])
+    return np.where(np.isfinite(heights), heights, 0.0)
+
+
+def ground_height(soles: Floats, contacts: Bools) -> float:
+    """Height at which the ground seems to be, [m], from soles (T, 2) and contacts (T, 2).
+
+    The middle of the low end of the soles in contact. If that is more than `SUNK` above
+    0 the clip is taken not to touch the ground (it climbs or sits on something): then 0.
+    """
+    touching = soles[contacts]
+    if not len(touching):
+        touching = np.array([np.percentile(soles, 2.0)])
+    low = float(np.percentile(touching, 15.0))
+    ground = float(np.median(touching[np.abs(touching - low) < SLOPE]))
+    return ground if ground < SUNK else 0.0
+
+
+def body_lift(lifts: Floats, fps: float) -> Floats:
+    """The part of the feet's corrections (T, 2) that the whole body takes, [m]. (T,).
+
+    Their mean, slower than a step: a floor that was not level in the capture volume
+    (CMU's falls by some centimetres over a few metres) moves the body with it.
+    """
+    mean: Floats = gaussian_filter1d(
+        lifts.mean(axis=1), 3.0 * BLEND * fps, mode="nearest"
+    )
+    return mean
+
+
+def height_corrections(soles: Floats, contacts: Bools, fps: float) -> Floats:
+    """What to add to the heights of the feet, [m], (T, 2), so that stance is on the ground.
+
+    Args:
+        soles: Heights of the soles over the ground, [m]. Shape (T, 2).
+        contacts: Whether each foot is in contact. Shape (T, 2).
+        fps: Frames per second.
+
+    Feet in contact near the ground are set on it; between contacts the correction goes
+    over from one to the next; no sole sinks into the ground. Feet that stand on something
+    higher, or lower, are left alone.
+    """
+    frames = np.arange(len(soles))
+    steady = np.zeros(soles.shape)
+    for foot in range(soles.shape[1]):
+        height = soles[:, foot]
+        known = contacts[:, foot] & (np.abs(height) < STEP)
+        if known.any():
+            steady[:, foot] = np.interp(frames, frames[known], -height[known])
+    spread = BLEND * fps
+    smooth: Floats = gaussian_filter1d(steady, spread, axis=0, mode="nearest")
+    depth = np.where((soles < 0.0) & (soles > -DEEP), -soles - smooth, 0.0)
+    # The largest nearby depth, so that smoothing does not let the foot sink again.
+    size = 2 * int(np.ceil(spread)) + 1
+    needed = maximum_filter1d(np.maximum(depth, 0.0), size, axis=0, mode="nearest")
+    smooth += gaussian_filter1d(needed, 0.5 * spread, axis=0, mode="nearest")
+    return smooth

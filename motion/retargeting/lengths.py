@@ -1,0 +1,129 @@
+"""The target skeleton with the segment lengths of the source."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import MotionError
+from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES, Body, body_of
+from ambulo.motion.retargeting.ground import lowest_at_rest
+from ambulo.motion.rotations import quat_between, quat_conjugate, quat_rotate
+from ambulo.motion.skeleton import Skeleton
+
+Floats = NDArray[np.float64]
+
+TRUNK = (
+    ("hips", "chest"),
+    ("chest", "neck"),
+    ("neck", "head"),
+    *(
+        (a, side + b)
+        for side in SIDES
+        for a, b in (("hips", "thigh"), ("chest", "clavicle"))
+    ),
+    *((side + "clavicle", side + "upper_arm") for side in SIDES),
+)
+"""Bones of which not only the length but the direction at rest is taken."""
+
+
+def fitted(source: Body, target: Body) -> Body:
+    """`target` with the source's lengths between roles; the rest in proportion.
+
+    Limbs and feet keep their directions at rest and take the lengths; the trunk's bones
+    take both, since it is transferred from rest to rest. What the source lacks (or has at
+    a length of 0, as thorax and shoulders in some BVH files) grows with the legs.
+    """
+    legs = leg_length(source) / leg_length(target)
+    skeleton = target.skeleton
+    offsets = skeleton.offsets * legs
+    scales = np.full(len(skeleton), legs)
+    for start, end in TRUNK:
+        theirs = source.bone(start, end)
+        path = _between(target, start, end)
+        if theirs is not None and path:
+            _stretch(target, offsets, path, theirs)
+    for side in SIDES:
+        for start, end in LIMBS.items():
+            theirs = source.bone(side + start, side + end)
+            path = _between(target, side + start, side + end)
+            if theirs is not None and path:
+                mine = target.length(side + start, side + end)
+                ratio = float(np.linalg.norm(theirs)) / mine
+                offsets[path] = skeleton.offsets[path] * ratio
+                scales[target.roles[side + start]] = ratio
+        _fit_foot(source, target, side, offsets, scales)
+    tips = skeleton.tips.copy()
+    for tip, joint in enumerate(skeleton.tip_parents):
+        tips[tip] = skeleton.tips[tip] * scales[joint]
+    grown = skeleton.replace(offsets=offsets, tips=tips)
+    return body_of(_grounded(grown, target.skeleton))
+
+
+def leg_length(body: Body) -> float:
+    """Thigh and shin at rest, the mean of both sides, [m]; hips' height without them.
+
+    Raises:
+        MotionError: The skeleton gives neither.
+    """
+    sides = [
+        body.length(side + "thigh", side + "shin")
+        + body.length(side + "shin", side + "foot")
+        for side in SIDES
+        if body.bone(side + "shin", side + "foot") is not None
+    ]
+    if sides:
+        return float(np.mean(sides))
+    height = float(body.positions[body.roles["hips"], 2] - lowest_at_rest(body))
+    if height < SHORT:
+        raise MotionError(
+            f"{body.skeleton.name}: retargeting needs the length of its legs; give it "
+            "joints for shins and feet, or hips above the ground at rest"
+        )
+    return height
+
+
+def _between(body: Body, start: str, end: str) -> list[int]:
+    """The joints whose offsets lead from role to role; [] if there is no such way."""
+    if body.bone(start, end) is None:
+        return []
+    return body.path(body.roles[start], body.roles[end])[1:]
+
+
+def _stretch(body: Body, offsets: Floats, path: list[int], wanted: Floats) -> None:
+    """Make the sum of the offsets along `path` the world vector `wanted` (3,) at rest."""
+    bones = (
+        body.positions[path] - body.positions[[body.skeleton.parents[j] for j in path]]
+    )
+    total = bones.sum(axis=0)
+    turn = quat_between(total, wanted)
+    ratio = np.linalg.norm(wanted) / np.linalg.norm(total)
+    for joint, bone in zip(path, bones, strict=True):
+        parent = body.orientations[body.skeleton.parents[joint]]
+        offsets[joint] = quat_rotate(
+            quat_conjugate(parent), ratio * quat_rotate(turn, bone)
+        )
+
+
+def _fit_foot(
+    source: Body, target: Body, side: str, offsets: Floats, scales: Floats
+) -> None:
+    """Give the foot, in place, the length of the source's from ankle to toes."""
+    mine, theirs = target.foot_bone(side), source.foot_bone(side)
+    if mine is None or theirs is None:
+        return
+    foot, other = target.roles[side + "foot"], source.roles[side + "foot"]
+    if not (target.skeleton.children(foot) and source.skeleton.children(other)):
+        return
+    scales[foot] = np.linalg.norm(theirs) / np.linalg.norm(mine)
+    for joint in target.skeleton.children(foot):
+        offsets[joint] = target.skeleton.offsets[joint] * scales[foot]
+        scales[joint] = scales[foot]
+
+
+def _grounded(skeleton: Skeleton, like: Skeleton) -> Skeleton:
+    """`skeleton` with its root as high above its soles at rest as stands on the ground."""
+    offsets = skeleton.offsets.copy()
+    low = lowest_at_rest(body_of(skeleton)) - offsets[0, 2]
+    offsets[0, 2] = lowest_at_rest(body_of(like)) - low
+    return skeleton.replace(offsets=offsets)

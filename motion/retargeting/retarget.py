@@ -1,0 +1,214 @@
+"""Retargeting: the motion of one skeleton on another, by the roles of their joints.
+
+Turns are transferred from rest pose to rest pose, the way of the hips is scaled by the
+length of the legs, feet are led where the source's feet were (in the same scale), and a
+least-squares refinement makes one pose of all that within the target's hinges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.motion.contacts import foot_contacts
+from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.landmarks import has_feet
+from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.body import SIDES, Body, body_of
+from ambulo.motion.retargeting.feet import align_feet, flattened, plant_toes
+from ambulo.motion.retargeting.ground import (
+    body_lift,
+    ground_height,
+    height_corrections,
+    sole_heights,
+)
+from ambulo.motion.retargeting.lengths import fitted, leg_length
+from ambulo.motion.retargeting.refine import AIM, ANKLE, HIPS, POSITION, Goals, refined
+from ambulo.motion.retargeting.transfer import (
+    alignments,
+    constrained_rotations,
+    turns_of,
+    wanted_orientations,
+)
+from ambulo.motion.rotations import quat_rotate
+from ambulo.motion.skeleton import Skeleton
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Retargeted:
+    """A motion on the target skeleton, and how near it comes to its goals."""
+
+    motion: Motion
+    """The motion, on the target skeleton (with the source's lengths, if fitted)."""
+    residuals_cm: dict[str, float]
+    """Mean distance of the joint of each role from its goal, [cm]; of feet without what
+    sets them on the ground, so that this counts too."""
+    residuals_95_cm: dict[str, float]
+    """The distance that 95 % of the frames stay below, [cm]."""
+    scale: float
+    """Target's leg length over the source's; the way of the root is scaled by it."""
+    ground: float
+    """Height of the source's ground in the target's scale, [m]; it is moved to 0."""
+    contacts: Bools
+    """Whether the source's left and right foot are in contact. Shape (T, 2)."""
+
+
+def retarget(
+    motion: Motion, target: Skeleton, *, fit_lengths: bool = False, refine: bool = True
+) -> Retargeted:
+    """`motion` on the skeleton `target`.
+
+    Args:
+        motion: A motion of any skeleton whose joints have roles (`ambulo.motion.roles`).
+        target: The skeleton that shall move.
+        fit_lengths: Give the target the lengths of the source's segments first.
+        refine: Refine the transferred pose by least squares; without it hinges cut off
+            what they cannot do and feet slide and sink a little.
+
+    Goals of joints are where the target's own bones lead in the source's directions; of
+    ankles the source's ankles in scale; with `fit_lengths` of all joints the source's.
+    The ground of the result is at height 0.
+
+    Raises:
+        MotionError: A skeleton lacks hips or thighs.
+    """
+    source = body_of(motion.skeleton)
+    positions, orientations = forward_kinematics(
+        motion.skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
+    )
+    body = body_of(target)
+    if fit_lengths:
+        body = fitted(source, body)
+    turns = turns_of(source, orientations)
+    contacts = _contacts(motion)
+    aligned = alignments(source, body, turns)
+    aligned = align_feet(source, body, turns, contacts, aligned)
+    wanted = wanted_orientations(source, body, turns, aligned)
+    if refine:
+        wanted = flattened(body, wanted, contacts, motion.fps)
+    scale = leg_length(body) / leg_length(source)
+    where = _goal_positions(source, body, scale * positions, wanted, fit_lengths)
+    if refine:
+        plant_toes(source, body, scale * positions, wanted, where, aligned, motion.fps)
+    soles = sole_heights(body, where, wanted)
+    ground = ground_height(soles, contacts)
+    where[..., 2] -= ground
+    rotations = constrained_rotations(body, wanted)
+    if refine:
+        lifts = height_corrections(soles - ground, contacts, motion.fps)
+        whole = body_lift(lifts, motion.fps)
+        where[..., 2] += whole[:, None]
+        goals = _goals(body, where, wanted, lifts - whole[:, None])
+        root, rotations = refined(body, where[:, 0], rotations, goals, motion.fps)
+    else:
+        root = where[:, 0]
+    moved = Motion(body.skeleton, motion.fps, root, rotations, name=motion.name)
+    return Retargeted(moved, *_residuals(body, moved, where), scale, ground, contacts)
+
+
+def _contacts(motion: Motion) -> Bools:
+    """Whether the left and right foot stand, (T, 2); never, where there are no feet."""
+    if not has_feet(motion.skeleton):
+        return np.zeros((len(motion), 2), dtype=np.bool_)
+    return foot_contacts(motion)
+
+
+def _goal_positions(
+    source: Body, body: Body, scaled: Floats, wanted: Floats, fit_lengths: bool
+) -> Floats:
+    """Where the target's joints should be, [m]. Shape (T, J, 3).
+
+    Args:
+        source: The skeleton that moves.
+        body: The target, J joints.
+        scaled: World positions of the source's joints in the target's scale, [m].
+        wanted: World orientations of the target's joints. Shape (T, J, 4).
+        fit_lengths: Whether the target has the source's lengths.
+    """
+    where = _hung(body.skeleton, wanted)
+    thighs = [side + "thigh" for side in SIDES]
+    middle = scaled[:, [source.roles[role] for role in thighs]].mean(axis=1)
+    mine = where[:, [body.roles[role] for role in thighs]].mean(axis=1)
+    where += (middle - mine)[:, None]
+    if fit_lengths:
+        for role in _comparable(source, body):
+            where[:, body.roles[role]] = scaled[:, source.roles[role]]
+    for side in SIDES:
+        if side + "foot" not in body.roles or side + "foot" not in source.roles:
+            continue
+        foot = body.roles[side + "foot"]
+        shift = scaled[:, source.roles[side + "foot"]] - where[:, foot]
+        shin = body.roles.get(side + "shin")
+        if shin is not None and not fit_lengths:
+            where[:, shin] += 0.5 * shift
+        for joint in body.below(foot):
+            where[:, joint] += shift
+    return where
+
+
+def _hung(skeleton: Skeleton, orientations: Floats) -> Floats:
+    """World positions (T, J, 3), the root's at 0, of joints with free orientations."""
+    positions = np.zeros((*orientations.shape[:2], 3))
+    for joint, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            offset = quat_rotate(orientations[:, parent], skeleton.offsets[joint])
+            positions[:, joint] = positions[:, parent] + offset
+    return positions
+
+
+def _comparable(source: Body, body: Body) -> list[str]:
+    """Roles whose joint can lie where the source's lies, once lengths are fitted."""
+    # The first joint of the spine may lie anywhere between hips and chest, and what
+    # stands for the toes may be one joint or several.
+    loose = {"spine", *(side + "toe" for side in SIDES)}
+    shared = [r for r in body.roles if r in source.roles and r not in loose]
+    if source.bone("chest", "neck") is not None:
+        return shared
+    return [r for r in shared if r.endswith(("hips", "thigh", "shin", "foot"))]
+
+
+def _goals(body: Body, where: Floats, wanted: Floats, lifts: Floats) -> Goals:
+    """Goals and weights of the refinement.
+
+    Args:
+        body: The target, J joints.
+        where: World positions that its joints should take, [m]. Shape (T, J, 3).
+        wanted: World orientations that they should take. Shape (T, J, 4).
+        lifts: What sets the left and right foot on the ground, [m]. Shape (T, 2).
+    """
+    frames, joints = where.shape[:2]
+    positions = where.copy()
+    weights = np.full((frames, joints), POSITION)
+    turn_weights = np.zeros((frames, joints))
+    for role, joint in body.roles.items():
+        turn_weights[:, joint] = AIM.get(role.split("_", 1)[-1], 0.0)
+    weights[:, 0] = HIPS
+    for lift, side in zip(lifts.T, SIDES, strict=True):
+        weights[:, body.roles[side + "thigh"]] = HIPS
+        foot = body.roles.get(side + "foot")
+        if foot is None:
+            continue
+        weights[:, foot] = ANKLE
+        for joint in body.below(foot):
+            positions[:, joint, 2] += lift
+    return Goals(positions, weights, np.ascontiguousarray(wanted), turn_weights)
+
+
+def _residuals(
+    body: Body, motion: Motion, where: Floats
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Mean and 95 % distance of each role's joint from `where` (T, J, 3), [cm]."""
+    reached = forward_kinematics(
+        motion.skeleton, motion.root_positions, motion.rotations
+    )[0]
+    far = 100.0 * np.linalg.norm(reached - where, axis=-1)
+    mean, high = far.mean(axis=0), np.percentile(far, 95.0, axis=0)
+    return (
+        {role: float(mean[joint]) for role, joint in body.roles.items()},
+        {role: float(high[joint]) for role, joint in body.roles.items()},
+    )

@@ -1,0 +1,293 @@
+"""Rotation transfer between skeletons: which joint follows which, and how it is turned.
+
+A joint's turn is its world orientation now times the inverse of that at rest, both bodies
+facing +X. A joint of the target takes the turn of the source's joint of the same role,
+after a constant rotation (its alignment) that lays the target's bone at rest along the
+source's, so that bones point the same way whatever the two rest poses are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.motion.euler import axis_quat
+from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES, Body
+from ambulo.motion.rotations import (
+    quat_between,
+    quat_conjugate,
+    quat_from_matrix,
+    quat_multiply,
+    quat_normalize,
+    quat_rotate,
+    quat_slerp,
+    swing_twist,
+)
+
+Floats = NDArray[np.float64]
+
+HINGES = {"thigh": "shin", "shin": "shin", "upper_arm": "forearm", "forearm": "forearm"}
+"""The hinge whose axis fixes the twist of each of these bones."""
+
+BENT = 0.1
+"""Mean sine of a bend from which the motion itself tells a hinge's axis."""
+
+
+def turns_of(body: Body, orientations: Floats) -> Floats:
+    """Turns (T, J, 4) of world orientations (T, J, 4) from the rest pose."""
+    turns: Floats = quat_multiply(orientations, quat_conjugate(body.orientations))
+    return turns
+
+
+def alignments(source: Body, target: Body, turns: Floats) -> dict[str, Floats]:
+    """The constant rotation (4,) of every role that both have.
+
+    Args:
+        source: The skeleton that moves.
+        target: The skeleton that shall move.
+        turns: The source's turns. Shape (T, J, 4).
+
+    The trunk, shoulders and head go from rest to rest. Limbs are laid along the source's
+    bones, their twist such that hinges bend in the source's planes. Hands follow the
+    forearm without that twist. Feet and toes are aligned by `ambulo.motion.retargeting.feet`.
+    """
+    found = {
+        role: np.array([1.0, 0.0, 0.0, 0.0])
+        for role in target.roles
+        if role in source.roles
+    }
+    for side in SIDES:
+        for start, end in LIMBS.items():
+            mine = target.bone(side + start, side + end)
+            theirs = source.bone(side + start, side + end)
+            if mine is None or theirs is None:
+                continue
+            smallest = quat_between(mine, theirs)
+            hinge = side + HINGES[start]
+            axis = target.hinge(hinge)
+            other = None
+            if axis is not None:
+                guess = quat_rotate(smallest, axis)
+                other = source_hinge(source, hinge, turns, guess)
+            if axis is not None and other is not None:
+                found[side + start] = _two_axes(mine, axis, theirs, other)
+            else:
+                found[side + start] = smallest
+            if start == "forearm" and side + "hand" in found:
+                found[side + "hand"] = smallest
+    return found
+
+
+def source_hinge(
+    source: Body, role: str, turns: Floats, guess: Floats
+) -> Floats | None:
+    """World axis at rest, (3,), about which the joint of `role` flexes.
+
+    Args:
+        source: The skeleton that moves.
+        role: "left_shin", "right_shin", "left_forearm" or "right_forearm".
+        turns: The source's turns. Shape (T, J, 4).
+        guess: The axis about which it should flex, world, at rest. Shape (3,).
+
+    The mean axis of the bends in the motion, seen from the bone above; where it hardly
+    bends, or bends all ways, the axis that the skeleton declares, to the side of the
+    guess; None where it declares none.
+    """
+    seen, declared = _seen_hinge(source, role, turns), source.hinge(role)
+    if declared is None:
+        return seen
+    return (
+        declared if np.dot(declared, guess if seen is None else seen) > 0 else -declared
+    )
+
+
+def _seen_hinge(source: Body, role: str, turns: Floats) -> Floats | None:
+    """The axis (3,) about which a joint bends in the motion; None if it is not clear."""
+    side, limb = role.split("_", 1)
+    above = next(start for start, end in LIMBS.items() if end == limb)
+    first = source.bone(f"{side}_{above}", role)
+    second = source.bone(role, f"{side}_{LIMBS[limb]}")
+    if first is None or second is None:
+        return None
+    first, second = first / np.linalg.norm(first), second / np.linalg.norm(second)
+    upper = turns[:, source.roles[f"{side}_{above}"]]
+    bend = quat_multiply(quat_conjugate(upper), turns[:, source.roles[role]])
+    axes = np.cross(first, quat_rotate(bend, second))
+    total: Floats = axes.sum(axis=0)
+    size, sines = float(np.linalg.norm(total)), np.linalg.norm(axes, axis=1).sum()
+    if size < BENT * len(axes) or size < 0.9 * sines:
+        return None
+    return total / size
+
+
+def _two_axes(mine: Floats, axis: Floats, theirs: Floats, other: Floats) -> Floats:
+    """The rotation (4,) of direction `mine` to `theirs`, and `axis` as near to `other`."""
+
+    def frame(first: Floats, second: Floats) -> Floats:
+        x = first / np.linalg.norm(first)
+        z = np.cross(x, second)
+        z = z / np.linalg.norm(z)
+        return np.stack([x, np.cross(z, x), z], axis=-1)
+
+    rotation: Floats = quat_from_matrix(frame(theirs, other) @ frame(mine, axis).T)
+    return rotation
+
+
+def wanted_orientations(
+    source: Body, target: Body, turns: Floats, aligned: dict[str, Floats]
+) -> Floats:
+    """World orientations (T, J, 4) that the target's joints should take.
+
+    Joints with a role take its turn; those between hips, chest and head share the turns
+    of the source's chain by their place along it; all others stay with their parents.
+    """
+    rest = target.orientations
+    wanted = np.empty((len(turns), len(target.skeleton), 4))
+    done: dict[int, Floats] = {
+        target.roles[role]: quat_multiply(
+            quat_multiply(turns[:, source.roles[role]], aligned[role]),
+            rest[target.roles[role]],
+        )
+        for role in aligned
+    }
+    for joint, turn in _trunk(source, target, turns).items():
+        done[joint] = quat_multiply(turn, rest[joint])
+    twins = _toe_twins(target)
+    for joint, parent in enumerate(target.skeleton.parents):
+        if joint in done:
+            wanted[:, joint] = done[joint]
+        elif joint in twins and twins[joint] in done:
+            turn = quat_multiply(done[twins[joint]], quat_conjugate(rest[twins[joint]]))
+            wanted[:, joint] = quat_multiply(turn, rest[joint])
+        elif parent < 0:
+            wanted[:, joint] = rest[joint]
+        else:
+            held = quat_multiply(quat_conjugate(rest[parent]), rest[joint])
+            wanted[:, joint] = quat_multiply(wanted[:, parent], held)
+    for side in SIDES:
+        _twist_forearm(target, side, wanted)
+    return wanted
+
+
+def _twist_forearm(target: Body, side: str, wanted: Floats) -> None:
+    """Give the hand's turn about the forearm to it, in place, where that can turn so.
+
+    A forearm that is a ball by its limits' leave turns with the hand, as in rigs; where
+    it is a hinge the wrist turns.
+    """
+    forearm, hand = side + "forearm", side + "hand"
+    bone = target.bone(forearm, hand)
+    if bone is None or not target.is_ball(forearm) or target.hinge(forearm) is None:
+        return
+    above, below = target.roles[forearm], target.roles[hand]
+    frames = [
+        quat_multiply(wanted[:, joint], quat_conjugate(target.orientations[joint]))
+        for joint in (above, below)
+    ]
+    between = quat_multiply(quat_conjugate(frames[0]), frames[1])
+    twist = swing_twist(between, bone / np.linalg.norm(bone))[1]
+    turned = quat_multiply(frames[0], twist)
+    wanted[:, above] = quat_multiply(turned, target.orientations[above])
+
+
+def _toe_twins(target: Body) -> dict[int, int]:
+    """Joints of a foot without a role of their own: the toe that each moves with."""
+    twins: dict[int, int] = {}
+    for side in SIDES:
+        foot, toe = target.roles.get(side + "foot"), target.roles.get(side + "toe")
+        if foot is not None and toe is not None:
+            twins |= {j: toe for j in target.skeleton.children(foot) if j != toe}
+    return twins
+
+
+def _trunk(source: Body, target: Body, turns: Floats) -> dict[int, Floats]:
+    """Turns (T, 4) of the target's joints between hips and chest, chest and head."""
+    found: dict[int, Floats] = {}
+    for start, end in (("hips", "chest"), ("chest", "head")):
+        ends = (start, end)
+        if not all(role in body.roles for role in ends for body in (source, target)):
+            continue
+        theirs = source.path(source.roles[start], source.roles[end])
+        mine = target.path(target.roles[start], target.roles[end])
+        if len(theirs) < 2 or len(mine) < 3:
+            continue
+        # The bone that leaves the chest belongs to the chest: a neck starts above it.
+        skip = int(start == "chest")
+        if len(theirs) - skip < 2:
+            for joint in mine[1:-1]:
+                found[joint] = quat_slerp(
+                    turns[:, theirs[0]], turns[:, theirs[-1]], np.array(0.5)
+                )
+            continue
+        places = _places(source, theirs[skip:])
+        for joint, low, high in zip(
+            mine[1:-1], *_spans(target, mine[skip:], len(mine) - 2), strict=True
+        ):
+            found[joint] = _mean_turn(turns, theirs[skip:], places, low, high)
+    return found
+
+
+def _places(body: Body, path: Sequence[int]) -> Floats:
+    """How far along `path` each of its joints lies, from 0 to 1. Shape (len(path),)."""
+    steps = np.linalg.norm(np.diff(body.positions[list(path)], axis=0), axis=1)
+    sums = np.concatenate([[0.0], np.cumsum(steps)])
+    if sums[-1] < SHORT:
+        return np.linspace(0.0, 1.0, len(path))
+    places: Floats = sums / sums[-1]
+    return places
+
+
+def _spans(body: Body, path: Sequence[int], count: int) -> tuple[Floats, Floats]:
+    """Where the bones of the last `count` joints before the end of `path` begin and end."""
+    places = _places(body, path)
+    return places[-1 - count : -1], places[-count:]
+
+
+def _mean_turn(
+    turns: Floats, path: Sequence[int], places: Floats, low: float, high: float
+) -> Floats:
+    """The mean turn (T, 4) of the bones of `path` between places `low` and `high`."""
+    if high - low < 1e-6:
+        high = low + 1e-6
+    shares = np.minimum(places[1:], high) - np.maximum(places[:-1], low)
+    shares = np.maximum(shares, 0.0)
+    if not shares.any():
+        shares[-1] = 1.0
+    total = np.zeros((len(turns), 4))
+    first = turns[:, path[int(np.argmax(shares))]]
+    for share, joint in zip(shares, path[:-1], strict=True):
+        if share > 0.0:
+            turn = turns[:, joint]
+            sign = np.where(
+                np.sum(turn * first, axis=-1, keepdims=True) < 0.0, -1.0, 1.0
+            )
+            total += share * sign * turn
+    mean: Floats = quat_normalize(total)
+    return mean
+
+
+def constrained_rotations(target: Body, wanted: Floats) -> Floats:
+    """Local rotations (T, J, 4) nearest to `wanted` world orientations (T, J, 4).
+
+    Hinges keep the twist about their axis only and fixed joints none; what a joint cannot
+    do is left to its children.
+    """
+    skeleton = target.skeleton
+    local = np.empty_like(wanted)
+    reached = np.empty_like(wanted)
+    for joint, (parent, order) in enumerate(
+        zip(skeleton.parents, skeleton.orders, strict=True)
+    ):
+        base = np.broadcast_to(skeleton.rest[joint], wanted[:, joint].shape)
+        if parent >= 0:
+            base = quat_multiply(reached[:, parent], base)
+        turn = quat_multiply(quat_conjugate(base), wanted[:, joint])
+        if not order:
+            turn = np.broadcast_to(axis_quat("X", np.zeros(())), turn.shape)
+        elif len(order) == 1:
+            turn = swing_twist(turn, target.hinge_axes[joint])[1]
+        local[:, joint] = turn
+        reached[:, joint] = quat_multiply(base, turn)
+    return quat_normalize(local)

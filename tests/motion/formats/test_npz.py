@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import MotionFileError
+from ambulo.motion.files import read_motion, write_motion
+from ambulo.motion.formats.npz import read_npz
+from ambulo.motion.motion import Motion
+
+Walk = Callable[..., Motion]
+FIELDS = ("offsets", "rest", "axes", "limits", "tips")
+
+
+def test_round_trip_is_exact(tmp_path: Path, walk_motion: Walk) -> None:
+    motion = walk_motion(20)
+    rng = np.random.default_rng(1)
+    axes = rng.normal(size=(len(motion.skeleton), 4))
+    axes /= np.linalg.norm(axes, axis=1, keepdims=True)
+    offsets = rng.normal(size=(20, len(motion.skeleton), 3))
+    motion = motion.replace(
+        skeleton=motion.skeleton.replace(axes=axes), joint_offsets=offsets, name="шаг"
+    )
+    path = tmp_path / "walk.npz"
+    write_motion(path, motion)
+    again = read_motion(path)
+    for field in ("fps", "name"):
+        assert getattr(again, field) == getattr(motion, field)
+    for field in ("root_positions", "rotations", "joint_offsets"):
+        np.testing.assert_array_equal(getattr(again, field), getattr(motion, field))
+    for field in ("name", "joints", "parents", "orders", "tip_parents"):
+        assert getattr(again.skeleton, field) == getattr(motion.skeleton, field)
+    for field in FIELDS:
+        np.testing.assert_array_equal(
+            getattr(again.skeleton, field), getattr(motion.skeleton, field)
+        )
+    first = path.read_bytes()
+    write_motion(path, again)
+    assert path.read_bytes() == first
+
+
+def test_numpy_reads_it(tmp_path: Path, walk_motion: Walk) -> None:
+    write_motion(tmp_path / "walk.npz", walk_motion(5))
+    with np.load(tmp_path / "walk.npz", allow_pickle=False) as stored:
+        assert stored["rotations"].shape == (5, 31, 4)
+        assert json.loads(stored["header"].tobytes())["version"] == 1
+
+
+class Evil:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (pytest.fail, ("code in a file was run",))
+
+
+def members(path: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(path) as archive:
+        return {info.filename: archive.read(info) for info in archive.infolist()}
+
+
+def npy(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def header(changes: dict[str, object]) -> Callable[[dict[str, bytes]], None]:
+    def change(files: dict[str, bytes]) -> None:
+        old = json.loads(np.load(io.BytesIO(files["header.npy"])).tobytes())
+        text = json.dumps({**old, **changes}).encode()
+        files["header.npy"] = npy(np.frombuffer(text, dtype=np.uint8))
+
+    return change
+
+
+def array(name: str, value: np.ndarray) -> Callable[[dict[str, bytes]], None]:
+    return lambda files: files.update({f"{name}.npy": npy(value)})
+
+
+def huge(files: dict[str, bytes]) -> None:
+    buffer = io.BytesIO()
+    shape = {"descr": "<f8", "fortran_order": False, "shape": (10**9, 31, 4)}
+    np.lib.format.write_array_header_1_0(buffer, shape)
+    files["rotations.npy"] = buffer.getvalue()
+
+
+def nested(files: dict[str, bytes]) -> None:
+    text = b"{'descr': '<f8', 'fortran_order': False, 'shape': " + b"(" * 9000 + b"}"
+    size = len(text).to_bytes(2, "little")
+    files["rotations.npy"] = b"\x93NUMPY\x01\x00" + size + text
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (header({"format": "other"}), "format is not"),
+        (header({"version": 2}), "version 2; this program reads version 1"),
+        (header({"fps": "fast"}), "'fps'"),
+        (header({"fps": -1}), "'fps'"),
+        (header({"fps": 10**400}), "'fps'"),
+        (header({"joints": [1, 2]}), "'joints'"),
+        (header({"joints": ["a"]}), "parent"),
+        (header({"parents": [-1, 5] + [0] * 29}), "must come before"),
+        (header({"parents": [True] * 31}), "'parents'"),
+        (header({"orders": ["QQQ"] * 31}), "orders"),
+        (header({"tip_parents": [10**30] * 7}), "tip"),
+        (header({"name": "\ud800"}), "not text"),
+        (array("rotations", np.zeros((5, 31, 4))), "unit quaternions"),
+        (array("rotations", np.zeros((5, 30, 4))), "shape"),
+        (
+            array("rotations", np.zeros((5, 31, 4), dtype=np.float32)),
+            "expected float64",
+        ),
+        (array("root_positions", np.full((5, 3), np.nan)), "finite"),
+        (array("offsets", np.full((31, 3), np.inf)), "finite"),
+        (array("extra", np.zeros(3)), "unexpected member"),
+        (array("header", np.frombuffer(b"\xff{", dtype=np.uint8)), "not valid JSON"),
+        (array("rotations", np.array([Evil()], dtype=object)), "damaged"),
+        (lambda files: files.update({"header.npy": pickle.dumps(Evil())}), "damaged"),
+        (lambda files: files.pop("axes.npy"), "no array 'axes'"),
+        (lambda files: files.pop("header.npy"), "no header"),
+        (huge, "does not fit"),
+        (nested, "damaged"),
+    ],
+)
+def test_broken_rules(
+    tmp_path: Path,
+    walk_motion: Walk,
+    change: Callable[[dict[str, bytes]], None],
+    rule: str,
+) -> None:
+    path = tmp_path / "walk.npz"
+    write_motion(path, walk_motion(5))
+    files = members(path)
+    change(files)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    with pytest.raises(MotionFileError, match=rule):
+        read_npz(path)
+
+
+def test_compressed_members_are_refused(tmp_path: Path, walk_motion: Walk) -> None:
+    """What unpacks to more than the file holds is never unpacked."""
+    path = tmp_path / "walk.npz"
+    write_motion(path, walk_motion(5))
+    files = members(path)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    with pytest.raises(MotionFileError, match="compressed"):
+        read_npz(path)

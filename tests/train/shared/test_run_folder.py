@@ -1,0 +1,92 @@
+"""Run folders: names, replacing, and cleaning up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ambulo.configs.errors import RunFolderError
+from ambulo.train.shared.files import write_atomic
+from ambulo.train.shared.run_folder import RunFolder, run_folder_of
+
+
+def create(output: Path, name: str | None, *, force: bool = False) -> RunFolder:
+    return RunFolder.create(str(output), name, "quick_test", 3, force=force)
+
+
+def test_automatic_names_never_collide(tmp_path: Path) -> None:
+    one, two, three = (create(tmp_path / "runs", None) for _ in range(3))
+    assert len({one.path, two.path, three.path}) == 3
+    assert all(run.path.name.startswith("quick_test_3_") for run in (one, two, three))
+
+
+def test_discard_removes_only_what_was_made(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    create(tmp_path / "runs" / "deep" / "er", "a").discard()
+    assert list(tmp_path.rglob("*")) == [tmp_path / "runs"]
+    kept = create(tmp_path / "runs", "kept")
+    create(tmp_path / "runs", "other").discard()
+    assert list((tmp_path / "runs").iterdir()) == [kept.path]
+
+
+def test_force_replaces_a_run_and_nothing_else(tmp_path: Path) -> None:
+    run = create(tmp_path, "a")
+    run.describe("{}\n", ["--seed", "3"], 3)
+    (run.checkpoints / "vr_nav_model_5_steps.zip").write_bytes(b"")
+    with pytest.raises(RunFolderError, match="--force"):
+        create(tmp_path, "a")
+    again = create(tmp_path, "a", force=True)
+    assert not again.exists
+    assert list(again.checkpoints.iterdir()) == []
+    (tmp_path / "b").write_text("a file", encoding="utf-8")
+    with pytest.raises(RunFolderError, match="is a file"):
+        create(tmp_path, "b", force=True)
+
+
+def test_a_replaced_run_is_back_when_the_new_one_cannot_start(tmp_path: Path) -> None:
+    run = create(tmp_path, "a")
+    run.describe("{}\n", [], 3)
+    run.final_model.write_bytes(b"weeks of training")
+    create(tmp_path, "a", force=True).discard()
+    assert run.final_model.read_bytes() == b"weeks of training"
+    assert list(tmp_path.iterdir()) == [run.path]
+    create(tmp_path, "a", force=True).keep()
+    assert not run.final_model.exists()
+    assert list(tmp_path.iterdir()) == [run.path]
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "-x", "a b", ".hidden"])
+def test_names_are_plain(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RunFolderError, match="run name"):
+        create(tmp_path, name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_knows_its_run(tmp_path: Path) -> None:
+    run = create(tmp_path, "a")
+    run.describe("{}\n", [], 3)
+    for file in (run.checkpoint(10), run.best_model, run.final_model):
+        found = run_folder_of(file)
+        assert found is not None
+        assert found.path == run.path.resolve()
+    assert run_folder_of(tmp_path / "elsewhere.zip") is None
+
+
+def test_the_command_of_each_resume_is_added(tmp_path: Path) -> None:
+    run = create(tmp_path, "a")
+    run.describe("{}\n", ["--run-name", "a b"], 3)
+    run.describe("{}\n", ["--resume", "a"], 3)
+    assert run.command.read_text(encoding="utf-8").splitlines() == [
+        "train_vr_navigation --run-name 'a b'",
+        "train_vr_navigation --resume a",
+    ]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    folder = tmp_path / "target"
+    folder.mkdir()
+    (folder / "inside").touch()
+    with pytest.raises(RunFolderError, match="cannot be written"):
+        write_atomic(folder, "text")
+    assert list(tmp_path.iterdir()) == [folder]

@@ -1,0 +1,113 @@
+"""Files of others never say which program is started, or who gets the token."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ambulo.configs.base import load_json
+from ambulo.configs.vr import RLConfig
+from ambulo.train.shared.run_folder import RunFolder
+from ambulo.train.train_vr_navigation import main as train
+from ambulo.train.vr.training_run import find_resume_point
+
+TINY = [
+    "--preset", "quick_test", "--num-envs", "4", "--no-progress", "--episodes", "1",
+    "--set", "ppo.n_steps=8", "--set", "network.net_arch=8,8", "--eval-freq", "0",
+    "--set", "environment.levels_per_family=1", "--set", "environment.levels=open",
+    "--timesteps", "64", "--save-freq", "32", "--run-name", "own",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a short training."""
+    folder = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ambulo.train.vr.results.finish", lambda *_: 0)
+        assert train([*TINY, "--output", str(folder)]) == 0
+    return folder / "own"
+
+
+@pytest.fixture
+def hostile(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    """A run of somebody else that would play in Godot; no engine is found here."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GODOT_BIN", "/gone/godot")
+    monkeypatch.setenv("AMBULO_TOKEN", "secret")
+    return RunFolder(shutil.copytree(made, tmp_path / "theirs"))
+
+
+@pytest.fixture
+def listener() -> Iterator[socket.socket]:
+    """Listens on a free port of this machine."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        yield server
+
+
+def plant(run: RunFolder, **environment: Any) -> Path:
+    """Write settings into a run's `config.json` and its first checkpoint."""
+    config = json.loads(run.config.read_text())
+    config["environment"] |= {"world": "godot", **environment}
+    run.config.write_text(json.dumps(config))
+    checkpoint = run.checkpoint(32)
+    with zipfile.ZipFile(checkpoint) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(members["ambulo.json"])
+    header["config"]["environment"] |= {"world": "godot", **environment}
+    members["ambulo.json"] = json.dumps(header).encode()
+    run.checkpoint(64).unlink()
+    with zipfile.ZipFile(checkpoint, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return checkpoint
+
+
+def target(run: RunFolder, kind: str) -> str:
+    """What is resumed: the folder, or its checkpoint alone."""
+    if kind == "run folder":
+        return str(run.path)
+    return str(shutil.copy(run.checkpoint(32), "alone.zip"))
+
+
+@pytest.mark.parametrize("kind", ["run folder", "checkpoint"])
+def test_no_program_that_a_file_names_is_started(hostile, kind, capsys) -> None:
+    program = Path("program").absolute()
+    program.write_text('#!/bin/sh\necho "$@" > ran\n')
+    program.chmod(0o755)
+    plant(hostile, godot_bin=str(program), godot_project="/their/game")
+    assert train(["--resume", target(hostile, kind), "--no-progress"]) == 2
+    assert "GODOT_BIN = '/gone/godot': no such program" in capsys.readouterr().err
+    assert not Path("ran").exists()
+
+
+@pytest.mark.parametrize("kind", ["run folder", "checkpoint"])
+def test_no_address_in_a_file_gets_the_token(hostile, kind, listener, capsys) -> None:
+    port = listener.getsockname()[1]
+    plant(hostile, godot_url=f"http://127.0.0.1:{port}", godot_timeout=1.0)
+    assert train(["--resume", target(hostile, kind), "--no-progress"]) == 2
+    assert "GODOT_BIN = '/gone/godot': no such program" in capsys.readouterr().err
+    with pytest.raises(BlockingIOError):
+        listener.accept()
+
+
+def test_a_run_folder_keeps_what_its_owner_said(made: Path, tmp_path: Path) -> None:
+    """`--config` of one's own run is told by the user, and counts."""
+    run = RunFolder(shutil.copytree(made, tmp_path / "mine"))
+    plant(run, godot_bin="/opt/godot")
+    assert load_json(RLConfig, run.config).environment.godot_bin == "/opt/godot"
+    assert find_resume_point(str(run.path)).config.environment.godot_bin is None
+
+
+def test_checkpoints_do_not_name_the_folders_of_a_training(made: Path) -> None:
+    for file in made.rglob("*.zip"):
+        with zipfile.ZipFile(file) as archive:
+            assert str(made.parent) not in archive.read("ambulo.json").decode()

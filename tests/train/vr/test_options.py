@@ -1,0 +1,127 @@
+"""Flags become a configuration."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.presets import preset
+from ambulo.configs.vr import RLConfig
+from ambulo.train.vr.options import (
+    base_config,
+    check_resumable,
+    label_of,
+    parse_arguments,
+    shareable_arguments,
+    with_flags,
+)
+
+
+def config_of(*arguments: str) -> RLConfig:
+    args = parse_arguments(arguments)
+    return with_flags(base_config(args), args)
+
+
+def test_published_flags_are_known() -> None:
+    args = parse_arguments(
+        ["--config", "c.json", "--timesteps", "5", "--episodes", "3", "--verbose"]
+    )
+    assert (args.timesteps, args.episodes, args.verbose) == (5, 3, True)
+
+
+def test_file_goes_over_preset_and_flags_over_both(tmp_path: Path) -> None:
+    file = tmp_path / "mine.json"
+    file.write_text(
+        json.dumps({"ppo": {"gamma": 0.5, "n_epochs": 3}}), encoding="utf-8"
+    )
+    config = config_of(
+        "--preset", "quick_test", "--config", str(file), "--seed", "7",
+        "--set", "ppo.n_epochs=2", "--num-envs", "4", "--world", "mujoco",
+    )  # fmt: skip
+    assert config.ppo.gamma == 0.5
+    assert config.ppo.n_epochs == 2
+    assert config.ppo.n_steps == preset("quick_test").ppo.n_steps
+    assert config.training.seed == 7
+    assert config.environment.num_environments == 4
+    assert config.environment.world == "mujoco"
+
+
+@pytest.mark.parametrize(
+    ("text", "group", "key", "value"),
+    [
+        ("ppo.learning_rate=1e-4", "ppo", "learning_rate", 1e-4),
+        ("observations.rays_see_edges=false", "observations", "rays_see_edges", False),
+        ("training.device=cpu", "training", "device", "cpu"),
+        ("ppo.target_kl=null", "ppo", "target_kl", None),
+        ("network.net_arch=[64, 64]", "network", "net_arch", (64, 64)),
+        ("network.net_arch=64,32", "network", "net_arch", (64, 32)),
+        ("environment.levels=open,maze", "environment", "levels", ("open", "maze")),
+        ("environment.levels=open", "environment", "levels", ("open",)),
+    ],
+)
+def test_overrides_are_typed(text: str, group: str, key: str, value: object) -> None:
+    assert getattr(getattr(config_of("--set", text), group), key) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ppo.lerning_rate=1", "did you mean 'learning_rate'"),
+        ("poo.gamma=1", "did you mean 'ppo'"),
+        ("gamma=1", "not a dotted key"),
+        ("ppo.gamma", "expected KEY=VALUE"),
+        ("ppo.gamma=fast", r"ppo\.gamma = \"fast\""),
+    ],
+)
+def test_bad_overrides_are_named(text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config_of("--set", text)
+
+
+def test_where_the_engines_are_is_told_by_flags() -> None:
+    env = config_of(
+        "--world", "godot", "--godot-url", "http://127.0.0.1:9000",
+        "--godot-bin", "godot4", "--godot-engines", "2",
+    ).environment  # fmt: skip
+    assert (env.world, env.godot_engines) == ("godot", 2)
+    assert (env.godot_url, env.godot_bin) == ("http://127.0.0.1:9000", "godot4")
+
+
+def test_a_resumed_run_may_look_for_its_engines_elsewhere() -> None:
+    old = RLConfig()
+    check_resumable(old, old.override("environment", godot_url="http://other:1"))
+
+
+def test_model_files_tell_the_command_without_places() -> None:
+    command = [
+        "--preset", "quick_test", "--godot-bin", "/opt/godot", "--godot-url=http://a:1",
+        "--set", "environment.godot_project=/opt/game", "--set", "ppo.gamma=0.9",
+        "--set=environment.godot_bin=/opt/godot", "--output=/home/me/runs",
+        "--config", "/home/me/mine.json", "--seed", "3",
+    ]  # fmt: skip
+    assert shareable_arguments(command) == [
+        "--preset", "quick_test", "--set", "ppo.gamma=0.9", "--output=runs",
+        "--config", "mine.json", "--seed", "3",
+    ]  # fmt: skip
+    assert shareable_arguments(["--seed", "1", "--godot-bin"]) == ["--seed", "1"]
+
+
+def test_a_resumed_run_may_change_budgets_but_not_what_it_learns() -> None:
+    old = RLConfig()
+    check_resumable(old, old.override("training", total_timesteps=5, eval_freq=1))
+    for group, changes in (
+        ("ppo", {"gamma": 0.5}),
+        ("training", {"seed": 5}),
+        ("environment", {"num_environments": 3}),
+    ):
+        with pytest.raises(ConfigError, match="cannot change when a run is resumed"):
+            check_resumable(old, old.override(group, **changes))
+
+
+def test_runs_are_named_after_preset_or_file() -> None:
+    assert label_of(parse_arguments(["--preset", "quick_test"])) == "quick_test"
+    assert label_of(parse_arguments(["--config", "a/mine.json"])) == "mine"
+    assert label_of(parse_arguments([])) == "vr_navigation"

@@ -1,0 +1,77 @@
+"""What happens at the roll-out boundaries of a locomotion training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from stable_baselines3.common.callbacks import BaseCallback
+
+from ambulo.configs.simulation_nn import LocomotionTrainingConfig
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.policies.motion_prior import SimulationNNWithPrior
+from ambulo.policies.ppo import FastPPO
+from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.policies.simulation_nn import SimulationNN
+from ambulo.train.shared.callbacks import BoundaryCallback, Metrics
+
+
+class LocomotionMetrics(Metrics):
+    """Also speed, joint error and faults."""
+
+    logged = ("speed", "joint_error", "power")
+
+    def more(self, row: dict[str, Any], env: BatchVecEnv) -> None:
+        """How many simulations exploded in the roll-out."""
+        if "fault" in env.info_sums:
+            row["rollout/faults"] = env.info_sums["fault"]
+
+
+class Statistics(BoundaryCallback):
+    """Takes each roll-out's observations into the policy's running statistics.
+
+    After the update that learnt from them: both see the same numbers.
+    """
+
+    def _on_rollout_end(self) -> None:
+        learner = self.model
+        assert isinstance(learner, FastPPO)
+        # The next roll-out empties the buffer before its boundary.
+        self._seen = torch.tensor(learner.rollout_buffer.observations).flatten(0, 1)
+
+    def at_boundary(self, before: int, now: int) -> None:
+        """Take in the last roll-out."""
+        policy = self.model.policy
+        assert isinstance(policy, SimulationNN)
+        policy.observe(self._seen.to(policy.device))
+
+
+class Schedules(BaseCallback):
+    """What depends on how far the training is: critic first, prior, reference weight."""
+
+    def __init__(
+        self,
+        batch: LocomotionBatch,
+        training: LocomotionTrainingConfig,
+        unfreeze_at: float | None,
+    ) -> None:
+        """For a training of `batch`; its prior's encoder learns from `unfreeze_at` on."""
+        super().__init__()
+        self._batch, self._training = batch, training
+        self._unfreeze_at = unfreeze_at
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        learner, policy, training = self.model, self.model.policy, self._training
+        assert isinstance(learner, FastPPO)
+        now = learner.num_timesteps
+        if training.teacher is not None:
+            rollout = learner.n_steps * learner.n_envs
+            learner.critic_only = now < rollout * training.teacher.critic_updates
+        share = min(now / training.total_timesteps, 1.0)
+        self._batch.set_progress(share)
+        due = self._unfreeze_at is not None and share >= self._unfreeze_at
+        if due and isinstance(policy, SimulationNNWithPrior) and policy.frozen:
+            policy.unfreeze()

@@ -1,0 +1,136 @@
+"""What a locomotion training leaves behind: scores beside the built-in law, and curves."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from ambulo.policies.locomotion_agent import LocomotionAgent, load_locomotion_agent
+from ambulo.train.locomotion.run import LocomotionRun
+from ambulo.train.locomotion.task import make_bodies
+from ambulo.train.locomotion.validation import play
+from ambulo.train.shared.files import write_atomic, write_bytes
+from ambulo.train.shared.paths import resolve_path
+
+FINAL_EPISODES = 100
+"""Episodes of the final evaluation unless `--episodes` says otherwise."""
+SEED = 0
+"""Seed of the final evaluation's bodies."""
+CURVES = ("rollout/ep_return", "rollout/ep_length", "train/approx_kl", "train/std")
+"""Columns of `metrics.csv` that are drawn."""
+
+
+def compare(
+    agent: LocomotionAgent, run: LocomotionRun, episodes: int, *, deterministic: bool
+) -> dict[str, dict[str, float]]:
+    """Scores of the policy, and of an action of 0: what is built in alone.
+
+    Without pushes, and with those of the training where it had some.
+    """
+    config, training = run.config, run.config.training
+    steps = max(1, round(training.eval_seconds * config.environment.control_rate))
+    config = config.override("environment", max_episode_steps=steps)
+    cases = {"": config.override("environment", push_impulse=(0.0, 0.0))}
+    if config.environment.push_impulse[1] > 0.0:
+        cases["_pushed"] = config
+    found: dict[str, dict[str, float]] = {}
+    for name, actor in {"policy": agent, "built_in": None}.items():
+        for ending, case in cases.items():
+            batch = make_bodies(
+                case, episodes, run.references, seed=SEED, threads=training.num_threads
+            )
+            found[name + ending] = play(actor, batch, steps, deterministic)
+            batch.close()
+    return found
+
+
+def finish(args: argparse.Namespace, run: LocomotionRun, seconds: float) -> int:
+    """Compare the best model with what is built in, draw curves, print a summary."""
+    folder = run.folder
+    agent = load_locomotion_agent(folder.best_model)
+    episodes = args.episodes or FINAL_EPISODES
+    agents = compare(agent, run, episodes, deterministic=args.deterministic)
+    data = {
+        "model": str(folder.best_model),
+        "run": str(folder.path),
+        "timesteps": run.learner.num_timesteps,
+        "training_seconds": round(seconds, 3),
+        "episodes": episodes,
+        "seed": SEED,
+        "agents": agents,
+    }
+    text = json.dumps(data, indent=1) + "\n"
+    write_atomic(folder.scores, text)
+    picture = folder.path / "learning.png"
+    write_bytes(picture, learning_curves(folder.metrics))
+    if args.json == "-":
+        print(text, end="")
+        return 0
+    if args.json is not None:
+        write_atomic(resolve_path(args.json), text)
+    _print_summary(run, agents, seconds, picture)
+    return 0
+
+
+def learning_curves(metrics: Path) -> bytes:
+    """How returns, lengths, divergence and deviation went, as a PNG."""
+    from ambulo.train.shared.figures import new_figure, png_of
+
+    with metrics.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    figure: Any = new_figure((9.0, 5.0))
+    for place, name in enumerate(CURVES, start=1):
+        axes = figure.add_subplot(2, 2, place)
+        points = [
+            (float(row["timesteps"]), float(row[name])) for row in rows if row.get(name)
+        ]
+        if points:
+            axes.plot(*zip(*points, strict=True))
+        axes.set_title(name)
+        axes.set_xlabel("control steps")
+    return png_of(figure)
+
+
+def _print_summary(
+    run: LocomotionRun,
+    agents: dict[str, dict[str, float]],
+    seconds: float,
+    picture: Path,
+) -> None:
+    """Where everything is, and the scores."""
+    console = Console(highlight=False)
+    training, steps = run.config.training, run.learner.num_timesteps
+    table = Table(
+        title=f"{training.eval_seconds:g} s from random phases", box=box.SIMPLE_HEAD
+    )
+    table.add_column("agent")
+    for heading in ("survive", "mean s", "leg error deg", "speed m/s", "return"):
+        table.add_column(heading, justify="right")
+    for name, s in agents.items():
+        table.add_row(
+            name,
+            f"{100 * s['survival_rate']:.0f} %",
+            f"{s['survival_s']:.1f}",
+            f"{s['leg_error_deg']:.2f}",
+            f"{s['speed']:.3f}",
+            f"{s['return_mean']:.0f}",
+            style="bold" if name == "policy" else "",
+        )
+    console.print(table)
+    folder = run.folder
+    rows = [
+        ("trained", f"{steps:,} control steps in {seconds:.1f} s"),
+        ("best model", str(folder.best_model)),
+        ("curves", str(picture)),
+        ("evaluate", f"ambulo eval {folder.best_model} --episodes 100"),
+        ("resume", f"train_locomotion --resume {folder.path} --timesteps {2 * steps}"),
+    ]
+    for name, value in rows:
+        console.print(f"{name:<11}{value}", soft_wrap=True, markup=False)

@@ -1,0 +1,116 @@
+"""Scores of a locomotion policy while it trains."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.train.locomotion.task import References, make_bodies
+
+SEED = 12_345
+"""Of the bodies that validate; no training's."""
+LEGS = ("Femur", "Tibia", "Talus")
+"""Joints of a leg whose error is scored."""
+
+
+class Actor(Protocol):
+    """What validation needs of an agent."""
+
+    def act(
+        self, obs: NDArray[np.float32], *, deterministic: bool = True
+    ) -> NDArray[np.float32]:
+        """Actions (N, A) for observations (N, size)."""
+        ...
+
+
+class LocomotionValidation:
+    """Plays one episode of each of `eval_episodes` bodies, always from the same starts."""
+
+    def __init__(
+        self,
+        config: LocomotionConfig,
+        references: References,
+        *,
+        deterministic: bool = True,
+    ) -> None:
+        """Bodies are made at the first call."""
+        training, env = config.training, config.environment
+        self._steps = max(1, round(training.eval_seconds * env.control_rate))
+        longer = config.override("environment", max_episode_steps=self._steps)
+        self._config, self._references = longer, references
+        self._deterministic = deterministic
+        self._batch: LocomotionBatch | None = None
+
+    def __call__(self, agent: Actor) -> dict[str, float]:
+        """The scores that are logged as `eval/<name>`."""
+        return play(agent, self._bodies(), self._steps, self._deterministic)
+
+    def _bodies(self) -> LocomotionBatch:
+        if self._batch is None:
+            training = self._config.training
+            self._batch = make_bodies(
+                self._config,
+                training.eval_episodes,
+                self._references,
+                seed=SEED,
+                threads=training.num_threads,
+            )
+        count = self._batch.num_players
+        self._batch.seed([SEED + i for i in range(count)])
+        return self._batch
+
+
+def play(
+    agent: Actor | None, batch: LocomotionBatch, steps: int, deterministic: bool = True
+) -> dict[str, float]:
+    """Scores of one episode of each body, of at most `steps` control steps.
+
+    Args:
+        agent: acts; None plays actions of 0, what is built in alone.
+        batch: seeded bodies; their limit of steps is `steps` or more.
+        steps: control steps.
+        deterministic: mean actions.
+    """
+    count, dt = batch.num_players, batch.simulation.dt
+    obs = batch.reset(np.arange(count))
+    alive, lived = np.ones(count, np.bool_), np.zeros(count)
+    returns, error, speed = np.zeros(count), np.zeros(count), np.zeros(count)
+    legs = leg_dofs(batch)
+    still = np.zeros((count, batch.action_size), np.float32)
+    for _ in range(steps):
+        action = still
+        if agent is not None:
+            action = agent.act(obs, deterministic=deterministic)
+        obs, reward, terminated, truncated, info = batch.step(action)
+        returns += np.where(alive, reward, 0.0)
+        alive &= ~terminated
+        lived += alive
+        off = np.abs(batch.state.deviation[:, legs]).mean(axis=1)
+        error += np.where(alive, off, 0.0)
+        speed += np.where(alive, info["speed"], 0.0)
+        ended = np.flatnonzero(terminated | truncated)
+        if not alive.any():
+            break
+        if len(
+            ended
+        ):  # what has fallen starts anew, unseen: it costs least on its feet
+            obs = batch.reset(ended)
+    walked = np.maximum(lived, 1.0)
+    return {
+        "survival_rate": float(alive.mean()),
+        "survival_s": float(lived.mean() * dt),
+        "leg_error_deg": float(np.rad2deg((error / walked).mean())),
+        "speed": float((speed / walked).mean()),
+        "return_mean": float(returns.mean()),
+    }
+
+
+def leg_dofs(batch: LocomotionBatch) -> NDArray[np.int64]:
+    """Degrees of freedom of hips, knees and ankles."""
+    names = [f"{joint}{side}" for joint in LEGS for side in "RL"]
+    known = [n for n in names if n in batch.character.skeleton.joints]
+    return batch.character.dofs(*known)

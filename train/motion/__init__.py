@@ -1,0 +1,1 @@
+"""Motion commands, and training and evaluation of MotionNN."""

@@ -1,0 +1,1 @@
+"""What every training and evaluation command shares: files, run folders, flags, pictures."""

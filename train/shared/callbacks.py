@@ -1,0 +1,329 @@
+"""What happens between update and next roll-out: logs, lessons, levels, evaluation.
+
+Everything here is done at roll-out boundaries and depends only on the state of the run:
+a resumed run does the same things at the same boundaries as an uninterrupted one.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+import time
+from abc import abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.callbacks import BaseCallback
+
+from ambulo.configs.errors import RunFolderError
+from ambulo.envs.vr.metrics import optimal_length, spl
+from ambulo.policies.sb3_vec_env import EPISODE_FIELDS, BatchVecEnv
+from ambulo.train.shared.console import Display
+from ambulo.train.shared.files import write_atomic
+from ambulo.train.shared.run_folder import RunFolder
+from ambulo.train.shared.signals import Interrupted, StopRequest
+from ambulo.train.vr.curriculum import Curriculum
+from ambulo.train.vr.lessons import TrainingLevels
+
+log = logging.getLogger(__name__)
+
+DISPLAY_INTERVAL = 0.2
+"""Seconds between updates of the progress display, [s]."""
+
+
+class BoundaryCallback(BaseCallback):
+    """Calls `at_boundary` after each update, before the next roll-out or the end."""
+
+    def _on_training_start(self) -> None:
+        self._before = self.num_timesteps
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        self._boundary()
+
+    def _on_training_end(self) -> None:
+        self._boundary()
+
+    def _boundary(self) -> None:
+        now, before = self.model.num_timesteps, self._before
+        if now > before:
+            self._before = now
+            self.at_boundary(before, now)
+
+    @abstractmethod
+    def at_boundary(self, before: int, now: int) -> None:
+        """Called with the decisions done at the last boundary and at this one."""
+
+
+class Metrics(BoundaryCallback):
+    """Scalars of each roll-out for TensorBoard, `metrics.csv` and the display.
+
+    A kind of task adds columns by `episode_numbers` and `more`.
+    """
+
+    logged: tuple[str, ...] = ()
+    """Numbers of a step's info, besides the reward terms, whose means are logged."""
+    shown = "rollout/success_rate"
+    """The column that the display tells."""
+
+    def __init__(self, file: Path, display: Display) -> None:
+        """Rows go to `file`."""
+        super().__init__()
+        self._file, self._display = file, display
+        self._episodes: list[dict[str, float]] = []
+        self._recent: float | None = None
+        self._began = self._shown = time.monotonic()
+        self._rate = 0.0
+
+    def _on_training_start(self) -> None:
+        super()._on_training_start()
+        self._began = time.monotonic()
+        self._start = self.num_timesteps
+
+    def _on_step(self) -> bool:
+        terminal = self.locals["terminal"]
+        if terminal is not None:
+            self._episodes.extend(self.episode_numbers(i) for i in terminal.infos)
+        now = time.monotonic()
+        if now - self._shown > DISPLAY_INTERVAL:
+            self._show(now)
+        return True
+
+    def episode_numbers(self, info: dict[str, Any]) -> dict[str, float]:
+        """The columns of a finished episode, from its last info."""
+        episode = info["episode"]
+        return {
+            "rollout/success_rate": info["is_success"],
+            "rollout/ep_return": episode["r"],
+            "rollout/ep_length": episode["l"],
+        }
+
+    def more(self, row: dict[str, Any], env: BatchVecEnv) -> None:
+        """Add columns to the `row` of a roll-out of `env`."""
+
+    def stage(self) -> str:
+        """The lesson that the display tells, if there are lessons."""
+        return ""
+
+    def at_boundary(self, before: int, now: int) -> None:
+        """Log the roll-out that ended at `now`."""
+        env = self.training_env
+        assert isinstance(env, BatchVecEnv)
+        row = self._episode_means()
+        for name, total in env.info_sums.items():
+            if name.startswith("reward/") or name in self.logged:
+                label = name if name.startswith("reward/") else f"rollout/{name}"
+                row[label] = total / max(env.info_count, 1)
+        self.more(row, env)
+        self._episodes, env.info_sums, env.info_count = [], {}, 0
+        elapsed = time.monotonic() - self._began
+        row["time/fps"] = (now - self._start) / max(elapsed, 1e-9)
+        for name, value in row.items():
+            if value is not None:
+                self.logger.record(name, value)
+        update = {
+            name: float(value)
+            for name, value in self.logger.name_to_value.items()
+            if name.startswith("train/")
+        }
+        self.logger.dump(now)
+        append_row(self._file, {"timesteps": now, "seconds": elapsed, **row, **update})
+        self._show(time.monotonic())
+
+    def _episode_means(self) -> dict[str, float | None]:
+        """Means over the episodes that ended in the roll-out; None without any."""
+        blank = {"episode": {"r": 0.0, "l": 0}, "is_success": False}
+        row: dict[str, float | None] = {"rollout/episodes": len(self._episodes)}
+        for name in self.episode_numbers(
+            {**dict.fromkeys(EPISODE_FIELDS, 1.0), **blank}
+        ):
+            values = [episode[name] for episode in self._episodes]
+            row[name] = float(np.mean(values)) if values else None
+        if self._episodes:
+            self._recent = row[self.shown]
+        return row
+
+    def _show(self, now: float) -> None:
+        self._shown = now
+        done = self.model.num_timesteps
+        rate = (done - self._start) / max(now - self._began, 1e-9)
+        self._display.update(done, rate, self._recent, self.stage())
+
+
+class NavigationMetrics(Metrics):
+    """Also success weighted by path length, comfort, and the curriculum."""
+
+    logged = ("comfort", "collisions")
+
+    def __init__(
+        self,
+        file: Path,
+        display: Display,
+        curriculum: Curriculum | None,
+        goal_radius: float = 0.0,
+    ) -> None:
+        """Rows go to `file`; episodes are counted for `curriculum`.
+
+        Ways end at `goal_radius` from the goal, [m], for SPL.
+        """
+        super().__init__(file, display)
+        self._goal_radius, self._curriculum = goal_radius, curriculum
+
+    def episode_numbers(self, info: dict[str, Any]) -> dict[str, float]:
+        """Also SPL."""
+        way = optimal_length(info["start_distance"], self._goal_radius)
+        ratio = float(spl(info["is_success"], way, info["path"]))
+        return {**super().episode_numbers(info), "rollout/spl": ratio}
+
+    def more(self, row: dict[str, Any], env: BatchVecEnv) -> None:
+        """Faults of the engines and the curriculum; counts the episodes for it."""
+        if env.info_sums.get("bridge_fault"):
+            row["rollout/bridge_faults"] = env.info_sums["bridge_fault"]
+        if self._curriculum is not None:
+            done = [bool(e["rollout/success_rate"]) for e in self._episodes]
+            self._curriculum.add(done)
+            row["curriculum/stage"] = self._curriculum.index
+
+    def stage(self) -> str:
+        """The curriculum's."""
+        return self._curriculum.stage.name if self._curriculum else ""
+
+
+class Lessons(BoundaryCallback):
+    """Promotes the curriculum and puts new levels into the bank."""
+
+    def __init__(self, levels: TrainingLevels, curriculum: Curriculum | None) -> None:
+        """Change `levels` as `curriculum` and the configuration say."""
+        super().__init__()
+        self._levels, self._curriculum = levels, curriculum
+
+    def at_boundary(self, before: int, now: int) -> None:
+        """Promote and refresh."""
+        curriculum = self._curriculum
+        if curriculum is not None and curriculum.advance(now):
+            log.info("curriculum: stage %r after %d", curriculum.stage.name, now)
+            if self._levels.enter(curriculum.stage):
+                self.model._last_obs = self._levels.restart_players()
+                self.model._last_episode_starts = np.ones(
+                    self.training_env.num_envs, np.bool_
+                )
+        self._levels.refresh()
+
+
+class Evaluation(BoundaryCallback):
+    """Evaluates every `frequency` decisions; keeps the best by the scores of `rank`."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        frequency: int,
+        total: int,
+        evaluate: Callable[[], dict[str, float]],
+        save: Callable[[Path], None],
+        rank: tuple[str, ...] = ("success_rate", "spl"),
+    ) -> None:
+        """`evaluate` gives scores, also after `total`; `save` writes the best model.
+
+        A model is better whose first score of `rank` is higher; the next decides ties.
+        """
+        super().__init__()
+        self._folder, self._frequency, self._total = folder, frequency, total
+        self._evaluate, self._save, self._rank = evaluate, save, rank
+        self.best: tuple[float, ...] | None = None
+
+    def at_boundary(self, before: int, now: int) -> None:
+        """Evaluate if it is time."""
+        last = self._frequency > 0 and now >= self._total
+        if not last and not crossed(before, now, self._frequency):
+            return
+        scores = self._evaluate()
+        for name, value in scores.items():
+            self.logger.record(f"eval/{name}", value)
+        self.logger.dump(now)
+        append_evaluation(self._folder.evaluations, {"timesteps": now, **scores})
+        log.info("evaluation after %d: %s", now, scores)
+        score = tuple(scores[name] for name in self._rank)
+        if self.best is None or score > self.best:
+            self.best = score
+            self._save(self._folder.best_model)
+
+
+class Checkpoints(BoundaryCallback):
+    """Saves every `frequency` decisions, at the end, and when a stop is requested."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        frequency: int,
+        total: int,
+        save: Callable[[Path], None],
+        stop: StopRequest,
+    ) -> None:
+        """Checkpoints of a training of `total` decisions, written by `save`."""
+        super().__init__()
+        self._folder, self._frequency, self._total = folder, frequency, total
+        self._save, self._stop = save, stop
+
+    def at_boundary(self, before: int, now: int) -> None:
+        """Save if it is time.
+
+        Raises:
+            Interrupted: a stop was requested; the checkpoint is saved.
+        """
+        wanted = self._stop.signal_number is not None
+        if wanted or now >= self._total or crossed(before, now, self._frequency):
+            self._save(self._folder.checkpoint(now))
+        if self._stop.signal_number is not None and now < self._total:
+            raise Interrupted(self._stop.signal_number)
+
+
+def crossed(before: int, now: int, frequency: int) -> bool:
+    """Whether a multiple of `frequency` lies in (before, now]; never for 0."""
+    return frequency > 0 and now // frequency > before // frequency
+
+
+def append_row(file: Path, row: dict[str, Any]) -> None:
+    """Add a row to a CSV file; new columns of later rows are left out."""
+    try:
+        if file.exists():
+            with file.open(encoding="utf-8", newline="") as stream:
+                names = next(csv.reader(stream), None)
+        else:
+            names = None
+        with file.open("a", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, names or list(row), extrasaction="ignore")
+            if not names:
+                writer.writeheader()
+            writer.writerow(
+                {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
+            )
+    except OSError as error:
+        raise RunFolderError(f"{file}: cannot be written: {error.strerror}") from error
+
+
+def append_evaluation(file: Path, row: dict[str, Any]) -> None:
+    """Add an evaluation to a JSON list."""
+    rows = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    write_atomic(file, json.dumps([*rows, row], indent=1) + "\n")
+
+
+def rewind_logs(folder: RunFolder, num_timesteps: int) -> None:
+    """Drop rows and evaluations after `num_timesteps`: they are made again."""
+    if folder.metrics.exists():
+        lines = folder.metrics.read_text(encoding="utf-8").splitlines()
+        kept = [
+            line
+            for line in lines[1:]
+            if line.partition(",")[0].isdigit()
+            and int(line.partition(",")[0]) <= num_timesteps
+        ]
+        write_atomic(folder.metrics, "\n".join([*lines[:1], *kept]) + "\n")
+    if folder.evaluations.exists():
+        rows = json.loads(folder.evaluations.read_text(encoding="utf-8"))
+        rows = [row for row in rows if row["timesteps"] <= num_timesteps]
+        write_atomic(folder.evaluations, json.dumps(rows, indent=1) + "\n")

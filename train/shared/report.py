@@ -1,0 +1,233 @@
+"""The evaluation report: one HTML file with everything inside and no links."""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ambulo.envs.vr.metrics import COMFORT_PROXIES
+from ambulo.train.shared.tables import family_cell, with_interval
+from ambulo.train.vr.scores import EvaluationResult
+
+MAX_VIDEO_BYTES = 16_000_000
+"""A larger video is only named, not embedded."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a report shows."""
+
+    title: str
+    """Headline."""
+    about: str
+    """The agent whose numbers stand at the top."""
+    facts: Mapping[str, str]
+    """How the numbers were made."""
+    results: Mapping[str, EvaluationResult]
+    """By agent."""
+    pictures: Sequence[tuple[str, bytes]] = ()
+    """Captions and PNG data."""
+    video: Path | None = None
+    """An .mp4 or .gif file."""
+    notes: Sequence[str] = field(default_factory=tuple)
+    """Plain sentences at the end."""
+
+
+def report_html(report: Report) -> str:
+    """The report as one self-contained HTML page."""
+    parts = [
+        f"<h1>{html.escape(report.title)}</h1>",
+        _headline(report.about, report.results[report.about]),
+        "<h2>Scores</h2>",
+        _score_table(report.results),
+        "<p class='note'>Brackets: 95 % bootstrap intervals of the mean. SPL: success "
+        "weighted by path length, against the shortest walkable way to the edge of the "
+        "goal. BARN: success against time, 0.5 at best. All agents played the same "
+        "episodes.</p>",
+    ]
+    if len(next(iter(report.results.values())).per_family) > 1:
+        parts += [
+            "<h2>By level family</h2>",
+            "<p class='note'>success / SPL / collisions per episode</p>",
+            _family_table(report.results),
+        ]
+    for caption, data in report.pictures:
+        parts.append(figure_html(caption, png_uri(data)))
+    if report.video is not None:
+        parts.append(video_html(report.video))
+    parts += ["<h2>Comfort proxies</h2>", _comfort_table(report.results)]
+    parts += ["<h2>How this was made</h2>", facts_table(report.facts)]
+    parts += [f"<p class='note'>{html.escape(note)}</p>" for note in report.notes]
+    return page_html(report.title, parts)
+
+
+def page_html(title: str, parts: Sequence[str]) -> str:
+    """A self-contained page of HTML `parts`."""
+    return _PAGE.format(title=html.escape(title), body="\n".join(parts))
+
+
+def tiles_html(tiles: Mapping[str, str]) -> str:
+    """Large numbers by label."""
+    cells = "".join(
+        f"<div class='tile'><b>{value}</b><span>{label}</span></div>"
+        for label, value in tiles.items()
+    )
+    return f"<div class='tiles'>{cells}</div>"
+
+
+def _headline(name: str, r: EvaluationResult) -> str:
+    """Large numbers of one agent."""
+    tiles = {
+        "success": f"{100 * r.success_rate:.1f} %",
+        "SPL": f"{r.spl:.3f}",
+        "collisions / episode": f"{r.collisions_per_episode:.2f}",
+        "falls": f"{r.falls}",
+        "mean time": f"{r.mean_time_s:.1f} s",
+        "comfort score": f"{r.comfort_score:.2f}",
+    }
+    return f"<p>{html.escape(name)} over {r.episodes} episodes</p>{tiles_html(tiles)}"
+
+
+def _score_table(results: Mapping[str, EvaluationResult]) -> str:
+    head = [
+        "agent", "success", "SPL", "SoftSPL", "BARN", "collisions / episode", "falls",
+        "timeouts", "time [s]", "path [m]", "comfort", "return",
+    ]  # fmt: skip
+    rows = [
+        [
+            name,
+            with_interval(r.success_rate, r.success_ci95),
+            with_interval(r.spl, r.spl_ci95),
+            f"{r.soft_spl:.3f}",
+            f"{r.barn:.3f}",
+            f"{r.collisions_per_episode:.2f}",
+            f"{r.falls}",
+            f"{r.timeouts}",
+            f"{r.mean_time_s:.1f}",
+            f"{r.mean_path_m:.1f}",
+            f"{r.comfort_score:.3f}",
+            f"{r.return_mean:.1f}",
+        ]
+        for name, r in results.items()
+    ]
+    return f"<div class='scores'>{table_html(head, rows)}</div>"
+
+
+def _family_table(results: Mapping[str, EvaluationResult]) -> str:
+    families = next(iter(results.values())).per_family
+    rows = [
+        [family, *(family_cell(r.per_family[family]) for r in results.values())]
+        for family in families
+    ]
+    return table_html(["family", *results], rows)
+
+
+def _comfort_table(results: Mapping[str, EvaluationResult]) -> str:
+    rows = []
+    for key, proxy in COMFORT_PROXIES.items():
+        values = [f"{r.comfort[key]:.3g}" for r in results.values()]
+        unit = "" if proxy.unit == "1" else f" [{proxy.unit}]"
+        rows.append([f"{proxy.meaning}{unit}", *values, proxy.source])
+    table = table_html(
+        ["proxy", *results, "why it is reported"], rows, left={len(rows[0]) - 1}
+    )
+    return (
+        "<p class='note'>Physical quantities that the literature links to discomfort "
+        f"in VR. None of them measures how a person feels.</p>{table}"
+    )
+
+
+def facts_table(facts: Mapping[str, str]) -> str:
+    """Names and values, one row each."""
+    rows = "".join(
+        f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>"
+        for name, value in facts.items()
+    )
+    return f"<table class='facts'>{rows}</table>"
+
+
+def table_html(
+    head: Sequence[str], rows: Sequence[Sequence[str]], left: set[int] | None = None
+) -> str:
+    """A table; the first column and those in `left` are text."""
+    text = {0, *(left or ())}
+
+    def cells(row: Sequence[str], tag: str) -> str:
+        return "".join(
+            f"<{tag}{'' if k in text else ' class=n'}>{html.escape(cell)}</{tag}>"
+            for k, cell in enumerate(row)
+        )
+
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+    return (
+        f"<div class='scroll'><table><thead><tr>{cells(head, 'th')}</tr></thead>"
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def figure_html(caption: str, uri: str) -> str:
+    """A picture under its caption; `png_uri` makes the address of PNG data."""
+    text = html.escape(caption)
+    return f"<h2>{text}</h2><figure><img src='{uri}' alt='{text}'></figure>"
+
+
+def video_html(path: Path) -> str:
+    """The video inside the page, or its name when it is large."""
+    data = path.read_bytes()
+    if len(data) > MAX_VIDEO_BYTES:
+        return f"<p class='note'>Video of an episode: {html.escape(path.name)}</p>"
+    if path.suffix == ".gif":
+        return figure_html("One episode", _data_uri("image/gif", data))
+    uri = _data_uri("video/mp4", data)
+    return (
+        "<h2>One episode</h2><figure><video controls loop muted playsinline "
+        f"src='{uri}'></video></figure>"
+    )
+
+
+def png_uri(data: bytes) -> str:
+    """PNG data as an address inside the page."""
+    return _data_uri("image/png", data)
+
+
+def _data_uri(kind: str, data: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(data).decode('ascii')}"
+
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light; --ink: #1c2430; --soft: #5b6675; --line: #d9dee6; }}
+body {{ font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: #fff;
+  max-width: 1120px; margin: 2.5rem auto; padding: 0 1.2rem; }}
+h1 {{ font-size: 1.7rem; margin: 0 0 .3rem; }}
+h2 {{ font-size: 1.15rem; margin: 2.2rem 0 .6rem; }}
+.tiles {{ display: flex; flex-wrap: wrap; gap: .7rem; }}
+.tile {{ border: 1px solid var(--line); border-radius: 8px; padding: .6rem 1rem;
+  min-width: 7.5rem; }}
+.tile b {{ display: block; font-size: 1.45rem; font-variant-numeric: tabular-nums; }}
+.tile span, .note {{ color: var(--soft); font-size: .87rem; }}
+.scroll {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; font-size: .87rem; min-width: 50%; }}
+th, td {{ padding: .32rem .7rem; border-bottom: 1px solid var(--line);
+  text-align: left; vertical-align: top; }}
+thead th {{ border-bottom: 2px solid var(--ink); white-space: nowrap; }}
+.n {{ text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }}
+.scores tbody tr:first-child td {{ font-weight: 600; }}
+.facts td {{ overflow-wrap: anywhere; }}
+figure {{ margin: 0; }}
+img, video {{ max-width: 100%; border: 1px solid var(--line); border-radius: 8px; }}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""

@@ -1,0 +1,190 @@
+"""The flags of VR-navigation training, and the configuration that they ask for."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.presets import PRESETS, preset
+from ambulo.configs.vr import ENGINE_PLACES, EnvironmentConfig, RLConfig
+from ambulo.train.shared.errors import Parser
+from ambulo.train.shared.paths import resolve_path
+from ambulo.train.shared.training_flags import (
+    Settings,
+    add_output_flags,
+    add_result_flags,
+    add_task_flags,
+    add_training_flags,
+    check_exclusive,
+    chosen_config,
+    with_shortcuts,
+)
+
+_SHORTCUTS = {
+    "timesteps": "training.total_timesteps",
+    "seed": "training.seed",
+    "device": "training.device",
+    "output": "training.output",
+    "eval_freq": "training.eval_freq",
+    "eval_episodes": "training.eval_episodes",
+    "save_freq": "training.save_freq",
+    "num_envs": "environment.num_environments",
+    "world": "environment.world",
+    "level_file": "environment.level_file",
+    "godot_url": "environment.godot_url",
+    "godot_bin": "environment.godot_bin",
+    "godot_engines": "environment.godot_engines",
+}
+"""Flags that set one key of the configuration."""
+
+RESUMABLE = (
+    "total_timesteps", "save_freq", "eval_freq", "eval_episodes", "num_workers",
+    "device", "output",
+)  # fmt: skip
+"""Training settings that may change when a run is resumed."""
+MACHINE = "godot_"
+"""Settings of this prefix tell where engines are; they may always change."""
+
+EPILOG = """\
+examples:
+  train_vr_navigation --preset quick_test
+  train_vr_navigation --preset full_training --seed 1 --run-name first
+  train_vr_navigation --resume runs/first
+  train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
+"""
+
+
+def make_parser() -> Parser:
+    """The command line of `train_vr_navigation`."""
+    parser = Parser(
+        prog="train_vr_navigation",
+        description="Train, resume and evaluate an agent that navigates in VR levels.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_task_flags(parser, PRESETS)
+    how = add_training_flags(parser, "decisions", "players")
+    how.add_argument(
+        "--world", metavar="NAME", help="kernel (compiled), mujoco, or godot"
+    )
+    how.add_argument("--level-file", metavar="PATH", help="level JSON file or folder")
+    add_godot_flags(parser)
+    add_result_flags(parser)
+    show = add_output_flags(parser)
+    show.add_argument(
+        "--trust-pickle", action="store_true",
+        help="run the pickled code of a Stable-Baselines3 zip; only for your own files",
+    )  # fmt: skip
+    return parser
+
+
+def add_godot_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags that tell where the engines of `--world godot` are."""
+    godot = parser.add_argument_group("engines of --world godot")
+    godot.add_argument(
+        "--godot-url", metavar="URL",
+        help="play in this running game, such as http://127.0.0.1:8080",
+    )  # fmt: skip
+    godot.add_argument(
+        "--godot-bin", metavar="PROGRAM", help="Godot program (default: GODOT_BIN)"
+    )
+    godot.add_argument(
+        "--godot-engines", type=int, metavar="N",
+        help="processes that share the players (default: 1)",
+    )  # fmt: skip
+
+
+def base_config(args: argparse.Namespace) -> RLConfig:
+    """The preset, or the defaults, with the settings of `--config` over it."""
+    return chosen_config(args, RLConfig(), preset)
+
+
+def with_flags(config: RLConfig, args: argparse.Namespace) -> RLConfig:
+    """`config` with every `--set` and every flag that was given."""
+    config = with_shortcuts(config, args, _SHORTCUTS)
+    if args.level_file is not None:
+        path = str(resolve_path(args.level_file))
+        config = config.override("environment", level_file=path)
+    return config
+
+
+def check_godot_flags(args: argparse.Namespace, env: EnvironmentConfig) -> None:
+    """`ConfigError` for engine flags in another world, or more engines than players."""
+    if env.world != "godot":
+        for name in ("godot_url", "godot_bin", "godot_engines"):
+            if getattr(args, name, None) is not None:
+                flag = "--" + name.replace("_", "-")
+                raise ConfigError(f"{flag}: needs --world godot, this is {env.world}")
+    elif env.godot_engines > env.num_environments:
+        raise ConfigError(
+            f"--godot-engines {env.godot_engines}: more than the "
+            f"{env.num_environments} players (--num-envs)"
+        )
+
+
+def check_resumable(
+    old: Settings, new: Settings, allowed: Collection[str] = RESUMABLE
+) -> None:
+    """Refuse changes of a resumed run that would make it another run.
+
+    Only the settings of `training` that are `allowed` may change.
+    """
+    before, after = old.model_dump(), new.model_dump()
+    for group, values in before.items():
+        if not isinstance(values, dict):
+            continue
+        for key, value in values.items():
+            if group == "training" and key in allowed:
+                continue
+            if key.startswith(MACHINE):
+                continue
+            if after[group][key] != value:
+                raise ConfigError(
+                    f"{group}.{key} cannot change when a run is resumed ({value!r} -> "
+                    f"{after[group][key]!r}); start a new run"
+                )
+
+
+def shareable_arguments(arguments: Sequence[str]) -> list[str]:
+    """The flags of a training as a model file may tell them.
+
+    Where engines are is left out, and of other absolute paths only the name is left.
+    """
+    flags = {f"--{key.replace('_', '-')}" for key in ENGINE_PLACES}
+    keys = tuple(f"environment.{key}=" for key in ENGINE_PLACES)
+    told: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        flag, equals, value = argument.partition("=")
+        if flag in flags:
+            if not equals:
+                next(rest, None)
+        elif argument.removeprefix("--set=").startswith(keys):
+            if not argument.startswith("--set=") and told and told[-1] == "--set":
+                told.pop()
+        elif equals and os.path.isabs(value):
+            told.append(f"{flag}={Path(value).name}")
+        else:
+            told.append(Path(argument).name if os.path.isabs(argument) else argument)
+    return told
+
+
+def label_of(args: argparse.Namespace) -> str:
+    """What a run is named after: its preset, or its configuration file."""
+    if args.preset:
+        return str(args.preset)
+    if args.config:
+        return resolve_path(args.config).stem or "custom"
+    return "vr_navigation"
+
+
+def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The flags; argparse leaves with exit code 2 when they are wrong."""
+    parser = make_parser()
+    args = parser.parse_args(argv)
+    check_exclusive(parser, args)
+    return args

@@ -1,0 +1,209 @@
+"""One training run, from its configuration or a checkpoint to its final model."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from stable_baselines3.common.callbacks import BaseCallback
+
+from ambulo.configs.base import load_json
+from ambulo.configs.errors import ConfigError, RunFolderError
+from ambulo.configs.vr import RLConfig, TrainingConfig
+from ambulo.envs.vr.batch import NavigationBatch
+from ambulo.envs.vr.build import make_batch
+from ambulo.envs.vr.reward import load_custom_terms
+from ambulo.envs.vr.spaces import action_space
+from ambulo.policies.agent import Agent, model_of
+from ambulo.policies.learner import make_learner
+from ambulo.policies.model_file import ModelFile, TrainingState, load_model, save_model
+from ambulo.policies.ppo import FastPPO
+from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.train.shared.callbacks import Lessons, NavigationMetrics, rewind_logs
+from ambulo.train.shared.console import Display
+from ambulo.train.shared.learner_state import adopt
+from ambulo.train.shared.learning_run import LearningRun, best_of, extra_of
+from ambulo.train.shared.paths import resolve_path
+from ambulo.train.shared.run_folder import RunFolder, run_folder_of
+from ambulo.train.vr.curriculum import Curriculum
+from ambulo.train.vr.lessons import TrainingLevels, stage_bank
+from ambulo.train.vr.options import shareable_arguments
+from ambulo.train.vr.training_state import capture, resume
+
+Evaluate = Callable[[Agent], dict[str, float]]
+
+
+@dataclass(frozen=True)
+class ResumePoint:
+    """Where a resumed training goes on."""
+
+    folder: RunFolder | None
+    """Run that the checkpoint belongs to; None for a file of its own."""
+    checkpoint: Path | None
+    """The checkpoint; None when the run was killed before its first one."""
+    model: ModelFile | None
+    """Contents of the checkpoint."""
+    config: RLConfig
+    """Settings of the run."""
+
+
+def find_resume_point(path: str, *, trust_pickle: bool = False) -> ResumePoint:
+    """The newest whole checkpoint of a run folder, or the checkpoint file `path`.
+
+    Raises:
+        RunFolderError: neither a run folder nor a checkpoint.
+        ModelFileError: a damaged file was named.
+        ConfigError: a file from elsewhere that names reward code to be imported.
+
+    Where engines are is told by who resumes: a folder or file may be another's.
+    """
+    target = resolve_path(path)
+    if target.is_dir():
+        folder: RunFolder | None = RunFolder(target)
+        assert folder is not None
+        if not folder.exists:
+            raise RunFolderError(
+                f"{target}: not a run folder: no run.json and config.json"
+            )
+        checkpoint = folder.newest_checkpoint()
+    elif target.exists():
+        folder, checkpoint = run_folder_of(target), target
+    else:
+        raise RunFolderError(f"{target}: no such run folder or checkpoint")
+    model = None
+    if checkpoint is not None:
+        model = load_model(checkpoint, trust_pickle=trust_pickle)
+        if model.training is None:
+            raise RunFolderError(
+                f"{checkpoint}: holds no training state; resume a file of checkpoints/"
+            )
+    if folder is not None:
+        config = load_json(RLConfig, folder.config)
+    else:
+        assert model is not None
+        config = model.metadata.config
+        if config.rewards.custom and not trust_pickle:
+            raise ConfigError(
+                f"{target}: names code in rewards.custom; "
+                "resume its run folder, or use --trust-pickle"
+            )
+    return ResumePoint(folder, checkpoint, model, config.without_engine_places())
+
+
+class TrainingRun(LearningRun[Agent]):
+    """The objects of a run, built fresh or from a checkpoint."""
+
+    program = "train_vr_navigation"
+    rank = ("success_rate", "spl")
+
+    def __init__(
+        self,
+        config: RLConfig,
+        folder: RunFolder,
+        command: Sequence[str],
+        model: ModelFile | None,
+        initial: ModelFile | None = None,
+    ) -> None:
+        """Build levels, players and learner.
+
+        Args:
+            config: all settings.
+            folder: where results go; it exists.
+            command: command line, for the report and, without paths, for model files.
+            model: the checkpoint to go on from, or None.
+            initial: a model whose policy a new run begins with, or None.
+        """
+        self.config, self.folder = config, folder
+        self.command = shlex.join(["train_vr_navigation", *command])
+        self._shared_command = shlex.join(
+            ["train_vr_navigation", *shareable_arguments(command)]
+        )
+        extra = {}
+        if model is not None:
+            keys = {"new_levels", "curriculum", "best"}
+            extra = extra_of(model.training, keys, self.program)
+        training = config.training
+        self._curriculum = (
+            Curriculum(training.curriculum_stages) if training.use_curriculum else None
+        )
+        if self._curriculum is not None and extra:
+            self._curriculum.load_state_dict(extra["curriculum"])
+        stage = self._curriculum.stage if self._curriculum is not None else None
+        self.batch: NavigationBatch = make_batch(
+            config,
+            config.environment.num_environments,
+            seed=training.seed,
+            privileged=True,
+            bank=stage_bank(config, stage),
+            custom_terms=load_custom_terms(config.rewards.custom),
+            log_folder=folder.logs / "godot",
+        )
+        compile_kernels(config, self.batch)
+        self._levels = TrainingLevels(config, self.batch, stage)
+        # SB3 goes on in the newest folder PPO_<n>; the published one is PPO_1.
+        (folder.logs / "PPO_1").mkdir(parents=True, exist_ok=True)
+        env = BatchVecEnv(self.batch, action_space(config))
+        self.learner: FastPPO = make_learner(
+            config, env, tensorboard_log=str(folder.logs)
+        )
+        if initial is not None:
+            adopt(self.learner, initial)
+        if model is not None:
+            resume(self.learner, self.batch, model)
+            self._levels.counter = int(extra["new_levels"])
+            self.best = best_of(extra)
+            rewind_logs(folder, self.learner.num_timesteps)
+
+    @property
+    def budget(self) -> TrainingConfig:
+        """The settings of the training."""
+        return self.config.training
+
+    def callbacks(self, display: Display) -> Sequence[BaseCallback]:
+        """Logs and lessons."""
+        radius = self.config.environment.goal_radius
+        return [
+            NavigationMetrics(self.folder.metrics, display, self._curriculum, radius),
+            Lessons(self._levels, self._curriculum),
+        ]
+
+    def agent(self) -> Agent:
+        """A snapshot of the policy."""
+        return Agent.from_learner(self.learner, self.config, self.batch.layout)
+
+    def extra(self) -> dict[str, Any]:
+        """How far levels and lessons are."""
+        return {
+            "new_levels": self._levels.counter,
+            "curriculum": self._curriculum and self._curriculum.state_dict(),
+        }
+
+    def state(self, extra: dict[str, Any]) -> TrainingState:
+        """Learner, players and levels."""
+        return capture(self.learner, self.batch, extra)
+
+    def write(self, path: Path, state: TrainingState | None) -> None:
+        """Write a model file; with `state` it is a checkpoint."""
+        model = model_of(
+            self.learner, self.config, self.batch.layout, command=self._shared_command
+        )
+        save_model(path, ModelFile(model.metadata, model.policy, state))
+
+    def close(self) -> None:
+        """Free the world."""
+        self.batch.close()
+
+
+def compile_kernels(config: RLConfig, batch: NavigationBatch) -> None:
+    """Compile what a step runs, before clocks start; nothing of `batch` changes."""
+    if config.environment.world == "godot":  # an engine compiles nothing
+        config = config.override("environment", world="kernel")
+    other = make_batch(config, 1, privileged=True, bank=batch.bank)
+    other.reset(np.zeros(1, np.int64))
+    discrete = config.actions.mode == "discrete"
+    other.step(np.zeros(1, np.int64) if discrete else np.zeros((1, 3)))
+    other.close()

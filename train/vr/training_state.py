@@ -1,0 +1,176 @@
+"""Everything that a stopped training needs to go on as if it had never stopped.
+
+Capture at the start of a roll-out, after an update. The policy itself is saved as such;
+levels are saved by name and fingerprint and generated again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import AmbuloError, ModelFileError
+from ambulo.envs.vr.bank import GOALS, LevelBank, Start
+from ambulo.envs.vr.batch import NavigationBatch
+from ambulo.envs.vr.families import TRAINING_FAMILIES, generate
+from ambulo.envs.vr.level import Level
+from ambulo.policies.model_file import ModelFile, TrainingState
+from ambulo.policies.ppo import FastPPO
+from ambulo.train.shared.learner_state import (
+    Arrays,
+    adopt,
+    capture_learner,
+    fits,
+    group,
+    restore_learner,
+)
+
+
+def capture(
+    learner: FastPPO, batch: NavigationBatch, extra: Mapping[str, Any]
+) -> TrainingState:
+    """The state of a training between two roll-outs, as copies.
+
+    Args:
+        learner: has learnt at least once, or begun to.
+        batch: the players that it trains on.
+        extra: plain JSON values of the caller, given back by `restore`.
+    """
+    state = capture_learner(learner, batch, extra)
+    arrays: Arrays = {f"starts.{name}": array for name, array in _starts(batch).items()}
+    arrays["bank.goals"] = batch.bank.goals.copy()
+    arrays["bank.fingerprints"] = _fingerprints(batch.bank.levels)
+    values = {
+        "levels": [level.name for level in batch.bank.levels],
+        "designed": batch.bank.designed,
+        "goal_distances": [list(batch.goal_distance), list(batch.bank.goal_distance)],
+    }
+    return TrainingState(state.arrays | arrays, state.values | values)
+
+
+def restore(
+    learner: FastPPO, batch: NavigationBatch, state: TrainingState
+) -> dict[str, Any]:
+    """Put `state` into a learner and a batch made from the same configuration.
+
+    The policy is not part of it (see `resume`). Continue with `learn_until`.
+
+    Returns:
+        The `extra` of `capture`.
+
+    Raises:
+        ModelFileError: the state does not fit the configuration, or is damaged.
+    """
+    with fits():
+        _restore_bank(batch, state.values, state.arrays)
+        _check_indices(batch, group(state.arrays, "batch"))
+        extra = restore_learner(learner, batch, state)
+        _restore_starts(batch, group(state.arrays, "starts"))
+    return extra
+
+
+def resume(
+    learner: FastPPO, batch: NavigationBatch, model: ModelFile
+) -> dict[str, Any]:
+    """Put the policy and the training state of a checkpoint into `learner` and `batch`.
+
+    Returns:
+        The `extra` of `capture`.
+
+    Raises:
+        ModelFileError: not a checkpoint, or one of another configuration.
+    """
+    if model.training is None:
+        raise ModelFileError("the model holds no training state: it is no checkpoint")
+    adopt(learner, model)
+    return restore(learner, batch, model.training)
+
+
+def _check_indices(batch: NavigationBatch, arrays: Arrays) -> None:
+    """Compiled code looks these up without checking."""
+    limits = {"slot": len(batch.bank), "index": GOALS, "heading_for": GOALS}
+    for name, array in arrays.items():
+        limit = limits.get(name.rpartition(".")[2])
+        if limit is not None and not np.isin(array, np.arange(limit)).all():
+            raise ValueError(f"{name} is not within 0..{limit - 1}")
+
+
+def _starts(batch: NavigationBatch) -> Arrays:
+    """The running episodes' starts; slot -1 where none has begun."""
+    none = Start(-1, 0, np.zeros(3))
+    starts = [none if start is None else start for start in batch.starts]
+    return {
+        "slot": np.array([start.slot for start in starts], np.int64),
+        "goal": np.array([start.goal for start in starts], np.int64),
+        "pose": np.array([start.pose for start in starts], np.float64),
+    }
+
+
+def _restore_starts(batch: NavigationBatch, arrays: Arrays) -> None:
+    rows = zip(arrays["slot"], arrays["goal"], arrays["pose"], strict=True)
+    starts = [
+        None if slot < 0 else Start(int(slot), int(goal), pose.copy())
+        for slot, goal, pose in rows
+    ]
+    if len(starts) != batch.num_players:
+        raise ValueError(f"{len(starts)} players, not {batch.num_players}")
+    batch.starts[:] = starts
+
+
+def _fingerprints(levels: Iterable[Level]) -> NDArray[np.int64]:
+    """A checksum of the geometry, start and goal of each level."""
+    return np.array([_fingerprint(level) for level in levels], np.int64)
+
+
+def _fingerprint(level: Level) -> int:
+    code = 0
+    for part in (
+        level.bounds, level.holes, level.boxes, level.cylinders,
+        level.start, level.goal, level.goal_distance,
+    ):  # fmt: skip
+        data = b"-" if part is None else np.asarray(part, np.float64).tobytes()
+        code = zlib.crc32(b"%d:" % len(data) + data, code)
+    return code
+
+
+def _restore_bank(
+    batch: NavigationBatch, values: Mapping[str, Any], arrays: Arrays
+) -> None:
+    """Levels and goals of the bank, in bank and world, and how starts are drawn."""
+    bank: LevelBank = batch.bank
+    names, wanted = values["levels"], arrays["bank.fingerprints"]
+    goals = arrays["bank.goals"]
+    if len(names) != len(bank) or goals.shape != (len(bank), GOALS, 2):
+        raise ValueError(f"{len(names)} levels, not {len(bank)}")
+    have = _fingerprints(bank.levels)
+    levels = list(bank.levels)
+    for slot, name in enumerate(names):
+        if name != levels[slot].name or have[slot] != wanted[slot]:
+            levels[slot] = _regenerated(name, int(wanted[slot]))
+    exchanged = bank.restore(levels, goals)
+    if exchanged:
+        batch.world.set_levels(exchanged, [levels[slot] for slot in exchanged])
+    bank.designed = float(values["designed"])
+    ranges = [(float(low), float(high)) for low, high in values["goal_distances"]]
+    batch.goal_distance, bank.goal_distance = ranges
+
+
+def _regenerated(name: str, fingerprint: int) -> Level:
+    """The procedural level `name`, which must come out as it was."""
+    family, _, seed = name.rpartition("-")
+    level = None
+    if family in TRAINING_FAMILIES and seed.isdecimal():
+        try:
+            level = generate(family, int(seed))
+        except AmbuloError:
+            level = None
+    if level is None or _fingerprint(level) != fingerprint:
+        raise ModelFileError(
+            f"level {name!r} of the checkpoint cannot be had again: "
+            "its file or the generator has changed"
+        )
+    return level

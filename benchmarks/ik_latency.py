@@ -1,0 +1,310 @@
+"""How long a full-body pose takes, on one core, beside mink on the same rig and targets.
+
+Real poses: CMU clips below `--data`, retargeted to `ik23`, clamped into the rig's limits
+(their share and size are reported: that defines which targets are reachable), every
+`--every`-th frame of 30 Hz. Targets: five effectors and the hips, position and rotation.
+
+Starting poses are those of `--network` (a folder or a name), or, without one, the true
+poses with every joint turned at random by `--noise` rad: then the network's time is that of
+random weights of the sizes that are trained, and only its answer is replaced.
+
+    OMP_NUM_THREADS=1 python benchmarks/ik_latency.py --data ../shared/data/cmu
+
+Times are of whole calls from Python, one after the other, compiled before; median, 99 %
+and the fastest. A run beside other work shows in the 99 %. mink (pip install mink daqp)
+is left out where it is not installed; it has no limits of ball joints, so that it solves
+the easier problem.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from ambulo.ik.features import INPUTS, mean_output, network_input, outputs_of
+from ambulo.ik.frames import root_frame
+from ambulo.ik.limits import clamp, violation
+from ambulo.ik.network import IKNetwork, IKNetworkHeader, load_ik_network
+from ambulo.ik.pose import Pose, fk, start_pose
+from ambulo.ik.refine import RefineConfig, Solution, refine
+from ambulo.ik.rig import Rig, load_rig
+from ambulo.ik.solver import FAR_SLACK, NeuralIKSolver
+from ambulo.ik.targets import Targets
+from ambulo.motion.files import read_motion
+from ambulo.motion.operations import resample
+from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
+
+Floats = NDArray[np.float64]
+BATCH = 64
+SIZES = ((256, 256, 128), (512, 512, 512))
+
+
+class StandIn(IKNetwork):
+    """A network of random weights whose answer is replaced after it was computed."""
+
+    answer: Pose
+
+    def predict(self, targets: Targets) -> Pose:
+        """The prepared answer, in fresh arrays as `IKNetwork.predict` gives."""
+        super().predict(targets)
+        return Pose(self.answer.root.copy(), self.answer.rotations.copy())
+
+
+def random_network(rig: Rig, hidden: tuple[int, ...]) -> StandIn:
+    """Random weights of a trained network's sizes."""
+    rng = np.random.default_rng(0)
+    sizes = (INPUTS, *hidden, outputs_of(rig))
+    tensors = {"mean": mean_output(rig).astype(np.float32)}
+    for layer, (n, m) in enumerate(pairwise(sizes)):
+        weights = rng.normal(size=(m, n)) / np.sqrt(n) * 0.1
+        tensors[f"layers.{layer}.weight"] = weights.astype(np.float32)
+        tensors[f"layers.{layer}.bias"] = np.zeros(m, dtype=np.float32)
+    return StandIn(IKNetworkHeader(hidden=hidden), tensors, rig=rig)
+
+
+def real_poses(rig: Rig, data: Path, every: int, most: int) -> Pose:
+    """Poses of all AMC clips below `data`, at most `most` clips."""
+    roots, rotations = [], []
+    for path in sorted(data.rglob("*.amc"))[:most]:
+        motion = resample(read_motion(path), 30.0)
+        moved = retarget(motion, rig.skeleton).motion
+        roots.append(moved.root_positions[::every])
+        rotations.append(moved.rotations[::every])
+    return Pose(np.concatenate(roots), np.concatenate(rotations))
+
+
+def noisy(rig: Rig, pose: Pose, size: float) -> Pose:
+    """`pose` with every joint turned at random by `size`, [rad], clamped."""
+    rng = np.random.default_rng(1)
+    turns = quat_from_rotvec(rng.normal(0.0, size, (len(pose), len(rig), 3)))
+    return Pose(pose.root, clamp(rig, quat_multiply(pose.rotations, turns)))
+
+
+def timed(call: Callable[[int], object], count: int, each: int = 1) -> list[float]:
+    """Median, 99 % and least time of `call(i)`, i < count, over `each`, [us]."""
+    for i in range(min(count, 20)):
+        call(i)
+    times = []
+    for i in range(count):
+        begin = time.perf_counter_ns()
+        call(i)
+        times.append((time.perf_counter_ns() - begin) / 1e3 / each)
+    return [float(np.median(times)), float(np.percentile(times, 99)), min(times)]
+
+
+def score(rig: Rig, truth: Pose, found: Solution) -> dict[str, float]:
+    """What a solution is worth against the true poses."""
+    where, _ = fk(rig, found.pose)
+    true, _ = fk(rig, truth)
+    distance = np.linalg.norm(where - true, axis=-1)
+    free = [
+        j
+        for j, name in enumerate(rig.skeleton.joints)
+        if j not in rig.effectors and "Toe" not in name
+    ]
+    return {
+        "all_met_percent": 100.0 * float(found.reached.all(axis=1).mean()),
+        "violating_percent": 100.0
+        * float((violation(rig, found.pose.rotations) > 0.0).any(axis=1).mean()),
+        "free_joints_cm": 100.0 * float(distance[:, free].mean()),
+        "steps_mean": float(found.steps.mean()),
+        "steps_99": float(np.percentile(found.steps, 99)),
+    }
+
+
+def mink_model(rig: Rig) -> mujoco.MjModel:
+    """The rig as a free root and ball joints."""
+    spec = mujoco.MjSpec()
+    bodies = [spec.worldbody]
+    for j, name in enumerate(rig.skeleton.joints):
+        parent = bodies[rig.skeleton.parents[j] + 1]
+        offset = np.zeros(3) if j == 0 else rig.skeleton.offsets[j]
+        rest = [1, 0, 0, 0] if j == 0 else rig.skeleton.rest[j]
+        body = parent.add_body(name=name, pos=offset, quat=rest)
+        kind = mujoco.mjtJoint.mjJNT_FREE if j == 0 else mujoco.mjtJoint.mjJNT_BALL
+        body.add_joint(type=kind)
+        body.add_geom(size=[0.02, 0, 0], mass=0.1)
+        bodies.append(body)
+    return spec.compile()
+
+
+def mink_row(
+    rig: Rig, targets: Targets, start: Pose, count: int
+) -> dict[str, Any] | None:
+    """Time of a mink step, and what targets are missed by after 1 to 4 of them."""
+    try:
+        import mink
+    except ImportError:
+        return None
+    configuration = mink.Configuration(mink_model(rig))
+    tasks = [
+        mink.FrameTask(rig.skeleton.joints[j], "body", 1.0, 0.3) for j in rig.effectors
+    ]
+    posture = mink.PostureTask(configuration.model, cost=1e-3)
+    times: list[float] = []
+    met = np.zeros(4)
+    effectors = list(rig.effectors)
+    for i in range(count):
+        first = quat_multiply(rig.skeleton.rest[0], start.rotations[i, 0])
+        q = np.concatenate([start.root[i], first, start.rotations[i, 1:].ravel()])
+        configuration.update(q)
+        posture.set_target(q)
+        for row, task in enumerate(tasks):
+            turn = mink.SO3(targets.rotations[i, row])
+            place = targets.positions[i, row]
+            task.set_target(mink.SE3.from_rotation_and_translation(turn, place))
+        for step in range(4):
+            begin = time.perf_counter_ns()
+            velocity = mink.solve_ik(
+                configuration, [*tasks, posture], 1.0, "daqp", damping=1e-6, limits=[]
+            )
+            configuration.integrate_inplace(velocity, 1.0)
+            times.append((time.perf_counter_ns() - begin) / 1e3)
+            at = configuration.data.xpos[[j + 1 for j in effectors]]
+            far = np.linalg.norm(at - targets.positions[i], axis=1)
+            turns = configuration.data.xquat[[j + 1 for j in effectors]]
+            dots = np.abs(np.sum(turns * targets.rotations[i], axis=1))
+            angles = 2.0 * np.arccos(np.minimum(dots, 1.0))
+            met[step] += far.max() < 1e-3 and angles.max() < np.deg2rad(0.5)
+    return {
+        "step_us": [
+            float(np.median(times)),
+            float(np.percentile(times, 99)),
+            min(times),
+        ],
+        "all_met_percent_after_1_to_4": (100.0 * met / count).tolist(),
+    }
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    """All that is reported, as plain JSON."""
+    rig = load_rig()
+    raw = real_poses(rig, args.data, args.every, args.clips)
+    beyond = violation(rig, raw.rotations)
+    truth = Pose(raw.root, clamp(rig, raw.rotations))
+    targets = Targets.of_pose(rig, truth)
+    count = len(truth)
+    moved = np.linalg.norm(fk(rig, truth)[0] - fk(rig, raw)[0], axis=-1)
+    report: dict[str, Any] = {
+        "poses": count,
+        "joints_inside_percent": 100.0 * float((beyond[:, 1:] == 0.0).mean()),
+        "poses_inside_percent": 100.0 * float((beyond == 0.0).all(axis=1).mean()),
+        "clamped_by_median_deg": float(np.rad2deg(np.median(beyond[beyond > 0.0]))),
+        "clamping_moves_joints_cm_mean": 100.0 * float(moved.mean()),
+        "rows": {},
+    }
+    start = noisy(rig, truth, args.noise)
+    if args.network is not None:
+        start = load_ik_network(args.network).predict(targets)
+    turned = np.linalg.norm(fk(rig, start)[0] - fk(rig, truth)[0], axis=-1)
+    report["start_off_cm_mean"] = 100.0 * float(turned.mean())
+    single = [targets[i : i + 1] for i in range(min(count, args.calls))]
+    batches = [targets[i : i + BATCH] for i in range(0, count - BATCH, BATCH)]
+    batches = batches[: max(1, args.calls // 20)]
+    rows = report["rows"]
+    forced = RefineConfig(stop=1e-12, extra=0)  # and no second tries: `bends`
+    for hidden in SIZES if args.network is None else ((),):
+        network = (
+            random_network(rig, hidden)
+            if args.network is None
+            else load_ik_network(args.network)
+        )
+        tag = "x".join(str(n) for n in network.header.hidden)
+        inputs = [network_input(rig, one) for one in single]
+        rows[f"network {tag}: forward"] = timed(
+            lambda i, n=network, x=inputs: n.forward(x[i]), len(single)
+        )
+        rows[f"network {tag}: targets to pose"] = timed(
+            lambda i, n=network: IKNetwork.predict(n, single[i]), len(single)
+        )
+        for name, config in (("3 steps", forced), ("solve", RefineConfig())):
+            steps = 3 if name == "3 steps" else 4
+            bends = () if name == "3 steps" else (0.1, 0.5)
+            solver = NeuralIKSolver(
+                rig, network, steps=steps, config=config, bends=bends
+            )
+
+            def one(i: int, solver: NeuralIKSolver = solver) -> Solution:
+                if isinstance(solver.network, StandIn):
+                    solver.network.answer = start[i : i + 1]
+                return solver.solve(single[i])
+
+            def many(i: int, solver: NeuralIKSolver = solver) -> Solution:
+                if isinstance(solver.network, StandIn):
+                    solver.network.answer = start[i * BATCH : (i + 1) * BATCH]
+                return solver.solve(batches[i])
+
+            rows[f"network {tag} + {name}"] = timed(one, len(single))
+            rows[f"network {tag} + {name}, batch of {BATCH}, each"] = timed(
+                many, len(batches), BATCH
+            )
+    plain = NeuralIKSolver(rig)
+    rows["no network, up to 15 steps"] = timed(
+        lambda i: plain.solve(single[i]), len(single)
+    )
+    scores = report["scores"] = {}
+    for steps in (1, 2, 3, 4):
+        found = refine(rig, targets, start, steps, RefineConfig(extra=0))
+        scores[f"at most {steps} steps"] = score(rig, truth, found)
+    scores["4 steps, 4 more where not met"] = score(
+        rig, truth, refine(rig, targets, start)
+    )
+    if args.network is not None:
+        solver = NeuralIKSolver(rig, load_ik_network(args.network))
+        scores["solve"] = score(rig, truth, solver.solve(targets))
+    scores["no network, solve"] = score(rig, truth, plain.solve(targets))
+    origin, yaw = root_frame(rig, targets)
+    far = RefineConfig(slack=FAR_SLACK)
+    for steps in (10, 15):
+        found = refine(rig, targets, start_pose(rig, origin[:, :2], yaw), steps, far)
+        scores[f"no network, {steps} steps"] = score(rig, truth, found)
+    report["mink"] = mink_row(rig, targets, start, min(count, args.calls // 4))
+    return report
+
+
+def show(report: dict[str, Any]) -> None:
+    """The report as tables."""
+    console = Console()
+    console.print({k: v for k, v in report.items() if k not in ("rows", "scores")})
+    table = Table("one core, [us]", "median", "99 %", "least")
+    for name, values in report["rows"].items():
+        table.add_row(name, *(f"{value:.1f}" for value in values))
+    console.print(table)
+    table = Table("from these starts", *next(iter(report["scores"].values())))
+    for name, values in report["scores"].items():
+        table.add_row(name, *(f"{value:.3f}" for value in values.values()))
+    console.print(table)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder of AMC clips")
+    parser.add_argument("--clips", type=int, default=40, help="most clips")
+    parser.add_argument("--every", type=int, default=4, help="of frames at 30 Hz")
+    parser.add_argument("--noise", type=float, default=0.04, help="of starts, [rad]")
+    parser.add_argument("--calls", type=int, default=2000, help="single calls timed")
+    parser.add_argument("--network", help="a trained network: folder or name")
+    parser.add_argument("--json", type=Path, help="where to write the report")
+    args = parser.parse_args(argv)
+    report = measure(args)
+    show(report)
+    if args.json is not None:
+        args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,147 @@
+"""How long a frame takes through the worker pool, against the solver in this process.
+
+Real poses: CMU clips below `--data`, retargeted to `ik23` and clamped into the rig's limits
+(or `--poses`, a file of `ambulo ik extract`). A frame is one job with the targets of
+`--characters` characters (five effectors and the hips), each going through its own poses.
+
+    OMP_NUM_THREADS=1 python benchmarks/ik_workers.py --data ../shared/data/cmu
+
+"pool" is the time from handing in targets until the poses are here; "solve" is the part of
+it inside the worker; "alone" is the same solve in this process. The rest of "pool" is
+copying, two messages through a pipe, and waiting for a processor: on a machine that is busy
+with other work the last is most of it, which is why the load average is told too, and what
+is fastest stands beside the median.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from ambulo.ik.limits import clamp
+from ambulo.ik.network import load_ik_network
+from ambulo.ik.pose import Pose
+from ambulo.ik.pose_data import load_poses
+from ambulo.ik.rig import Rig, load_rig
+from ambulo.ik.solver import NeuralIKSolver
+from ambulo.ik.targets import Targets
+from ambulo.ik.workers import NeuralIKPool
+from ambulo.motion.files import read_motion
+from ambulo.motion.operations import resample
+from ambulo.motion.retargeting.retarget import retarget
+
+
+def frames_of(
+    rig: Rig, data: Path | None, poses: Path | None, count: int, many: int
+) -> list[Targets]:
+    """Targets of `count` frames with `many` characters each."""
+    if poses is not None:
+        pose = load_poses(poses).pose
+        roots, rotations = pose.root, pose.rotations
+    else:
+        assert data is not None
+        parts = []
+        for path in sorted(data.rglob("*.amc"))[:many]:
+            motion = resample(read_motion(path), 30.0)
+            parts.append(retarget(motion, rig.skeleton).motion)
+        roots = np.concatenate([part.root_positions for part in parts])
+        rotations = np.concatenate([part.rotations for part in parts])
+    rotations = clamp(rig, rotations)
+    rotations /= np.linalg.norm(rotations, axis=-1, keepdims=True)
+    whole = Targets.of_pose(rig, Pose(roots, rotations))
+    starts = np.linspace(0, len(roots), many, endpoint=False).astype(np.int64)
+    return [whole[(starts + k) % len(roots)] for k in range(count)]
+
+
+def statistics(times: Sequence[float]) -> dict[str, float]:
+    """Median, 99 % and least of times, [us]."""
+    return {
+        "median_us": float(np.median(times)),
+        "p99_us": float(np.percentile(times, 99)),
+        "least_us": float(np.min(times)),
+    }
+
+
+def measure(
+    arguments: argparse.Namespace,
+) -> dict[str, dict[str, float] | float | list[float]]:
+    """All times of one run."""
+    rig = load_rig()
+    frames = frames_of(
+        rig, arguments.data, arguments.poses, arguments.frames, arguments.characters
+    )
+    network = load_ik_network(arguments.network) if arguments.network else None
+    solver = NeuralIKSolver(rig, network, steps=arguments.steps)
+    solver.warm_up()
+    alone, through, inside, reached = [], [], [], []
+    with NeuralIKPool(workers=arguments.workers, steps=arguments.steps) as pool:
+        if network is not None:
+            pool.cache(network)
+        for targets in frames[:20]:
+            pool.solve(targets)
+            solver.solve(targets)
+        for targets in frames:
+            # Frame by frame in turn, so that both meet the same load of the machine.
+            begin = time.perf_counter_ns()
+            result = pool.solve(targets)
+            middle = time.perf_counter_ns()
+            solver.solve(targets)
+            alone.append((time.perf_counter_ns() - middle) / 1e3)
+            through.append((middle - begin) / 1e3)
+            inside.append(result.solve_us)
+            assert result.solution is not None
+            reached.append(result.solution.reached.all(axis=1).mean())
+        loads = [stats.load for stats in pool.stats()]
+    return {
+        "pool": statistics(through),
+        "solve": statistics(inside),
+        "alone": statistics(alone),
+        "way": statistics(np.subtract(through, inside).tolist()),
+        "reached_percent": 100.0 * float(np.mean(reached)),
+        "worker_loads": loads,
+        "load_average": os.getloadavg()[0],
+    }
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--data", type=Path, help="folder of .amc clips")
+    source.add_argument("--poses", type=Path, help="file of `ambulo ik extract`")
+    parser.add_argument("--network", default="ik_net", help="name, folder or empty")
+    parser.add_argument("--characters", type=int, default=8)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--frames", type=int, default=2000)
+    parser.add_argument("--json", type=Path, help="also write the numbers there")
+    arguments = parser.parse_args()
+    found = measure(arguments)
+    table = Table(title=f"{arguments.characters} characters a frame, [us]")
+    for column in ("", "median", "99 %", "least"):
+        table.add_column(column, justify="right" if column else "left")
+    for name in ("pool", "solve", "way", "alone"):
+        row = found[name]
+        assert isinstance(row, dict)
+        table.add_row(name, *(f"{value:.0f}" for value in row.values()))
+    console = Console()
+    console.print(table)
+    console.print(
+        f"all targets met: {found['reached_percent']:.2f} % of characters; "
+        f"load average {found['load_average']:.1f}"
+    )
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,40 @@
+"""Compile the solver beside Blender, so that the first Apply does not freeze it.
+
+The kernels are compiled once after an installation (40 s of one core) and kept on the disk;
+a Python of Blender's own does that in the background while the add-on is being switched on.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+
+_LOG = logging.getLogger(__name__)
+
+_PROGRAM = """
+from ambulo.ik.rig import load_rig
+from ambulo.ik.solver import NeuralIKSolver
+NeuralIKSolver(load_rig("ik23")).warm_up()
+"""
+
+
+def start() -> subprocess.Popen[bytes] | None:
+    """The process that compiles, or None where none can be started.
+
+    Where everything is compiled already it ends after a second.
+    """
+    paths = os.pathsep.join(path for path in sys.path if path)
+    quiet = subprocess.DEVNULL
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM],
+            env={**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+        )
+    except OSError as error:
+        _LOG.warning("cannot compile ahead: %s", error)
+        return None

@@ -1,0 +1,81 @@
+"""The targets as empties: made at the bones, read as targets of the solver."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ambulo.ik.rig import TARGETS
+from ambulo.ik.targets import Targets
+from ambulo.motion.rotations import (
+    quat_conjugate,
+    quat_from_matrix,
+    quat_multiply,
+    quat_rotate,
+)
+
+from .binding import Binding
+from .properties import targets_of
+
+COLLECTION = "Ambulo IK targets"
+SIZE = 0.12
+"""How large an empty is drawn, [m]."""
+
+
+def add_empties(
+    context: bpy.types.Context, armature: bpy.types.Object, binding: Binding
+) -> None:
+    """Give every target of `armature` that has none an empty where its bone is now."""
+    for row, target in enumerate(targets_of(armature)):
+        if target.empty is not None and target.empty.name in context.scene.objects:
+            continue
+        empty = bpy.data.objects.new(f"{armature.name} {TARGETS[row]}", None)
+        empty.empty_display_type = "ARROWS" if TARGETS[row] != "Hips" else "CUBE"
+        empty.empty_display_size = SIZE
+        empty.show_in_front = True
+        empty.rotation_mode = "QUATERNION"
+        _collection(context).objects.link(empty)
+        target.empty = empty
+        move_to_bone(armature, binding, row, empty)
+    context.view_layer.update()
+
+
+def move_to_bone(
+    armature: bpy.types.Object, binding: Binding, row: int, empty: bpy.types.Object
+) -> None:
+    """Put `empty` where the bone of target `row` is, turned as it is."""
+    bone = armature.pose.bones[binding.names[binding.rig.effectors[row]]]
+    where = armature.matrix_world @ bone.matrix
+    empty.matrix_world = where.normalized()
+
+
+def read_targets(armature: bpy.types.Object, binding: Binding) -> Targets:
+    """The targets that the empties of `armature` stand for, in our frame."""
+    rows = len(TARGETS)
+    matrices = np.tile(np.eye(4), (rows, 1, 1))
+    weights = np.zeros((2, rows))
+    back = armature.matrix_world.inverted()
+    for row, target in enumerate(targets_of(armature)):
+        if target.empty is None:
+            continue
+        matrices[row] = back @ target.empty.matrix_world
+        weights[:, row] = target.position_weight, target.rotation_weight
+    columns = matrices[:, :3, :3]
+    columns = columns / np.linalg.norm(columns, axis=-2, keepdims=True)
+    joints = list(binding.rig.effectors)
+    turned = quat_multiply(binding.turn, quat_from_matrix(columns))
+    return Targets(
+        positions=binding.scale * quat_rotate(binding.turn, matrices[:, :3, 3])[None],
+        rotations=quat_multiply(turned, quat_conjugate(binding.axes[joints]))[None],
+        position_weights=weights[:1],
+        rotation_weights=weights[1:],
+    )
+
+
+def _collection(context: bpy.types.Context) -> bpy.types.Collection:
+    found = bpy.data.collections.get(COLLECTION)
+    if found is None:
+        found = bpy.data.collections.new(COLLECTION)
+    if COLLECTION not in context.scene.collection.children:
+        context.scene.collection.children.link(found)
+    return found

@@ -1,0 +1,147 @@
+"""Whether our kinematics and Blender's say the same: rest, identity and random poses.
+
+Blender computes in single precision, so the bound is 1e-4 m and 1e-4 in the matrices; a
+wrong axis, offset or order is off by centimetres.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.ik.pose import Pose, fk
+from ambulo.motion.rotations import (
+    quat_conjugate,
+    quat_multiply,
+    quat_rotate,
+    quat_to_matrix,
+)
+
+from .binding import Binding, pose_of_matrices, write_pose
+from .random_poses import random_poses
+
+Floats = NDArray[np.float64]
+
+POSITION_LIMIT = 1e-4
+"""Largest difference of a bone's head, [m]."""
+MATRIX_LIMIT = 1e-4
+"""Largest difference of an element of a rotation matrix."""
+RANDOM_POSES = 200
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was measured, and whether it is within its limit."""
+
+    name: str
+    """What was measured."""
+    passed: bool | None
+    """Whether every value is within its limit; None where there is none."""
+    text: str
+    """The numbers, with units."""
+
+
+def validate_fk(
+    context: bpy.types.Context, armature: bpy.types.Object, binding: Binding
+) -> list[Check]:
+    """Compare Blender with our kinematics on `armature`; its pose comes back unchanged."""
+    joints = len(binding.names)
+    still = Pose(
+        binding.rig.skeleton.offsets[:1], np.tile([1.0, 0.0, 0.0, 0.0], (1, joints, 1))
+    )
+    rest = rest_matrices(armature, binding)[None]
+    poses = random_poses(RANDOM_POSES, joints)
+    return [
+        _compared("rest positions", binding, pose_of_matrices(binding, rest), rest),
+        _compared(
+            "identity rotations",
+            binding,
+            still,
+            posed_matrices(context, armature, binding, still),
+        ),
+        _compared(
+            f"{RANDOM_POSES} random poses",
+            binding,
+            poses,
+            posed_matrices(context, armature, binding, poses),
+        ),
+    ]
+
+
+def rest_matrices(armature: bpy.types.Object, binding: Binding) -> Floats:
+    """Matrices of the bones at rest, in armature space. Shape (J, 4, 4)."""
+    bones = [armature.data.bones[name] for name in binding.names]
+    return np.array([np.array(bone.matrix_local) for bone in bones], dtype=np.float64)
+
+
+def posed_matrices(
+    context: bpy.types.Context,
+    armature: bpy.types.Object,
+    binding: Binding,
+    poses: Pose,
+) -> Floats:
+    """What Blender makes of `poses`: matrices in armature space. Shape (B, J, 4, 4)."""
+    bones = binding.bones(armature)
+    found = np.empty((len(poses), len(bones), 4, 4))
+    with kept_pose(context, armature):
+        for row in range(len(poses)):
+            write_pose(armature, binding, poses[row : row + 1])
+            # Until the view layer is updated, `matrix` is the one of the last pose.
+            context.view_layer.update()
+            found[row] = [np.array(bone.matrix) for bone in bones]
+    return found
+
+
+def expected_matrices(binding: Binding, poses: Pose) -> Floats:
+    """What our kinematics make of `poses`, in armature space. Shape (B, J, 4, 4)."""
+    positions, orientations = fk(binding.rig, poses)
+    back = quat_conjugate(binding.turn)
+    turns = quat_multiply(back, quat_multiply(orientations, binding.axes))
+    found = np.zeros((*positions.shape[:2], 4, 4))
+    found[..., :3, :3] = quat_to_matrix(turns)
+    found[..., :3, 3] = quat_rotate(back, positions) / binding.scale
+    found[..., 3, 3] = 1.0
+    return found
+
+
+@contextmanager
+def kept_pose(context: bpy.types.Context, armature: bpy.types.Object) -> Iterator[None]:
+    """Give every bone of `armature` its channels back at the end."""
+    kept = [
+        (
+            bone,
+            bone.location.copy(),
+            bone.rotation_quaternion.copy(),
+            bone.rotation_euler.copy(),
+            tuple(bone.rotation_axis_angle),
+        )
+        for bone in armature.pose.bones
+    ]
+    try:
+        yield
+    finally:
+        for bone, location, quaternion, euler, axis_angle in kept:
+            bone.location = location
+            bone.rotation_quaternion = quaternion
+            bone.rotation_euler = euler
+            bone.rotation_axis_angle = axis_angle
+        context.view_layer.update()
+
+
+def _compared(name: str, binding: Binding, poses: Pose, blender: Floats) -> Check:
+    """Our matrices of `poses` against Blender's (B, J, 4, 4)."""
+    ours = expected_matrices(binding, poses)
+    gaps = np.linalg.norm(ours[..., :3, 3] - blender[..., :3, 3], axis=-1)
+    away = float(gaps.max()) * binding.scale
+    turned = float(np.abs(ours[..., :3, :3] - blender[..., :3, :3]).max())
+    worst = binding.names[int(gaps.max(axis=0).argmax())]
+    return Check(
+        name,
+        away <= POSITION_LIMIT and turned <= MATRIX_LIMIT,
+        f"{1000.0 * away:.4f} mm ({worst}), {turned:.1e} in the matrices",
+    )

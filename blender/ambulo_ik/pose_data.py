@@ -1,0 +1,97 @@
+"""Poses in memory: taken from an armature or read from a file, and saved as a motion.
+
+The files are the suite's own motions (`.npz`), which everything else reads too:
+`ambulo ik extract` makes training data of a folder of them, as of any clips.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import MotionError
+from ambulo.ik.pose import Pose, pose_of
+from ambulo.ik.rig import Rig
+from ambulo.motion.files import read_motion, write_motion
+from ambulo.motion.motion import Motion
+
+from .binding import Binding, pose_of_matrices
+
+
+@dataclass(frozen=True)
+class PoseData:
+    """A motion on the joints of the rig, of whatever proportions."""
+
+    motion: Motion
+    """Its frames, in metres, the character facing +X at rest."""
+
+    @property
+    def text(self) -> str:
+        """What the panel says of it."""
+        return f"{self.motion.name}: {len(self.motion)} poses"
+
+    def poses_on(self, rig: Rig) -> Pose:
+        """The poses for `rig`: its root moves as far as its size asks."""
+        poses = pose_of(self.motion, rig)
+        size = _length(rig.skeleton.offsets) / _length(self.motion.skeleton.offsets)
+        return Pose(poses.root * size, poses.rotations)
+
+
+def extract(
+    context: bpy.types.Context,
+    armature: bpy.types.Object,
+    binding: Binding,
+    step: int,
+) -> PoseData:
+    """The poses of `armature` over its action, or over the scene's frames without one.
+
+    Args:
+        context: Its scene is played; the frame comes back.
+        armature: As constraints and drivers leave it, not only what its curves say.
+        binding: Its constants.
+        step: Every `step`-th frame is taken.
+    """
+    scene = context.scene
+    animated = armature.animation_data
+    action = None if animated is None else animated.action
+    first, last = scene.frame_start, scene.frame_end
+    if action is not None:
+        first, last = (round(frame) for frame in action.frame_range)
+    bones = binding.bones(armature)
+    kept = scene.frame_current
+    matrices = []
+    try:
+        for frame in range(first, last + 1, step):
+            scene.frame_set(frame)
+            matrices.append([np.array(bone.matrix) for bone in bones])
+    finally:
+        scene.frame_set(kept)
+    poses = pose_of_matrices(binding, np.array(matrices, dtype=np.float64))
+    rate = scene.render.fps / scene.render.fps_base / step
+    name = armature.name if action is None else action.name
+    return PoseData(poses.motion(binding.rig, rate, name))
+
+
+def save(path: Path, data: PoseData) -> None:
+    """Write `data` to `path` (.npz), whole or not at all."""
+    if path.suffix.lower() != ".npz":
+        raise MotionError(f"{path.name}: the name must end in .npz")
+    write_motion(path, data.motion)
+
+
+def load(path: Path, rig: Rig) -> PoseData:
+    """The data of `path`: what `save` wrote, or any clip, retargeted to `rig`."""
+    from ambulo.motion.retargeting.retarget import retarget
+
+    motion = read_motion(path, drop_tpose=True)
+    if not motion.skeleton.same_tree(rig.skeleton):
+        motion = retarget(motion, rig.skeleton).motion
+    return PoseData(motion.replace(name=path.stem))
+
+
+def _length(offsets: NDArray[np.float64]) -> float:
+    return float(np.linalg.norm(offsets[1:], axis=1).sum())

@@ -1,0 +1,146 @@
+"""What the add-on holds in memory while Blender runs; nothing here is saved in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.ik.pose import Pose
+from ambulo.ik.rig import Rig, load_rig
+
+from .binding import Binding, BindingError, bind, even_scale, read_pose
+
+if TYPE_CHECKING:
+    from ambulo.ik.network import IKNetwork
+    from ambulo.ik.solver import NeuralIKSolver
+
+    from .pose_data import PoseData
+
+RIG = "ik23"
+"""The rig that armatures are bound to."""
+
+_BASE_KEY = "ambulo_ik_base"
+"""Custom property of an armature: the pose that it had when Apply began."""
+
+
+@dataclass
+class Bound:
+    """An armature with what was made for it."""
+
+    binding: Binding
+    """Its constants."""
+    rest: tuple[bytes, tuple[str, ...]]
+    """Its bones at rest and their names: bound anew when they change."""
+    solver: NeuralIKSolver | None = None
+    """Made when first asked for."""
+    base: Pose | None = None
+    """What the solver starts from; the rest follows from targets alone, so that the same
+    targets give the same pose however they were reached."""
+    seen: tuple[float, ...] = ()
+    """The inputs of the last solve: nothing is done until they change."""
+
+
+@dataclass
+class Session:
+    """All of it."""
+
+    network: IKNetwork | None = None
+    """The network in use; None is the solver without one."""
+    data: PoseData | None = None
+    """Poses that were extracted or loaded."""
+    bound: dict[int, Bound] = field(default_factory=dict)
+    """By `session_uid` of the object, which survives undo and renaming."""
+    busy: int = 0
+    """Above 0: handlers leave the armatures alone."""
+
+    def reset(self) -> None:
+        """Forget everything, as after another file was opened."""
+        self.network = None
+        self.data = None
+        self.bound.clear()
+
+
+SESSION = Session()
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Keep the handlers from solving inside the block."""
+    SESSION.busy += 1
+    try:
+        yield
+    finally:
+        SESSION.busy -= 1
+
+
+def rig() -> Rig:
+    """The rig that armatures are bound to."""
+    return load_rig(RIG)
+
+
+def bound_to(armature: bpy.types.Object) -> Bound:
+    """The binding of `armature`, kept until its scale or its bones change."""
+    if armature is None or armature.type != "ARMATURE":
+        raise BindingError("select an armature first")
+    kept = SESSION.bound.get(armature.session_uid)
+    rest = _rest(armature)
+    if kept is None or kept.rest != rest or kept.binding.scale != even_scale(armature):
+        kept = Bound(bind(armature, rig()), rest)
+        SESSION.bound[armature.session_uid] = kept
+    return kept
+
+
+def _rest(armature: bpy.types.Object) -> tuple[bytes, tuple[str, ...]]:
+    # Not from updates of the dependency graph: writing a pose is one of the armature too.
+    bones = armature.data.bones
+    matrices = np.empty(16 * len(bones), dtype=np.float32)
+    bones.foreach_get("matrix_local", matrices)
+    return matrices.tobytes(), tuple(bone.name for bone in bones)
+
+
+def use_network(path: str) -> None:
+    """Load the network that `path` names; an empty one takes none.
+
+    Args:
+        path: A network's folder, its file of weights, or the name of one that ships.
+    """
+    from ambulo.ik.network import load_ik_network
+
+    if not path:
+        SESSION.network = None
+    else:
+        place = Path(bpy.path.abspath(path))
+        if place.suffix == ".safetensors":
+            if not place.is_file():
+                raise ModelFileError(f"{place}: no such file")
+            place = place.parent
+        SESSION.network = load_ik_network(place if place.is_dir() else path)
+    for bound in SESSION.bound.values():
+        bound.seen = ()
+
+
+def keep_base(armature: bpy.types.Object, bound: Bound) -> None:
+    """Take the pose that `armature` shows as its base, and keep it in the file."""
+    bound.base = read_pose(armature, bound.binding)
+    numbers = [*bound.base.root[0].tolist(), *bound.base.rotations[0].ravel().tolist()]
+    armature[_BASE_KEY] = numbers
+
+
+def base_of(armature: bpy.types.Object, bound: Bound) -> Pose:
+    """The base pose of `armature`: in memory, else from the file, else as it stands."""
+    if bound.base is None:
+        numbers = list(armature.get(_BASE_KEY, ()))
+        joints = len(bound.binding.names)
+        if len(numbers) == 3 + 4 * joints:
+            rotations = [numbers[3 + 4 * i : 7 + 4 * i] for i in range(joints)]
+            bound.base = Pose([numbers[:3]], [rotations])  # type: ignore[arg-type]
+        else:
+            bound.base = read_pose(armature, bound.binding)
+    return bound.base

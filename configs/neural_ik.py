@@ -1,0 +1,156 @@
+"""What a network of poses is and how it is trained: every choice, with its default."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from ambulo.configs.base import Config
+
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+Kind = Literal["own", "published", "published_compact"]
+
+
+class IKNetConfig(Config):
+    """The network."""
+
+    kind: Kind = "own"
+    """`own` sees any subset of six targets (66 numbers) and answers the hips' place and 23
+    rotations as six numbers each (141); `published` is 50-256-256-128-69 with leaky ReLU
+    0.1 on Euler angles and rotation vectors, `published_compact` 50-128-96-69 with tanh."""
+    hidden: Annotated[tuple[Count, ...], Field(min_length=1, max_length=16)] = (
+        256,
+        256,
+        256,
+    )
+    """Widths of the hidden layers of `own`."""
+    activation: Literal["leaky_relu", "elu", "tanh", "silu"] = "leaky_relu"
+    """After each hidden layer of `own`."""
+    slope: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """Of the leaky ReLU below 0."""
+
+
+class IKLossConfig(Config):
+    """Weights of the loss; 0 switches a term off. Lengths count in units of 10 cm."""
+
+    position: NonNegative = 1.0
+    """Mean distance of all joints from where they were, by forward kinematics."""
+    orientation: NonNegative = 0.7
+    """Mean angle between all joints' world orientations and what they were, [rad]."""
+    contact: NonNegative = 0.5
+    """Of feet that stood: distance of ankle and toes from where they were."""
+    pose: NonNegative = 0.3
+    """Mean squared error of the answer itself: six numbers of each local rotation."""
+    limits: NonNegative = 0.5
+    """Mean angle by which joints leave their swing-twist limits, [rad]."""
+    smoothness: NonNegative = 0.1
+    """Change of the joints' errors from one frame to the next, on consecutive frames."""
+    effector: NonNegative = 1.0
+    """How many times more, in `position` and `orientation`, joints with a target count:
+    1 + this."""
+
+
+class IKMaskConfig(Config):
+    """How often which targets are present in training; shares are normalised."""
+
+    all: NonNegative = 0.3
+    """Five effectors and the hips."""
+    effectors: NonNegative = 0.25
+    """Five effectors, no hips."""
+    trackers: NonNegative = 0.25
+    """Head and hands: a headset and two controllers."""
+    any: NonNegative = 0.2
+    """Each position with probability 0.7, and its rotation then with 0.8."""
+    soft: Share = 0.1
+    """Share of samples of `any` whose weights are drawn between 0.2 and 1."""
+
+    @model_validator(mode="after")
+    def _some(self) -> Self:
+        if not self.all + self.effectors + self.trackers + self.any > 0.0:
+            raise ValueError("one of all, effectors, trackers and any must be above 0")
+        return self
+
+
+class IKDataConfig(Config):
+    """What is learnt from and tested on."""
+
+    test_ratio: Annotated[float, Field(gt=0, lt=1)] = 0.15
+    """The test's share of the clips; whole people only."""
+    validation_ratio: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """The validation's share of the clips; whole people only."""
+    test_subjects: tuple[str, ...] = ()
+    """The people of the test, instead of a random choice."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Of the split."""
+    mirror: bool = True
+    """Learn from mirrored poses too."""
+    mix: Share = 0.15
+    """Chance of each limb whose end has a target to be taken from another pose: people do
+    more than a small set of clips shows."""
+    jitter_share: Share = 0.5
+    """Share of the poses, among those where all five effectors have targets, whose joints
+    are turned at random (and put back inside their limits)."""
+    jitter: NonNegative = 0.3
+    """Standard deviation of these turns about each axis, [rad]; of each pose drawn
+    between 0 and this."""
+    noise: NonNegative = 0.0
+    """Standard deviation of noise on the positions of targets in training, [m]."""
+    least: Count = 500
+    """Fewer unique poses are refused."""
+
+
+class IKTrainingConfig(Config):
+    """How it learns."""
+
+    epochs: Count = 100
+    """Passes over as many poses as the training part has, at most."""
+    batch_size: Annotated[int, Field(ge=2)] = 256
+    """Poses of a step."""
+    pairs: Share = 0.25
+    """Share of a batch that is pairs of consecutive frames."""
+    learning_rate: Positive = 1e-3
+    """Adam's step size at its highest."""
+    warmup_steps: Annotated[int, Field(ge=0)] = 100
+    """Steps in which it rises; it then falls as a cosine to 1 %."""
+    gradient_clip: Positive = 1.0
+    """Largest norm of the gradient."""
+    average: Annotated[float, Field(ge=0, lt=1)] = 0.999
+    """Decay of the moving average of the weights, which is validated and kept."""
+    vary_until: Share = 0.85
+    """Share of the training in which poses are varied (`dataset.mix`, `jitter`, `noise`);
+    after it the network settles on what people do."""
+    patience: Annotated[int, Field(ge=0)] = 15
+    """Epochs without a better validation score after which it ends; 0 never ends early."""
+    save_every: Annotated[int, Field(ge=0)] = 0
+    """Steps between checkpoints inside an epoch; 0 saves at the ends of epochs only."""
+    amp: bool = True
+    """Mixed precision for the network where a GPU is used; kinematics stay in float32."""
+    threads: Annotated[int, Field(ge=0)] = 0
+    """Threads of torch; 0 leaves its default."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Of weights and batches."""
+    device: str = "auto"
+    """Torch device; `auto` takes a GPU where there is one."""
+    output: str = "runs"
+    """Folder of runs."""
+
+
+class IKRunConfig(Config):
+    """All settings of a training run, as its folder keeps them."""
+
+    network: IKNetConfig = IKNetConfig()
+    """The network."""
+    loss: IKLossConfig = IKLossConfig()
+    """What it is judged by."""
+    masks: IKMaskConfig = IKMaskConfig()
+    """Which targets it sees; `published` networks always see all."""
+    dataset: IKDataConfig = IKDataConfig()
+    """What it learns from."""
+    training: IKTrainingConfig = IKTrainingConfig()
+    """How it learns."""
+    data: str = ""
+    """The file of poses."""

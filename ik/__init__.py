@@ -1,0 +1,1 @@
+"""Full-body pose from a few effectors: network, refinement, workers, layers."""

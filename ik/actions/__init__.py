@@ -1,0 +1,1 @@
+"""Actions: small generators of effector goals over time, which compose."""

@@ -1,0 +1,89 @@
+"""Actions of the whole body: Lean and Crouch. The feet stay where they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.ik.actions.action import BODY, UP, Timing, facing, move_body
+from ambulo.ik.goals import Goals
+from ambulo.ik.rig import TARGETS, Rig
+from ambulo.ik.targets import row_of
+from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
+
+Floats = NDArray[np.float64]
+
+HIPS = TARGETS.index("Hips")
+
+
+@dataclass(frozen=True, eq=False)
+class Lean:
+    """The body above the hips leans over."""
+
+    rig: Rig
+    """The rig."""
+    angle: float
+    """How far, [rad]."""
+    direction: float = 0.0
+    """Where to, seen from where the hips face: 0 ahead, pi/2 to the left, [rad]."""
+    timing: Timing = field(default_factory=Timing)
+    """When."""
+    stage: int = BODY
+
+    def lead(self, goals: Goals, time: float) -> Goals:
+        """Head and hands turned about the hips; the head looks where it goes."""
+        share = self.timing.at(time)
+        if share == 0.0:
+            return goals
+        ahead = facing(goals, self.rig.target_rest[HIPS])
+        left = np.cross(UP, ahead)
+        way = np.cos(self.direction) * ahead + np.sin(self.direction) * left
+        tilt = share * self.angle * np.cross(UP, way)
+        head = quat_multiply(quat_from_rotvec(tilt), goals.rotation("Head"))
+        moved = move_body(goals, self._drop(share) * np.ones_like(tilt), tilt)
+        return moved.turn("Head", head)
+
+    def _drop(self, share: float) -> Floats:
+        """Down as far as tilted hips raise one hip joint: its leg is not longer. (3,)."""
+        aside = share * self.angle * np.sin(self.direction)
+        thigh = self.rig.bases[row_of("LeftFoot")]
+        width = abs(float(self.rig.skeleton.offsets[thigh, 0]))
+        drop: Floats = -width * abs(np.sin(aside)) * UP
+        return drop
+
+
+@dataclass(frozen=True, eq=False)
+class Crouch:
+    """The hips go down and a little back; the head keeps looking where it did.
+
+    The trunk leans by as much as keeps the head over the feet.
+    """
+
+    rig: Rig
+    """The rig."""
+    depth: float
+    """How far the hips go down, [m]."""
+    back: float = 0.3
+    """How far they go back for each metre down."""
+    timing: Timing = field(default_factory=Timing)
+    """When."""
+    stage: int = BODY
+
+    def lead(self, goals: Goals, time: float) -> Goals:
+        """Hips and head moved, feet held."""
+        share = self.timing.at(time)
+        if share == 0.0:
+            return goals
+        ahead = facing(goals, self.rig.target_rest[HIPS])
+        down = share * self.depth
+        shift = -down * UP - self.back * down * ahead
+        trunk = goals.position("Head") - goals.position("Hips")
+        height = np.linalg.norm(trunk, axis=-1, keepdims=True)
+        angle = np.arcsin(np.clip(self.back * down / height, 0.0, 0.9))
+        head = goals.rotation("Head")
+        for foot in ("LeftFoot", "RightFoot"):
+            goals = goals.place(foot, goals.position(foot))
+            goals = goals.turn(foot, goals.rotation(foot))
+        return move_body(goals, shift, angle * np.cross(UP, ahead)).turn("Head", head)

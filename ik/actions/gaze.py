@@ -1,0 +1,71 @@
+"""The action of the head: LookAt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ambulo.ik.actions.action import GAZE, UP, Timing, facing
+from ambulo.ik.goals import Goals
+from ambulo.ik.rig import TARGETS, Rig
+from ambulo.motion.rotations import (
+    quat_between,
+    quat_from_rotvec,
+    quat_from_yaw,
+    quat_multiply,
+    quat_rotate,
+    quat_slerp,
+    quat_to_rotvec,
+)
+
+Floats = NDArray[np.float64]
+
+HIPS, HEAD = TARGETS.index("Hips"), TARGETS.index("Head")
+
+
+@dataclass(frozen=True, eq=False)
+class LookAt:
+    """The head faces a point, upright, as far as a neck can turn."""
+
+    rig: Rig
+    """The rig."""
+    point: ArrayLike | Callable[[float], ArrayLike]
+    """World place (3,) or (B, 3), [m], or where it is at a time."""
+    limit: float = np.deg2rad(75.0)
+    """Farthest turn from where the hips face, [rad]."""
+    timing: Timing = field(default_factory=Timing)
+    """When."""
+    stage: int = GAZE
+
+    def direction(self, goals: Goals, time: float) -> Floats:
+        """Where the head shall face, unit. Shape (B, 3)."""
+        point = self.point(time) if callable(self.point) else self.point
+        way = np.asarray(point, dtype=np.float64) - goals.position("Head")
+        length = np.linalg.norm(way, axis=-1, keepdims=True)
+        ahead = facing(goals, self.rig.target_rest[HIPS])
+        way = np.where(length > 1e-6, way / np.maximum(length, 1e-6), ahead)
+        turn = quat_to_rotvec(quat_between(ahead, way))
+        angle = np.linalg.norm(turn, axis=-1, keepdims=True)
+        part = np.minimum(1.0, self.limit / np.maximum(angle, 1e-9))
+        found: Floats = quat_rotate(quat_from_rotvec(turn * part), ahead)
+        return found
+
+    def lead(self, goals: Goals, time: float) -> Goals:
+        """The head turned; its place is not touched."""
+        share = self.timing.at(time)
+        if share == 0.0:
+            return goals
+        way = self.direction(goals, time)
+        # Turned about Z, then raised about its own left: so the head is never tilted.
+        yaw = quat_from_yaw(np.arctan2(way[:, 1], way[:, 0]))
+        ahead = quat_rotate(yaw, np.array([1.0, 0.0, 0.0]))
+        raised = -np.arcsin(np.clip(way[:, 2], -1.0, 1.0))[:, None]
+        pitch = quat_from_rotvec(raised * np.cross(UP, ahead))
+        wanted = quat_multiply(
+            quat_multiply(pitch, yaw), self.rig.target_rest[HEAD][None]
+        )
+        parts = np.full(len(goals), share)
+        return goals.turn("Head", quat_slerp(goals.rotation("Head"), wanted, parts))

@@ -1,0 +1,155 @@
+"""Actions of the hands: Reach and Grab."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ambulo.configs.errors import IKError
+from ambulo.ik.actions.action import HANDS, UP, Timing, min_jerk
+from ambulo.ik.goals import Goals
+from ambulo.motion.rotations import quat_multiply, quat_rotate, quat_slerp
+
+Floats = NDArray[np.float64]
+Hand = Literal["LeftHand", "RightHand"]
+
+SPLIT = 0.75
+"""Part of the time of a grab after which the hand is in front of the object."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """A hand goes to a point, stays, and comes back."""
+
+    hand: Hand
+    """Which."""
+    point: ArrayLike | Callable[[float], ArrayLike]
+    """World place of the wrist (3,) or (B, 3), [m], or where it is at a time."""
+    rotation: ArrayLike | None = None
+    """World orientation (4,) or (B, 4), wxyz; None: free."""
+    arc: float = 0.05
+    """How far above the straight way the hand passes half-way, [m]."""
+    timing: Timing = field(default_factory=Timing)
+    """When."""
+    stage: int = HANDS
+
+    def lead(self, goals: Goals, time: float) -> Goals:
+        """The hand on its way; it starts from where it would be without the action."""
+        share = self.timing.at(time)
+        if share == 0.0:
+            return goals
+        point = self.point(time) if callable(self.point) else self.point
+        here = goals.position(self.hand)
+        way = np.asarray(point, dtype=np.float64) - here
+        lift = 4.0 * self.arc * share * (1.0 - share) * UP
+        rotation = goals.rotation(self.hand)
+        goals = goals.place(self.hand, here + share * way + lift)
+        if self.rotation is None:
+            return goals
+        wanted = np.broadcast_to(np.asarray(self.rotation, np.float64), rotation.shape)
+        parts = np.full(len(goals), share)
+        return goals.turn(self.hand, quat_slerp(rotation, wanted, parts))
+
+
+@dataclass(frozen=True, eq=False)
+class Grab:
+    """A hand takes an object, carries it to a goal, lets it go and comes back.
+
+    While it is held, hand and object are one: the hand's goal is the object's place with
+    the grip, exactly.
+    """
+
+    hand: Hand
+    """Which."""
+    place: ArrayLike
+    """Where the object is, world (3,), [m]."""
+    goal: ArrayLike
+    """Where it is put, world (3,), [m]."""
+    turn: ArrayLike = (1.0, 0.0, 0.0, 0.0)
+    """The object's world orientation, wxyz; it is carried upright."""
+    grip: ArrayLike = (0.0, 0.0, 0.0)
+    """The wrist, as the object sees it, [m]."""
+    grip_turn: ArrayLike | None = None
+    """The hand's orientation, as the object sees it, wxyz; None: free."""
+    approach: ArrayLike = (-0.1, 0.0, 0.0)
+    """From where the hand comes, and to where it leaves, from the grip, [m]."""
+    lift: float = 0.1
+    """How far above the straight way the object passes half-way, [m]."""
+    begin: float = 0.0
+    """When it starts, [s]."""
+    reach: float = 0.8
+    """Until the object is held, [s]."""
+    carry: float = 1.0
+    """Until it is at its goal, [s]."""
+    leave: float = 0.8
+    """Until the hand is back, [s]."""
+    stage: int = HANDS
+
+    def __post_init__(self) -> None:
+        """Check; `IKError` names the rule."""
+        if min(self.reach, self.carry, self.leave) <= 0.0:
+            raise IKError("reach, carry and leave must be positive")
+
+    @property
+    def held_from(self) -> float:
+        """When the object is held, [s]."""
+        return self.begin + self.reach
+
+    @property
+    def held_until(self) -> float:
+        """When it is let go, [s]."""
+        return self.held_from + self.carry
+
+    def object_at(self, time: float) -> Floats:
+        """World place of the object, [m]. Shape (3,)."""
+        start = np.asarray(self.place, dtype=np.float64)
+        share = float(min_jerk((time - self.held_from) / self.carry))
+        way = np.asarray(self.goal, dtype=np.float64) - start
+        found: Floats = start + share * way + 4.0 * self.lift * share * (1 - share) * UP
+        return found
+
+    def wrist_at(self, time: float) -> Floats:
+        """World place of the wrist while the object is held, [m]. Shape (3,)."""
+        turn = np.asarray(self.turn, dtype=np.float64)
+        grip = np.asarray(self.grip, dtype=np.float64)
+        found: Floats = self.object_at(time) + quat_rotate(turn, grip)
+        return found
+
+    def lead(self, goals: Goals, time: float) -> Goals:
+        """The hand on its way to the object, with it, and back."""
+        share, near = self._shares(time)
+        if share == 0.0:
+            return goals
+        away = quat_rotate(
+            np.asarray(self.turn, np.float64), np.asarray(self.approach, np.float64)
+        )
+        wanted = self.wrist_at(time) + (1.0 - near) * away
+        here, rotation = goals.position(self.hand), goals.rotation(self.hand)
+        goals = goals.place(self.hand, here + share * (wanted - here))
+        if self.grip_turn is None:
+            return goals
+        turn = quat_multiply(
+            np.asarray(self.turn, np.float64), np.asarray(self.grip_turn, np.float64)
+        )
+        parts = np.full(len(goals), share)
+        full = np.broadcast_to(turn, rotation.shape)
+        return goals.turn(self.hand, quat_slerp(rotation, full, parts))
+
+    def _shares(self, time: float) -> tuple[float, float]:
+        """How much the hand is led, and how near it is to the grip, 0 to 1 both.
+
+        Both paths end at rest, and the second begins only when the hand is nearly in
+        front of the object: so it comes along `approach`, not through the object.
+        """
+        if time < self.held_from:
+            u = (time - self.begin) / self.reach
+        elif time <= self.held_until:
+            u = 1.0
+        else:
+            u = 1.0 - (time - self.held_until) / self.leave
+        near = float(min_jerk((u - 0.5 * SPLIT) / (1.0 - 0.5 * SPLIT)))
+        return float(min_jerk(u / SPLIT)), near

@@ -1,0 +1,57 @@
+"""Masks: how much of a layer each bone takes, 0 to 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import IKError
+from ambulo.ik.rig import Rig
+
+Floats = NDArray[np.float64]
+
+
+def whole(rig: Rig) -> Floats:
+    """All bones, fully. Shape (J,)."""
+    return np.ones(len(rig))
+
+
+def bones(rig: Rig, weights: Mapping[str, float]) -> Floats:
+    """The named bones alone, by weight. Shape (J,)."""
+    mask = np.zeros(len(rig))
+    for name, weight in weights.items():
+        mask[rig.skeleton.index(name)] = weight
+    return checked(rig, mask)
+
+
+def branch(rig: Rig, top: str, ramp: int = 1) -> Floats:
+    """`top` and everything below it. Shape (J,).
+
+    Args:
+        rig: The rig.
+        top: The bone where the branch begins.
+        ramp: Bones along which the weight rises to 1: with 2 `top` has 0.5, its children
+            have 1. So a layer does not bend the body at one joint.
+    """
+    if ramp < 1:
+        raise IKError(f"ramp must be at least 1, got {ramp}")
+    first = rig.skeleton.index(top)
+    mask = np.zeros(len(rig))
+    for joint in range(len(rig)):
+        chain = rig.chain(joint)
+        if first in chain:
+            mask[joint] = min(1.0, (chain.index(first) + 1) / ramp)
+    return mask
+
+
+def checked(rig: Rig, mask: Floats) -> Floats:
+    """`mask` as it may be used, read-only; `IKError` names the rule it breaks."""
+    found = np.array(mask, dtype=np.float64)
+    if found.shape != (len(rig),):
+        raise IKError(f"mask: expected shape ({len(rig)},), got {found.shape}")
+    if not ((found >= 0.0) & (found <= 1.0)).all():
+        raise IKError("mask: weights must be from 0 to 1")
+    found.setflags(write=False)
+    return found

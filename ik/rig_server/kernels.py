@@ -1,0 +1,284 @@
+"""Compiled arithmetic of the rig server: quaternions, two-bone chains, MLP, Adam.
+
+Everything here works in the frame of the rig's root bone; lengths are in metres and
+quaternions are wxyz. No allocation of anything that outlives a call; no Python objects.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = Any
+"""A NumPy array; numba infers its type, the docstrings give its shape."""
+
+TINY = 1e-12
+
+
+@njit(cache=True)
+def multiply(a: Array, b: Array, out: Array) -> None:
+    """`out` = the rotation b, then a. Shapes (4,); `out` may be `a` or `b`."""
+    aw, ax, ay, az = a[0], a[1], a[2], a[3]
+    bw, bx, by, bz = b[0], b[1], b[2], b[3]
+    out[0] = aw * bw - ax * bx - ay * by - az * bz
+    out[1] = aw * bx + ax * bw + ay * bz - az * by
+    out[2] = aw * by - ax * bz + ay * bw + az * bx
+    out[3] = aw * bz + ax * by - ay * bx + az * bw
+
+
+@njit(cache=True)
+def inverse_multiply(a: Array, b: Array, out: Array) -> None:
+    """`out` = conjugate(a) b, the rotation from a to b. Shapes (4,)."""
+    aw, ax, ay, az = a[0], -a[1], -a[2], -a[3]
+    bw, bx, by, bz = b[0], b[1], b[2], b[3]
+    out[0] = aw * bw - ax * bx - ay * by - az * bz
+    out[1] = aw * bx + ax * bw + ay * bz - az * by
+    out[2] = aw * by - ax * bz + ay * bw + az * bx
+    out[3] = aw * bz + ax * by - ay * bx + az * bw
+
+
+@njit(cache=True)
+def rotate(q: Array, v: Array, out: Array) -> None:
+    """`out` = v turned by q. Shapes (4,), (3,), (3,); `out` may be `v`."""
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    a, b, c = v[0], v[1], v[2]
+    tx = 2 * (y * c - z * b)
+    ty = 2 * (z * a - x * c)
+    tz = 2 * (x * b - y * a)
+    out[0] = a + w * tx + y * tz - z * ty
+    out[1] = b + w * ty + z * tx - x * tz
+    out[2] = c + w * tz + x * ty - y * tx
+
+
+@njit(cache=True)
+def unrotate(q: Array, v: Array, out: Array) -> None:
+    """`out` = v turned by the inverse of q. Shapes (4,), (3,), (3,)."""
+    w, x, y, z = q[0], -q[1], -q[2], -q[3]
+    a, b, c = v[0], v[1], v[2]
+    tx = 2 * (y * c - z * b)
+    ty = 2 * (z * a - x * c)
+    tz = 2 * (x * b - y * a)
+    out[0] = a + w * tx + y * tz - z * ty
+    out[1] = b + w * ty + z * tx - x * tz
+    out[2] = c + w * tz + x * ty - y * tx
+
+
+@njit(cache=True)
+def logarithm(q: Array, out: Array) -> None:
+    """`out` = the rotation vector of q, [rad], the short way. Shapes (4,), (3,)."""
+    w, x, y, z = q[0], q[1], q[2], q[3]
+    if w < 0.0:
+        w, x, y, z = -w, -x, -y, -z
+    sine = math.sqrt(x * x + y * y + z * z)
+    scale = 2.0 if sine < 1e-9 else 2.0 * math.atan2(sine, w) / sine
+    out[0], out[1], out[2] = scale * x, scale * y, scale * z
+
+
+@njit(cache=True)
+def about_axis(axis: Array, angle: float, out: Array) -> None:
+    """`out` = the turn by `angle` [rad] about the unit vector `axis`."""
+    sine = math.sin(0.5 * angle)
+    out[0] = math.cos(0.5 * angle)
+    for i in range(3):
+        out[i + 1] = sine * axis[i]
+
+
+@njit(cache=True)
+def between(u: Array, v: Array, out: Array) -> None:
+    """`out` = the smallest rotation from direction u to direction v, (3,) each."""
+    x = u[1] * v[2] - u[2] * v[1]
+    y = u[2] * v[0] - u[0] * v[2]
+    z = u[0] * v[1] - u[1] * v[0]
+    lengths = math.sqrt(
+        (u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
+        * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    )
+    w = lengths + u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
+    norm = math.sqrt(w * w + x * x + y * y + z * z)
+    if lengths < TINY:
+        out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
+        return
+    if norm < 1e-6 * lengths:
+        # Opposite: half a turn about any axis that is square to u.
+        k = 0 if abs(u[0]) <= abs(u[1]) and abs(u[0]) <= abs(u[2]) else 1
+        k = 2 if abs(u[2]) < abs(u[k]) else k
+        ex = 1.0 if k == 0 else 0.0
+        ey = 1.0 if k == 1 else 0.0
+        ez = 1.0 if k == 2 else 0.0
+        w, x = 0.0, u[1] * ez - u[2] * ey
+        y, z = u[2] * ex - u[0] * ez, u[0] * ey - u[1] * ex
+        norm = math.sqrt(x * x + y * y + z * z)
+    out[0], out[1], out[2], out[3] = w / norm, x / norm, y / norm, z / norm
+
+
+@njit(cache=True)
+def close_chain(
+    upper: Array,
+    lower: Array,
+    knee: Array,
+    end: Array,
+    target: Array,
+    axis: Array,
+    limits: Array,
+    angle: float,
+) -> bool:
+    """Bend and swing a two-bone chain so that its end stands on `target`.
+
+    The knee turns about its hinge by the law of cosines, then the upper bone swings the
+    shortest way; what the swing leaves free, the turn about the line to the target, stays
+    as it was. Derivation: |knee + R end|^2 = d^2 is a + b cos(t) + c sin(t) = k in the
+    turn t of the hinge.
+
+    Args:
+        upper: Orientation of the upper bone in the frame of its parent, (4,); changed.
+        lower: Of the lower bone in the upper one, (4,); changed.
+        knee: Lower bone from the upper one, [m], (3,), in the upper one's frame.
+        end: End from the lower bone, [m], (3,), in the lower one's frame.
+        target: Where the end should stand from the upper bone, [m], (3,), in the frame of
+            the upper bone's parent.
+        axis: Unit hinge axis in the lower bone's frame, (3,).
+        limits: Smallest and largest turn of the hinge that were seen, [rad], (2,).
+        angle: The hinge's turn in `lower`, on the scale of `limits`, [rad].
+
+    Returns:
+        Whether the target lies within reach.
+    """
+    hinge, bent, step = np.empty(3), np.empty(3), np.empty(4)
+    rotate(lower, axis, hinge)
+    rotate(lower, end, bent)
+    along = bent[0] * hinge[0] + bent[1] * hinge[1] + bent[2] * hinge[2]
+    a = along * (knee[0] * hinge[0] + knee[1] * hinge[1] + knee[2] * hinge[2])
+    b = knee[0] * bent[0] + knee[1] * bent[1] + knee[2] * bent[2] - a
+    c = (
+        knee[0] * (hinge[1] * bent[2] - hinge[2] * bent[1])
+        + knee[1] * (hinge[2] * bent[0] - hinge[0] * bent[2])
+        + knee[2] * (hinge[0] * bent[1] - hinge[1] * bent[0])
+    )
+    distance = target[0] ** 2 + target[1] ** 2 + target[2] ** 2
+    lengths = (
+        knee[0] ** 2 + knee[1] ** 2 + knee[2] ** 2
+        + bent[0] ** 2 + bent[1] ** 2 + bent[2] ** 2
+    )  # fmt: skip
+    amplitude = math.sqrt(b * b + c * c)
+    reached = True
+    if amplitude > TINY:
+        cosine = (0.5 * (distance - lengths) - a) / amplitude
+        # A thousandth of the cosine: float32 streams of a straight leg.
+        reached = abs(cosine) <= 1.001
+        phase = math.atan2(c, b)
+        open_angle = math.acos(min(1.0, max(-1.0, cosine)))
+        best, turn = math.inf, 0.0
+        for sign in (-1.0, 1.0):
+            t = phase + sign * open_angle
+            t = math.atan2(math.sin(t), math.cos(t))
+            outside = max(0.0, limits[0] - angle - t) + max(0.0, angle + t - limits[1])
+            cost = abs(t) + 10.0 * outside
+            if cost < best:
+                best, turn = cost, t
+        about_axis(hinge, turn, step)
+        multiply(step, lower, lower)
+    rotate(lower, end, bent)
+    for i in range(3):
+        bent[i] += knee[i]
+    rotate(upper, bent, bent)
+    between(bent, target, step)
+    multiply(step, upper, upper)
+    return reached
+
+
+@njit(cache=True)
+def root_space(
+    parents: Array, offsets: Array, local: Array, positions: Array, turned: Array
+) -> None:
+    """Positions (B, 3) [m] and orientations (B, 4) of all bones in the root's frame."""
+    for i in range(3):
+        positions[0, i] = 0.0
+        turned[0, i + 1] = 0.0
+    turned[0, 0] = 1.0
+    for bone in range(1, len(parents)):
+        parent = parents[bone]
+        rotate(turned[parent], offsets[bone], positions[bone])
+        for i in range(3):
+            positions[bone, i] += positions[parent, i]
+        multiply(turned[parent], local[bone], turned[bone])
+
+
+@njit(cache=True)
+def forward(x: Array, w1: Array, b1: Array, w2: Array, b2: Array, w3: Array, b3: Array):  # type: ignore[no-untyped-def]
+    """Hidden activations (N, H), (N, H) and outputs (N, O) of the MLP, tanh inside."""
+    first = np.tanh(np.dot(x, w1) + b1)
+    second = np.tanh(np.dot(first, w2) + b2)
+    return first, second, np.dot(second, w3) + b3
+
+
+@njit(cache=True)
+def column_sums(values: Array, out: Array) -> None:
+    """`out` (n,) = sums over the rows of `values` (N, n)."""
+    out[:] = 0.0
+    for row in range(values.shape[0]):
+        for i in range(values.shape[1]):
+            out[i] += values[row, i]
+
+
+@njit(cache=True)
+def backward(
+    x: Array,
+    first: Array,
+    second: Array,
+    dy: Array,
+    w2: Array,
+    w3: Array,
+    g1: Array,
+    c1: Array,
+    g2: Array,
+    c2: Array,
+    g3: Array,
+    c3: Array,
+) -> None:
+    """Gradients of weights (g) and biases (c) from `dy` (N, O), the outputs' gradients."""
+    one = np.float32(1.0)
+    np.dot(second.T, dy, g3)
+    column_sums(dy, c3)
+    d2 = np.dot(dy, w3.T) * (one - second * second)
+    np.dot(first.T, d2, g2)
+    column_sums(d2, c2)
+    d1 = np.dot(d2, w2.T) * (one - first * first)
+    np.dot(x.T, d1, g1)
+    column_sums(d1, c1)
+
+
+@njit(cache=True)
+def adam(
+    values: Array,
+    gradients: Array,
+    mean: Array,
+    square: Array,
+    smooth: Array,
+    rate: float,
+    step: int,
+    clip: float,
+    memory: float,
+) -> bool:
+    """One step of Adam (Kingma and Ba, 2015) on flat arrays (P,); False: not taken.
+
+    The gradient is cut to length `clip`; one that is not finite changes nothing.
+    `smooth` follows the values as a running mean that keeps `memory` of itself.
+    """
+    norm = math.sqrt(np.dot(gradients, gradients))
+    if not norm < 1e9:
+        return False
+    one, slow, fast = np.float32(1.0), np.float32(0.999), np.float32(0.9)
+    scale = np.float32(min(1.0, clip / (norm + 1e-12)))
+    size = np.float32(rate * math.sqrt(1.0 - 0.999**step) / (1.0 - 0.9**step))
+    small = np.float32(1e-8 * math.sqrt(1.0 - 0.999**step))
+    keep = np.float32(memory)
+    for i in range(len(values)):
+        g = gradients[i] * scale
+        mean[i] = fast * mean[i] + (one - fast) * g
+        square[i] = slow * square[i] + (one - slow) * g * g
+        values[i] -= size * mean[i] / (np.sqrt(square[i]) + small)
+        smooth[i] = keep * smooth[i] + (one - keep) * values[i]
+    return True

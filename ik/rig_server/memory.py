@@ -1,0 +1,118 @@
+"""What a rig has been shown: the newest frames, and a fair sample of all older ones.
+
+Learning repeats both, so that a walk is not forgotten while a crouch is learned.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.ik.rig_server.frames import RigFrame
+from ambulo.ik.rig_server.layout import RigLayout
+from ambulo.ik.rig_server.pose_kernels import Scene
+
+RECENT = 512
+"""Rows for the newest frames, a ring."""
+SAMPLE = 3584
+"""Rows for the sample of all frames (Vitter's reservoir sampling, algorithm R, 1985)."""
+LARGEST = 12_000_000
+"""Bytes that a rig of many bones may take; its sample has fewer rows then."""
+
+
+class FrameMemory:
+    """Up to `RECENT` + `sample` frames of one rig, in arrays of fixed size."""
+
+    def __init__(self, layout: RigLayout, *, seed: int = 0) -> None:
+        """Empty; the pages of the arrays are taken by the system as they are written."""
+        bones, effectors = len(layout.bones), len(layout.effectors)
+        row_bytes = 44 * bones + 56 * effectors + 24
+        self.sample = max(128, min(SAMPLE, LARGEST // row_bytes - RECENT))
+        rows = RECENT + self.sample
+        self.rotations = np.zeros((rows, bones, 4))
+        self.offsets = np.zeros((rows, bones, 3), np.float32)
+        self.scene = Scene(
+            np.zeros((rows, 3)),
+            np.zeros((rows, effectors, 3)),
+            np.zeros((rows, effectors)),
+            np.zeros((rows, effectors, 3)),
+        )
+        self.seen = 0
+        """Frames added so far."""
+        self._rng = np.random.default_rng(seed)
+
+    def add(self, frame: RigFrame, reached: NDArray[np.float64]) -> int:
+        """Keep `frame` with the targets that it reached (E, 3) [m]; its row."""
+        newest = self.seen % RECENT
+        self._write(newest, frame, reached)
+        place = self.seen
+        if place >= self.sample:
+            place = int(self._rng.integers(0, self.seen + 1))
+        if place < self.sample:
+            self._write(RECENT + place, frame, reached)
+        self.seen += 1
+        return newest
+
+    def _write(self, row: int, frame: RigFrame, reached: NDArray[np.float64]) -> None:
+        self.rotations[row] = frame.rotations
+        self.offsets[row] = frame.offsets
+        self.scene.ups[row] = frame.up
+        self.scene.normals[row] = frame.normals
+        self.scene.hits[row] = frame.hits
+        self.scene.targets[row] = reached
+
+    @property
+    def sampled(self) -> int:
+        """How many rows of the sample are filled."""
+        return min(self.seen, self.sample)
+
+    def batch(self, newest: int, size: int) -> NDArray[np.int64]:
+        """Rows to learn from: `newest`, a quarter of recent ones, the rest of the sample."""
+        recent = max(1, size // 4)
+        rows = np.empty(size, np.int64)
+        rows[0] = newest
+        rows[1:recent] = self._rng.integers(0, min(self.seen, RECENT), recent - 1)
+        rows[recent:] = RECENT + self._rng.integers(0, self.sampled, size - recent)
+        return rows
+
+    def spread(self, count: int) -> NDArray[np.int64]:
+        """At most `count` rows of the sample, evenly spread."""
+        step = max(1, -(-self.sampled // count))
+        return RECENT + np.arange(0, self.sampled, step)
+
+    def state(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of the filled rows of the sample, as float32, and the count."""
+        rows = slice(RECENT, RECENT + self.sampled)
+        arrays = self._arrays()
+        kept: dict[str, NDArray[np.generic]] = {
+            name: array[rows].astype(np.float32) for name, array in arrays.items()
+        }
+        return kept | {"seen": np.array(self.seen)}
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        own: dict[str, NDArray[Any]] = {
+            "rotations": self.rotations,
+            "offsets": self.offsets,
+        }
+        return own | self.scene._asdict()
+
+    def restore(self, state: dict[str, NDArray[np.generic]]) -> None:
+        """Take over `state`; the recent rows are filled from the sample."""
+        seen = int(state["seen"])
+        rows = min(seen, self.sample)
+        arrays = self._arrays()
+        for name, array in arrays.items():
+            given = state[name]
+            if seen < 0 or given.shape != (rows, *array.shape[1:]):
+                raise ValueError(f"{name}: expected {rows} rows")
+            if not np.isfinite(given).all() or np.abs(given).max(initial=0.0) > 1e5:
+                raise ValueError(f"{name}: not finite")
+        for name, array in arrays.items():
+            array[RECENT : RECENT + rows] = state[name]
+            newest = min(rows, RECENT)
+            array[:newest] = state[name][rows - newest :]
+        lengths = np.linalg.norm(self.rotations, axis=-1, keepdims=True)
+        self.rotations /= np.where(lengths > 0.5, lengths, 1.0)
+        self.seen = seen

@@ -1,0 +1,445 @@
+"""The pool: same poses as without it, jobs never lost or answered twice, clean ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from multiprocessing.shared_memory import SharedMemory
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import IKError, ModelFileError
+from ambulo.ik import workers as pool_module
+from ambulo.ik.features import INPUTS, mean_output, outputs_of
+from ambulo.ik.jobs import run_job, targets_of_job
+from ambulo.ik.near import solve_near
+from ambulo.ik.network import IKNetwork, IKNetworkHeader
+from ambulo.ik.pose import Pose, start_pose
+from ambulo.ik.published import SIZES, Context, PublishedNetwork, published_input
+from ambulo.ik.rig import EFFECTORS, TARGETS, load_rig
+from ambulo.ik.solver import NeuralIKSolver
+from ambulo.ik.targets import Targets
+from ambulo.ik.workers import NeuralIKPool
+from ambulo.motion.rotations import (
+    quat_conjugate,
+    quat_from_rotvec,
+    quat_multiply,
+    quat_rotate,
+)
+
+RIG = load_rig()
+posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+
+
+def poses(count: int, seed: int = 0) -> Pose:
+    """Starting poses, joints turned a little."""
+    rng = np.random.default_rng(seed)
+    start = start_pose(RIG, rng.normal(size=(count, 2)), rng.uniform(-3, 3, count))
+    turns = rng.normal(0.0, 0.1, (count, len(RIG), 3))
+    turns[:, 0] = 0.0
+    return Pose(start.root, quat_multiply(start.rotations, quat_from_rotvec(turns)))
+
+
+def network(seed: int) -> IKNetwork:
+    """Random weights that answer near the mean pose."""
+    rng = np.random.default_rng(seed)
+    sizes = (INPUTS, 16, outputs_of(RIG))
+    tensors = {"mean": mean_output(RIG).astype(np.float32)}
+    for layer, (n, m) in enumerate(pairwise(sizes)):
+        weights = 0.02 * rng.normal(size=(m, n)) / np.sqrt(n)
+        tensors[f"layers.{layer}.weight"] = weights.astype(np.float32)
+        tensors[f"layers.{layer}.bias"] = np.zeros(m, dtype=np.float32)
+    return IKNetwork(IKNetworkHeader(hidden=(16,)), tensors, rig=RIG)
+
+
+def published_weights(kind: str = "published") -> dict[str, np.ndarray]:
+    """Random weights of a published network that answers nearly no rotation."""
+    rng = np.random.default_rng(3)
+    weights = {}
+    for layer, (n, m) in enumerate(pairwise(SIZES[kind]), start=1):
+        weights[f"W{layer}"] = (0.3 * rng.normal(size=(n, m)) / n).astype(np.float32)
+        weights[f"b{layer}"] = np.zeros(m, dtype=np.float32)
+    return weights
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[NeuralIKPool]:
+    """Two workers without a network."""
+    with NeuralIKPool(workers=2, capacity=8, slots=4, deadline=60.0) as made:
+        yield made
+
+
+def stop(pid: int) -> None:
+    """Stop a process and wait until it is."""
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: " T " in Path(f"/proc/{pid}/stat").read_text())
+
+
+def until(done: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait for `done()`."""
+    limit = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < limit
+        time.sleep(0.02)
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended and was waited for."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_poses_are_those_of_the_solver(pool: NeuralIKPool) -> None:
+    truth = poses(5)
+    targets = Targets.of_pose(RIG, truth).without("Hips")
+    solver = NeuralIKSolver(RIG, steps=4)
+    for base in (None, poses(5, seed=1)):
+        alone = solver.solve(targets)
+        if base is not None:
+            alone = solve_near(solver, targets, base)
+        result = pool.solve(targets, base)
+        assert result.success
+        assert result.solution is not None
+        np.testing.assert_allclose(
+            result.solution.pose.rotations, alone.pose.rotations, atol=1e-9
+        )
+        np.testing.assert_allclose(
+            result.solution.pose.root, alone.pose.root, atol=1e-9
+        )
+        np.testing.assert_array_equal(result.solution.reached, alone.reached)
+        np.testing.assert_allclose(
+            result.solution.position_residual, alone.position_residual, atol=1e-9
+        )
+        np.testing.assert_array_equal(result.solution.steps, alone.steps)
+        assert 0.0 < result.solve_us < result.total_us
+
+
+def test_answers_wait_for_whoever_asks_and_come_once(pool: NeuralIKPool) -> None:
+    """Defect 10: a test that drained the queue and dropped the others' results.
+
+    More jobs than slots: handing in waits for a free one, nothing is dropped.
+    """
+    given = [Targets.of_pose(RIG, poses(2, seed)) for seed in range(9)]
+    jobs = [pool.submit(targets) for targets in given]
+    assert len(set(jobs)) == 9
+    for job, targets in reversed(list(zip(jobs, given, strict=True))):
+        result = pool.result(job)
+        assert result.job == job
+        assert result.solution is not None
+        there = Targets.of_pose(RIG, result.solution.pose)
+        np.testing.assert_allclose(there.positions, targets.positions, atol=1e-3)
+    with pytest.raises(IKError, match="taken before"):
+        pool.result(jobs[0])
+
+
+def test_wrong_jobs_are_refused_before_they_are_sent(pool: NeuralIKPool) -> None:
+    with pytest.raises(IKError, match="1 to 8 characters, got 9"):
+        pool.submit(Targets.of_pose(RIG, poses(9)))
+    with pytest.raises(IKError, match="expected 2 poses"):
+        pool.submit(Targets.of_pose(RIG, poses(2)), poses(3))
+
+
+def test_failure_inside_a_worker_is_an_answer(pool: NeuralIKPool) -> None:
+    if pool.has_published:
+        pytest.skip("another test has given a published network")
+    targets = Targets.of_pose(RIG, poses(1))
+    result = pool.solve(targets, context=Context.level(targets))
+    assert not result.success
+    assert "no published network is cached" in result.reason
+    assert result.solution is None
+    assert pool.solve(targets).success
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
+def test_each_worker_has_one_thread(pool: NeuralIKPool) -> None:
+    pool.wait_ready()
+    for stats in pool.stats():
+        assert len(list(Path(f"/proc/{stats.pid}/task").iterdir())) == 1
+        environment = Path(f"/proc/{stats.pid}/environ").read_bytes()
+        assert b"OPENBLAS_NUM_THREADS=1" in environment.split(b"\0")
+
+
+def test_load_and_timings_are_counted(pool: NeuralIKPool) -> None:
+    before = pool.stats()
+    pool.solve(Targets.of_pose(RIG, poses(3)))
+    after = pool.stats()
+    assert sum(s.jobs for s in after) == sum(s.jobs for s in before) + 1
+    assert sum(s.characters for s in after) == sum(s.characters for s in before) + 3
+    assert all(0.0 <= s.load < 1.0 for s in after)
+    assert after[0].median_us <= after[0].p99_us
+
+
+def test_every_worker_takes_a_network(pool: NeuralIKPool) -> None:
+    given = network(1)
+    assert pool.cache(given) == given.parameters
+    targets = Targets.of_pose(RIG, poses(4))
+    alone = NeuralIKSolver(RIG, given, steps=4).solve(targets)
+    jobs = [pool.submit(targets) for _ in range(4)]
+    results = [pool.result(job) for job in jobs]
+    assert {result.worker for result in results} == {0, 1}
+    for result in results:
+        assert result.solution is not None
+        np.testing.assert_allclose(
+            result.solution.pose.rotations, alone.pose.rotations, atol=1e-9
+        )
+
+
+@posix_only
+def test_job_of_a_killed_worker_is_done_by_another(pool: NeuralIKPool) -> None:
+    pool.cache(network(2))
+    pool.wait_ready()
+    pids = [stats.pid for stats in pool.stats()]
+    targets = Targets.of_pose(RIG, poses(2))
+    expected = pool.solve(targets).solution
+    stop(pids[0])  # so that it is killed with the job in its hands
+    job = pool.submit(targets)
+    os.kill(pids[0], signal.SIGKILL)
+    result = pool.result(job)
+    assert (result.success, result.worker, result.attempts) == (True, 1, 2)
+    assert result.solution is not None
+    assert expected is not None
+    np.testing.assert_allclose(
+        result.solution.pose.rotations, expected.pose.rotations, atol=1e-9
+    )
+    assert gone(pids[0])
+    # The one in its place knows the network that it was not there to be given.
+    pool.wait_ready()
+    assert pool.stats()[0].restarts >= 1
+    again = pool.solve(targets)
+    assert again.worker == 0
+    assert again.solution is not None
+    np.testing.assert_allclose(
+        again.solution.pose.rotations, expected.pose.rotations, atol=1e-9
+    )
+
+
+@posix_only
+def test_job_of_a_worker_that_hangs_is_done_by_another(pool: NeuralIKPool) -> None:
+    pool.wait_ready()
+    pid = pool.stats()[0].pid
+    stop(pid)
+    deadline, pool.deadline = pool.deadline, 0.5
+    job = pool.submit(Targets.of_pose(RIG, poses(1)))
+    pool.deadline = deadline
+    result = pool.result(job)
+    assert (result.success, result.worker, result.attempts) == (True, 1, 2)
+    assert gone(pid)
+
+
+@posix_only
+def test_job_that_ends_every_worker_is_answered_as_failed(
+    pool: NeuralIKPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool_module, "ATTEMPTS", 1)
+    pool.wait_ready()
+    pid = pool.stats()[0].pid
+    stop(pid)
+    job = pool.submit(Targets.of_pose(RIG, poses(1)))
+    os.kill(pid, signal.SIGKILL)
+    result = pool.result(job)
+    assert not result.success
+    assert "1 workers ended at this job" in result.reason
+    assert pool.solve(Targets.of_pose(RIG, poses(1))).success
+
+
+def job_of(pose: Pose) -> dict[str, object]:
+    """The published input of a pose, from the joints' own places and turns."""
+    targets = Targets.of_pose(RIG, pose)
+    away = quat_multiply(targets.rotations[0], quat_conjugate(RIG.target_rest))
+    return {
+        "effector_positions": dict(
+            zip(EFFECTORS, targets.positions[0, :5], strict=True)
+        ),
+        "effector_rotations": dict(
+            zip(EFFECTORS, targets.rotations[0, :5], strict=True)
+        ),
+        "root_position": targets.positions[0, 5],
+        "root_forward": quat_rotate(away[5], np.array([1.0, 0.0, 0.0])),
+        "root_up": quat_rotate(away[5], np.array([0.0, 0.0, 1.0])),
+        "ground_height": 0.0,
+        "motion_phase": 0.25,
+        "task_type": "reach",
+    }
+
+
+def test_published_job_means_the_pose_that_it_was_made_of() -> None:
+    """Defect 1: hips axes of the wrong pose, rotations as zeros."""
+    pose = poses(1, seed=4)
+    given, wanted = targets_of_job(RIG, job_of(pose)), Targets.of_pose(RIG, pose)
+    np.testing.assert_allclose(given.positions, wanted.positions, atol=1e-12)
+    dots = np.abs(np.sum(given.rotations * wanted.rotations, axis=-1))
+    np.testing.assert_allclose(dots, 1.0, atol=1e-12)
+    np.testing.assert_array_equal(given.rotation_weights, 1.0)
+
+
+def test_published_euler_angles_are_x_then_y_then_z() -> None:
+    """(90, 0, 90) degrees: X up to Z's place first, so Y goes to Z, then X to Y."""
+    data = {
+        "effector_positions": {"Head": (0, 0, 1.6)},
+        "effector_rotations": {"Head": (0.5 * np.pi, 0.0, 0.5 * np.pi)},
+    }
+    turn = targets_of_job(RIG, data).rotations[0, TARGETS.index("Head")]
+    np.testing.assert_allclose(
+        quat_rotate(turn, np.array([0.0, 1.0, 0.0])), [0, 0, 1], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        quat_rotate(turn, np.array([1.0, 0.0, 0.0])), [0, 1, 0], atol=1e-12
+    )
+
+
+def test_published_jobs(pool: NeuralIKPool) -> None:
+    weights = published_weights()
+    answer = run_job(pool, "CACHE_NEURAL_IK", {"weights": weights})
+    assert answer == {"success": True, "param_count": 120_645}
+    pose = poses(1, seed=5)
+    data = job_of(pose)
+    one = run_job(pool, "NEURAL_IK_SOLVE", data)
+    assert one["success"]
+    assert one["bone_rotations"].shape == (23, 4)
+    np.testing.assert_allclose(np.linalg.norm(one["bone_rotations"], axis=1), 1.0)
+    assert one["axis_angles"].shape == (23, 3)
+    targets = Targets.of_pose(RIG, pose)
+    context = Context.level(targets, "reach", 0.25)
+    given = published_input(RIG, targets, context)[0]
+    raw = one["input_raw"].copy()
+    raw[:30].reshape(5, 6)[:, 3:] /= np.pi
+    raw[[36, 42]] /= 2.0
+    np.testing.assert_allclose(raw, given, atol=1e-6)
+    output = PublishedNetwork(weights, rig=RIG).forward(given[None])
+    assert one["output_range"] == pytest.approx((output.min(), output.max()))
+    assert one["normalized_range"] == pytest.approx((given.min(), given.max()))
+    np.testing.assert_allclose(one["effector_rel_pos"]["Head"], given[24:27], atol=1e-6)
+    assert 0.0 < one["inference_us"] <= one["total_us"]
+    # All characters of a frame in one job; partial targets do without that network.
+    jobs = sum(stats.jobs for stats in pool.stats())
+    hand = {"effector_positions": {"LeftHand": (0.3, 0.4, 1.2)}}
+    many = run_job(pool, "NEURAL_IK_SOLVE", {"characters": [data, hand]})
+    assert many["success"]
+    assert sum(stats.jobs for stats in pool.stats()) == jobs + 1
+    assert many["characters"][1]["reached"]["LeftHand"]
+    assert "input_raw" not in many["characters"][1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "rule"),
+    [
+        ("NEURAL_IK", {}, "did you mean"),
+        ("CACHE_NEURAL_IK", {"weights": [1, 2]}, "must map"),
+        ("CACHE_NEURAL_IK", {"weights": {f"W{k}": [0.0] for k in range(8)}}, "W0"),
+        ("NEURAL_IK_SOLVE", {"effector_position": {}}, "did you mean"),
+        ("NEURAL_IK_SOLVE", {"effector_positions": {"Tail": (0, 0, 0)}}, "Tail"),
+        ("NEURAL_IK_SOLVE", {"effector_positions": {"Head": (0, 0)}}, "3 finite"),
+        ("NEURAL_IK_SOLVE", {"characters": []}, "not empty"),
+        (
+            "NEURAL_IK_SOLVE",
+            {"effector_positions": {}, "root_forward": (0, 0, 1)},
+            "parallel",
+        ),
+    ],
+)
+def test_published_jobs_answer_wrong_input(
+    pool: NeuralIKPool, kind: str, data: dict[str, object], rule: str
+) -> None:
+    answer = run_job(pool, kind, data)
+    assert answer["success"] is False
+    assert rule in answer["error"]
+
+
+def test_damaged_weights_are_refused_before_they_are_sent(pool: NeuralIKPool) -> None:
+    weights = published_weights()
+    weights["W1"] = weights["W1"] * np.float32(np.nan)
+    with pytest.raises(ModelFileError, match="not finite"):
+        pool.cache_tensors("published", weights)
+
+
+@pytest.mark.slow
+def test_jobs_survive_workers_that_are_killed_again_and_again() -> None:
+    """Every job is answered once, rightly, while workers are killed at random."""
+    rng = np.random.default_rng(0)
+    given = [Targets.of_pose(RIG, poses(2, seed)) for seed in range(120)]
+    with NeuralIKPool(workers=2, capacity=2, slots=8, deadline=60.0) as pool:
+        expected = [NeuralIKSolver(RIG, steps=4).solve(t).pose.rotations for t in given]
+        jobs = []
+        for k, targets in enumerate(given):
+            jobs.append(pool.submit(targets))
+            if k % 40 == 20:
+                ready = [s.pid for s in pool.stats() if s.ready]
+                if ready:
+                    os.kill(int(rng.choice(ready)), signal.SIGKILL)
+        for job, rotations in zip(jobs, expected, strict=True):
+            result = pool.result(job)
+            assert result.success
+            assert result.solution is not None
+            np.testing.assert_allclose(
+                result.solution.pose.rotations, rotations, atol=1e-9
+            )
+        assert sum(s.jobs for s in pool.stats()) == len(given)
+        assert sum(s.restarts for s in pool.stats()) >= 1
+
+
+@pytest.mark.slow
+def test_closed_pool_leaves_nothing() -> None:
+    pool = NeuralIKPool(workers=1, capacity=2, slots=2)
+    pids = [stats.pid for stats in pool.stats()]
+    name = pool.memory_name
+    pool.close()
+    pool.close()
+    assert all(gone(pid) for pid in pids)
+    with pytest.raises(FileNotFoundError):
+        SharedMemory(name)
+    with pytest.raises(IKError, match="closed"):
+        pool.submit(Targets.of_pose(RIG, poses(1)))
+
+
+SCRIPT = """
+import signal
+import time
+from ambulo.ik.workers import NeuralIKPool
+if __name__ == "__main__":
+    # A shell that runs tests in the background hands on that Control-C is ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    pool = NeuralIKPool(workers=1, capacity=2, slots=2)
+    print(pool.stats()[0].pid, pool.memory_name, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="signals and /dev/shm")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_workers_and_memory_do_not_outlive_the_program(
+    tmp_path: Path, how: signal.Signals
+) -> None:
+    script = tmp_path / "pool_script.py"
+    script.write_text(SCRIPT)
+    program = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert program.stdout is not None
+    pid, name = program.stdout.readline().split()
+    program.send_signal(how)
+    program.wait(timeout=60)
+    program.stdout.close()
+    until(lambda: _ended(int(pid)))
+    until(lambda: not Path("/dev/shm", name).exists())
+
+
+def _ended(pid: int) -> bool:
+    """Whether a process of somebody else's has ended, waited for or not."""
+    try:
+        return ") Z" in Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True

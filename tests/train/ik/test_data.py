@@ -1,0 +1,180 @@
+"""Splits, masks and batches; the root frame is one and the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import MotionError
+from ambulo.configs.neural_ik import IKRunConfig
+from ambulo.ik.features import network_input, pose_from_frame
+from ambulo.ik.frames import root_frame
+from ambulo.ik.pose import Pose, fk, turned
+from ambulo.ik.pose_data import PoseData, mirrored
+from ambulo.ik.published import published_input
+from ambulo.ik.rig import TARGETS, Rig
+from ambulo.ik.targets import Targets
+from ambulo.train.ik.data import PoseBatch, Poses, draw_masks, split_poses
+from ambulo.train.ik.kinematics import Kinematics, matrices_of_sixd
+
+Make = Callable[..., PoseData]
+
+
+def test_no_person_is_in_two_parts(make: Make) -> None:
+    data = make(people=8)
+    parts = split_poses(data, IKRunConfig())
+    people = [set(part.subjects.tolist()) for part in parts.values()]
+    assert sum(map(len, people)) == len(set.union(*people)) == 8
+    assert sum(map(len, parts.values())) == len(data)
+    chosen = IKRunConfig.model_validate({"dataset": {"test_subjects": ["03"]}})
+    assert set(split_poses(data, chosen)["test"].subjects.tolist()) == {"03"}
+    unknown = IKRunConfig.model_validate({"dataset": {"test_subjects": ["99"]}})
+    with pytest.raises(MotionError, match="no subject '99'"):
+        split_poses(data, unknown)
+
+
+def test_shares_of_masks() -> None:
+    config = IKRunConfig.model_validate(
+        {"masks": {"all": 1, "effectors": 1, "trackers": 2, "any": 0}}
+    )
+    moved, turned_ = draw_masks(np.random.default_rng(0), config, 4000)
+    assert (moved == turned_).all()
+    sets = {tuple(row) for row in moved.astype(int).tolist()}
+    assert sets == {(1, 1, 1, 1, 1, 1), (1, 1, 1, 1, 1, 0), (1, 1, 0, 0, 1, 0)}
+    trackers = (moved.sum(axis=1) == 3).mean()
+    assert trackers == pytest.approx(0.5, abs=0.03)
+
+
+def test_random_masks_have_something_and_soft_weights() -> None:
+    config = IKRunConfig.model_validate(
+        {"masks": {"all": 0, "effectors": 0, "trackers": 0, "any": 1, "soft": 0.5}}
+    )
+    moved, turned_ = draw_masks(np.random.default_rng(0), config, 2000)
+    assert (moved > 0.0).any(axis=1).all()
+    assert (turned_ <= moved).all()
+    assert ((moved > 0.0) & (moved < 1.0)).any()
+    assert len({tuple(row) for row in (moved > 0).tolist()}) > 40
+
+
+def test_pairs_are_consecutive_and_see_the_same(make: Make, rig: Rig) -> None:
+    config = IKRunConfig()
+    poses = Poses(make(), rig, config, mirror=True)
+    assert len(poses) == 2 * 360
+    after = poses.successors
+    assert (after[np.arange(59)] == np.arange(1, 60)).all()
+    assert after[59] == -1  # the clip ends
+    assert after[360] == 361  # the mirrored twin follows its own
+    batch = poses.draw(np.random.default_rng(1), 64)
+    weights = batch.position_weights[:, : 2 * batch.pairs]
+    assert (weights[:, ::2] == weights[:, 1::2]).all()
+    way = (
+        batch.positions[..., 1 : 2 * batch.pairs : 2]
+        - batch.positions[..., : 2 * batch.pairs : 2]
+    )
+    assert float(way.abs().max()) < 0.25  # a thirtieth of a second apart
+
+
+@pytest.mark.parametrize("kind", ["own", "published"])
+def test_training_and_run_time_see_one_frame(make: Make, rig: Rig, kind: str) -> None:
+    config = IKRunConfig.model_validate({"network": {"kind": kind}})
+    poses = Poses(make(), rig, config, mirror=False)
+    rows = np.arange(0, 360, 40)
+    pose = poses.pose(rows)
+    ones = np.ones((len(rows), 6))
+    trained = poses.batch(rows, pose, ones, ones).inputs.numpy()
+    targets = Targets.of_pose(rig, pose)
+    context = poses.context(rows)
+    live = (
+        network_input(rig, targets)
+        if kind == "own"
+        else published_input(rig, targets, context)
+    )
+    assert np.array_equal(trained, live)
+    # The whole world moved and turned: nothing changes.
+    turn = np.full(len(rows), 2.0)
+    elsewhere = pose_from_frame(
+        rig, pose, (np.tile([3.0, -1.0, 0.0], (len(rows), 1)), turn)
+    )
+    moved = Targets.of_pose(rig, elsewhere)
+    again = (
+        network_input(rig, moved)
+        if kind == "own"
+        else published_input(rig, moved, context)
+    )
+    assert np.abs(again - live).max() < 1e-6
+
+
+def test_answers_lead_back_to_the_world(make: Make, rig: Rig) -> None:
+    poses = Poses(make(), rig, IKRunConfig(), mirror=False)
+    rows = np.arange(5)
+    batch = poses.batch(rows, poses.pose(rows), np.ones((5, 6)), np.ones((5, 6)))
+    frame = root_frame(rig, poses.targets(rows, TARGETS))
+    local = poses.rotations[rows].copy()
+    local[:, 0] = turned(rig, local[:, 0], -frame[1])
+    own = Pose(batch.root.numpy().T.astype(np.float64), local)
+    world = fk(rig, pose_from_frame(rig, own, frame))[0]
+    assert np.abs(world - fk(rig, poses.pose(rows))[0]).max() < 1e-6
+
+
+def test_mirrored_arms_change_sides(make: Make, rig: Rig) -> None:
+    data = make(people=2)
+    twin = mirrored(data, rig)
+    left, right = rig.effectors[0], rig.effectors[1]
+    here, there = fk(rig, data.pose)[0], fk(rig, twin.pose)[0]
+    assert np.abs(here[:, left] * [1, -1, 1] - there[:, right]).max() < 1e-5
+    assert (twin.contacts[:, 0] == data.contacts[:, 1]).all()
+
+
+VARIED = {"jitter": 0.0, "mix": 1.0}
+
+
+def drawn(data: PoseData, rig: Rig, dataset: dict[str, float], mask: str) -> PoseBatch:
+    masks = dict.fromkeys(("all", "effectors", "trackers", "any"), 0) | {mask: 1}
+    config = IKRunConfig.model_validate(
+        {"dataset": dataset, "masks": masks, "training": {"pairs": 0.5}}
+    )
+    return Poses(data, rig, config, mirror=False).draw(np.random.default_rng(2), 64)
+
+
+def test_only_limbs_with_targets_are_mixed(make: Make, rig: Rig) -> None:
+    data = make()
+    plain = drawn(data, rig, {"jitter": 0.0, "mix": 0.0}, "trackers")
+    mixed = drawn(data, rig, VARIED, "trackers")
+    far = (plain.outputs - mixed.outputs)[:, 3:].reshape(64, len(rig), 6).abs().amax(-1)
+    assert plain.pairs == 16
+    assert float(far[:32].max()) == 0.0  # consecutive frames stay what they were
+    hand, foot, spine = rig.effectors[0], rig.effectors[2], 1
+    assert (far[32:, hand] > 1e-3).float().mean() > 0.9
+    assert float(far[:, [foot, spine]].max()) == 0.0
+    assert (plain.contacts == mixed.contacts).all()
+    legs = drawn(data, rig, VARIED, "all")
+    assert (
+        float(legs.contacts[:, 32:].max()) == 0.0
+    )  # whoever's legs: they do not stand
+
+
+def test_poses_as_captured(make: Make, rig: Rig) -> None:
+    config = IKRunConfig.model_validate({"dataset": {"mix": 1.0, "noise": 0.1}})
+    poses = Poses(make(), rig, config, mirror=False)
+    plain = poses.draw(np.random.default_rng(2), 64, varied=False)
+    config = IKRunConfig.model_validate({"dataset": {"mix": 0.0, "jitter": 0.0}})
+    wanted = Poses(make(), rig, config, mirror=False).draw(np.random.default_rng(2), 64)
+    assert (plain.inputs == wanted.inputs).all()
+    assert (plain.outputs == wanted.outputs).all()
+
+
+def test_jitter_stays_inside_the_limits(make: Make, rig: Rig) -> None:
+    data = make()
+    shaken = {"jitter": 1.0, "jitter_share": 1.0, "mix": 0.0}
+    batch = drawn(data, rig, shaken, "effectors")
+    plain = drawn(data, rig, {"jitter": 0.0, "mix": 0.0}, "effectors")
+    assert float((batch.outputs - plain.outputs).abs().mean(1)[32:].min()) > 1e-3
+    local = matrices_of_sixd(batch.outputs[:, 3:].T.reshape(len(rig), 6, 64))
+    assert float(Kinematics(rig).violation(local)[:, 1:].max()) < 1e-2
+    trackers = drawn(data, rig, shaken, "trackers")
+    still = drawn(data, rig, {"jitter": 0.0, "mix": 0.0}, "trackers")
+    assert (
+        trackers.outputs == still.outputs
+    ).all()  # legs are not told: nothing changes

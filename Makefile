@@ -7,12 +7,14 @@ PYTHON ?= $(shell for p in python3.11 python3 python; do \
 VENV := .venv
 RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check
+BLENDER_VENV := .venv-blender
+BLENDER_PYTHON ?= python3.11
 ARGS ?=
 PYTEST_ARGS ?= -n auto --maxprocesses 4
 BENCH ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-all lint format check bench godot wheel-check clean
+.PHONY: help setup train test test-all test-blender lint format check bench godot wheel-check clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -23,16 +25,23 @@ train: setup  ## train VR navigation with the quick_test preset (more options: A
 	$(RUN) train/train_vr_navigation.py --preset quick_test $(ARGS)
 
 test: setup  ## fast tests
-	$(RUN) -m pytest -m "not slow" $(PYTEST_ARGS)
+	$(RUN) -m pytest -m "not slow and not blender" $(PYTEST_ARGS)
 
 test-all: setup  ## all tests, slow ones too
 	$(RUN) -m pytest $(PYTEST_ARGS)
+
+test-blender:  ## tests inside Blender, in an environment of their own (about 1 GB)
+	@if $(MAKE) --no-print-directory $(BLENDER_VENV)/.ready; then \
+		$(BLENDER_VENV)/bin/python -m pytest --confcutdir=tests/blender tests/blender $(ARGS); \
+	elif [ -n "$$CI" ]; then exit 1; else \
+		echo "SKIPPED: no Blender for Python here, see above; the tests need Python 3.11 (BLENDER_PYTHON=...) and the wheels of blender/requirements-test.txt"; \
+	fi
 
 lint: setup  ## style, types, import direction, spelling, GDScript
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
 	$(RUN) tools/link_types.py
-	$(RUN) -m mypy -p ambulo
+	$(RUN) -m mypy -p ambulo -p ambulo_ik
 	PYTHONPATH=build/typing $(VENV)/bin/lint-imports
 	$(VENV)/bin/codespell
 	cd godot && ../$(VENV)/bin/gdformat --check .
@@ -56,7 +65,7 @@ wheel-check: setup  ## build the wheel and train with it, outside the checkout
 	tools/wheel_check.sh $(RUN)
 
 clean:  ## delete .venv and everything that was built (never runs/)
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \
+	rm -rf $(VENV) $(BLENDER_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \
 		.hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -77,4 +86,13 @@ $(VENV)/.locked: requirements.lock
 
 $(VENV)/.ready: $(VENV)/.locked pyproject.toml
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(BLENDER_VENV)/.ready: blender/requirements.txt blender/requirements-test.txt pyproject.toml
+	@"$(BLENDER_PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+		echo "ambulo: Blender's module needs Python 3.11: make test-blender BLENDER_PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "== building $(BLENDER_VENV) with $(BLENDER_PYTHON)"
+	@test -x $(BLENDER_VENV)/bin/python || "$(BLENDER_PYTHON)" -m venv $(BLENDER_VENV)
+	$(BLENDER_VENV)/bin/pip --disable-pip-version-check install --quiet -r blender/requirements-test.txt
+	$(BLENDER_VENV)/bin/pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@

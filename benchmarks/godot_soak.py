@@ -29,7 +29,7 @@ import numpy as np
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.presets import preset
 from ambulo.policies.model_file import load_model
-from ambulo.train.shared.run_folder import RunFolder
+from ambulo.train.vr.run_folder import NavigationRunFolder
 
 MEMORY_TARGET = 0.05
 """Largest growth of the trainer's memory from the second quarter to the last."""
@@ -155,7 +155,7 @@ def checkpoints(run: Path) -> tuple[list[int], list[str]]:
             model = None
         steps = 0 if model is None else model.metadata.num_timesteps
         whole = model is not None and model.training is not None
-        if whole and file == RunFolder(run).checkpoint(steps):
+        if whole and file == NavigationRunFolder(run).checkpoint(steps):
             saved.append(steps)
         else:
             damaged.append(file.name)

@@ -18,6 +18,7 @@ import numpy as np
 
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import myolegs
+from ambulo.envs.locomotion.build import with_network
 from ambulo.envs.locomotion.muscle_walk import CONTROL_DT, build_muscle_walk
 from ambulo.envs.locomotion.realised import roll_out
 from ambulo.envs.locomotion.reference import (
@@ -26,6 +27,7 @@ from ambulo.envs.locomotion.reference import (
     load_reference,
     save_reference,
 )
+from ambulo.muscle.shipped import find_muscle_nn
 
 
 def measure(
@@ -66,6 +68,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=10.0)
     parser.add_argument("--pushes", type=float, nargs="*", default=[5.0, 10.0, 20.0])
+    parser.add_argument(
+        "--network", default="muscle_nn_myolegs",
+        help="muscle network that walks too: a shipped one or a file; none: no network",
+    )  # fmt: skip
     parser.add_argument("--save", type=Path, help="where to put the built reference")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args(argv)
@@ -84,6 +90,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         rows.append(
             measure(muscles, reference, episodes, seconds, balance=balance, push=push)
         )
+        print(json.dumps(rows[-1]), flush=True)
+    if args.network != "none":
+        walker = with_network(muscles, find_muscle_nn(args.network))
+        row = measure(walker, reference, args.episodes, args.seconds)
+        rows.append({**row, "resolver": args.network})
         print(json.dumps(rows[-1]), flush=True)
     if args.json:
         result = {

@@ -52,6 +52,10 @@ class MotionError(AmbuloError):
     """A motion, or a use of one, that breaks a rule (shapes, rates, empty ranges)."""
 
 
+class IKError(AmbuloError):
+    """Targets, a pose or a rig that inverse kinematics cannot use."""
+
+
 class MotionFileError(MotionError):
     """A motion file that cannot be used: `path`, `line` (from 1, 0 if none), `rule`."""
 

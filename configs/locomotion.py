@@ -5,7 +5,8 @@ Lengths are metres, angles radians unless the text says degrees, times seconds.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -25,6 +26,12 @@ Task = Literal["imitate", "locomote", "stand"]
 
 TASKS: tuple[Task, ...] = ("imitate", "locomote", "stand")
 """Every task."""
+MYOLEGS: dict[str, Any] = {
+    "joints": ("hip_*", "knee_*", "ankle_*", "subtalar_*"),
+    "substeps": 8,
+}
+"""Defaults of the environment that are others for the character myolegs: its joints have
+other names, and its muscles want steps of 1/240 s."""
 
 
 class EnvironmentConfig(Config):
@@ -37,6 +44,10 @@ class EnvironmentConfig(Config):
     """The body, by name."""
     actuation: Literal["torque", "muscle"] = "torque"
     """What turns the torque of stable PD into motion: motors or muscles."""
+    resolver: Literal["lsq", "nn"] = "lsq"
+    """What shares a torque out among muscles: the exact solver, or a muscle network."""
+    muscle_network: str = "muscle_nn_myolegs"
+    """The network of `resolver = nn`: a shipped one by name, or a safetensors file."""
     reference: str | None = None
     """A motion clip (.amc, .bvh, .npz, ...) or a prepared reference (.npz of ours); null is
     the walk that the suite makes itself. Not used by `stand`."""
@@ -103,6 +114,20 @@ class EnvironmentConfig(Config):
     fault_folder: str | None = None
     """Where the state of an exploded simulation is written for replay; null: nowhere."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults_of_the_body(cls, data: Any) -> Any:
+        """What is at human23's default is at that of the body instead."""
+        if not isinstance(data, Mapping) or data.get("character") != "myolegs":
+            return data
+        filled = dict(data)
+        for key, value in MYOLEGS.items():
+            default = cls.model_fields[key].default
+            given = filled.get(key, default)
+            if (tuple(given) if isinstance(given, list) else given) == default:
+                filled[key] = value
+        return filled
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         for name in (
@@ -115,6 +140,8 @@ class EnvironmentConfig(Config):
             low, high = getattr(self, name)
             if low > high:
                 raise ValueError(f"{name} must be [min, max] with min <= max")
+        if self.resolver == "nn" and self.actuation != "muscle":
+            raise ValueError("resolver = nn needs actuation = muscle")
         if self.more_references and self.task != "imitate":
             raise ValueError("more_references needs task = imitate")
         for name in ("push_impulse", "speed"):
@@ -209,6 +236,13 @@ class LocomotionConfig(Config):
     """The learner."""
     training: LocomotionTrainingConfig = LocomotionTrainingConfig()
     """Budget and outputs."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        updates = self.training.muscle_updates
+        if updates is not None and self.environment.resolver != "nn":
+            raise ValueError("training.muscle_updates needs environment.resolver = nn")
+        return self
 
     def override(self, group: str, **changes: object) -> LocomotionConfig:
         """A copy with `changes` in one group, validated."""

@@ -10,6 +10,7 @@ from ambulo.configs.base import Config
 
 Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Whole = Annotated[int, Field(ge=1)]
 Factor = Annotated[float, Field(gt=0, le=2)]
 
@@ -82,3 +83,31 @@ class MuscleNNConfig(Config):
     """Range of the force factor of each muscle group; (1, 1) trains healthy muscles."""
     shortness: Factors = (1.0, 1.0)
     """Range of the length factor of each muscle group."""
+    reach: Share = 0.5
+    """Share of the tuples whose muscles get only as far as they can in `reach_time` from
+    where they are, as in a simulation with activation dynamics."""
+    reach_time: Positive = 1.0 / 120.0
+    """Time until the network is asked again, [s]; taken in two steps."""
+
+
+class MuscleUpdatesConfig(Config):
+    """Training of the muscle network in turns with the policy (Lee et al. 2019).
+
+    The network learns from what stable PD asked of the muscles in the roll-outs.
+    """
+
+    every: Whole = 1
+    """Updates of the policy for one of the network."""
+    steps: Whole = 20
+    """Gradient steps of an update."""
+    batch_size: Whole = 256
+    """Tuples of a gradient step; half of them ask what was asked, half random torques."""
+    learning_rate: Positive = 3e-4
+    """Adam step size."""
+    capacity: Whole = 8192
+    """Tuples that are kept; the oldest go first."""
+    keep: Annotated[float, Field(gt=0, le=1)] = 0.1
+    """Share of what is asked in a roll-out that is kept."""
+    warm_up_steps: Annotated[int, Field(ge=0)] = 1000
+    """Gradient steps before the first update of the policy, on tuples of a walk that the
+    exact solver resolves."""

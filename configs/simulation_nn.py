@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
+from ambulo.configs.muscle import MuscleUpdatesConfig
 
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
@@ -61,15 +62,18 @@ class SimulationNetworkConfig(Config):
 
 
 class TeacherConfig(Config):
-    """Imitation of the balance law before reinforcement learning (DAgger).
+    """Imitation of a teacher before reinforcement learning (DAgger).
 
     The network is trained on states that it meets itself, to move the joint targets as
-    the law would there (S. Ross, G. Gordon and A. Bagnell, A Reduction of Imitation
+    the teacher would there (S. Ross, G. Gordon and A. Bagnell, A Reduction of Imitation
     Learning and Structured Prediction to No-Regret Online Learning, AISTATS 2011).
     """
 
+    model: str | None = None
+    """A trained policy that teaches, with the balance law under it if it has one: a file,
+    a run folder or a shipped model; null: the balance law alone teaches."""
     samples: Count = 300_000
-    """States in all that the law is asked about."""
+    """States in all that the teacher is asked about."""
     rounds: Count = 30
     """Rounds of collecting and fitting."""
     epochs: Count = 6
@@ -81,7 +85,7 @@ class TeacherConfig(Config):
     learning_rate: Positive = 1e-3
     """Adam step size; it falls to a tenth in the last passes."""
     mix_rounds: Steps = 3
-    """In the first rounds the law acts, with noise; then the network does."""
+    """In the first rounds the teacher acts, with noise; then the network does."""
     noise: NonNegative = 0.1
     """Standard deviation of noise on the actions that are played, [actions]."""
     critic_updates: Steps = 10
@@ -109,7 +113,9 @@ class LocomotionTrainingConfig(Config):
     num_threads: Annotated[int, Field(ge=1, le=256)] = 1
     """CPU threads for the physics."""
     teacher: TeacherConfig | None = None
-    """Begin as an apprentice of the balance law; null begins from nothing."""
+    """Begin as an apprentice of a teacher; null begins from nothing."""
+    muscle_updates: MuscleUpdatesConfig | None = None
+    """Train the muscle network in turns with the policy; null leaves it as it is."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """Seed of everything random."""
     device: str = "cpu"

@@ -151,6 +151,11 @@ def _correct(by_muscle: Floats, wanted: Floats, steps: int, made: Floats) -> Non
 
 def save_muscle_nn(path: str | os.PathLike[str], network: MuscleNN) -> None:
     """Write `network` as one safetensors file; it appears whole or not at all."""
+    write_bytes(Path(path), muscle_nn_bytes(network))
+
+
+def muscle_nn_bytes(network: MuscleNN) -> bytes:
+    """`network` as the bytes of a safetensors file."""
     header = {
         "format": FORMAT,
         "version": VERSION,
@@ -172,8 +177,7 @@ def save_muscle_nn(path: str | os.PathLike[str], network: MuscleNN) -> None:
     ):
         tensors[f"layer.{k}.weight"] = np.ascontiguousarray(weight)
         tensors[f"layer.{k}.bias"] = np.ascontiguousarray(bias)
-    data = safetensors.numpy.save(tensors, metadata={"ambulo": json.dumps(header)})
-    write_bytes(Path(path), data)
+    return safetensors.numpy.save(tensors, metadata={"ambulo": json.dumps(header)})
 
 
 def load_muscle_nn(path: str | os.PathLike[str]) -> MuscleNN:
@@ -186,13 +190,25 @@ def load_muscle_nn(path: str | os.PathLike[str]) -> MuscleNN:
     try:
         if file.stat().st_size > _MOST_BYTES:
             raise MuscleError(f"{file}: larger than {_MOST_BYTES} bytes")
-        with safetensors.safe_open(str(file), framework="numpy") as opened:
-            header = _header(opened.metadata(), file)
-            tensors = {name: opened.get_tensor(name) for name in sorted(opened.keys())}
+        data = file.read_bytes()
     except FileNotFoundError:
         raise MuscleError(f"{file}: no such muscle network") from None
-    except (OSError, safetensors.SafetensorError) as error:
+    except OSError as error:
         raise MuscleError(f"{file}: cannot be read: {error}") from None
+    return muscle_nn_from_bytes(data, file)
+
+
+def muscle_nn_from_bytes(data: bytes, source: str | os.PathLike[str]) -> MuscleNN:
+    """The network in the bytes of a safetensors file; errors name `source`."""
+    file = Path(source)
+    try:
+        tensors = safetensors.numpy.load(data)
+    except safetensors.SafetensorError as error:
+        raise MuscleError(f"{file}: cannot be read: {error}") from None
+    # The format: length of the JSON header, 8 bytes, little-endian; then the header.
+    length = int.from_bytes(data[:8], "little")
+    metadata = json.loads(data[8 : 8 + length]).get("__metadata__")
+    header = _header(metadata, file)
     try:
         return _built(header, tensors, file)
     except (KeyError, TypeError, ValueError, IndexError, ConfigError) as error:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ambulo.configs.muscle import MuscleNNConfig
+from ambulo.configs.muscle import MuscleNNConfig, MuscleUpdatesConfig
+from ambulo.muscle.activation import next_activation, time_constants
+from ambulo.muscle.coupling import Floats
 from ambulo.muscle.muscle_nn import LEAK, OFFSET, SLACK, SOFT, MuscleNN, Scales, Singles
 from ambulo.muscle.muscles import MuscleLayer
-from ambulo.muscle.sampling import MuscleSamples, muscle_groups, sample_muscles
+from ambulo.muscle.sampling import (
+    MuscleSamples,
+    ReducedPattern,
+    muscle_groups,
+    sample_muscles,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -26,6 +37,7 @@ class MuscleNet(nn.Module):
     def __init__(self, inputs: int, outputs: int, hidden: tuple[int, ...]) -> None:
         """Layers with Xavier weights and zero bias, as published."""
         super().__init__()
+        self.inputs = inputs
         layers: list[nn.Module] = []
         for width in hidden:
             layers += [nn.Linear(inputs, width), nn.LeakyReLU(LEAK)]
@@ -40,6 +52,26 @@ class MuscleNet(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Raw outputs, (B, outputs)."""
         return self.layers(x)
+
+    def arrays(self) -> tuple[tuple[Singles, ...], tuple[Singles, ...]]:
+        """Copies of the weights (out, in) and biases (out,) of each layer."""
+        parts = self._linear()
+        return (
+            tuple(part.weight.detach().numpy().copy() for part in parts),
+            tuple(part.bias.detach().numpy().copy() for part in parts),
+        )
+
+    def take(self, network: MuscleNN) -> None:
+        """Take over the weights of `network`."""
+        with torch.no_grad():
+            for part, weight, bias in zip(
+                self._linear(), network.weights, network.biases, strict=True
+            ):
+                part.weight.copy_(torch.from_numpy(weight))
+                part.bias.copy_(torch.from_numpy(bias))
+
+    def _linear(self) -> list[nn.Linear]:
+        return [part for part in self.layers if isinstance(part, nn.Linear)]
 
 
 def activations(
@@ -85,22 +117,161 @@ def train_muscle_nn(
     rows, count = samples.pattern.shape
     inputs = len(scales.values) + rows + (2 * len(names) if scales.conditioned else 0)
     net = MuscleNet(inputs, count, config.hidden)
-    _fit(net, samples, scales, config, seed)
-    weights: list[Singles] = []
-    biases: list[Singles] = []
-    for part in net.layers:
-        if isinstance(part, nn.Linear):
-            weights.append(part.weight.detach().numpy().copy())
-            biases.append(part.bias.detach().numpy().copy())
+    constants = np.ones((2, count))
+    if config.reach > 0.0:
+        constants = time_constants(layer.model, layer.table.actuator)
+    _fit(net, samples, scales, constants, config, seed)
+    weights, biases = net.arrays()
     return MuscleNN(
         config=config,
         muscles=layer.table.names,
         groups=names,
         pattern=samples.pattern,
         scales=scales,
-        weights=tuple(weights),
-        biases=tuple(biases),
+        weights=weights,
+        biases=biases,
     )
+
+
+class Fitting:
+    """Gradient steps of one network on tuples that a caller brings."""
+
+    def __init__(
+        self,
+        net: MuscleNet,
+        pattern: ReducedPattern,
+        scales: Scales,
+        config: MuscleNNConfig,
+    ) -> None:
+        """An Adam of its own for `net`."""
+        self.net, self._config, self._scales = net, config, scales
+        self._shape = pattern.shape
+        flat = pattern.rows * pattern.shape[1] + pattern.muscles
+        self._flat = torch.from_numpy(flat)
+        self._mean = torch.from_numpy(scales.mean)
+        self._values = torch.from_numpy(scales.values)
+        self._torque = torch.from_numpy(scales.torque)
+        self.optimiser = torch.optim.Adam(net.parameters())
+
+    def full(self, values: Tensor) -> Tensor:
+        """JtA (B, na, m) of its entries (B, P)."""
+        active = torch.zeros(len(values), self._shape[0] * self._shape[1])
+        active[:, self._flat] = values
+        return active.view(-1, *self._shape)
+
+    def step(
+        self, active: Tensor, wanted: Tensor, factors: Tensor | None, rate: float
+    ) -> float:
+        """One step; the loss before it.
+
+        Args:
+            active: JtA, (B, na, m), [N m].
+            wanted: active torques, (B, na), [N m].
+            factors: of the muscle groups, (B, 2 G), for a conditioned network.
+            rate: learning rate.
+        """
+        config = self._config
+        values = active.flatten(1)[:, self._flat]
+        parts = [(values - self._mean) / self._values, wanted / self._torque]
+        if self._scales.conditioned:
+            groups = (self.net.inputs - sum(part.shape[1] for part in parts),)
+            parts.append(
+                torch.zeros(len(wanted), *groups) if factors is None else factors - 1.0
+            )
+        made = activations(self.net(torch.cat(parts, dim=1)), active, wanted, config)
+        error = torch.einsum("bim,bm->bi", active, made) - wanted
+        scaled = (error / config.torque_scale).square().mean()
+        loss = scaled + config.activation_weight * made.square().mean()
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        self.optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
+        self.optimiser.step()
+        return float(loss.item())
+
+
+class MuscleTrainer:
+    """Trains a network further on what muscles were asked in roll-outs."""
+
+    def __init__(
+        self, network: MuscleNN, config: MuscleUpdatesConfig, seed: int
+    ) -> None:
+        """Begin with `network`; `seed` is that of all random choices."""
+        self._network, self._config = network, config
+        rows, count = network.pattern.shape
+        with torch.random.fork_rng(devices=[]):
+            inputs = network.weights[0].shape[1]
+            net = MuscleNet(inputs, count, network.config.hidden)
+        net.take(network)
+        self._fitting = Fitting(net, network.pattern, network.scales, network.config)
+        self._draw = torch.Generator().manual_seed(seed)
+        size = len(network.pattern.rows)
+        self._values = np.zeros((config.capacity, size), np.float32)
+        self._wanted = np.zeros((config.capacity, rows), np.float32)
+        self._seen = np.zeros(1, np.int64)
+
+    @property
+    def network(self) -> MuscleNN:
+        """The network as it is now."""
+        weights, biases = self._fitting.net.arrays()
+        return dataclasses.replace(self._network, weights=weights, biases=biases)
+
+    def see(self, active: Floats, wanted: Floats) -> None:
+        """Keep some of what is asked: JtA (N, na, m) and torques (N, na), [N m]."""
+        drawn = torch.rand(len(wanted), generator=self._draw).numpy()
+        asked = np.isfinite(wanted).all(axis=1) & np.isfinite(active).all(axis=(1, 2))
+        picked = np.flatnonzero((drawn < self._config.keep) & asked)
+        place = (self._seen[0] + np.arange(len(picked))) % self._config.capacity
+        self._values[place] = self._network.pattern.reduce(active[picked])
+        self._wanted[place] = wanted[picked]
+        self._seen += len(picked)
+
+    def train(self, steps: int) -> Floats:
+        """Take gradient steps; their losses, (steps,), or none without tuples."""
+        have = min(int(self._seen[0]), self._config.capacity)
+        losses = []
+        for _ in range(steps if have else 0):
+            size = self._config.batch_size
+            index = torch.randint(have, (size,), generator=self._draw).numpy()
+            active = self._fitting.full(torch.from_numpy(self._values[index]))
+            wanted = torch.from_numpy(self._wanted[index])
+            wanted[size // 2 :] = _targets(active, self._draw)[size // 2 :]
+            rate = self._config.learning_rate
+            losses.append(self._fitting.step(active, wanted, None, rate))
+        return np.array(losses)
+
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        """Copies of everything but the network that later steps depend on."""
+        arrays: dict[str, NDArray[Any]] = {
+            "values": self._values.copy(),
+            "wanted": self._wanted.copy(),
+            "seen": self._seen.copy(),
+            "random": self._draw.get_state().numpy().copy(),
+        }
+        for i, state in self._fitting.optimiser.state_dict()["state"].items():
+            for key, value in state.items():
+                arrays[f"adam.{i}.{key}"] = value.numpy().copy()
+        return arrays
+
+    def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from `state_dict`; `KeyError` or `ValueError` where it does not fit."""
+        for name, array in (("values", self._values), ("wanted", self._wanted)):
+            if arrays[name].shape != array.shape:
+                raise ValueError(f"{name} has another shape than {array.shape}")
+            array[...] = arrays[name]
+        self._seen[:] = arrays["seen"]
+        self._draw.set_state(torch.from_numpy(np.array(arrays["random"], np.uint8)))
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, array in arrays.items():
+            kind, _, rest = name.partition(".")
+            if kind == "adam":
+                index, _, key = rest.partition(".")
+                moments.setdefault(int(index), {})[key] = torch.from_numpy(
+                    np.array(array)
+                )
+        optimiser = self._fitting.optimiser
+        optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
 
 
 def _scales(samples: MuscleSamples, config: MuscleNNConfig) -> Scales:
@@ -119,6 +290,7 @@ def _fit(
     net: MuscleNet,
     samples: MuscleSamples,
     scales: Scales,
+    constants: Floats,
     config: MuscleNNConfig,
     seed: int,
 ) -> None:
@@ -126,38 +298,46 @@ def _fit(
     draw = torch.Generator().manual_seed(seed)
     values = torch.from_numpy(samples.values.astype(np.float32))
     groups = torch.from_numpy(samples.groups.astype(np.float32))
-    normal = (values - torch.from_numpy(scales.mean)) / torch.from_numpy(scales.values)
-    torque_scale = torch.from_numpy(scales.torque)
-    rows, count = samples.pattern.shape
-    flat = torch.from_numpy(samples.pattern.rows * count + samples.pattern.muscles)
-    optimiser = torch.optim.Adam(net.parameters(), lr=config.learning_rate)
+    trainer = Fitting(net, samples.pattern, scales, config)
     size = config.batch_size
     for step in range(config.steps):
         share = step / config.steps
-        for group in optimiser.param_groups:
-            warm = min(1.0, (step + 1) / 100)
-            cosine = 0.5 * (1.0 + math.cos(math.pi * share))
-            group["lr"] = config.learning_rate * warm * cosine
+        warm = min(1.0, (step + 1) / 100)
+        cosine = 0.5 * (1.0 + math.cos(math.pi * share))
         index = torch.randint(len(values), (size,), generator=draw)
-        active = torch.zeros(size, rows * count)
-        active[:, flat] = values[index]
-        active = active.view(size, rows, count)
+        active = trainer.full(values[index])
+        active = active * _spans(size, active.shape[2], constants, config, draw)
         wanted = _targets(active, draw)
-        parts = [normal[index], wanted / torque_scale]
-        if scales.conditioned:
-            parts.append(groups[index] - 1.0)
-        raw = net(torch.cat(parts, dim=1))
-        made = activations(raw, active, wanted, config)
-        error = (
-            torch.einsum("bim,bm->bi", active, made) - wanted
-        ) / config.torque_scale
-        loss = error.square().mean() + config.activation_weight * made.square().mean()
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimiser.step()
+        factors = groups[index] if scales.conditioned else None
+        loss = trainer.step(
+            active, wanted, factors, config.learning_rate * warm * cosine
+        )
         if step % 500 == 0:
-            _log.info("step %d of %d: loss %.5f", step, config.steps, loss.item())
+            _log.info("step %d of %d: loss %.5f", step, config.steps, loss)
+
+
+def _spans(
+    size: int,
+    count: int,
+    constants: Floats,
+    config: MuscleNNConfig,
+    draw: torch.Generator,
+) -> Tensor:
+    """How far muscles can get until they are asked again, (B, 1, m), in [0, 1].
+
+    Where the muscles have no lag, 1; else what activation dynamics allow from random
+    activations.
+    """
+    level = torch.rand(size, 1, generator=draw)
+    now = (level * torch.rand(size, count, generator=draw)).double().numpy()
+    low, high = now, now
+    for _ in range(2):
+        half = 0.5 * config.reach_time
+        low = next_activation(low, np.zeros_like(low), constants, half)
+        high = next_activation(high, np.ones_like(high), constants, half)
+    span = torch.from_numpy(np.clip(high, 0.0, 1.0) - np.clip(low, 0.0, 1.0)).float()
+    lags = torch.rand(size, 1, generator=draw) < config.reach
+    return torch.where(lags, span, 1.0)[:, None]
 
 
 def _targets(active: Tensor, draw: torch.Generator) -> Tensor:

@@ -15,14 +15,13 @@ from torch import Tensor, nn
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.vr import RLConfig
 from ambulo.policies.model_file import (
-    Layout,
     ModelFile,
     ModelMetadata,
-    ObservationPart,
     actor_shapes,
     describe,
     load_model,
 )
+from ambulo.policies.model_format import Layout, ObservationPart
 from ambulo.policies.networks import ACTIVATIONS, bounded
 from ambulo.policies.ppo import FastPPO
 
@@ -134,16 +133,8 @@ class Agent:
         Raises:
             ModelFileError: observations of another size than the agent was trained on.
         """
-        size = self.metadata.observation_size
-        if obs.ndim != 2 or obs.shape[1] != size:
-            raise ModelFileError(
-                f"the agent was trained on observations of shape (N, {size}), "
-                f"got {tuple(obs.shape)}; use the configuration in its file"
-            )
-        if torch.get_num_threads() != 1:
-            torch.set_num_threads(1)
         with torch.inference_mode():
-            out = self.actor(torch.as_tensor(obs, dtype=torch.float32))
+            out = self.actor(tensor_of(obs, self.metadata.observation_size))
             if self.discrete:
                 return self._choose(out, deterministic, generator).numpy()
             if not deterministic:
@@ -173,6 +164,23 @@ class Agent:
             return scores.argmax(dim=1)
         shares = torch.softmax(scores, dim=1)
         return torch.multinomial(shares, 1, generator=generator)[:, 0]
+
+
+def tensor_of(obs: NDArray[np.float32], size: int) -> Tensor:
+    """Observations (N, `size`) for a network, which then runs on one thread.
+
+    Raises:
+        ModelFileError: they have another size.
+    """
+    if obs.ndim != 2 or obs.shape[1] != size:
+        raise ModelFileError(
+            f"the agent was trained on observations of shape (N, {size}), "
+            f"got {tuple(obs.shape)}; use the configuration in its file"
+        )
+    # Of a small network a thread takes longer to wake than to compute.
+    if torch.get_num_threads() != 1:
+        torch.set_num_threads(1)
+    return torch.as_tensor(obs, dtype=torch.float32)
 
 
 def load_agent(

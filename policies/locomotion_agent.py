@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ambulo.configs.errors import ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes
+from ambulo.policies.agent import tensor_of
 from ambulo.policies.locomotion_model_file import (
     LocomotionModel,
     layout_of,
@@ -28,6 +29,10 @@ class LocomotionAgent:
         self.config: LocomotionConfig = model.metadata.config
         self.references = model.references
         """What it follows, one a mode, as bytes of NPZ files."""
+        self.muscles: MuscleNN | None = None
+        """The muscle network that it was trained with; None: the exact solver, or none."""
+        if model.muscles is not None:
+            self.muscles = muscle_nn_from_bytes(model.muscles, source)
         self.layout = layout_of(model.metadata)
         weights = {name: tensor.clone() for name, tensor in model.policy.items()}
         self.policy = policy_of(model.metadata, weights, source)
@@ -44,16 +49,8 @@ class LocomotionAgent:
         Raises:
             ModelFileError: observations of another size than the agent was trained on.
         """
-        size = self.layout.size
-        if obs.ndim != 2 or obs.shape[1] != size:
-            raise ModelFileError(
-                f"the agent was trained on observations of shape (N, {size}), "
-                f"got {tuple(obs.shape)}; use the configuration in its file"
-            )
-        if torch.get_num_threads() != 1:
-            torch.set_num_threads(1)
         with torch.inference_mode():
-            seen = torch.as_tensor(obs, dtype=torch.float32)
+            seen = tensor_of(obs, self.layout.size)
             policy: Any = self.policy
             if deterministic:
                 actions = policy.means(seen)

@@ -5,7 +5,6 @@ One zip of JSON, safetensors and a reference's NPZ; nothing in it is executed.
 
 from __future__ import annotations
 
-import datetime
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,24 +15,28 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from ambulo.configs.base import Config, parse
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.policies.agent import StoredLayout
-from ambulo.policies.archive import parse_json, read_archive, write_atomic, zipped
+from ambulo.policies.archive import write_atomic, zipped
 from ambulo.policies.locomotion_learner import make_policy
-from ambulo.policies.model_file import (
+from ambulo.policies.model_format import (
     HEADER,
-    VERSION,
-    Layout,
+    FileHeader,
     ObservationPart,
     TrainingState,
+    check_weights,
     header_of,
     members_of,
+    parts_of,
+    plain,
+    read_members,
     read_tensors,
     read_training,
-    versions,
+    shapes_of,
+    size_of,
+    stamp,
 )
 from ambulo.policies.simulation_nn import SimulationNN
 
@@ -41,15 +44,13 @@ KIND = "locomotion"
 REFERENCE = "reference_{}.npz"
 """Name of a member that holds a reference; the first is number 0."""
 MAX_REFERENCES = 64
+MUSCLES = "muscle_nn.safetensors"
+"""Name of the member that holds a muscle network."""
 
 
-class LocomotionMetadata(Config):
+class LocomotionMetadata(FileHeader):
     """The contents of `ambulo.json` in a file of a locomotion policy."""
 
-    format: Literal["ambulo-model"] = "ambulo-model"
-    """Names this format."""
-    version: Annotated[int, Field(ge=1)] = VERSION
-    """Of the format."""
     kind: Literal["locomotion"] = "locomotion"
     """What the model does."""
     num_timesteps: Annotated[int, Field(ge=0)] = 0
@@ -64,14 +65,6 @@ class LocomotionMetadata(Config):
     """Joint axes whose targets it moves."""
     encoder: MotionNNConfig | None = None
     """The motion network of its prior."""
-    versions: dict[str, str] = Field(default_factory=dict)
-    """Python and packages."""
-    command: str = ""
-    """Command line of the training."""
-    created: str = ""
-    """ISO time."""
-    extra: dict[str, Any] = Field(default_factory=dict)
-    """Anything more, as plain JSON."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +79,8 @@ class LocomotionModel:
     """What it follows, one a mode, as bytes of NPZ files."""
     training: TrainingState | None = None
     """Only in checkpoints."""
+    muscles: bytes | None = None
+    """The muscle network that it was trained with, as bytes of a safetensors file."""
 
 
 @dataclass(frozen=True)
@@ -111,18 +106,14 @@ def describe_locomotion(
     extra: Mapping[str, Any] | None = None,
 ) -> LocomotionMetadata:
     """The metadata of a policy trained here and now with `config`."""
-    now = datetime.datetime.now(datetime.UTC)
     return LocomotionMetadata(
         num_timesteps=num_timesteps,
         config=without_folders(config),
-        observation=_parts(layout),
+        observation=parts_of(layout),
         observation_scales=tuple(float(scale) for scale in layout.scales()),
         actions=tuple(actions),
         encoder=encoder,
-        versions=versions(),
-        command=command,
-        created=now.isoformat(timespec="seconds"),
-        extra=dict(extra or {}),
+        **stamp(command, extra),
     )
 
 
@@ -136,21 +127,26 @@ def without_folders(config: LocomotionConfig) -> LocomotionConfig:
     if prior is not None:
         named = {**prior.model_dump(), "model": Path(prior.model).name}
         config = config.override("network", prior=named)
+    network = Path(config.environment.muscle_network).name
+    config = config.override("environment", muscle_network=network)
+    teacher = config.training.teacher
+    if teacher is not None and teacher.model is not None:
+        shown = teacher.replace(model=Path(teacher.model).name)
+        config = config.override("training", teacher=shown)
     return config
 
 
 def save_locomotion(path: str | os.PathLike[str], model: LocomotionModel) -> None:
     """Write `model`; the file appears whole or stays as it was."""
     file = Path(path)
-    policy = {
-        name: tensor.detach().cpu().float().contiguous()
-        for name, tensor in model.policy.items()
-    }
+    policy = plain(model.policy)
     policy_of(model.metadata, policy, str(file))
     header = model.metadata.to_json()
     members = members_of(header, policy, model.training, str(file))
     for i, data in enumerate(model.references):
         members[REFERENCE.format(i)] = data
+    if model.muscles is not None:
+        members[MUSCLES] = model.muscles
     write_atomic(file, zipped(members))
 
 
@@ -161,29 +157,15 @@ def load_locomotion(path: str | os.PathLike[str]) -> LocomotionModel:
         ModelFileError: missing, damaged, unsafe, newer, or made for something else.
     """
     file = Path(path)
-    members = read_archive(file)
-    if HEADER not in members:
-        raise ModelFileError(f"{file}: no {HEADER} inside: not a model file")
+    members = read_members(file)
     metadata = _metadata(members[HEADER], f"{file}: {HEADER}")
     policy = read_tensors(members, str(file))
     policy_of(metadata, policy, str(file))
     names = (REFERENCE.format(i) for i in range(MAX_REFERENCES))
     references = tuple(members[name] for name in names if name in members)
     training = read_training(members, str(file))
-    return LocomotionModel(metadata, policy, references, training)
-
-
-def kind_of(path: str | os.PathLike[str]) -> str:
-    """What the model in the file `path` does: `vr_navigation`, `locomotion`, ...
-
-    A file without a header of ours (a stock one) has the kind "".
-    """
-    file = Path(path)
-    members = read_archive(file)
-    if HEADER not in members:
-        return ""
-    header = parse_json(members[HEADER], f"{file}: {HEADER}")
-    return str(header.get("kind", "")) if isinstance(header, dict) else ""
+    muscles = members.get(MUSCLES)
+    return LocomotionModel(metadata, policy, references, training, muscles)
 
 
 def layout_of(metadata: LocomotionMetadata) -> StoredScales:
@@ -202,35 +184,14 @@ def policy_of(
             len(metadata.actions),
             metadata.encoder,
         )
-    wanted = policy.state_dict()
-    for name in sorted(wanted.keys() | weights.keys()):
-        if name not in weights:
-            raise ModelFileError(f"{source}: weight {name!r} is missing")
-        if name not in wanted:
-            raise ModelFileError(f"{source}: unexpected weight {name!r}")
-        tensor, shape = weights[name], tuple(wanted[name].shape)
-        if tuple(tensor.shape) != shape or tensor.dtype != torch.float32:
-            raise ModelFileError(
-                f"{source}: weight {name!r} is {tensor.dtype} {tuple(tensor.shape)}, "
-                f"expected torch.float32 {shape}"
-            )
-        if not bool(torch.isfinite(tensor).all()):
-            raise ModelFileError(f"{source}: weight {name!r} has values not finite")
+    check_weights(weights, shapes_of(policy.state_dict()), source)
     policy.load_state_dict(dict(weights))
     return policy.eval().requires_grad_(False)
 
 
-def _parts(layout: Layout) -> tuple[ObservationPart, ...]:
-    return tuple(parse(ObservationPart, row, "observation") for row in layout.schema())
-
-
 def _metadata(data: bytes, source: str) -> LocomotionMetadata:
     metadata = header_of(LocomotionMetadata, data, source, KIND)
-    at = 0
-    for part in metadata.observation:
-        if part.start != at or part.stop <= at:
-            raise ModelFileError(f"{source}: observation part {part.name!r} has a gap")
-        at = part.stop
+    at = size_of(metadata.observation, source)
     if len(metadata.observation_scales) != at:
         raise ModelFileError(
             f"{source}: {len(metadata.observation_scales)} observation_scales, "

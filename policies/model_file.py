@@ -1,54 +1,38 @@
-"""Model files: weights, configuration and training state in one zip, no pickles.
-
-`ambulo.json` says what the file is, `policy.safetensors` holds the weights, and a
-checkpoint adds `training.safetensors` and `training.json`. Nothing in it is executed.
-"""
+"""Files of VR-navigation policies; `model_format` has what all kinds of model share."""
 
 from __future__ import annotations
 
-import datetime
-import importlib.metadata
 import os
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal
 
-import numpy as np
-import safetensors
-import safetensors.numpy
-import safetensors.torch
-import torch
-from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 from torch import Tensor
 
-from ambulo.configs.base import Config, parse
-from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.base import Config
+from ambulo.configs.errors import ModelFileError
 from ambulo.configs.vr import RLConfig
-from ambulo.policies.archive import (
-    MAX_BYTES,
-    json_bytes,
-    parse_json,
-    read_archive,
-    write_atomic,
-    zipped,
+from ambulo.policies.archive import read_archive, write_atomic, zipped
+from ambulo.policies.model_format import (
+    HEADER,
+    FileHeader,
+    Layout,
+    ObservationPart,
+    Size,
+    TrainingState,
+    check_weights,
+    header_of,
+    members_of,
+    parts_of,
+    plain,
+    read_tensors,
+    read_training,
+    size_of,
+    stamp,
 )
 
-FORMAT = "ambulo-model"
-VERSION = 1
-HEADER, POLICY = "ambulo.json", "policy.safetensors"
-ARRAYS, VALUES = "training.safetensors", "training.json"
-_PACKAGES = {
-    "ambulo": "ambulo",
-    "torch": "torch",
-    "numpy": "numpy",
-    "sb3": "stable-baselines3",
-    "gymnasium": "gymnasium",
-    "mujoco": "mujoco",
-    "numba": "numba",
-}
 _ACTIONS = {"continuous": 3, "discrete": 7}
 _MEANINGS = {
     "continuous": ("strafe", "forward", "rotation"),
@@ -56,37 +40,6 @@ _MEANINGS = {
         "forward", "back", "left", "right", "turn_left", "turn_right", "idle",
     ),
 }  # fmt: skip
-
-Header = TypeVar("Header", bound=Config)
-Size = Annotated[int, Field(ge=0)]
-
-
-class Layout(Protocol):
-    """What an observation layout tells: its size and rows for JSON."""
-
-    @property
-    def size(self) -> int:
-        """Numbers that the actor sees."""
-        ...
-
-    def schema(self) -> list[dict[str, object]]:
-        """One row a part: name, start, stop, unit, meaning."""
-        ...
-
-
-class ObservationPart(Config):
-    """A named run of numbers in the observation."""
-
-    name: str
-    """Unique."""
-    start: Size
-    """First number."""
-    stop: Size
-    """One behind the last number."""
-    unit: str
-    """`m`, `m/s`, `rad/s` or `1`."""
-    meaning: str
-    """For people."""
 
 
 class ActionRow(Config):
@@ -100,13 +53,9 @@ class ActionRow(Config):
     """Meaning of each."""
 
 
-class ModelMetadata(Config):
+class ModelMetadata(FileHeader):
     """The contents of `ambulo.json`."""
 
-    format: Literal["ambulo-model"] = "ambulo-model"
-    """Names this format."""
-    version: Annotated[int, Field(ge=1)] = VERSION
-    """Of the format."""
     kind: Literal["vr_navigation"] = "vr_navigation"
     """What the model does."""
     num_timesteps: Size = 0
@@ -119,24 +68,6 @@ class ModelMetadata(Config):
     """Numbers that it sees."""
     action: ActionRow
     """What it does."""
-    versions: dict[str, str] = Field(default_factory=dict)
-    """Python and packages."""
-    command: str = ""
-    """Command line of the training."""
-    created: str = ""
-    """ISO time."""
-    extra: dict[str, Any] = Field(default_factory=dict)
-    """Anything more, as plain JSON."""
-
-
-@dataclass(frozen=True)
-class TrainingState:
-    """What a resumed training needs besides the policy."""
-
-    arrays: dict[str, NDArray[np.generic]]
-    """By name."""
-    values: dict[str, Any]
-    """Plain JSON values."""
 
 
 @dataclass(frozen=True)
@@ -161,31 +92,14 @@ def describe(
 ) -> ModelMetadata:
     """The metadata of a policy trained here and now with `config`."""
     mode = config.actions.mode
-    now = datetime.datetime.now(datetime.UTC)
     return ModelMetadata(
         num_timesteps=num_timesteps,
         config=config,
-        observation=tuple(
-            parse(ObservationPart, row, "observation") for row in layout.schema()
-        ),
+        observation=parts_of(layout),
         observation_size=layout.size,
         action=ActionRow(mode=mode, size=_ACTIONS[mode], names=_MEANINGS[mode]),
-        versions=versions(),
-        command=command,
-        created=now.isoformat(timespec="seconds"),
-        extra=dict(extra or {}),
+        **stamp(command, extra),
     )
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that decide results."""
-    found = {"python": platform.python_version()}
-    for name, package in _PACKAGES.items():
-        try:
-            found[name] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "unknown"
-    return found
 
 
 def save_model(path: str | os.PathLike[str], model: ModelFile) -> None:
@@ -195,40 +109,10 @@ def save_model(path: str | os.PathLike[str], model: ModelFile) -> None:
         ModelFileError: the file cannot be written, or `load_model` would refuse it.
     """
     file = Path(path)
-    policy = {
-        name: tensor.detach().cpu().float().contiguous()
-        for name, tensor in model.policy.items()
-    }
+    policy = plain(model.policy)
     check_policy(model.metadata, policy, str(file))
     members = members_of(model.metadata.to_json(), policy, model.training, str(file))
     write_atomic(file, zipped(members))
-
-
-def members_of(
-    header: str,
-    weights: Mapping[str, Tensor],
-    training: TrainingState | None,
-    source: str,
-) -> dict[str, bytes]:
-    """The members of a model file; `ModelFileError` when they are not plain data."""
-    try:
-        members = {
-            HEADER: header.encode(),
-            POLICY: safetensors.torch.save(dict(weights)),
-        }
-        if training is not None:
-            arrays = {
-                name: np.asarray(array, order="C")
-                for name, array in training.arrays.items()
-            }
-            members[ARRAYS] = safetensors.numpy.save(arrays)
-            members[VALUES] = json_bytes(training.values)
-    except (ValueError, TypeError) as error:
-        reason = f"training state is not plain: {error}"
-        raise ModelFileError(f"{source}: {reason}") from None
-    if sum(map(len, members.values())) > MAX_BYTES:
-        raise ModelFileError(f"{source}: the training state is larger than 1 GiB")
-    return members
 
 
 def load_model(
@@ -256,7 +140,9 @@ def load_model(
 
             return load_stock(file, members, trust_pickle, stock_frame)
         raise ModelFileError(f"{file}: no {HEADER} inside: not a model file")
-    metadata = _metadata(members[HEADER], str(file))
+    header = f"{file}: {HEADER}"
+    metadata = header_of(ModelMetadata, members[HEADER], header)
+    _check_consistent(metadata, header)
     policy = read_tensors(members, str(file))
     check_policy(metadata, policy, str(file))
     return ModelFile(metadata, policy, read_training(members, str(file)))
@@ -289,23 +175,7 @@ def check_policy(
     if "route_net.bias" in policy:
         targets = policy["route_net.bias"].numel()
         shapes |= {"route_net.weight": (targets, last), "route_net.bias": (targets,)}
-    for name in sorted(shapes.keys() | policy.keys()):
-        if name not in policy:
-            raise ModelFileError(f"{source}: weight {name!r} is missing")
-        if name not in shapes:
-            raise ModelFileError(f"{source}: unexpected weight {name!r}")
-        tensor = policy[name]
-        if tuple(tensor.shape) != shapes[name]:
-            raise ModelFileError(
-                f"{source}: weight {name!r} has shape {tuple(tensor.shape)}, "
-                f"expected {shapes[name]}"
-            )
-        if tensor.dtype != torch.float32:
-            raise ModelFileError(
-                f"{source}: weight {name!r} is {tensor.dtype}, expected torch.float32"
-            )
-        if not bool(torch.isfinite(tensor).all()):
-            raise ModelFileError(f"{source}: weight {name!r} has values not finite")
+    check_weights(policy, shapes, source)
 
 
 def _layers(
@@ -320,46 +190,9 @@ def _layers(
     return shapes
 
 
-def header_of(cls: type[Header], data: bytes, source: str, kind: str = "") -> Header:
-    """The header in `data` as a `cls`; `ModelFileError` begins with `source`.
-
-    Args:
-        cls: what the header must be.
-        data: JSON of an untrusted file.
-        source: file and member, for messages.
-        kind: the kind that the file must be of; "" leaves it to `cls`.
-    """
-    header = parse_json(data, source)
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ModelFileError(f"{source}: format is not {FORMAT!r}")
-    version = header.get("version")
-    if type(version) is int and version > VERSION:
-        raise ModelFileError(
-            f"{source}: version {version} is newer than {VERSION}; upgrade ambulo"
-        )
-    if kind and header.get("kind") != kind:
-        found = header.get("kind")
-        raise ModelFileError(f"{source}: kind is {found!r}, expected {kind!r}")
-    try:
-        return parse(cls, header, source)
-    except ConfigError as error:
-        raise ModelFileError(str(error)) from None
-
-
-def _metadata(data: bytes, source: str) -> ModelMetadata:
-    source = f"{source}: {HEADER}"
-    metadata = header_of(ModelMetadata, data, source)
-    _check_consistent(metadata, source)
-    return metadata
-
-
 def _check_consistent(metadata: ModelMetadata, source: str) -> None:
     """Refuse parts with gaps, and an action other than the configured one."""
-    at = 0
-    for part in metadata.observation:
-        if part.start != at or part.stop <= at:
-            raise ModelFileError(f"{source}: observation part {part.name!r} has a gap")
-        at = part.stop
+    at = size_of(metadata.observation, source)
     if at != metadata.observation_size:
         raise ModelFileError(
             f"{source}: the parts make {at} numbers, "
@@ -368,39 +201,3 @@ def _check_consistent(metadata: ModelMetadata, source: str) -> None:
     mode, action = metadata.config.actions.mode, metadata.action
     if action.mode != mode or action.size != _ACTIONS[mode]:
         raise ModelFileError(f"{source}: action does not fit actions.mode = {mode!r}")
-
-
-def read_tensors(members: Mapping[str, bytes], source: str) -> dict[str, Tensor]:
-    """The weights among the members of a model file."""
-    if POLICY not in members:
-        raise ModelFileError(f"{source}: no {POLICY} inside")
-    try:
-        return safetensors.torch.load(members[POLICY])
-    except _SAFETENSORS_ERRORS as error:
-        raise ModelFileError(f"{source}: {POLICY}: {error}") from None
-
-
-def read_training(members: Mapping[str, bytes], source: str) -> TrainingState | None:
-    """The training state among the members of a model file; None if it has none."""
-    present = [name for name in (ARRAYS, VALUES) if name in members]
-    if not present:
-        return None
-    if len(present) == 1:
-        raise ModelFileError(f"{source}: {present[0]} stands alone: half a checkpoint")
-    values = parse_json(members[VALUES], f"{source}: {VALUES}")
-    if not isinstance(values, dict):
-        raise ModelFileError(f"{source}: {VALUES}: not a dictionary")
-    try:
-        arrays = safetensors.numpy.load(members[ARRAYS])
-    except _SAFETENSORS_ERRORS as error:
-        raise ModelFileError(f"{source}: {ARRAYS}: {error}") from None
-    return TrainingState(dict(arrays), values)
-
-
-_SAFETENSORS_ERRORS = (
-    safetensors.SafetensorError,
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,36 +12,30 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from ambulo.configs.base import Config
-from ambulo.configs.errors import ModelFileError
 from ambulo.configs.motion_nn import MotionNNConfig, MotionRunConfig
-from ambulo.policies.archive import (
-    read_archive,
-    write_atomic,
-    zipped,
-)
-from ambulo.policies.model_file import (
+from ambulo.policies.archive import write_atomic, zipped
+from ambulo.policies.model_format import (
     HEADER,
-    VERSION,
+    FileHeader,
     TrainingState,
+    check_weights,
     header_of,
     members_of,
+    plain,
+    read_members,
     read_tensors,
     read_training,
-    versions,
+    shapes_of,
+    stamp,
 )
 from ambulo.policies.motion_nn import MotionNN
 
 KIND = "motion_nn"
 
 
-class MotionMetadata(Config):
+class MotionMetadata(FileHeader):
     """The contents of `ambulo.json` in a file of a motion network."""
 
-    format: Literal["ambulo-model"] = "ambulo-model"
-    """Names this format."""
-    version: Annotated[int, Field(ge=1)] = VERSION
-    """Of the format."""
     kind: Literal["motion_nn"] = "motion_nn"
     """What the model does."""
     skeleton: Literal["human23"] = "human23"
@@ -53,14 +46,6 @@ class MotionMetadata(Config):
     """The network, and how it was trained; folders of data by name only."""
     steps: Annotated[int, Field(ge=0)] = 0
     """Updates that it was trained for."""
-    versions: dict[str, str] = Field(default_factory=dict)
-    """Python and packages."""
-    command: str = ""
-    """Command line of the training."""
-    created: str = ""
-    """ISO time."""
-    extra: dict[str, Any] = Field(default_factory=dict)
-    """Anything more, as plain JSON: scores, the split."""
 
 
 @dataclass(frozen=True)
@@ -83,26 +68,19 @@ def describe_motion(
     extra: Mapping[str, Any] | None = None,
 ) -> MotionMetadata:
     """The metadata of a network trained here and now with `run`."""
-    now = datetime.datetime.now(datetime.UTC)
     names = tuple(Path(folder).name for folder in run.data)
     training = run.training.replace(output=Path(run.training.output).name)
     return MotionMetadata(
         run=run.replace(data=names, training=training.model_dump()),
         steps=steps,
-        versions=versions(),
-        command=command,
-        created=now.isoformat(timespec="seconds"),
-        extra=dict(extra or {}),
+        **stamp(command, extra),
     )
 
 
 def save_motion_model(path: str | os.PathLike[str], model: MotionModelFile) -> None:
     """Write `model`; the file appears whole or stays as it was."""
     file = Path(path)
-    network = {
-        name: tensor.detach().cpu().float().contiguous()
-        for name, tensor in model.network.items()
-    }
+    network = plain(model.network)
     _check(model.metadata.run.model, network, str(file))
     header = model.metadata.to_json()
     members = members_of(header, network, model.training, str(file))
@@ -116,9 +94,7 @@ def load_motion_file(path: str | os.PathLike[str]) -> MotionModelFile:
         ModelFileError: missing, damaged, unsafe, newer, or made for something else.
     """
     file = Path(path)
-    members = read_archive(file)
-    if HEADER not in members:
-        raise ModelFileError(f"{file}: no {HEADER} inside: not a model file")
+    members = read_members(file)
     metadata = _metadata(members[HEADER], f"{file}: {HEADER}")
     network = read_tensors(members, str(file))
     _check(metadata.run.model, network, str(file))
@@ -153,16 +129,4 @@ def _check(config: MotionNNConfig, network: Mapping[str, Tensor], source: str) -
     """Refuse weights that are not finite, or not those that `config` makes."""
     with torch.device("meta"):
         wanted = MotionNN(config).state_dict()
-    for name in sorted(wanted.keys() | network.keys()):
-        if name not in network:
-            raise ModelFileError(f"{source}: weight {name!r} is missing")
-        if name not in wanted:
-            raise ModelFileError(f"{source}: unexpected weight {name!r}")
-        tensor, shape = network[name], tuple(wanted[name].shape)
-        if tuple(tensor.shape) != shape or tensor.dtype != torch.float32:
-            raise ModelFileError(
-                f"{source}: weight {name!r} is {tensor.dtype} {tuple(tensor.shape)}, "
-                f"expected torch.float32 {shape}"
-            )
-        if not bool(torch.isfinite(tensor).all()):
-            raise ModelFileError(f"{source}: weight {name!r} has values not finite")
+    check_weights(network, shapes_of(wanted), source)

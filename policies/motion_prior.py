@@ -13,6 +13,9 @@ from ambulo.policies.motion_nn import MotionNN
 from ambulo.policies.motion_state import STATE_SIZE
 from ambulo.policies.simulation_nn import SimulationNN
 
+ENCODED_TOGETHER = 1024
+"""States that are encoded at once outside of minibatches."""
+
 
 class SimulationNNWithPrior(SimulationNN):
     """SimulationNN whose actor and critic also see the encoding of the body's last states.
@@ -66,8 +69,21 @@ class SimulationNNWithPrior(SimulationNN):
 
     def extract_features(self, obs: Any, features_extractor: Any = None) -> Any:
         """Features (B, feature_size) of observations (B, size)."""
-        rest = super().extract_features(obs, features_extractor)
-        return torch.cat([rest, self.scale_features(self._encoded(obs))], dim=1)
+        size = self.columns.size
+        rest = super().extract_features(obs[:, :size], features_extractor)
+        given = obs.shape[1] > size
+        codes = obs[:, size:].float() if given else self._encoded(obs)
+        return torch.cat([rest, self.scale_features(codes)], dim=1)
+
+    def prepared(self, obs: Tensor) -> Tensor:
+        """Observations (B, size) with their encodings behind them while those are fixed.
+
+        The epochs of an update then need not encode the same states again.
+        """
+        if not self.frozen:
+            return obs
+        codes = [self._encoded(part) for part in torch.split(obs, ENCODED_TOGETHER)]
+        return torch.cat([obs, torch.cat(codes)], dim=1)
 
     def _encoded(self, obs: Tensor) -> Tensor:
         """The encoding (B, width) of the history in `obs`."""

@@ -162,8 +162,11 @@ class FastPPO(PPO):
         actions = flat(b.actions)
         if isinstance(self.action_space, spaces.Discrete):
             actions = actions.long().flatten()
+        obs = flat(b.observations)
+        # A policy may work out once what all epochs need (`SimulationNNWithPrior`).
+        prepared = getattr(self.policy, "prepared", None)
         return {
-            "obs": flat(b.observations),
+            "obs": obs if prepared is None else prepared(obs),
             "actions": actions,
             "values": flat(b.values),
             "log_prob": flat(b.log_probs),

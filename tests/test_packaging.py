@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import io
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import zipfile
 from fnmatch import fnmatch
 from pathlib import Path
 
+import numpy as np
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -183,9 +185,19 @@ def test_no_pickle_is_in_the_repository() -> None:
         if file.suffix.lower() in PICKLE_SUFFIXES or by_content:
             pickles.append(str(file.relative_to(ROOT)))
         if file.suffix.lower() == ".zip":
-            members = set(zipfile.ZipFile(file).namelist())
-            assert members == {"ambulo.json", "policy.safetensors"}, file
+            check_model_file(file)
     assert pickles == []
+
+
+def check_model_file(path: Path) -> None:
+    """A model file holds weights and JSON, and gaits as arrays that hold no objects."""
+    with zipfile.ZipFile(path) as archive:
+        members = set(archive.namelist())
+        gaits = {name for name in members if re.fullmatch(r"reference_\d\.npz", name)}
+        assert members - gaits == {"ambulo.json", "policy.safetensors"}, path
+        for name in gaits:
+            with np.load(io.BytesIO(archive.read(name)), allow_pickle=False) as arrays:
+                assert all(arrays[key].dtype != object for key in arrays), path
 
 
 def test_no_captured_motion_is_in_the_repository() -> None:

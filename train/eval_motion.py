@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from ambulo.configs.errors import ConfigError, MotionError, RunFolderError
+from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.motion.datasets.clips import Clip
 from ambulo.motion.datasets.prepare import prepare_clips
 from ambulo.motion.datasets.splits import SPLIT_FILE, Split, load_split
@@ -22,8 +21,10 @@ from ambulo.train.motion.eval_windows import EvalClip
 from ambulo.train.motion.evaluation import EvalData, Plan, evaluate
 from ambulo.train.motion.metrics import HORIZONS_MS
 from ambulo.train.motion.report import print_scores, report_data, report_json
+from ambulo.train.shared.console import bars
 from ambulo.train.shared.errors import Parser, front_door
-from ambulo.train.shared.files import check_parent, write_atomic
+from ambulo.train.shared.evaluation_folder import made_folder
+from ambulo.train.shared.files import check_parent, write_atomic, write_or_print
 from ambulo.train.shared.find_model import find_model
 from ambulo.train.shared.paths import resolve_path
 
@@ -133,10 +134,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             "seed": args.seed,
         }
         text = report_json(report_data(facts, found))
-        if args.json == "-":
-            sys.stdout.write(text)
-        elif args.json is not None:
-            write_atomic(resolve_path(args.json), text)
+        write_or_print(args.json, text)
         if folder is not None:
             from ambulo.train.motion.pictures import write_pictures
 
@@ -207,15 +205,7 @@ def _split(args: argparse.Namespace, file: Path | None) -> Split:
 
 def _prepared(clips: Sequence[Clip], fps: float, label: str) -> Iterator[EvalClip]:
     """The poses of each clip, with a bar on a terminal."""
-    progress = Progress(
-        TextColumn("{task.description:18}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
-    with progress:
+    with bars(18) as progress:
         task = progress.add_task(label, total=len(clips))
         for clip, states in prepare_clips(clips, fps):
             progress.advance(task)
@@ -255,7 +245,7 @@ def _part(args: argparse.Namespace) -> str:
 
 @contextmanager
 def _output(args: argparse.Namespace, model: Path | None) -> Iterator[Path | None]:
-    """The folder of the report, made before the work; gone again if that fails."""
+    """The folder of the report; None where none is wanted."""
     if args.no_report:
         yield None
         return
@@ -265,20 +255,8 @@ def _output(args: argparse.Namespace, model: Path | None) -> Iterator[Path | Non
         run = model is not None and (model.parent.parent / SPLIT_FILE).is_file()
         base = model.parent.parent if run and model is not None else Path.cwd()
         folder = base / "evaluation"
-    existed = folder.exists()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RunFolderError(
-            f"{folder}: cannot be written: {error.strerror}; "
-            "choose another folder with --output, or give --no-report"
-        ) from error
-    try:
+    with made_folder(folder):
         yield folder
-    except BaseException:
-        if not existed and not any(folder.iterdir()):
-            folder.rmdir()
-        raise
 
 
 if __name__ == "__main__":

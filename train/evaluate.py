@@ -10,27 +10,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest
 from ambulo.configs.vr import RLConfig
 from ambulo.envs.godot.check import check_engines
 from ambulo.envs.vr.level_sets import SPLITS
 from ambulo.envs.vr.planners import PLANNERS
+from ambulo.train.shared.console import bars
 from ambulo.train.shared.errors import Parser, front_door
 from ambulo.train.shared.evaluation_folder import report_folder
-from ambulo.train.shared.files import write_atomic
+from ambulo.train.shared.files import write_or_print
 from ambulo.train.shared.find_model import find_model, shipped_model
 from ambulo.train.shared.gl import import_mujoco
 from ambulo.train.shared.paths import resolve_path
-from ambulo.train.shared.run_folder import run_folder_of
-from ambulo.train.shared.tables import print_tables
+from ambulo.train.shared.report import POLICY
+from ambulo.train.shared.run_folder import RunFolder
 from ambulo.train.vr import evaluation
 from ambulo.train.vr.evaluation import Contestant, LevelSource
-from ambulo.train.vr.evaluation_report import POLICY, write_report, write_video_of
+from ambulo.train.vr.evaluation_report import write_report, write_video_of
 from ambulo.train.vr.films import check_can_film
 from ambulo.train.vr.options import add_godot_flags, check_godot_flags
 from ambulo.train.vr.scores import EpisodeRecords, EvaluationResult, summarise
+from ambulo.train.vr.tables import print_tables
 
 NONE = "none"
 """MODEL or `--baselines` that stands for nothing."""
@@ -168,7 +169,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             file = resolve_path(args.video)
             video = write_video_of(records, config, file, console)
         if folder is not None:
-            run = None if model is None else run_folder_of(model)
+            run = None if model is None else RunFolder.around(model)
             facts = {
                 "command": shlex.join(["ambulo", "eval", *arguments]),
                 "model": name,
@@ -194,7 +195,8 @@ def _locomotion_model(args: argparse.Namespace) -> Path | None:
         file = find_model(args.model)
     except ModelFileError:
         return None  # told after the flags have been checked
-    from ambulo.policies.locomotion_model_file import KIND, kind_of
+    from ambulo.policies.locomotion_model_file import KIND
+    from ambulo.policies.model_format import kind_of
 
     return file if kind_of(file) == KIND else None
 
@@ -283,15 +285,7 @@ def _play(
     args: argparse.Namespace, contestants: Mapping[str, Contestant], source: LevelSource
 ) -> dict[str, EpisodeRecords]:
     """Play all episodes, with a bar for each contestant on a terminal."""
-    progress = Progress(
-        TextColumn("{task.description:10}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
-    with progress:
+    with bars(10) as progress:
         tasks = {
             name: progress.add_task(name, total=args.episodes) for name in contestants
         }
@@ -314,10 +308,7 @@ def _write_json(
         "agents": {name: result.to_dict() for name, result in results.items()},
     }
     text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-    if args.json == "-":
-        sys.stdout.write(text)
-    else:
-        write_atomic(resolve_path(args.json), text)
+    write_or_print(args.json, text)
 
 
 def _levels_of(args: argparse.Namespace, config: RLConfig) -> str:

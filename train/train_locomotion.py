@@ -15,13 +15,18 @@ from ambulo.train.locomotion.options import (
     parse_arguments,
     with_flags,
 )
-from ambulo.train.shared.command import set_up_logging, show_config
+from ambulo.train.shared.command import (
+    evaluation_arguments,
+    folder_to_continue,
+    set_up_logging,
+    show_config,
+    tell_interrupted,
+)
 from ambulo.train.shared.errors import front_door
 from ambulo.train.shared.files import check_parent
 from ambulo.train.shared.gl import import_mujoco
-from ambulo.train.shared.paths import resolve_path
 from ambulo.train.shared.signals import Interrupted, StopRequest
-from ambulo.train.vr.options import check_resumable
+from ambulo.train.shared.training_flags import check_resumable
 
 if TYPE_CHECKING:
     from ambulo.policies.locomotion_model_file import LocomotionModel
@@ -55,11 +60,7 @@ def _resume(args: argparse.Namespace, arguments: Sequence[str]) -> int:
         check_resumable(point.config, config, RESUMABLE)
     if args.print_config or args.save_config:
         return show_config(args, config)
-    folder = None if args.run_name else point.folder
-    if folder is not None:
-        folder.sweep()
-        if point.model is None:
-            print("no checkpoint yet: starting from the beginning", file=sys.stderr)
+    folder = folder_to_continue(args, point.folder, begun=point.model is not None)
     return _train(args, arguments, config, folder, point.model)
 
 
@@ -87,12 +88,7 @@ def _train(
         try:
             seconds = run.train(display, validation, stop)
         except Interrupted as interrupted:
-            print(
-                f"ambulo: {interrupted}; saved. Continue with:\n"
-                f"  train_locomotion --resume {run.folder.path}",
-                file=sys.stderr,
-            )
-            return interrupted.exit_code
+            return tell_interrupted(interrupted, run.folder)
         finally:
             run.close()
     return finish(args, run, seconds)
@@ -117,18 +113,8 @@ def _prepare(
             training.seed,
             force=args.force,
         )
-    described = not folder.exists
-    try:
-        if described:  # first of all: killed from here on, it can be resumed
-            folder.describe(config.to_json(), arguments, training.seed)
-        run = LocomotionRun(config, folder, arguments, model, _initial(args))
-        if not described:
-            folder.describe(config.to_json(), arguments, training.seed)
-    except BaseException:
-        folder.discard()
-        raise
-    folder.keep()
-    return run
+    with folder.starting(config.to_json(), arguments, training.seed):
+        return LocomotionRun(config, folder, arguments, model, _initial(args))
 
 
 def _initial(args: argparse.Namespace) -> LocomotionModel | None:
@@ -145,16 +131,8 @@ def _evaluate(args: argparse.Namespace) -> int:
     """Hand `--eval` over to `ambulo eval`."""
     from ambulo.train.evaluate import main as evaluate
 
-    rest = [str(resolve_path(args.eval))]
-    for flag in ("episodes", "seed", "json", "num_envs", "output"):
-        value = getattr(args, flag)
-        if value is not None:
-            rest += [f"--{flag.replace('_', '-')}", str(value)]
-    if args.verbose:
-        rest.append("--verbose")
-    if not args.deterministic:
-        rest.append("--stochastic")
-    return evaluate(rest)
+    values = ("episodes", "seed", "json", "num_envs", "output")
+    return evaluate(evaluation_arguments(args, values, ("verbose",)))
 
 
 if __name__ == "__main__":

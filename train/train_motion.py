@@ -21,10 +21,11 @@ from ambulo.train.motion.options import (
     with_flags,
 )
 from ambulo.train.motion.run_folder import MotionRunFolder
+from ambulo.train.shared.command import shareable_arguments, tell_interrupted
 from ambulo.train.shared.errors import front_door
 from ambulo.train.shared.paths import resolve_path
 from ambulo.train.shared.signals import Interrupted, StopRequest
-from ambulo.train.vr.options import check_resumable, shareable_arguments
+from ambulo.train.shared.training_flags import check_resumable
 
 if TYPE_CHECKING:
     from ambulo.policies.motion_model_file import MotionModelFile
@@ -93,10 +94,9 @@ def _find_run(target: Path) -> tuple[MotionRunFolder, Path | None]:
         return folder, folder.newest_checkpoint()
     if not target.exists():
         raise RunFolderError(f"{target}: no such run folder or checkpoint")
-    for parent in target.resolve().parents[:2]:
-        folder = MotionRunFolder(parent)
-        if folder.exists:
-            return folder, target
+    around = MotionRunFolder.around(target)
+    if around is not None:
+        return around, target
     raise RunFolderError(f"{target}: lies in no run folder, whose split it needs")
 
 
@@ -117,12 +117,7 @@ def _train(
         try:
             training.train(display, stop)
         except Interrupted as interrupted:
-            print(
-                f"ambulo: {interrupted}; saved. Continue with:\n"
-                f"  train_motion --resume {folder.path}",
-                file=sys.stderr,
-            )
-            return interrupted.exit_code
+            return tell_interrupted(interrupted, folder)
     progress = training.progress
     print(
         f"{progress.step} steps, {progress.epoch} epochs, {progress.seconds:.0f} s: "

@@ -9,21 +9,27 @@ from typing import TYPE_CHECKING
 
 from ambulo.configs.vr import RLConfig
 from ambulo.envs.godot.check import check_engines
-from ambulo.train.shared.command import set_up_logging, show_config
+from ambulo.train.shared.command import (
+    evaluation_arguments,
+    folder_to_continue,
+    set_up_logging,
+    show_config,
+    tell_interrupted,
+)
 from ambulo.train.shared.errors import front_door
 from ambulo.train.shared.files import check_parent
 from ambulo.train.shared.gl import import_mujoco
-from ambulo.train.shared.paths import resolve_path
-from ambulo.train.shared.run_folder import RunFolder
 from ambulo.train.shared.signals import Interrupted, StopRequest
+from ambulo.train.shared.training_flags import check_resumable
 from ambulo.train.vr.options import (
+    RESUMABLE,
     base_config,
     check_godot_flags,
-    check_resumable,
     label_of,
     parse_arguments,
     with_flags,
 )
+from ambulo.train.vr.run_folder import NavigationRunFolder
 
 if TYPE_CHECKING:
     from ambulo.policies.model_file import ModelFile
@@ -53,14 +59,10 @@ def _resume(args: argparse.Namespace, arguments: Sequence[str]) -> int:
     point = find_resume_point(args.resume, trust_pickle=args.trust_pickle)
     config = with_flags(point.config, args)
     if point.model is not None:
-        check_resumable(point.model.metadata.config, config)
+        check_resumable(point.model.metadata.config, config, RESUMABLE)
     if args.print_config or args.save_config:
         return show_config(args, config)
-    folder = None if args.run_name else point.folder
-    if folder is not None:
-        folder.sweep()
-        if point.checkpoint is None:
-            print("no checkpoint yet: starting from the beginning", file=sys.stderr)
+    folder = folder_to_continue(args, point.folder, begun=point.model is not None)
     return _train(args, arguments, config, folder, point.model)
 
 
@@ -68,7 +70,7 @@ def _train(
     args: argparse.Namespace,
     arguments: Sequence[str],
     config: RLConfig,
-    folder: RunFolder | None,
+    folder: NavigationRunFolder | None,
     model: ModelFile | None,
 ) -> int:
     """Train in `folder` (None: a new one), from `model` (None: from the beginning)."""
@@ -82,12 +84,7 @@ def _train(
         try:
             seconds = _train_to_end(args, run, stop)
         except Interrupted as interrupted:
-            print(
-                f"ambulo: {interrupted}; saved. Continue with:\n"
-                f"  train_vr_navigation --resume {run.folder.path}",
-                file=sys.stderr,
-            )
-            return interrupted.exit_code
+            return tell_interrupted(interrupted, run.folder)
         finally:
             run.close()
     from ambulo.train.vr.results import finish
@@ -99,33 +96,23 @@ def _prepare(
     args: argparse.Namespace,
     arguments: Sequence[str],
     config: RLConfig,
-    folder: RunFolder | None,
+    folder: NavigationRunFolder | None,
     model: ModelFile | None,
 ) -> TrainingRun:
     """The run and its folder; a new folder goes again if the run cannot start."""
     training = config.training
     if folder is None:
-        folder = RunFolder.create(
+        folder = NavigationRunFolder.create(
             training.output,
             args.run_name,
             label_of(args),
             training.seed,
             force=args.force,
         )
-    described = not folder.exists
-    try:
-        if described:  # first of all: killed from here on, it can be resumed
-            folder.describe(config.to_json(), arguments, training.seed)
+    with folder.starting(config.to_json(), arguments, training.seed):
         from ambulo.train.vr.training_run import TrainingRun
 
-        run = TrainingRun(config, folder, arguments, model, _initial(args))
-        if not described:
-            folder.describe(config.to_json(), arguments, training.seed)
-    except BaseException:
-        folder.discard()
-        raise
-    folder.keep()
-    return run
+        return TrainingRun(config, folder, arguments, model, _initial(args))
 
 
 def _initial(args: argparse.Namespace) -> ModelFile | None:
@@ -155,20 +142,11 @@ def _evaluate(args: argparse.Namespace) -> int:
     """Hand `--eval` over to `ambulo eval`."""
     from ambulo.train.evaluate import main as evaluate
 
-    rest = [str(resolve_path(args.eval))]
-    for flag in (
+    values = (
         "episodes", "seed", "json", "level_file", "world", "num_envs", "output",
         "godot_url", "godot_bin", "godot_engines",
-    ):  # fmt: skip
-        value = getattr(args, flag)
-        if value is not None:
-            rest += [f"--{flag.replace('_', '-')}", str(value)]
-    for flag in ("verbose", "trust_pickle"):
-        if getattr(args, flag):
-            rest.append(f"--{flag.replace('_', '-')}")
-    if not args.deterministic:
-        rest.append("--stochastic")
-    return evaluate(rest)
+    )  # fmt: skip
+    return evaluate(evaluation_arguments(args, values, ("verbose", "trust_pickle")))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from ambulo.configs.locomotion import LocomotionConfig
 
 PRESETS: dict[str, str] = {
     "imitate_walk": "a walk by the balance law, with a learned residual against pushes",
-    "imitate_walk_network": "a walk by a network alone: taught by the law, then trained",
+    "imitate_walk_network": "a walk by a network alone: taught by a teacher, then trained",
     "imitate_walk_pure": "a walk by a network alone, from pose targets, without a teacher",
     "imitate_run": "a run by the balance law, with a learned residual",
     "locomote": "walking at commanded speeds and turns on top of a gait",

@@ -81,7 +81,7 @@ def myolegs(
     muscles: bool = True,
     timestep: float = TIMESTEP,
     stiffness: float = 1.0,
-    lag: bool = True,
+    lag: float = 1.0,
 ) -> Character:
     """The character myolegs.
 
@@ -89,10 +89,13 @@ def myolegs(
         muscles: With muscles; otherwise with motors.
         timestep: One physics step, [s].
         stiffness: Factor on `STIFFNESS`.
-        lag: Muscles follow their controls through activation dynamics.
+        lag: Factor on the time constants of the muscles' activation dynamics; with 0
+            activations are written as they are.
     """
     with _quiet():
         model = myolegs_spec(muscles=muscles, timestep=timestep).compile()
+    if muscles and lag > 0.0:
+        model.actuator_dynprm[:, :2] *= lag
     skeleton = hinge_skeleton(model)
     gains = SpdGains(
         joints=tuple(
@@ -107,7 +110,7 @@ def myolegs(
         _soles(model, skeleton),
         gains,
         actuation=(
-            partial(MuscleActuation, model, mode="dynamics" if lag else "direct")
+            partial(MuscleActuation, model, mode="dynamics" if lag > 0.0 else "direct")
             if muscles
             else None
         ),

@@ -14,21 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.linearization import LinearSteps, linear_steps
 from ambulo.envs.locomotion.reference_table import ReferenceTable
-from ambulo.envs.locomotion.simulation import CharacterSimulation
 from ambulo.muscle.coupling import joint_coupling
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-POSITION_STEP = 0.01
-"""Finite difference of a position, [m] or [rad]."""
-VELOCITY_STEP = 0.05
-"""Finite difference of a velocity, [m/s] or [rad/s]."""
-TARGET_STEP = 0.02
-"""Finite difference of a joint target, [rad]."""
 EFFORT = 100.0
 """Cost of a moved target, [1/rad^2], beside 1/rad^2 of a joint's deviation: lower is
 stiffer and trusts the linear model further than it holds."""
@@ -86,10 +79,22 @@ def balance_law(
     Raises:
         MotionError: The simulation explodes beside the reference.
     """
+    steps = linear_steps(character, reference, dofs, control_dt=control_dt)
+    return regulator(character, steps, dofs, effort=effort, along=along)
+
+
+def regulator(
+    character: Character,
+    steps: LinearSteps,
+    dofs: Ints,
+    *,
+    effort: float = EFFORT,
+    along: float = 1.0,
+) -> BalanceLaw:
+    """The law for `steps`, whose offsets are of `dofs`; arguments as `balance_law`."""
     free = joint_coupling(character.model).independent
     size = len(free)
-    count = max(1, round(reference.period / control_dt))
-    a, b = _linearized(character, reference, dofs, count, control_dt)
+    a, b, count = steps.a, steps.b, len(steps.a)
     weight = np.ones(2 * size)
     weight[0], weight[2:6] = along, 20.0
     weight[size + 6 :] = 0.01
@@ -106,65 +111,3 @@ def balance_law(
     whole = np.zeros((count, len(dofs), 2 * nv))
     whole[:, :, np.r_[free, nv + free]] = gains
     return BalanceLaw(whole, dofs)
-
-
-def _linearized(
-    character: Character,
-    reference: ReferenceTable,
-    dofs: Ints,
-    count: int,
-    control_dt: float,
-) -> tuple[Floats, Floats]:
-    """Jacobians of a control step by state (P, 2n, 2n) and by target (P, 2n, U).
-
-    The state is position and velocity of the n independent degrees of freedom.
-    """
-    coupling = joint_coupling(character.model)
-    free = coupling.independent
-    n, nv, inputs = len(free), int(character.model.nv), len(dofs)
-    half = 2 * n + inputs
-    substeps = round(control_dt / character.model.opt.timestep)
-    simulation = CharacterSimulation(character, 2 * half, substeps=substeps, threads=0)
-    moves = np.zeros((half, 3 * nv))
-    moves[np.arange(n), free] = POSITION_STEP
-    moves[n + np.arange(n), nv + free] = VELOCITY_STEP
-    moves[2 * n + np.arange(inputs), 2 * nv + dofs] = TARGET_STEP
-    moves = np.concatenate([moves, -moves])
-    steps = moves[:half].max(axis=1)
-    a, b = np.zeros((count, 2 * n, 2 * n)), np.zeros((count, 2 * n, inputs))
-    for k in range(count):
-        time = np.full(2 * half, k / count * reference.period)
-        qpos, qvel, _ = reference.at(time)
-        qpos = coupling.closed(simulation.tangent.moved(qpos, moves[:, :nv]))
-        qvel = coupling.closed_velocity(qpos, qvel + moves[:, nv : 2 * nv])
-        simulation.reset(np.arange(2 * half), time, qpos, qvel)
-        follow(simulation, reference, moves[:, 2 * nv :])
-        if simulation.fault.any():
-            raise MotionError(
-                f"phase {k / count:.2f} of the reference: the simulation explodes beside "
-                "it; prepare the clip for this character"
-            )
-        deviation, velocity = deviations(simulation, reference)
-        after = np.concatenate([deviation[:, free], velocity[:, free]], axis=1)
-        slope = (after[:half] - after[half:]) / (2.0 * steps[:, None])
-        a[k], b[k] = slope[: 2 * n].T, slope[2 * n :].T
-    return a, b
-
-
-def follow(
-    simulation: CharacterSimulation, reference: ReferenceTable, offsets: Floats
-) -> None:
-    """One control step along the reference, joint targets moved by `offsets` (N, nv)."""
-    h = simulation.dt / simulation.substeps
-    for _ in range(simulation.substeps):
-        qpos, qvel, torque = reference.at(simulation.time + h)
-        target = simulation.tangent.moved(qpos, offsets)
-        simulation.step(target, qvel, torque)
-
-
-def deviations(
-    simulation: CharacterSimulation, reference: ReferenceTable
-) -> tuple[Floats, Floats]:
-    """Positions (tangent) and velocities minus the reference's, each (N, nv)."""
-    qpos, qvel, _ = reference.at(simulation.time)
-    return simulation.tangent.difference(simulation.qpos, qpos), simulation.qvel - qvel

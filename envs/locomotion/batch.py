@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ambulo.configs.errors import ActionError, ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.locomotion.body import (
     BodyState,
     BodyView,
@@ -35,6 +36,7 @@ from ambulo.envs.locomotion.simulation_state import (
     capture_simulation,
     restore_simulation,
 )
+from ambulo.muscle.coupling import joint_coupling
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -93,6 +95,7 @@ class LocomotionBatch:
         )
         self._pelvis = body_of_joint(character, 0)
         self._power = self.simulation.bind("qfrc_actuator")
+        self._coupling = joint_coupling(self.simulation.model)
         mass = self.simulation.model.body_mass.sum()
         self.weight = float(mass * np.linalg.norm(self.simulation.model.opt.gravity))
         """Body weight, [N]."""
@@ -322,9 +325,18 @@ class LocomotionBatch:
             qpos, qvel, torque = self._reference(self.phase)
             target = simulation.tangent.moved(qpos, offsets)
             simulation.step(target, qvel, torque if env.feed_forward else None)
-            power += np.abs(self._power[:, 6:] * simulation.qvel[:, 6:]).sum(axis=1)
+            power += self._power_now()
         self.phase %= 1.0
         return power / simulation.substeps
+
+    def _power_now(self) -> Floats:
+        """Absolute power of the joints, those that are tied counted as one, [W]. (N,)."""
+        force, rate = self._power, self.simulation.qvel
+        if len(self._coupling.dof):  # what they do against each other is no work
+            factors = self._coupling.factors(self.simulation.qpos)
+            force = self._coupling.reduced(force, factors)
+            rate = rate[:, self._coupling.independent]
+        return np.asarray(np.abs(force[:, 6:] * rate[:, 6:]).sum(axis=1))
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
         """Positions and velocities in the moving frame, and torques, at phases (N,)."""
@@ -375,8 +387,20 @@ class LocomotionBatch:
         here = self._ground(self.simulation.qpos[:, :2])
         return self._ground(places) - here[:, None]
 
+    def observation(self, layout: ObservationLayout) -> NDArray[np.float32]:
+        """What `layout` tells of the bodies now. Shape (N, layout.size)."""
+        out = np.empty((self.num_players, layout.size), np.float32)
+        self._fill(layout, out)
+        return out
+
     def _observe(self, players: Ints) -> None:
         """Write the observations of `players` (all are computed; few are cheap)."""
+        if len(players) == self.num_players:
+            self._fill(self.layout, self.obs)
+        else:
+            self.obs[players] = self.observation(self.layout)[players]
+
+    def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
         joints = self.simulation.tangent.difference(self.state.qpos, self._rest)[:, 6:]
         seen = Seen(
             self.phase,
@@ -386,8 +410,4 @@ class LocomotionBatch:
             self._ground_ahead(),
             self.action,
         )
-        whole = len(players) == self.num_players
-        out = self.obs if whole else np.empty_like(self.obs)
-        observe(self.layout, self.state, seen, out)
-        if not whole:
-            self.obs[players] = out[players]
+        observe(layout, self.state, seen, out)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.imitate import ImitateBatch
 from ambulo.envs.locomotion.locomote import LocomoteBatch
@@ -13,6 +18,8 @@ from ambulo.envs.locomotion.reference import (
     reference_of,
 )
 from ambulo.envs.locomotion.stand import StandBatch
+from ambulo.muscle.muscle_nn import MuscleNN
+from ambulo.muscle.shipped import find_muscle_nn
 
 BATCHES: dict[str, type[LocomotionBatch]] = {
     "imitate": ImitateBatch,
@@ -29,6 +36,7 @@ def make_batch(
     seed: int | None = None,
     threads: int = 1,
     reference: Reference | None = None,
+    muscles: MuscleNN | None = None,
 ) -> LocomotionBatch:
     """A batch for the configured task, not yet reset.
 
@@ -38,6 +46,8 @@ def make_batch(
         seed: Seeds body i with seed + i.
         threads: CPU threads for the physics.
         reference: What is followed, instead of `environment.reference`.
+        muscles: What resolves torques with `resolver = nn`, instead of
+            `environment.muscle_network`.
 
     Raises:
         ConfigError: A setting that cannot be used.
@@ -49,9 +59,30 @@ def make_batch(
         reference = reference_of(env, character)
     else:
         check_reference(reference, character, env)
+    if env.resolver == "nn":
+        network = muscles or find_muscle_nn(env.muscle_network)
+        character = with_network(character, network)
     batch = BATCHES[env.task](
         config, reference, character, num_players=num_bodies, threads=threads
     )
     if seed is not None:
         batch.seed([seed + i for i in range(num_bodies)])
     return batch
+
+
+def with_network(character: Character, network: MuscleNN) -> Character:
+    """`character` with a muscle network instead of the exact solver.
+
+    Raises:
+        ConfigError: It has no muscles.
+    """
+    make = character.actuation
+    if make is None:
+        raise ConfigError(f"{character.name} has no muscles for a muscle network")
+
+    def made(batch: Any) -> Any:
+        muscles = make(batch)
+        muscles.use(network)
+        return muscles
+
+    return replace(character, actuation=made)

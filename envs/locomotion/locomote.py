@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.gaits import Blend
 from ambulo.envs.locomotion.reward import (
@@ -16,16 +15,19 @@ from ambulo.envs.locomotion.reward import (
     cost_terms,
     imitation_terms,
 )
+from ambulo.envs.locomotion.steering import Steering, leaning
 from ambulo.envs.locomotion.terrain import Terrain, terrain_model
-from ambulo.motion.roles import SIDES, roles_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LEASH = 0.5
+LEASH = 0.2
 """How far the moving frame runs ahead of a body that does not follow, [m]."""
-SETTLE = 1.5
-"""Time in which commands change, [s]: speeds and turns move towards the wanted ones."""
+CHANGE = (0.4, 0.5)
+"""Fastest change of the speed, [m/s^2], and of the turning rate, [rad/s^2], towards what is
+wanted: 30 deg/s of turning come in about a second, 1 m/s of speed in two and a half."""
+EASE = 0.15
+"""Time in which such a change begins and ends, [s]."""
 
 
 class LocomoteBatch(LocomotionBatch):
@@ -43,6 +45,8 @@ class LocomoteBatch(LocomotionBatch):
         count = kwargs["num_players"]
         self.goal: Floats = np.zeros((count, 2))
         """Commanded speed, [m/s], and turning rate, [rad/s], that are settled into."""
+        self.change: Floats = np.zeros((count, 2))
+        """How fast the commands change now, [m/s^2], [rad/s^2]. Shape (N, 2)."""
         self.next_command: Floats = np.full(count, np.inf)
         """Time of the next command, [s]. Shape (N,)."""
         self.reference_weight = config.rewards.reference_weight
@@ -54,9 +58,19 @@ class LocomoteBatch(LocomotionBatch):
             kwargs["model"] = terrain_model(character, self._terrain)
         super().__init__(*args, **kwargs)
         if self.uses_law:
-            self._hips, self._mid_stance = self._turning_hips()
+            # The feet are the first two end effectors.
+            ahead = self._followed.effectors[..., [0, 3]].mean(axis=0)
+            self._steering = Steering(self.character, ahead)
 
-    _kept = (*LocomotionBatch._kept, "goal", "next_command")
+    _kept = (*LocomotionBatch._kept, "goal", "change", "next_command")
+
+    def order(self, players: Ints, speed: Floats, turning: Floats) -> None:
+        """Want a speed, [m/s], and a turning rate, [rad/s], of `players` (k,), for good.
+
+        Commands settle into them; no others are drawn until the next reset. Shapes (k,).
+        """
+        self.goal[players, 0], self.goal[players, 1] = speed, turning
+        self.next_command[players] = np.inf
 
     def set_progress(self, share: float) -> None:
         """Lower the weight of the imitation terms, as `training.reference_weights` says."""
@@ -71,59 +85,39 @@ class LocomoteBatch(LocomotionBatch):
         return self.gaits.blend(self.command[:, 0])
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
-        qpos, qvel, torque = super()._reference(phase)
+        if not self.uses_law:
+            return super()._reference(phase)
+        qpos, qvel, torque = self.gaits.at(phase, self.blend)
         turning = self.command[:, 1]
-        if not self.uses_law or not turning.any():
+        if not turning.any():
             return qpos, qvel, torque
-        # A pelvis that turns over a standing foot turns in the hip: the thigh swings
-        # against the turn in stance, and ahead of it before the next step.
-        angle = 2.0 * np.pi * (phase[:, None] - self._mid_stance)
-        turn = -(turning * self.blend.period / (2.0 * np.pi))[:, None] * np.sin(angle)
-        step = np.zeros_like(qvel)
-        step[:, self._hips] = turn
-        qpos = self.simulation.tangent.moved(qpos, step)
-        qvel[:, self._hips] -= turning[:, None] * np.cos(angle)
-        return qpos, qvel, torque
-
-    def _turning_hips(self) -> tuple[Ints, Floats]:
-        """The dofs that turn the thighs about their length, and phases of mid-stance.
-
-        Left, then right. A foot is farthest ahead of the root a quarter of a cycle before
-        it is under it in stance.
-        """
-        if "left_thigh" not in roles_of(self.character.skeleton):
-            raise ConfigError(f"{self.character.name} cannot be told to turn: imitate")
-        roles, names = roles_of(self.character.skeleton), self.character.skeleton.joints
-        dofs = [self.character.dofs(names[roles[f"{s}_thigh"]])[2] for s in SIDES]
-        ahead = self._followed.effectors[..., [0, 3]].mean(axis=0)
-        waves = np.exp(-2j * np.pi * np.arange(len(ahead)) / len(ahead)) @ ahead
-        mid = 0.25 - np.angle(waves) / (2.0 * np.pi)
-        return np.array(dofs), np.asarray(mid % 1.0)
+        lean = leaning(self.command[:, 0], turning)
+        bent = self._steering.bend(
+            (qpos, qvel), phase, self.blend.period, turning, lean
+        )
+        return *bent, torque
 
     def _begin(self, players: Ints) -> None:
         for player in players:
             self._draw(int(player), 0.0)
         self.command[players] = self.goal[players]
         self.command[players, 1] = 0.0
+        self.change[players] = 0.0
         if self._terrain is not None:
             for player in players:
                 self.anchor[player, :3] = self._terrain.place(self.rngs[player])
             self.anchor[players, 3] = self._terrain.height(self.anchor[players, :2])
 
     def _advance(self) -> None:
-        env, dt = self.config.environment, self.simulation.dt
+        dt = self.simulation.dt
         time = self.simulation.time
         for player in np.flatnonzero(time >= self.next_command):
             self._draw(int(player), float(time[player]))
-        span = np.array(
-            [env.speed[1] - env.speed[0], np.deg2rad(env.turn[1] - env.turn[0])]
-        )
-        step = np.maximum(span, 1e-3) * dt / SETTLE
         self._walk_anchor(
             self.blend.speed if self.uses_law else self.command[:, 0],
             self.command[:, 1],
         )
-        self.command += np.clip(self.goal - self.command, -step, step)
+        self._settle(dt)
         self.blend = self._blend()
         root = self.simulation.qpos
         ahead = self.anchor[:, :2] - root[:, :2]
@@ -133,6 +127,14 @@ class LocomoteBatch(LocomotionBatch):
         if self._terrain is not None:
             under = self._terrain.height(root[:, :2])
             self.anchor[:, 3] += 0.2 * (under - self.anchor[:, 3])
+
+    def _settle(self, dt: float) -> None:
+        """Let the commands come nearer to what is wanted, without a jerk."""
+        limit = np.array(CHANGE)
+        # Four times as long as the change eases: then it does not overshoot.
+        pull = np.clip((self.goal - self.command) / (4.0 * EASE), -limit, limit)
+        self.change += (pull - self.change) * min(1.0, dt / EASE)
+        self.command += self.change * dt
 
     def _ground(self, places: Floats) -> Floats:
         if self._terrain is None:
@@ -151,6 +153,9 @@ class LocomoteBatch(LocomotionBatch):
         }
         if self.uses_law:
             effectors, com = self._followed_now()
+            self._steering.shift_seen(
+                effectors, com, leaning(self.command[:, 0], self.command[:, 1])
+            )
             likeness = imitation_terms(self.state, effectors, com, weights)
             terms |= {n: self.reference_weight * term for n, term in likeness.items()}
         return terms

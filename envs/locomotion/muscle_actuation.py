@@ -1,17 +1,22 @@
 """Muscles as the actuation of a simulation: activations that make the wanted torque.
 
-The exact solver (`muscle.solver`) shares the torque out, every second physics step. Then
-there are two ways, which are different tasks (`muscle.activation`):
+The exact solver (`muscle.solver`), or a muscle network, shares the torque out, every second
+physics step. Then there are two ways, which are different tasks (`muscle.activation`):
 
 * `dynamics`: the control goes through MuJoCo's activation dynamics (10 ms up, 40 ms down).
-  The solver's bounds are the activations that each muscle can reach by the next refresh,
-  so that antagonists make up for muscles that cannot let go in time.
+  The bounds are the activations that each muscle can reach by the next refresh, so that
+  antagonists make up for muscles that cannot let go in time.
 * `direct`: activations are written as they are, without lag (as Lee et al. 2019).
+
+Both resolvers get the same question: shares u in [0, 1] of each muscle's reach, whose torque
+is `active` u, for the torque `wanted` that is left when passive torque and the lower bounds
+are taken off.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import mujoco
 import numpy as np
@@ -22,11 +27,15 @@ from ambulo.configs.muscle import ActivationCost
 from ambulo.muscle.activation import control_for, next_activation, time_constants
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.dynamics import transmission_of_batch
+from ambulo.muscle.errors import MuscleError
+from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.solver import solve
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Listener = Callable[[Floats, Floats], None]
+"""Called with `active` (N, na, m) and `wanted` (N, na) of each refresh of all bodies."""
 
 
 class MuscleActuation:
@@ -40,6 +49,7 @@ class MuscleActuation:
         mode: Literal["dynamics", "direct"] = "dynamics",
         refresh: int = 2,
         cost: ActivationCost | None = None,
+        network: MuscleNN | None = None,
     ) -> None:
         """Look the muscles up.
 
@@ -49,6 +59,7 @@ class MuscleActuation:
             mode: How activations reach MuJoCo.
             refresh: Physics steps for which activations are held.
             cost: Of the solver.
+            network: Used instead of the solver.
         """
         self.layer = MuscleLayer(model, joint_coupling(model))
         self._transmission = transmission_of_batch(batch)
@@ -59,20 +70,35 @@ class MuscleActuation:
         self._constants = time_constants(model, self.layer.table.actuator)
         self._dt = float(model.opt.timestep)
         count = len(self._qpos)
-        self._step = 0
+        self._step: Ints = np.zeros(1, dtype=np.int64)
         self._fresh = np.ones(count, dtype=np.bool_)
         self._dual = np.zeros((count, len(self.layer.coupling.actuated)))
         self.activation: Floats = np.zeros((count, self.layer.table.size))
         """Activations that were wanted last. Shape (N, m)."""
         self.residual: Floats = np.zeros_like(self._dual)
         """Torque that the muscles make minus the wanted, at the last refresh, [N m]."""
+        self.listener: Listener | None = None
+        """Told what is asked of the resolver; None: nobody."""
+        self.network: MuscleNN | None = None
+        """The resolver; None: the exact solver."""
+        if network is not None:
+            self.use(network)
+
+    def use(self, network: MuscleNN) -> None:
+        """Resolve with `network` from now on; `MuscleError` if it is for other muscles."""
+        if network.muscles != self.layer.table.names:
+            raise MuscleError(
+                f"muscle network: made for {len(network.muscles)} other muscles than the"
+                f" {self.layer.table.size} of this body; train one for it"
+            )
+        self.network = network
 
     def apply(self, torque: Floats, out: Floats) -> None:
         """Fill the controls `out` (N, m) for torques on the joints (N, na), [N m]."""
-        if self._step % self._refresh == 0:
-            self._solve(torque, np.ones_like(self._fresh))
+        if self._step[0] % self._refresh == 0:
+            self._resolve(torque, np.ones_like(self._fresh))
         elif self._fresh.any():
-            self._solve(torque, self._fresh)
+            self._resolve(torque, self._fresh)
         self._step += 1
         # Right after a reset muscles are taken to be active already.
         self._act[self._fresh] = self.activation[self._fresh]
@@ -88,22 +114,47 @@ class MuscleActuation:
         self._fresh[ids] = True
         self._act[ids], self._dual[ids] = 0.0, 0.0
 
-    def _solve(self, torque: Floats, which: NDArray[np.bool_]) -> None:
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        """Copies of all that the next steps depend on; activations are the simulation's."""
+        return {name: array.copy() for name, array in self._kept().items()}
+
+    def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from `state_dict`; `KeyError` or `ValueError` where it does not fit."""
+        for name, array in self._kept().items():
+            if arrays[name].shape != array.shape:
+                raise ValueError(
+                    f"muscles: {name} has shape {arrays[name].shape}, not {array.shape}"
+                )
+            array[...] = arrays[name]
+
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        return {
+            "step": self._step, "fresh": self._fresh, "dual": self._dual,
+            "activation": self.activation, "residual": self.residual,
+        }  # fmt: skip
+
+    def _resolve(self, torque: Floats, which: NDArray[np.bool_]) -> None:
         """New activations of the bodies `which` (N,)."""
         muscles = self.layer.evaluate(self._transmission, self._qpos)
-        wanted = np.clip(torque, *muscles.capacity())
+        demand = np.clip(torque, *muscles.capacity())
         low, high = self._reach()
         span = high - low
         rest = np.einsum("bim,bm->bi", muscles.active, low)
-        found = solve(
-            np.ascontiguousarray(muscles.active * span[:, None]),
-            np.ascontiguousarray(wanted - muscles.passive - rest),
-            self._cost,
-            start=self._dual,
-        )
-        self._dual[which] = found.dual[which]
-        self.activation[which] = (low + span * found.activation)[which]
-        self.residual[which] = (found.residual + wanted - torque)[which]
+        active = np.ascontiguousarray(muscles.active * span[:, None])
+        wanted = np.ascontiguousarray(demand - muscles.passive - rest)
+        if self.listener is not None and which.all():
+            self.listener(active, wanted)
+        if self.network is None:
+            found = solve(active, wanted, self._cost, start=self._dual)
+            self._dual[which] = found.dual[which]
+            share, residual = found.activation, found.residual
+        else:
+            share = self.network.activations(active, wanted)
+            share[~np.isfinite(share).all(axis=1)] = 0.0
+            residual = np.einsum("bim,bm->bi", active, share) - wanted
+        self.activation[which] = (low + span * share)[which]
+        # A faulty body has no capacity; its residual must not spoil saved states.
+        self.residual[which] = np.nan_to_num(residual + demand - torque)[which]
 
     def _reach(self) -> tuple[Floats, Floats]:
         """Least and largest activations until the next refresh, (N, m) each."""

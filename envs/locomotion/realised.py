@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
-from ambulo.envs.locomotion.balance import BalanceLaw, deviations, follow
+from ambulo.envs.locomotion.balance import BalanceLaw
+from ambulo.envs.locomotion.linearization import deviations, follow
 from ambulo.envs.locomotion.muscle_actuation import MuscleActuation
 from ambulo.envs.locomotion.reference_table import ReferenceTable
 from ambulo.envs.locomotion.simulation import CharacterSimulation

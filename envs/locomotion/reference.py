@@ -15,6 +15,7 @@ from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import EnvironmentConfig
 from ambulo.envs.characters.character import CHARACTERS, Character, load_character
 from ambulo.envs.locomotion.balance import balance_law
+from ambulo.envs.locomotion.hold import held_gait
 from ambulo.envs.locomotion.reference_file import (
     Gait,
     Reference,
@@ -59,6 +60,8 @@ Ints = NDArray[np.int64]
 
 PHASES = 128
 """Samples of a cycle in a reference; enough for ten harmonics, linearly interpolated."""
+GOOD_SHARE = 0.5
+"""Share of the bodies that a balance law should hold, or else a warning is given."""
 SLOWEST = 0.5
 """Speed of the slowest gait that is made for commands, [m/s]; below it the clock slows."""
 SPEED_STEP = 0.25
@@ -89,6 +92,7 @@ def build_reference(
     balance: bool = True,
     frames: slice | None = None,
     speeds: Sequence[float] = (),
+    refine: bool = True,
 ) -> Reference:
     """The reference that a clip makes for a character.
 
@@ -102,6 +106,9 @@ def build_reference(
         frames: The cycle's frames; found if None.
         speeds: Make one gait for each of these speeds, ascending, [m/s], out of the
             clip's cycle; the clip's own alone if empty.
+        refine: Lead a clip's own gait to a cycle that the simulation repeats (`hold`);
+            needs the balance law, and takes up to about a minute. Gaits for `speeds` and
+            the suite's own walk are taken as they are.
 
     Raises:
         MotionError: A clip that is no reference for this body (a file's is a
@@ -116,15 +123,14 @@ def build_reference(
         raw, name = raw_cycle(on_body, frames=frames), motion.name or "motion"
     soles = character.soles
     cycles = [at_speed(raw, soles, speed) for speed in speeds] or [raw]
-    gaits = [
-        gait_of(
-            physical_cycle(cycle, character.model, soles, name=name),
-            character,
-            joints,
-            control_dt if balance else None,
-        )
-        for cycle in cycles
+    prepared = [
+        physical_cycle(cycle, character.model, soles, name=name) for cycle in cycles
     ]
+    if refine and balance and clip is not None and not speeds:
+        gaits = [_held(prepared[0], character, joints, control_dt, name)]
+    else:
+        dt = control_dt if balance else None
+        gaits = [gait_of(cycle, character, joints, dt) for cycle in prepared]
     return Reference(name, character.name, control_dt, tuple(gaits))
 
 
@@ -177,6 +183,32 @@ def gait_of(
         dofs = character.dofs(*matching_joints(character, joints))
         law = balance_law(character, table, dofs, control_dt=control_dt)
     return Gait(table, law, prepared.report.as_dict())
+
+
+def _held(
+    prepared: PreparedCycle,
+    character: Character,
+    joints: Sequence[str],
+    control_dt: float,
+    name: str,
+) -> Gait:
+    """A prepared cycle refined until its balance law holds it."""
+    rough = gait_of(prepared, character, joints, None)
+    dofs = character.dofs(*matching_joints(character, joints))
+    held = held_gait(character, rough.table, dofs, control_dt=control_dt)
+    before = rough.report["residual_force"]
+    log.info(
+        "%s: root residual %.0f N, %.1f N when refined; %.0f %% of the bodies hold it",
+        name, before, held.report["residual_force"], 100.0 * held.report["held"],
+    )  # fmt: skip
+    if held.report["held"] < GOOD_SHARE:
+        log.warning(
+            "%s: the balance law holds only %.0f %% of the bodies; learning has to do the "
+            "rest",
+            name, 100.0 * held.report["held"],
+        )  # fmt: skip
+    report = rough.report | {"residual_force_before": before} | held.report
+    return Gait(held.table, held.law, report)
 
 
 def check_reference(
@@ -258,6 +290,7 @@ def _stands(config: EnvironmentConfig) -> bool:
 def _key(config: EnvironmentConfig) -> EnvironmentConfig:
     """The settings that a reference depends on; all others at their defaults."""
     names = ["task", "base", "character", "joints", "control_rate", "substeps"]
+    names.append("actuation")
     if config.task == "locomote":
         names.append("speed")
     return EnvironmentConfig(**{name: getattr(config, name) for name in names})
@@ -266,6 +299,10 @@ def _key(config: EnvironmentConfig) -> EnvironmentConfig:
 @lru_cache(maxsize=8)
 def _built(path: str | None, stamp: int, config: EnvironmentConfig) -> Reference:
     del stamp  # part of the key: a changed file is read again
+    if config.character == "myolegs":
+        from ambulo.envs.locomotion.muscle_reference import legs_reference
+
+        return legs_reference(config.replace(reference=path))
     character = body_of(config)
     if _stands(config):
         return standing_reference(

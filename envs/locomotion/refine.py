@@ -18,17 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from ambulo.envs.locomotion.cycle_coordinates import CycleCoordinates
 from ambulo.envs.locomotion.reference_table import ReferenceTable
-from ambulo.motion.reference.cycle import derivative, resynthesized, rotvec_velocity
-from ambulo.motion.rotations import (
-    quat_conjugate,
-    quat_from_rotvec,
-    quat_multiply,
-    quat_normalize,
-    quat_to_rotvec,
-    quat_unroll,
-)
-from ambulo.muscle.coupling import joint_coupling
+from ambulo.motion.reference.cycle import derivative, resynthesized
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +42,7 @@ FORCE_SCALE, MOMENT_SCALE = 3.0, 1.0
 """Root force, [N], and moment, [N m], that cost 1."""
 TORQUE_SCALES: dict[str, float] = {
     "hip": 50.0, "knee": 50.0, "ankle": 80.0, "subtalar": 20.0, "mtp": 1.5,
+    "Talus": 80.0, "Foot": 5.0,
 }  # fmt: skip
 """Torque of a joint, by the start of its name, that costs 1, [N m]."""
 TORQUE_GOALS: dict[str, float] = {"mtp": 2.0}
@@ -62,6 +55,8 @@ ACCELERATIONS = (2.0, 20.0, 100.0)
 """Accelerations of root place, root turn and joints that cost 1, [m/s^2], [rad/s^2]."""
 AIR_COST, GROUND_COST = 0.08, 0.0003
 """Cost of a force of a ball in the air and on the ground, [1/N]."""
+FLIGHT_HEIGHT = 0.015
+"""Height of the lowest ball over that of stance above which nothing stands, [m]."""
 ENOUGH = 0.003
 """Relative gain of a step below which the search ends."""
 _EDGES = np.array(
@@ -91,20 +86,22 @@ def refined(
     stride: Floats,
     *,
     rounds: int = 12,
+    samples: int | None = None,
 ) -> Refined:
     """The cycle nearest to `qpos` that ground forces at `balls` and joint torques make.
 
     Args:
-        model: A free joint first, then hinges and slides, some of them tied.
+        model: A free joint first, then joints of any kind, some hinges and slides tied.
         balls: What touches the ground.
         qpos: One cycle at N equal phases, a multiple of `PHASES`, (N, nq).
         period: Its duration, [s].
         stride: How far it goes, [m]. (3,).
         rounds: Most Gauss-Newton steps.
+        samples: Phases of the result; N if None.
     """
     search = _Search(model, balls, qpos, period, stride)
     found = search.run(rounds)
-    return search.result(found)
+    return search.result(found, len(qpos) if samples is None else samples)
 
 
 @dataclass
@@ -129,7 +126,8 @@ class _Search:
         stride: Floats,
     ) -> None:
         self.model, self.period, self.stride = model, period, stride
-        self.coupling = joint_coupling(model)
+        self.coordinates = CycleCoordinates(model, qpos)
+        self.coupling = self.coordinates.coupling
         self.free = self.coupling.independent
         self.bare = model.__copy__()
         for flag in ("mjDSBL_CONSTRAINT", "mjDSBL_ACTUATION"):
@@ -138,10 +136,7 @@ class _Search:
         self.bodies = np.array([b for b, _, _ in balls])
         self.offsets = np.array([at for _, at, _ in balls])
         self.radii = np.array([r for _, _, r in balls])
-        joints = model.dof_jntid[self.free[6:]]
-        self.address = model.jnt_qposadr[joints]
-        names = [model.joint(int(j)).name for j in joints]
-        self.low, self.high = model.jnt_range[joints].T
+        names = [model.joint(int(j)).name for j in model.dof_jntid[self.free[6:]]]
         scales = [_by_name(TORQUE_SCALES, n, 50.0) for n in names]
         self.goal = np.array(
             [0.0] * 6 + [_by_name(TORQUE_GOALS, n, 0.0) for n in names]
@@ -153,14 +148,9 @@ class _Search:
         self.full = len(qpos)
         places = np.array([self._balls_at(q) for q in qpos])
         self.standing, self.anchors = _schedule(places, period, stride)
-        self.mean = quat_normalize(quat_unroll(qpos[:, 3:7]).mean(axis=0))
         self._grid(PHASES)
         every = self.full // PHASES
-        start = np.zeros((PHASES, len(self.free)))
-        start[:, :3] = qpos[::every, :3] - self.progress
-        back = quat_conjugate(self.mean)[None]
-        start[:, 3:6] = quat_to_rotvec(quat_multiply(back, qpos[::every, 3:7]))
-        start[:, 6:] = qpos[::every][:, self.address]
+        start = self.coordinates.of(qpos[::every], self.progress)
         self.start = np.linalg.lstsq(self.waves[0], start, rcond=None)[0]
 
     def run(self, rounds: int) -> Floats:
@@ -189,14 +179,18 @@ class _Search:
                 break
         return best
 
-    def result(self, found: Floats) -> Refined:
-        """The cycle of coefficients `found`, at all phases of the input."""
+    def result(self, found: Floats, samples: int) -> Refined:
+        """The cycle of coefficients `found` at `samples` equal phases.
+
+        The root force that is left is that at all phases of the input.
+        """
         moved = self.waves[0] @ (found - self.start)
         self._grid(self.full)
-        qpos, qvel, _ = self._state(found)
         left = self._sum(found).residual
+        self._grid(samples)
+        qpos, qvel, _ = self._state(found)
         torque = np.zeros_like(qvel)
-        joints = resynthesized(left[:, 6:] + self.goal[6:], 16, self.full)
+        joints = resynthesized(left[:, 6:] + self.goal[6:], 16, samples)
         torque[:, self.free[6:]] = joints
         table = ReferenceTable(self.period, self.stride, qpos, qvel, torque)
         return Refined(
@@ -223,18 +217,10 @@ class _Search:
     def _state(self, c: Floats) -> tuple[Floats, Floats, Floats]:
         """qpos, qvel and qacc of coefficients `c` (h, n) at the phases looked at."""
         x, rate, change = (w @ c for w in self.waves)
-        qpos = np.tile(self.model.qpos0, (len(x), 1))
-        qpos[:, :3] = x[:, :3] + self.progress
-        qpos[:, 3:7] = quat_multiply(self.mean[None], quat_from_rotvec(x[:, 3:6]))
-        qpos[:, self.address] = x[:, 6:]
-        qpos = self.coupling.closed(qpos)
-        rate[:, :3] += self.stride / self.period
-        rate[:, 3:6] = rotvec_velocity(x[:, 3:6], rate[:, 3:6])
-        change[:, 3:6] = derivative(rate[:, 3:6], self.period)
-        factor = self.coupling.factors(qpos)
-        qvel = factor * self.coupling.spread(rate)
-        _, drift = self.coupling.motion(qpos, qvel)
-        return qpos, qvel, factor * self.coupling.spread(change) + drift
+        pace = self.stride / self.period
+        return self.coordinates.states(
+            x, rate, change, self.progress, pace, self.period
+        )
 
     def _balls_at(self, qpos: Floats) -> Floats:
         """Lowest places (P, 3) of the balls at `qpos` (nq,), [m]."""
@@ -255,16 +241,25 @@ class _Search:
         states = self._state(c)
         tied = self.coupling.matrix(states[0])
         h, n = c.shape
+        x = self.waves[0] @ c
+        chain = self.coordinates.chain(x, states[1], states[2], self.period)
         out = _Sum(
             0.0, np.zeros((len(states[0]), n)), np.zeros((n * h,) * 2), np.zeros(n * h)
         )
         for t in range(len(states[0])):
-            self._phase(t, [s[t] for s in states], tied[t], out, normal)
+            links = [[part[t] for part in parts] for parts in chain]
+            self._phase(t, [s[t] for s in states], tied[t], links, out, normal)
         self._prior(c, out, normal)
         return out
 
     def _phase(
-        self, t: int, state: list[Floats], tied: Floats, out: _Sum, normal: bool
+        self,
+        t: int,
+        state: list[Floats],
+        tied: Floats,
+        links: list[list[Floats]],
+        out: _Sum,
+        normal: bool,
     ) -> None:
         """Add phase `t` to `out`."""
         data, weight = self.data, self.weight
@@ -293,7 +288,7 @@ class _Search:
         if not normal:
             return
         forces = lengths.reshape(-1, 4) @ _EDGES
-        slopes = self._slopes(tied, places, jacobian, forces)
+        slopes = _chained(self._slopes(tied, places, jacobian, forces), links)
         active = system[:, lengths > 0.0]
         size = len(needed)
         keep = np.eye(size)
@@ -304,8 +299,9 @@ class _Search:
             for slope, wave in zip(slopes, self.waves, strict=True)
         )
         rows = np.asarray(rows).reshape(size, -1)
-        touch = (on[:, None, None] * jacobian / PLACE_SCALE).reshape(-1, size)
-        sink = jacobian[:, 2] * ((over < 0.0) * (1.0 - on) / SINK_SCALE)[:, None]
+        moving = jacobian @ links[0][0]
+        touch = (on[:, None, None] * moving / PLACE_SCALE).reshape(-1, size)
+        sink = moving[:, 2] * ((over < 0.0) * (1.0 - on) / SINK_SCALE)[:, None]
         held, error = np.concatenate([touch, sink]), np.r_[apart.ravel(), sunk]
         wave = self.waves[0][t]
         both = np.einsum("ij,b,c->ibjc", held.T @ held, wave, wave)
@@ -348,9 +344,10 @@ class _Search:
         order = np.r_[0, np.repeat(np.arange(1, HARMONICS + 1), 2)]
         high = 0.03 * order**2 * np.sqrt(len(waves) / 2.0)
         ripple = high[:, None] * (c - self.start) / self.near
-        angles = waves @ c[:, 6:]
-        beyond = np.minimum(angles - self.low - 0.04, 0.0)
-        beyond = 100.0 * (beyond + np.maximum(angles - self.high + 0.04, 0.0))
+        angles = waves @ c[:, self.coordinates.plain]
+        beyond = np.minimum(angles - self.coordinates.low - 0.04, 0.0)
+        over = np.maximum(angles - self.coordinates.high + 0.04, 0.0)
+        beyond = 100.0 * (beyond + over)
         out.cost += sum(float(np.square(v).sum()) for v in (gone, bent, ripple, beyond))
         for i in range(len(self.free) if normal else 0):
             part = slice(i * h, (i + 1) * h)
@@ -361,12 +358,22 @@ class _Search:
             matrix += bends.T @ bends / self.slow[i] ** 2
             vector = (waves.T @ gone[:, i] + high * ripple[:, i]) / self.near[i]
             vector += bends.T @ bent[:, i] / self.slow[i]
-            if i >= 6:
-                out_of = waves[beyond[:, i - 6] != 0.0]
+            for k in np.flatnonzero(self.coordinates.plain == i):
+                out_of = waves[beyond[:, k] != 0.0]
                 matrix += 1e4 * out_of.T @ out_of
-                vector += 100.0 * waves.T @ beyond[:, i - 6]
+                vector += 100.0 * waves.T @ beyond[:, k]
             out.matrix[part, part] += matrix
             out.vector[part] += vector
+
+
+def _chained(slopes: list[Floats], links: list[list[Floats]]) -> list[Floats]:
+    """Slopes by position, velocity and acceleration as those by the coordinates'."""
+    place, speed, bend = slopes
+    return [
+        place @ links[0][0] + speed @ links[1][0] + bend @ links[2][0],
+        speed @ links[1][1] + bend @ links[2][1],
+        bend @ links[2][2],
+    ]
 
 
 def _schedule(places: Floats, period: float, stride: Floats) -> tuple[Floats, Floats]:
@@ -379,7 +386,10 @@ def _schedule(places: Floats, period: float, stride: Floats) -> tuple[Floats, Fl
     speed = np.linalg.norm(
         derivative(places - progress, period) + stride / period, axis=-1
     )
-    lift = places[..., 2] - places[..., 2].min(axis=1, keepdims=True)
+    lowest = places[..., 2].min(axis=1, keepdims=True)
+    # In flight the lowest ball is nowhere near the ground, which is where stance is.
+    ground = np.minimum(lowest, np.median(lowest) + FLIGHT_HEIGHT)
+    lift = places[..., 2] - ground
     standing = np.exp(-((lift / 0.010) ** 2) - (speed / 0.35) ** 2)
     phase = np.arange(count)
     anchors = np.zeros_like(places)
@@ -389,7 +399,7 @@ def _schedule(places: Floats, period: float, stride: Floats) -> tuple[Floats, Fl
         # Whole cycles between this phase and the middle of the ball's stance.
         turns = np.round((middle / (2.0 * np.pi) * count - phase) / count)
         there = places[:, p, :2] + turns[:, None] * stride[:2]
-        anchor = (on[:, None] * there).sum(axis=0) / on.sum()
+        anchor = (on[:, None] * there).sum(axis=0) / max(on.sum(), 1e-9)
         anchors[:, p, :2] = anchor - turns[:, None] * stride[:2]
         anchors[:, p, 2] = -DEPTH
     return standing, anchors

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
@@ -46,6 +46,13 @@ class Actuation(Protocol):
     def reset(self, ids: Ints) -> None:
         """Forget what `ids` did before."""
 
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        """Copies of what it remembers between steps, by name."""
+        ...
+
+    def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from `state_dict`."""
+
 
 class TorqueMotors:
     """One motor for each joint's degree of freedom, with a largest torque."""
@@ -63,6 +70,13 @@ class TorqueMotors:
 
     def reset(self, ids: Ints) -> None:
         """Motors remember nothing."""
+
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        """Nothing."""
+        return {}
+
+    def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Nothing to continue from."""
 
 
 class CharacterSimulation:

@@ -18,6 +18,8 @@ _GUESS = "qacc_warmstart"
 """The solver's first guess of the next step."""
 _LAST_STEP = ("constraint", "torque", "fault")
 """What the next step takes from the last one, in the simulation's own arrays."""
+_ACTUATION = "actuation."
+"""Begins the names of what the actuation remembers."""
 
 
 def capture_simulation(simulation: CharacterSimulation) -> Arrays:
@@ -25,7 +27,8 @@ def capture_simulation(simulation: CharacterSimulation) -> Arrays:
     arrays = {name: simulation.bind(name).copy() for name in (*_STATE, _GUESS)}
     for name in _LAST_STEP:
         arrays[name] = getattr(simulation, name).copy()
-    return arrays
+    kept = simulation.actuation.state_dict()
+    return arrays | {f"{_ACTUATION}{name}": array for name, array in kept.items()}
 
 
 def restore_simulation(simulation: CharacterSimulation, arrays: Arrays) -> None:
@@ -41,6 +44,13 @@ def restore_simulation(simulation: CharacterSimulation, arrays: Arrays) -> None:
     _put(simulation.bind(_GUESS), arrays[_GUESS], _GUESS)
     for name in _LAST_STEP:
         _put(getattr(simulation, name), arrays[name], name)
+    simulation.actuation.load_state_dict(
+        {
+            name.removeprefix(_ACTUATION): array
+            for name, array in arrays.items()
+            if name.startswith(_ACTUATION)
+        }
+    )
 
 
 def _put(target: NDArray[Any], values: NDArray[Any], name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.motion.datasets.shards import ShardIndex, read_index
 from ambulo.motion.datasets.states import N_STATE, States, mirror_states
 from ambulo.motion.datasets.window_plan import Pieces
-from ambulo.motion.datasets.windows import WindowedDataset
+from ambulo.motion.datasets.windows import WindowedDataset, WindowOptions
 from ambulo.motion.skeleton import Ints
 
 BYTES_OF_STATE = 4 * N_STATE
@@ -32,37 +33,23 @@ class StreamingMotionDataset(WindowedDataset):
         folder: str | Path,
         *,
         window: int,
-        stride: int = 1,
-        batch_size: int = 256,
-        seed: int = 0,
-        shuffle: bool = True,
-        mirror: bool = False,
-        drop_last: bool = False,
-        worker: int = 0,
-        workers: int = 1,
         buffer_mb: float = 64.0,
+        **options: Unpack[WindowOptions],
     ) -> None:
         """Stream from `folder`.
 
         Args:
             folder: Where `make_shards` wrote.
-            window: Frames of a window; it and all that is not explained here are as in
-                `MotionWindows`.
-            stride: Frames from one window's start to the next one's.
-            batch_size: Windows of a batch.
-            seed: Seed of everything random.
-            shuffle: Random order.
-            mirror: Mirror half of the windows; takes half of the buffer.
-            drop_last: Leave out a last batch that is not full.
-            worker: Number of this worker.
-            workers: How many there are.
+            window: Frames of a window.
             buffer_mb: Frames held at once, [MB].
+            **options: See `WindowOptions`; `mirror` takes half of the buffer.
 
         Raises:
             MotionFileError: the shards are missing or damaged.
             MotionError: a window is longer than the shards allow, or the buffer smaller
                 than a shard.
         """
+        super().__init__(window=window, **options)
         self._index = read_index(Path(folder))
         longest = self._index.longest_window
         if window > longest:
@@ -70,7 +57,7 @@ class StreamingMotionDataset(WindowedDataset):
                 f"window = {window}: the shards in {folder} were made for windows up to "
                 f"{longest} frames; make them again with a larger longest_window"
             )
-        self._copies = 2 if mirror else 1
+        self._copies = 2 if self.mirror else 1
         self._capacity = int(buffer_mb * 1e6) // (BYTES_OF_STATE * self._copies)
         largest = int(self._index.shard_frames.max(initial=0))
         if largest > self._capacity:
@@ -78,18 +65,7 @@ class StreamingMotionDataset(WindowedDataset):
                 f"buffer_mb = {buffer_mb:g}: a shard in {folder} needs "
                 f"{self._copies * largest * BYTES_OF_STATE / 1e6:.1f} MB"
             )
-        super().__init__(
-            _pieces(self._index, window, stride),
-            window=window,
-            stride=stride,
-            batch_size=batch_size,
-            seed=seed,
-            shuffle=shuffle,
-            mirror=mirror,
-            drop_last=drop_last,
-            worker=worker,
-            workers=workers,
-        )
+        self._pieces = _pieces(self._index, window, self.stride)
         self._buffer: States | None = None
         self._checked: set[int] = set()
         self._places: dict[int, int] = {}  # where each shard in the buffer begins
@@ -168,13 +144,12 @@ def _pieces(index: ShardIndex, window: int, stride: int) -> Pieces:
     They start at the frames 0, stride, 2 stride, ... of the whole clip; each belongs to
     the one piece whose range its start lies in.
     """
-    step = max(stride, 1)
-    first = -(-index.start // step)
+    first = -(-index.start // stride)
     behind = np.minimum(index.next_start, index.clip_frames - window + 1)
-    last = -(-behind // step)
+    last = -(-behind // stride)
     return Pieces(
         shard=index.shard,
-        offset=index.offset + first * step - index.start,
+        offset=index.offset + first * stride - index.start,
         windows=np.maximum(0, last - first),
         activity=index.activity,
     )

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
@@ -36,6 +36,29 @@ class Batch(NamedTuple):
     """Numbers of their labels in `ACTIVITIES`. Shape (B,)."""
 
 
+class WindowOptions(TypedDict, total=False):
+    """Which windows come in which order, the same for all data sets."""
+
+    stride: int
+    """Frames from one window's start to the next one's (default: 1)."""
+    batch_size: int
+    """Windows of a batch; the last one of an epoch may have fewer (default: 256)."""
+    seed: int
+    """Seed of everything random (default: 0)."""
+    shuffle: bool
+    """Windows in random order, another one in each epoch; without it in the order of the
+    clips (default: True)."""
+    mirror: bool
+    """Change left and right in half of the windows, chosen at random; takes memory for
+    the mirrored frames (default: False)."""
+    drop_last: bool
+    """Leave out a last batch that is not full (default: False)."""
+    worker: int
+    """Number of this worker of `workers`, from 0 (default: 0)."""
+    workers: int
+    """How many share the batches of each epoch (default: 1)."""
+
+
 @dataclass
 class _Loaded:
     """A group whose frames are in memory, its windows in the order they are handed out."""
@@ -54,21 +77,23 @@ class WindowedDataset(ABC):
     worker i mod `workers`: together the workers hand out what one alone would.
     """
 
+    _pieces: Pieces
+    """The windows of each clip, or stored piece of one; set by the data set."""
+
     def __init__(
         self,
-        pieces: Pieces,
         *,
         window: int,
-        stride: int,
-        batch_size: int,
-        seed: int,
-        shuffle: bool,
-        mirror: bool,
-        drop_last: bool,
-        worker: int,
-        workers: int,
+        stride: int = 1,
+        batch_size: int = 256,
+        seed: int = 0,
+        shuffle: bool = True,
+        mirror: bool = False,
+        drop_last: bool = False,
+        worker: int = 0,
+        workers: int = 1,
     ) -> None:
-        """At the beginning of epoch 0; see `MotionWindows` for the arguments."""
+        """At the beginning of epoch 0; see `WindowOptions` for the arguments."""
         if min(window, stride, batch_size, workers) < 1 or not 0 <= worker < workers:
             raise MotionError(
                 "window, stride, batch_size and workers must be at least 1 and worker "
@@ -80,7 +105,6 @@ class WindowedDataset(ABC):
         self.drop_last, self.worker, self.workers = drop_last, worker, workers
         self.epoch = 0
         """The epoch that iterating goes on with."""
-        self._pieces = pieces
         self._batch = 0
         self._allowed: tuple[str, ...] | None = None
         self._loaded: _Loaded | None = None
@@ -247,14 +271,7 @@ class MotionWindows(WindowedDataset):
         activities: Sequence[str],
         *,
         window: int,
-        stride: int = 1,
-        batch_size: int = 256,
-        seed: int = 0,
-        shuffle: bool = True,
-        mirror: bool = False,
-        drop_last: bool = False,
-        worker: int = 0,
-        workers: int = 1,
+        **options: Unpack[WindowOptions],
     ) -> None:
         """Hold `clips`.
 
@@ -262,44 +279,24 @@ class MotionWindows(WindowedDataset):
             clips: States of each clip, (T, 112); shorter ones than `window` give none.
             activities: The label of each clip.
             window: Frames of a window.
-            stride: Frames from one window's start to the next one's.
-            batch_size: Windows of a batch; the last one of an epoch may have fewer.
-            seed: Seed of everything random.
-            shuffle: Windows in random order, another one in each epoch; without it in
-                the order of the clips.
-            mirror: Change left and right in half of the windows, chosen at random; takes
-                twice the memory.
-            drop_last: Leave out a last batch that is not full.
-            worker: Number of this worker of `workers`, from 0.
-            workers: How many share the batches of each epoch.
+            **options: See `WindowOptions`; `mirror` takes twice the memory.
         """
+        super().__init__(window=window, **options)
         if len(clips) != len(activities):
             raise MotionError(f"{len(clips)} clips, but {len(activities)} activities")
         for clip in clips:
             if clip.ndim != 2 or clip.shape[1] != N_STATE:
                 raise MotionError(f"expected states (T, {N_STATE}), got {clip.shape}")
         lengths = np.array([len(clip) for clip in clips], dtype=np.int64)
-        pieces = Pieces(
+        self._pieces = Pieces(
             shard=np.zeros(len(clips), dtype=np.int64),
             offset=np.cumsum(lengths) - lengths,
-            windows=window_counts(lengths, window, stride),
+            windows=window_counts(lengths, window, self.stride),
             activity=activity_numbers(activities),
-        )
-        super().__init__(
-            pieces,
-            window=window,
-            stride=stride,
-            batch_size=batch_size,
-            seed=seed,
-            shuffle=shuffle,
-            mirror=mirror,
-            drop_last=drop_last,
-            worker=worker,
-            workers=workers,
         )
         empty = np.zeros((0, N_STATE), dtype=np.float32)
         frames = np.concatenate([empty, *clips]).astype(np.float32, copy=False)
-        if mirror:
+        if self.mirror:
             frames = np.concatenate([frames, mirror_states(frames)])
         self._frames: States = np.ascontiguousarray(frames)
         self._sum: str | None = None

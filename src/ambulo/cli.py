@@ -22,6 +22,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "train or resume a body's policy",
     ),
     "data": ("ambulo.train.motion_data:main", "convert, check or draw motion capture"),
+    "ik": ("ambulo.train.ik_tools:main", "make training data of poses"),
+    "train-ik": ("ambulo.train.train_neural_ik:main", "train a network of poses"),
+    "rig-server": (
+        "ambulo.train.rig_server:main",
+        "learn characters from streams of poses",
+    ),
+    "rig-client": ("ambulo.train.rig_client:main", "replay a clip to a rig server"),
     "schema": ("ambulo.train.describe:schema", "print observation and action layout"),
     "presets": ("ambulo.train.describe:presets", "list the presets, or print one"),
 }

@@ -135,7 +135,7 @@ def _weights(
         (_weights(lambda w: w.pop("head.bias")), "'head.bias' is missing"),
         (_weights(lambda w: w.update(more=torch.ones(1))), "unexpected weight 'more'"),
         (_weights(lambda w: w["mean"].fill_(torch.nan)), "not finite"),
-        (_weights(lambda w: w.update(mean=torch.ones(3))), "'mean' is"),
+        (_weights(lambda w: w.update(mean=torch.ones(3))), "'mean' has shape"),
     ],
 )
 def test_bad_files_end_in_one_line(
@@ -169,5 +169,5 @@ def test_a_huge_network_is_refused_before_it_is_built(
         members["ambulo.json"] = json.dumps(header).encode()
 
     rewrite(saved[0], widen)
-    with pytest.raises(ModelFileError, match=r"expected torch\.float32"):
+    with pytest.raises(ModelFileError, match=r"has shape .*, expected .*4096"):
         load_motion_nn(saved[0])

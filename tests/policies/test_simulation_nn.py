@@ -145,6 +145,20 @@ def test_prior_features_are_the_encoding_of_the_history() -> None:
     assert not policy.encoder.training
 
 
+def test_a_frozen_prior_encodes_once_for_all_epochs() -> None:
+    policy = with_prior()
+    seen = observations(5, 5 + 336)
+    ready = policy.prepared(seen)
+    assert ready.shape == (5, 5 + 336 + policy.encoder.size)
+    assert not ready.requires_grad
+    wanted = policy.extract_features(seen)
+    torch.testing.assert_close(policy.extract_features(ready), wanted)
+    moved = torch.cat([ready[:, :341], -ready[:, 341:]], dim=1)
+    assert not torch.allclose(policy.extract_features(moved), wanted)
+    policy.unfreeze()
+    assert policy.prepared(seen) is seen
+
+
 def test_prior_without_history_is_refused() -> None:
     config = network(policy="prior", prior=PriorConfig(model="m.zip"))
     with pytest.raises(ConfigError, match="motion_history"):

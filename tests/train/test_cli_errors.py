@@ -12,8 +12,8 @@ import pytest
 
 from ambulo import cli
 from ambulo.configs.presets import preset
-from ambulo.train.shared.run_folder import RunFolder
 from ambulo.train.train_vr_navigation import main as train
+from ambulo.train.vr.run_folder import NavigationRunFolder
 
 QUICK = ["--preset", "quick_test", "--no-progress"]
 FEW_LEVELS = ["--set", "environment.levels_per_family=1"]
@@ -237,7 +237,7 @@ def test_verbose_shows_the_traceback_too(capsys: pytest.CaptureFixture[str]) -> 
 def test_a_run_survives_a_replacement_that_cannot_start(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    old = RunFolder("runs/a")
+    old = NavigationRunFolder("runs/a")
     old.best_model.parent.mkdir(parents=True)
     old.describe("{}\n", [], 0)
     old.best_model.write_bytes(b"weeks of training")
@@ -252,7 +252,7 @@ def test_a_run_survives_a_replacement_that_cannot_start(
 def test_resume_with_save_config_does_not_train(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run_folder = RunFolder("runs/a")
+    run_folder = NavigationRunFolder("runs/a")
     run_folder.checkpoints.mkdir(parents=True)
     run_folder.describe(preset("quick_test").to_json(), [], 0)
     code, error = run(["--resume", "runs/a", "--save-config", "c.json"], capsys)

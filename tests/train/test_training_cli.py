@@ -16,8 +16,8 @@ import pytest
 import torch
 
 from ambulo.policies.model_file import load_model
-from ambulo.train.shared.run_folder import RunFolder
 from ambulo.train.train_vr_navigation import main as train
+from ambulo.train.vr.run_folder import NavigationRunFolder
 
 TINY = [
     "--preset", "quick_test", "--num-envs", "8", "--no-progress", "--episodes", "2",
@@ -53,12 +53,12 @@ def weights_equal(a: Path, b: Path) -> bool:
     return one.keys() == two.keys() and all(torch.equal(one[k], two[k]) for k in one)
 
 
-def rows(folder: RunFolder) -> list[dict[str, str]]:
+def rows(folder: NavigationRunFolder) -> list[dict[str, str]]:
     with folder.metrics.open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
 
-def tags(folder: RunFolder) -> set[str]:
+def tags(folder: NavigationRunFolder) -> set[str]:
     """Names of the scalars that TensorBoard shows."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -80,7 +80,7 @@ def test_a_short_training_leaves_a_whole_run_folder(
         "256",
     ]
     assert train([*arguments, "--run-name", "first"]) == 0
-    folder = RunFolder("runs/first")
+    folder = NavigationRunFolder("runs/first")
     output = capsys.readouterr().out
     for path in (folder.best_model, folder.report):
         assert path.is_file()
@@ -123,12 +123,12 @@ def test_resumed_equals_uninterrupted(capsys: pytest.CaptureFixture[str]) -> Non
     arguments = [*TINY, "--config", "stages.json", "--timesteps", "896"]
     arguments += ["--save-freq", "128", "--eval-freq", "384"]
     assert train([*arguments, "--run-name", "whole"]) == 0
-    whole = RunFolder("runs/whole")
+    whole = NavigationRunFolder("runs/whole")
     for steps in (128, 384, 640):
         name = f"from{steps}"
         again = ["--resume", str(whole.checkpoint(steps)), "--run-name", name]
         assert train([*again, "--no-progress", "--episodes", "1"]) == 0
-        other = RunFolder(f"runs/{name}")
+        other = NavigationRunFolder(f"runs/{name}")
         assert weights_equal(whole.checkpoint(896), other.checkpoint(896)), steps
         columns = (
             "timesteps",
@@ -153,7 +153,7 @@ def test_best_score_survives_a_resume() -> None:
         "128",
     ]
     assert train([*arguments, "--run-name", "a"]) == 0
-    folder = RunFolder("runs/a")
+    folder = NavigationRunFolder("runs/a")
     best = folder.best_model.read_bytes()
     state = load_model(folder.checkpoint(256)).training
     assert state is not None
@@ -170,7 +170,7 @@ def test_best_score_survives_a_resume() -> None:
 def test_a_killed_run_goes_on_from_its_newest_whole_checkpoint() -> None:
     arguments = [*TINY, "--timesteps", "384", "--save-freq", "128", "--eval-freq", "0"]
     assert train([*arguments, "--run-name", "a"]) == 0
-    folder = RunFolder("runs/a")
+    folder = NavigationRunFolder("runs/a")
     expected = load_model(folder.checkpoint(384)).policy
     damaged = folder.checkpoint(384).read_bytes()
     folder.checkpoint(384).write_bytes(damaged[: len(damaged) // 2])
@@ -192,7 +192,7 @@ LONG = [
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_a_signal_stops_at_a_checkpoint(capsys: pytest.CaptureFixture[str]) -> None:
-    folder = RunFolder("runs/long")
+    folder = NavigationRunFolder("runs/long")
 
     def stop_soon() -> None:
         while not list(folder.checkpoints.glob("vr_nav_model_*_steps.zip")):
@@ -211,7 +211,7 @@ def test_a_signal_stops_at_a_checkpoint(capsys: pytest.CaptureFixture[str]) -> N
     assert steps == int(rows(folder)[-1]["timesteps"])
 
 
-def start_training() -> tuple[subprocess.Popen[str], RunFolder]:
+def start_training() -> tuple[subprocess.Popen[str], NavigationRunFolder]:
     """A training process that has saved at least one checkpoint."""
     process = subprocess.Popen(
         [sys.executable, "-m", "ambulo.train.train_vr_navigation", *LONG],
@@ -219,7 +219,7 @@ def start_training() -> tuple[subprocess.Popen[str], RunFolder]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    folder = RunFolder("runs/long")
+    folder = NavigationRunFolder("runs/long")
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and process.poll() is None:
         if list(folder.checkpoints.glob("vr_nav_model_*_steps.zip")):

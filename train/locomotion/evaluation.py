@@ -17,6 +17,7 @@ from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.extended import MODE, HistoryBatch
 from ambulo.envs.locomotion.reference import Reference
+from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.train.locomotion.evaluation_recording import Recorder, Recording, joined
 
 Floats = NDArray[np.float64]
@@ -60,6 +61,8 @@ class Contestant:
     """Who acts; None plays actions of 0: what is built in alone."""
     deterministic: bool = True
     """Mean actions instead of samples."""
+    muscles: MuscleNN | None = None
+    """What resolves torques with `resolver = nn`; None: what the configuration says."""
 
 
 def undisturbed(config: LocomotionConfig, seconds: float) -> LocomotionConfig:
@@ -215,7 +218,11 @@ def bodies(
     """One body for each of `seeds`, not yet reset."""
     threads = min(len(os.sched_getaffinity(0)), len(seeds))
     batch = make_batch(
-        config, len(seeds), threads=threads, reference=contestant.references[mode]
+        config,
+        len(seeds),
+        threads=threads,
+        reference=contestant.references[mode],
+        muscles=contestant.muscles,
     )
     batch.seed(list(seeds))
     return Bodies(batch, contestant, mode)

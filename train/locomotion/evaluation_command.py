@@ -7,6 +7,7 @@ import json
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -41,7 +42,7 @@ from ambulo.train.locomotion.task import stored_references
 from ambulo.train.shared.evaluation_folder import report_folder
 from ambulo.train.shared.files import write_atomic
 from ambulo.train.shared.paths import resolve_path
-from ambulo.train.vr.evaluation_report import POLICY
+from ambulo.train.shared.report import POLICY
 
 EPISODES = 100
 """Episodes unless `--episodes` says otherwise."""
@@ -128,8 +129,17 @@ def _contestants(
         import torch
 
         torch.manual_seed(args.seed)
-    policy = Contestant(agent.config, references, agent, args.deterministic)
-    return {POLICY: policy, **baselines_of(names, agent.config, references)}
+    policy = Contestant(
+        agent.config, references, agent, args.deterministic, agent.muscles
+    )
+    baselines = baselines_of(names, agent.config, references)
+    return {
+        POLICY: policy,
+        **{
+            name: replace(baseline, muscles=agent.muscles)
+            for name, baseline in baselines.items()
+        },
+    }
 
 
 def _play(

@@ -19,6 +19,7 @@ from ambulo.train.locomotion.gait_probe import (
     TorqueProbe,
     leg_joints,
 )
+from ambulo.train.locomotion.muscle_probe import MetabolicProbe
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -63,6 +64,8 @@ class Recording:
     """Horizontal way of the root in the step, [m]. Shape (T, N)."""
     power: Floats
     """Mean absolute power of all joints, [W]. Shape (T, N)."""
+    metabolic: Floats
+    """Metabolic power of all muscles, [W]; NaN without muscles. Shape (T, N)."""
     action: Floats
     """Mean squared action. Shape (T, N)."""
     joint_error: NDArray[np.float32]
@@ -135,6 +138,7 @@ class Recorder:
         self._alive: Bools = np.ones(count, np.bool_)
         self._root = batch.simulation.qpos[:, :2].copy()
         self._torque = TorqueProbe(batch)
+        self._metabolic = MetabolicProbe(batch)
         nq = batch.simulation.model.nq
 
         def room(*shape: int) -> Floats:
@@ -159,6 +163,7 @@ class Recorder:
             wanted=room(2),
             moved=room(),
             power=room(),
+            metabolic=room(),
             action=room(),
             joint_error=small(len(names)),
             place_error=small(len(names)),
@@ -201,6 +206,7 @@ class Recorder:
         root = batch.simulation.qpos[:, :2]
         out.moved[t] = np.linalg.norm(root - self._root, axis=1)
         out.power[t] = np.asarray(info["power"], np.float64)
+        out.metabolic[t] = self._metabolic.now()
         out.action[t] = np.square(np.clip(actions, -1.0, 1.0)).mean(axis=1)
         out.joint_error[t], out.place_error[t] = self._joints.now()
         out.root_error[t] = np.linalg.norm(state.deviation[:, :3], axis=1)

@@ -33,7 +33,7 @@ from ambulo.train.shared.report import (
     video_html,
 )
 from ambulo.train.shared.run_folder import provenance
-from ambulo.train.shared.tables import MIN_WIDTH
+from ambulo.train.shared.tables import widen
 
 NOTE = (
     "Errors of joints: against the reference at the same phase; cm as seen from the root. "
@@ -69,8 +69,7 @@ class Found:
 
 def print_found(found: Found, console: Console, seconds: float) -> None:
     """Scores of all contestants, and survival by impulse."""
-    if not console.is_terminal and console.width < MIN_WIDTH:
-        console.width = MIN_WIDTH
+    widen(console)
     count = found.scores[found.hero].episodes
     heads, rows = _score_rows(found)
     title = f"{count} episodes of {seconds:g} s"
@@ -157,6 +156,9 @@ def _tiles(found: Found) -> dict[str, str]:
         "speed error": _number(scores.speed_error, ".3f", " m/s"),
         "cost of transport": _number(scores.cost_of_transport, ".2f"),
     }
+    if not math.isnan(scores.metabolic_cost_of_transport):
+        spent = _number(scores.metabolic_cost_of_transport, ".2f", " J/(kg m)")
+        tiles["metabolic cost of transport"] = spent
     if pushes is not None:
         tiles["impulse that 90 % survive"] = f"{pushes.impulse_90:.0f} N s"
     return tiles

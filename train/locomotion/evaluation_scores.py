@@ -17,6 +17,8 @@ from ambulo.train.shared.files import without_nan
 
 Floats = NDArray[np.float64]
 
+GRAVITY = 9.81
+"""Of the models, [m/s^2]; tells mass from weight."""
 WINDOW = 1.0
 """Speeds and headings are means over about a stride, [s]: they swing within each."""
 
@@ -53,6 +55,8 @@ class LocomotionScores:
     """Mean difference of the turning rate over a stride from the wanted, [deg/s]."""
     cost_of_transport: float
     """Absolute work of the joints for a unit of weight and way."""
+    metabolic_cost_of_transport: float
+    """Metabolic energy of the muscles for a kilogram and a metre, [J / (kg m)]."""
     foot_skate: float
     """Mean speed of standing soles, [m/s]."""
     symmetry: float
@@ -127,6 +131,11 @@ def score(recording: Recording, seed: int = 0) -> LocomotionScores:
         turn_error=_deg(_mean(np.abs(turn - wanted_turn), on)),
         cost_of_transport=(
             float(r.power[on].sum()) * r.dt / (r.weight * moved) if moved else math.nan
+        ),
+        metabolic_cost_of_transport=(
+            float(r.metabolic[on].sum()) * r.dt * GRAVITY / (r.weight * moved)
+            if moved
+            else math.nan
         ),
         foot_skate=_ratio(r.slip[on].sum(), r.slip_parts[on].sum()),
         symmetry=math.nan if gait is None else gait.symmetry,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.errors import ConfigError, ModelFileError, nearest
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets_locomotion import PRESETS, preset
 from ambulo.configs.simulation_nn import TeacherConfig
 from ambulo.train.shared.errors import Parser
+from ambulo.train.shared.find_model import find_model
 from ambulo.train.shared.paths import resolve_path
 from ambulo.train.shared.training_flags import (
     add_output_flags,
@@ -27,7 +28,7 @@ RESUMABLE = (
 )  # fmt: skip
 """Training settings that may change when a run is resumed."""
 TEACHERS = ("law", "none")
-"""What `--teacher` may be."""
+"""What `--teacher` may be, besides a model."""
 
 _SHORTCUTS = {
     "timesteps": "training.total_timesteps",
@@ -75,7 +76,7 @@ def make_parser() -> Parser:
     how.add_argument("--actuation", metavar="NAME", help="torque or muscle")
     how.add_argument(
         "--teacher", metavar="NAME",
-        help="law: begin as an apprentice of the balance law; none: begin from nothing",
+        help="begin as an apprentice: law, of the balance law; a trained model; none",
     )  # fmt: skip
     how.add_argument("--threads", type=int, metavar="N", help="threads of the physics")
     add_result_flags(parser)
@@ -103,15 +104,24 @@ def with_flags(config: LocomotionConfig, args: argparse.Namespace) -> Locomotion
         path = resolve_path(args.reference)
         config = config.override("environment", reference=str(path.absolute()))
     if args.teacher is not None:
-        if args.teacher not in TEACHERS:
-            hint = nearest(args.teacher, TEACHERS)
-            raise ConfigError(f"--teacher: unknown teacher {args.teacher!r}{hint}")
-        learn = args.teacher == "law"
-        teacher = (config.training.teacher or TeacherConfig()) if learn else None
+        teacher = None
+        if args.teacher != "none":
+            model = None if args.teacher == "law" else _teacher_model(args.teacher)
+            teacher = config.training.teacher or TeacherConfig()
+            teacher = teacher.replace(model=model)
         config = config.override("training", teacher=teacher)
-        if learn:  # what the network is to do must not be done for it
+        if teacher is not None:  # what the network is to do must not be done for it
             config = config.override("environment", balance_law=False)
     return config
+
+
+def _teacher_model(name: str) -> str:
+    """The file of the model that `--teacher` names."""
+    try:
+        return str(find_model(name).absolute())
+    except ModelFileError as error:
+        hint = nearest(name, TEACHERS)
+        raise ConfigError(f"--teacher: neither law nor none{hint}; {error}") from error
 
 
 def label_of(args: argparse.Namespace) -> str:

@@ -18,13 +18,19 @@ from ambulo.train.locomotion.task import make_bodies
 from ambulo.train.locomotion.validation import play
 from ambulo.train.shared.files import write_atomic, write_bytes
 from ambulo.train.shared.paths import resolve_path
+from ambulo.train.shared.run_folder import RunFolder
 
 FINAL_EPISODES = 100
 """Episodes of the final evaluation unless `--episodes` says otherwise."""
 SEED = 0
 """Seed of the final evaluation's bodies."""
-CURVES = ("rollout/ep_return", "rollout/ep_length", "train/approx_kl", "train/std")
-"""Columns of `metrics.csv` that are drawn."""
+CURVES = {
+    "survival_rate": "on their feet to the end, in evaluations",
+    "rollout/ep_return": "return of an episode",
+    "rollout/ep_length": "length of an episode [control steps]",
+    "train/approx_kl": "divergence of an update",
+}
+"""What is drawn of a training: of its evaluations, then columns of `metrics.csv`."""
 
 
 def compare(
@@ -44,7 +50,12 @@ def compare(
     for name, actor in {"policy": agent, "built_in": None}.items():
         for ending, case in cases.items():
             batch = make_bodies(
-                case, episodes, run.references, seed=SEED, threads=training.num_threads
+                case,
+                episodes,
+                run.references,
+                seed=SEED,
+                threads=training.num_threads,
+                muscles=agent.muscles,
             )
             found[name + ending] = play(actor, batch, steps, deterministic)
             batch.close()
@@ -69,7 +80,7 @@ def finish(args: argparse.Namespace, run: LocomotionRun, seconds: float) -> int:
     text = json.dumps(data, indent=1) + "\n"
     write_atomic(folder.scores, text)
     picture = folder.path / "learning.png"
-    write_bytes(picture, learning_curves(folder.metrics))
+    write_bytes(picture, learning_curves(folder))
     if args.json == "-":
         print(text, end="")
         return 0
@@ -79,23 +90,36 @@ def finish(args: argparse.Namespace, run: LocomotionRun, seconds: float) -> int:
     return 0
 
 
-def learning_curves(metrics: Path) -> bytes:
-    """How returns, lengths, divergence and deviation went, as a PNG."""
+def learning_curves(folder: RunFolder) -> bytes:
+    """How survival, returns, lengths and divergence went, as a PNG."""
     from ambulo.train.shared.figures import new_figure, png_of
 
-    with metrics.open(encoding="utf-8", newline="") as stream:
+    with folder.metrics.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     figure: Any = new_figure((9.0, 5.0))
-    for place, name in enumerate(CURVES, start=1):
+    for place, (name, title) in enumerate(CURVES.items(), start=1):
         axes = figure.add_subplot(2, 2, place)
+        found = _evaluations(folder) if name == "survival_rate" else rows
         points = [
-            (float(row["timesteps"]), float(row[name])) for row in rows if row.get(name)
+            (float(row["timesteps"]) / 1000.0, float(row[name]))
+            for row in found
+            if row.get(name) not in {None, ""}
         ]
         if points:
-            axes.plot(*zip(*points, strict=True))
-        axes.set_title(name)
-        axes.set_xlabel("control steps")
+            marker = "o" if name == "survival_rate" else None
+            axes.plot(*zip(*points, strict=True), marker=marker)
+        axes.set_title(title, fontsize=10)
+        axes.set_xlabel("thousand control steps")
+    figure.tight_layout()
     return png_of(figure)
+
+
+def _evaluations(folder: RunFolder) -> list[dict[str, Any]]:
+    """The evaluations while it trained; none where there were none."""
+    if not folder.evaluations.is_file():
+        return []
+    found: list[dict[str, Any]] = json.loads(folder.evaluations.read_text("utf-8"))
+    return found
 
 
 def _print_summary(

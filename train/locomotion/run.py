@@ -21,6 +21,7 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.configs.simulation_nn import LocomotionTrainingConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.muscle.muscle_nn import muscle_nn_bytes
 from ambulo.policies.locomotion_agent import LocomotionAgent
 from ambulo.policies.locomotion_learner import make_locomotion_learner
 from ambulo.policies.locomotion_model_file import (
@@ -29,23 +30,27 @@ from ambulo.policies.locomotion_model_file import (
     load_locomotion,
     save_locomotion,
 )
-from ambulo.policies.model_file import TrainingState
+from ambulo.policies.model_format import TrainingState
 from ambulo.policies.motion_model_file import load_encoder
 from ambulo.policies.motion_nn import MotionNN
 from ambulo.policies.motion_prior import SimulationNNWithPrior
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.simulation_nn import SimulationNN
 from ambulo.train.locomotion.callbacks import LocomotionMetrics, Schedules, Statistics
+from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of
 from ambulo.train.locomotion.task import (
     action_names,
     bytes_of,
     make_bodies,
     references_for,
+    stored_muscles,
     stored_references,
+    teacher_of,
     vector_env,
 )
 from ambulo.train.locomotion.teacher import Round, teach
-from ambulo.train.shared.callbacks import rewind_logs
+from ambulo.train.shared.callbacks import append_evaluation, rewind_logs
+from ambulo.train.shared.command import shareable_arguments
 from ambulo.train.shared.console import Display
 from ambulo.train.shared.files import write_atomic
 from ambulo.train.shared.find_model import find_model
@@ -53,13 +58,13 @@ from ambulo.train.shared.learner_state import (
     adopt,
     capture_learner,
     fits,
+    group,
     restore_learner,
 )
 from ambulo.train.shared.learning_run import LearningRun, best_of, extra_of
 from ambulo.train.shared.paths import resolve_path
 from ambulo.train.shared.run_folder import RunFolder
 from ambulo.train.shared.signals import StopRequest
-from ambulo.train.vr.options import shareable_arguments
 
 log = logging.getLogger(__name__)
 
@@ -100,12 +105,13 @@ def find_resume_point(path: str) -> ResumePoint:
     target = resolve_path(path)
     if not target.exists():
         raise RunFolderError(f"{target}: no such run folder or checkpoint")
-    places = [target] if target.is_dir() else list(target.resolve().parents[:2])
-    folders = [folder for folder in map(LocomotionRunFolder, places) if folder.exists]
-    if not folders:
+    whole = target.is_dir()
+    folder = (
+        LocomotionRunFolder(target) if whole else LocomotionRunFolder.around(target)
+    )
+    if folder is None or not folder.exists:
         raise RunFolderError(f"{target}: not a run folder: no run.json and config.json")
-    folder = folders[0]
-    checkpoint = folder.newest_checkpoint() if target.is_dir() else target
+    checkpoint = folder.newest_checkpoint() if whole else target
     model = None if checkpoint is None else load_locomotion(checkpoint)
     if model is not None and model.training is None:
         raise RunFolderError(
@@ -151,7 +157,13 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             self.references,
             seed=BODY_SEEDS * training.seed,
             threads=training.num_threads,
+            muscles=stored_muscles(model or initial, source),
         )
+        self._muscles: MuscleUpdates | None = None
+        if training.muscle_updates is not None:
+            table = folder.path / "muscle_network.csv"
+            updates = training.muscle_updates
+            self._muscles = MuscleUpdates(self.batch, updates, training.seed, table)
         # SB3 goes on in the newest folder PPO_<n>; the published one is PPO_1.
         (folder.logs / "PPO_1").mkdir(parents=True, exist_ok=True)
         given = model or initial
@@ -161,7 +173,7 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             encoder=_encoder(config, given),
             tensorboard_log=str(folder.logs),
         )
-        self._begun = False
+        self._new, self._begun = model is None, False
         if initial is not None:
             adopt(self.learner, initial)
             self._begun = True
@@ -171,7 +183,10 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             adopt(self.learner, model)
             with fits():
                 restore_learner(self.learner, self.batch, model.training)
-            self.best, self._begun = best_of(extra), True
+                if self._muscles is not None:
+                    kept = group(model.training.arrays, "muscles")
+                    self._muscles.load_state_dict(kept)
+            self.best = best_of(extra)
             rewind_logs(folder, self.learner.num_timesteps)
 
     @property
@@ -199,12 +214,31 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
         evaluate: Callable[[LocomotionAgent], dict[str, float]],
         stop: StopRequest,
     ) -> float:
-        """As every run, after the teacher or a warm-up where it is new."""
-        if not self._begun:
-            self._begin(stop)
-            self._begun = True
+        """As every run; a new one begins with a teacher or a warm-up, and is scored.
+
+        What the teacher made may be better than anything that follows.
+        """
+        if self._new:
+            if self._muscles is not None:
+                self._muscles.warm_up()
+            if not self._begun:
+                self._begin(stop)
+            if self.budget.eval_freq > 0:
+                self._score_beginning(evaluate)
             self.save_checkpoint(self.folder.checkpoint(0))
+            self._new = False
         return super().train(display, evaluate, stop)
+
+    def _score_beginning(
+        self, evaluate: Callable[[LocomotionAgent], dict[str, float]]
+    ) -> None:
+        """The policy before reinforcement learning is the best so far."""
+        with torch.random.fork_rng(devices=[]):
+            scores = evaluate(self.agent())
+        append_evaluation(self.folder.evaluations, {"timesteps": 0, **scores})
+        log.info("evaluation after 0: %s", scores)
+        self.best = tuple(scores[name] for name in self.rank)
+        self.save_model(self.folder.best_model)
 
     def _begin(self, stop: StopRequest) -> None:
         """What comes before reinforcement learning."""
@@ -216,6 +250,7 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             policy,
             self.batch,
             training.teacher,
+            teacher_of(training.teacher, self.batch),
             seed=training.seed,
             stop=stop,
             threads=training.num_workers,
@@ -241,7 +276,9 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
         """Logs, schedules and statistics."""
         prior = self.config.network.prior
         unfreeze_at = None if prior is None else prior.unfreeze_at
+        muscles = [] if self._muscles is None else [self._muscles]
         return [
+            *muscles,
             Statistics(),
             Schedules(self.batch, self.config.training, unfreeze_at),
             LocomotionMetrics(self.folder.metrics, display),
@@ -253,7 +290,12 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
 
     def state(self, extra: dict[str, Any]) -> TrainingState:
         """Learner and bodies."""
-        return capture_learner(self.learner, self.batch, extra)
+        state = capture_learner(self.learner, self.batch, extra)
+        if self._muscles is None:
+            return state
+        kept = self._muscles.state_dict()
+        arrays = {f"muscles.{name}": array for name, array in kept.items()}
+        return TrainingState({**state.arrays, **arrays}, state.values)
 
     def write(self, path: Path, state: TrainingState | None) -> None:
         """Write a model file; with `state` it is a checkpoint."""
@@ -276,7 +318,10 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             name: tensor.detach().cpu().clone()
             for name, tensor in self.policy.state_dict().items()
         }
-        return LocomotionModel(metadata, weights, bytes_of(self.references), state)
+        network = network_of(self.batch)
+        muscles = None if network is None else muscle_nn_bytes(network)
+        references = bytes_of(self.references)
+        return LocomotionModel(metadata, weights, references, state, muscles)
 
 
 def _encoder(

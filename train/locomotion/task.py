@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -10,6 +11,7 @@ from gymnasium import spaces
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.simulation_nn import TeacherConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.extended import HistoryBatch, ModesBatch
@@ -20,8 +22,12 @@ from ambulo.envs.locomotion.reference import (
     reference_from_bytes,
     reference_of,
 )
-from ambulo.policies.locomotion_model_file import LocomotionModel
+from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes
+from ambulo.policies.locomotion_agent import load_locomotion_agent
+from ambulo.policies.locomotion_model_file import LocomotionModel, load_locomotion
 from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.train.locomotion.masters import LawTeacher, PolicyTeacher, Teacher
+from ambulo.train.shared.find_model import find_model
 
 References = tuple[Reference, ...]
 
@@ -29,10 +35,16 @@ References = tuple[Reference, ...]
 def references_for(config: LocomotionConfig) -> References:
     """The configured references, with balance laws if anything asks for them.
 
-    A teacher needs the law also where it does not act.
+    A teacher needs the law also where it does not act. A trained one brings the
+    references that it follows.
+
+    Raises:
+        ConfigError: the configuration names another reference than its teacher's.
     """
-    env = config.environment
-    if config.training.teacher is not None:
+    env, teacher = config.environment, config.training.teacher
+    if teacher is not None and teacher.model is not None:
+        return _references_of_teacher(teacher.model, env.reference)
+    if teacher is not None:
         env = config.override("environment", balance_law=True).environment
     names = (env.reference, *env.more_references)
     return tuple(
@@ -40,9 +52,46 @@ def references_for(config: LocomotionConfig) -> References:
     )
 
 
+def _references_of_teacher(name: str, wanted: str | None) -> References:
+    """The references in the model `name`, which must be called as the one `wanted`."""
+    file = find_model(name)
+    model = load_locomotion(file)
+    theirs = model.metadata.config.environment.reference
+    if wanted is not None and theirs is not None and Path(wanted).name != theirs:
+        raise ConfigError(
+            f"{file}: this teacher follows {theirs}, not {Path(wanted).name}; "
+            f"leave the reference out"
+        )
+    return stored_references(model, str(file))
+
+
+def teacher_of(config: TeacherConfig, batch: LocomotionBatch) -> Teacher:
+    """The configured teacher for the bodies of `batch`.
+
+    Raises:
+        ConfigError: a trained policy of other bodies, or several references.
+        ModelFileError: no such model, or a damaged one.
+    """
+    if config.model is None:
+        return LawTeacher()
+    if not isinstance(batch, LocomotionBatch):
+        raise ConfigError(
+            "training.teacher.model teaches one reference, without network.prior"
+        )
+    file = find_model(config.model)
+    return PolicyTeacher(load_locomotion_agent(file), batch)
+
+
 def stored_references(model: LocomotionModel, source: str) -> References:
     """The references in a model file."""
     return tuple(reference_from_bytes(data, source) for data in model.references)
+
+
+def stored_muscles(model: LocomotionModel | None, source: str) -> MuscleNN | None:
+    """The muscle network in a model file, if there is one."""
+    if model is None or model.muscles is None:
+        return None
+    return muscle_nn_from_bytes(model.muscles, source)
 
 
 def bytes_of(references: References) -> tuple[bytes, ...]:
@@ -57,6 +106,7 @@ def make_bodies(
     *,
     seed: int,
     threads: int = 1,
+    muscles: MuscleNN | None = None,
 ) -> LocomotionBatch:
     """`count` bodies for `config`, not yet reset.
 
@@ -73,6 +123,7 @@ def make_bodies(
             seed=seed + mode * count,
             threads=threads,
             reference=reference,
+            muscles=muscles,
         )
         for mode, reference in enumerate(references)
     ]

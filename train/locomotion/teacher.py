@@ -1,8 +1,8 @@
-"""Imitation of the balance law before reinforcement learning (DAgger).
+"""Imitation of a teacher before reinforcement learning (DAgger).
 
 S. Ross, G. Gordon and A. Bagnell, A Reduction of Imitation Learning and Structured
-Prediction to No-Regret Online Learning, AISTATS 2011. The law is asked in the states that
-the network itself gets into, so that it learns to come back from its own mistakes.
+Prediction to No-Regret Online Learning, AISTATS 2011. The teacher is asked in the states
+that the network itself gets into, so that it learns to come back from its own mistakes.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from torch.nn import functional
 from ambulo.configs.simulation_nn import TeacherConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.policies.simulation_nn import SimulationNN
+from ambulo.train.locomotion.masters import Teacher
 from ambulo.train.shared.signals import Interrupted, StopRequest
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ class Round:
 
 @dataclass
 class Lessons:
-    """Observations (n, size) and the law's actions (n, A) in them."""
+    """Observations (n, size) and the teacher's actions (n, A) in them."""
 
     obs: list[NDArray[np.float32]] = field(default_factory=list)
     actions: list[NDArray[np.float32]] = field(default_factory=list)
@@ -56,19 +57,20 @@ def teach(
     policy: SimulationNN,
     batch: LocomotionBatch,
     config: TeacherConfig,
+    teacher: Teacher,
     *,
     seed: int,
     stop: StopRequest,
     threads: int = 1,
     progress: Callable[[Round], None] = lambda _: None,
 ) -> list[Round]:
-    """Teach `policy` what the balance law of `batch` does; how each round went.
+    """Teach `policy` what `teacher` does with the bodies of `batch`; how each round went.
 
-    The law's actions are cut off at 1, as they would be when played. The bodies are
+    The teacher's actions are cut off at 1, as they would be when played. The bodies are
     left in the middle of episodes: reset them.
 
     Raises:
-        ConfigError: the bodies have no law.
+        ConfigError: the law is to teach, and the bodies have none.
         Interrupted: `stop` was requested.
     """
     rng = np.random.default_rng([seed, 3])
@@ -77,7 +79,7 @@ def teach(
     steps = max(1, math.ceil(config.samples / config.rounds / batch.num_players))
     batch.reset(np.arange(batch.num_players))
     for number in range(config.rounds):
-        length = _collect(policy, batch, config, lessons, rng, number, steps)
+        length = _collect(policy, batch, config, teacher, lessons, rng, number, steps)
         last = number == config.rounds - 1
         epochs = config.last_epochs if last else config.epochs
         torch.set_num_threads(threads)
@@ -96,16 +98,17 @@ def _collect(
     policy: SimulationNN,
     batch: LocomotionBatch,
     config: TeacherConfig,
+    teacher: Teacher,
     lessons: Lessons,
     rng: np.random.Generator,
     number: int,
     steps: int,
 ) -> float:
-    """Play `steps` control steps and note what the law would do; mean episode length."""
+    """Play `steps` control steps and note what the teacher would do; mean episode length."""
     policy.set_training_mode(False)
     ended: list[int] = []
     for _ in range(steps):
-        wanted = np.clip(batch.teacher_actions(), -1.0, 1.0).astype(np.float32)
+        wanted = np.clip(teacher.actions(batch), -1.0, 1.0).astype(np.float32)
         lessons.obs.append(batch.obs.copy())
         lessons.actions.append(wanted)
         played = wanted

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.muscle.muscle_nn import MuscleNN
+from ambulo.train.locomotion.gait_probe import leg_joints
+from ambulo.train.locomotion.muscle_updates import use_network
 from ambulo.train.locomotion.task import References, make_bodies
 
 SEED = 12_345
 """Of the bodies that validate; no training's."""
-LEGS = ("Femur", "Tibia", "Talus")
-"""Joints of a leg whose error is scored."""
 
 
 class Actor(Protocol):
@@ -24,6 +25,11 @@ class Actor(Protocol):
         self, obs: NDArray[np.float32], *, deterministic: bool = True
     ) -> NDArray[np.float32]:
         """Actions (N, A) for observations (N, size)."""
+        ...
+
+    @property
+    def muscles(self) -> MuscleNN | None:
+        """What resolves torques with `resolver = nn`."""
         ...
 
 
@@ -47,9 +53,10 @@ class LocomotionValidation:
 
     def __call__(self, agent: Actor) -> dict[str, float]:
         """The scores that are logged as `eval/<name>`."""
-        return play(agent, self._bodies(), self._steps, self._deterministic)
+        batch = self._bodies(agent.muscles)
+        return play(agent, batch, self._steps, self._deterministic)
 
-    def _bodies(self) -> LocomotionBatch:
+    def _bodies(self, muscles: MuscleNN | None) -> LocomotionBatch:
         if self._batch is None:
             training = self._config.training
             self._batch = make_bodies(
@@ -58,7 +65,10 @@ class LocomotionValidation:
                 self._references,
                 seed=SEED,
                 threads=training.num_threads,
+                muscles=muscles,
             )
+        if muscles is not None:
+            use_network(self._batch, muscles)
         count = self._batch.num_players
         self._batch.seed([SEED + i for i in range(count)])
         return self._batch
@@ -111,6 +121,6 @@ def play(
 
 def leg_dofs(batch: LocomotionBatch) -> NDArray[np.int64]:
     """Degrees of freedom of hips, knees and ankles."""
-    names = [f"{joint}{side}" for joint in LEGS for side in "RL"]
-    known = [n for n in names if n in batch.character.skeleton.joints]
-    return batch.character.dofs(*known)
+    joints = leg_joints(batch.character)[:, :3].ravel()
+    names = batch.character.skeleton.joints
+    return batch.character.dofs(*(names[joint] for joint in joints))

@@ -17,7 +17,11 @@ from ambulo.motion.datasets.shards import make_shards
 from ambulo.motion.datasets.splits import Split, load_split, make_split
 from ambulo.motion.datasets.states import States
 from ambulo.motion.datasets.streaming import StreamingMotionDataset
-from ambulo.motion.datasets.windows import MotionWindows, WindowedDataset
+from ambulo.motion.datasets.windows import (
+    MotionWindows,
+    WindowedDataset,
+    WindowOptions,
+)
 from ambulo.motion.human23 import N_POSITIONS
 from ambulo.train.motion.metrics import HORIZONS_MS, horizon_frames
 from ambulo.train.motion.run_folder import MotionRunFolder
@@ -74,6 +78,12 @@ def training_windows(
     data = config.dataset
     errors: list[MotionFileError] = []
     told = None if strict else errors
+    options = WindowOptions(
+        stride=data.stride,
+        batch_size=data.batch_size,
+        seed=data.seed,
+        mirror=data.mirror,
+    )
     if data.streaming:
         shards = folder.path / "shards"
         make_shards(
@@ -89,11 +99,8 @@ def training_windows(
         return StreamingMotionDataset(
             shards,
             window=config.window,
-            stride=data.stride,
-            batch_size=data.batch_size,
-            seed=data.seed,
-            mirror=data.mirror,
             buffer_mb=data.buffer_mb,
+            **options,
         )
     states: list[States] = []
     activities: list[str] = []
@@ -105,15 +112,7 @@ def training_windows(
             states.append(played(rows, speed))
             activities.append(clip.activity)
     _tell(errors)
-    return MotionWindows(
-        states,
-        activities,
-        window=config.window,
-        stride=data.stride,
-        batch_size=data.batch_size,
-        seed=data.seed,
-        mirror=data.mirror,
-    )
+    return MotionWindows(states, activities, window=config.window, **options)
 
 
 def validation_windows(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -33,9 +32,9 @@ from ambulo.train.motion.inputs import (
     report,
     shown_progress,
 )
-from ambulo.train.shared.files import check_parent, write_atomic
+from ambulo.train.shared.files import check_parent, write_or_print
 from ambulo.train.shared.paths import resolve_path
-from ambulo.train.shared.tables import MIN_WIDTH
+from ambulo.train.shared.tables import widen
 
 LIMIT_TOLERANCE = np.radians(0.5)
 """An angle that is no farther outside its limits does not count, [rad]."""
@@ -132,10 +131,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None:
         data = {"files": [asdict(info) for info in found], "errors": bad}
         text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-        if args.json == "-":
-            sys.stdout.write(text)
-        else:
-            write_atomic(resolve_path(args.json), text)
+        write_or_print(args.json, text)
     elif path.is_dir():
         _print_table(found, path)
     else:
@@ -221,8 +217,7 @@ def _height(motion: Motion) -> float:
 
 def _print_table(found: Sequence[MotionInfo], folder: Path) -> None:
     console = Console()
-    if not console.is_terminal and console.width < MIN_WIDTH:
-        console.width = MIN_WIDTH
+    widen(console)
     frames = sum(info.frames for info in found)
     seconds = sum(info.duration_s for info in found)
     table = Table(

@@ -16,7 +16,7 @@ from rich.table import Table
 from ambulo.train.motion.eval_windows import Windows
 from ambulo.train.motion.evaluation import MODEL, Evaluation
 from ambulo.train.motion.scores import TRUTH, MethodScores, skate_of
-from ambulo.train.shared.tables import MIN_WIDTH
+from ambulo.train.shared.tables import widen
 
 Scores = Mapping[str, MethodScores]
 
@@ -128,8 +128,7 @@ def told_horizons(scores: MethodScores) -> list[str]:
 def print_scores(found: Evaluation, console: Console) -> None:
     """All tables."""
     scores, windows, long = found.scores, found.windows, found.long
-    if not console.is_terminal and console.width < MIN_WIDTH:
-        console.width = MIN_WIDTH
+    widen(console)
     about = f"{len(windows)} windows of {len(windows.names)} clips"
     console.print(_horizon_table(scores, about, world=False))
     console.print(_horizon_table(scores, about, world=True))

@@ -23,7 +23,7 @@ from ambulo.configs.errors import MotionError
 from ambulo.configs.motion_nn import MotionRunConfig
 from ambulo.motion.datasets.curriculum import Curriculum
 from ambulo.motion.datasets.windows import Batch, WindowedDataset
-from ambulo.policies.model_file import TrainingState
+from ambulo.policies.model_format import TrainingState
 from ambulo.policies.motion_model_file import (
     MotionModelFile,
     describe_motion,

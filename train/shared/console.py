@@ -66,6 +66,18 @@ class Display(Protocol):
         ...
 
 
+def bars(width: int) -> Progress:
+    """Bars of work on stderr, after names of `width`; none where it is no terminal."""
+    return Progress(
+        TextColumn(f"{{task.description:{width}}}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+
+
 class _Context:
     def __enter__(self) -> Self:
         return self

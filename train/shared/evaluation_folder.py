@@ -10,24 +10,31 @@ from pathlib import Path
 from ambulo.configs.errors import RunFolderError
 from ambulo.train.shared.files import check_parent
 from ambulo.train.shared.paths import resolve_path
-from ambulo.train.shared.run_folder import RunFolder, run_folder_of
+from ambulo.train.shared.run_folder import RunFolder
 
 
 @contextmanager
 def report_folder(
     args: argparse.Namespace, model: Path | None
 ) -> Iterator[Path | None]:
-    """The folder of the report, made before the work; gone again if that fails."""
+    """The folder of the report; None where none is wanted. See `made_folder`."""
     for file in (args.json, args.video):
         check_parent(file)
     if args.no_report:
         yield None
         return
-    run: RunFolder | None = run_folder_of(model) if model is not None else None
+    run = None if model is None else RunFolder.around(model)
     if args.output is not None:
         folder = resolve_path(args.output)
     else:
         folder = (run.path if run is not None else Path.cwd()) / "evaluation"
+    with made_folder(folder):
+        yield folder
+
+
+@contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Make `folder` before the work, if it can be written; gone again if that fails."""
     existed = folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -40,7 +47,7 @@ def report_folder(
             "choose another folder with --output, or give --no-report"
         ) from error
     try:
-        yield folder
+        yield
     except BaseException:
         if not existed and not any(folder.iterdir()):
             folder.rmdir()

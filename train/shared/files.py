@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,14 @@ def write_bytes(path: Path, data: bytes) -> None:
         replace_file(path, data)
     except OSError as error:
         raise RunFolderError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def write_or_print(target: str | None, text: str) -> None:
+    """Write `text` to the file that `--json` names, to standard output for `-`."""
+    if target == "-":
+        sys.stdout.write(text)
+    elif target is not None:
+        write_atomic(resolve_path(target), text)
 
 
 def check_parent(file: str | None) -> None:

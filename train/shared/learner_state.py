@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.policies.model_file import TrainingState
+from ambulo.policies.model_format import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_vec_env import BatchVecEnv
 

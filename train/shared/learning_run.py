@@ -14,7 +14,7 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.learner import learn_until
-from ambulo.policies.model_file import TrainingState
+from ambulo.policies.model_format import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.train.shared.callbacks import Checkpoints, Evaluation
 from ambulo.train.shared.console import Display

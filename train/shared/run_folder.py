@@ -11,16 +11,17 @@ import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import ambulo
 from ambulo.configs.errors import ModelFileError, RunFolderError
+from ambulo.policies.archive import read_archive
 from ambulo.train.shared.files import write_atomic
 from ambulo.train.shared.paths import resolve_path
 
-CHECKPOINT_PREFIX = "vr_nav_model_"
 _NAME = re.compile(r"[\w][\w.+-]*")
 _REPORTED_PACKAGES = (
     "gymnasium", "mujoco", "numba", "numpy", "pydantic", "stable-baselines3", "torch",
@@ -28,12 +29,15 @@ _REPORTED_PACKAGES = (
 
 
 class RunFolder:
-    """Paths of a run; nothing is created by making one of these."""
+    """Paths of a run of any kind; nothing is created by making one of these.
 
-    program = "train_vr_navigation"
+    Each training command has a class of its own, which knows its checkpoints.
+    """
+
+    program = ""
     """The command that makes such runs."""
-    prefix = CHECKPOINT_PREFIX
-    """How the names of checkpoints begin."""
+    prefix = ""
+    """How the names of checkpoints begin; any way in a run of any kind."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """The run in the folder `path`."""
@@ -81,6 +85,12 @@ class RunFolder:
         folder._make()
         return folder
 
+    @classmethod
+    def around(cls, checkpoint: Path) -> Self | None:
+        """The run that a checkpoint, best or final model lies in, if any."""
+        folders = map(cls, checkpoint.resolve().parents[:2])
+        return next((folder for folder in folders if folder.exists), None)
+
     @property
     def exists(self) -> bool:
         """Whether this is the folder of a run."""
@@ -92,7 +102,7 @@ class RunFolder:
 
     def newest_checkpoint(self) -> Path | None:
         """The newest whole checkpoint; damaged ones are skipped."""
-        pattern = re.compile(rf"{self.prefix}(\d+)_steps\.zip")
+        pattern = re.compile(rf"{self.prefix or '.*_'}(\d+)_steps\.zip")
         found = {
             int(match[1]): file
             for file in self.checkpoints.glob(f"{self.prefix}*.zip")
@@ -108,9 +118,7 @@ class RunFolder:
 
     def check(self, checkpoint: Path) -> None:
         """`ModelFileError` for a damaged checkpoint."""
-        from ambulo.policies.model_file import load_model
-
-        load_model(checkpoint)
+        read_archive(checkpoint)
 
     def describe(self, config_json: str, arguments: Sequence[str], seed: int) -> None:
         """Write how the run is made: `config.json`, `command.txt`, `run.json`."""
@@ -119,6 +127,23 @@ class RunFolder:
             file.write(shlex.join([self.program, *arguments]) + "\n")
         if not self.run.exists():
             write_atomic(self.run, json.dumps(provenance(seed), indent=2) + "\n")
+
+    @contextmanager
+    def starting(
+        self, config_json: str, arguments: Sequence[str], seed: int
+    ) -> Iterator[None]:
+        """`describe` the run that the context makes; a new folder goes if that fails."""
+        new = not self.exists
+        try:
+            if new:  # first of all: killed from here on, it can be resumed
+                self.describe(config_json, arguments, seed)
+            yield
+            if not new:
+                self.describe(config_json, arguments, seed)
+        except BaseException:
+            self.discard()
+            raise
+        self.keep()
 
     def sweep(self) -> None:
         """Remove what a killed process left half-written."""
@@ -185,15 +210,6 @@ class RunFolder:
                 f"{self.path}: cannot be written: {error.strerror}; "
                 "choose another folder with --output"
             ) from error
-
-
-def run_folder_of(checkpoint: Path) -> RunFolder | None:
-    """The run that a checkpoint, best or final model lies in, if any."""
-    for parent in checkpoint.resolve().parents[:2]:
-        folder = RunFolder(parent)
-        if folder.exists:
-            return folder
-    return None
 
 
 def provenance(seed: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ambulo.configs.base import Config, load_json, parse
@@ -13,6 +13,8 @@ from ambulo.train.shared.paths import resolve_path
 
 Settings = TypeVar("Settings", bound=Config)
 Group = argparse._ArgumentGroup
+MACHINE = "godot_"
+"""Settings of this prefix tell where engines are; they may always change."""
 
 
 def add_task_flags(parser: argparse.ArgumentParser, presets: Iterable[str]) -> Group:
@@ -166,6 +168,27 @@ def with_value(config: Settings, key: str, value: Any, source: str) -> Settings:
         value = [part for part in value.split(",") if part]
     data[group][name] = value
     return parse(type(config), data, source)
+
+
+def check_resumable(old: Settings, new: Settings, allowed: Collection[str]) -> None:
+    """Refuse changes of a resumed run that would make it another run.
+
+    Only the settings of `training` that are `allowed` may change.
+    """
+    before, after = old.model_dump(), new.model_dump()
+    for group, values in before.items():
+        if not isinstance(values, dict):
+            continue
+        for key, value in values.items():
+            if group == "training" and key in allowed:
+                continue
+            if key.startswith(MACHINE):
+                continue
+            if after[group][key] != value:
+                raise ConfigError(
+                    f"{group}.{key} cannot change when a run is resumed ({value!r} -> "
+                    f"{after[group][key]!r}); start a new run"
+                )
 
 
 def _typed(text: str) -> Any:

@@ -10,7 +10,10 @@ from rich.console import Console
 
 from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import RLConfig
-from ambulo.train.shared.figures import (
+from ambulo.train.shared.files import write_atomic, write_bytes
+from ambulo.train.shared.report import POLICY
+from ambulo.train.shared.run_folder import RunFolder, provenance
+from ambulo.train.vr.figures import (
     draw_families,
     draw_learning_curve,
     draw_trajectories,
@@ -18,14 +21,9 @@ from ambulo.train.shared.figures import (
     first_of_each,
     longest_detour,
 )
-from ambulo.train.shared.files import write_atomic, write_bytes
-from ambulo.train.shared.report import Report, report_html
-from ambulo.train.shared.run_folder import RunFolder, provenance
 from ambulo.train.vr.films import write_episode_video
+from ambulo.train.vr.report import Report, report_html
 from ambulo.train.vr.scores import EpisodeRecords, EvaluationResult
-
-POLICY = "policy"
-"""Name of the evaluated agent in tables and JSON."""
 
 
 def write_report(

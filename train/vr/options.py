@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
-from collections.abc import Collection, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets import PRESETS, preset
-from ambulo.configs.vr import ENGINE_PLACES, EnvironmentConfig, RLConfig
+from ambulo.configs.vr import EnvironmentConfig, RLConfig
 from ambulo.train.shared.errors import Parser
 from ambulo.train.shared.paths import resolve_path
 from ambulo.train.shared.training_flags import (
-    Settings,
     add_output_flags,
     add_result_flags,
     add_task_flags,
@@ -45,8 +42,6 @@ RESUMABLE = (
     "device", "output",
 )  # fmt: skip
 """Training settings that may change when a run is resumed."""
-MACHINE = "godot_"
-"""Settings of this prefix tell where engines are; they may always change."""
 
 EPILOG = """\
 examples:
@@ -124,53 +119,6 @@ def check_godot_flags(args: argparse.Namespace, env: EnvironmentConfig) -> None:
             f"--godot-engines {env.godot_engines}: more than the "
             f"{env.num_environments} players (--num-envs)"
         )
-
-
-def check_resumable(
-    old: Settings, new: Settings, allowed: Collection[str] = RESUMABLE
-) -> None:
-    """Refuse changes of a resumed run that would make it another run.
-
-    Only the settings of `training` that are `allowed` may change.
-    """
-    before, after = old.model_dump(), new.model_dump()
-    for group, values in before.items():
-        if not isinstance(values, dict):
-            continue
-        for key, value in values.items():
-            if group == "training" and key in allowed:
-                continue
-            if key.startswith(MACHINE):
-                continue
-            if after[group][key] != value:
-                raise ConfigError(
-                    f"{group}.{key} cannot change when a run is resumed ({value!r} -> "
-                    f"{after[group][key]!r}); start a new run"
-                )
-
-
-def shareable_arguments(arguments: Sequence[str]) -> list[str]:
-    """The flags of a training as a model file may tell them.
-
-    Where engines are is left out, and of other absolute paths only the name is left.
-    """
-    flags = {f"--{key.replace('_', '-')}" for key in ENGINE_PLACES}
-    keys = tuple(f"environment.{key}=" for key in ENGINE_PLACES)
-    told: list[str] = []
-    rest = iter(arguments)
-    for argument in rest:
-        flag, equals, value = argument.partition("=")
-        if flag in flags:
-            if not equals:
-                next(rest, None)
-        elif argument.removeprefix("--set=").startswith(keys):
-            if not argument.startswith("--set=") and told and told[-1] == "--set":
-                told.pop()
-        elif equals and os.path.isabs(value):
-            told.append(f"{flag}={Path(value).name}")
-        else:
-            told.append(Path(argument).name if os.path.isabs(argument) else argument)
-    return told
 
 
 def label_of(args: argparse.Namespace) -> str:

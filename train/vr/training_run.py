@@ -20,18 +20,20 @@ from ambulo.envs.vr.reward import load_custom_terms
 from ambulo.envs.vr.spaces import action_space
 from ambulo.policies.agent import Agent, model_of
 from ambulo.policies.learner import make_learner
-from ambulo.policies.model_file import ModelFile, TrainingState, load_model, save_model
+from ambulo.policies.model_file import ModelFile, load_model, save_model
+from ambulo.policies.model_format import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_vec_env import BatchVecEnv
-from ambulo.train.shared.callbacks import Lessons, NavigationMetrics, rewind_logs
+from ambulo.train.shared.callbacks import rewind_logs
+from ambulo.train.shared.command import shareable_arguments
 from ambulo.train.shared.console import Display
 from ambulo.train.shared.learner_state import adopt
 from ambulo.train.shared.learning_run import LearningRun, best_of, extra_of
 from ambulo.train.shared.paths import resolve_path
-from ambulo.train.shared.run_folder import RunFolder, run_folder_of
+from ambulo.train.vr.callbacks import Lessons, NavigationMetrics
 from ambulo.train.vr.curriculum import Curriculum
 from ambulo.train.vr.lessons import TrainingLevels, stage_bank
-from ambulo.train.vr.options import shareable_arguments
+from ambulo.train.vr.run_folder import NavigationRunFolder
 from ambulo.train.vr.training_state import capture, resume
 
 Evaluate = Callable[[Agent], dict[str, float]]
@@ -41,7 +43,7 @@ Evaluate = Callable[[Agent], dict[str, float]]
 class ResumePoint:
     """Where a resumed training goes on."""
 
-    folder: RunFolder | None
+    folder: NavigationRunFolder | None
     """Run that the checkpoint belongs to; None for a file of its own."""
     checkpoint: Path | None
     """The checkpoint; None when the run was killed before its first one."""
@@ -63,7 +65,7 @@ def find_resume_point(path: str, *, trust_pickle: bool = False) -> ResumePoint:
     """
     target = resolve_path(path)
     if target.is_dir():
-        folder: RunFolder | None = RunFolder(target)
+        folder: NavigationRunFolder | None = NavigationRunFolder(target)
         assert folder is not None
         if not folder.exists:
             raise RunFolderError(
@@ -71,7 +73,7 @@ def find_resume_point(path: str, *, trust_pickle: bool = False) -> ResumePoint:
             )
         checkpoint = folder.newest_checkpoint()
     elif target.exists():
-        folder, checkpoint = run_folder_of(target), target
+        folder, checkpoint = NavigationRunFolder.around(target), target
     else:
         raise RunFolderError(f"{target}: no such run folder or checkpoint")
     model = None
@@ -103,7 +105,7 @@ class TrainingRun(LearningRun[Agent]):
     def __init__(
         self,
         config: RLConfig,
-        folder: RunFolder,
+        folder: NavigationRunFolder,
         command: Sequence[str],
         model: ModelFile | None,
         initial: ModelFile | None = None,

@@ -18,7 +18,8 @@ from ambulo.envs.vr.bank import GOALS, LevelBank, Start
 from ambulo.envs.vr.batch import NavigationBatch
 from ambulo.envs.vr.families import TRAINING_FAMILIES, generate
 from ambulo.envs.vr.level import Level
-from ambulo.policies.model_file import ModelFile, TrainingState
+from ambulo.policies.model_file import ModelFile
+from ambulo.policies.model_format import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.train.shared.learner_state import (
     Arrays,

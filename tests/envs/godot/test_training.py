@@ -14,8 +14,8 @@ from ambulo.envs.godot import world as world_module
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.policies.model_file import load_model
 from ambulo.train.evaluate import main as evaluate
-from ambulo.train.shared.run_folder import RunFolder
 from ambulo.train.train_vr_navigation import main as train
+from ambulo.train.vr.run_folder import NavigationRunFolder
 
 TINY = [
     "--preset", "quick_test", "--world", "godot", "--num-envs", "8", "--no-progress",
@@ -66,7 +66,7 @@ def test_the_named_engine_trains_and_plays_the_evaluations(
     monkeypatch.setenv("GODOT_BIN", "/gone/godot")
     arguments = [*TINY, "--godot-bin", str(program), "--timesteps", "128"]
     assert train([*arguments, "--run-name", "smoke"]) == 0
-    folder = RunFolder("runs/smoke")
+    folder = NavigationRunFolder("runs/smoke")
     model = load_model(folder.checkpoint(128))
     assert model.training is not None
     assert str(program) not in model.metadata.to_json()
@@ -79,11 +79,11 @@ def test_a_resumed_training_equals_an_uninterrupted_one(monkeypatch) -> None:
     monkeypatch.setattr("ambulo.train.vr.results.finish", lambda *_: 0)
     arguments = [*TINY, "--timesteps", "384", "--save-freq", "128"]
     assert train([*arguments, "--run-name", "whole"]) == 0
-    whole = RunFolder("runs/whole")
+    whole = NavigationRunFolder("runs/whole")
     again = ["--resume", str(whole.checkpoint(128)), "--run-name", "rest"]
     again += ["--no-progress", "--episodes", "1", "--godot-engines", "1"]
     assert train(again) == 0
-    rest = RunFolder("runs/rest")
+    rest = NavigationRunFolder("runs/rest")
     assert weights_equal(whole.checkpoint(384), rest.checkpoint(384))
     logs = sorted(file.name for file in (whole.logs / "godot").iterdir())
     assert logs == ["engine-0.log", "engine-1.log"]
@@ -94,7 +94,7 @@ def test_training_goes_on_when_engines_are_killed(kill_at, capsys) -> None:
     kill_at(5, 18, 19, 40)
     arguments = [*TINY, "--timesteps", "384", "--save-freq", "128"]
     assert train([*arguments, "--run-name", "tried"]) == 0
-    folder = RunFolder("runs/tried")
+    folder = NavigationRunFolder("runs/tried")
     saved = sorted(file.name for file in folder.checkpoints.iterdir())
     assert saved == [f"vr_nav_model_{n}_steps.zip" for n in (128, 256, 384)]
     warnings = capsys.readouterr().err

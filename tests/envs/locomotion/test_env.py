@@ -83,7 +83,6 @@ def test_importing_the_environments_stays_light() -> None:
         ({"speed": (2.0, 1.0)}, "speed must be"),
         ({"actuation": "steam"}, "actuation"),
         ({"actuation": "muscle"}, "human23 has no muscles"),
-        ({"character": "myolegs"}, "no standing pose"),
     ],
 )
 def test_wrong_settings_are_one_clear_line(settings: dict, text: str) -> None:
@@ -91,6 +90,11 @@ def test_wrong_settings_are_one_clear_line(settings: dict, text: str) -> None:
         gymnasium.make("ambulo/Stand-v0", **settings)
     assert text in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_muscles_cannot_follow_commands_yet() -> None:
+    with pytest.raises(ConfigError, match="no gaits for myolegs yet"):
+        gymnasium.make("ambulo/Locomote-v0", character="myolegs")
 
 
 def test_a_clip_that_is_not_there() -> None:

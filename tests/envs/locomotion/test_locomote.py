@@ -11,7 +11,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.body import out_of_frame
-from ambulo.envs.locomotion.locomote import LEASH, LocomoteBatch
+from ambulo.envs.locomotion.locomote import CHANGE, EASE, LEASH, LocomoteBatch
 from ambulo.envs.locomotion.terrain import Terrain, terrain_model
 
 Make = Callable[..., LocomotionBatch]
@@ -33,6 +33,24 @@ def test_commands_lie_in_their_ranges_and_come_anew(make: Make) -> None:
     for _ in range(7):  # 0.23 s
         batch.step(np.zeros((32, batch.action_size)))
     assert (batch.goal != first).any(axis=1).all()
+
+
+def test_commands_settle_smoothly_however_narrow_their_ranges_are(make: Make) -> None:
+    batch = make("locomote", 1, speed=(0.8, 1.2), turn=(30.0, 30.0), straight=0.0)
+    assert isinstance(batch, LocomoteBatch)
+    batch.order(np.array([0]), np.array([1.2]), np.array([-0.5]))
+    batch.command[0], batch.change[0] = (0.8, 0.5), 0.0
+    dt, seen = batch.simulation.dt, [batch.command[0].copy()]
+    for _ in range(round(4.0 / dt)):
+        batch._settle(dt)
+        seen.append(batch.command[0].copy())
+    rates = np.diff(seen, axis=0) / dt
+    assert (np.abs(rates).max(axis=0) <= np.array(CHANGE) + 1e-12).all()
+    assert np.abs(np.diff(rates, axis=0)).max() <= 0.5 * dt / EASE + 1e-12
+    # At 0.5 rad/s^2 a change of 1 rad/s takes 2 s, and its two ends a little more.
+    assert seen[round(1.8 / dt)][1] > -0.45
+    np.testing.assert_allclose(seen[-1], [1.2, -0.5], atol=0.02)
+    assert np.isinf(batch.next_command[0])
 
 
 def test_the_frame_goes_as_commanded(make: Make) -> None:

@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character, load_character
+from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.muscle_actuation import MuscleActuation
+from ambulo.envs.locomotion.reference import Gait, Reference
+from ambulo.envs.locomotion.reference_table import ReferenceTable
 from ambulo.envs.locomotion.simulation import CharacterSimulation
+from ambulo.envs.locomotion.simulation_state import (
+    capture_simulation,
+    restore_simulation,
+)
 from ambulo.muscle.coupling import joint_coupling
 
 
@@ -87,3 +95,62 @@ def test_a_muscle_lets_go_no_faster_than_its_dynamics(legs: Character) -> None:
     assert (muscles.activation >= fastest * before - 1e-9).all()
     strongest = int(before[0].argmax())
     assert before[0, strongest] > 0.05
+
+
+@pytest.mark.parametrize("steps", [4, 5])  # after and before a refresh
+def test_a_restored_simulation_goes_on_bit_for_bit(legs: Character, steps: int) -> None:
+    one, two = standing(legs, 2), standing(legs, 2)
+    target, still = one.qpos.copy(), np.zeros_like(one.qvel)
+    target[:, 10] += 0.1
+    for _ in range(steps):
+        one.step(target, still)
+    two.step(still[:, :1] + target, still)  # anywhere else
+    restore_simulation(two, capture_simulation(one))
+    for _ in range(5):
+        one.step(target, still)
+        two.step(target, still)
+    for field in ("qpos", "qvel", "act", "ctrl"):
+        np.testing.assert_array_equal(one.bind(field), two.bind(field))
+    np.testing.assert_array_equal(muscles_of(one).residual, muscles_of(two).residual)
+
+
+def test_a_state_without_muscles_is_refused(legs: Character) -> None:
+    simulation = standing(legs, 1)
+    arrays = capture_simulation(simulation)
+    del arrays["actuation.dual"]
+    with pytest.raises(KeyError, match="dual"):
+        restore_simulation(simulation, arrays)
+    arrays["actuation.dual"] = np.zeros((2, 14))
+    with pytest.raises(ValueError, match=r"dual has shape \(2, 14\), not \(1, 14\)"):
+        restore_simulation(simulation, arrays)
+
+
+def test_power_is_that_of_the_torque_on_the_independent_axes(legs: Character) -> None:
+    qpos = np.tile(legs.model.qpos0, (8, 1))
+    qpos[:, 2] = 0.945
+    qpos = joint_coupling(legs.model).closed(qpos)
+    still = np.zeros((8, legs.model.nv))
+    table = ReferenceTable(1.0, np.zeros(3), qpos, still, still)
+    reference = Reference("still", "myolegs", 1.0 / 30.0, (Gait(table, None, {}),))
+    settings = {"character": "myolegs", "actuation": "muscle", "balance_law": False}
+    config = LocomotionConfig().override("environment", **settings, substeps=8)
+    batch = make_batch(config, 2, seed=0, reference=reference)
+    batch.reset(np.arange(2))
+    action = np.tile([1.0, -1.0], (2, batch.action_size // 2))
+    powers, sums = [], []
+    coupling, simulation = joint_coupling(legs.model), batch.simulation
+    step = simulation.step
+
+    def watched(*arguments: np.ndarray) -> None:
+        step(*arguments)
+        force, rate = simulation.bind("qfrc_actuator"), simulation.qvel
+        tied = coupling.matrix(simulation.qpos)
+        reduced = np.einsum("nvr,nv->nr", tied, force)
+        sums.append(np.abs(reduced[:, 6:] * rate[:, simulation.driven]).sum(axis=1))
+
+    simulation.step = watched  # type: ignore[method-assign]
+    for _ in range(3):
+        sums.clear()
+        powers.append(batch.step(action)[4]["power"])
+        np.testing.assert_allclose(powers[-1], np.mean(sums, axis=0))
+    assert np.min(powers) > 1.0

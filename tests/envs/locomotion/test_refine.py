@@ -25,6 +25,7 @@ SLED = """
 </mujoco>
 """
 RADIUS = 0.02
+BALL = SLED.replace('axis="0 1 0" range="-1 1"', 'type="ball"')
 
 
 @pytest.fixture(scope="module")
@@ -69,3 +70,25 @@ def test_a_possible_motion_is_left_alone(sled: mujoco.MjModel) -> None:
     assert found.moved < 1e-3
     assert found.residual_force < 1.0
     np.testing.assert_allclose(found.table.qvel, 0.0, atol=1e-3)
+
+
+def test_a_ball_joint_swings_as_a_hinge_does(sled: mujoco.MjModel) -> None:
+    ball = mujoco.MjModel.from_xml_string(BALL)
+    qpos = swaying(sled, 0.0, 0.1)
+    turned = np.tile(ball.qpos0, (len(qpos), 1))
+    turned[:, 7], turned[:, 9] = np.cos(0.5 * qpos[:, 7]), np.sin(0.5 * qpos[:, 7])
+    hinged = refined(sled, balls(), qpos, 2.0, np.zeros(3)).table
+    found = refined(ball, balls(), turned, 2.0, np.zeros(3)).table
+    largest = np.abs(hinged.torque).max()
+    np.testing.assert_allclose(
+        found.torque[:, 7], hinged.torque[:, 6], atol=0.02 * largest
+    )
+    np.testing.assert_allclose(found.torque[:, [6, 8]], 0.0, atol=0.01 * largest)
+    angle = 2.0 * np.arctan2(found.qpos[:, 9], found.qpos[:, 7])
+    np.testing.assert_allclose(angle, hinged.qpos[:, 7], atol=2e-3)
+
+
+def test_as_many_samples_as_asked_for(sled: mujoco.MjModel) -> None:
+    still = swaying(sled, 0.0, 0.0)
+    table = refined(sled, balls(), still, 1.0, np.zeros(3), rounds=1, samples=30).table
+    assert len(table.qpos) == len(table.qvel) == len(table.torque) == 30

@@ -59,6 +59,7 @@ def recording(**changes: Any) -> Recording:
         wanted=np.stack([1.0 * one, 0.0 * one], axis=-1),
         moved=0.12 * one,
         power=420.0 * one,
+        metabolic=420.0 * one,
         action=0.25 * one,
         joint_error=np.full((steps, bodies, 2), np.deg2rad(2.0), np.float32),
         place_error=np.full((steps, bodies, 2), 0.03, np.float32),
@@ -148,6 +149,7 @@ def test_scores_by_hand() -> None:
     assert s.heading_error == pytest.approx(3.0)
     # 420 W for 0.1 s over 700 N and 0.12 m.
     assert s.cost_of_transport == pytest.approx(42.0 / 84.0)
+    assert s.metabolic_cost_of_transport == pytest.approx(9.81 * 42.0 / 84.0)
     assert s.foot_skate == pytest.approx(0.05)
     assert s.torque_residual == pytest.approx(2.0)
     assert s.torque_residual_best == pytest.approx(1.0)

@@ -7,12 +7,17 @@ from pathlib import Path
 import pytest
 
 from ambulo.configs.errors import RunFolderError
+from ambulo.policies.archive import zipped
 from ambulo.train.shared.files import write_atomic
-from ambulo.train.shared.run_folder import RunFolder, run_folder_of
+from ambulo.train.shared.find_model import find_model
+from ambulo.train.shared.run_folder import RunFolder
+from ambulo.train.vr.run_folder import NavigationRunFolder
 
 
-def create(output: Path, name: str | None, *, force: bool = False) -> RunFolder:
-    return RunFolder.create(str(output), name, "quick_test", 3, force=force)
+def create(
+    output: Path, name: str | None, *, force: bool = False
+) -> NavigationRunFolder:
+    return NavigationRunFolder.create(str(output), name, "quick_test", 3, force=force)
 
 
 def test_automatic_names_never_collide(tmp_path: Path) -> None:
@@ -67,10 +72,10 @@ def test_a_model_knows_its_run(tmp_path: Path) -> None:
     run = create(tmp_path, "a")
     run.describe("{}\n", [], 3)
     for file in (run.checkpoint(10), run.best_model, run.final_model):
-        found = run_folder_of(file)
+        found = RunFolder.around(file)
         assert found is not None
         assert found.path == run.path.resolve()
-    assert run_folder_of(tmp_path / "elsewhere.zip") is None
+    assert RunFolder.around(tmp_path / "elsewhere.zip") is None
 
 
 def test_the_command_of_each_resume_is_added(tmp_path: Path) -> None:
@@ -90,3 +95,42 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="cannot be written"):
         write_atomic(folder, "text")
     assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_run_that_cannot_start_leaves_nothing_and_gives_back_what_it_replaced(
+    tmp_path: Path,
+) -> None:
+    first = NavigationRunFolder.create(str(tmp_path), "run", "label", 0, force=False)
+    with first.starting("{}", ["--seed", "1"], 1):
+        assert first.exists, "killed from here on, it can be resumed"
+    assert first.command.read_text() == "train_vr_navigation --seed 1\n"
+    second = NavigationRunFolder.create(str(tmp_path), "run", "label", 0, force=True)
+    with pytest.raises(ValueError, match="no"), second.starting("[]", [], 2):
+        raise ValueError("no")
+    assert first.config.read_text() == "{}"
+    assert [file.name for file in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_run_that_goes_on_is_described_when_it_stands(tmp_path: Path) -> None:
+    folder = NavigationRunFolder.create(str(tmp_path), "run", "label", 0, force=False)
+    folder.describe("{}", [], 0)
+    again = NavigationRunFolder(folder.path)
+    with again.starting("[1]", ["--resume"], 0):
+        assert again.config.read_text() == "{}"
+    assert again.config.read_text() == "[1]"
+    assert again.command.read_text().splitlines()[1:] == [
+        "train_vr_navigation --resume"
+    ]
+
+
+def test_the_newest_checkpoint_of_a_run_of_any_kind_is_found(tmp_path: Path) -> None:
+    run = RunFolder.create(str(tmp_path), "walk", "label", 0, force=False)
+    for steps in (9, 50):
+        file = run.checkpoints / f"locomotion_{steps}_steps.zip"
+        file.write_bytes(zipped({"ambulo.json": b"{}"}))
+    (run.checkpoints / "locomotion_100_steps.zip").write_bytes(b"damaged")
+    (run.checkpoints / "other.zip").write_bytes(zipped({}))
+    wanted = run.checkpoints / "locomotion_50_steps.zip"
+    assert RunFolder(run.path).newest_checkpoint() == wanted
+    assert find_model(run.path) == wanted
+    assert NavigationRunFolder(run.path).newest_checkpoint() is None

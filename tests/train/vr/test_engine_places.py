@@ -14,8 +14,8 @@ import pytest
 
 from ambulo.configs.base import load_json
 from ambulo.configs.vr import RLConfig
-from ambulo.train.shared.run_folder import RunFolder
 from ambulo.train.train_vr_navigation import main as train
+from ambulo.train.vr.run_folder import NavigationRunFolder
 from ambulo.train.vr.training_run import find_resume_point
 
 TINY = [
@@ -37,12 +37,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def hostile(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+def hostile(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> NavigationRunFolder:
     """A run of somebody else that would play in Godot; no engine is found here."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GODOT_BIN", "/gone/godot")
     monkeypatch.setenv("AMBULO_TOKEN", "secret")
-    return RunFolder(shutil.copytree(made, tmp_path / "theirs"))
+    return NavigationRunFolder(shutil.copytree(made, tmp_path / "theirs"))
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def listener() -> Iterator[socket.socket]:
         yield server
 
 
-def plant(run: RunFolder, **environment: Any) -> Path:
+def plant(run: NavigationRunFolder, **environment: Any) -> Path:
     """Write settings into a run's `config.json` and its first checkpoint."""
     config = json.loads(run.config.read_text())
     config["environment"] |= {"world": "godot", **environment}
@@ -71,7 +73,7 @@ def plant(run: RunFolder, **environment: Any) -> Path:
     return checkpoint
 
 
-def target(run: RunFolder, kind: str) -> str:
+def target(run: NavigationRunFolder, kind: str) -> str:
     """What is resumed: the folder, or its checkpoint alone."""
     if kind == "run folder":
         return str(run.path)
@@ -101,7 +103,7 @@ def test_no_address_in_a_file_gets_the_token(hostile, kind, listener, capsys) ->
 
 def test_a_run_folder_keeps_what_its_owner_said(made: Path, tmp_path: Path) -> None:
     """`--config` of one's own run is told by the user, and counts."""
-    run = RunFolder(shutil.copytree(made, tmp_path / "mine"))
+    run = NavigationRunFolder(shutil.copytree(made, tmp_path / "mine"))
     plant(run, godot_bin="/opt/godot")
     assert load_json(RLConfig, run.config).environment.godot_bin == "/opt/godot"
     assert find_resume_point(str(run.path)).config.environment.godot_bin is None

@@ -12,10 +12,8 @@ from ambulo.configs.presets import preset
 from ambulo.configs.vr import RLConfig
 from ambulo.train.vr.options import (
     base_config,
-    check_resumable,
     label_of,
     parse_arguments,
-    shareable_arguments,
     with_flags,
 )
 
@@ -88,37 +86,6 @@ def test_where_the_engines_are_is_told_by_flags() -> None:
     ).environment  # fmt: skip
     assert (env.world, env.godot_engines) == ("godot", 2)
     assert (env.godot_url, env.godot_bin) == ("http://127.0.0.1:9000", "godot4")
-
-
-def test_a_resumed_run_may_look_for_its_engines_elsewhere() -> None:
-    old = RLConfig()
-    check_resumable(old, old.override("environment", godot_url="http://other:1"))
-
-
-def test_model_files_tell_the_command_without_places() -> None:
-    command = [
-        "--preset", "quick_test", "--godot-bin", "/opt/godot", "--godot-url=http://a:1",
-        "--set", "environment.godot_project=/opt/game", "--set", "ppo.gamma=0.9",
-        "--set=environment.godot_bin=/opt/godot", "--output=/home/me/runs",
-        "--config", "/home/me/mine.json", "--seed", "3",
-    ]  # fmt: skip
-    assert shareable_arguments(command) == [
-        "--preset", "quick_test", "--set", "ppo.gamma=0.9", "--output=runs",
-        "--config", "mine.json", "--seed", "3",
-    ]  # fmt: skip
-    assert shareable_arguments(["--seed", "1", "--godot-bin"]) == ["--seed", "1"]
-
-
-def test_a_resumed_run_may_change_budgets_but_not_what_it_learns() -> None:
-    old = RLConfig()
-    check_resumable(old, old.override("training", total_timesteps=5, eval_freq=1))
-    for group, changes in (
-        ("ppo", {"gamma": 0.5}),
-        ("training", {"seed": 5}),
-        ("environment", {"num_environments": 3}),
-    ):
-        with pytest.raises(ConfigError, match="cannot change when a run is resumed"):
-            check_resumable(old, old.override(group, **changes))
 
 
 def test_runs_are_named_after_preset_or_file() -> None:

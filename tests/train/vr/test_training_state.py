@@ -26,10 +26,10 @@ from ambulo.policies.agent import model_of
 from ambulo.policies.learner import learn_until, make_learner
 from ambulo.policies.model_file import (
     ModelFile,
-    TrainingState,
     load_model,
     save_model,
 )
+from ambulo.policies.model_format import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_vec_env import BatchVecEnv
 from ambulo.train.vr.training_state import capture, restore, resume

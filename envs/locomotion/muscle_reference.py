@@ -1,0 +1,173 @@
+"""References of myolegs as configured: a walk out of a clip, made once, or standing.
+
+A walk takes minutes to make (`muscle_walk`), so it is kept in a folder of the user's. The
+name of an entry changes with the clip, with our code and with the packages that it uses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import time
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from ambulo.configs.errors import ConfigError, MotionFileError
+from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.myo import myolegs, sole_balls
+from ambulo.envs.locomotion.balance import balance_law
+from ambulo.envs.locomotion.muscle_walk import CONTROL_DT, build_muscle_walk
+from ambulo.envs.locomotion.reference import matching_joints
+from ambulo.envs.locomotion.reference_file import (
+    Gait,
+    Reference,
+    load_reference,
+    save_reference,
+)
+from ambulo.envs.locomotion.reference_table import ReferenceTable
+from ambulo.envs.locomotion.refine import refined
+from ambulo.muscle.coupling import joint_coupling
+
+log = logging.getLogger(__name__)
+
+STANDING = {"hip_flexion": 0.0, "knee_angle": 0.15, "ankle_angle": 0.15}
+"""Joint angles of the standing pose, [rad]: knees a little bent, weight over the feet."""
+_PHASES = 64
+_SOURCES = (
+    "envs.locomotion", "envs.characters", "muscle", "motion.reference",
+    "motion.retargeting",
+)  # fmt: skip
+"""Packages whose code decides about a walk; all of it, so that no entry is ever stale."""
+
+
+def legs_reference(config: EnvironmentConfig) -> Reference:
+    """What myolegs follows under `config`.
+
+    Raises:
+        ConfigError: A control rate or task that its walks are not made for.
+        MotionFileError: A clip that is no walk.
+    """
+    if config.task == "stand":
+        name = "myolegs" if config.actuation == "muscle" else "myolegs_motors"
+        return standing_legs(myolegs(muscles=False), config, name)
+    if config.task != "imitate":
+        raise ConfigError(
+            f"task = {config.task} has no gaits for myolegs yet: set task = imitate or"
+            " stand, or character = human23"
+        )
+    if abs(config.control_dt - CONTROL_DT) > 1e-9 or config.substeps != 8:
+        raise ConfigError(
+            "walks of myolegs are made for control_rate = 30 and substeps = 8, not"
+            f" {config.control_rate} and {config.substeps}"
+        )
+    return kept_walk(config.reference, muscles=config.actuation == "muscle")
+
+
+def kept_walk(clip: str | None, *, muscles: bool = True) -> Reference:
+    """The walk out of a clip, or the suite's own walk: made now, or taken from the cache.
+
+    Args:
+        clip: A motion file; None is the walk that the suite makes itself.
+        muscles: For the body with muscles; otherwise for the one with motors.
+    """
+    entry = default_cache() / f"{cache_key(clip, muscles)}.npz"
+    if entry.is_file():
+        try:
+            return load_reference(entry)
+        except MotionFileError as error:  # a damaged entry is made anew
+            log.warning("%s", error)
+    log.warning(
+        "%s: making its walk for myolegs; this takes two minutes or more, once (it is"
+        " kept in %s)",
+        clip or "plain walk", entry.parent,
+    )  # fmt: skip
+    began = time.perf_counter()
+    walk = build_muscle_walk(clip, muscles=muscles)
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    save_reference(entry, walk)
+    log.warning("made in %.0f s", time.perf_counter() - began)
+    return walk
+
+
+def standing_legs(motors: Character, config: EnvironmentConfig, name: str) -> Reference:
+    """Standing still, as a gait that goes nowhere, with its balance law.
+
+    Args:
+        motors: The body with motors; muscles that saturate have no useful derivative.
+        config: Rates, and the joints that the law moves.
+        name: Of the body that the reference is for.
+    """
+    model, control_dt = motors.model, config.control_dt
+    model.opt.timestep = control_dt / config.substeps
+    qpos = np.array(model.qpos0)
+    for joint, angle in STANDING.items():
+        for side in "rl":
+            qpos[model.joint(f"{joint}_{side}").qposadr[0]] = angle
+    qpos = joint_coupling(model).closed(qpos)
+    balls, data = sole_balls(model), mujoco.MjData(model)
+    data.qpos[:] = qpos
+    mujoco.mj_kinematics(model, data)
+    lowest = [
+        (data.xpos[body] + data.xmat[body].reshape(3, 3) @ place)[2] - radius
+        for body, place, radius in balls
+    ]
+    qpos[2] -= min(lowest)
+    still = refined(model, balls, np.tile(qpos, (_PHASES, 1)), 1.0, np.zeros(3))
+    whole = still.table
+    table = ReferenceTable(
+        control_dt, np.zeros(3), whole.qpos[:1], 0.0 * whole.qvel[:1], whole.torque[:1]
+    )
+    dofs = motors.dofs(*matching_joints(motors, config.joints))
+    law = balance_law(motors, table, dofs, control_dt=control_dt)
+    report = {
+        "residual_force": still.residual_force,
+        "residual_moment": still.residual_moment,
+    }
+    return Reference("standing", name, control_dt, (Gait(table, law, report),))
+
+
+def default_cache() -> Path:
+    """`AMBULO_REFERENCE_CACHE`, else `ambulo/references` in the user's cache folder."""
+    named = os.environ.get("AMBULO_REFERENCE_CACHE")
+    if named:
+        return Path(named).expanduser()
+    cache_home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache_home) / "ambulo" / "references"
+
+
+def cache_key(clip: str | None, muscles: bool) -> str:
+    """Name of a walk's entry."""
+    digest = hashlib.sha256(json.dumps([_code_version(), muscles]).encode())
+    if clip is not None:
+        path = Path(clip)
+        if not path.is_file():
+            raise MotionFileError(path, 0, "no such file")
+        beside = sorted(path.parent.glob("*.asf")) if path.suffix == ".amc" else []
+        for file in (path, *beside):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _code_version() -> str:
+    """A hash of the code and packages that a walk comes from."""
+    digest = hashlib.sha256()
+    for package in ("mujoco", "myo-sim"):
+        try:
+            digest.update(f"{package} {version(package)}".encode())
+        except PackageNotFoundError:
+            digest.update(f"{package} none".encode())
+    for name in _SOURCES:
+        sources = sorted(files(f"ambulo.{name}").iterdir(), key=lambda part: part.name)
+        for source in sources:
+            if source.name.endswith(".py"):
+                digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,50 @@
+"""Agents: sampling, classes, and observations of other sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.configs.vr import RLConfig
+from ambulo.envs.vr.observation import observation_layout
+from ambulo.policies.agent import Agent
+from ambulo.policies.model_file import ModelFile
+
+Make = Callable[..., ModelFile]
+
+
+def test_agents_sample_with_their_generator_and_refuse_other_sizes(
+    tiny_model: Make,
+) -> None:
+    agent = Agent(tiny_model())
+    obs = np.zeros((4, 48), np.float32)
+    draws = [
+        agent.act(obs, deterministic=False, generator=torch.Generator().manual_seed(s))
+        for s in (1, 1, 2)
+    ]
+    np.testing.assert_array_equal(draws[0], draws[1])
+    assert (draws[0] != draws[2]).any()
+    assert draws[0].dtype == np.float32
+    assert np.abs(draws[0]).max() <= 1.0
+    with pytest.raises(ModelFileError, match=r"\(N, 48\), got \(4, 54\)"):
+        agent.act(np.zeros((4, 54), np.float32), deterministic=True)
+    agent.check_layout(observation_layout(RLConfig()))
+    other = RLConfig().override("observations", num_ray_sensors=8)
+    with pytest.raises(
+        ModelFileError, match=r"ray_sensors\[13:29\].*ray_sensors\[13:21"
+    ):
+        agent.check_layout(observation_layout(other))
+
+
+def test_discrete_agents_choose_classes(tiny_model: Make) -> None:
+    agent = Agent(tiny_model("discrete"))
+    obs = np.random.default_rng(0).normal(size=(200, 48)).astype(np.float32)
+    best = agent.act(obs, deterministic=True)
+    drawn = agent.act(obs, deterministic=False)
+    assert best.shape == drawn.shape == (200,)
+    assert best.dtype == np.int64
+    assert set(drawn.tolist()) == set(range(7))

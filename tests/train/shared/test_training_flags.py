@@ -1,0 +1,29 @@
+"""What a resumed run may change."""
+
+from __future__ import annotations
+
+import pytest
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.vr import RLConfig
+from ambulo.train.shared.training_flags import check_resumable
+from ambulo.train.vr.options import RESUMABLE
+
+
+def test_a_resumed_run_may_look_for_its_engines_elsewhere() -> None:
+    old = RLConfig()
+    check_resumable(old, old.override("environment", godot_url="http://other:1"), ())
+
+
+def test_a_resumed_run_may_change_budgets_but_not_what_it_learns() -> None:
+    old = RLConfig()
+    check_resumable(
+        old, old.override("training", total_timesteps=5, eval_freq=1), RESUMABLE
+    )
+    for group, changes in (
+        ("ppo", {"gamma": 0.5}),
+        ("training", {"seed": 5}),
+        ("environment", {"num_environments": 3}),
+    ):
+        with pytest.raises(ConfigError, match="cannot change when a run is resumed"):
+            check_resumable(old, old.override(group, **changes), RESUMABLE)

@@ -1,0 +1,316 @@
+"""`ambulo ik extract` and `train_neural_ik` end to end on small sets of poses."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ambulo.ik.network import load_ik_network
+from ambulo.ik.pose import start_pose
+from ambulo.ik.pose_data import PoseData, load_poses, save_poses
+from ambulo.ik.published import load_published
+from ambulo.ik.rig import load_rig
+from ambulo.ik.targets import Targets
+from ambulo.motion.files import write_motion
+from ambulo.policies.ik_model_file import load_ik_model
+from ambulo.train.ik.run_folder import IKRunFolder
+from ambulo.train.ik_tools import main as tools
+from ambulo.train.train_neural_ik import main as train
+
+_spec = importlib.util.spec_from_file_location(
+    "ik_fixtures", Path(__file__).parent / "ik" / "conftest.py"
+)
+assert _spec is not None
+assert _spec.loader is not None
+_fixtures = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_fixtures)
+
+SMALL = [
+    "--set", "network.hidden=[24,16]", "--set", "dataset.least=50",
+    "--set", "training.warmup_steps=5", "--batch-size", "64", "--threads", "1",
+    "--device", "cpu", "--no-progress",
+]  # fmt: skip
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Poses of six people."""
+    path = tmp_path / "poses.npz"
+    save_poses(path, _fixtures.make_poses())
+    return path
+
+
+@pytest.fixture
+def command(data: Path, tmp_path: Path) -> list[str]:
+    """A small training into `runs/`."""
+    return ["--data", str(data), "--output", str(tmp_path / "runs"), *SMALL]
+
+
+def run_of(tmp_path: Path, name: str) -> IKRunFolder:
+    return IKRunFolder(tmp_path / "runs" / name)
+
+
+def rows_of(run: IKRunFolder) -> list[dict[str, str]]:
+    with run.metrics.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Weights of an exported network."""
+    return {path.name: path.read_bytes() for path in folder.glob("*.safetensors")}
+
+
+def test_run_folder_and_models(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train([*command, "--fresh", "--epochs", "3", "--run-name", "a"]) == 0
+    told = capsys.readouterr()
+    assert "kinematics check, RMS: LeftHand 0.0000" in told.err
+    assert "unique to learn from" in told.err
+    run = run_of(tmp_path, "a")
+    assert f"best model: {run.best_model}" in told.out
+    rows = rows_of(run)
+    assert [row["epoch"] for row in rows] == ["1", "2", "3"]
+    terms = (
+        "position",
+        "orientation",
+        "contact",
+        "pose",
+        "limits",
+        "smoothness",
+        "loss",
+    )
+    assert {f"train/{term}" for term in terms} <= rows[0].keys()
+    assert {"validation/error_cm", "validation/trackers/mpjpe_cm"} <= rows[0].keys()
+    assert list(run.logs.glob("events*"))
+    network = load_ik_network(run.best_model)
+    people = network.header.extra["people"]
+    assert sum(map(len, people.values())) == 6
+    assert str(tmp_path) not in network.header.to_json()
+    rig = load_rig()
+    targets = Targets.of_pose(rig, start_pose(rig)).only("Head", "LeftHand")
+    assert np.isfinite(network.predict(targets).rotations).all()
+
+
+@pytest.mark.parametrize("kind", ["published", "compact"])
+def test_published_networks(command: list[str], tmp_path: Path, kind: str) -> None:
+    options = [
+        *command,
+        "--fresh",
+        "--epochs",
+        "1",
+        "--run-name",
+        "a",
+        "--network",
+        kind,
+    ]
+    assert train(options) == 0
+    network = load_published(run_of(tmp_path, "a").final_model)
+    assert network.parameters == {"published": 120_645, "compact": 25_605}[kind]
+
+
+@pytest.mark.slow
+def test_training_lowers_the_error(command: list[str], tmp_path: Path) -> None:
+    train([*command, "--fresh", "--epochs", "25", "--run-name", "a",
+           "--set", "training.average=0.9"])  # fmt: skip
+    rows = rows_of(run_of(tmp_path, "a"))
+    for name in ("train/loss", "validation/all/position_cm"):
+        assert float(rows[-1][name]) < 0.6 * float(rows[0][name])
+
+
+def test_resumed_run_equals_an_uninterrupted_one(
+    command: list[str], tmp_path: Path
+) -> None:
+    options = [*command, "--fresh", "--epochs", "4", "--set", "training.save_every=3"]
+    assert train([*options, "--run-name", "whole"]) == 0
+    assert train([*options, "--run-name", "cut"]) == 0
+    whole, cut = run_of(tmp_path, "whole"), run_of(tmp_path, "cut")
+    kept = sorted(cut.checkpoints.glob("*.zip"))[0]
+    inside = load_ik_model(kept)
+    assert inside.training is not None
+    last = int(rows_of(whole)[-1]["step"])
+    assert 0 < inside.metadata.steps < last
+    shutil.rmtree(cut.final_model)
+    shutil.rmtree(cut.best_model)
+    for file in cut.checkpoints.glob("*.zip"):
+        if file != kept:
+            file.unlink()
+    assert train(["--resume", str(cut.path), "--no-progress"]) == 0
+    assert files_of(cut.final_model) == files_of(whole.final_model)
+    one, two = rows_of(cut), rows_of(whole)
+    for row in (*one, *two):
+        row.pop("seconds")
+    assert one == two
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_as_if_nothing_was(
+    command: list[str], tmp_path: Path
+) -> None:
+    options = [*command, "--epochs", "40", "--set", "training.patience=0"]
+    assert train([*options, "--fresh", "--run-name", "whole"]) == 0
+    script = "from ambulo.train.train_neural_ik import main; main()"
+    killed = subprocess.Popen(
+        [sys.executable, "-c", script, *options, "--fresh", "--run-name", "killed"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    run = run_of(tmp_path, "killed")
+    while killed.poll() is None and len(list(run.checkpoints.glob("*.zip"))) < 2:
+        time.sleep(0.01)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert not run.final_model.exists()
+    # Without --fresh the unfinished run of the same settings goes on by itself.
+    assert train(options) == 0
+    assert files_of(run.final_model) == files_of(run_of(tmp_path, "whole").final_model)
+    assert sorted(p.name for p in (tmp_path / "runs").iterdir()) == ["killed", "whole"]
+
+
+def test_same_seed_same_weights(command: list[str], tmp_path: Path) -> None:
+    for name, seed in (("a", "3"), ("b", "3"), ("c", "4")):
+        train(
+            [*command, "--fresh", "--epochs", "1", "--run-name", name, "--seed", seed]
+        )
+    a, b, c = (files_of(run_of(tmp_path, name).final_model) for name in "abc")
+    assert a == b
+    assert a != c
+
+
+@pytest.mark.slow
+def test_early_stopping(command: list[str], tmp_path: Path) -> None:
+    train([*command, "--fresh", "--epochs", "60", "--run-name", "a",
+           "--set", "training.patience=2", "--set", "training.learning_rate=0.2"])  # fmt: skip
+    rows = rows_of(run_of(tmp_path, "a"))
+    errors = [float(row["validation/error_cm"]) for row in rows]
+    assert len(rows) < 60
+    assert int(np.argmin(errors)) == len(rows) - 3
+
+
+def frozen(data: PoseData, part: slice) -> PoseData:
+    """`data` with some joints that never turn, and a root that never moves."""
+    turns, root = data.rotations.copy(), data.root.copy()
+    turns[:, part], root[:] = turns[:1, part], root[0]
+    return PoseData(data.header, root, turns, data.clip, data.frame, data.contacts)
+
+
+def test_poor_data_is_refused(
+    command: list[str], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    poses = _fixtures.make_poses()
+    save_poses(data, frozen(poses, slice(0, 23)))
+    assert train([*command, "--fresh", "--run-name", "a"]) == 2
+    assert "are unique" in capsys.readouterr().err
+    save_poses(data, frozen(poses, slice(0, 7)))
+    assert train([*command, "--fresh", "--run-name", "a"]) == 2
+    assert "dead inputs" in capsys.readouterr().err
+    assert not list((tmp_path / "runs").glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("flags", "rule"),
+    [
+        (["--network", "other"], "invalid choice"),
+        (["--test-subjects", "99"], "no subject '99'"),
+        (["--set", "loss.positon=3"], "unknown key 'loss.positon'"),
+        (["--set", "masks.all=-1"], "masks.all"),
+        (["--epochs", "0"], "training.epochs"),
+        (["--device", "nothing"], "cannot be used"),
+        (["--data", "/no/such/file.npz"], "/no/such/file.npz"),
+        (["--run-name", "a b"], "run name"),
+    ],
+)
+def test_bad_input_is_one_line(
+    command: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    flags: list[str],
+    rule: str,
+) -> None:
+    try:
+        code = train([*command, "--fresh", *flags])
+    except SystemExit as left:
+        code = int(left.code or 0)
+    assert code == 2
+    error = capsys.readouterr().err.strip()
+    assert rule in error
+    assert len([line for line in error.splitlines() if "error:" in line]) == 1
+    assert not list((tmp_path / "runs").glob("*"))
+
+
+def test_bad_resumes(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train([*command, "--fresh", "--epochs", "1", "--run-name", "a"])
+    run = run_of(tmp_path, "a")
+    capsys.readouterr()
+    for arguments, rule in (
+        (["--resume", str(tmp_path / "none")], "no such run"),
+        (["--resume", str(tmp_path)], "not a run folder"),
+        (["--resume", str(run.path), "--set", "network.hidden=[8]"], "cannot change"),
+        (["--resume", str(run.path), "--fresh"], "no --fresh"),
+        ([], "--data FILE"),
+    ):
+        try:
+            code = train(arguments)
+        except SystemExit as left:
+            code = int(left.code or 0)
+        assert code == 2
+        assert rule in capsys.readouterr().err
+
+
+def test_print_config(capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(["--print-config", "--network", "compact", "--seed", "5"]) == 0
+    config = json.loads(capsys.readouterr().out)
+    assert config["network"]["kind"] == "published_compact"
+    assert config["training"]["seed"] == 5
+
+
+def test_extract_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AMBULO_MOTION_CACHE", str(tmp_path / "cache"))
+    poses = _fixtures.make_poses(people=2, frames=90)
+    rig = load_rig()
+    folder = tmp_path / "clips"
+    for index in range(2):
+        motion = poses[poses.clip == index].pose.motion(rig, 30.0)
+        place = folder / f"{index + 1:02d}"
+        place.mkdir(parents=True)
+        write_motion(place / f"{index + 1:02d}_01.npz", motion)
+    out = tmp_path / "training_data.npz"
+    command = ["extract", "--motions", str(folder), "--out", str(out)]
+    assert tools([*command, "--least", "50"]) == 0
+    told = capsys.readouterr().out
+    assert "2 clips of 2 people" in told
+    assert "% of frames" in told
+    found = load_poses(out)
+    assert set(found.subjects.tolist()) == {"01", "02"}
+    first = out.read_bytes()
+    assert tools([*command, "--least", "50"]) == 0  # from the cache
+    assert out.read_bytes() == first
+    capsys.readouterr()
+    for flags, rule in (
+        (["--least", "5000"], "at least 5000 are needed"),
+        (["--fps", "-1"], "--fps"),
+        (["--motions", str(tmp_path / "no")], "no such data folder"),
+        (["--rig", "ik32"], "unknown rig"),
+        (["--out", str(tmp_path / "no" / "x.npz")], "no such folder"),
+    ):
+        assert tools([*command, *flags]) == 2
+        assert rule in capsys.readouterr().err
+    assert out.read_bytes() == first
+    (tmp_path / "empty").mkdir()
+    assert tools(["extract", "--motions", str(tmp_path / "empty")]) == 2
+    assert "no motion files" in capsys.readouterr().err

@@ -1,0 +1,138 @@
+"""The muscle network learns in turns with the policy (Lee et al. 2019, algorithm 1).
+
+While the policy's roll-outs run, some of what stable PD asks of the muscles is kept. After
+every few updates of the policy the network takes gradient steps on that, and is used from
+then on. A new training begins with steps on a walk that the exact solver resolves.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.muscle import MuscleUpdatesConfig
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.muscle_actuation import MuscleActuation
+from ambulo.muscle.muscle_nn import MuscleNN
+from ambulo.muscle.muscle_training import MuscleTrainer
+from ambulo.train.shared.callbacks import BoundaryCallback
+from ambulo.train.shared.files import write_atomic
+
+log = logging.getLogger(__name__)
+
+WARM_UP_SECONDS = 4.0
+"""Length of the walk that a new training begins with, [s]."""
+
+
+def muscles_of(batch: LocomotionBatch) -> MuscleActuation | None:
+    """The muscles of a batch; None for motors and for several references at once."""
+    actuation = getattr(getattr(batch, "simulation", None), "actuation", None)
+    return actuation if isinstance(actuation, MuscleActuation) else None
+
+
+def network_of(batch: LocomotionBatch) -> MuscleNN | None:
+    """The muscle network that resolves torques in a batch; None: there is none."""
+    muscles = muscles_of(batch)
+    return None if muscles is None else muscles.network
+
+
+def use_network(batch: LocomotionBatch, network: MuscleNN) -> None:
+    """Resolve the torques in a batch with `network` from now on."""
+    muscles = muscles_of(batch)
+    if muscles is not None:
+        muscles.use(network)
+
+
+class MuscleUpdates(BoundaryCallback):
+    """Updates of the muscle network of a batch at the boundaries of roll-outs."""
+
+    def __init__(
+        self,
+        batch: LocomotionBatch,
+        config: MuscleUpdatesConfig,
+        seed: int,
+        table: Path,
+    ) -> None:
+        """Updates of the network that `batch` uses now.
+
+        Args:
+            batch: What is trained on.
+            config: How the network is trained.
+            seed: Of what is kept and of random torques.
+            table: Where a row is written for each update.
+
+        Raises:
+            ConfigError: There are several references, or no muscle network.
+        """
+        super().__init__()
+        muscles = muscles_of(batch)
+        if muscles is None or muscles.network is None:
+            raise ConfigError(
+                "training.muscle_updates needs resolver = nn and a single reference"
+            )
+        self._batch, self._muscles, self._config = batch, muscles, config
+        self.trainer = MuscleTrainer(muscles.network, config, seed)
+        self._updates: NDArray[np.int64] = np.zeros(1, np.int64)
+        self._table = table
+        muscles.listener = self.trainer.see
+
+    def warm_up(self) -> None:
+        """Steps on a walk that the exact solver resolves; the batch is left as it ends."""
+        steps = self._config.warm_up_steps
+        if not steps:
+            return
+        batch, muscles = self._batch, self._muscles
+        network, muscles.network = muscles.network, None
+        assert network is not None
+        batch.reset(np.arange(batch.num_players))
+        still = np.zeros((batch.num_players, batch.action_size), np.float32)
+        for _ in range(max(1, round(WARM_UP_SECONDS / batch.simulation.dt))):
+            _, _, terminated, truncated, _ = batch.step(still)
+            batch.reset(np.flatnonzero(terminated | truncated))
+        losses = self.trainer.train(steps)
+        muscles.use(self.trainer.network)
+        self._tell(0, losses)
+
+    def at_boundary(self, before: int, now: int) -> None:
+        """An update, where it is due."""
+        self._updates += 1
+        if self._updates[0] % self._config.every == 0:
+            losses = self.trainer.train(self._config.steps)
+            self._muscles.use(self.trainer.network)
+            self._tell(now, losses)
+
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        """Copies of what a resumed run needs besides the network."""
+        return {**self.trainer.state_dict(), "updates": self._updates.copy()}
+
+    def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from `state_dict`."""
+        self._updates[:] = arrays["updates"]
+        self.trainer.load_state_dict(arrays)
+
+    def _tell(self, now: int, losses: NDArray[np.float64]) -> None:
+        """A row of the table, and the log; rows of a run that was cut off go."""
+        if not len(losses):
+            return
+        row = (now, float(losses[0]), float(losses.mean()))
+        log.info("muscle network after %d: loss %.5f, mean %.5f", *row)
+        rows = [r for r in _rows(self._table) if int(r[0]) < now]
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(("timesteps", "loss_first", "loss_mean"))
+        writer.writerows([*rows, [str(value) for value in row]])
+        write_atomic(self._table, text.getvalue())
+
+
+def _rows(table: Path) -> list[list[str]]:
+    if not table.is_file():
+        return []
+    return list(csv.reader(io.StringIO(table.read_text(encoding="utf-8"))))[1:]

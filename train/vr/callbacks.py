@@ -1,0 +1,78 @@
+"""What VR navigation does between update and next roll-out: scores, lessons, levels."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ambulo.envs.vr.metrics import optimal_length, spl
+from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.train.shared.callbacks import BoundaryCallback, Metrics
+from ambulo.train.shared.console import Display
+from ambulo.train.vr.curriculum import Curriculum
+from ambulo.train.vr.lessons import TrainingLevels
+
+log = logging.getLogger(__name__)
+
+
+class NavigationMetrics(Metrics):
+    """Also success weighted by path length, comfort, and the curriculum."""
+
+    logged = ("comfort", "collisions")
+
+    def __init__(
+        self,
+        file: Path,
+        display: Display,
+        curriculum: Curriculum | None,
+        goal_radius: float = 0.0,
+    ) -> None:
+        """Rows go to `file`; episodes are counted for `curriculum`.
+
+        Ways end at `goal_radius` from the goal, [m], for SPL.
+        """
+        super().__init__(file, display)
+        self._goal_radius, self._curriculum = goal_radius, curriculum
+
+    def episode_numbers(self, info: dict[str, Any]) -> dict[str, float]:
+        """Also SPL."""
+        way = optimal_length(info["start_distance"], self._goal_radius)
+        ratio = float(spl(info["is_success"], way, info["path"]))
+        return {**super().episode_numbers(info), "rollout/spl": ratio}
+
+    def more(self, row: dict[str, Any], env: BatchVecEnv) -> None:
+        """Faults of the engines and the curriculum; counts the episodes for it."""
+        if env.info_sums.get("bridge_fault"):
+            row["rollout/bridge_faults"] = env.info_sums["bridge_fault"]
+        if self._curriculum is not None:
+            done = [bool(e["rollout/success_rate"]) for e in self._episodes]
+            self._curriculum.add(done)
+            row["curriculum/stage"] = self._curriculum.index
+
+    def stage(self) -> str:
+        """The curriculum's."""
+        return self._curriculum.stage.name if self._curriculum else ""
+
+
+class Lessons(BoundaryCallback):
+    """Promotes the curriculum and puts new levels into the bank."""
+
+    def __init__(self, levels: TrainingLevels, curriculum: Curriculum | None) -> None:
+        """Change `levels` as `curriculum` and the configuration say."""
+        super().__init__()
+        self._levels, self._curriculum = levels, curriculum
+
+    def at_boundary(self, before: int, now: int) -> None:
+        """Promote and refresh."""
+        curriculum = self._curriculum
+        if curriculum is not None and curriculum.advance(now):
+            log.info("curriculum: stage %r after %d", curriculum.stage.name, now)
+            if self._levels.enter(curriculum.stage):
+                self.model._last_obs = self._levels.restart_players()
+                self.model._last_episode_starts = np.ones(
+                    self.training_env.num_envs, np.bool_
+                )
+        self._levels.refresh()

@@ -1,0 +1,20 @@
+"""The folder of one training run of VR navigation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ambulo.train.shared.run_folder import RunFolder
+
+
+class NavigationRunFolder(RunFolder):
+    """Paths of a run; nothing is created by making one of these."""
+
+    program = "train_vr_navigation"
+    prefix = "vr_nav_model_"
+
+    def check(self, checkpoint: Path) -> None:
+        """`ModelFileError` for a damaged checkpoint."""
+        from ambulo.policies.model_file import load_model
+
+        load_model(checkpoint)

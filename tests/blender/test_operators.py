@@ -170,12 +170,6 @@ def test_reset_weights(context, armature):
 
 
 def test_the_network_that_comes_along(context, armature):
-    from importlib.resources import files
-
-    if not files("ambulo.models").joinpath("ik_net").is_dir():
-        with pytest.raises(RuntimeError, match="ik_net: no such folder or network"):
-            ops.ambulo_ik.load_weights(shipped=True)
-        pytest.skip("no trained network in models/ik_net yet")
     assert ops.ambulo_ik.load_weights(shipped=True) == {"FINISHED"}
     assert SESSION.network is not None
     ops.ambulo_ik.run_tests()

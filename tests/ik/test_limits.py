@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from ambulo.ik.kernels_limits import clamp_one, is_outside, limit_normals
 from ambulo.ik.limits import clamp, violation
@@ -139,7 +140,6 @@ def test_normals_point_where_the_limits_are_left() -> None:
 
 
 def test_torch_agrees_and_has_finite_gradients() -> None:
-    torch = pytest.importorskip("torch")
     q = random_rotations(20)
     q[0] = [1.0, 0.0, 0.0, 0.0]
     q[1] = [0.0, 1.0, 0.0, 0.0]  # half a turn of swing

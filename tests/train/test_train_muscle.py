@@ -29,7 +29,6 @@ ROLLOUT = BODIES * STEPS
 @pytest.fixture(scope="module")
 def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Standing still as a gait of 1 s, without a law."""
-    pytest.importorskip("myo_sim")
     model = load_character("myolegs").model
     qpos = np.tile(model.qpos0, (8, 1))
     qpos[:, 2] = 0.945

@@ -15,7 +15,6 @@ from ambulo.muscle.coupling import joint_coupling
 
 @pytest.fixture(scope="module")
 def legs() -> Character:
-    pytest.importorskip("myo_sim")
     return load_character("myolegs")
 
 
@@ -80,7 +79,6 @@ def test_skeleton_moves_the_thigh_as_the_model(legs: Character) -> None:
 
 
 def test_motors_drive_the_independent_axes() -> None:
-    pytest.importorskip("myo_sim")
     body = myolegs(muscles=False)
     free = joint_coupling(body.model).independent[6:]
     assert body.model.nu == len(free) == 14

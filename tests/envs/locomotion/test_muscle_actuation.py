@@ -21,7 +21,6 @@ from ambulo.muscle.coupling import joint_coupling
 
 @pytest.fixture(scope="module")
 def legs() -> Character:
-    pytest.importorskip("myo_sim")
     return load_character("myolegs")
 
 

@@ -26,14 +26,8 @@ from ambulo.envs.locomotion.reference_table import ReferenceTable
 LEGS = EnvironmentConfig(character="myolegs", actuation="muscle")
 
 
-@pytest.fixture(autouse=True)
-def _packaged() -> None:
-    pytest.importorskip("myo_sim")
-
-
 @pytest.fixture(scope="module")
 def standing() -> Reference:
-    pytest.importorskip("myo_sim")
     return standing_legs(myolegs(muscles=False), LEGS, "myolegs")
 
 

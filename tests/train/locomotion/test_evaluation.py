@@ -86,7 +86,6 @@ def test_angles_are_those_that_the_joints_are_set_to(reference: Reference) -> No
 
 
 def test_muscles_are_compared_with_their_optimum() -> None:
-    pytest.importorskip("myo_sim")
     character = load_character("myolegs")
     simulation = CharacterSimulation(character, 2)
     rest = np.tile(character.model.qpos0, (2, 1))

@@ -1,0 +1,160 @@
+"""What a rig learns from a walk, and how a walk goes on by itself."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _rig_common import RATE, clip_frames
+from numpy.typing import NDArray
+
+from ambulo.ik.rig_server.layout import LEGS
+from ambulo.ik.rig_server.sequence import SequenceTrainee
+from ambulo.ik.rig_server.solver import RigSolver
+from ambulo.ik.rig_server.trainee import RigTrainee
+from ambulo.motion.rotations import quat_multiply, quat_to_rotvec
+
+PAIRS = (
+    ("02_01", ("02_02",)),
+    ("02_02", ("02_01",)),
+    ("07_01", ("07_03", "07_06", "07_10")),
+    ("07_07", ("07_01", "07_10")),
+    ("07_01+07_07", ("07_03", "07_06", "07_10")),
+)
+"""Clips that are streamed once, and clips that are answered then."""
+
+
+def learning(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """One pass over each walk, then others of the same person."""
+    rows = []
+    for taught, tested in PAIRS:
+        trainee = RigTrainee(LEGS)
+        solver = RigSolver(trainee)
+        scores, smooth, cpu = [], [], []
+        for frame in clip_frames(args.cmu, taught):
+            start = time.process_time()
+            scores.append(vars(trainee.observe(frame)))
+            solver.update()
+            solver.solve(frame)
+            trainee.learn()
+            cpu.append(time.process_time() - start)
+            smooth.append(dict(trainee.progress.means))
+        row: dict[str, Any] = {
+            "taught": taught,
+            "frames": len(scores),
+            "answers_from_frame": solver.started_at,
+            "answer_loss_below_1e-3_cm2_from": from_when(smooth, "loss", 1e-3),
+            "network_loss_below_1e-3_m2_from": from_when(smooth, "network_loss", 10.0),
+            "largest_answer_loss_cm2": max(s["loss"] for s in scores[60:]),
+            "last_100_network_loss_cm2": mean(scores[-100:], "network_loss"),
+            "prequential_calf_cm": 100 * mean(scores[60:], "middle_error"),
+            "prequential_calf_deg": float(
+                np.degrees(mean(scores[60:], "middle_angle"))
+            ),
+            "cpu_ms": 1e3 * float(np.median(cpu)),
+        }
+        print(json.dumps(row))
+        row["tested"] = [answered(trainee, args.cmu, clip) for clip in tested]
+        rows.append(row)
+    return rows
+
+
+def from_when(smooth: list[dict[str, float]], name: str, limit: float) -> int:
+    """The frame from which a smoothed error stays below `limit`; -1 if it does not."""
+    above = [i for i, means in enumerate(smooth) if not means[name] < limit]
+    start = above[-1] + 1 if above else 0
+    return start if start < len(smooth) else -1
+
+
+def mean(scores: list[dict[str, float]], name: str) -> float:
+    """Mean of one field."""
+    return float(np.mean([score[name] for score in scores]))
+
+
+def answered(trainee: RigTrainee, folder: Path, clip: str) -> dict[str, Any]:
+    """Errors on a clip that is not learned from; with and without the network."""
+    row: dict[str, Any] = {"clip": clip}
+    smooth = trainee.model.network.smooth
+    kept = smooth.copy()
+    for name in ("", "anatomy_alone_"):
+        if name:
+            smooth[:] = 0.0
+        distance, angle, thigh = [], [], []
+        for frame in clip_frames(folder, clip):
+            found = trainee.predict(frame, trainee.effectors_of(frame)).rotations
+            positions, turned = trainee.model.positions(found)
+            wanted, wanted_turned = trainee.model.positions(frame.rotations)
+            distance.append(np.linalg.norm(positions - wanted, axis=1))
+            cosine = np.abs(np.sum(turned * wanted_turned, axis=1))
+            angle.append(np.degrees(2.0 * np.arccos(np.minimum(cosine, 1.0))))
+            back = found[1] * np.array([1.0, -1.0, -1.0, -1.0])
+            turn = quat_to_rotvec(quat_multiply(back, frame.rotations[1]))
+            thigh.append(np.degrees(turn))
+        calves, feet = [2, 5], [3, 6]
+        far, wide = 100.0 * np.array(distance), np.array(angle)
+        row |= {
+            f"{name}calf_cm": float(far[:, calves].mean()),
+            f"{name}calf_p95_cm": float(np.percentile(far[:, calves], 95)),
+            f"{name}calf_deg": float(wide[:, calves].mean()),
+            f"{name}foot_cm": float(far[:, feet].mean()),
+            f"{name}foot_deg": float(wide[:, feet].mean()),
+            # A constant part of the error: what the clip has otherwise than the others.
+            f"{name}right_thigh_bias_deg": float(
+                np.linalg.norm(np.mean(thigh, axis=0))
+            ),
+        }
+    smooth[:] = kept
+    print("  ", json.dumps(row))
+    return row
+
+
+def free_runs(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """Ten seconds of walk without input, after some passes over a walk."""
+    rows = []
+    for clip, passes in (("02_01", 3), ("02_02", 3), ("07_01", 3), ("07_07", 3)):
+        frames, model = clip_frames(args.cmu, clip), SequenceTrainee(LEGS)
+        for frame in frames * passes:
+            model.add(frame)
+            model.learn()
+        track = model.run(1200)
+        assert model.space is not None
+        knee, real = track.local[200:, 1], np.array([f.rotations[2] for f in frames])
+        way = np.array([f.root_position for f in frames])
+        row = {
+            "clip": clip,
+            "passes": passes,
+            "period_s": period(knee),
+            "real_period_s": period(real),
+            "speed_m_s": pace(track.positions),
+            "real_speed_m_s": pace(way),
+            "knee_spread": float(np.std(knee, axis=0).max()),
+            "real_knee_spread": float(np.std(real, axis=0).max()),
+            "height_range_m": float(np.ptp(track.positions[:, 2])),
+            "real_height_range_m": float(np.ptp(way[:, 2])),
+        }
+        print(json.dumps(row))
+        rows.append(row)
+    return rows
+
+
+def period(turns: NDArray[np.float64]) -> float:
+    """Time after which a movement repeats, [s]: the first good lag from 0.5 to 2 s."""
+    values = turns - turns.mean(axis=0)
+    lags = np.arange(60, min(240, len(values) // 2))
+    gains = [np.sum(values[:-lag] * values[lag:]) / (len(values) - lag) for lag in lags]
+    peaks = [
+        i
+        for i in range(1, len(gains) - 1)
+        if gains[i - 1] <= gains[i] >= gains[i + 1] and gains[i] > 0.8 * max(gains)
+    ]
+    return float(lags[peaks[0] if peaks else int(np.argmax(gains))] / RATE)
+
+
+def pace(positions: NDArray[np.float64]) -> float:
+    """Mean speed over the ground, [m/s]."""
+    steps = np.linalg.norm(np.diff(positions[:, :2], axis=0), axis=1)
+    return float(steps.mean() * RATE)

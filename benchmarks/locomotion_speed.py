@@ -1,6 +1,6 @@
-"""Speed of the locomotion environment beside bare physics and Gymnasium's Humanoid-v5.
+"""Speed of the locomotion environment beside bare physics, and Humanoid-v5 in three suites.
 
-Five things in turn, each round, on one thread; medians are reported, in control steps (of
+These things in turn, each round, on one thread; medians are reported, in control steps (of
 all bodies) per second of processor time (so that other programs disturb less):
 
 - `bare`: `mj_step` of human23 alone, through `mujoco.batch`, the bodies walking with the
@@ -9,7 +9,11 @@ all bodies) per second of processor time (so that other programs disturb less):
   observations;
 - `humanoid_bare`: `mj_step` of Humanoid-v5's model (RK4, as it comes) through
   `mujoco.batch`, random controls;
+- `humanoid_vector`: Humanoid-v5, whole (observations, reward, resets), in our vector
+  environment (`_humanoid.py`);
 - `gymnasium`: Humanoid-v5 in `gymnasium.make_vec("Humanoid-v5", "sync")`;
+- `envpool`: Humanoid-v5 of EnvPool with one thread, if `--envpool-python` names a Python
+  that has it (`pip install envpool` in a venv of its own);
 - `humanoid_spd`: Humanoid-v5's model in a batch with stable PD (implicitfast: RK4 does not
   go with it).
 
@@ -25,6 +29,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +40,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import gymnasium
 import mujoco
 import numpy as np
+from _humanoid import humanoid_vector_env
 from mujoco.batch import Batch
 
 from ambulo.configs.locomotion import LocomotionConfig
@@ -53,6 +59,49 @@ def rate(step: Callable[[], None], per_step: int, seconds: float) -> float:
         step()
         done += per_step
     return done / (time.process_time() - start)
+
+
+ENVPOOL = """
+import sys, time
+import numpy as np
+import envpool
+bodies = int(sys.argv[1])
+env = envpool.make_gymnasium(
+    "Humanoid-v5", num_envs=bodies, batch_size=bodies, num_threads=1, seed=0
+)
+env.reset()
+actions = np.random.default_rng(0).uniform(-0.4, 0.4, (64, bodies, 17))
+for line in sys.stdin:
+    seconds, done, start = float(line), 0, time.process_time()
+    while time.process_time() - start < seconds:
+        env.step(actions[done // bodies % 64])
+        done += bodies
+    print(done / (time.process_time() - start), flush=True)
+"""
+
+
+class EnvPool:
+    """EnvPool's Humanoid-v5 in its own interpreter, asked for a rate at a time."""
+
+    def __init__(self, python: str, bodies: int) -> None:
+        """Start it; it waits without using the processor."""
+        self._process = subprocess.Popen(
+            [python, "-c", ENVPOOL, str(bodies)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def rate(self, seconds: float) -> float:
+        """Control steps per second of processor time."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(f"{seconds}\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """End it."""
+        self._process.communicate()
 
 
 class Timed:
@@ -127,6 +176,12 @@ def humanoid(bodies: int) -> dict[str, Callable[[], None]]:
         if len(fallen):
             batch.reset(fallen.astype(np.int32))
 
+    whole = humanoid_vector_env(bodies)
+    whole.reset(seed=0)
+
+    def in_ours() -> None:
+        whole.step(whole.action_space.sample())
+
     def gym() -> None:
         vector.step(vector.action_space.sample())
 
@@ -143,7 +198,12 @@ def humanoid(bodies: int) -> dict[str, Callable[[], None]]:
             driven.step(stage=VELOCITY)
         fresh(driven)
 
-    return {"humanoid_bare": bare, "gymnasium": gym, "humanoid_spd": with_spd}
+    return {
+        "humanoid_bare": bare,
+        "humanoid_vector": in_ours,
+        "gymnasium": gym,
+        "humanoid_spd": with_spd,
+    }
 
 
 def main() -> None:
@@ -155,6 +215,7 @@ def main() -> None:
         "--seconds", type=float, default=1.0, help="of each measurement"
     )
     parser.add_argument("--no-law", action="store_true", help="without the balance law")
+    parser.add_argument("--envpool-python", help="a Python that has EnvPool")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     step, bare, timed = ours(options.bodies, not options.no_law)
@@ -163,6 +224,11 @@ def main() -> None:
         thing()  # compile and warm up
     rates: dict[str, list[float]] = {name: [] for name in things}
     inside: list[float] = []
+    pool = None
+    if options.envpool_python:
+        pool = EnvPool(options.envpool_python, options.bodies)
+        pool.rate(0.1)
+        rates["envpool"] = []
     for _ in range(options.rounds):
         for name, thing in things.items():
             before, start = timed.seconds, time.process_time()
@@ -170,6 +236,10 @@ def main() -> None:
             if name == "ours":
                 whole = time.process_time() - start
                 inside.append(whole / (timed.seconds - before))
+        if pool is not None:
+            rates["envpool"].append(pool.rate(options.seconds))
+    if pool is not None:
+        pool.close()
     found = {name: float(np.median(values)) for name, values in rates.items()}
     overheads = [b / o for b, o in zip(rates["bare"], rates["ours"], strict=True)]
     result = {
@@ -181,11 +251,17 @@ def main() -> None:
         "spread": {name: [min(v), max(v)] for name, v in rates.items()},
         "overhead": float(np.median(inside)),
         "overhead_bare": float(np.median(overheads)),
-        "humanoid_batch_over_gymnasium": found["humanoid_bare"] / found["gymnasium"],
     }
+    for peer in ("gymnasium", "envpool"):
+        if peer in found:
+            ratios = np.divide(rates["humanoid_vector"], rates[peer])
+            result[f"humanoid_over_{peer}"] = float(np.median(ratios))
     for name, value in found.items():
         print(f"{name:15s} {value:9.0f} control steps/s")
     print(f"overhead of ours over bare physics: {result['overhead']:.2f}x")
+    for name in ("humanoid_over_gymnasium", "humanoid_over_envpool"):
+        if name in result:
+            print(f"{name}: {result[name]:.2f}x")
     print(f"load average {result['load']:.1f}")
     if options.json:
         options.json.write_text(json.dumps(result, indent=2) + "\n")

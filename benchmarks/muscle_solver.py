@@ -38,6 +38,7 @@ from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn, save_muscle_nn
 from ambulo.muscle.muscle_training import train_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, sample_muscles
+from ambulo.muscle.shipped import shipped_muscle_nns
 from ambulo.muscle.solver import descend, solve
 
 SUBSTEPS = 16
@@ -243,12 +244,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=6000, help="gradient steps")
     parser.add_argument("--variants", type=int, default=1, help="networks to train")
-    parser.add_argument("--network", type=Path, help="use (or write) this network")
+    parser.add_argument(
+        "--network", type=Path, help="use this network, shipped or a file, or write it"
+    )
     parser.add_argument("--heldout", type=int, default=1000)
     parser.add_argument("--control-steps", type=int, default=120)
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args(argv)
+    args.network = shipped_muscle_nns().get(str(args.network), args.network)
     torch.set_num_threads(1)
     model = load("myolegs")
     layer = MuscleLayer(model)
@@ -269,7 +273,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         result["networks"][name] = row
         if network is None:
             network = trained
-            if args.network:
+            if args.network and not known:
                 save_muscle_nn(args.network, network)
         print(
             f"{name:32s} residual over the optimum {row['residual_over_optimum']:7.2%}"

@@ -52,6 +52,14 @@ class MotionError(AmbuloError):
     """A motion, or a use of one, that breaks a rule (shapes, rates, empty ranges)."""
 
 
+class GaitParameterError(AmbuloError):
+    """A gait or body parameter that is unknown, out of its range or not finite."""
+
+
+class GaitDataError(MotionError):
+    """Gait data that cannot be used: which file, and what rule it breaks."""
+
+
 class IKError(AmbuloError):
     """Targets, a pose or a rig that inverse kinematics cannot use."""
 

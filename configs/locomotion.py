@@ -12,6 +12,8 @@ from pydantic import Field, model_validator
 
 from ambulo.configs import vr
 from ambulo.configs.base import Config
+from ambulo.configs.gait_env import GaitConfig
+from ambulo.configs.muscle import MuscleCondition
 from ambulo.configs.simulation_nn import (
     LocomotionTrainingConfig,
     SimulationNetworkConfig,
@@ -22,9 +24,9 @@ NonNegative = Annotated[float, Field(ge=0)]
 Unit = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 Span = tuple[float, float]
-Task = Literal["imitate", "locomote", "stand"]
+Task = Literal["imitate", "locomote", "stand", "gait"]
 
-TASKS: tuple[Task, ...] = ("imitate", "locomote", "stand")
+TASKS: tuple[Task, ...] = ("imitate", "locomote", "stand", "gait")
 """Every task."""
 MYOLEGS: dict[str, Any] = {
     "joints": ("hip_*", "knee_*", "ankle_*", "subtalar_*"),
@@ -39,7 +41,7 @@ class EnvironmentConfig(Config):
 
     task: Task = "imitate"
     """`imitate` tracks a reference gait, `locomote` follows commanded speed and turning,
-    `stand` keeps standing."""
+    `stand` keeps standing, `gait` walks with parameters of gait and body."""
     character: str = "human23"
     """The body, by name."""
     actuation: Literal["torque", "muscle"] = "torque"
@@ -48,6 +50,8 @@ class EnvironmentConfig(Config):
     """What shares a torque out among muscles: the exact solver, or a muscle network."""
     muscle_network: str = "muscle_nn_myolegs"
     """The network of `resolver = nn`: a shipped one by name, or a safetensors file."""
+    conditions: tuple[MuscleCondition, ...] = ()
+    """Weak or short muscles; the reference stays that of the healthy body."""
     reference: str | None = None
     """A motion clip (.amc, .bvh, .npz, ...) or a prepared reference (.npz of ours); null is
     the walk that the suite makes itself. Not used by `stand`."""
@@ -142,6 +146,8 @@ class EnvironmentConfig(Config):
                 raise ValueError(f"{name} must be [min, max] with min <= max")
         if self.resolver == "nn" and self.actuation != "muscle":
             raise ValueError("resolver = nn needs actuation = muscle")
+        if self.conditions and self.actuation != "muscle":
+            raise ValueError("conditions of muscles need actuation = muscle")
         if self.more_references and self.task != "imitate":
             raise ValueError("more_references needs task = imitate")
         for name in ("push_impulse", "speed"):
@@ -230,6 +236,8 @@ class LocomotionConfig(Config):
     """What the agent sees."""
     rewards: RewardsConfig = RewardsConfig()
     """Reward weights."""
+    gait: GaitConfig = GaitConfig()
+    """Parameters and reward of `gait`."""
     network: SimulationNetworkConfig = SimulationNetworkConfig()
     """The actor and the critic."""
     ppo: PPOConfig = PPOConfig()

@@ -47,6 +47,17 @@ class SpdGains(Config):
     """Gains of single joints; each pattern must match at least one."""
 
 
+class MuscleCondition(Config):
+    """Weak, strong, short or long muscles, by a pattern of their names."""
+
+    muscles: str
+    """Shell pattern of muscle names, as `soleus_r` or `*_l`; the last match wins."""
+    force: Annotated[float, Field(ge=0, le=2)] = 1.0
+    """Factor of the peak force: 0.3 is a weak muscle, 0 a paralysed one."""
+    length: Annotated[float, Field(ge=0.1, le=2)] = 1.0
+    """Factor of the lengths of fibre and tendon: 0.9 is a contracture."""
+
+
 class ActivationCost(Config):
     """What the exact solver minimises: |torque error|^2 + effort |activation|^2."""
 

@@ -32,6 +32,11 @@ class IKNetConfig(Config):
     """After each hidden layer of `own`."""
     slope: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Of the leaky ReLU below 0."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Share of the hidden numbers that each step of the training leaves out."""
+    past: Annotated[tuple[Positive, ...], Field(max_length=16)] = ()
+    """Earlier moments, [s] ago, whose head and hands `own` sees too. It then serves head
+    and hands alone, and its poses are not varied."""
 
 
 class IKLossConfig(Config):
@@ -49,6 +54,11 @@ class IKLossConfig(Config):
     """Mean angle by which joints leave their swing-twist limits, [rad]."""
     smoothness: NonNegative = 0.1
     """Change of the joints' errors from one frame to the next, on consecutive frames."""
+    refined: NonNegative = 0.0
+    """Mean distance of all joints from where they were, once a refinement step has led the
+    targets home, to first order: what refinement does not mend."""
+    sampled: Annotated[float, Field(gt=0, le=1)] = 0.125
+    """Share of a batch that `limits` and `refined` look at: they take the longest."""
     effector: NonNegative = 1.0
     """How many times more, in `position` and `orientation`, joints with a target count:
     1 + this."""
@@ -84,14 +94,20 @@ class IKDataConfig(Config):
     """The validation's share of the clips; whole people only."""
     test_subjects: tuple[str, ...] = ()
     """The people of the test, instead of a random choice."""
+    validation_subjects: tuple[str, ...] = ()
+    """The people of the validation, instead of a random choice."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Of the split."""
     mirror: bool = True
     """Learn from mirrored poses too."""
+    balance: Share = 0.5
+    """How much people with few poses count: 0 draws all poses alike, 1 all people."""
+    blend: Share = 0.4
+    """Chance of a pose to be taken part of the way, at most half, to another one."""
     mix: Share = 0.15
     """Chance of each limb whose end has a target to be taken from another pose: people do
     more than a small set of clips shows."""
-    jitter_share: Share = 0.5
+    jitter_share: Share = 0.25
     """Share of the poses, among those where all five effectors have targets, whose joints
     are turned at random (and put back inside their limits)."""
     jitter: NonNegative = 0.3
@@ -116,6 +132,8 @@ class IKTrainingConfig(Config):
     """Adam's step size at its highest."""
     warmup_steps: Annotated[int, Field(ge=0)] = 100
     """Steps in which it rises; it then falls as a cosine to 1 %."""
+    weight_decay: NonNegative = 0.05
+    """Part of each weight that a step of size 1 would take away (AdamW)."""
     gradient_clip: Positive = 1.0
     """Largest norm of the gradient."""
     average: Annotated[float, Field(ge=0, lt=1)] = 0.999
@@ -147,7 +165,8 @@ class IKRunConfig(Config):
     loss: IKLossConfig = IKLossConfig()
     """What it is judged by."""
     masks: IKMaskConfig = IKMaskConfig()
-    """Which targets it sees; `published` networks always see all."""
+    """Which targets it sees; `published` networks always see all, those with a past head
+    and hands."""
     dataset: IKDataConfig = IKDataConfig()
     """What it learns from."""
     training: IKTrainingConfig = IKTrainingConfig()

@@ -24,6 +24,11 @@ gymnasium.register(
     vector_entry_point="ambulo.envs.locomotion.env:LocomoteVectorEnv",
 )
 gymnasium.register(
+    id="ambulo/Gait-v0",
+    entry_point="ambulo.envs.gait.env:GaitEnv",
+    vector_entry_point="ambulo.envs.gait.env:GaitVectorEnv",
+)
+gymnasium.register(
     id="ambulo/Stand-v0",
     entry_point="ambulo.envs.locomotion.env:StandEnv",
     vector_entry_point="ambulo.envs.locomotion.env:StandVectorEnv",

@@ -16,6 +16,7 @@ import numpy as np
 
 from ambulo.configs.muscle import ActivationCost, SpdGains
 from ambulo.muscle.activation import control_for, time_constants
+from ambulo.muscle.conditions import Condition
 from ambulo.muscle.coupling import Bools, Floats, joint_coupling
 from ambulo.muscle.dynamics import (
     Dynamics,
@@ -27,6 +28,7 @@ from ambulo.muscle.dynamics import (
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.muscle.muscles import MuscleLayer
+from ambulo.muscle.sampling import group_factors
 from ambulo.muscle.solver import solve
 from ambulo.muscle.spd import SpdController
 
@@ -57,6 +59,7 @@ class MuscleControl:
         *,
         cost: ActivationCost | None = None,
         network: MuscleNN | None = None,
+        state: Condition | None = None,
         refresh: int = 2,
         mode: Literal["direct", "inverse"] = "direct",
     ) -> None:
@@ -67,6 +70,8 @@ class MuscleControl:
             gains: of stable PD.
             cost: of the exact solver.
             network: used instead of the solver.
+            state: in which condition the model's muscles already are; a network that was
+                trained so is told. Healthy if None.
             refresh: simulation steps for which activations are held.
             mode: how activations reach MuJoCo.
 
@@ -85,6 +90,9 @@ class MuscleControl:
             )
         self._cost = cost or ActivationCost()
         self._network = network
+        self._factors = None
+        if state is not None:
+            self._factors = group_factors(self.layer.table.names, state)[None]
         self._refresh = refresh
         self._constants = (
             time_constants(model, self.layer.table.actuator)
@@ -119,7 +127,10 @@ class MuscleControl:
             found = solve(muscles.active, active, self._cost, start=start)
             activation, dual = found.activation, found.dual
         else:
-            activation = self._network.activations(muscles.active, active)
+            factors = self._factors
+            if factors is not None:
+                factors = np.repeat(factors, len(active), axis=0)
+            activation = self._network.activations(muscles.active, active, factors)
         solved &= np.isfinite(wanted).all(axis=1) & np.isfinite(activation).all(axis=1)
         activation[~solved] = 0.0
         return Effort(

@@ -195,9 +195,24 @@ class MuscleTrainer:
     """Trains a network further on what muscles were asked in roll-outs."""
 
     def __init__(
-        self, network: MuscleNN, config: MuscleUpdatesConfig, seed: int
+        self,
+        network: MuscleNN,
+        config: MuscleUpdatesConfig,
+        seed: int,
+        factors: Floats | None = None,
     ) -> None:
-        """Begin with `network`; `seed` is that of all random choices."""
+        """Begin with `network`.
+
+        Args:
+            network: what is trained.
+            config: how.
+            seed: of all random choices.
+            factors: condition of the muscle groups that the roll-outs are of, (2 G,);
+                healthy if None.
+        """
+        self._factors: Tensor | None = None
+        if factors is not None and network.scales.conditioned:
+            self._factors = torch.from_numpy(factors.astype(np.float32))
         self._network, self._config = network, config
         rows, count = network.pattern.shape
         with torch.random.fork_rng(devices=[]):
@@ -238,7 +253,8 @@ class MuscleTrainer:
             wanted = torch.from_numpy(self._wanted[index])
             wanted[size // 2 :] = _targets(active, self._draw)[size // 2 :]
             rate = self._config.learning_rate
-            losses.append(self._fitting.step(active, wanted, None, rate))
+            factors = None if self._factors is None else self._factors.expand(size, -1)
+            losses.append(self._fitting.step(active, wanted, factors, rate))
         return np.array(losses)
 
     def state_dict(self) -> dict[str, NDArray[Any]]:

@@ -76,6 +76,19 @@ def muscle_groups(names: tuple[str, ...]) -> tuple[tuple[str, ...], Ints]:
     return groups, np.array([groups.index(stem) for stem in stems], dtype=np.int64)
 
 
+def group_factors(names: tuple[str, ...], state: Condition) -> Floats:
+    """What a conditioned network is told of muscles in `state`, (2 G,).
+
+    The mean force factor of each group's muscles, then the mean length factors.
+    """
+    groups, member = muscle_groups(names)
+    sizes = np.bincount(member, minlength=len(groups))
+    force, length = (
+        np.bincount(member, x) / sizes for x in (state.force, state.length)
+    )
+    return np.concatenate([force, length])
+
+
 def random_pose(
     layer: MuscleLayer, rng: np.random.Generator, speed: float = 2.0
 ) -> tuple[Floats, Floats]:

@@ -43,7 +43,6 @@ from ambulo.policies.simulation_nn import SimulationNN
 KIND = "locomotion"
 REFERENCE = "reference_{}.npz"
 """Name of a member that holds a reference; the first is number 0."""
-MAX_REFERENCES = 64
 MUSCLES = "muscle_nn.safetensors"
 """Name of the member that holds a muscle network."""
 
@@ -124,6 +123,8 @@ def without_folders(config: LocomotionConfig) -> LocomotionConfig:
     if reference is not None:
         name = Path(reference).name
         config = config.override("environment", reference=name)
+    more = tuple(Path(path).name for path in config.environment.more_references)
+    config = config.override("environment", more_references=more)
     if prior is not None:
         named = {**prior.model_dump(), "model": Path(prior.model).name}
         config = config.override("network", prior=named)
@@ -161,8 +162,14 @@ def load_locomotion(path: str | os.PathLike[str]) -> LocomotionModel:
     metadata = _metadata(members[HEADER], f"{file}: {HEADER}")
     policy = read_tensors(members, str(file))
     policy_of(metadata, policy, str(file))
-    names = (REFERENCE.format(i) for i in range(MAX_REFERENCES))
-    references = tuple(members[name] for name in names if name in members)
+    count = 1 + len(metadata.config.environment.more_references)
+    names = [REFERENCE.format(i) for i in range(count)]
+    for name in names:
+        if name not in members:
+            raise ModelFileError(
+                f"{file}: {name}, which the policy follows, is missing; get the file anew"
+            )
+    references = tuple(members[name] for name in names)
     training = read_training(members, str(file))
     muscles = members.get(MUSCLES)
     return LocomotionModel(metadata, policy, references, training, muscles)
@@ -197,6 +204,9 @@ def _metadata(data: bytes, source: str) -> LocomotionMetadata:
             f"{source}: {len(metadata.observation_scales)} observation_scales, "
             f"expected {at}"
         )
+    # A file that was handed over does not choose where this machine writes.
+    calm = metadata.config.override("environment", fault_folder=None)
+    metadata = metadata.replace(config=calm)
     if (metadata.encoder is None) != (metadata.config.network.prior is None):
         raise ModelFileError(f"{source}: encoder and network.prior need each other")
     return metadata

@@ -17,6 +17,7 @@ PRESETS: dict[str, str] = {
     "imitate_run": "a run by the balance law, with a learned residual",
     "locomote": "walking at commanded speeds and turns on top of a gait",
     "locomote_prior": "the same, with the features of a motion network",
+    "gait": "walking as parameters of gait and body say",
     "stand": "standing against pushes",
     "muscle_walk": "a walk with muscles instead of motors",
     "muscle_finetune": "the same from a trained policy, with small steps",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,8 +40,12 @@ class Inertial:
     """About the centre, along the frame's axes, [kg m^2]. Shape (3,)."""
 
 
-def inertials(skeleton: Skeleton, mass: float) -> dict[str, Inertial]:
+def inertials(
+    skeleton: Skeleton, mass: float, factors: Mapping[str, float] | None = None
+) -> dict[str, Inertial]:
     """Mass properties of each body of a human23 skeleton whose mass is `mass`, [kg].
+
+    `factors` change the masses of single bodies, and their inertias alike.
 
     Masses, centres and radii of gyration: de Leva, Journal of Biomechanics 29(9), 1996,
     table 4, men. A segment that is several bodies gives each its share (`SHARED`); the
@@ -54,6 +59,9 @@ def inertials(skeleton: Skeleton, mass: float) -> dict[str, Inertial]:
         for side in ("",) if segment.name in _SINGLE else ("R", "L"):
             whole = mass * segment.mass / total
             found |= _bodies(skeleton, segment, side, whole)
+    for name, factor in (factors or {}).items():
+        own = found[name]
+        found[name] = Inertial(own.mass * factor, own.center, own.inertia * factor)
     return {name: found[name] for name in skeleton.joints}
 
 

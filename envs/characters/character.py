@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.muscle import JointGain, SpdGains
 from ambulo.envs.characters.human23 import SOLE_RADIUS, human23_spec
+from ambulo.envs.characters.positions import PositionColumns
+from ambulo.motion.human23 import to_sixdof
 from ambulo.motion.reference.soles import Soles
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 DAMPING_RATIO = 0.06
@@ -54,6 +57,31 @@ class Character:
         """Height of the root at rest, [m]."""
         return float(self.skeleton.offsets[0, 2])
 
+    @cached_property
+    def position_columns(self) -> PositionColumns:
+        """Where its numbers lie among the published ones.
+
+        Raises:
+            ConfigError: It has another skeleton than human23.
+        """
+        return PositionColumns.of(self.model, self.skeleton)
+
+    def get_positions(self, qpos: Floats) -> Floats:
+        """The 56 published positions (..., 56) of MuJoCo's (..., nq).
+
+        Rotation vectors of the root and of ball joints, the root's place, angles of
+        hinges, in the order of `motion.human23`. `ConfigError` for another skeleton.
+        """
+        return self.position_columns.positions(qpos)
+
+    def pos_to_sixdof(self, positions: Floats) -> Floats:
+        """The published pose (..., 101) of positions (..., 56), see `get_positions`.
+
+        `motion.human23.from_sixdof` leads back.
+        """
+        sixdof: Floats = to_sixdof(positions)
+        return sixdof
+
     def dofs(self, *joints: str) -> Ints:
         """Degrees of freedom of the named joints, in their order. Shape (n,)."""
         found: list[int] = []
@@ -82,10 +110,10 @@ def human23(height: float = 1.75, mass: float = 75.0) -> Character:
             for name, k in STIFFNESS.items()
         )
     )
-    return Character("human23", model, skeleton, _soles(model, skeleton), gains)
+    return Character("human23", model, skeleton, soles_of(model, skeleton), gains)
 
 
-def _soles(model: mujoco.MjModel, skeleton: Skeleton) -> Soles:
+def soles_of(model: mujoco.MjModel, skeleton: Skeleton) -> Soles:
     """The balls of the model's feet."""
     balls = [
         g

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import mujoco
 import numpy as np
 
@@ -31,8 +33,12 @@ SOLE_RADIUS = 0.02
 """Radius of the balls that touch the ground, [m]."""
 
 
-def human23_spec(skeleton: Skeleton | None = None, mass: float = 75.0) -> mujoco.MjSpec:
-    """An editable model of a human23 skeleton of `mass`, [kg].
+def human23_spec(
+    skeleton: Skeleton | None = None,
+    mass: float = 75.0,
+    factors: Mapping[str, float] | None = None,
+) -> mujoco.MjSpec:
+    """An editable model of a human23 skeleton of `mass`, [kg], times `factors` by body.
 
     The feet touch the ground with six balls each (two at the heel, two at the ball of
     the foot, one at each toe's end); the other bodies have capsules. Degree of freedom
@@ -49,11 +55,15 @@ def human23_spec(skeleton: Skeleton | None = None, mass: float = 75.0) -> mujoco
     floor = spec.worldbody.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE)
     floor.size = [0.0, 0.0, 0.05]
     floor.contype, floor.conaffinity = 1, 0
-    properties = inertials(skeleton, mass)
+    # Along the bones, whose own axes the rest orientations only turn.
+    unturned = skeleton.replace(rest=np.zeros((0, 4)))
+    properties = inertials(unturned, mass, factors)
     bodies: list[mujoco.MjsBody] = []
     for j, name in enumerate(skeleton.joints):
         parent = spec.worldbody if j == 0 else bodies[skeleton.parents[j]]
-        body = parent.add_body(name=name, pos=skeleton.offsets[j])
+        body = parent.add_body(
+            name=name, pos=skeleton.offsets[j], quat=skeleton.rest[j]
+        )
         bodies.append(body)
         own = properties[name]
         body.explicitinertial = True

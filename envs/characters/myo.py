@@ -8,8 +8,9 @@ The trunk is rigid: it moves with the pelvis.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import mujoco
@@ -17,13 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.muscle import JointGain, SpdGains
+from ambulo.configs.muscle import JointGain, MuscleCondition, SpdGains
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.muscle_actuation import MuscleActuation
 from ambulo.motion.reference.soles import Soles
 from ambulo.motion.rotations import quat_between, quat_multiply
 from ambulo.motion.skeleton import Skeleton
+from ambulo.muscle.conditions import condition, model_with
 from ambulo.muscle.coupling import joint_coupling
+from ambulo.muscle.muscles import muscle_table
 
 Floats = NDArray[np.float64]
 
@@ -114,6 +117,25 @@ def myolegs(
             if muscles
             else None
         ),
+    )
+
+
+def with_conditions(
+    character: Character, rules: Sequence[MuscleCondition]
+) -> Character:
+    """`character`, as `myolegs` makes it, with its muscles in the condition of `rules`.
+
+    Raises:
+        MuscleError: A pattern that matches no muscle.
+    """
+    state = condition(
+        muscle_table(character.model).names,
+        {rule.muscles: rule.force for rule in rules},
+        {rule.muscles: rule.length for rule in rules},
+    )
+    model = model_with(character.model, state)
+    return replace(
+        character, model=model, actuation=partial(MuscleActuation, model, state=state)
     )
 
 

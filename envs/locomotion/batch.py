@@ -21,7 +21,7 @@ from ambulo.envs.locomotion.body import (
 )
 from ambulo.envs.locomotion.disturbance import Pushes
 from ambulo.envs.locomotion.episode import EpisodeState
-from ambulo.envs.locomotion.faults import report_faults
+from ambulo.envs.locomotion.faults import StepBegin, report_faults
 from ambulo.envs.locomotion.gaits import Blend, Gaits
 from ambulo.envs.locomotion.observation import (
     GROUND_AHEAD,
@@ -29,6 +29,7 @@ from ambulo.envs.locomotion.observation import (
     observation_layout,
     observe,
 )
+from ambulo.envs.locomotion.power import JointPower
 from ambulo.envs.locomotion.reference import Reference, matching_joints
 from ambulo.envs.locomotion.reward import Terms
 from ambulo.envs.locomotion.simulation import CharacterSimulation
@@ -36,7 +37,6 @@ from ambulo.envs.locomotion.simulation_state import (
     capture_simulation,
     restore_simulation,
 )
-from ambulo.muscle.coupling import joint_coupling
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -94,8 +94,7 @@ class LocomotionBatch:
             actions=self.action_size,
         )
         self._pelvis = body_of_joint(character, 0)
-        self._power = self.simulation.bind("qfrc_actuator")
-        self._coupling = joint_coupling(self.simulation.model)
+        self._power = JointPower(self.simulation)
         mass = self.simulation.model.body_mass.sum()
         self.weight = float(mass * np.linalg.norm(self.simulation.model.opt.gravity))
         """Body weight, [N]."""
@@ -118,6 +117,8 @@ class LocomotionBatch:
         self.state: BodyState
         """The bodies after the last step."""
 
+    extra_actions: tuple[str, ...] = ()
+    """Names of actions after those that move joints."""
     uses_law = True
     """Whether this task has a gait or pose that a balance law holds."""
 
@@ -158,11 +159,7 @@ class LocomotionBatch:
             return self.obs
         # Tied joints follow those that they are tied to.
         nv, driven = self.simulation.model.nv, self.simulation.driven
-        place, turns, rates = (
-            np.zeros(count),
-            np.zeros((count, nv)),
-            np.zeros((count, nv)),
-        )
+        place, (turns, rates) = np.zeros(count), np.zeros((2, count, nv))
         for row, player in enumerate(players):
             rng = self.rngs[player]
             draw = rng.random()
@@ -194,9 +191,9 @@ class LocomotionBatch:
         """One control step: observations, rewards, terminated, truncated, info.
 
         `info` holds arrays over bodies: `is_success` (on its feet at the time limit),
-        `fell`, `fault` (a code of `simulation.FAULTS`), `speed`, `joint_error`, `power` and
-        every weighted reward term as `reward/<name>`; the terms sum to the reward. A
-        faulty simulation ends with a reward of 0.
+        `fell`, `is_fault`, `fault` (a code of `simulation.FAULTS`), `speed`,
+        `joint_error`, `power` and every weighted reward term as `reward/<name>`; the
+        terms sum to the reward. A faulty simulation ends with a reward of 0.
 
         Raises:
             ActionError: Actions of the wrong shape, or not finite.
@@ -205,11 +202,12 @@ class LocomotionBatch:
         wanted = np.clip(self._checked(actions), -1.0, 1.0)
         before = simulation.qpos[:, :2].copy()
         running = simulation.fault == 0
+        begin = None if env.fault_folder is None else StepBegin.of(self)
         power = self._move(self._offsets(wanted))
         self._advance()
         self._look()
         fault = simulation.fault > 0
-        report_faults(self, np.flatnonzero(fault & running), wanted)
+        report_faults(self, np.flatnonzero(fault & running), wanted, begin)
         off = np.abs(self.state.deviation[:, 2]) > env.max_height_error
         turned = np.linalg.norm(self.state.deviation[:, 3:6], axis=1)
         fell = (off | (turned > env.max_rotation_error)) & ~fault
@@ -231,6 +229,7 @@ class LocomotionBatch:
         info: Info = {
             "is_success": timeout,
             "fell": fell,
+            "is_fault": fault,
             "fault": simulation.fault.copy(),
             "speed": self.state.heading[:, 0].copy(),
             "joint_error": np.abs(self.state.deviation[:, self.dofs]).mean(axis=1),
@@ -307,7 +306,7 @@ class LocomotionBatch:
             limit = env.balance_limit
             offsets[:, self.gaits.law_dofs] += np.clip(self.law, -limit, limit)
         if env.target_noise > 0.0:
-            noise = np.stack([rng.normal(size=self.action_size) for rng in self.rngs])
+            noise = np.stack([rng.normal(size=len(self.dofs)) for rng in self.rngs])
             offsets[:, self.dofs] += env.target_noise * noise
         return offsets
 
@@ -325,18 +324,9 @@ class LocomotionBatch:
             qpos, qvel, torque = self._reference(self.phase)
             target = simulation.tangent.moved(qpos, offsets)
             simulation.step(target, qvel, torque if env.feed_forward else None)
-            power += self._power_now()
+            power += self._power.now()
         self.phase %= 1.0
         return power / simulation.substeps
-
-    def _power_now(self) -> Floats:
-        """Absolute power of the joints, those that are tied counted as one, [W]. (N,)."""
-        force, rate = self._power, self.simulation.qvel
-        if len(self._coupling.dof):  # what they do against each other is no work
-            factors = self._coupling.factors(self.simulation.qpos)
-            force = self._coupling.reduced(force, factors)
-            rate = rate[:, self._coupling.independent]
-        return np.asarray(np.abs(force[:, 6:] * rate[:, 6:]).sum(axis=1))
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
         """Positions and velocities in the moving frame, and torques, at phases (N,)."""
@@ -402,12 +392,6 @@ class LocomotionBatch:
 
     def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
         joints = self.simulation.tangent.difference(self.state.qpos, self._rest)[:, 6:]
-        seen = Seen(
-            self.phase,
-            joints,
-            self.law,
-            self.command,
-            self._ground_ahead(),
-            self.action,
-        )
+        ahead = self._ground_ahead()
+        seen = Seen(self.phase, joints, self.law, self.command, ahead, self.action)
         observe(layout, self.state, seen, out)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion import LocomotionConfig, Task
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.imitate import ImitateBatch
@@ -26,7 +26,16 @@ BATCHES: dict[str, type[LocomotionBatch]] = {
     "locomote": LocomoteBatch,
     "stand": StandBatch,
 }
-"""The batch of each task."""
+"""The batch of each task but `gait`."""
+
+
+def batch_class(task: Task) -> type[LocomotionBatch]:
+    """The batch of a task."""
+    if task == "gait":
+        from ambulo.envs.gait.batch import GaitBatch  # which needs this package
+
+        return cast(type[LocomotionBatch], GaitBatch)
+    return BATCHES[task]
 
 
 def make_batch(
@@ -56,13 +65,18 @@ def make_batch(
     env = config.environment
     character = body_of(env)
     if reference is None:
+        if env.more_references:
+            raise ConfigError(
+                "more_references is for train_locomotion, whose bodies are shared out"
+                " among them; an environment follows one reference"
+            )
         reference = reference_of(env, character)
     else:
         check_reference(reference, character, env)
     if env.resolver == "nn":
         network = muscles or find_muscle_nn(env.muscle_network)
         character = with_network(character, network)
-    batch = BATCHES[env.task](
+    batch = batch_class(env.task)(
         config, reference, character, num_players=num_bodies, threads=threads
     )
     if seed is not None:

@@ -56,7 +56,7 @@ def locomotion_config(
     settings["task"] = task
     where = {
         key: group
-        for group in ("rewards", "observations", "environment")
+        for group in ("gait", "rewards", "observations", "environment")
         for key in type(getattr(config, group)).model_fields
     }
     changes: dict[str, dict[str, Any]] = {}

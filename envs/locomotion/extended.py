@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,7 @@ from numpy.typing import NDArray
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.envs.locomotion.batch import Info, LocomotionBatch
-from ambulo.motion.human23 import N_POSITIONS, position_slices
-from ambulo.motion.rotations import quat_to_rotvec
+from ambulo.motion.human23 import N_POSITIONS
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -35,13 +33,8 @@ class HistoryBatch:
 
     def __init__(self, batch: LocomotionBatch, frames: int) -> None:
         """Show `frames` states of `batch`, oldest first."""
-        if batch.character.skeleton.name != "human23":
-            raise ConfigError(
-                f"{batch.character.name}: only bodies with the skeleton human23 have "
-                f"states that motion networks know"
-            )
         self._batch, self.frames = batch, frames
-        self._columns = _columns(batch)
+        self._columns = batch.character.position_columns
         size = frames * STATE_SIZE
         part = Part(HISTORY, size, "1", f"{frames} states of 112 numbers, oldest first")
         self.layout = ObservationLayout((*batch.layout.parts, part))
@@ -89,54 +82,10 @@ class HistoryBatch:
     def _states(self) -> Floats:
         """States (N, 112) now."""
         qpos, qvel = self._batch.simulation.qpos, self._batch.simulation.qvel
-        columns, out = self._columns, np.empty((len(qpos), STATE_SIZE))
-        out[:, columns.turns] = quat_to_rotvec(qpos[:, columns.quaternions])
-        out[:, columns.numbers] = qpos[:, columns.places]
-        out[:, N_POSITIONS + columns.rates] = qvel
-        return out
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Where MuJoCo's numbers lie among those of a state."""
-
-    quaternions: Ints
-    """Of qpos, (balls, 4); the root's first."""
-    turns: Ints
-    """Of the positions, (balls, 3)."""
-    places: Ints
-    """Of qpos: root place and hinge angles."""
-    numbers: Ints
-    """Of the positions: the same."""
-    rates: Ints
-    """Of the velocities, one for each of qvel."""
-
-
-def _columns(batch: LocomotionBatch) -> _Columns:
-    """Looked up by joint name."""
-    model, where = batch.simulation.model, position_slices()
-    quaternions, turns = [np.arange(3, 7)], [np.arange(0, 3)]
-    places, numbers = [np.arange(0, 3)], [np.arange(3, 6)]
-    rates = np.empty(int(model.nv), np.int64)
-    rates[0:3], rates[3:6] = np.arange(3, 6), np.arange(0, 3)
-    for name in batch.character.skeleton.joints[1:]:
-        joint = model.joint(name)
-        at, dof = int(joint.qposadr[0]), int(joint.dofadr[0])
-        columns = np.arange(where[name].start, where[name].stop)
-        rates[dof : dof + len(columns)] = columns
-        if len(columns) == 3:
-            quaternions.append(np.arange(at, at + 4))
-            turns.append(columns)
-        else:
-            places.append(np.array([at]))
-            numbers.append(columns)
-    return _Columns(
-        np.stack(quaternions),
-        np.stack(turns),
-        np.concatenate(places),
-        np.concatenate(numbers),
-        rates,
-    )
+        columns = self._columns
+        return np.concatenate(
+            [columns.positions(qpos), columns.velocities(qvel)], axis=1
+        )
 
 
 class ModesBatch:
@@ -151,7 +100,8 @@ class ModesBatch:
         layouts = [batch.layout.schema() for batch in batches]
         if len(batches) < 2 or any(layout != layouts[0] for layout in layouts):
             raise ConfigError("modes: two or more references of one body are needed")
-        self._batches, first = list(batches), batches[0]
+        self.batches, first = list(batches), batches[0]
+        """One a mode."""
         sizes = [batch.num_players for batch in batches]
         self.num_players = sum(sizes)
         self._edges = np.concatenate([[0], np.cumsum(sizes)])
@@ -160,28 +110,28 @@ class ModesBatch:
         self.obs = np.zeros((self.num_players, self.layout.size), np.float32)
         for mode, rows in enumerate(self._rows()):
             self.obs[rows, first.layout.size + mode] = 1.0
-        self.episode = _Joined(lambda: [batch.episode for batch in self._batches])
-        self.state = _Joined(lambda: [batch.state for batch in self._batches])
+        self.episode = Joined(lambda: [batch.episode for batch in self.batches])
+        self.state = Joined(lambda: [batch.state for batch in self.batches])
 
     def __getattr__(self, name: str) -> Any:
         """What all batches share is the first one's."""
-        return getattr(self._batches[0], name)
+        return getattr(self.batches[0], name)
 
     @property
     def rngs(self) -> list[np.random.Generator]:
         """One generator a body."""
-        return [rng for batch in self._batches for rng in batch.rngs]
+        return [rng for batch in self.batches for rng in batch.rngs]
 
     def seed(self, seeds: Sequence[int | None]) -> None:
         """Seed the generator of each body whose seed is not None."""
-        for batch, rows in zip(self._batches, self._rows(), strict=True):
+        for batch, rows in zip(self.batches, self._rows(), strict=True):
             batch.seed(seeds[rows])
 
     def reset(
         self, players: Ints, *, phases: Floats | None = None
     ) -> NDArray[np.float32]:
         """Begin new episodes of `players` (k,), at `phases` (k,) or as configured."""
-        for batch, rows in zip(self._batches, self._rows(), strict=True):
+        for batch, rows in zip(self.batches, self._rows(), strict=True):
             mine = (players >= rows.start) & (players < rows.stop)
             at = None if phases is None else phases[mine]
             batch.reset(players[mine] - rows.start, phases=at)
@@ -193,7 +143,7 @@ class ModesBatch:
         """One control step of all."""
         steps = [
             batch.step(actions[rows])
-            for batch, rows in zip(self._batches, self._rows(), strict=True)
+            for batch, rows in zip(self.batches, self._rows(), strict=True)
         ]
         rewards, terminated, truncated = (
             np.concatenate([step[i] for step in steps]) for i in (1, 2, 3)
@@ -206,24 +156,24 @@ class ModesBatch:
 
     def teacher_actions(self) -> Floats:
         """Those of each batch's balance law. (N, A)."""
-        return np.concatenate([batch.teacher_actions() for batch in self._batches])
+        return np.concatenate([batch.teacher_actions() for batch in self.batches])
 
     def set_progress(self, share: float) -> None:
         """Tell all how much of the training is over, in [0, 1]."""
-        for batch in self._batches:
+        for batch in self.batches:
             batch.set_progress(share)
 
     def state_dict(self) -> Arrays:
         """Those of the batches, `<mode>.<name>`."""
         return {
             f"{mode}.{name}": array
-            for mode, batch in enumerate(self._batches)
+            for mode, batch in enumerate(self.batches)
             for name, array in batch.state_dict().items()
         }
 
     def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
-        for mode, batch in enumerate(self._batches):
+        for mode, batch in enumerate(self.batches):
             start = f"{mode}."
             batch.load_state_dict(
                 {k[len(start) :]: v for k, v in arrays.items() if k.startswith(start)}
@@ -232,7 +182,7 @@ class ModesBatch:
 
     def close(self) -> None:
         """Free all."""
-        for batch in self._batches:
+        for batch in self.batches:
             batch.close()
 
     def _rows(self) -> list[slice]:
@@ -241,12 +191,12 @@ class ModesBatch:
         return [slice(int(a), int(b)) for a, b in pairs]
 
     def _shown(self) -> NDArray[np.float32]:
-        for batch, rows in zip(self._batches, self._rows(), strict=True):
+        for batch, rows in zip(self.batches, self._rows(), strict=True):
             self.obs[rows, : batch.layout.size] = batch.obs
         return self.obs
 
 
-class _Joined:
+class Joined:
     """Objects whose arrays over bodies are read as one."""
 
     def __init__(self, parts: Callable[[], list[Any]]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.gaits import Blend
 from ambulo.envs.locomotion.reward import (
@@ -16,7 +17,7 @@ from ambulo.envs.locomotion.reward import (
     imitation_terms,
 )
 from ambulo.envs.locomotion.steering import Steering, leaning
-from ambulo.envs.locomotion.terrain import Terrain, terrain_model
+from ambulo.envs.locomotion.terrain import EDGE, Terrain, terrain_model
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,6 +55,13 @@ class LocomoteBatch(LocomotionBatch):
         self._terrain: Terrain | None = None
         self.uses_law = env.base == "gait"
         if env.terrain != "flat":
+            farthest = env.speed[1] * env.max_episode_steps * env.control_dt
+            if farthest > EDGE:
+                raise ConfigError(
+                    f"terrain = {env.terrain}: the ground ends after {EDGE:g} m, and an"
+                    f" episode may lead {farthest:.0f} m ahead: lower speed or"
+                    " max_episode_steps"
+                )
             self._terrain = Terrain(env.terrain, env.terrain_height)
             kwargs["model"] = terrain_model(character, self._terrain)
         super().__init__(*args, **kwargs)

@@ -25,17 +25,19 @@ from numpy.typing import NDArray
 
 from ambulo.configs.muscle import ActivationCost
 from ambulo.muscle.activation import control_for, next_activation, time_constants
+from ambulo.muscle.conditions import Condition
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.dynamics import transmission_of_batch
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.muscle.muscles import MuscleLayer
+from ambulo.muscle.sampling import group_factors
 from ambulo.muscle.solver import solve
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Listener = Callable[[Floats, Floats], None]
-"""Called with `active` (N, na, m) and `wanted` (N, na) of each refresh of all bodies."""
+"""Called with `active` (n, na, m) and `wanted` (n, na) of n bodies that are refreshed."""
 
 
 class MuscleActuation:
@@ -50,6 +52,7 @@ class MuscleActuation:
         refresh: int = 2,
         cost: ActivationCost | None = None,
         network: MuscleNN | None = None,
+        state: Condition | None = None,
     ) -> None:
         """Look the muscles up.
 
@@ -60,6 +63,8 @@ class MuscleActuation:
             refresh: Physics steps for which activations are held.
             cost: Of the solver.
             network: Used instead of the solver.
+            state: In which condition the model's muscles already are; a network that
+                was trained so is told. Healthy if None.
         """
         self.layer = MuscleLayer(model, joint_coupling(model))
         self._transmission = transmission_of_batch(batch)
@@ -70,7 +75,7 @@ class MuscleActuation:
         self._constants = time_constants(model, self.layer.table.actuator)
         self._dt = float(model.opt.timestep)
         count = len(self._qpos)
-        self._step: Ints = np.zeros(1, dtype=np.int64)
+        self._age: Ints = np.zeros(count, dtype=np.int64)
         self._fresh = np.ones(count, dtype=np.bool_)
         self._dual = np.zeros((count, len(self.layer.coupling.actuated)))
         self.activation: Floats = np.zeros((count, self.layer.table.size))
@@ -81,6 +86,10 @@ class MuscleActuation:
         """Told what is asked of the resolver; None: nobody."""
         self.network: MuscleNN | None = None
         """The resolver; None: the exact solver."""
+        self.factors: Floats | None = None
+        """Condition of the muscle groups, the same of all bodies, (2 G,); None: healthy."""
+        if state is not None:
+            self.factors = group_factors(self.layer.table.names, state)
         if network is not None:
             self.use(network)
 
@@ -95,11 +104,10 @@ class MuscleActuation:
 
     def apply(self, torque: Floats, out: Floats) -> None:
         """Fill the controls `out` (N, m) for torques on the joints (N, na), [N m]."""
-        if self._step[0] % self._refresh == 0:
-            self._resolve(torque, np.ones_like(self._fresh))
-        elif self._fresh.any():
-            self._resolve(torque, self._fresh)
-        self._step += 1
+        due = self._age % self._refresh == 0
+        if due.any():
+            self._resolve(torque, due)
+        self._age += 1
         # Right after a reset muscles are taken to be active already.
         self._act[self._fresh] = self.activation[self._fresh]
         self._fresh[:] = False
@@ -111,7 +119,7 @@ class MuscleActuation:
 
     def reset(self, ids: Ints) -> None:
         """Forget what `ids` did before."""
-        self._fresh[ids] = True
+        self._fresh[ids], self._age[ids] = True, 0
         self._act[ids], self._dual[ids] = 0.0, 0.0
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
@@ -129,7 +137,7 @@ class MuscleActuation:
 
     def _kept(self) -> dict[str, NDArray[Any]]:
         return {
-            "step": self._step, "fresh": self._fresh, "dual": self._dual,
+            "age": self._age, "fresh": self._fresh, "dual": self._dual,
             "activation": self.activation, "residual": self.residual,
         }  # fmt: skip
 
@@ -142,14 +150,17 @@ class MuscleActuation:
         rest = np.einsum("bim,bm->bi", muscles.active, low)
         active = np.ascontiguousarray(muscles.active * span[:, None])
         wanted = np.ascontiguousarray(demand - muscles.passive - rest)
-        if self.listener is not None and which.all():
-            self.listener(active, wanted)
+        if self.listener is not None:
+            self.listener(active[which], wanted[which])
         if self.network is None:
             found = solve(active, wanted, self._cost, start=self._dual)
             self._dual[which] = found.dual[which]
             share, residual = found.activation, found.residual
         else:
-            share = self.network.activations(active, wanted)
+            factors = self.factors
+            if factors is not None:
+                factors = np.tile(factors, (len(wanted), 1))
+            share = self.network.activations(active, wanted, factors)
             share[~np.isfinite(share).all(axis=1)] = 0.0
             residual = np.einsum("bim,bm->bi", active, share) - wanted
         self.activation[which] = (low + span * share)[which]

@@ -42,10 +42,11 @@ STANDING = {"hip_flexion": 0.0, "knee_angle": 0.15, "ankle_angle": 0.15}
 """Joint angles of the standing pose, [rad]: knees a little bent, weight over the feet."""
 _PHASES = 64
 _SOURCES = (
-    "envs.locomotion", "envs.characters", "muscle", "motion.reference",
-    "motion.retargeting",
+    "configs", "configs.skeletons", "envs.characters", "envs.locomotion", "motion",
+    "motion.formats", "motion.reference", "motion.retargeting", "muscle",
 )  # fmt: skip
-"""Packages whose code decides about a walk; all of it, so that no entry is ever stale."""
+"""Where code and data lie that decide about a walk; all of it, so that no entry is ever
+stale."""
 
 
 def legs_reference(config: EnvironmentConfig) -> Reference:
@@ -168,6 +169,6 @@ def _code_version() -> str:
     for name in _SOURCES:
         sources = sorted(files(f"ambulo.{name}").iterdir(), key=lambda part: part.name)
         for source in sources:
-            if source.name.endswith(".py"):
+            if source.name.endswith((".py", ".json")):
                 digest.update(source.name.encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()

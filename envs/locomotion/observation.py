@@ -90,7 +90,9 @@ def observation_layout(
 def has_clock(config: LocomotionConfig) -> bool:
     """Whether a gait with a phase is followed."""
     env = config.environment
-    return env.task == "imitate" or (env.task == "locomote" and env.base == "gait")
+    return env.task in ("imitate", "gait") or (
+        env.task == "locomote" and env.base == "gait"
+    )
 
 
 def observe(

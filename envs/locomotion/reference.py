@@ -214,7 +214,7 @@ def _held(
 def check_reference(
     reference: Reference, character: Character, config: EnvironmentConfig
 ) -> None:
-    """`ConfigError` if `reference` was made for another body, rate or set of joints."""
+    """`ConfigError` if `reference` was made for another body or rate, or lacks a law."""
     model, name = character.model, reference.name
     if reference.character != character.name:
         raise ConfigError(
@@ -248,6 +248,11 @@ def check_reference(
 def body_of(config: EnvironmentConfig) -> Character:
     """The configured character, its timestep that of the configured physics."""
     name = config.character
+    if name.endswith("_motors"):
+        plain = name.removesuffix("_motors")
+        raise ConfigError(
+            f"character = {name}: set character = {plain} and actuation = torque"
+        )
     if config.actuation == "torque" and f"{name}_motors" in CHARACTERS:
         name = f"{name}_motors"
     character = load_character(name)
@@ -255,6 +260,10 @@ def body_of(config: EnvironmentConfig) -> Character:
         raise ConfigError(
             f"{name} has no muscles: set character = myolegs, or actuation = torque"
         )
+    if config.conditions:
+        from ambulo.envs.characters.myo import with_conditions
+
+        character = with_conditions(character, config.conditions)
     character.model.opt.timestep = config.control_dt / config.substeps
     return character
 
@@ -303,6 +312,11 @@ def _built(path: str | None, stamp: int, config: EnvironmentConfig) -> Reference
         from ambulo.envs.locomotion.muscle_reference import legs_reference
 
         return legs_reference(config.replace(reference=path))
+    if config.task == "gait":
+        from ambulo.envs.gait.reference import healthy_gait  # which needs this module
+
+        log.info("making the healthy gait and its balance law")
+        return healthy_gait(config)
     character = body_of(config)
     if _stands(config):
         return standing_reference(

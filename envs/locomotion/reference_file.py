@@ -150,6 +150,11 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Reference:
     if not isinstance(rows, list) or not 1 <= len(rows) <= MAX_GAITS:
         raise ValueError(f"expected 1 to {MAX_GAITS} gaits")
     gaits = tuple(_gait(arrays, i, row) for i, row in enumerate(rows))
+    if len({len(gait.table.qpos) for gait in gaits}) > 1:
+        raise ValueError("gaits have different numbers of phases")
+    moved = {None if gait.law is None else tuple(gait.law.dofs) for gait in gaits}
+    if len(moved) > 1:
+        raise ValueError("balance laws of the gaits move different joints")
     speeds = [gait.table.speed for gait in gaits]
     if sorted(speeds) != speeds:
         raise ValueError("gaits are not of ascending speed")

@@ -20,7 +20,8 @@ from scipy.optimize import nnls
 
 from ambulo.envs.locomotion.cycle_coordinates import CycleCoordinates
 from ambulo.envs.locomotion.reference_table import ReferenceTable
-from ambulo.motion.reference.cycle import derivative, resynthesized
+from ambulo.envs.locomotion.stance_schedule import DEPTH, stance_schedule
+from ambulo.motion.reference.cycle import resynthesized
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +35,6 @@ HARMONICS = 7
 """Harmonics of every coordinate."""
 PHASES = 64
 """Phases at which the equations of motion are asked for."""
-DEPTH = 0.001
-"""How deep a standing ball presses into the ground, [m]."""
 CLEARANCE = 0.002
 """Height that other balls should keep, [m]."""
 FORCE_SCALE, MOMENT_SCALE = 3.0, 1.0
@@ -55,8 +54,6 @@ ACCELERATIONS = (2.0, 20.0, 100.0)
 """Accelerations of root place, root turn and joints that cost 1, [m/s^2], [rad/s^2]."""
 AIR_COST, GROUND_COST = 0.08, 0.0003
 """Cost of a force of a ball in the air and on the ground, [1/N]."""
-FLIGHT_HEIGHT = 0.015
-"""Height of the lowest ball over that of stance above which nothing stands, [m]."""
 ENOUGH = 0.003
 """Relative gain of a step below which the search ends."""
 _EDGES = np.array(
@@ -147,7 +144,7 @@ class _Search:
         self.slow = np.repeat(ACCELERATIONS, kinds)
         self.full = len(qpos)
         places = np.array([self._balls_at(q) for q in qpos])
-        self.standing, self.anchors = _schedule(places, period, stride)
+        self.standing, self.anchors = stance_schedule(places, period, stride)
         self._grid(PHASES)
         every = self.full // PHASES
         start = self.coordinates.of(qpos[::every], self.progress)
@@ -374,35 +371,6 @@ def _chained(slopes: list[Floats], links: list[list[Floats]]) -> list[Floats]:
         speed @ links[1][1] + bend @ links[2][1],
         bend @ links[2][2],
     ]
-
-
-def _schedule(places: Floats, period: float, stride: Floats) -> tuple[Floats, Floats]:
-    """How much each ball stands (N, P), 0 to 1, and where it then is (N, P, 3), [m].
-
-    A ball stands where it is within a centimetre of the lowest one and slow.
-    """
-    count = len(places)
-    progress = (np.arange(count)[:, None] / count * stride)[:, None]
-    speed = np.linalg.norm(
-        derivative(places - progress, period) + stride / period, axis=-1
-    )
-    lowest = places[..., 2].min(axis=1, keepdims=True)
-    # In flight the lowest ball is nowhere near the ground, which is where stance is.
-    ground = np.minimum(lowest, np.median(lowest) + FLIGHT_HEIGHT)
-    lift = places[..., 2] - ground
-    standing = np.exp(-((lift / 0.010) ** 2) - (speed / 0.35) ** 2)
-    phase = np.arange(count)
-    anchors = np.zeros_like(places)
-    for p in range(places.shape[1]):
-        on = standing[:, p]
-        middle = np.angle((on * np.exp(2j * np.pi * phase / count)).sum())
-        # Whole cycles between this phase and the middle of the ball's stance.
-        turns = np.round((middle / (2.0 * np.pi) * count - phase) / count)
-        there = places[:, p, :2] + turns[:, None] * stride[:2]
-        anchor = (on[:, None] * there).sum(axis=0) / max(on.sum(), 1e-9)
-        anchors[:, p, :2] = anchor - turns[:, None] * stride[:2]
-        anchors[:, p, 2] = -DEPTH
-    return standing, anchors
 
 
 def _by_name(table: dict[str, float], name: str, default: float) -> float:

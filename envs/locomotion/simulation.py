@@ -111,6 +111,8 @@ class CharacterSimulation:
             raise ConfigError("a simulation needs at least one body and one substep")
         self.character, self.count, self.substeps = character, count, substeps
         self.model = character.model if model is None else model
+        # Else MuJoCo quietly puts a body that explodes within a step back to its rest.
+        self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
         self.dt = float(self.model.opt.timestep) * substeps
         self.tangent = Tangent(self.model)
         self._batch = Batch(self.model, count, threads, persistent=True)
@@ -178,7 +180,7 @@ class CharacterSimulation:
         self.torque[:] = wanted
         self.actuation.apply(wanted, self.ctrl)
         qpos, qvel = self.qpos.copy(), self.qvel.copy()
-        if not solved.all():  # MuJoCo would put these back to rest, with a warning
+        if not solved.all():
             self._stop(~solved, UNSOLVABLE, qpos, qvel)
         self._batch.step(stage=_VELOCITY)
         np.copyto(self.constraint, self._constraint_now)

@@ -14,7 +14,7 @@ from ambulo.envs.characters.human23 import human23_spec
 
 Floats = NDArray[np.float64]
 
-SIZE = 60.0
+SIZE = 80.0
 """Length and width of the ground, [m]."""
 CELL = 0.1
 """Distance of its samples, [m]."""
@@ -22,8 +22,8 @@ RAMP = 4.0
 """Length of a ramp, [m]."""
 BUMP = 0.25
 """Width of the bumps (standard deviation of the smoothing), [m]."""
-EDGE = 20.0
-"""Least distance of episode starts from the edge, [m]; 20 s of walking fit in."""
+EDGE = 34.0
+"""Least distance of episode starts from the edge, [m]; 20 s at 1.6 m/s fit in."""
 
 
 class Terrain:

@@ -26,6 +26,7 @@ from ambulo.motion.formats.disk import write_bytes
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
 from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.retargeting.twists import untwisted
 from ambulo.motion.skeletons import load_skeleton
 
 logger = logging.getLogger(__name__)
@@ -165,9 +166,9 @@ def _prepare(path: Path, fps: float, asf: Path | None) -> States:
         raise MotionError(f"fps must be above 0, got {fps}")
     motion = read_motion(path, asf=asf, drop_tpose=True)
     try:
-        states = states_of(
-            retarget(_at_rate(motion, fps), load_skeleton("human23")).motion
-        )
+        # Before the filter, which would draw a jump by half a turn over many frames.
+        motion = _at_rate(untwisted(motion), fps)
+        states = states_of(retarget(motion, load_skeleton("human23")).motion)
     except MotionFileError:
         raise
     except (MotionError, SkeletonError) as error:

@@ -128,7 +128,12 @@ def raw_cycle(
 
 
 def physical_cycle(
-    raw: Cycle, model: mujoco.MjModel, soles: Soles, *, name: str = "cycle"
+    raw: Cycle,
+    model: mujoco.MjModel,
+    soles: Soles,
+    *,
+    name: str = "cycle",
+    warn: bool = True,
 ) -> PreparedCycle:
     """A cycle made physical for the body `model`; errors and warnings begin with `name`.
 
@@ -145,7 +150,7 @@ def physical_cycle(
         raise MotionError(
             f"{name}: {'; '.join(report.warnings())}: no reference for a simulated body"
         )
-    for line in report.warnings():
+    for line in report.warnings() if warn else ():
         log.warning("%s: %s", name, line)
     return PreparedCycle(cycle, dynamics, report)
 

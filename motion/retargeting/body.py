@@ -112,21 +112,26 @@ class Body:
 
         To the middle of the foot's tips, where it has no toes; None without these.
         """
-        foot = self.roles.get(side + "foot")
-        if foot is None:
-            return None
-        ends = list(self.positions[list(self.skeleton.children(foot))])
+        return self.end_bone(side + "foot")
+
+    def end_bone(self, role: str) -> Floats | None:
+        """From a role's joint to the middle of its children (else tips), [m], (3,)."""
+        return self.joint_bone(self.roles[role]) if role in self.roles else None
+
+    def joint_bone(self, joint: int) -> Floats | None:
+        """From a joint to the middle of its children at rest (else of its tips), [m], (3,)."""
+        ends = list(self.positions[list(self.skeleton.children(joint))])
         if not ends:
             ends = [
-                self.positions[foot] + quat_rotate(self.orientations[foot], tip)
+                self.positions[joint] + quat_rotate(self.orientations[joint], tip)
                 for tip, holder in zip(
                     self.skeleton.tips, self.skeleton.tip_parents, strict=True
                 )
-                if holder == foot
+                if holder == joint
             ]
         if not ends:
             return None
-        bone: Floats = np.mean(ends, axis=0) - self.positions[foot]
+        bone: Floats = np.mean(ends, axis=0) - self.positions[joint]
         return bone if np.linalg.norm(bone) >= SHORT else None
 
     @cached_property

@@ -32,6 +32,7 @@ from ambulo.motion.retargeting.transfer import (
     turns_of,
     wanted_orientations,
 )
+from ambulo.motion.retargeting.twists import turned_back
 from ambulo.motion.rotations import quat_rotate
 from ambulo.motion.skeleton import Skeleton
 
@@ -81,6 +82,13 @@ def retarget(
     positions, orientations = forward_kinematics(
         motion.skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
     )
+    repaired = turned_back(source, motion, orientations)
+    if repaired is not motion:
+        motion = repaired
+        positions, orientations = forward_kinematics(
+            motion.skeleton, motion.root_positions, motion.rotations,
+            motion.joint_offsets,
+        )  # fmt: skip
     body = body_of(target)
     if fit_lengths:
         body = fitted(source, body)

@@ -116,10 +116,13 @@ def _seen_hinge(source: Body, role: str, turns: Floats) -> Floats | None:
     bend = quat_multiply(quat_conjugate(upper), turns[:, source.roles[role]])
     axes = np.cross(first, quat_rotate(bend, second))
     total: Floats = axes.sum(axis=0)
-    size, sines = float(np.linalg.norm(total)), np.linalg.norm(axes, axis=1).sum()
-    if size < BENT * len(axes) or size < 0.9 * sines:
-        return None
-    return total / size
+    for _ in range(2):
+        size, sines = float(np.linalg.norm(total)), np.linalg.norm(axes, axis=1).sum()
+        if size >= BENT * len(axes) and size >= 0.9 * sines:
+            return total / size
+        # Once more, with the bends beyond straight counted as bends about the same axis.
+        total = (np.where(axes @ total < 0.0, -1.0, 1.0)[:, None] * axes).sum(axis=0)
+    return None
 
 
 def _two_axes(mine: Floats, axis: Floats, theirs: Floats, other: Floats) -> Floats:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import mujoco
 import numpy as np
 import pytest
 
 from ambulo.configs.muscle import MuscleNNConfig, MuscleUpdatesConfig
+from ambulo.muscle.conditions import condition
 from ambulo.muscle.coupling import Floats
 from ambulo.muscle.muscle_nn import MuscleNN
-from ambulo.muscle.muscle_training import MuscleTrainer, train_muscle_nn
+from ambulo.muscle.muscle_training import Fitting, MuscleTrainer, train_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
-from ambulo.muscle.sampling import feasible_targets, sample_muscles
+from ambulo.muscle.sampling import feasible_targets, group_factors, sample_muscles
 
 Load = Callable[[str], mujoco.MjModel]
 SMALL = MuscleNNConfig(
@@ -82,3 +84,28 @@ def test_keeps_the_newest_and_nothing_that_is_not_finite(
     np.testing.assert_allclose(newest[:44], wanted[156:].astype(np.float32))
     with pytest.raises(ValueError, match="shape"):
         MuscleTrainer(network, UPDATES.replace(capacity=64), 0).load_state_dict(kept)
+
+
+def test_a_conditioned_network_learns_of_the_muscles_that_were_asked(
+    packaged: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer = MuscleLayer(packaged("myoelbow"))
+    network = train_muscle_nn(layer, SMALL.replace(weakness=(0.3, 1.0)), 0)
+    samples = sample_muscles(layer, 20, np.random.default_rng(1))
+    wanted = feasible_targets(samples, np.random.default_rng(2))
+    state = condition(layer.table.names, {layer.table.names[0]: 0.4})
+    factors = group_factors(layer.table.names, state)
+    assert factors.shape == (2 * len(network.groups),)
+    assert factors.min() < 1.0
+    seen = []
+    step = Fitting.step
+
+    def watched(fitting: Fitting, *arguments: Any) -> float:
+        seen.append(arguments[2])
+        return step(fitting, *arguments)
+
+    monkeypatch.setattr(Fitting, "step", watched)
+    trainer = MuscleTrainer(network, UPDATES, 0, factors)
+    trainer.see(samples.active, wanted)
+    assert len(trainer.train(2)) == 2
+    np.testing.assert_allclose(seen[0].numpy(), np.tile(factors, (64, 1)), rtol=1e-6)

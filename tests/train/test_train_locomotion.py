@@ -28,14 +28,17 @@ from ambulo.policies.model_format import kind_of
 from ambulo.policies.motion_model_file import (
     MotionModelFile,
     describe_motion,
+    load_encoder,
     save_motion_model,
 )
 from ambulo.policies.motion_nn import MotionNN
+from ambulo.train.locomotion.callbacks import LocomotionMetrics
 from ambulo.train.locomotion.masters import LawTeacher, PolicyTeacher
 from ambulo.train.locomotion.options import base_config, parse_arguments, with_flags
 from ambulo.train.locomotion.run import LocomotionRunFolder
-from ambulo.train.locomotion.task import make_bodies, references_for
+from ambulo.train.locomotion.task import make_bodies, references_for, vector_env
 from ambulo.train.locomotion.teacher import teach
+from ambulo.train.shared.console import Words, make_display
 from ambulo.train.shared.signals import StopRequest
 from ambulo.train.train_locomotion import main as train
 
@@ -103,6 +106,40 @@ def weights_equal(a: Path, b: Path) -> bool:
     return one.keys() == two.keys() and all(torch.equal(one[k], two[k]) for k in one)
 
 
+def motion_network(file: Path) -> Path:
+    """A tiny motion network in `file`."""
+    encoder = MotionNNConfig(mode="mlp", width=8, depth=1, history=4, chunk=2)
+    torch.manual_seed(0)
+    network = MotionNN(encoder).state_dict()
+    metadata = describe_motion(MotionRunConfig(model=encoder))
+    save_motion_model(file, MotionModelFile(metadata, network))
+    return file
+
+
+def resumed_as(whole: LocomotionRunFolder, part: LocomotionRunFolder) -> None:
+    """Continue `part` to the length of `whole`: the bits are the same."""
+    more = ["--timesteps", str(4 * ROLLOUT), "--no-progress", "--episodes", "2"]
+    assert train(["--resume", str(part.path), *more]) == 0
+    assert weights_equal(whole.final_model, part.final_model)
+
+
+def test_faults_are_counted_whatever_their_reason(
+    reference: Path, tmp_path: Path
+) -> None:
+    config = LocomotionConfig.model_validate(TINY).override(
+        "environment", reference=str(reference), balance_law=False
+    )
+    batch = make_bodies(config, 3, references_for(config), seed=0)
+    env, row = vector_env(batch), {}
+    env.reset()
+    batch.simulation.qvel[1, 20] = 4000.0
+    batch.simulation.qvel[2, 20] = np.nan
+    env.step_arrays(np.zeros((3, batch.action_size)))
+    display = make_display(1, False, Words("", ""))
+    LocomotionMetrics(tmp_path / "metrics.csv", display).more(row, env)
+    assert row == {"rollout/faults": 2}
+
+
 def test_every_preset_is_valid_and_told() -> None:
     for name, words in PRESETS.items():
         assert words
@@ -132,6 +169,19 @@ def test_flags_become_settings() -> None:
     assert with_flags(base_config(args), args).training.teacher is None
     args = parse_arguments(["--teacher", "lawn"])
     with pytest.raises(ConfigError, match="did you mean 'law'"):
+        with_flags(base_config(args), args)
+
+
+def test_settings_that_need_each_other_come_in_any_order() -> None:
+    nn, legs = "environment.resolver=nn", ["--character", "myolegs"]
+    args = parse_arguments(["--set", nn, *legs, "--actuation", "muscle"])
+    config = with_flags(base_config(args), args).environment
+    assert (config.resolver, config.actuation, config.substeps) == ("nn", "muscle", 8)
+    args = parse_arguments(["--set", nn, *legs])
+    with pytest.raises(ConfigError, match="resolver = nn needs actuation = muscle"):
+        with_flags(base_config(args), args)
+    args = parse_arguments(["--set", "environment.action_scale=0", "--seed", "3"])
+    with pytest.raises(ConfigError, match=r"^--set: environment\.action_scale = 0"):
         with_flags(base_config(args), args)
 
 
@@ -284,6 +334,18 @@ def test_a_taught_run_follows_its_teachers_reference(
     assert "follows s.npz, not other.npz" in capsys.readouterr().err
 
 
+def test_a_run_from_a_model_follows_what_it_followed(
+    reference: Path, tmp_path: Path
+) -> None:
+    config = settings(tmp_path / "c.json", reference)
+    first = run(config, "first", "--timesteps", str(ROLLOUT), "--eval-freq", "0")
+    config = settings(tmp_path / "d.json", reference, environment={"reference": None})
+    more = ["--timesteps", str(ROLLOUT), "--eval-freq", "0", "--init-from"]
+    second = run(config, "second", *more, str(first.final_model))
+    before, after = (load_locomotion(f.final_model) for f in (first, second))
+    assert after.references == before.references
+
+
 def test_what_the_teacher_made_is_the_best_unless_learning_betters_it(
     reference: Path, tmp_path: Path
 ) -> None:
@@ -302,15 +364,21 @@ def test_what_the_teacher_made_is_the_best_unless_learning_betters_it(
     assert weights_equal(folder.best_model, folder.checkpoint(0))
 
 
+@pytest.mark.parametrize("with_prior", [False, True])
 def test_critic_first_leaves_the_actor_as_the_teacher_made_it(
-    reference: Path, tmp_path: Path
+    reference: Path, tmp_path: Path, with_prior: bool
 ) -> None:
     teacher = {**TEACHER, "critic_updates": 100}
+    network: dict[str, Any] = {}
+    if with_prior:
+        prior = {"model": str(motion_network(tmp_path / "motion.zip")), "frames": 2}
+        network = {"policy": "prior", "prior": prior}
     config = settings(
         tmp_path / "c.json",
         reference,
         training={"teacher": teacher},
         environment={"balance_law": False},
+        network=network,
     )
     folder = run(config, "taught")
     before = load_locomotion(folder.checkpoint(0)).policy
@@ -321,29 +389,30 @@ def test_critic_first_leaves_the_actor_as_the_teacher_made_it(
 
 
 def test_prior_and_modes_train_resume_and_load(reference: Path, tmp_path: Path) -> None:
-    encoder = MotionNNConfig(mode="mlp", width=8, depth=1, history=4, chunk=2)
-    torch.manual_seed(0)
-    network = MotionNN(encoder).state_dict()
-    metadata = describe_motion(MotionRunConfig(model=encoder))
-    save_motion_model(tmp_path / "motion.zip", MotionModelFile(metadata, network))
-    prior = {"model": str(tmp_path / "motion.zip"), "frames": 2, "unfreeze_at": 0.5}
+    file = motion_network(tmp_path / "motion.zip")
+    network = load_encoder(file).state_dict()
+    prior = {"model": str(file), "frames": 2, "unfreeze_at": 0.5}
     config = settings(
         tmp_path / "p.json", reference, network={"policy": "prior", "prior": prior}
     )
     whole = run(config, "whole")
     weights = load_locomotion(whole.final_model).policy
     frozen = load_locomotion(whole.checkpoint(2 * ROLLOUT)).policy
-    name = "encoder.trunk." + next(iter(MotionNN(encoder).trunk.state_dict()))
+    name = next(name for name in weights if name.startswith("encoder.trunk."))
     assert torch.equal(frozen[name], network[name.removeprefix("encoder.")])
     assert not torch.equal(weights[name], frozen[name])
+    resumed_as(whole, run(config, "short", "--timesteps", str(3 * ROLLOUT)))
     config = settings(
         tmp_path / "m.json",
         reference,
         network={"policy": "two_level"},
         environment={"more_references": [str(reference)]},
     )
-    folder = run(config, "modes")
-    assert len(load_locomotion(folder.final_model).references) == 2
+    whole = run(config, "modes")
+    model = load_locomotion(whole.final_model)
+    assert len(model.references) == 2
+    assert model.metadata.config.environment.more_references == ("s.npz",)
+    resumed_as(whole, run(config, "part", "--timesteps", str(2 * ROLLOUT)))
 
 
 def test_a_stop_saves_and_tells_how_to_go_on(
@@ -409,6 +478,22 @@ def test_damaged_models_are_refused(tiny: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="'log_std' is missing"):
         save_locomotion(tmp_path / "bad.zip", type(model)(model.metadata, bad))
     assert not (tmp_path / "bad.zip").exists()
+    save_locomotion(tmp_path / "bare.zip", type(model)(model.metadata, model.policy))
+    with pytest.raises(ModelFileError, match=r"bare\.zip: reference_0\.npz.* missing"):
+        load_locomotion(tmp_path / "bare.zip")
+    with (
+        zipfile.ZipFile(folder.final_model) as old,
+        zipfile.ZipFile(tmp_path / "nosy.zip", "w") as new,
+    ):
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "ambulo.json":
+                header = json.loads(data)
+                header["config"]["environment"]["fault_folder"] = str(tmp_path)
+                data = json.dumps(header).encode()
+            new.writestr(name, data)
+    nosy = load_locomotion(tmp_path / "nosy.zip").metadata.config.environment
+    assert nosy.fault_folder is None  # a file does not choose where we write
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
         archive.writestr("ambulo.json", json.dumps({"format": "ambulo-model"}))
     with pytest.raises(ModelFileError, match="kind is None, expected 'locomotion'"):

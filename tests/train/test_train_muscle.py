@@ -11,15 +11,24 @@ import numpy as np
 import pytest
 import torch
 
+from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import MYOLEGS, EnvironmentConfig, LocomotionConfig
+from ambulo.configs.muscle import MuscleUpdatesConfig
 from ambulo.envs.characters.character import load_character
-from ambulo.envs.locomotion.reference import Gait, Reference, save_reference
+from ambulo.envs.locomotion.reference import (
+    Gait,
+    Reference,
+    load_reference,
+    save_reference,
+)
 from ambulo.envs.locomotion.reference_table import ReferenceTable
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.policies.locomotion_agent import load_locomotion_agent
 from ambulo.policies.locomotion_model_file import load_locomotion
 from ambulo.train.evaluate import main as evaluate
+from ambulo.train.locomotion.muscle_updates import MuscleUpdates, muscles_of
+from ambulo.train.locomotion.task import make_bodies
 from ambulo.train.train_locomotion import main as train
 
 BODIES, STEPS = 3, 8
@@ -116,6 +125,27 @@ def test_the_network_is_trained_kept_and_used(reference: Path, tmp_path: Path) -
     scores = json.loads(out.read_text(encoding="utf-8"))["agents"]["policy"]
     assert scores["torque_residual"] >= 0.0
     assert scores["metabolic_cost_of_transport"] > 0.0
+
+
+def test_all_references_have_one_network(reference: Path) -> None:
+    data = settings(reference.with_name("two.json"), reference)
+    config = load_json(LocomotionConfig, data).override("environment", resolver="nn")
+    still = load_reference(reference)
+    batch = make_bodies(config, 2 * BODIES, (still, still), seed=0)
+    updates = MuscleUpdatesConfig(warm_up_steps=2, steps=2, batch_size=8, capacity=64)
+    turns = MuscleUpdates(batch, updates, 0, reference.with_name("losses.csv"))
+    first, second = muscles_of(batch)
+    assert first.network is second.network is not None
+    before = first.network.weights[0].copy()
+    batch.reset(np.arange(2 * BODIES))
+    turns.warm_up()
+    assert first.network is second.network
+    assert np.abs(first.network.weights[0] - before).max() > 0.0
+    rows = int(turns.state_dict()["seen"][0])
+    batch.step(np.zeros((2 * BODIES, batch.action_size)))
+    for muscles in (first, second):
+        assert muscles.listener is not None
+    assert rows > 0
 
 
 def test_the_defaults_of_the_body() -> None:

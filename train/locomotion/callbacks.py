@@ -23,8 +23,8 @@ class LocomotionMetrics(Metrics):
 
     def more(self, row: dict[str, Any], env: BatchVecEnv) -> None:
         """How many simulations exploded in the roll-out."""
-        if "fault" in env.info_sums:
-            row["rollout/faults"] = env.info_sums["fault"]
+        if "is_fault" in env.info_sums:
+            row["rollout/faults"] = env.info_sums["is_fault"]
 
 
 class Statistics(BoundaryCallback):
@@ -70,6 +70,8 @@ class Schedules(BaseCallback):
         if training.teacher is not None:
             rollout = learner.n_steps * learner.n_envs
             learner.critic_only = now < rollout * training.teacher.critic_updates
+            if isinstance(policy, SimulationNNWithPrior):  # the actor's features too
+                policy.scale_features.requires_grad_(not learner.critic_only)
         share = min(now / training.total_timesteps, 1.0)
         self._batch.set_progress(share)
         due = self._unfreeze_at is not None and share >= self._unfreeze_at

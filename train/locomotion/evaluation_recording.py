@@ -93,10 +93,12 @@ class Recording:
     """Sum of squares of the torque of stable PD, [N^2 m^2]. Shape (T, N)."""
     torques: int
     """Joint axes in these sums."""
+    watched: Ints
+    """The bodies whose forces and poses were kept, the first of each part. Shape (K,)."""
     force: Floats
-    """Vertical force of the left and right foot of the first bodies, [N]. (T, K, 2)."""
+    """Vertical force of their left and right foot, [N]. Shape (T, K, 2)."""
     poses: Floats
-    """Positions of the first bodies. Shape (T, K, nq)."""
+    """Their positions. Shape (T, K, nq)."""
 
     @property
     def episodes(self) -> int:
@@ -119,6 +121,9 @@ def joined(parts: list[Recording]) -> Recording:
         values = [getattr(part, field.name) for part in parts]
         if isinstance(values[0], np.ndarray):
             whole[field.name] = np.concatenate(values, axis=min(values[0].ndim - 1, 1))
+    before = np.cumsum([0, *(part.episodes for part in parts[:-1])])
+    shifted = [part.watched + n for part, n in zip(parts, before, strict=True)]
+    whole["watched"] = np.concatenate(shifted)
     return replace(first, **whole)
 
 
@@ -176,6 +181,7 @@ class Recorder:
             torque_best=room(),
             torque=room(),
             torques=self._torque.size,
+            watched=np.arange(watched),
             force=np.zeros((steps, watched, 2)),
             poses=np.zeros((steps, watched, nq)),
         )

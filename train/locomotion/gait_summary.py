@@ -73,10 +73,23 @@ class Gait:
                 joint: {f.name: getattr(row, f.name) for f in fields(row)}
                 for joint, row in self.likeness.items()
             },
+            "force_against_norm": self._force_against_norm(),
             "curves": {
                 "percent": PERCENT[rows].tolist(),
                 **{n: np.round(v[rows], 3).tolist() for n, v in curves.items()},
             },
+        }
+
+    def _force_against_norm(self) -> dict[str, dict[str, float]]:
+        """The vertical force at the published landmarks, [body weight]."""
+        norms = gait_norms()
+        here = np.interp(norms.force_percent, PERCENT, self.force)
+        rows = zip(
+            norms.force_names, norms.force_percent, here, norms.force, strict=True
+        )
+        return {
+            name: {"percent": float(at), "force": float(own), "normal": float(normal)}
+            for name, at, own, normal in rows
         }
 
 
@@ -134,8 +147,8 @@ class _Foot:
         for k, joint in enumerate(JOINTS):
             angle = np.rad2deg(r.angles[:last, body, side, k].astype(np.float64))
             self.angles[joint].append(over_cycle(angle, r.dt, strides))
-        if body < r.force.shape[1]:
-            force = r.force[:last, body, side] / r.weight
+        for column in np.flatnonzero(r.watched == body):
+            force = r.force[:last, column, side] / r.weight
             self.force.append(over_cycle(force, r.dt, strides))
 
     def curves(self, joint: str) -> Floats:

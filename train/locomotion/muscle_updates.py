@@ -32,22 +32,21 @@ WARM_UP_SECONDS = 4.0
 """Length of the walk that a new training begins with, [s]."""
 
 
-def muscles_of(batch: LocomotionBatch) -> MuscleActuation | None:
-    """The muscles of a batch; None for motors and for several references at once."""
-    actuation = getattr(getattr(batch, "simulation", None), "actuation", None)
-    return actuation if isinstance(actuation, MuscleActuation) else None
+def muscles_of(batch: LocomotionBatch) -> list[MuscleActuation]:
+    """The muscles of a batch, one for each of its references; none for motors."""
+    batches = getattr(batch, "batches", [batch])
+    found = [mode.simulation.actuation for mode in batches]
+    return [muscles for muscles in found if isinstance(muscles, MuscleActuation)]
 
 
 def network_of(batch: LocomotionBatch) -> MuscleNN | None:
     """The muscle network that resolves torques in a batch; None: there is none."""
-    muscles = muscles_of(batch)
-    return None if muscles is None else muscles.network
+    return next((muscles.network for muscles in muscles_of(batch)), None)
 
 
 def use_network(batch: LocomotionBatch, network: MuscleNN) -> None:
     """Resolve the torques in a batch with `network` from now on."""
-    muscles = muscles_of(batch)
-    if muscles is not None:
+    for muscles in muscles_of(batch):
         muscles.use(network)
 
 
@@ -70,35 +69,35 @@ class MuscleUpdates(BoundaryCallback):
             table: Where a row is written for each update.
 
         Raises:
-            ConfigError: There are several references, or no muscle network.
+            ConfigError: There is no muscle network.
         """
         super().__init__()
-        muscles = muscles_of(batch)
-        if muscles is None or muscles.network is None:
-            raise ConfigError(
-                "training.muscle_updates needs resolver = nn and a single reference"
-            )
-        self._batch, self._muscles, self._config = batch, muscles, config
-        self.trainer = MuscleTrainer(muscles.network, config, seed)
+        network = network_of(batch)
+        if network is None:
+            raise ConfigError("training.muscle_updates needs resolver = nn")
+        self._batch, self._config = batch, config
+        factors = muscles_of(batch)[0].factors
+        self.trainer = MuscleTrainer(network, config, seed, factors)
         self._updates: NDArray[np.int64] = np.zeros(1, np.int64)
         self._table = table
-        muscles.listener = self.trainer.see
+        for muscles in muscles_of(batch):
+            muscles.listener = self.trainer.see
 
     def warm_up(self) -> None:
         """Steps on a walk that the exact solver resolves; the batch is left as it ends."""
         steps = self._config.warm_up_steps
         if not steps:
             return
-        batch, muscles = self._batch, self._muscles
-        network, muscles.network = muscles.network, None
-        assert network is not None
+        batch = self._batch
+        for muscles in muscles_of(batch):
+            muscles.network = None
         batch.reset(np.arange(batch.num_players))
         still = np.zeros((batch.num_players, batch.action_size), np.float32)
         for _ in range(max(1, round(WARM_UP_SECONDS / batch.simulation.dt))):
             _, _, terminated, truncated, _ = batch.step(still)
             batch.reset(np.flatnonzero(terminated | truncated))
         losses = self.trainer.train(steps)
-        muscles.use(self.trainer.network)
+        use_network(batch, self.trainer.network)
         self._tell(0, losses)
 
     def at_boundary(self, before: int, now: int) -> None:
@@ -106,7 +105,7 @@ class MuscleUpdates(BoundaryCallback):
         self._updates += 1
         if self._updates[0] % self._config.every == 0:
             losses = self.trainer.train(self._config.steps)
-            self._muscles.use(self.trainer.network)
+            use_network(self._batch, self.trainer.network)
             self._tell(now, losses)
 
     def state_dict(self) -> dict[str, NDArray[Any]]:

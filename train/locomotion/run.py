@@ -149,6 +149,8 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
         training, source = config.training, str(folder.path)
         if model is not None:  # the clip may have changed, or be gone
             self.references = stored_references(model, source)
+        elif initial is not None and _follows(initial, config):
+            self.references = stored_references(initial, source)
         else:
             self.references = references_for(config)
         self.batch: LocomotionBatch = make_bodies(
@@ -322,6 +324,16 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
         muscles = None if network is None else muscle_nn_bytes(network)
         references = bytes_of(self.references)
         return LocomotionModel(metadata, weights, references, state, muscles)
+
+
+def _follows(initial: LocomotionModel, config: LocomotionConfig) -> bool:
+    """Whether a run goes on with what the model `initial` follows: it names nothing else.
+
+    A teacher brings references of its own.
+    """
+    env, theirs = config.environment, initial.metadata.config.environment
+    named = env.reference is not None or config.training.teacher is not None
+    return not named and env.task == theirs.task
 
 
 def _encoder(

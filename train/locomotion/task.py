@@ -149,4 +149,4 @@ def action_names(batch: LocomotionBatch) -> Sequence[str]:
         wide = int(joint.type[0]) == 1  # a ball joint has three axes
         axis = f"_{'xyz'[int(dof - joint.dofadr[0])]}" if wide else ""
         names.append(f"{joint.name}{axis}")
-    return names
+    return [*names, *batch.extra_actions]

@@ -134,12 +134,22 @@ def chosen_config(
 def with_shortcuts(
     config: Settings, args: argparse.Namespace, shortcuts: Mapping[str, str]
 ) -> Settings:
-    """`config` with every `--set`, and every flag of `shortcuts` that was given."""
-    config = with_overrides(config, args.overrides)
+    """`config` with every `--set`, and every flag of `shortcuts` that was given.
+
+    They are judged together: settings that need each other may come in any order.
+    """
+    changes = [_change(text) for text in args.overrides]
     for name, key in shortcuts.items():
         value = getattr(args, name)
         if value is not None:
-            config = with_value(config, key, value, f"--{name.replace('_', '-')}")
+            changes.append((key, value, f"--{name.replace('_', '-')}"))
+    try:
+        config = with_values(config, changes)
+    except ConfigError as error:
+        for change in changes:  # the one that is wrong is named, if it is one
+            if change[0] in str(error):
+                with_values(config, [change])
+        raise
     if args.episodes is not None and args.episodes < 1:
         raise ConfigError(f"--episodes = {args.episodes}: must be at least 1")
     return config
@@ -147,27 +157,39 @@ def with_shortcuts(
 
 def with_overrides(config: Settings, overrides: Sequence[str]) -> Settings:
     """`config` with each `group.key=value` of `--set`."""
-    for text in overrides:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise ConfigError(f"--set {text!r}: expected KEY=VALUE, with a dotted key")
-        config = with_value(config, key.strip(), _typed(value), "--set")
-    return config
+    return with_values(config, [_change(text) for text in overrides])
+
+
+def with_values(config: Settings, changes: Sequence[tuple[str, Any, str]]) -> Settings:
+    """`config` with dotted keys, group.name, changed: (key, value, who says so) each."""
+    data = config.model_dump()
+    for key, value, source in changes:
+        group, dot, name = key.partition(".")
+        if not isinstance(data.get(group), dict) or not dot:
+            hint = nearest(group, data)
+            raise ConfigError(
+                f"{source}: {key!r} is not a dotted key such as ppo.learning_rate{hint}"
+            )
+        several = isinstance(value, str) and isinstance(data[group].get(name), tuple)
+        parts = value.split(",") if several else []
+        data[group][name] = [part for part in parts if part] if several else value
+    sources = {source for _, _, source in changes}
+    return parse(
+        type(config), data, " ".join(sources) if len(sources) == 1 else "flags"
+    )
 
 
 def with_value(config: Settings, key: str, value: Any, source: str) -> Settings:
     """`config` with one dotted key, group.name, changed."""
-    group, dot, name = key.partition(".")
-    data = config.model_dump()
-    if not isinstance(data.get(group), dict) or not dot:
-        hint = nearest(group, data)
-        raise ConfigError(
-            f"{source}: {key!r} is not a dotted key such as ppo.learning_rate{hint}"
-        )
-    if isinstance(value, str) and isinstance(data[group].get(name), tuple):
-        value = [part for part in value.split(",") if part]
-    data[group][name] = value
-    return parse(type(config), data, source)
+    return with_values(config, [(key, value, source)])
+
+
+def _change(text: str) -> tuple[str, Any, str]:
+    """The key and the value of a `--set`, and its name."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"--set {text!r}: expected KEY=VALUE, with a dotted key")
+    return key.strip(), _typed(value), "--set"
 
 
 def check_resumable(old: Settings, new: Settings, allowed: Collection[str]) -> None:

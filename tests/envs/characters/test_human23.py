@@ -9,6 +9,7 @@ import pytest
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.anthropometry import inertials
 from ambulo.envs.characters.character import human23, load_character
+from ambulo.motion.human23 import from_sixdof, position_slices
 from ambulo.motion.skeletons import load_skeleton
 
 
@@ -66,3 +67,35 @@ def test_motors_are_the_joints() -> None:
 def test_unknown_character() -> None:
     with pytest.raises(ConfigError, match="unknown character 'human24'"):
         load_character("human24")
+
+
+def test_published_numbers_of_a_pose() -> None:
+    character = load_character("human23")
+    qpos = np.tile(character.model.qpos0, (2, 1))
+    qpos[1, :3] = 1.0, 2.0, 3.0
+    qpos[1, 3:7] = np.cos(0.2), 0.0, 0.0, np.sin(0.2)  # 0.4 rad about Z
+    ball = int(character.model.joint("FemurL").qposadr[0])
+    qpos[1, ball : ball + 4] = np.cos(0.15), np.sin(0.15), 0.0, 0.0  # 0.3 about X
+    qpos[1, int(character.model.joint("TibiaR").qposadr[0])] = 0.7
+    found = character.get_positions(qpos)
+    assert found.shape == (2, 56)
+    expected = np.zeros(56)
+    expected[3:6] = 0.0, 0.0, character.standing_height
+    np.testing.assert_allclose(found[0], expected, atol=1e-12)
+    where = position_slices()
+    np.testing.assert_allclose(found[1, where["Pelvis"]], [0.0, 0.0, 0.4])
+    np.testing.assert_allclose(found[1, 3:6], [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(found[1, where["FemurL"]], [0.3, 0.0, 0.0])
+    np.testing.assert_allclose(found[1, where["TibiaR"]], [0.7])
+    pose = character.pos_to_sixdof(found)
+    assert pose.shape == (2, 101)
+    # The first two rows of a turn by 0.4 about Z, then the root's place.
+    c, s = np.cos(0.4), np.sin(0.4)
+    np.testing.assert_allclose(pose[1, :9], [c, -s, 0, s, c, 0, 1, 2, 3], atol=1e-12)
+    np.testing.assert_allclose(from_sixdof(pose), found, atol=1e-9)
+
+
+def test_another_skeleton_has_no_published_numbers() -> None:
+    legs = load_character("myolegs")
+    with pytest.raises(ConfigError, match="only bodies with the skeleton human23"):
+        legs.get_positions(legs.model.qpos0)

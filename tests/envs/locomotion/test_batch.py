@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ambulo.configs.errors import ActionError, ConfigError
+from ambulo.configs.errors import ActionError, ConfigError, MotionFileError
 from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.faults import load_fault
 from ambulo.envs.locomotion.simulation import NOT_FINITE, TOO_FAST
 from ambulo.motion.formats.npz import unpacked
 
@@ -167,7 +168,8 @@ def test_a_fault_ends_one_body_and_poisons_none(
     np.testing.assert_array_equal(obs[[0, 2]], clean.obs[[0, 2]])
     assert "body 1" in caplog.text
     (path,) = tmp_path.iterdir()
-    members = {"header", "qpos", "qvel", "phase", "action", "anchor"}
+    kept = {f"state.{name}" for name in batch.state_dict()}
+    members = {"header", "qpos", "qvel", "action", *kept}
     saved = unpacked(path, path.read_bytes(), members, "fault")
     assert json.loads(saved["header"].tobytes())["reason"] in caplog.text
     bad = saved[field][20]
@@ -177,6 +179,54 @@ def test_a_fault_ends_one_body_and_poisons_none(
     batch.reset(np.array([1]))
     batch.step(zeros(batch))
     assert not batch.simulation.fault.any()
+
+
+@pytest.mark.parametrize("force", [1e9, 1e15, np.nan, np.inf])
+def test_an_explosion_within_a_step_is_a_fault_and_no_new_start(
+    make: Make, force: float
+) -> None:
+    """MuJoCo would put the body back to its rest, and go on."""
+    batch, clean = make(), make()
+    batch.simulation.push[1, 1, 0] = force
+    obs, reward, terminated, _, info = batch.step(zeros(batch))
+    clean.step(zeros(clean))
+    assert terminated.tolist() == [False, True, False]
+    assert info["fault"][1] in (NOT_FINITE, TOO_FAST)
+    assert reward[1] == 0.0
+    assert np.isfinite(obs).all()
+    np.testing.assert_array_equal(obs[[0, 2]], clean.obs[[0, 2]])
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_kept_fault_can_be_played_again(
+    make: Make, tmp_path: Path, task: str
+) -> None:
+    pushes = {"push_impulse": (1e7, 1e7), "push_interval": (0.1, 0.1)}
+    settings = {"fault_folder": str(tmp_path), "target_noise": 0.01, **pushes}
+    batch = make(task, 3, **settings)
+    rng = np.random.default_rng(3)
+    while not batch.simulation.fault.all():
+        batch.step(rng.uniform(-1.0, 1.0, (3, batch.action_size)))
+        assert batch.episode.steps.max() < 10
+    kept = sorted(tmp_path.iterdir())
+    assert len(kept) == 3
+    for path in kept:
+        player = int(path.name.partition("_body")[2].partition("_")[0])
+        again = make(task, 1, seed=9, **(settings | {"fault_folder": None}))
+        _, _, terminated, _, info = again.step(load_fault(path, again))
+        assert terminated.tolist() == [True]
+        assert info["fault"][0] == batch.simulation.fault[player]
+        for one, two in zip(
+            again.simulation.fault_state[0],
+            batch.simulation.fault_state[player],
+            strict=True,
+        ):
+            np.testing.assert_array_equal(one, two)
+    with pytest.raises(MotionFileError, match="no fault of this batch"):
+        load_fault(kept[0], make(task, 1, joints=("Tibia?",)))
+    (tmp_path / "text.npz").write_text("nothing")
+    with pytest.raises(MotionFileError, match=r"text\.npz"):
+        load_fault(tmp_path / "text.npz", again)
 
 
 def test_pushes_come_in_time_and_of_the_asked_size(make: Make) -> None:

@@ -83,6 +83,8 @@ def test_importing_the_environments_stays_light() -> None:
         ({"speed": (2.0, 1.0)}, "speed must be"),
         ({"actuation": "steam"}, "actuation"),
         ({"actuation": "muscle"}, "human23 has no muscles"),
+        ({"character": "myolegs_motors"}, "set character = myolegs and actuation"),
+        ({"conditions": [{"muscles": "*"}]}, "need actuation = muscle"),
     ],
 )
 def test_wrong_settings_are_one_clear_line(settings: dict, text: str) -> None:
@@ -95,6 +97,11 @@ def test_wrong_settings_are_one_clear_line(settings: dict, text: str) -> None:
 def test_muscles_cannot_follow_commands_yet() -> None:
     with pytest.raises(ConfigError, match="no gaits for myolegs yet"):
         gymnasium.make("ambulo/Locomote-v0", character="myolegs")
+
+
+def test_an_environment_does_not_pass_over_further_references() -> None:
+    with pytest.raises(ConfigError, match="more_references is for train_locomotion"):
+        gymnasium.make("ambulo/Imitate-v0", more_references=("run.amc",))
 
 
 def test_a_clip_that_is_not_there() -> None:

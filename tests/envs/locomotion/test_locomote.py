@@ -12,7 +12,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.body import out_of_frame
 from ambulo.envs.locomotion.locomote import CHANGE, EASE, LEASH, LocomoteBatch
-from ambulo.envs.locomotion.terrain import Terrain, terrain_model
+from ambulo.envs.locomotion.terrain import EDGE, SIZE, Terrain, terrain_model
 
 Make = Callable[..., LocomotionBatch]
 
@@ -153,6 +153,15 @@ def test_bodies_start_on_the_ground_of_a_terrain(make: Make) -> None:
     assert np.abs(lowest).max() < 0.04
     obs, *_ = batch.step(np.zeros((8, batch.action_size)))
     assert np.abs(obs[:, batch.layout.slices()["ground"]]).max() > 0.001
+
+
+def test_no_episode_leads_over_the_edge_of_the_ground(make: Make) -> None:
+    terrain, rng = Terrain("rough", 0.1), np.random.default_rng(0)
+    places = np.array([terrain.place(rng) for _ in range(200)])
+    assert SIZE / 2 - np.abs(places[:, :2]).max() >= EDGE > 1.6 * 20.0
+    assert np.ptp(places[:, :2], axis=0).min() > 5.0
+    with pytest.raises(ConfigError, match=r"ground ends after 34 m.* 48 m"):
+        make("locomote", 1, terrain="rough", max_episode_steps=900)
 
 
 def test_unknown_terrain() -> None:

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.muscle import MuscleNNConfig
 from ambulo.envs.characters.character import Character, load_character
+from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.muscle_actuation import MuscleActuation
 from ambulo.envs.locomotion.reference import Gait, Reference
@@ -16,7 +18,10 @@ from ambulo.envs.locomotion.simulation_state import (
     capture_simulation,
     restore_simulation,
 )
-from ambulo.muscle.coupling import joint_coupling
+from ambulo.muscle.coupling import Floats, joint_coupling
+from ambulo.muscle.errors import MuscleError
+from ambulo.muscle.muscle_nn import MuscleNN
+from ambulo.muscle.muscle_training import train_muscle_nn
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +79,20 @@ def test_reset_rows_do_not_change_the_others(legs: Character) -> None:
         two.step(target, still)
     np.testing.assert_array_equal(one.qpos[0], two.qpos[0])
     assert np.abs(one.qpos[1] - two.qpos[1]).max() > 1e-6
+
+
+def test_a_body_does_not_depend_on_when_the_others_began(legs: Character) -> None:
+    alone, late = standing(legs, 1), standing(legs, 2)
+    start, still = late.qpos.copy(), np.zeros_like(late.qvel)
+    target = start.copy()
+    target[:, 10] += 0.1
+    for _ in range(3):  # between two refreshes of the other body
+        late.step(target, still)
+    late.reset(np.array([1]), np.zeros(1), start[1:], still[1:])
+    for _ in range(5):
+        alone.step(target[:1], still[:1])
+        late.step(target, still)
+    np.testing.assert_array_equal(alone.qpos[0], late.qpos[1])
 
 
 def test_a_muscle_lets_go_no_faster_than_its_dynamics(legs: Character) -> None:
@@ -153,3 +172,64 @@ def test_power_is_that_of_the_torque_on_the_independent_axes(legs: Character) ->
         powers.append(batch.step(action)[4]["power"])
         np.testing.assert_allclose(powers[-1], np.mean(sums, axis=0))
     assert np.min(powers) > 1.0
+
+
+def weak(rules: list[dict[str, object]]) -> LocomotionBatch:
+    """Two standing bodies whose muscles are in the condition of `rules`."""
+    settings = {"character": "myolegs", "actuation": "muscle", "balance_law": False}
+    config = LocomotionConfig().override("environment", **settings, conditions=rules)
+    model = load_character("myolegs").model
+    qpos = joint_coupling(model).closed(np.tile(model.qpos0, (8, 1)))
+    qpos[:, 2] = 0.945
+    still = np.zeros((8, model.nv))
+    table = ReferenceTable(1.0, np.zeros(3), qpos, still, still)
+    reference = Reference("still", "myolegs", 1.0 / 30.0, (Gait(table, None, {}),))
+    batch = make_batch(config, 2, seed=0, reference=reference)
+    batch.reset(np.arange(2))
+    return batch
+
+
+def test_weak_muscles_are_a_setting() -> None:
+    healthy = weak([])
+    ill = weak(
+        [{"muscles": "*_r", "force": 0.1}, {"muscles": "psoas_l", "length": 0.9}]
+    )
+    one, two = (muscles_of(batch.simulation).layer.table for batch in (healthy, ill))
+    right = np.array([name.endswith("_r") for name in one.names])
+    np.testing.assert_allclose(two.peak_force[right], 0.1 * one.peak_force[right])
+    np.testing.assert_allclose(two.peak_force[~right], one.peak_force[~right])
+    psoas = one.names.index("psoas_l")
+    assert two.optimal_length[psoas] == pytest.approx(0.9 * one.optimal_length[psoas])
+    # The right side asks more of its muscles for the same torque.
+    for batch in (healthy, ill):
+        for _ in range(3):
+            batch.step(np.zeros((2, batch.action_size)))
+    used = [muscles_of(b.simulation).activation.mean(axis=0) for b in (healthy, ill)]
+    assert used[1][right].sum() > 2.0 * used[0][right].sum()
+    assert (healthy.simulation.qpos != ill.simulation.qpos).any()
+    with pytest.raises(MuscleError, match="did you mean 'soleus_r'"):
+        weak([{"muscles": "solus_r"}])
+
+
+def test_a_conditioned_network_is_told_of_weak_muscles(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    batch = weak([{"muscles": "soleus_r", "force": 0.3}])
+    muscles = muscles_of(batch.simulation)
+    config = MuscleNNConfig(steps=1, poses=8, hidden=(4,), weakness=(0.3, 1.0))
+    network = train_muscle_nn(muscles.layer, config, 0)
+    muscles.use(network)
+    told = []
+
+    def activations(
+        network: MuscleNN, active: Floats, wanted: Floats, factors: Floats
+    ) -> Floats:
+        told.append(factors)
+        return np.zeros((len(wanted), active.shape[2]))
+
+    monkeypatch.setattr(MuscleNN, "activations", activations)
+    batch.step(np.zeros((2, batch.action_size)))
+    groups = network.groups
+    expected = np.ones((2, 2 * len(groups)))
+    expected[:, groups.index("soleus_r")] = 0.3
+    np.testing.assert_allclose(told[0], expected)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +88,21 @@ def test_an_entry_changes_with_the_clip_and_its_skeleton(tmp_path: Path) -> None
     (tmp_path / "02.asf").write_text("c", encoding="utf-8")
     keys.append(cache_key(str(clip), True))
     assert len({*keys, cache_key(None, True), cache_key(None, False)}) == 5
+
+
+def test_all_code_that_makes_a_walk_is_part_of_its_key() -> None:
+    code = (
+        "import sys, ambulo.envs.locomotion.muscle_walk;"
+        "print(*(n for n in sys.modules if n.startswith('ambulo.')))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    rooms = {f"ambulo.{name}" for name in muscle_reference._SOURCES}
+    for module in found.stdout.split():
+        room = module if module in rooms else module.rpartition(".")[0]
+        # Registration of environments, and packages without code of their own.
+        assert room in rooms or module in ("ambulo.envs", "ambulo.envs.layout")
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ import pytest
 from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
 from ambulo.configs.locomotion import EnvironmentConfig, LocomotionConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.balance import BalanceLaw
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.gaits import Gaits
 from ambulo.envs.locomotion.reference import (
+    Gait,
     Reference,
     build_reference,
     check_reference,
@@ -22,6 +24,7 @@ from ambulo.envs.locomotion.reference import (
     reference_from_bytes,
     save_reference,
 )
+from ambulo.envs.locomotion.reference_table import ReferenceTable
 from ambulo.motion.formats.npz import packed
 from ambulo.motion.motion import Motion
 
@@ -62,6 +65,22 @@ def test_bad_contents_are_refused(plain: Reference) -> None:
     )  # fmt: skip
     with pytest.raises(MotionFileError, match="qpos_0 is not finite"):
         reference_from_bytes(reference_bytes(broken), "x.npz")
+
+
+def test_gaits_that_do_not_go_together_are_refused(family: Reference) -> None:
+    first, second, _ = family.gaits
+    table = second.table
+    short = ReferenceTable(
+        table.period, table.stride, table.qpos[::2], table.qvel[::2], table.torque[::2]
+    )
+    law = BalanceLaw(np.zeros((3, 1, 2 * table.qvel.shape[1])), np.array([6]))
+    for other, words in (
+        (Gait(short, None, {}), "different numbers of phases"),
+        (Gait(table, law, {}), "move different joints"),
+    ):
+        mixed = Reference("mixed", family.character, family.control_dt, (first, other))
+        with pytest.raises(MotionFileError, match=words):
+            reference_from_bytes(reference_bytes(mixed), "x.npz")
 
 
 def test_a_reference_for_something_else(

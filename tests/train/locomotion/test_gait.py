@@ -72,6 +72,7 @@ def recording(**changes: Any) -> Recording:
         torque_best=2.0 * one,
         torque=200.0 * one,
         torques=2,
+        watched=np.arange(bodies),
         force=force,
         poses=np.zeros((steps, bodies, 7)),
     )
@@ -179,6 +180,10 @@ def test_gait_by_hand() -> None:
     np.testing.assert_allclose(gait.curves["knee"], 10.0, rtol=1e-6)
     assert gait.force[30] == pytest.approx(1.0)
     assert gait.force[80] == pytest.approx(0.0)
+    told = gait.to_dict()["force_against_norm"]
+    assert set(told) == set(gait_norms().force_names)
+    valley = told["mid-stance valley"]
+    assert valley == {"percent": 31.0, "force": pytest.approx(1.0), "normal": 0.8}
 
 
 def test_a_limp_is_seen() -> None:
@@ -217,7 +222,30 @@ def test_recordings_are_joined_along_bodies() -> None:
     assert both.fell.tolist() == [False, True, False, True]
     assert both.angles.shape == (41, 4, 2, 3)
     assert both.force.shape == (41, 4, 2)
+    assert both.watched.tolist() == [0, 1, 2, 3]
     assert score(both).survival_rate == 0.5
+
+
+def test_forces_of_joined_recordings_are_those_of_their_bodies() -> None:
+    """Two parts; of each, only the first body's forces were kept."""
+    first, second = recording(), recording()
+    first.standing[:], second.standing[:] = True, True
+    second.lowest[:, 0] = np.roll(second.lowest[:, 0], 3, axis=0)
+    second.force[:, 0] = np.roll(second.force[:, 0], 3, axis=0)
+    parts = [
+        replace(
+            part,
+            watched=np.array([0]),
+            force=part.force[:, :1],
+            poses=part.poses[:, :1],
+        )
+        for part in (first, second)
+    ]
+    gait = gait_of(joined(parts))
+    assert gait is not None
+    # All stand for the first 60 % with their weight on the foot, whenever they strike.
+    np.testing.assert_allclose(gait.force[10:50], 1.0)
+    np.testing.assert_allclose(gait.force[70:95], 0.0, atol=1e-9)
 
 
 def recovery(*survival: float) -> PushRecovery:

@@ -1,0 +1,1 @@
+"""Gait cycles as data: JSON files of Fourier coefficients."""

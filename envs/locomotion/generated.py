@@ -1,0 +1,68 @@
+"""References out of generated gaits: one gait for each motion, by ascending speed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.reference import gait_of
+from ambulo.envs.locomotion.reference_file import Reference
+from ambulo.motion.motion import Motion
+from ambulo.motion.reference.generated import generated_cycle
+from ambulo.motion.reference.prepare import physical_cycle
+
+
+def generated_reference(
+    motions: Sequence[Motion],
+    character: Character,
+    *,
+    frames: int,
+    name: str,
+    joints: Sequence[str] = EnvironmentConfig().joints,
+    control_dt: float = EnvironmentConfig().control_dt,
+    balance: bool = True,
+) -> Reference:
+    """The reference that generated gaits make for a character.
+
+    One gait is what `Imitate` follows. Several, which begin at the same moment of the
+    cycle, are the motion prior of `Locomote`: it blends those next to the commanded
+    speed, and its imitation terms (`rewards.reference_weight`) reward what is like them.
+
+    Args:
+        motions: Of five cycles and a frame or more each.
+        character: The body; its model's timestep is that of the physics.
+        frames: Of a cycle of the motions.
+        name: What the reference is called.
+        joints: Patterns of the joints that the balance law may move.
+        control_dt: Duration of a control step, [s].
+        balance: Make the balance laws too; a few seconds each.
+
+    Raises:
+        ConfigError: Two gaits of one speed, or none at all.
+        MotionError: A gait that is no reference for this body.
+    """
+    prepared = [
+        physical_cycle(
+            generated_cycle(motion, frames, character.skeleton),
+            character.model,
+            character.soles,
+            name=motion.name or name,
+        )
+        for motion in motions
+    ]
+    prepared.sort(key=lambda cycle: cycle.report.speed)
+    speeds = [cycle.report.speed for cycle in prepared]
+    if (
+        not speeds
+        or min((b - a for a, b in zip(speeds, speeds[1:], strict=False)), default=1.0)
+        < 0.02
+    ):
+        shown = ", ".join(f"{speed:.2f}" for speed in speeds) or "none"
+        raise ConfigError(
+            f"reference {name}: gaits must differ by 0.02 m/s or more in speed, got {shown}"
+        )
+    dt = control_dt if balance else None
+    gaits = tuple(gait_of(cycle, character, joints, dt) for cycle in prepared)
+    return Reference(name, character.name, control_dt, gaits)

@@ -1,0 +1,282 @@
+"""Half turns: hands, feet and straight arms captured 180 degrees off, and turned back.
+
+A capture that solves a foot or a hand for its direction has two answers that are half a
+turn about the bone apart: in an AMC file Rz(c + pi) Rx(pi - a) = Rz(c) Rx(a) Ry(pi), with
+Y along the bone. Swapped markers of a wrist, and an upper arm whose elbow is straight, are
+off by the same half turn. The places of the joints are right then, so nothing but these
+turns is changed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.body import SHORT, SIDES, Body, body_of
+from ambulo.motion.retargeting.transfer import source_hinge, turns_of
+from ambulo.motion.rotations import (
+    quat_conjugate,
+    quat_multiply,
+    quat_rotate,
+    swing_twist,
+)
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Limb:
+    """Three bones, and the twists that are possible on the left side, [rad].
+
+    Twists are about the bone, away from the body, from a rest pose with arms to the
+    sides, palms down, and feet forwards.
+    """
+
+    upper: str
+    lower: str
+    end: str
+    end_range: tuple[float, float]
+    """Of the end against the lower bone."""
+    upper_range: tuple[float, float] | None
+    """Of the upper bone against what carries it; None if it is not turned back."""
+
+
+def _degrees(low: float, high: float) -> tuple[float, float]:
+    return float(np.deg2rad(low)), float(np.deg2rad(high))
+
+
+_LIMBS = (
+    _Limb("upper_arm", "forearm", "hand", _degrees(-120, 135), _degrees(-155, 115)),
+    _Limb("thigh", "shin", "foot", _degrees(-65, 60), None),
+)
+"""Ranges are 25 degrees wider than those of the rig `ik23`, which hold nearly all of 147
+CMU clips: what is outside is no pose that somebody took. Thighs stay as they are: turning
+them back too brought no captured leg nearer to its limits."""
+
+BACKWARDS, BENT = float(np.deg2rad(10.0)), float(np.deg2rad(30.0))
+"""No elbow bends backwards by more than the first, and no arm is straight that bends by
+more than the second, [rad]."""
+
+PERSISTENCE = 0.05
+"""What a turn of 1 rad between two frames costs against 1 rad outside a range for 1 s, [s].
+A twist of 60 degrees outside must last 0.3 s before it counts, unless it came by a jump."""
+
+_PREFERENCE = float(np.deg2rad(1.0))
+"""A half turn must be better than none by this, [rad]."""
+
+_STATES = np.array([[False, False], [False, True], [True, False], [True, True]])
+"""Whether the whole limb down to the end, and whether the end, is half a turn off."""
+
+
+def untwisted(motion: Motion) -> Motion:
+    """`motion` with limbs that are half a turn off turned back; itself if none is.
+
+    Raises:
+        MotionError: The skeleton lacks hips or thighs.
+    """
+    orientations = forward_kinematics(
+        motion.skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
+    )[1]
+    return turned_back(body_of(motion.skeleton), motion, orientations)
+
+
+def turned_back(body: Body, motion: Motion, orientations: Floats) -> Motion:
+    """As `untwisted`, for a known body and world orientations (T, J, 4)."""
+    turns = turns_of(body, orientations)
+    rotations: Floats | None = None
+    for side in SIDES:
+        for limb in _LIMBS:
+            off = half_turns(body, side, limb, turns, motion.fps)
+            if off is not None and off.any():
+                if rotations is None:
+                    rotations = motion.rotations.copy()
+                _turn_back(body, side, limb, off, orientations, rotations)
+    return motion if rotations is None else motion.replace(rotations=rotations)
+
+
+def half_turns(
+    body: Body, side: str, limb: _Limb, turns: Floats, fps: float
+) -> Bools | None:
+    """Whether the limb above its end, and the end, is half a turn off, (T, 2), or None.
+
+    Of all sequences of the four states that is taken which is least outside the possible
+    twists while turning least from frame to frame (dynamic programming, A. Viterbi, IEEE
+    Transactions on Information Theory 13, 1967).
+
+    Args:
+        body: The body.
+        side: "left_" or "right_".
+        limb: Arm or leg.
+        turns: Turns of the body's joints. Shape (T, J, 4).
+        fps: Frames per second.
+    """
+    upper, lower, end = (side + role for role in (limb.upper, limb.lower, limb.end))
+    first, second = body.bone(upper, lower), body.bone(lower, end)
+    if first is None or second is None:
+        return None
+    third = body.end_bone(end)
+    third = second if third is None else third
+    first, second, third = (b / np.linalg.norm(b) for b in (first, second, third))
+    above = quat_conjugate(turns[:, _carrier(body, side, limb)])
+    arm = quat_multiply(above, turns[:, body.roles[upper]])
+    tip = quat_multiply(
+        quat_conjugate(turns[:, body.roles[lower]]), turns[:, body.roles[end]]
+    )
+    mirrored = side == SIDES[1]
+    costs = np.zeros((len(turns), len(_STATES)))
+    if limb.upper_range is None:
+        of_tip = _twist(tip, third)
+        costs[:, 2:] = np.inf
+    else:
+        elbow = _elbow(body, side, limb, turns, first, second)
+        if elbow is None:
+            return None
+        offset, angle = elbow
+        of_arm, of_tip = _twist(arm, first) + offset, _twist(tip, second) - offset
+        for state, (whole, _) in enumerate(_STATES):
+            costs[:, state] = (
+                _outside(of_arm + np.pi * whole, limb.upper_range, mirrored)
+                + np.maximum((angle if whole else -angle) - BACKWARDS, 0.0)
+                + whole * np.maximum(np.abs(angle) - BENT, 0.0)
+            )
+    for state, (whole, only_end) in enumerate(_STATES):
+        costs[:, state] += _outside(
+            of_tip + np.pi * (whole != only_end), limb.end_range, mirrored
+        ) + _PREFERENCE * (int(whole) + int(only_end))
+    if not (costs[:, 0] > costs[:, 1:].min(axis=1)).any():
+        return None
+    whole_tip = quat_multiply(above, turns[:, body.roles[end]])
+    steps = [_steps(arm, first), _steps(whole_tip, third)]
+    return _STATES[_cheapest(costs / fps, steps)]
+
+
+def _elbow(
+    body: Body, side: str, limb: _Limb, turns: Floats, first: Floats, second: Floats
+) -> tuple[float, Floats] | None:
+    """How the elbow's axis lies at rest and how far it bends, [rad], () and (T,).
+
+    The first is the angle about the upper arm, from an axis that bends it forwards. None
+    where it bends backwards all the time: such an arm is not off by half turns.
+    """
+    upper, lower = side + limb.upper, side + limb.lower
+    forwards = np.cross(first, [1.0, 0.0, 0.0])
+    hinge = source_hinge(body, lower, turns, forwards)
+    if hinge is None:
+        return 0.0, np.full(len(turns), np.pi)
+    if np.dot(hinge, forwards) < 0.0:
+        return None
+    bend = quat_multiply(
+        quat_conjugate(turns[:, body.roles[upper]]), turns[:, body.roles[lower]]
+    )
+    now = quat_rotate(bend, second)
+    angle: Floats = np.arctan2(np.cross(first, now) @ hinge, now @ first)
+    return _angle_about(first, forwards, hinge), angle
+
+
+def _carrier(body: Body, side: str, limb: _Limb) -> int:
+    """The joint against which the upper bone is turned."""
+    if limb.end == "foot":
+        return body.roles["hips"]
+    for role in (side + "clavicle", "chest"):
+        if role in body.roles:
+            return body.roles[role]
+    return body.roles["hips"]
+
+
+def _twist(turns: Floats, axis: Floats) -> Floats:
+    """Angle of `turns` (T, 4) about `axis` (3,), [rad]. Shape (T,)."""
+    twist = swing_twist(turns, axis)[1]
+    angle: Floats = 2.0 * np.arctan2(twist[:, 1:] @ axis, twist[:, 0])
+    return angle
+
+
+def _angle_about(axis: Floats, start: Floats, end: Floats) -> float:
+    """The angle about `axis` (3,) from `start` to `end`, [rad]."""
+    start, end = (v - np.dot(v, axis) * axis for v in (start, end))
+    return float(np.arctan2(np.dot(np.cross(start, end), axis), np.dot(start, end)))
+
+
+def _outside(angle: Floats, span: tuple[float, float], mirrored: bool) -> Floats:
+    """How far `angle` (T,) is outside `span` of the left side, round the circle, [rad]."""
+    middle, half = 0.5 * (span[0] + span[1]), 0.5 * (span[1] - span[0])
+    away = angle + middle if mirrored else angle - middle
+    away = np.abs(np.mod(away + np.pi, 2.0 * np.pi) - np.pi)
+    return np.maximum(away - half, 0.0)
+
+
+def _steps(turns: Floats, bone: Floats) -> tuple[Floats, Floats]:
+    """Angles between neighbours of `turns` (T, 4), [rad], (T - 1,) each.
+
+    As they are, and with one of the two half a turn about `bone` (3,) off.
+    """
+    half = np.array([0.0, *bone])
+    ahead = turns[1:]
+    pair = []
+    for before in (turns[:-1], quat_multiply(turns[:-1], half)):
+        cosine = np.abs(np.sum(before * ahead, axis=-1))
+        pair.append(2.0 * np.arccos(np.minimum(cosine, 1.0)))
+    return pair[0], pair[1]
+
+
+def _cheapest(costs: Floats, steps: list[tuple[Floats, Floats]]) -> NDArray[np.int64]:
+    """The cheapest sequence of states, (T,), for costs (T, 4) and the steps of both parts."""
+    differs = _STATES[:, None, :] != _STATES[None, :, :]
+    total = costs[0].copy()
+    came = np.empty(costs.shape, dtype=np.int64)
+    columns = np.arange(costs.shape[1])
+    for t in range(1, len(costs)):
+        ways = total[:, None] + PERSISTENCE * sum(
+            np.where(differs[..., part], changed[t - 1], same[t - 1])
+            for part, (same, changed) in enumerate(steps)
+        )
+        came[t] = np.argmin(ways, axis=0)
+        total = ways[came[t], columns] + costs[t]
+    path = np.empty(len(costs), dtype=np.int64)
+    path[-1] = int(np.argmin(total))
+    for t in range(len(costs) - 1, 0, -1):
+        path[t - 1] = came[t, path[t]]
+    return path
+
+
+def _turn_back(
+    body: Body, side: str, limb: _Limb, off: Bools, orientations: Floats, local: Floats
+) -> None:
+    """Turn the joints of a limb in `local` (T, J, 4), in place, where `off` (T, 2) says so.
+
+    Joints of the limb and toes turn about their own bones, so that all places stay; what
+    else hangs on them (fingers) moves with them.
+    """
+    upper, lower, end = (
+        body.roles[side + role] for role in (limb.upper, limb.lower, limb.end)
+    )
+    last = body.end_bone(side + limb.end)
+    if last is None:
+        last = body.positions[end] - body.positions[lower]
+    plan: dict[int, tuple[int, Floats]] = {end: (1, last)}
+    for part, start, stop in ((0, upper, lower), (1, lower, end)):
+        for joint in body.path(start, stop)[:-1]:
+            bone = body.positions[stop] - body.positions[joint]
+            # A wrist may lie where the hand begins.
+            bone = bone if np.linalg.norm(bone) >= SHORT else last
+            plan[joint] = (0 if joint == lower else part, bone)
+    if limb.end == "foot":
+        for toe in body.skeleton.children(end):
+            bone = body.joint_bone(toe)
+            plan[toe] = (1, last if bone is None else bone)
+    world = orientations.copy()
+    for joint, (part, bone) in plan.items():
+        rows = off[:, part]
+        axis = quat_rotate(quat_conjugate(body.orientations[joint]), bone)
+        half = np.array([0.0, *(axis / np.linalg.norm(axis))])
+        world[rows, joint] = quat_multiply(world[rows, joint], half)
+    for joint, (part, _) in plan.items():
+        parent = body.skeleton.parents[joint]
+        above = plan.get(parent)
+        rows = off[:, part] | (off[:, above[0]] if above is not None else False)
+        base = quat_multiply(world[rows, parent], body.skeleton.rest[joint])
+        local[rows, joint] = quat_multiply(quat_conjugate(base), world[rows, joint])

@@ -61,17 +61,16 @@ def speed(args: argparse.Namespace) -> dict[str, Any]:
     ]  # fmt: skip
     # Clients are not in step: each begins a part of a frame after the one before.
     arrivals = [(n + i / CLIENTS) / RATE for n in range(count) for i in range(CLIENTS)]
-    start, busy, at = clock(), 0.0, 0
-    while at < len(arrivals) or any(c.queue for c in server.characters.values()):
-        now = clock() - start
-        if at < len(arrivals) and not any(c.queue for c in server.characters.values()):
-            idle[0] += max(0.0, arrivals[at] - now)
+    start, busy, at, working = clock(), 0.0, 0, False
+    while at < len(arrivals) or working:
+        if at < len(arrivals) and not working:
+            idle[0] += max(0.0, arrivals[at] - (clock() - start))
         begin = time.process_time()
         while at < len(arrivals) and arrivals[at] <= clock() - start:
             n, i = divmod(at, CLIENTS)
             server.receive(datagrams[i][n], ("client", i))
             at += 1
-        server.work()
+        working = server.work()
         busy += time.process_time() - begin
         for data, (_, i) in sent:
             answers[i] += packets.decode(data).kind == Kind.PREDICTION
@@ -93,11 +92,19 @@ def speed(args: argparse.Namespace) -> dict[str, Any]:
         "answers_most": max(answers),
         "learned_fewest": min(c.models.trainee.progress.learned for c in clients),
         "not_learned_in_a_hurry": sum(c.hurried for c in clients),
+        "learned_share": share(
+            [c.models.trainee.progress.learned for c in clients], count
+        ),
         "dropped": sum(c.dropped for c in clients),
     }
     server.close()
     print(json.dumps(row))
     return row
+
+
+def share(learned: list[int], sent: int) -> float:
+    """How many of the frames were learned from, all clients together."""
+    return sum(learned) / (sent * len(learned))
 
 
 def speed_udp(args: argparse.Namespace) -> dict[str, Any]:
@@ -149,6 +156,7 @@ def speed_udp(args: argparse.Namespace) -> dict[str, Any]:
         "answers_most": max(answers),
         "learned_fewest": min(r["learned"] for r in rows),
         "not_learned_in_a_hurry": sum(r["hurried"] for r in rows),
+        "learned_share": share([r["learned"] for r in rows], sent),
         "dropped": sum(r["dropped"] for r in rows),
     }
     print(json.dumps(row))

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from ambulo.configs.errors import ConfigError
@@ -79,7 +80,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 tick,
             )
         report = report_of(udp.server)
-        udp.server.saver.flush()
+    saver = udp.server.clients.saver  # closing has saved every model that had changed
+    report = replace(report, saved=saver.written, save_failures=saver.failed)
     if args.report:
         values = without_nan(report.to_json())
         write_atomic(resolve_path(args.report), json.dumps(values, indent=2) + "\n")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 from ambulo.ik.rig_server.frames import RigFrame, answer_floats
 from ambulo.ik.rig_server.layout import RigLayout
 from ambulo.ik.rig_server.messages import Option, Status
-from ambulo.ik.rig_server.packets import ReplayWindow
+from ambulo.ik.rig_server.packets import Packet, ReplayWindow
 from ambulo.ik.rig_server.sequence import SequenceTrainee
 from ambulo.ik.rig_server.solver import RigSolver, Thresholds
 from ambulo.ik.rig_server.trainee import RigTrainee
@@ -22,10 +24,13 @@ Address = tuple[str, int]
 
 QUEUE = 256
 """Most frames of a client that wait; the oldest go first."""
-HURRY = 4
-"""From this many waiting frames on, a client's frames are answered but not learned."""
+LESSONS = 256
+"""Most frames of a client that wait to be learned from; the oldest are left out then.
+Less than the newest frames that a model keeps (`memory.RECENT`)."""
+RUNS = 4
+"""Most free runs that a client may wait for."""
 TIMED = 512
-"""Frames over which times are told."""
+"""Frames over which times and shares are told."""
 
 
 @dataclass(eq=False)
@@ -52,6 +57,15 @@ class Waiting:
     """Whether it is the one after the frame before it."""
     arrived: float
     """Clock of the server, [s]."""
+
+
+class Lesson(NamedTuple):
+    """A frame that was answered and is to be learned from."""
+
+    number: int
+    """Of the frame, as `RigTrainee.learn` counts them."""
+    spent: float
+    """Time that went into scoring and answering it, [s]."""
 
 
 class Models:
@@ -88,9 +102,9 @@ class Models:
                 batch.answers.append(answer_floats(found.rotations))
         return bool(waiting.options & Option.LEARN)
 
-    def learn(self) -> None:
-        """Learn from the frame that was scored last, and from older ones again."""
-        self.trainee.learn()
+    def learn(self, number: int) -> None:
+        """Learn from the frame `number` of `RigTrainee.learn`, and from others again."""
+        self.trainee.learn(number)
         if self.sequence is not None:
             self.sequence.learn()
 
@@ -108,6 +122,9 @@ class Character:
         self.nonce = 0
         self.window = ReplayWindow()
         self.queue: deque[Waiting] = deque()
+        self.lessons: deque[Lesson] = deque()
+        self.runs: deque[Packet] = deque()
+        """Requests for free runs."""
         self.last_frames = 0
         """Sequence number of the last datagram of frames."""
         self.sent = 0
@@ -117,6 +134,8 @@ class Character:
         self.saved_at = 0.0
         self.saved_learned = 0
         self.received = self.answered = self.dropped = self.refused = self.hurried = 0
+        self.learned_lately: deque[bool] = deque(maxlen=TIMED)
+        """Of the newest frames for learning, whether each was learned from."""
         self.work: deque[float] = deque(maxlen=TIMED)
         """Time to score, answer and learn from a frame, [s]."""
         self.waits: deque[float] = deque(maxlen=TIMED)
@@ -135,6 +154,27 @@ class Character:
         self.queue.append(waiting)
         return emptied
 
+    def postpone(self, lesson: Lesson) -> None:
+        """Learn from a frame when there is time; the oldest is left out if too many wait."""
+        self.lessons.append(lesson)
+        if len(self.lessons) > LESSONS:
+            self.hurried += 1
+            self.learned_lately.append(False)
+            self.work.append(self.lessons.popleft().spent)
+
+    def learn(self) -> None:
+        """Learn from the frame that has waited longest."""
+        timer, lesson = Timer(), self.lessons.popleft()
+        self.models.learn(lesson.number)
+        self.learned_lately.append(True)
+        self.work.append(lesson.spent + timer.read())
+
+    @property
+    def share(self) -> float:
+        """Of the newest frames for learning, how many were learned from; 1 before any."""
+        lately = self.learned_lately
+        return sum(lately) / len(lately) if lately else 1.0
+
     def status(self) -> Status:
         """How well it is known."""
         progress = self.models.trainee.progress
@@ -148,6 +188,8 @@ class Character:
             angle_error=progress.mean("angle_error"),
             latency=float(np.median(self.work)) if self.work else 0.0,
             converged=self.models.solver.started,
+            share=math.floor(100.0 * self.share),
+            waiting=len(self.lessons),
         )
 
 

@@ -7,12 +7,15 @@ cannot drift into poses that were never shown.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.ik.rig_server.anatomy import mean_rotations
+from ambulo.ik.rig_server.kernels import Array, inverse_multiply, logarithm, multiply
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_rotvec,
@@ -130,3 +133,70 @@ def _features(reference: Floats, mean: Floats, yaw: Floats, track: Track) -> Flo
     turns = quat_to_rotvec(quat_multiply(quat_conjugate(mean), track.local))
     height = HEIGHT_WEIGHT * track.positions[:, 2:]
     return np.concatenate([turns.reshape(len(turns), -1), tilt, height], axis=1)
+
+
+@njit(cache=True)
+def place_frames(
+    reference: Array,
+    mean_local: Array,
+    mean: Array,
+    axes: Array,
+    positions: Array,
+    rotations: Array,
+    local: Array,
+    first: int,
+    count: int,
+    coordinates: Array,
+    steps: Array,
+) -> None:
+    """`GaitSpace.coordinates` and `steps` of `count` frames of a ring, compiled.
+
+    Args:
+        reference: Of the space, as the next three.
+        mean_local: (B - 1, 4).
+        mean: (F,).
+        axes: (F, C).
+        positions: Of the root, a ring of K frames, [m]. Shape (K, 3).
+        rotations: Of the root, wxyz. Shape (K, 4).
+        local: Of the other bones, wxyz. Shape (K, B - 1, 4).
+        first: Index of the first frame, at least 1; the one before it is read too.
+        count: How many.
+        coordinates: Filled where the frames are. Shape (K, C).
+        steps: The same, (K, 3).
+    """
+    kept, bones, width = len(positions), len(mean_local), axes.shape[1]
+    back, turn, vector = reference.copy(), np.empty(4), np.empty(3)
+    back[1:] *= -1.0
+    features, upright = np.empty(len(mean)), np.empty(4)
+    before = 0.0
+    for index in range(first - 1, first + count):
+        row = index % kept
+        multiply(rotations[row], back, turn)
+        yaw = 2.0 * math.atan2(turn[3], turn[0])
+        if index >= first:
+            last = (index - 1) % kept
+            x = positions[row, 0] - positions[last, 0]
+            y = positions[row, 1] - positions[last, 1]
+            cosine, sine = math.cos(before), math.sin(before)
+            steps[row, 0] = cosine * x + sine * y
+            steps[row, 1] = cosine * y - sine * x
+            steps[row, 2] = math.atan2(math.sin(yaw - before), math.cos(yaw - before))
+            for bone in range(bones):
+                inverse_multiply(mean_local[bone], local[row, bone], turn)
+                logarithm(turn, vector)
+                for i in range(3):
+                    features[3 * bone + i] = vector[i]
+            turn[0], turn[1], turn[2] = math.cos(0.5 * yaw), 0.0, 0.0
+            turn[3] = -math.sin(0.5 * yaw)
+            multiply(turn, rotations[row], upright)
+            inverse_multiply(reference, upright, turn)
+            logarithm(turn, vector)
+            for i in range(3):
+                features[3 * bones + i] = vector[i]
+            features[3 * bones + 3] = HEIGHT_WEIGHT * positions[row, 2]
+            for j in range(width):
+                total = 0.0
+                for i in range(len(mean)):
+                    total += (features[i] - mean[i]) * axes[i, j]
+                coordinates[row, j] = total
+        before = yaw

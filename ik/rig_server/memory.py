@@ -8,17 +8,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.ik.rig_server.frames import RigFrame
+from ambulo.ik.rig_server.kernels import Array
 from ambulo.ik.rig_server.layout import RigLayout
-from ambulo.ik.rig_server.pose_kernels import Scene
+from ambulo.ik.rig_server.lesson_kernels import no_rows_ready
+from ambulo.ik.rig_server.pose_kernels import INPUTS_OF_EFFECTOR, INPUTS_OF_RIG, Scene
 
 RECENT = 512
 """Rows for the newest frames, a ring."""
 SAMPLE = 3584
 """Rows for the sample of all frames (Vitter's reservoir sampling, algorithm R, 1985)."""
-LARGEST = 12_000_000
+LARGEST = 16_000_000
 """Bytes that a rig of many bones may take; its sample has fewer rows then."""
 
 
@@ -28,7 +31,8 @@ class FrameMemory:
     def __init__(self, layout: RigLayout, *, seed: int = 0) -> None:
         """Empty; the pages of the arrays are taken by the system as they are written."""
         bones, effectors = len(layout.bones), len(layout.effectors)
-        row_bytes = 44 * bones + 56 * effectors + 24
+        inputs = INPUTS_OF_RIG + INPUTS_OF_EFFECTOR * effectors
+        row_bytes = 88 * bones + 56 * effectors + 4 * inputs + 32
         self.sample = max(128, min(SAMPLE, LARGEST // row_bytes - RECENT))
         rows = RECENT + self.sample
         self.rotations = np.zeros((rows, bones, 4))
@@ -39,6 +43,7 @@ class FrameMemory:
             np.zeros((rows, effectors)),
             np.zeros((rows, effectors, 3)),
         )
+        self.ready = no_rows_ready(rows, inputs, bones)
         self.seen = 0
         """Frames added so far."""
         self._rng = np.random.default_rng(seed)
@@ -46,22 +51,16 @@ class FrameMemory:
     def add(self, frame: RigFrame, reached: NDArray[np.float64]) -> int:
         """Keep `frame` with the targets that it reached (E, 3) [m]; its row."""
         newest = self.seen % RECENT
-        self._write(newest, frame, reached)
         place = self.seen
         if place >= self.sample:
             place = int(self._rng.integers(0, self.seen + 1))
-        if place < self.sample:
-            self._write(RECENT + place, frame, reached)
+        second = RECENT + place if place < self.sample else newest
+        _write(
+            self.rotations, self.offsets, self.scene, self.ready.made_by, newest, second,
+            frame.rotations, frame.offsets, frame.up, frame.normals, frame.hits, reached,
+        )  # fmt: skip
         self.seen += 1
         return newest
-
-    def _write(self, row: int, frame: RigFrame, reached: NDArray[np.float64]) -> None:
-        self.rotations[row] = frame.rotations
-        self.offsets[row] = frame.offsets
-        self.scene.ups[row] = frame.up
-        self.scene.normals[row] = frame.normals
-        self.scene.hits[row] = frame.hits
-        self.scene.targets[row] = reached
 
     @property
     def sampled(self) -> int:
@@ -72,9 +71,12 @@ class FrameMemory:
         """Rows to learn from: `newest`, a quarter of recent ones, the rest of the sample."""
         recent = max(1, size // 4)
         rows = np.empty(size, np.int64)
+        shares = self._rng.random(size)
+        shares[:recent] *= min(self.seen, RECENT)
+        shares[recent:] *= self.sampled
+        rows[:] = shares
+        rows[recent:] += RECENT
         rows[0] = newest
-        rows[1:recent] = self._rng.integers(0, min(self.seen, RECENT), recent - 1)
-        rows[recent:] = RECENT + self._rng.integers(0, self.sampled, size - recent)
         return rows
 
     def spread(self, count: int) -> NDArray[np.int64]:
@@ -115,4 +117,31 @@ class FrameMemory:
             array[:newest] = state[name][rows - newest :]
         lengths = np.linalg.norm(self.rotations, axis=-1, keepdims=True)
         self.rotations /= np.where(lengths > 0.5, lengths, 1.0)
+        self.ready.made_by[:] = 0
         self.seen = seen
+
+
+@njit(cache=True)
+def _write(
+    all_rotations: Array,
+    all_offsets: Array,
+    scene: Scene,
+    made_by: Array,
+    first: int,
+    second: int,
+    rotations: Array,
+    offsets: Array,
+    up: Array,
+    normals: Array,
+    hits: Array,
+    targets: Array,
+) -> None:
+    """Put a frame into rows `first` and `second` of the memory."""
+    for row in (first, second):
+        all_rotations[row] = rotations
+        all_offsets[row] = offsets
+        scene.ups[row] = up
+        scene.normals[row] = normals
+        scene.hits[row] = hits
+        scene.targets[row] = targets
+        made_by[row] = 0

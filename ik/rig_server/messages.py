@@ -116,8 +116,13 @@ class Status:
     angle_error: float
     """[rad]"""
     latency: float
-    """Median time to score, learn and answer one frame, [s]."""
+    """Median time to score, answer and learn from one frame, [s]."""
     converged: bool
+    share: int = 100
+    """How many of the last 512 frames for learning were learned from, [%]; the others
+    came when there was no time, and are only in memory."""
+    waiting: int = 0
+    """Frames that were answered and still wait to be learned from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +157,7 @@ _HELLO = struct.Struct("<QfHH")
 _WELCOME = struct.Struct("<QQHHB3x")
 _FRAMES = struct.Struct("<HH")
 _ACK = struct.Struct("<IB3x")
-_STATUS = struct.Struct("<QQIfffffB3x")
+_STATUS = struct.Struct("<QQIfffffBBH")
 _ANSWER = struct.Struct("<IHH")
 _ERROR = struct.Struct("<HHI")
 _SHORT = struct.Struct("<H")
@@ -241,14 +246,15 @@ def encode_status(message: Status) -> bytes:
     return _STATUS.pack(
         message.frames, message.learned, message.dropped, message.loss,
         message.network_loss, message.position_error, message.angle_error,
-        message.latency, message.converged,
+        message.latency, message.converged, message.share, message.waiting,
     )  # fmt: skip
 
 
 def decode_status(payload: bytes) -> Status:
     """What `encode_status` wrote."""
     frames, learned, dropped, *errors = _only(_STATUS, payload)
-    loss, network_loss, position_error, angle_error, latency, converged = errors
+    loss, network_loss, position_error, angle_error, latency, *state = errors
+    converged, share, waiting = state
     return Status(
         frames,
         learned,
@@ -259,6 +265,8 @@ def decode_status(payload: bytes) -> Status:
         angle_error,
         latency,
         bool(converged),
+        share,
+        waiting,
     )
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ambulo.ik.rig_server.kernels import Array, forward, root_space
 from ambulo.ik.rig_server.layout import RigLayout
-from ambulo.ik.rig_server.network import OnlineMLP, Weights, slopes_of
+from ambulo.ik.rig_server.lesson_kernels import Ready, batch_gradient
+from ambulo.ik.rig_server.network import OnlineMLP, Weights
 from ambulo.ik.rig_server.pose_kernels import (
     INPUTS_OF_EFFECTOR,
     INPUTS_OF_RIG,
@@ -19,7 +20,6 @@ from ambulo.ik.rig_server.pose_kernels import (
     apply_residuals,
     close_all,
     inputs_and_base,
-    loss_and_gradient,
     tilt_effectors,
 )
 
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 HIDDEN = 64
 """Width of both hidden layers, as published."""
 WEIGHTS = np.array([1.0, 0.5, 0.3])
-"""Of the learner's loss: bone positions, rotations, contact (`loss_and_gradient`)."""
+"""Of the learner's loss (`loss_and_gradient`): bone positions, rotations, contact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,18 @@ class RigModel:
         self.layout = layout
         inputs = INPUTS_OF_RIG + INPUTS_OF_EFFECTOR * len(layout.effectors)
         self.network = OnlineMLP(inputs, HIDDEN, layout.output_size, seed=seed)
-        self.anatomy: Anatomy | None = None
+        self._anatomy: Anatomy | None = None
+        self._readings = 0
+
+    @property
+    def anatomy(self) -> Anatomy | None:
+        """What is known of the bones; None before the first frame."""
+        return self._anatomy
+
+    @anatomy.setter
+    def anatomy(self, anatomy: Anatomy | None) -> None:
+        self._anatomy = anatomy
+        self._readings += 1
 
     def predict(self, scene: Scene, row: int = 0) -> Prediction:
         """The pose for the targets of row `row` of `scene`; needs an anatomy."""
@@ -65,25 +76,34 @@ class RigModel:
         bones = len(self.layout.bones)
         local, opened = np.empty((bones, 4)), np.empty((bones, 4))
         reached = np.empty(len(self.layout.effectors), np.bool_)
-        _predict(self.anatomy, self.network.running, scene, row, local, opened, reached)
+        predict_pose(
+            self.anatomy, self.network.running, scene, row, local, opened, reached
+        )
         return Prediction(local, opened, reached)
 
     def learn(
-        self, rotations: Floats, scene: Scene, rows: NDArray[np.int64], rate: float
+        self,
+        rotations: Floats,
+        scene: Scene,
+        ready: Ready,
+        rows: NDArray[np.int64],
+        rate: float,
     ) -> float:
         """One step on the frames `rows` (N,); their mean loss before it.
 
         Args:
             rotations: Local rotations of the frames in memory, (M, B, 4).
             scene: Their targets and ground, M frames.
+            ready: What earlier steps made of them; kept up to date.
             rows: Which frames.
             rate: Adam's rate.
         """
         assert self.anatomy is not None
         net = self.network
-        loss = _gradient(
-            self.anatomy, net.weights, rotations, scene, rows, WEIGHTS, net.slopes
-        )
+        loss = batch_gradient(
+            self.anatomy, self._readings, net.weights, rotations, scene, ready, rows,
+            WEIGHTS, net.slopes,
+        )  # fmt: skip
         net.step(rate)
         return float(loss)
 
@@ -99,7 +119,7 @@ class RigModel:
 
 
 @njit(cache=True)
-def _predict(
+def predict_pose(
     rig: Anatomy,
     net: Weights,
     scene: Scene,
@@ -108,6 +128,10 @@ def _predict(
     opened: Array,
     reached: Array,
 ) -> None:
+    """The pose for row `row` of `scene`: fills `local`, `opened` and `reached`.
+
+    The arguments are those of `Prediction`.
+    """
     x = np.empty((1, net.w1.shape[0]), np.float32)
     base = np.empty((len(rig.parents), 4))
     inputs_and_base(rig, scene, row, x[0], base)
@@ -117,32 +141,3 @@ def _predict(
     close_all(rig, scene, row, local, reached)
     tilt_effectors(rig, scene, row, local, 1.0)
     tilt_effectors(rig, scene, row, opened, 1.0)
-
-
-@njit(cache=True)
-def _gradient(
-    rig: Anatomy,
-    net: Weights,
-    rotations: Array,
-    scene: Scene,
-    rows: Array,
-    weights: Array,
-    slopes: Weights,
-) -> float:
-    """Mean loss of the frames `rows`; `slopes` is filled with its gradient."""
-    count, bones = len(rows), len(rig.parents)
-    x = np.empty((count, net.w1.shape[0]), np.float32)
-    base = np.empty((count, bones, 4))
-    for n in range(count):
-        inputs_and_base(rig, scene, rows[n], x[n], base[n])
-    first, second, y = forward(x, net.w1, net.b1, net.w2, net.b2, net.w3, net.b3)
-    dy = np.empty_like(y)
-    label, loss = np.empty((bones, 4)), 0.0
-    for n in range(count):
-        label[:] = rotations[rows[n]]
-        tilt_effectors(rig, scene, rows[n], label, -1.0)
-        loss += loss_and_gradient(
-            rig, base[n], y[n], label, scene, rows[n], weights, 1.0 / count, dy[n]
-        )
-    slopes_of(net, x, first, second, dy, slopes)
-    return loss / count

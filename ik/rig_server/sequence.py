@@ -8,15 +8,22 @@ it a free run drifts away within seconds, with the whole way back it swings arou
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.ik.rig_server.frames import RigFrame
-from ambulo.ik.rig_server.gait_space import GaitSpace, Track, gait_space_of
+from ambulo.ik.rig_server.gait_space import (
+    GaitSpace,
+    Track,
+    gait_space_of,
+    place_frames,
+)
 from ambulo.ik.rig_server.kernels import Array, forward
 from ambulo.ik.rig_server.layout import RigLayout
-from ambulo.ik.rig_server.network import OnlineMLP, slopes_of
+from ambulo.ik.rig_server.network import OnlineMLP, Weights, slopes_of
 
 Floats = NDArray[np.float64]
 
@@ -24,6 +31,7 @@ KEPT = 2048
 """Newest frames that are kept, 17 s at 120 Hz."""
 LAGS = (0, 2, 4, 8)
 """How many frames back the inputs reach."""
+_LAGS = np.array(LAGS)
 FIRST = 240
 """Frames after which learning begins."""
 BATCH, HIDDEN, RATE, SLOWEST = 32, 64, 2e-3, 2e-4
@@ -42,7 +50,7 @@ BLOCK = 16
 ENOUGH = 150
 """Steps of learning after which a free run is worth looking at."""
 EVERY = 2
-"""A step of learning every so many frames."""
+"""A step of learning every so many calls of `learn`."""
 
 
 class SequenceTrainee:
@@ -63,6 +71,7 @@ class SequenceTrainee:
         self.seen = 0
         self._projected = 0  # frames whose coordinates are known
         self._due = FIRST  # when the plane is looked at again
+        self._asked = 0  # how often to learn
         self.space: GaitSpace | None = None
         self.network: OnlineMLP | None = None
         self._change = np.ones(0, np.float32)
@@ -83,10 +92,12 @@ class SequenceTrainee:
         self._run[row] = self._run[before] + 1 if joined else 1
         self.seen += 1
         if self.space is not None and self.seen - self._projected >= BLOCK:
-            rows = np.arange(self._projected - 1, self.seen) % KEPT
-            track = self._track(rows)
-            self._coordinates[rows[1:]] = self.space.coordinates(track)[1:]
-            self._steps[rows[1:]] = self.space.steps(track)
+            space, count = self.space, self.seen - self._projected
+            place_frames(
+                space.reference, space.mean_local, space.mean, space.axes,
+                self._positions, self._rotations, self._local,
+                self._projected, count, self._coordinates, self._steps,
+            )  # fmt: skip
             self._projected = self.seen
 
     def learn(self) -> None:
@@ -94,32 +105,23 @@ class SequenceTrainee:
         if self.seen >= self._due:
             self._due = max(2 * self._due, self.seen + 1)
             self._fit()
-        if self.seen % EVERY:
+        self._asked += 1
+        if self._asked % EVERY:
             return
-        rows = self._rows()
-        if self.network is None or not len(rows):
+        oldest = max(0, self.seen - KEPT + max(LAGS))
+        net, choices = self.network, self._projected - 1 - oldest
+        if net is None or choices <= 0:
             return
-        lagged = self._coordinates[(rows[:, None] - np.array(LAGS)) % KEPT]
-        after = (rows + 1) % KEPT
-        count, width = len(rows), lagged.shape[2]
-        push = self._rng.standard_normal((count, width), dtype=np.float32)
-        push *= PUSH * self._rng.random((count, 1), dtype=np.float32)
-        shaken = 0.1 * PUSH * self._rng.standard_normal(lagged.shape, dtype=np.float32)
-        noisy = lagged + push[:, None] + shaken
-        step = self._normal(self._steps[rows])
-        step += PUSH * self._rng.standard_normal(step.shape, dtype=np.float32)
-        x = np.concatenate([noisy.reshape(count, -1), step], axis=1)
-        moved = self._coordinates[after] - lagged[:, 0] - PULL * push
-        goal = np.concatenate(
-            [moved / self._change, self._normal(self._steps[after])], axis=1
-        )
-        net = self.network
-        first, second, y = forward(x, *net.weights)
-        error = y - goal
-        self.error = float(np.mean(error * error))
-        dy = (error * np.float32(20.0 / error.size)).astype(np.float32)
-        slopes_of(net.weights, x, first, second, dy, net.slopes)
-        net.step(max(SLOWEST, RATE / float(np.sqrt(1.0 + net.steps / 1000.0))))
+        width, rng = self._coordinates.shape[1], self._rng
+        error = _lesson(
+            self._coordinates, self._steps, self._run, _LAGS, oldest, choices,
+            self._change, self._step_mean, self._step_spread, net.weights, net.slopes,
+            rng.random(2 * BATCH),
+            rng.standard_normal((BATCH, (1 + len(LAGS)) * width + 3), np.float32),
+        )  # fmt: skip
+        if math.isfinite(error):
+            self.error = error
+            net.step(max(SLOWEST, RATE / math.sqrt(1.0 + net.steps / 1000.0)))
 
     @property
     def ready(self) -> bool:
@@ -223,14 +225,6 @@ class SequenceTrainee:
     def _track(self, rows: NDArray[np.int64]) -> Track:
         return Track(self._positions[rows], self._rotations[rows], self._local[rows])
 
-    def _rows(self) -> NDArray[np.int64]:
-        """Random rows whose earlier frames and next one are all there."""
-        oldest = max(0, self.seen - KEPT + max(LAGS))
-        if self._projected - 1 <= oldest:
-            return np.zeros(0, np.int64)
-        rows = self._rng.integers(oldest, self._projected - 1, BATCH) % KEPT
-        return rows[self._run[(rows + 1) % KEPT] > max(LAGS) + 1]
-
     def _normal(self, steps: NDArray[np.float32]) -> NDArray[np.float32]:
         return (steps - self._step_mean) / self._step_spread
 
@@ -289,3 +283,77 @@ def _near(
         if abs(dot) < cosine:
             return False
     return True
+
+
+@njit(cache=True)
+def _lesson(
+    coordinates: Array,
+    steps: Array,
+    run: Array,
+    lags: Array,
+    oldest: int,
+    choices: int,
+    change: Array,
+    step_mean: Array,
+    step_spread: Array,
+    net: Weights,
+    slopes: Weights,
+    shares: Array,
+    noise: Array,
+) -> float:
+    """Mean squared error of a batch; `slopes` is filled with its gradient times 10.
+
+    Rows whose earlier frames or next one are missing are left out; NaN where none is
+    left.
+
+    Args:
+        coordinates: Of the poses kept, a ring. Shape (K, C).
+        steps: The root's steps into them. Shape (K, 3).
+        run: How many frames there are since the last cut. Shape (K,).
+        lags: How many frames back the inputs reach, (L,).
+        oldest: The first frame that may be chosen.
+        choices: How many frames may be chosen.
+        change: Spread of the coordinates' change in a frame, (C,).
+        step_mean: Mean of the steps, (3,).
+        step_spread: Spread of the steps, (3,).
+        net: The network.
+        slopes: Its gradient, filled.
+        shares: Random numbers of 0 to 1, (2 N,): which frames, and the size of pushes.
+        noise: Normal random numbers, (N, C + L C + 3).
+    """
+    kept, width = coordinates.shape
+    count, size, lagged = 0, len(noise), len(lags) * width
+    x = np.empty((size, lagged + 3), np.float32)
+    goal = np.empty((size, width + 3), np.float32)
+    for n in range(size):
+        row = (oldest + int(shares[n] * choices)) % kept
+        after = (row + 1) % kept
+        if run[after] <= lags[-1] + 1:
+            continue
+        far = np.float32(PUSH * shares[size + n])
+        for j in range(width):
+            now, push = coordinates[row, j], far * noise[n, j]
+            for k in range(len(lags)):
+                at = k * width + j
+                shake = np.float32(0.1 * PUSH) * noise[n, width + at]
+                x[count, at] = coordinates[(row - lags[k]) % kept, j] + push + shake
+            moved = coordinates[after, j] - now - np.float32(PULL) * push
+            goal[count, j] = moved / change[j]
+        for j in range(3):
+            step = (steps[row, j] - step_mean[j]) / step_spread[j]
+            x[count, lagged + j] = (
+                step + np.float32(PUSH) * noise[n, width + lagged + j]
+            )
+            goal[count, width + j] = (steps[after, j] - step_mean[j]) / step_spread[j]
+        count += 1
+    if count == 0:
+        return np.nan
+    x, goal = x[:count], goal[:count]
+    first, second, y = forward(x, net.w1, net.b1, net.w2, net.b2, net.w3, net.b3)
+    dy, total = y - goal, 0.0
+    for n in range(count):
+        for j in range(width + 3):
+            total += dy[n, j] * dy[n, j]
+    dy *= np.float32(20.0 / dy.size)
+    slopes_of(net, x, first, second, dy, slopes)
+    return total / dy.size

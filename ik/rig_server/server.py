@@ -1,10 +1,12 @@
 """The live rig server: datagrams in, answers out, one model for each client.
 
-One thread does all the work: it empties the socket, then works on one frame of each
-client in turn, so that no client starves another. When a client's queue grows, its
-frames are still scored and answered but no longer learned from; when it overflows, the
-oldest frames go. What is dropped, and why, is counted. Nothing that arrives on the
-socket can raise out of here.
+One thread does all the work, a piece at a time: it answers a frame of the next client that
+has one, and where none waits it learns from a frame that was answered (or makes a free run),
+again client by client, so that no client starves another. Between two pieces it empties
+the socket. Where answers never end, every `PATIENCE`th piece is a lesson all the same. What
+waits is bounded: of frames the oldest are dropped, of lessons the oldest are left out.
+What is dropped, and why, is counted. Nothing that arrives on the socket can raise out of
+here.
 """
 
 from __future__ import annotations
@@ -14,21 +16,21 @@ import logging
 import secrets
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.ik.rig_server import messages, packets, packets_v1, store
+from ambulo.ik.rig_server import messages, packets, packets_v1
 from ambulo.ik.rig_server.character import (
-    HURRY,
+    RUNS,
     Address,
     Batch,
     Character,
-    Models,
+    Lesson,
     Timer,
     Waiting,
 )
+from ambulo.ik.rig_server.clients import Clients
 from ambulo.ik.rig_server.faults import Fault, PacketError
 from ambulo.ik.rig_server.frames import RigFrame, frame_of
 from ambulo.ik.rig_server.layout import LEGS, RigError, RigLayout, legs_named
@@ -42,8 +44,8 @@ PORT = 6003
 """The published port."""
 STATUS_EVERY = 30
 """Frames between two STATUS messages."""
-TAKEOVER = 2.0
-"""Silence after which a new session may take over the model of an old one, [s]."""
+PATIENCE = 16
+"""Frames that are answered at a stretch while a lesson waits."""
 SESSIONS = 8
 """Most sessions of one address."""
 
@@ -66,19 +68,20 @@ class RigServer:
             clock: Seconds from any moment on.
         """
         self.config = config
-        self.characters: dict[tuple[Address, int], Character] = {}
-        """By address and session (0 in version 1)."""
+        self.clients = Clients(config, clock)
         self.faults: collections.Counter[Fault] = collections.Counter()
         """Datagrams that were not used, or frames that were dropped, and why."""
         self.datagrams = self.pings = self.unsent = 0
-        self.damaged_files = 0
         self.broken = 0
         """Clients that were given up because work on their frames failed."""
-        self.saver = store.Saver()
+        self._answered = 0  # at a stretch
         self._send, self._clock = send, clock
         self._names: dict[Address, RigLayout] = {}
-        self._turn: collections.deque[Character] = collections.deque()
-        self._swept = clock()
+
+    @property
+    def characters(self) -> dict[tuple[Address, int], Character]:
+        """By address and session (0 in version 1)."""
+        return self.clients.characters
 
     # What comes in
 
@@ -106,7 +109,7 @@ class RigServer:
         if isinstance(message, packets_v1.Setup):
             layout = legs_named([name for _, name in message.names])
             if character is not None and character.layout != layout:
-                self._forget(character)
+                self.clients.forget(character)
             self._names[address] = layout
             while len(self._names) > 4 * self.config.max_clients:
                 del self._names[next(iter(self._names))]
@@ -114,7 +117,7 @@ class RigServer:
         frames = self._checked(LEGS, message.values)
         if character is None:
             layout = self._names.get(address, LEGS)
-            character = self._admit(address, 1, 0, layout)
+            character = self.clients.admit(address, 1, 0, layout)
         character.heard = self._clock()
         batch = Batch(0, len(frames))
         self._enqueue(character, batch, frames, Option.LEARN | Option.PREDICT, True)
@@ -150,17 +153,17 @@ class RigServer:
         except PacketError as error:
             self._fail(address, packet, ErrorCode.BAD_RIG, str(error))
             raise
-        mine = [c for (a, _), c in self.characters.items() if a == address]
+        mine = self.clients.of(address)
         character = next(
             (c for c in mine if c.nonce == hello.nonce and c.layout == hello.layout),
             None,
         )
         if character is None:
             if len(mine) >= SESSIONS:
-                self._forget(min(mine, key=lambda c: c.heard))
+                self.clients.forget(min(mine, key=lambda c: c.heard))
             session = secrets.randbits(63) + 1
             try:
-                character = self._admit(address, 2, session, hello.layout)
+                character = self.clients.admit(address, 2, session, hello.layout)
             except PacketError as error:
                 self._fail(address, packet, ErrorCode.FULL, str(error))
                 raise
@@ -194,6 +197,15 @@ class RigServer:
         self._reply(character, Kind.STATUS, messages.encode_status(character.status()))
 
     def _next_request(self, character: Character, packet: Packet) -> None:
+        messages.decode_next_request(packet.payload)
+        if len(character.runs) >= RUNS:
+            text = f"{RUNS} free runs wait already"
+            self._fail(character.address, packet, ErrorCode.FULL, text)
+            raise PacketError(Fault.BUSY, text)
+        character.runs.append(packet)
+
+    def _free_run(self, character: Character) -> None:
+        packet = character.runs.popleft()
         count = messages.decode_next_request(packet.payload)
         model = character.models.sequence
         width = 7 + character.layout.output_size
@@ -211,113 +223,52 @@ class RigServer:
         self._reply(character, Kind.NEXT, messages.encode_next(messages.Next(values)))
 
     def _bye(self, character: Character, _: Packet) -> None:
-        self._forget(character)
+        self.clients.forget(character)
 
     def _ping(self, character: Character, packet: Packet) -> None:
         self._reply(character, Kind.PONG, packet.payload[:64])
 
-    # Clients come and go
-
-    def _admit(
-        self, address: Address, version: int, session: int, layout: RigLayout
-    ) -> Character:
-        """A new client with the model of its rig: taken over, from disk, or new."""
-        now = self._clock()
-        path, models = self._free_place(layout, now)
-        if len(self.characters) >= self.config.max_clients:
-            oldest = min(self.characters.values(), key=lambda c: c.heard)
-            if now - oldest.heard < min(10.0, self.config.idle_seconds):
-                raise PacketError(Fault.FULL, f"{len(self.characters)} clients already")
-            self._forget(oldest)
-        if models is None:
-            models = self._loaded(layout, path)
-        character = Character(address, version, session, models, path)
-        character.heard = character.saved_at = now
-        character.saved_learned = models.trainee.progress.learned
-        self.characters[address, session] = character
-        self._turn.append(character)
-        log.info("%s:%d: %s, version %d", *address, path.stem, version)
-        return character
-
-    def _free_place(self, layout: RigLayout, now: float) -> tuple[Path, Models | None]:
-        """The file that a new client of `layout` keeps, and a model left behind for it.
-
-        Clients of the same rig at the same time have files, and models, of their own.
-        """
-        folder = self.config.models or Path()
-        used = {c.path: c for c in self.characters.values()}
-        for number in range(1, len(used) + 2):
-            name = layout.name if number == 1 else f"{layout.name}~{number}"
-            path = folder / store.file_name(layout.named(name))
-            other = used.get(path)
-            if other is None:
-                return path, None
-            if now - other.heard > TAKEOVER and other.layout == layout:
-                models = other.models
-                self._forget(other)
-                return path, models
-        raise AssertionError("unreachable: one more name than clients")
-
-    def _loaded(self, layout: RigLayout, path: Path) -> Models:
-        """The model in `path`; a new one if there is none, or none that can be used."""
-        config = self.config
-        models = Models(layout, config.thresholds, sequences=config.sequences)
-        if config.models is None:
-            return models
-        # It may wait to be written still.
-        self.saver.flush()
-        if not path.is_file():
-            return models
-        try:
-            store.restore(path, models.trainee, models.sequence)
-            models.solver.update()
-            return models
-        except RigError as error:
-            self.damaged_files += 1
-            log.warning("%s; learning anew", error)
-            return Models(layout, config.thresholds, sequences=config.sequences)
-
-    def _forget(self, character: Character) -> None:
-        self.save(character)
-        self._drop(character)
-
-    def _drop(self, character: Character) -> None:
-        self.characters.pop((character.address, character.session), None)
-        if character in self._turn:
-            self._turn.remove(character)
-
     # Work
 
     def work(self) -> bool:
-        """Work on one frame of the next client that has one; False if none has."""
-        for _ in range(len(self._turn)):
-            character = self._turn[0]
-            self._turn.rotate(-1)
-            if character.queue:
-                try:
-                    self._work_on(character)
-                except (ArithmeticError, ValueError, np.linalg.LinAlgError):
-                    # Its own stream broke it: the others go on, and it begins anew.
-                    log.exception("%s: given up", character.path.stem)
-                    self.broken += 1
-                    self._drop(character)
-                return True
-        return False
+        """Do one piece of work: an answer if a frame waits, else a lesson; False if none."""
+        teach = self._answered >= PATIENCE
+        character = self.clients.next_to_teach() if teach else None
+        if character is None:
+            character = self.clients.next_to_answer()
+            teach = character is None
+            if character is None:
+                character = self.clients.next_to_teach()
+        if character is None:
+            return False
+        self._answered = 0 if teach else self._answered + 1
+        try:
+            if not teach:
+                self._work_on(character)
+            elif character.runs:
+                self._free_run(character)
+            else:
+                character.learn()
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            # Its own stream broke it: the others go on, and it begins anew.
+            log.exception("%s: given up", character.path.stem)
+            self.broken += 1
+            self.clients.drop(character)
+        return True
 
     def _work_on(self, character: Character) -> None:
         timer, waiting = Timer(), character.queue.popleft()
         models, batch = character.models, waiting.batch
-        wanted = models.answer(waiting)
-        to_learn = wanted and len(character.queue) < HURRY
-        character.hurried += wanted and not to_learn
+        to_learn = models.answer(waiting)
         batch.left -= 1
         batch.learned += to_learn
         if not batch.left:
             self._answer(character, batch)
         character.waits.append(self._clock() - waiting.arrived)
         if to_learn:
-            models.learn()
-        character.work.append(timer.read())
+            character.postpone(Lesson(models.trainee.memory.seen, timer.read()))
+        else:
+            character.work.append(timer.read())
 
     def _answer(self, character: Character, batch: Batch) -> None:
         """Reply to a datagram whose frames are done."""
@@ -342,31 +293,11 @@ class RigServer:
 
     def sweep(self) -> None:
         """Forget who is silent and save what has changed; call it often, it is cheap."""
-        now = self._clock()
-        if now - self._swept < 0.5:
-            return
-        self._swept = now
-        for character in list(self.characters.values()):
-            if now - character.heard > self.config.idle_seconds:
-                self._forget(character)
-            elif now - character.saved_at > self.config.save_seconds:
-                self.save(character)
-
-    def save(self, character: Character) -> None:
-        """Hand a model that has changed to the saver."""
-        learned = character.models.trainee.progress.learned
-        character.saved_at = self._clock()
-        if self.config.models is None or learned == character.saved_learned:
-            return
-        character.saved_learned = learned
-        data = store.to_bytes(character.models.trainee, character.models.sequence)
-        self.saver.put(character.path, data)
+        self.clients.sweep()
 
     def close(self) -> None:
         """Save every model and wait until all is on disk."""
-        for character in list(self.characters.values()):
-            self._forget(character)
-        self.saver.close()
+        self.clients.close()
 
     # Small steps
 

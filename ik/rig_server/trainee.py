@@ -19,8 +19,9 @@ from ambulo.ik.rig_server.frames import RigFrame
 from ambulo.ik.rig_server.kernels import Array, inverse_multiply, logarithm, root_space
 from ambulo.ik.rig_server.layout import RigLayout
 from ambulo.ik.rig_server.memory import RECENT, FrameMemory
-from ambulo.ik.rig_server.model import Prediction, RigModel
-from ambulo.ik.rig_server.pose_kernels import Scene
+from ambulo.ik.rig_server.model import Prediction, RigModel, predict_pose
+from ambulo.ik.rig_server.network import Weights
+from ambulo.ik.rig_server.pose_kernels import Anatomy, Scene
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ SPREAD = 512
 """Most frames that the anatomy is read from."""
 SAME = 1e-5
 """Targets nearer than this to where the effectors are ask for the frame's own pose, [m]."""
-REFRESHED = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+REFRESHED = (2, 4, 8, 16, 32, 64, 128, 256)
 """Frames after which the anatomy is read again; later every `SPREAD`."""
 
 
@@ -104,6 +105,7 @@ class RigTrainee:
         self._parents = np.array(layout.parents)
         self._ends = np.array(layout.effectors)
         self._last: tuple[RigFrame, Prediction] | None = None
+        self._due = 1  # frames seen when the anatomy is read again
 
     def observe(self, frame: RigFrame) -> FrameScore:
         """Score the model on `frame`, then keep it in memory; `learn` comes after.
@@ -111,13 +113,11 @@ class RigTrainee:
         What is predicted is the frame's own pose from where its effectors really are,
         which need not be where its targets ask them to be.
         """
-        reached = self.effectors_of(frame)
         first = self.model.anatomy is None
         if first:
-            self.memory.add(frame, reached)
+            self.memory.add(frame, self.effectors_of(frame))
             self._read_anatomy()
-        found = self.predict(frame, reached)
-        score = self._scored(found, frame, reached)
+        score, found, reached = self._scored(frame)
         if not first:
             self.memory.add(frame, reached)
         same = float(np.abs(reached - frame.targets).max()) < SAME
@@ -131,16 +131,24 @@ class RigTrainee:
         root_space(self._parents, frame.offsets, frame.rotations, positions, turned)
         return positions[self._ends]
 
-    def learn(self) -> float:
-        """One step from the newest frame and repeated ones; the loss before the step."""
-        seen = self.memory.seen
-        if seen in REFRESHED or seen % SPREAD == 0:
+    def learn(self, number: int | None = None) -> float:
+        """One step from one frame and repeated ones; the loss before the step.
+
+        Args:
+            number: Which frame, counted from 1 in the order in which they were observed,
+                one of the newest `RECENT`; by default the newest.
+        """
+        if self.memory.seen >= self._due:
             self._read_anatomy()
-        rows = self.memory.batch((seen - 1) % RECENT, BATCH)
+        newest = (number or self.memory.seen) - 1
+        rows = self.memory.batch(newest % RECENT, BATCH)
         steps = self.model.network.steps
         rate = max(SLOWEST, RATE / math.sqrt(1.0 + steps / SETTLING))
         self._last = None
-        loss = self.model.learn(self.memory.rotations, self.memory.scene, rows, rate)
+        memory = self.memory
+        loss = self.model.learn(
+            memory.rotations, memory.scene, memory.ready, rows, rate
+        )
         self.progress.learned += 1
         self.progress.training_loss = loss
         return loss
@@ -173,21 +181,61 @@ class RigTrainee:
             self.memory.rotations[rows],
         )
         self.size = float(self.model.anatomy.reach.mean())
+        seen = self.memory.seen
+        later = SPREAD * (seen // SPREAD + 1)
+        self._due = next((count for count in REFRESHED if count > seen), later)
 
     def _scored(
-        self, found: Prediction, frame: RigFrame, reached: NDArray[np.float64]
-    ) -> FrameScore:
+        self, frame: RigFrame
+    ) -> tuple[FrameScore, Prediction, NDArray[np.float64]]:
+        """Score, prediction, and where the frame's own effectors are, [m]. (E, 3)."""
         anatomy = self.model.anatomy
         assert anatomy is not None
-        values = np.empty(6)
-        _score(
-            anatomy.parents, anatomy.effectors, anatomy.chains, anatomy.offsets,
-            frame.offsets, frame.rotations, frame.hits, reached,
-            found.rotations, found.open_rotations, values,
+        bones, effectors = len(self._parents), len(self._ends)
+        values, reached = np.empty(6), np.empty((effectors, 3))
+        local, opened = np.empty((bones, 4)), np.empty((bones, 4))
+        within = np.empty(effectors, np.bool_)
+        _predict_and_score(
+            anatomy, self.model.network.running, frame.up, frame.normals, frame.hits,
+            frame.offsets, frame.rotations, reached, local, opened, within, values,
         )  # fmt: skip
         score = FrameScore(*values.tolist())
         self.progress.add(score)
-        return score
+        return score, Prediction(local, opened, within), reached
+
+
+@njit(cache=True)
+def _predict_and_score(
+    rig: Anatomy,
+    net: Weights,
+    up: Array,
+    normals: Array,
+    hits: Array,
+    offsets: Array,
+    rotations: Array,
+    reached: Array,
+    local: Array,
+    opened: Array,
+    within: Array,
+    values: Array,
+) -> None:
+    """Predict a frame from where its effectors are, and compare; fills the last five."""
+    bones, effectors = len(rig.parents), len(rig.effectors)
+    positions, turned = np.empty((bones, 3)), np.empty((bones, 4))
+    root_space(rig.parents, offsets, rotations, positions, turned)
+    for e in range(effectors):
+        reached[e] = positions[rig.effectors[e]]
+    scene = Scene(
+        up.reshape((1, 3)),
+        normals.reshape((1, effectors, 3)),
+        hits.reshape((1, effectors)),
+        reached.reshape((1, effectors, 3)),
+    )
+    predict_pose(rig, net, scene, 0, local, opened, within)
+    _score(
+        rig.parents, rig.effectors, rig.chains, rig.offsets, offsets, rotations, hits,
+        reached, local, opened, values,
+    )  # fmt: skip
 
 
 @njit(cache=True)

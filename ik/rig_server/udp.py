@@ -17,7 +17,7 @@ from ambulo.ik.rig_server.server import PORT, RigServer
 from ambulo.ik.rig_server.server_config import ServerConfig
 from ambulo.ik.rig_server.trainee import RigTrainee
 
-DRAINED = 256
+DRAINED = 64
 """Most datagrams that are taken off the socket before frames are worked on again."""
 LARGEST = 65_535
 """Bytes of the receive buffer: no datagram is larger, so none is cut unseen."""
@@ -45,6 +45,7 @@ class UdpServer:
             raise AmbuloError(f"{bind}:{port}: cannot be bound: {reason}") from None
         self.port: int = self._socket.getsockname()[1]
         self.server = RigServer(config, self._send)
+        self._busy = False
 
     def __enter__(self) -> UdpServer:
         """As it is."""
@@ -73,27 +74,30 @@ class UdpServer:
                     tick()
 
     def step(self) -> None:
-        """Empty the socket, then work on one frame of each client that has one."""
-        waiting = any(c.queue for c in self.server.characters.values())
-        try:
-            ready, _, _ = select.select([self._socket], [], [], 0 if waiting else NAP)
-        except InterruptedError:
-            return
-        if ready:
-            self._drain()
-        for _ in range(max(1, len(self.server.characters))):
-            if not self.server.work():
-                break
+        """Empty the socket (wait for it where there is no work), then do a piece of work.
 
-    def _drain(self) -> None:
+        Where the socket never empties, work gets as much time as taking datagrams does.
+        """
+        if not self._busy:
+            select.select([self._socket], [], [], NAP)
+        start = time.perf_counter()
+        emptied = self._drain()
+        end = 0.0 if emptied else 2.0 * time.perf_counter() - start
+        self._busy = self.server.work()
+        while self._busy and time.perf_counter() < end:
+            self._busy = self.server.work()
+
+    def _drain(self) -> bool:
+        """Take datagrams off the socket; True if none is left."""
         for _ in range(DRAINED):
             try:
                 data, address = self._socket.recvfrom(LARGEST)
             except BlockingIOError:
-                return
+                return True
             except OSError:
                 continue  # an answer that could not be delivered (Windows tells so)
             self.server.receive(data, (address[0], address[1]))
+        return False
 
     def _send(self, data: bytes, address: tuple[str, int]) -> None:
         self._socket.sendto(data, address)

@@ -39,6 +39,8 @@ class ClientRow:
     wait_ms: float
     """Median time from arrival to answer."""
     answered: int
+    share: float
+    """Of the newest frames for learning, how many were learned from."""
     hurried: int
     """Frames that were answered but not learned from, for want of time."""
     dropped: int
@@ -71,9 +73,9 @@ def report_of(server: RigServer) -> Report:
         datagrams=server.datagrams,
         pings=server.pings,
         unsent=server.unsent,
-        saved=server.saver.written,
-        save_failures=server.saver.failed,
-        damaged_files=server.damaged_files,
+        saved=server.clients.saver.written,
+        save_failures=server.clients.saver.failed,
+        damaged_files=server.clients.damaged_files,
         broken=server.broken,
         faults={str(fault): count for fault, count in server.faults.items() if count},
     )
@@ -98,6 +100,7 @@ def _row(character: Character) -> ClientRow:
         work_p99_ms=float(np.percentile(work, 99.0)),
         wait_ms=float(np.median(waits)),
         answered=character.answered,
+        share=character.share,
         hurried=character.hurried,
         dropped=character.dropped,
         refused=character.refused,
@@ -145,7 +148,7 @@ def table_of(report: Report) -> Table:
     table = Table(title="rig server", caption=_footer(report), expand=False)
     for name in (
         "client", "rig", "v", "frames", "loss cm²", "network cm²", "bones mm",
-        "angle °", "state", "work ms", "p99", "answer ms", "lost",
+        "angle °", "state", "learned %", "work ms", "p99", "answer ms", "lost",
     ):  # fmt: skip
         table.add_column(name, justify="left" if name in {"client", "rig"} else "right")
     for row in report.clients:
@@ -153,7 +156,7 @@ def table_of(report: Report) -> Table:
             row.client, row.rig, str(row.version), str(row.frames),
             f"{row.loss_cm2:.1e}", f"{row.network_loss_cm2:.2g}",
             f"{row.position_mm:.1f}", f"{row.angle_deg:.1f}",
-            "answers" if row.converged else "learns",
+            "answers" if row.converged else "learns", f"{100.0 * row.share:.0f}",
             f"{row.work_ms:.2f}", f"{row.work_p99_ms:.2f}", f"{row.wait_ms:.2f}",
             str(row.dropped + row.refused),
         )  # fmt: skip

@@ -12,9 +12,14 @@ from hypothesis import strategies as st
 from ambulo.ik.rig_server import kernels
 from ambulo.ik.rig_server.frames import RigFrame
 from ambulo.ik.rig_server.layout import LEGS
+from ambulo.ik.rig_server.lesson_kernels import (
+    loss_and_gradient,
+    make_ready,
+    no_rows_ready,
+)
 from ambulo.ik.rig_server.model import WEIGHTS
 from ambulo.ik.rig_server.network import OnlineMLP, slopes_of
-from ambulo.ik.rig_server.pose_kernels import Scene, loss_and_gradient
+from ambulo.ik.rig_server.pose_kernels import Scene
 from ambulo.ik.rig_server.trainee import RigTrainee
 
 Y = np.array([0.0, 1.0, 0.0])
@@ -103,14 +108,15 @@ def test_gradient_of_the_loss_is_that_of_differences(walk: list[RigFrame]) -> No
     scene = Scene(
         frame.up[None], frame.normals[None], frame.hits[None], frame.targets[None]
     )
+    ready, row = no_rows_ready(1, 13, 7), np.array([0])
+    make_ready(rig, 1, frame.rotations[None], scene, row, ready)
+    np.testing.assert_allclose(ready.wanted[0, 6], frame.targets[1], atol=1e-5)
     y = np.random.default_rng(0).normal(0.0, 0.3, 24)
     dy, unused = np.empty(24), np.empty(24)
 
     def loss(at: np.ndarray, out: np.ndarray) -> float:
         return float(
-            loss_and_gradient(
-                rig, rig.mean, at, frame.rotations, scene, 0, WEIGHTS, 1.0, out
-            )
+            loss_and_gradient(rig, scene, ready, row, at[None], WEIGHTS, out[None])
         )
 
     loss(y, dy)
@@ -120,6 +126,38 @@ def test_gradient_of_the_loss_is_that_of_differences(walk: list[RigFrame]) -> No
         for e in np.eye(24)
     ]
     np.testing.assert_allclose(dy, numbers, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_are_made_ready_once_for_an_anatomy(walk: list[RigFrame]) -> None:
+    trainee = RigTrainee(LEGS)
+    for frame in walk[:40]:
+        trainee.observe(frame)
+    memory, rig = trainee.memory, trainee.model.anatomy
+    assert rig is not None
+    rows = np.arange(3)
+    make_ready(rig, 7, memory.rotations, memory.scene, rows, memory.ready)
+    np.testing.assert_array_equal(memory.ready.made_by[:4], [7, 7, 7, 0])
+    memory.ready.base[:3] = 0.0
+    memory.ready.made_by[1] = 6  # another anatomy
+    make_ready(rig, 7, memory.rotations, memory.scene, rows, memory.ready)
+    lengths = np.linalg.norm(memory.ready.base[:3, 2], axis=1)
+    np.testing.assert_allclose(lengths, [0.0, 1.0, 0.0], atol=1e-6)
+    trainee.observe(walk[40])
+    assert memory.ready.made_by[40] == 0
+
+
+@given(st.lists(st.floats(-30.0, 30.0, width=32), min_size=1, max_size=40))
+def test_the_fast_tanh_is_tanh(numbers: list[float]) -> None:
+    values = np.array([numbers], np.float32)
+    found, bias = values - 0.25, np.full(len(numbers), 0.25, np.float32)
+    kernels.tanh_of(found, bias)
+    np.testing.assert_allclose(found, np.tanh(values.astype(float)), atol=3e-6)
+
+
+def test_the_fast_tanh_hides_no_broken_number() -> None:
+    values = np.full((1, 9), np.nan, np.float32)
+    kernels.tanh_of(values, np.zeros(9, np.float32))
+    assert np.isnan(values).all()
 
 
 def test_gradient_of_the_network_is_that_of_differences() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ambulo.ik.rig_server.frames import RigFrame
-from ambulo.ik.rig_server.gait_space import Track, gait_space_of
+from ambulo.ik.rig_server.gait_space import Track, gait_space_of, place_frames
 from ambulo.ik.rig_server.layout import LEGS
 from ambulo.ik.rig_server.sequence import SequenceTrainee
 from ambulo.motion.rotations import quat_angle
@@ -31,6 +31,27 @@ def test_the_plane_gives_the_poses_back(walk: list[RigFrame]) -> None:
     assert quat_angle(local, track.local).max() < 0.12
     spread = space.coordinates(track).std(axis=0)
     assert spread.max() == pytest.approx(1.0)
+
+
+def test_the_compiled_plane_is_the_same(walk: list[RigFrame]) -> None:
+    track = track_of(walk[:264])
+    space = gait_space_of(track)
+    coordinates, steps = np.zeros((100, 6)), np.zeros((100, 3))
+    # Frames 150 to 239 in a ring of 100, so that the end lies before the start.
+    rows = (np.arange(140, 240) % 100).argsort() + 140
+    ring = [np.ascontiguousarray(part[rows]) for part in vars(track).values()]
+    place_frames(
+        space.reference, space.mean_local, space.mean, space.axes, *ring, 150, 90,
+        coordinates, steps,
+    )  # fmt: skip
+    found = np.arange(150, 240)
+    np.testing.assert_allclose(
+        coordinates[found % 100], space.coordinates(track)[found], atol=1e-9
+    )
+    np.testing.assert_allclose(
+        steps[found % 100], space.steps(track)[found - 1], atol=1e-12
+    )
+    assert not coordinates[found[-1] % 100 + 1 : 50].any()
 
 
 def test_root_steps_are_in_the_yaw_frame_before(walk: list[RigFrame]) -> None:

@@ -11,13 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from ambulo.ik.rig_server import messages, packets, packets_v1
-from ambulo.ik.rig_server.character import HURRY, QUEUE
+from ambulo.ik.rig_server.character import LESSONS, QUEUE, RUNS, Lesson
 from ambulo.ik.rig_server.faults import Fault
 from ambulo.ik.rig_server.frames import RigFrame, floats_of
 from ambulo.ik.rig_server.layout import LEGS, RigLayout
 from ambulo.ik.rig_server.messages import ErrorCode, Kind, Option, Result
 from ambulo.ik.rig_server.packets import Packet
-from ambulo.ik.rig_server.server import RigServer
+from ambulo.ik.rig_server.server import PATIENCE, RigServer
 from ambulo.ik.rig_server.server_config import ServerConfig
 
 Address = tuple[str, int]
@@ -96,7 +96,8 @@ def test_version_1_answers_97_bytes_once_it_is_good_enough(
     assert not bench.sent
     for values in stream[:132]:
         bench.server.receive(packets_v1.encode_frames(values), ENGINE)
-        bench.server.work()
+        while bench.server.work():
+            pass
     assert 60 <= len(bench.sent) <= 90
     assert all(len(data) == 97 and data[0] == 3 for data, _ in bench.sent)
     answer = packets_v1.decode_prediction(bench.sent[-1][0]).reshape(6, 4)
@@ -179,19 +180,107 @@ def test_no_client_starves(
     for values in stream[:200]:
         bench.frames(greedy, ENGINE, values, work=False)
     bench.frames(modest, OTHER, stream[0], work=False)
-    bench.server.work()
-    bench.server.work()
+    for _ in range(PATIENCE + 3):
+        bench.server.work()
     modest_client = bench.server.characters[OTHER, modest]
     greedy_client = bench.server.characters[ENGINE, greedy]
     assert not modest_client.queue
+    assert greedy_client.models.trainee.progress.frames == PATIENCE + 1
+    # Answers come first, but a stretch of them leaves time for one lesson.
+    assert modest_client.models.trainee.progress.learned == 0
+    assert greedy_client.models.trainee.progress.learned == 1
+    for _ in range(PATIENCE):
+        bench.server.work()
     assert modest_client.models.trainee.progress.learned == 1
-    # In a hurry frames are scored, not learned from.
-    assert greedy_client.models.trainee.progress.learned == 0
-    assert greedy_client.hurried == 1
     while bench.server.work():
         pass
-    assert greedy_client.models.trainee.progress.learned == HURRY
+    assert greedy_client.models.trainee.progress.learned == 200
     assert greedy_client.models.trainee.progress.frames == 200
+
+
+def test_answers_come_before_learning(
+    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
+) -> None:
+    """Frames of two clients are all answered before any of them is learned from."""
+    bench = make()
+    sessions = [bench.hello(ENGINE), bench.hello(OTHER, nonce=2)]
+    for values in stream[:3]:
+        bench.frames(sessions[0], ENGINE, values, work=False)
+        bench.frames(sessions[1], OTHER, values, work=False)
+    clients = [
+        bench.server.characters[address, session].models.trainee.progress
+        for address, session in zip((ENGINE, OTHER), sessions, strict=True)
+    ]
+    told = []
+    while bench.server.work():
+        told.append(tuple((c.frames, c.learned) for c in clients))
+    assert told == [
+        *(((1, 0), (0, 0)), ((1, 0), (1, 0)), ((2, 0), (1, 0)), ((2, 0), (2, 0))),
+        *(((3, 0), (2, 0)), ((3, 0), (3, 0)), ((3, 1), (3, 0)), ((3, 1), (3, 1))),
+        *(((3, 2), (3, 1)), ((3, 2), (3, 2)), ((3, 3), (3, 2)), ((3, 3), (3, 3))),
+    ]
+
+
+def test_lessons_that_wait_are_bounded_and_the_oldest_are_left_out(
+    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
+) -> None:
+    bench = make()
+    session = bench.hello(ENGINE)
+    character = bench.server.characters[ENGINE, session]
+    for number in range(1, LESSONS + 11):
+        character.postpone(Lesson(number, 0.001))
+    assert [lesson.number for lesson in character.lessons][:2] == [11, 12]
+    assert len(character.lessons) == LESSONS
+    assert character.hurried == 10
+    assert character.share == 0.0
+    character.lessons.clear()
+    for values in stream[:10]:
+        bench.frames(session, ENGINE, values)
+    bench.give(Packet(Kind.STATUS_REQUEST, session, 999, b""), ENGINE)
+    status = messages.decode_status(bench.last(Kind.STATUS).payload)
+    assert (status.learned, status.share, status.waiting) == (10, 50, 0)
+
+
+def test_a_late_lesson_is_of_its_own_frame(
+    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
+) -> None:
+    """Lessons that had to wait name the rows of memory that hold their frames."""
+    bench = make()
+    session = bench.hello(ENGINE)
+    for values in stream[:5]:
+        bench.frames(session, ENGINE, values, work=False)
+    for _ in range(5):
+        bench.server.work()
+    character = bench.server.characters[ENGINE, session]
+    assert [lesson.number for lesson in character.lessons] == [1, 2, 3, 4, 5]
+    rows, memory = [], character.models.trainee.memory
+    whole = memory.batch
+
+    def watched(newest: int, size: int) -> NDArray[np.int64]:
+        rows.append(newest)
+        return whole(newest, size)
+
+    memory.batch = watched  # type: ignore[method-assign]
+    while bench.server.work():
+        pass
+    assert rows == [0, 1, 2, 3, 4]
+
+
+def test_free_runs_that_wait_are_bounded(make: Callable[..., Bench]) -> None:
+    bench = make()
+    session = bench.hello(ENGINE)
+    for number in range(2, RUNS + 4):
+        ask = messages.encode_next_request(600)
+        bench.give(Packet(Kind.NEXT_REQUEST, session, number, ask), ENGINE)
+    assert bench.server.faults[Fault.BUSY] == 2
+    failure = messages.decode_failure(bench.last(Kind.ERROR).payload)
+    assert (failure.code, failure.sequence) == (ErrorCode.FULL, RUNS + 3)
+    pieces = 0
+    while bench.server.work():
+        pieces += 1
+    assert pieces == RUNS
+    failure = messages.decode_failure(bench.last(Kind.ERROR).payload)
+    assert failure.code == ErrorCode.NOT_READY
 
 
 def test_queues_are_bounded_and_the_oldest_go(
@@ -360,8 +449,8 @@ def test_learned_rigs_survive_the_server(
         bench.frames(session, ENGINE, values)
     bench.now += 30.0
     bench.server.sweep()  # time to save
-    assert bench.server.saver.flush()
-    assert bench.server.saver.written == 1
+    assert bench.server.clients.saver.flush()
+    assert bench.server.clients.saver.written == 1
     # No good-bye: the server is gone, another one starts on the same folder.
     other = make(models=tmp_path)
     session = other.hello(ENGINE)
@@ -381,7 +470,7 @@ def test_idle_clients_are_forgotten_and_kept_on_disk(
     bench.now += 11.0
     bench.server.sweep()
     assert not bench.server.characters
-    assert bench.server.saver.flush()
+    assert bench.server.clients.saver.flush()
     assert len(list(tmp_path.iterdir())) == 1
     bench.frames(session, ENGINE, stream[1])
     failure = messages.decode_failure(bench.last(Kind.ERROR).payload)
@@ -404,12 +493,14 @@ def test_a_free_run_over_the_wire(
     session = bench.hello(ENGINE)
     ask = messages.encode_next_request(50)
     bench.give(Packet(Kind.NEXT_REQUEST, session, 5000, ask), ENGINE)
+    bench.server.work()
     failure = messages.decode_failure(bench.last(Kind.ERROR).payload)
     assert failure.code == ErrorCode.NOT_READY
     bench._sequences[session] = 5001
     for values in stream[:600]:
         bench.frames(session, ENGINE, values)
     bench.give(Packet(Kind.NEXT_REQUEST, session, 9000, ask), ENGINE)
+    bench.server.work()
     found = messages.decode_next(bench.last(Kind.NEXT).payload, 24)
     assert found.values.shape == (50, 31)
     # Centimetres, and on from where the stream ended.
@@ -439,7 +530,8 @@ def test_lost_and_reordered_frames_are_learned_all_the_same(
     )
     for _, data in arriving:
         bench.server.receive(data, ENGINE)
-        bench.server.work()
+        while bench.server.work():
+            pass
     character = bench.server.characters[ENGINE, session]
     progress = character.models.trainee.progress
     assert progress.frames == len(arriving)

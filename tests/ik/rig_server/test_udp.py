@@ -230,6 +230,36 @@ def test_the_server_command_stops_by_itself_and_reports(
     assert json.loads(report.read_text())["datagrams"] == 0
 
 
+def test_the_report_counts_what_closing_saves(
+    stream: list[NDArray[np.float32]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A client that is there when the server stops has its model saved, and counted."""
+
+    def one_frame(udp: UdpServer, *_: object) -> None:
+        with RigClient("127.0.0.1", udp.port, LEGS) as client:
+            hello = threading.Thread(target=client.connect)
+            hello.start()
+            while hello.is_alive():
+                udp.step()
+            client.send(stream[0], BOTH)
+            while not udp.server.datagrams > 1 or udp.server.work():
+                udp.step()
+
+    monkeypatch.setattr(UdpServer, "run", one_frame)
+    report = tmp_path / "report.json"
+    arguments = [
+        "--port", "0", "--models", str(tmp_path / "rigs"), "--plain", "--report", str(report),
+    ]  # fmt: skip
+    assert rig_server.main(arguments) == 0
+    found = json.loads(report.read_text())
+    assert found["clients"][0]["learned"] == 1
+    assert found["saved"] == 1
+    assert len(list((tmp_path / "rigs").iterdir())) == 1
+
+
 def test_an_open_server_without_a_secret_is_warned_about(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -37,7 +37,7 @@ def cases() -> dict[str, bytes]:
     """Every datagram by its name."""
     answer = np.tile(np.array([0.0, 0.0, 0.0, 1.0], np.float32), 6)
     status = messages.Status(
-        300, 280, 5, 2.0**-12, 0.125, 0.0078125, 0.03125, 2.0**-11, True
+        300, 280, 5, 2.0**-12, 0.125, 0.0078125, 0.03125, 2.0**-11, True, 96, 3
     )
     run = np.zeros((2, 7 + ARM.output_size), np.float32)
     run[:, 6] = run[:, 10] = run[:, 14] = run[:, 18] = 1.0

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and whether a folder takes any."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ import contextlib
 import os
 import threading
 from pathlib import Path
+
+
+def probe_folder(folder: Path) -> None:
+    """Make `folder` if need be and write in it, before work; `OSError` if that fails."""
+    folder.mkdir(parents=True, exist_ok=True)
+    probe = folder / f".probe-{os.getpid()}-{threading.get_ident()}.tmp"
+    probe.touch()
+    probe.unlink()
 
 
 def replace_file(path: Path, data: bytes) -> None:

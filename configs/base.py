@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -73,6 +74,8 @@ def _first_problem(cls: type[Config], error: ValidationError) -> str:
     message = message[:1].lower() + message[1:]
     if not location and problem["type"] == "value_error":
         return message  # a rule about several groups names them itself
+    if isinstance(problem.get("input"), Mapping | BaseModel):
+        return f"{key}: {message}"  # a rule about a group, too long to be shown
     shown = json.dumps(problem.get("input"), default=str)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     return f"{key} = {shown}: {message}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from ambulo.configs.base import Config
 
@@ -56,6 +56,12 @@ class MuscleCondition(Config):
     """Factor of the peak force: 0.3 is a weak muscle, 0 a paralysed one."""
     length: Annotated[float, Field(ge=0.1, le=2)] = 1.0
     """Factor of the lengths of fibre and tendon: 0.9 is a contracture."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not {"force", "length"} & self.model_fields_set:
+            raise ValueError(f"give {self.muscles!r} a force or a length")
+        return self
 
 
 class ActivationCost(Config):

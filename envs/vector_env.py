@@ -30,6 +30,8 @@ def check_many(num_envs: int, render_mode: str | None) -> None:
             f"render_mode = {render_mode!r}: many players make no picture; use "
             "gymnasium.make, or vectorization_mode='sync'"
         )
+    if isinstance(num_envs, bool) or not isinstance(num_envs, int | np.integer):
+        raise ConfigError(f"num_envs = {num_envs!r}: must be a whole number")
     if num_envs < 1:
         raise ConfigError(f"num_envs = {num_envs}: must be at least 1")
 

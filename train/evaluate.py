@@ -25,6 +25,7 @@ from ambulo.train.shared.gl import import_mujoco
 from ambulo.train.shared.paths import resolve_path
 from ambulo.train.shared.report import POLICY
 from ambulo.train.shared.run_folder import RunFolder
+from ambulo.train.shared.signals import leaving_cleanly
 from ambulo.train.vr import evaluation
 from ambulo.train.vr.evaluation import Contestant, LevelSource
 from ambulo.train.vr.evaluation_report import write_report, write_video_of
@@ -167,7 +168,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         video = None
         if args.video is not None:
             file = resolve_path(args.video)
-            video = write_video_of(records, config, file, console)
+            with leaving_cleanly():
+                video = write_video_of(records, config, file, console)
         if folder is not None:
             run = None if model is None else RunFolder.around(model)
             facts = {
@@ -196,9 +198,16 @@ def _locomotion_model(args: argparse.Namespace) -> Path | None:
     except ModelFileError:
         return None  # told after the flags have been checked
     from ambulo.policies.locomotion_model_file import KIND
-    from ambulo.policies.model_format import kind_of
+    from ambulo.policies.model_format import HEADER, kind_of
 
-    return file if kind_of(file) == KIND else None
+    kind = kind_of(file)
+    for flag in LOCOMOTION_ONLY:
+        if not kind and getattr(args, flag) is not None:
+            name = flag.replace("_", "-")
+            raise ModelFileError(
+                f"{file}: no {HEADER} inside: no locomotion model, which --{name} is for"
+            )
+    return file if kind == KIND else None
 
 
 def _fill_in(args: argparse.Namespace) -> None:

@@ -14,6 +14,7 @@ from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.gait.group import GaitGroup
+from ambulo.envs.gait.sampling import healthy_parameters, random_parameters
 from ambulo.envs.locomotion.batch import Info
 from ambulo.envs.locomotion.extended import Joined
 from ambulo.envs.locomotion.reference import Reference
@@ -63,10 +64,10 @@ class GaitBatch:
             GaitParameterError: A fixed parameter that is unknown or out of range.
         """
         self.config, self.reference = config, reference
-        self.space = gait_space(character.name)
+        self.space = gait_space(config.environment.character)
         self.num_players, self._threads = num_players, threads
         count = min(config.gait.groups, num_players)
-        rows = np.tile(self.space.vector(**config.gait.parameters), (count, 1))
+        rows = np.tile(healthy_parameters(config, reference), (count, 1))
         if parameters is not None:
             rows = np.asarray(parameters, dtype=np.float64)
             self.space.check(rows)
@@ -105,12 +106,7 @@ class GaitBatch:
 
     def positions(self) -> Floats:
         """The 56 published positions of each player. Shape (N, 56)."""
-        return np.concatenate(
-            [
-                group.character.get_positions(group.simulation.qpos)
-                for group in self.groups
-            ]
-        )
+        return np.concatenate([group.positions() for group in self.groups])
 
     def seed(self, seeds: Sequence[int | None]) -> None:
         """Seed the generator of each player whose seed is not None; new bodies follow."""
@@ -218,14 +214,10 @@ class GaitBatch:
 
     def _renew(self, g: int) -> None:
         """Another body for group `g`."""
-        fixed, rng = self.config.gait.parameters, self.groups[g].rngs[0]
+        rng = self.groups[g].rngs[0]
         self._left[g] = self.config.gait.lifetime
         for _ in range(_TRIES):
-            values = self.space.default.copy()
-            if self.config.gait.sample:
-                values = self.space.sample(rng, 1)[0]
-            for name, value in fixed.items():
-                values[self.space.index(name)] = value
+            values = random_parameters(self.config, self.reference, rng, 1)[0]
             if np.array_equal(values, self.groups[g].values):
                 return
             try:

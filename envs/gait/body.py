@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from ambulo.configs.gait import HEALTHY, GaitSpace
 from ambulo.configs.muscle import JointGain, SpdGains
+from ambulo.envs.characters.anthropometry import inertials
 from ambulo.envs.characters.character import (
     DAMPING_RATIO,
     STIFFNESS,
@@ -15,6 +16,7 @@ from ambulo.envs.characters.character import (
 )
 from ambulo.envs.characters.human23 import human23_spec
 from ambulo.motion.gait_skeleton import gait_skeleton, leg_length, mass_factors
+from ambulo.motion.skeletons import load_skeleton
 
 MASS = 75.0
 """Mass of the healthy adult, [kg]."""
@@ -34,19 +36,27 @@ def gait_body(space: GaitSpace, values: ArrayLike) -> Character:
     model = human23_spec(skeleton, MASS, mass_factors(space, values)).compile()
     mass = float(model.body_mass.sum()) / MASS
     length = float(leg_length(space, values)) / HEALTHY.leg_length
-    strength = mass * length
-    model.actuator_forcerange[:] *= strength
-    model.dof_damping[:] *= strength * length**0.5
+    torque = mass * length
+    model.actuator_forcerange[:] *= torque
+    model.dof_damping[:] *= torque * length**0.5
     model.dof_armature[:] *= mass * length**2
     gains = SpdGains(
         joints=tuple(
             JointGain(
                 joints=name,
-                stiffness=strength * k,
-                damping=strength * length**0.5 * DAMPING_RATIO * k,
+                stiffness=torque * k,
+                damping=torque * length**0.5 * DAMPING_RATIO * k,
             )
             for name, k in STIFFNESS.items()
         )
     )
     mujoco.mj_setConst(model, mujoco.MjData(model))
     return Character("human23", model, skeleton, soles_of(model, skeleton), gains)
+
+
+def strength(space: GaitSpace, values: ArrayLike) -> float:
+    """Mass times leg length over the healthy adult's: what torques go with."""
+    healthy = inertials(load_skeleton("human23"), 1.0)
+    factors = mass_factors(space, values)
+    mass = sum(factors[name] * own.mass for name, own in healthy.items())
+    return float(mass * leg_length(space, values) / HEALTHY.leg_length)

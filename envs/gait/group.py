@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.characters.character import Character
 from ambulo.envs.gait.body import gait_body
+from ambulo.envs.gait.legs import LegPoses, legs_body
 from ambulo.envs.gait.reference import gait_reference
 from ambulo.envs.gait.reward import GaitErrors, gait_factors
 from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.body import body_of_joint
+from ambulo.envs.locomotion.body import body_of_joint, effector_bodies
 from ambulo.envs.locomotion.gaits import Blend
 from ambulo.envs.locomotion.muscle_actuation import MuscleActuation
 from ambulo.envs.locomotion.reference import Reference
@@ -81,9 +83,10 @@ class GaitGroup(LocomotionBatch):
         """
         env = config.environment
         self.space, self.values = space, np.array(values, dtype=np.float64)
-        body = gait_body(space, values)
+        legs = space.name == "myolegs"
+        body = legs_body(space, values) if legs else gait_body(space, values)
         body.model.opt.timestep = env.control_dt / env.substeps
-        reference = gait_reference(space, values, body, healthy)
+        reference = healthy if legs else gait_reference(space, values, body, healthy)
         self._warp: Floats = np.zeros(num_players)
         super().__init__(
             config, reference, body, num_players=num_players, threads=threads
@@ -97,9 +100,12 @@ class GaitGroup(LocomotionBatch):
         self._told = space.normalize(values).astype(np.float32)
         self.action_size += 1
         self.action = np.zeros((num_players, self.action_size))
-        roles = roles_of(body.skeleton)
-        self._head = body_of_joint(body, roles["head"])
-        self._heads = self.simulation.bind("xpos")
+        self._poses = LegPoses(body.model) if legs else None
+        # A rigid trunk has its head where the root is.
+        head = roles_of(body.skeleton).get("head", 0)
+        self._head = body_of_joint(body, head)
+        self._feet = _feet(body)
+        self._bodies_at = self.simulation.bind("xpos")
         self._turns = self.simulation.bind("xquat")
         self._looks = self._mean_look()
         self._limits = self._motor_limits()
@@ -120,9 +126,15 @@ class GaitGroup(LocomotionBatch):
         self._warp[players] = 0.0
         obs = super().reset(players, phases=phases)
         self._places[players] = self.simulation.qpos[players, None, :2]
-        self._head_place[players] = self._heads[players, self._head]
+        self._head_place[players] = self._bodies_at[players, self._head]
         self._head_rate[players] = 0.0
         return obs
+
+    def positions(self) -> Floats:
+        """The 56 published positions of all players now. Shape (N, 56)."""
+        if self._poses is not None:
+            return self._poses.positions(self._bodies_at, self._turns)
+        return self.character.get_positions(self.simulation.qpos)
 
     def _blend(self) -> Blend:
         natural = self.gaits.natural(self.num_players)
@@ -159,7 +171,7 @@ class GaitGroup(LocomotionBatch):
     def _errors(self) -> GaitErrors:
         """What the reward is made of; moves the memory of the last steps on."""
         dt, steps = self.simulation.dt, self.episode.steps
-        head = self._heads[:, self._head]
+        head = self._bodies_at[:, self._head]
         rate = (head - self._head_place) / dt
         change = np.where((steps > 1)[:, None], rate - self._head_rate, 0.0)
         self._head_place[:], self._head_rate[:] = head, rate
@@ -180,7 +192,7 @@ class GaitGroup(LocomotionBatch):
     def _step_error(self) -> Floats:
         """Place of the standing foot minus that of the reference, [m]. (N, 3)."""
         effectors, _ = self._followed_now()
-        feet = self.state.effectors[:, :2] - effectors[:, :2]
+        feet = (self.state.effectors - effectors)[:, self._feet]
         feet = feet + self.state.deviation[:, None, :3]
         height = self.state.soles.reshape(-1, 2, 3).min(axis=2)
         standing = height.argmin(axis=1)
@@ -214,3 +226,17 @@ class GaitGroup(LocomotionBatch):
             return
         super()._fill(self._inner, out[:, : self._inner.size])
         out[:, self._inner.size :] = self._told
+
+
+def _feet(body: Character) -> list[int]:
+    """Which end effectors are the left and the right foot."""
+    soles, ids = body.soles, effector_bodies(body)
+    found = []
+    for side in (0, 1):
+        own = [
+            body_of_joint(body, j)
+            for j, s in zip(soles.joints, soles.sides, strict=True)
+            if s == side
+        ]
+        found.append(next(i for i, effector in enumerate(ids) if effector in own))
+    return found

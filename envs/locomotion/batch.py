@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import mujoco
 import numpy as np
+from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import ActionError, ConfigError
@@ -21,7 +22,7 @@ from ambulo.envs.locomotion.body import (
 )
 from ambulo.envs.locomotion.disturbance import Pushes
 from ambulo.envs.locomotion.episode import EpisodeState
-from ambulo.envs.locomotion.faults import StepBegin, report_faults
+from ambulo.envs.locomotion.faults import StepBegin, check_fault_folder, report_faults
 from ambulo.envs.locomotion.gaits import Blend, Gaits
 from ambulo.envs.locomotion.observation import (
     GROUND_AHEAD,
@@ -74,6 +75,7 @@ class LocomotionBatch:
             model: The body in a world of its own; on level ground if None.
         """
         env = config.environment
+        check_fault_folder(env.fault_folder)
         self.config, self.reference, self.character = config, reference, character
         self.num_players = num_players
         self.gaits = Gaits(reference, character)
@@ -113,6 +115,7 @@ class LocomotionBatch:
         self.action: Floats = np.zeros((num_players, self.action_size))
         """The action before. Shape (N, A)."""
         self.pushes = Pushes(env, num_players)
+        self._begun = np.zeros(num_players, np.bool_)
         self.blend: Blend = self._blend()
         self.state: BodyState
         """The bodies after the last step."""
@@ -167,6 +170,7 @@ class LocomotionBatch:
             turns[row, driven] = rng.normal(0.0, 1.0, len(driven))
             rates[row, :6] = rng.normal(0.0, 1.0, 6)
             rates[row, driven] = rng.normal(0.0, 1.0, len(driven))
+        self._begun[players] = True
         self.phase[players] = place if phases is None else phases % 1.0
         self.anchor[players] = 0.0
         self.command[players] = 0.0
@@ -197,7 +201,11 @@ class LocomotionBatch:
 
         Raises:
             ActionError: Actions of the wrong shape, or not finite.
+            ResetNeeded: A body that was never reset.
         """
+        if not self._begun.all():
+            body = int(np.argmin(self._begun))
+            raise ResetNeeded(f"body {body} has no episode yet: reset before step")
         env, simulation = self.config.environment, self.simulation
         wanted = np.clip(self._checked(actions), -1.0, 1.0)
         before = simulation.qpos[:, :2].copy()
@@ -276,6 +284,7 @@ class LocomotionBatch:
         self.pushes.load_state_dict(parts["pushes"])
         for name in self._kept:
             getattr(self, name)[...] = parts["batch"][name]
+        self._begun[:] = True
         self.blend = self._blend()
         self._look()
 

@@ -61,12 +61,20 @@ def locomotion_config(
     }
     changes: dict[str, dict[str, Any]] = {}
     for key, value in settings.items():
+        if key == "num_envs":
+            raise ConfigError(
+                f"num_envs = {value!r}: an environment is one body; "
+                "gymnasium.make_vec makes several"
+            )
         if key not in where:
             raise ConfigError(f"unknown setting {key!r}" + nearest(key, where))
         plain = value.model_dump() if isinstance(value, Config) else value
         changes.setdefault(where[key], {})[key] = plain
     for group, values in changes.items():
-        config = config.override(group, **values)
+        try:
+            config = config.override(group, **values)
+        except ConfigError as error:
+            raise ConfigError(str(error).removeprefix("override: ")) from None
     return config
 
 

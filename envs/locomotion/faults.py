@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.errors import MotionFileError
+from ambulo.configs.atomic import probe_folder
+from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.envs.locomotion.simulation import FAULTS
 from ambulo.motion.formats.disk import read_bytes, write_bytes
 from ambulo.motion.formats.npz import packed, unpacked
@@ -48,6 +49,18 @@ class StepBegin:
         return cls(batch.state_dict(), states)
 
 
+def check_fault_folder(folder: str | None) -> None:
+    """Make the folder of faults; `ConfigError` where it cannot be written."""
+    if folder is None:
+        return
+    try:
+        probe_folder(Path(folder))
+    except OSError as error:
+        raise ConfigError(
+            f"environment.fault_folder = {folder}: cannot be written: {error.strerror}"
+        ) from None
+
+
 def report_faults(
     batch: LocomotionBatch, players: Ints, actions: Floats, begin: StepBegin | None
 ) -> None:
@@ -57,8 +70,11 @@ def report_faults(
         reason = FAULTS[int(batch.simulation.fault[player])]
         where = ""
         if folder is not None and begin is not None:
-            path = save_fault(Path(folder), batch, int(player), actions, begin)
-            where = f"; state in {path}"
+            try:
+                path = save_fault(Path(folder), batch, int(player), actions, begin)
+                where = f"; state in {path}"
+            except (OSError, MotionFileError) as error:  # a full disk stops no body
+                where = f"; its state was not kept: {error}"
         time = batch.episode.steps[player] * batch.simulation.dt
         log.warning("body %d at %.2f s: %s%s", player, time, reason, where)
 

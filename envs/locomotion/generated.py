@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import EnvironmentConfig
@@ -12,6 +13,9 @@ from ambulo.envs.locomotion.reference_file import Reference
 from ambulo.motion.motion import Motion
 from ambulo.motion.reference.generated import generated_cycle
 from ambulo.motion.reference.prepare import physical_cycle
+
+APART = 0.02
+"""Least difference in speed of two gaits that are blended, [m/s]."""
 
 
 def generated_reference(
@@ -54,14 +58,11 @@ def generated_reference(
     ]
     prepared.sort(key=lambda cycle: cycle.report.speed)
     speeds = [cycle.report.speed for cycle in prepared]
-    if (
-        not speeds
-        or min((b - a for a, b in zip(speeds, speeds[1:], strict=False)), default=1.0)
-        < 0.02
-    ):
+    steps = [after - before for before, after in pairwise(speeds)]
+    if not speeds or min(steps, default=1.0) < APART:
         shown = ", ".join(f"{speed:.2f}" for speed in speeds) or "none"
         raise ConfigError(
-            f"reference {name}: gaits must differ by 0.02 m/s or more in speed, got {shown}"
+            f"reference {name}: gaits must differ by {APART} m/s or more in speed, got {shown}"
         )
     dt = control_dt if balance else None
     gaits = tuple(gait_of(cycle, character, joints, dt) for cycle in prepared)

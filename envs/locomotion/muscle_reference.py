@@ -19,6 +19,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
+from ambulo.configs.atomic import probe_folder
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import EnvironmentConfig
 from ambulo.envs.characters.character import Character
@@ -59,7 +60,7 @@ def legs_reference(config: EnvironmentConfig) -> Reference:
     if config.task == "stand":
         name = "myolegs" if config.actuation == "muscle" else "myolegs_motors"
         return standing_legs(myolegs(muscles=False), config, name)
-    if config.task != "imitate":
+    if config.task not in ("imitate", "gait"):
         raise ConfigError(
             f"task = {config.task} has no gaits for myolegs yet: set task = imitate or"
             " stand, or character = human23"
@@ -85,16 +86,25 @@ def kept_walk(clip: str | None, *, muscles: bool = True) -> Reference:
             return load_reference(entry)
         except MotionFileError as error:  # a damaged entry is made anew
             log.warning("%s", error)
+    kept = f"once (it is kept in {entry.parent})"
+    try:
+        probe_folder(entry.parent)
+    except OSError as error:
+        kept = (
+            f"and is not kept: {entry.parent} cannot be written ({error.strerror});"
+            " AMBULO_REFERENCE_CACHE names another folder"
+        )
     log.warning(
-        "%s: making its walk for myolegs; this takes two minutes or more, once (it is"
-        " kept in %s)",
-        clip or "plain walk", entry.parent,
+        "%s: making its walk for myolegs; this takes two minutes or more, %s",
+        clip or "plain walk", kept,
     )  # fmt: skip
     began = time.perf_counter()
     walk = build_muscle_walk(clip, muscles=muscles)
-    entry.parent.mkdir(parents=True, exist_ok=True)
-    save_reference(entry, walk)
     log.warning("made in %.0f s", time.perf_counter() - began)
+    try:
+        save_reference(entry, walk)
+    except MotionFileError as error:
+        log.warning("%s: the walk is not kept", error)
     return walk
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
@@ -16,6 +17,8 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.tangent import Tangent
 from ambulo.muscle.dynamics import dynamics_of_batch
 from ambulo.muscle.spd import SpdController
+
+log = logging.getLogger(__name__)
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -35,6 +38,21 @@ FAULTS = (
 )
 """Reasons by code; 0 is none."""
 NOT_FINITE, TOO_FAST, UNSOLVABLE = 1, 2, 3
+
+
+def log_mujoco_warnings() -> None:
+    """Send MuJoCo's warnings to `logging`, unless somebody takes them already.
+
+    MuJoCo would print them and write a file into the working folder. That a body is
+    unstable is told as a fault, so that warning is only for debugging.
+    """
+    if mujoco.get_mju_user_warning() is None:
+        mujoco.set_mju_user_warning(_log_warning)
+
+
+def _log_warning(message: str) -> None:
+    unstable = "simulation is unstable" in message
+    log.log(logging.DEBUG if unstable else logging.WARNING, "MuJoCo: %s", message)
 
 
 class Actuation(Protocol):
@@ -109,6 +127,7 @@ class CharacterSimulation:
         """
         if count < 1 or substeps < 1:
             raise ConfigError("a simulation needs at least one body and one substep")
+        log_mujoco_warnings()
         self.character, self.count, self.substeps = character, count, substeps
         self.model = character.model if model is None else model
         # Else MuJoCo quietly puts a body that explodes within a step back to its rest.

@@ -15,7 +15,7 @@ import torch
 
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError, ModelFileError
-from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion import EnvironmentConfig, LocomotionConfig
 from ambulo.configs.motion_nn import MotionNNConfig, MotionRunConfig
 from ambulo.configs.presets_locomotion import PRESETS, preset
 from ambulo.policies.locomotion_agent import load_locomotion_agent
@@ -466,6 +466,35 @@ def test_changed_settings_are_refused_on_resume(
     assert train(["--resume", str(folder.path), "--set", "ppo.gamma=0.5"]) == 2
     assert "ppo.gamma cannot change" in capsys.readouterr().err
     assert load_json(LocomotionConfig, folder.config).ppo.gamma == 0.97
+
+
+def test_a_run_without_a_whole_checkpoint_does_not_begin_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = LocomotionRunFolder.create(str(tmp_path), "cut", "label", 0, force=False)
+    folder.describe(LocomotionConfig().to_json(), [], 0)
+    folder.checkpoint(48).write_bytes(b"PK half of a checkpoint")
+    assert train(["--resume", str(folder.path)]) == 2
+    error = capsys.readouterr().err
+    assert f"{folder.checkpoint(48)}: truncated" in error
+    assert "no checkpoint of this run is whole" in error
+    assert error.count("\n") == 1
+
+
+def test_preparing_a_reference_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = object()
+
+    def slow(env: EnvironmentConfig, body: object) -> object:
+        assert "preparing the plain walk (imitate) for human23" in (
+            capsys.readouterr().err
+        )
+        return made
+
+    monkeypatch.setattr("ambulo.train.locomotion.task.reference_of", slow)
+    assert references_for(LocomotionConfig()) == (made,)
+    assert capsys.readouterr().err == "prepared in 0 s\n"
 
 
 def test_damaged_models_are_refused(tiny: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from ambulo.configs.errors import ConfigError, RenderError, nearest
+from ambulo.configs.errors import ConfigError, ModelFileError, RenderError, nearest
 from ambulo.envs.locomotion.reference import Reference, body_of
 from ambulo.policies.locomotion_agent import LocomotionAgent
 from ambulo.policies.locomotion_model_file import load_locomotion
@@ -43,6 +43,7 @@ from ambulo.train.shared.evaluation_folder import report_folder
 from ambulo.train.shared.files import write_atomic
 from ambulo.train.shared.paths import resolve_path
 from ambulo.train.shared.report import POLICY
+from ambulo.train.shared.signals import leaving_cleanly
 
 EPISODES = 100
 """Episodes unless `--episodes` says otherwise."""
@@ -73,9 +74,7 @@ def run(args: argparse.Namespace, arguments: Sequence[str], file: Path) -> int:
         print_found(found, console, seconds)
         if args.json is not None:
             _write_json(args, file, found, episodes, seconds)
-        video = None
-        if args.video is not None:
-            video = _film(args, contestants, recordings, console)
+        facts: dict[str, str] = {}
         if folder is not None:
             facts = {
                 "command": shlex.join(["ambulo", "eval", *arguments]),
@@ -85,8 +84,12 @@ def run(args: argparse.Namespace, arguments: Sequence[str], file: Path) -> int:
                 "seed": str(args.seed),
                 **{name: BASELINES[name] for name in contestants if name in BASELINES},
             }
-            page = write_locomotion_report(folder, found, facts, video)
+            page = write_locomotion_report(folder, found, facts)
             console.print(f"report: {page}", soft_wrap=True, markup=False)
+        if args.video is not None:  # last: it takes longest, and is needed least
+            video = _film(args, contestants, recordings, console)
+            if folder is not None and video is not None:
+                write_locomotion_report(folder, found, facts, video)
     return 0
 
 
@@ -122,7 +125,16 @@ def _contestants(
 ) -> dict[str, Contestant]:
     """The policy, then the baselines."""
     model = load_locomotion(file)
-    agent = LocomotionAgent(model, str(file))
+    try:
+        agent = LocomotionAgent(model, str(file))
+        body_of(agent.config.environment)
+    except ConfigError as error:
+        raise ModelFileError(f"{file}: {error}") from None
+    if agent.config.environment.task == "gait":
+        raise ConfigError(
+            f"{file}: a gait policy walks with many bodies: score it with "
+            "benchmarks/gait_policy.py, or let rollout_gait write what it does"
+        )
     references: tuple[Reference | None, ...] = stored_references(model, str(file))
     references = references or (None,)
     if not args.deterministic:
@@ -194,10 +206,10 @@ def _film(
     recording, path = recordings[name], resolve_path(args.video)
     character = body_of(contestants[name].config.environment)
     last = max(1, int(recording.standing[:, 0].sum()))
+    poses = recording.poses[:last, 0]
     try:
-        write_gait_film(
-            path, character.model, character, recording.poses[:last, 0], recording.dt
-        )
+        with leaving_cleanly():
+            write_gait_film(path, character.model, character, poses, recording.dt)
     except RenderError as error:
         console.print(f"no video: {error}", soft_wrap=True, markup=False)
         return None

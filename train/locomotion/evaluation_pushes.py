@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.vr.metrics import bootstrap_interval
 from ambulo.train.locomotion.evaluation import (
     Contestant,
     bodies,
@@ -23,6 +22,7 @@ from ambulo.train.locomotion.evaluation import (
     shares,
     undisturbed,
 )
+from ambulo.train.shared.intervals import wilson_interval
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class PushRecovery:
     survival: tuple[float, ...]
     """Share on their feet `AFTER` the push."""
     interval: tuple[tuple[float, float], ...]
-    """95 % bootstrap intervals of it."""
+    """95 % Wilson intervals of it."""
     episodes: int
     """Of each impulse."""
     mass: float
@@ -135,7 +135,7 @@ def push_recovery(
                 progress(len(seeds))
         on_feet = np.concatenate(stood).astype(np.float64)
         survival.append(float(on_feet.mean()))
-        interval.append(bootstrap_interval(on_feet, seed))
+        interval.append(wilson_interval(int(on_feet.sum()), len(on_feet)))
         if survival[-1] < HOPELESS:
             if progress is not None:
                 progress(episodes * (len(tried) - len(survival)))

@@ -36,6 +36,7 @@ from ambulo.train.shared.run_folder import provenance
 from ambulo.train.shared.tables import widen
 
 NOTE = (
+    "On feet: share, with its 95 % Wilson interval. "
     "Errors of joints: against the reference at the same phase; cm as seen from the root. "
     "Speed, heading and turning: means over 1 s against what was wanted. CoT: "
     "absolute joint work over weight and way. Symmetry: 1 for two sides alike."
@@ -172,11 +173,11 @@ def _score_rows(found: Found) -> tuple[list[str], list[list[str]]]:
     ]  # fmt: skip
     rows = []
     for name, s in found.scores.items():
-        half = 50.0 * (s.survival_ci95[1] - s.survival_ci95[0])
+        low, high = (100 * end for end in s.survival_ci95)
         rows.append(
             [
                 name,
-                f"{100 * s.survival_rate:.0f} ±{half:.0f} %",
+                f"{100 * s.survival_rate:.0f} % ({low:.0f}-{high:.0f})",
                 f"{s.survival_s:.1f}",
                 _number(s.joint_error_deg, ".2f"),
                 _number(s.joint_error_cm, ".2f"),

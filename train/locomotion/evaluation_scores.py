@@ -14,6 +14,7 @@ from ambulo.envs.vr.metrics import bootstrap_interval
 from ambulo.train.locomotion.evaluation_recording import Recording
 from ambulo.train.locomotion.gait_summary import Gait, gait_of
 from ambulo.train.shared.files import without_nan
+from ambulo.train.shared.intervals import wilson_interval
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ class LocomotionScores:
     survival_rate: float
     """Share on their feet to the end."""
     survival_ci95: tuple[float, float]
-    """95 % bootstrap interval of it."""
+    """95 % Wilson interval of it."""
     survival_s: float
     """Mean time on their feet, [s]."""
     falls: int
@@ -118,7 +119,7 @@ def score(recording: Recording, seed: int = 0) -> LocomotionScores:
     return LocomotionScores(
         episodes=r.episodes,
         survival_rate=float(r.survived.mean()),
-        survival_ci95=bootstrap_interval(r.survived.astype(np.float64), seed),
+        survival_ci95=wilson_interval(int(r.survived.sum()), r.episodes),
         survival_s=float(steps.mean() * r.dt),
         falls=int(r.fell.sum()),
         faults=int((r.fault > 0).sum()),

@@ -71,7 +71,7 @@ def make_parser() -> Parser:
         metavar="FILE",
         help="motion clip or prepared reference to follow",
     )
-    how.add_argument("--task", metavar="NAME", help="imitate, locomote or stand")
+    how.add_argument("--task", metavar="NAME", help="imitate, locomote, stand or gait")
     how.add_argument("--character", metavar="NAME", help="the body (default: human23)")
     how.add_argument("--actuation", metavar="NAME", help="torque or muscle")
     how.add_argument(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
 import numpy as np
 from gymnasium import spaces
+from rich.console import Console
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion import EnvironmentConfig, LocomotionConfig
 from ambulo.configs.simulation_nn import TeacherConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch
@@ -18,6 +20,7 @@ from ambulo.envs.locomotion.extended import HistoryBatch, ModesBatch
 from ambulo.envs.locomotion.reference import (
     Reference,
     body_of,
+    is_reference,
     reference_bytes,
     reference_from_bytes,
     reference_of,
@@ -47,9 +50,28 @@ def references_for(config: LocomotionConfig) -> References:
     if teacher is not None:
         env = config.override("environment", balance_law=True).environment
     names = (env.reference, *env.more_references)
-    return tuple(
-        reference_of(env.replace(reference=name), body_of(env)) for name in names
-    )
+    return tuple(_prepared(env.replace(reference=name)) for name in names)
+
+
+def _prepared(env: EnvironmentConfig) -> Reference:
+    """The configured reference; making one takes up to minutes, so that is told."""
+    path = None if env.reference is None else Path(env.reference)
+    body = body_of(env)
+    ready = path is not None and (not path.is_file() or is_reference(path))
+    if ready or env.character == "myolegs":  # whose walks tell it themselves
+        return reference_of(env, body)
+    console = Console(stderr=True)
+    plain = "the healthy gait" if env.task == "gait" else "the plain walk"
+    name = plain if path is None else path.name
+    what = "the standing pose" if env.task == "stand" else f"{name} ({env.task})"
+    law = ", with its balance law" if env.balance_law else ""
+    told = f"preparing {what} for {body.name}{law}: this takes up to a minute"
+    console.print(told, soft_wrap=True, markup=False, highlight=False)
+    began = time.perf_counter()
+    reference = reference_of(env, body)
+    seconds = time.perf_counter() - began
+    console.print(f"prepared in {seconds:.0f} s", markup=False, highlight=False)
+    return reference
 
 
 def _references_of_teacher(name: str, wanted: str | None) -> References:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ambulo.configs.atomic import probe_folder
 from ambulo.configs.errors import RunFolderError
 from ambulo.train.shared.files import check_parent
 from ambulo.train.shared.paths import resolve_path
@@ -37,10 +38,7 @@ def made_folder(folder: Path) -> Iterator[None]:
     """Make `folder` before the work, if it can be written; gone again if that fails."""
     existed = folder.exists()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".probe.tmp"
-        probe.touch()
-        probe.unlink()
+        probe_folder(folder)
     except OSError as error:
         raise RunFolderError(
             f"{folder}: cannot be written: {error.strerror}; "

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ambulo.configs.atomic import replace_file
+from ambulo.configs.atomic import probe_folder, replace_file
 from ambulo.configs.errors import RunFolderError
 from ambulo.train.shared.paths import USER_SCHEME, resolve_path
 
@@ -34,7 +34,7 @@ def write_or_print(target: str | None, text: str) -> None:
 
 
 def check_parent(file: str | None) -> None:
-    """Refuse an output file without a folder, before work is done.
+    """Refuse an output file that cannot be written, before work is done.
 
     `-` is a stream. A folder of `user://` is made: Godot makes it at its first start.
     """
@@ -47,6 +47,12 @@ def check_parent(file: str | None) -> None:
         raise RunFolderError(f"{path.parent}: no such folder (for {file})")
     if path.is_dir():
         raise RunFolderError(f"{path}: is a folder, not a file")
+    if path.exists() and not path.is_file():
+        return  # a pipe or a device; what lies beside it says nothing
+    try:
+        probe_folder(path.parent)
+    except OSError as error:
+        raise RunFolderError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def without_nan(value: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import logging
 import os
 import platform
 import re
@@ -21,6 +22,8 @@ from ambulo.configs.errors import ModelFileError, RunFolderError
 from ambulo.policies.archive import read_archive
 from ambulo.train.shared.files import write_atomic
 from ambulo.train.shared.paths import resolve_path
+
+log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"[\w][\w.+-]*")
 _REPORTED_PACKAGES = (
@@ -101,19 +104,31 @@ class RunFolder:
         return self.checkpoints / f"{self.prefix}{num_timesteps}_steps.zip"
 
     def newest_checkpoint(self) -> Path | None:
-        """The newest whole checkpoint; damaged ones are skipped."""
+        """The newest whole checkpoint; None if there is none at all.
+
+        Damaged ones are skipped with a warning.
+
+        Raises:
+            ModelFileError: there are some, and none is whole.
+        """
         pattern = re.compile(rf"{self.prefix or '.*_'}(\d+)_steps\.zip")
         found = {
             int(match[1]): file
             for file in self.checkpoints.glob(f"{self.prefix}*.zip")
             if (match := pattern.fullmatch(file.name))
         }
+        damaged: list[ModelFileError] = []
         for steps in sorted(found, reverse=True):
             try:
                 self.check(found[steps])
-            except ModelFileError:
+            except ModelFileError as error:
+                damaged.append(error)
                 continue
+            for newer in damaged:
+                log.warning("%s; going on from %s", newer, found[steps].name)
             return found[steps]
+        if damaged:
+            raise ModelFileError(f"{damaged[0]}; no checkpoint of this run is whole")
         return None
 
     def check(self, checkpoint: Path) -> None:

@@ -1,14 +1,33 @@
-"""Ctrl-C and SIGTERM in training: finish the update, save, leave with 128 + signal."""
+"""Ctrl-C and SIGTERM: finish what is done, or clean up; leave with 128 + signal."""
 
 from __future__ import annotations
 
 import logging
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Self
 
 log = logging.getLogger(__name__)
+
+
+@contextmanager
+def leaving_cleanly() -> Iterator[None]:
+    """Let SIGTERM raise `SystemExit` in the context, so that half-made files go."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
 
 
 class Interrupted(Exception):

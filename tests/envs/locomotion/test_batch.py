@@ -7,12 +7,17 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
+from gymnasium.error import ResetNeeded
 
 from ambulo.configs.errors import ActionError, ConfigError, MotionFileError
+from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.faults import load_fault
+from ambulo.envs.locomotion.reference import Reference
 from ambulo.envs.locomotion.simulation import NOT_FINITE, TOO_FAST
 from ambulo.motion.formats.npz import unpacked
 
@@ -195,6 +200,60 @@ def test_an_explosion_within_a_step_is_a_fault_and_no_new_start(
     assert reward[1] == 0.0
     assert np.isfinite(obs).all()
     np.testing.assert_array_equal(obs[[0, 2]], clean.obs[[0, 2]])
+
+
+def test_a_fault_that_cannot_be_kept_stops_no_body(
+    make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "deep" / "faults"
+    batch = make(fault_folder=str(folder))
+    folder.rmdir()  # it was made with the batch
+    folder.write_text("no folder any more")
+    batch.simulation.qvel[1, 20] = np.nan
+    with caplog.at_level(logging.WARNING):
+        _, _, terminated, _, _ = batch.step(zeros(batch))
+    assert terminated.tolist() == [False, True, False]
+    assert "its state was not kept" in caplog.text
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_warnings_of_mujoco_are_logged_and_leave_no_file(
+    standing: Reference,
+    threads: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(None)
+    try:
+        config = LocomotionConfig().override("environment", task="stand")
+        batch = make_batch(config, 4, reference=standing, threads=threads)
+        batch.reset(np.arange(4))
+        batch.simulation.push[:, 1, 0] = 1e15
+        with caplog.at_level(logging.DEBUG, logger="ambulo"):
+            batch.step(zeros(batch))
+    finally:
+        mujoco.set_mju_user_warning(before)
+    told = [r for r in caplog.records if r.getMessage().startswith("MuJoCo: Nan")]
+    assert told
+    assert {record.levelno for record in told} == {logging.DEBUG}
+    assert "unstable" not in "".join(capfd.readouterr())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_step_needs_a_reset_of_each_body(standing: Reference) -> None:
+    config = LocomotionConfig().override("environment", task="stand")
+    batch = make_batch(config, 3, reference=standing)
+    with pytest.raises(ResetNeeded, match="body 0"):
+        batch.step(zeros(batch))
+    batch.reset(np.array([0, 2]))
+    with pytest.raises(ResetNeeded, match="body 1"):
+        batch.step(zeros(batch))
+    batch.reset(np.array([1]))
+    assert not batch.step(zeros(batch))[2].any()
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -84,7 +84,10 @@ def test_importing_the_environments_stays_light() -> None:
         ({"actuation": "steam"}, "actuation"),
         ({"actuation": "muscle"}, "human23 has no muscles"),
         ({"character": "myolegs_motors"}, "set character = myolegs and actuation"),
-        ({"conditions": [{"muscles": "*"}]}, "need actuation = muscle"),
+        ({"conditions": [{"muscles": "*", "force": 0.5}]}, "need actuation = muscle"),
+        ({"conditions": [{"muscles": "soleus_r"}]}, "a force or a length"),
+        ({"num_envs": 3}, "gymnasium.make_vec makes several"),
+        ({"fault_folder": "/proc/nope"}, "fault_folder = /proc/nope: cannot be"),
     ],
 )
 def test_wrong_settings_are_one_clear_line(settings: dict, text: str) -> None:
@@ -92,6 +95,13 @@ def test_wrong_settings_are_one_clear_line(settings: dict, text: str) -> None:
         gymnasium.make("ambulo/Stand-v0", **settings)
     assert text in str(error.value)
     assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 200  # no settings that nobody asked about
+    assert not str(error.value).startswith("override")
+
+
+def test_a_number_of_bodies_is_whole() -> None:
+    with pytest.raises(ConfigError, match=r"num_envs = 2\.5: must be a whole number"):
+        gymnasium.make_vec("ambulo/Stand-v0", num_envs=2.5)  # type: ignore[arg-type]
 
 
 def test_muscles_cannot_follow_commands_yet() -> None:

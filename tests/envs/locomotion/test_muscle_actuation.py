@@ -208,7 +208,7 @@ def test_weak_muscles_are_a_setting() -> None:
     assert used[1][right].sum() > 2.0 * used[0][right].sum()
     assert (healthy.simulation.qpos != ill.simulation.qpos).any()
     with pytest.raises(MuscleError, match="did you mean 'soleus_r'"):
-        weak([{"muscles": "solus_r"}])
+        weak([{"muscles": "solus_r", "force": 0.3}])
 
 
 def test_a_conditioned_network_is_told_of_weak_muscles(

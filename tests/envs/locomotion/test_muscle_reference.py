@@ -77,6 +77,26 @@ def test_a_walk_is_made_once(
     assert default_cache() == tmp_path / "kept"
 
 
+def test_a_walk_that_cannot_be_kept_is_told_before_and_used_all_the_same(
+    standing: Reference,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told: list[str] = []
+
+    def build(clip: str | None, *, muscles: bool) -> Reference:
+        told.append(caplog.text)
+        return standing
+
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("AMBULO_REFERENCE_CACHE", str(tmp_path / "file" / "kept"))
+    monkeypatch.setattr(muscle_reference, "build_muscle_walk", build)
+    assert kept_walk(None) is standing
+    assert "is not kept" in told[0]
+    assert "AMBULO_REFERENCE_CACHE names another folder" in told[0]
+
+
 def test_an_entry_changes_with_the_clip_and_its_skeleton(tmp_path: Path) -> None:
     clip = tmp_path / "02_01.amc"
     with pytest.raises(MotionFileError, match="no such file"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +18,7 @@ from ambulo.envs.characters.character import load_character
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.reference import Reference, body_of, standing_reference
 from ambulo.envs.locomotion.simulation import CharacterSimulation
+from ambulo.policies.archive import read_archive, zipped
 from ambulo.policies.locomotion_learner import make_policy
 from ambulo.policies.locomotion_model_file import (
     LocomotionModel,
@@ -157,6 +160,8 @@ def test_command(
     ):  # fmt: skip
         assert key in policy
     assert policy["survival_rate"] == 1.0
+    low, high = policy["survival_ci95"]  # 1 / (1 + 1.96^2 / 2)
+    assert (low, high) == (pytest.approx(0.3424, abs=1e-4), 1.0)
     page = (folder / "report.html").read_text()
     assert "Locomotion: evaluation" in page
     assert (folder / "joints.png").is_file()
@@ -174,6 +179,8 @@ def test_command(
         (["--episodes", "0"], "must be at least 1"),
         (["--level-set", "maze"], "--level-set: is for VR agents"),
         (["--video", "a.txt"], "must end in .mp4 or .gif"),
+        (["--json", "/proc/x.json"], "/proc/x.json: cannot be written"),
+        (["--video", "/proc/x.mp4"], "/proc/x.mp4: cannot be written"),
     ],
 )
 def test_bad_flags(
@@ -193,6 +200,53 @@ def test_bad_flags(
 def test_vr_agents_take_no_locomotion_flags(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(shipped_model()), "--seconds", "3"]) == 2
     assert "--seconds: is for locomotion models only" in capsys.readouterr().err
+
+
+def test_a_film_is_made_last_and_leaves_nothing_when_it_is_killed(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(path: Path, *_: object) -> None:
+        assert (tmp_path / "report" / "report.html").is_file()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr("ambulo.train.locomotion.gait_film.write_gait_film", killed)
+    before = signal.getsignal(signal.SIGTERM)
+    arguments = [str(model), "--episodes", "1", "--seconds", "0.1"]
+    arguments += ["--push-episodes", "0", "--baselines", "none"]
+    arguments += ["--output", str(tmp_path / "report")]
+    with pytest.raises(SystemExit) as stopped:
+        main([*arguments, "--video", str(tmp_path / "film.mp4")])
+    assert stopped.value.code == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is before
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+
+
+@pytest.mark.parametrize(
+    ("change", "flags", "words"),
+    [
+        ({"character": "robot9"}, [], "unknown character 'robot9'"),
+        (None, ["--seconds", "3"], "no ambulo.json inside: no locomotion model"),
+    ],
+)
+def test_a_wrong_model_is_named(
+    model: Path,
+    change: dict[str, str] | None,
+    flags: list[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    members = read_archive(model)
+    header = json.loads(members.pop("ambulo.json"))
+    if change is not None:
+        header["config"]["environment"] |= change
+        members["ambulo.json"] = json.dumps(header).encode()
+    bad = tmp_path / "bad.zip"
+    bad.write_bytes(zipped(members))
+    assert main([str(bad), *flags]) == 2
+    error = capsys.readouterr().err
+    assert f"{bad}: {words}" in error
+    assert error.count("\n") == 1
 
 
 def test_film(tmp_path: Path) -> None:

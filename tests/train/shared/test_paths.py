@@ -64,3 +64,8 @@ def test_only_the_folder_of_godot_is_made(tmp_path: Path) -> None:
         check_parent(str(tmp_path / "none" / "scores.json"))
     with pytest.raises(RunFolderError, match="is a folder"):
         check_parent(str(tmp_path))
+    with pytest.raises(RunFolderError, match=r"/proc/x\.json: cannot be written"):
+        check_parent("/proc/x.json")
+    check_parent(str(tmp_path / "scores.json"))
+    check_parent("/dev/null")
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ambulo.configs.errors import RunFolderError
+from ambulo.configs.errors import ModelFileError, RunFolderError
 from ambulo.policies.archive import zipped
 from ambulo.train.shared.files import write_atomic
 from ambulo.train.shared.find_model import find_model
@@ -123,7 +123,9 @@ def test_a_run_that_goes_on_is_described_when_it_stands(tmp_path: Path) -> None:
     ]
 
 
-def test_the_newest_checkpoint_of_a_run_of_any_kind_is_found(tmp_path: Path) -> None:
+def test_the_newest_checkpoint_of_a_run_of_any_kind_is_found(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     run = RunFolder.create(str(tmp_path), "walk", "label", 0, force=False)
     for steps in (9, 50):
         file = run.checkpoints / f"locomotion_{steps}_steps.zip"
@@ -133,4 +135,9 @@ def test_the_newest_checkpoint_of_a_run_of_any_kind_is_found(tmp_path: Path) -> 
     wanted = run.checkpoints / "locomotion_50_steps.zip"
     assert RunFolder(run.path).newest_checkpoint() == wanted
     assert find_model(run.path) == wanted
+    assert "locomotion_100_steps.zip: truncated" in caplog.text
+    for file in run.checkpoints.glob("*_steps.zip"):
+        file.write_bytes(b"damaged")
+    with pytest.raises(ModelFileError, match=r"_100_steps.*no checkpoint .* is whole"):
+        RunFolder(run.path).newest_checkpoint()
     assert NavigationRunFolder(run.path).newest_checkpoint() is None

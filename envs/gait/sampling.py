@@ -1,0 +1,65 @@
+"""Which parameters bodies get: drawn, fixed by the settings, or held by the body."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.gait import gait_space
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.gait.legs import held_values
+from ambulo.envs.locomotion.reference import Reference
+
+Floats = NDArray[np.float64]
+
+
+def healthy_parameters(config: LocomotionConfig, reference: Reference) -> Floats:
+    """A healthy adult's parameters, with those that are fixed or held. Shape (P,).
+
+    Raises:
+        GaitParameterError: A fixed parameter that is unknown or out of range.
+    """
+    space = gait_space(config.environment.character)
+    values = space.vector(**fixed_parameters(config, reference))
+    return values
+
+
+def random_parameters(
+    config: LocomotionConfig,
+    reference: Reference,
+    rng: np.random.Generator,
+    count: int,
+) -> Floats:
+    """Random parameters as configured. Shape (count, P).
+
+    Raises:
+        ConfigError: `gait.impaired` for a body without muscles.
+    """
+    gait, space = config.gait, gait_space(config.environment.character)
+    values = np.tile(healthy_parameters(config, reference), (count, 1))
+    if not gait.sample:
+        return values
+    if gait.impaired is None:
+        values = space.sample(rng, count)
+    else:
+        muscles = np.flatnonzero(~space.known)
+        if not len(muscles):
+            raise ConfigError(f"gait.impaired: {space.name} has no muscles")
+        for row in values:
+            some = rng.choice(muscles, min(gait.impaired, len(muscles)), replace=False)
+            low, high = space.low[some], space.high[some]
+            row[some] = low + rng.random(len(some)) * (high - low)
+    for name, value in fixed_parameters(config, reference).items():
+        values[:, space.index(name)] = value
+    return values
+
+
+def fixed_parameters(
+    config: LocomotionConfig, reference: Reference
+) -> dict[str, float]:
+    """Parameters that do not vary, by name."""
+    space, held = gait_space(config.environment.character), {}
+    if space.name == "myolegs":
+        held = held_values(space, reference.table)
+    return {**held, **config.gait.parameters}

@@ -22,10 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.ik.network import load_ik_network
+from ambulo.ik.network import IKNetwork, load_ik_network
 from ambulo.ik.pose import Pose
-from ambulo.ik.pose_data import load_poses
-from ambulo.ik.rig import TARGETS
+from ambulo.ik.pose_data import PoseData, load_poses
+from ambulo.ik.published import Context, PublishedNetwork, load_published
+from ambulo.ik.refine import refine
+from ambulo.ik.rig import TARGETS, Rig
 from ambulo.ik.solver import NeuralIKSolver
 from ambulo.ik.targets import Targets
 from ambulo.train.ik.baselines import NearestPose, Ridge, answer, examples
@@ -54,18 +56,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", required=True, help="file of poses")
     parser.add_argument("--network", default="ik_net", help="folder or name")
+    parser.add_argument(
+        "--trackers", metavar="FOLDER",
+        help="a network for head and hands that sees the past too (network.past)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--published", nargs="*", default=[], metavar="FOLDER",
+        help="published networks, of train_neural_ik --network published or compact",
+    )  # fmt: skip
     parser.add_argument("--poses", type=int, default=4000, help="test poses")
     parser.add_argument("--json", help="file for the numbers")
     args = parser.parse_args(argv)
     network = load_ik_network(args.network)
     rig, data, config = network.rig, load_poses(args.data), IKRunConfig()
     people: dict[str, list[str]] = network.header.extra["people"]
-    parts = {
-        name: Poses(
-            data[np.isin(data.subjects, who)], rig, config, mirror=name == "train"
-        )
-        for name, who in people.items()
-    }
+    parts = _parts(data, rig, people, config)
     test = parts["test"]
     rows = np.unique(np.linspace(0, len(test) - 1, args.poses).astype(np.int64))
     results: dict[str, Any] = {
@@ -84,15 +89,20 @@ def main(argv: Sequence[str] | None = None) -> int:
             "network + 4 steps": _solver(NeuralIKSolver(rig, network, steps=4)),
         }
         if mask == "trackers":
-            solvers |= _learnt(parts, names)
+            solvers |= _learnt(parts, names, rows)
+        if mask == "trackers" and args.trackers:
+            seeing = load_ik_network(args.trackers)
+            solvers |= _with_past(seeing, data, people, rows, results)
+        if mask == "all":
+            solvers |= _published(args.published, people, test.context(rows))
         truth, targets = test.pose(rows), test.targets(rows, names)
         told = ", ".join(n for n in TARGETS if n in names)
         print(f"\n{len(rows)} poses of {', '.join(people['test'])}; targets: {told}")
-        print(f"{'':24}" + "".join(f"{head:>12}" for head in COLUMNS.values()))
+        print(f"{'':30}" + "".join(f"{head:>12}" for head in COLUMNS.values()))
         for name, solve in solvers.items():
             found = score(rig, targets, solve(targets), truth).as_dict()
             results["rows"][f"{mask}: {name}"] = found
-            print(f"{name:24}" + "".join(f"{found[c]:12.3f}" for c in COLUMNS))
+            print(f"{name:30}" + "".join(f"{found[c]:12.3f}" for c in COLUMNS))
     results["targets"] = _judged(results["rows"])
     print()
     for row in results["targets"]:
@@ -105,28 +115,96 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0 if all(row["met"] for row in results["targets"]) else 1
 
 
+def _parts(
+    data: PoseData, rig: Rig, people: dict[str, list[str]], config: IKRunConfig
+) -> dict[str, Poses]:
+    """The poses of training, validation and test people."""
+    return {
+        name: Poses(
+            data[np.isin(data.subjects, who)], rig, config, mirror=name == "train"
+        )
+        for name, who in people.items()
+    }
+
+
 def _solver(solver: NeuralIKSolver) -> Solve:
     return lambda targets: solver.solve(targets).pose
 
 
-def _learnt(parts: dict[str, Poses], names: Sequence[str]) -> dict[str, Solve]:
-    """Nearest neighbour and ridge regression on the training people."""
+def _published(
+    folders: Sequence[str], people: dict[str, list[str]], context: Context
+) -> dict[str, Solve]:
+    """The published networks, alone and refined."""
+    found: dict[str, Solve] = {}
+    for folder in folders:
+        network = load_published(folder)
+        seen = network.extra["people"]["train"]
+        if set(seen) & set(people["test"]):
+            raise SystemExit(f"{folder}: was trained on people of the test")
+
+        def alone(targets: Targets, network: PublishedNetwork = network) -> Pose:
+            return network.predict(targets, context)
+
+        def refined(targets: Targets, network: PublishedNetwork = network) -> Pose:
+            start = network.predict(targets, context)
+            return refine(network.rig, targets, start, 3).pose
+
+        found |= {f"{network.kind} alone": alone, f"{network.kind} + 3 steps": refined}
+    return found
+
+
+def _with_past(
+    network: IKNetwork,
+    data: PoseData,
+    people: dict[str, list[str]],
+    rows: NDArray[np.int64],
+    results: dict[str, Any],
+) -> dict[str, Solve]:
+    """A network that sees the past, and what is learnt from the same numbers."""
+    if network.header.extra["people"] != people:
+        raise SystemExit("the network with a past was trained on another split")
+    config = IKRunConfig.model_validate({"network": {"past": network.header.past}})
+    parts = _parts(data, network.rig, people, config)
+    past = parts["test"].past(rows)
+    solver = NeuralIKSolver(network.rig, network, steps=3)
+    results["past"] = network.header.past
+    results["parameters_with_past"] = network.parameters
+    found: dict[str, Solve] = {
+        "network with past alone": lambda targets: network.predict(targets, past),
+        "network with past + 3 steps": lambda targets: (
+            solver.solve(targets, past=past).pose
+        ),
+    }
+    learnt = _learnt(parts, MASKS["trackers"], rows)
+    return found | {f"{name}, with past": solve for name, solve in learnt.items()}
+
+
+def _learnt(
+    parts: dict[str, Poses], names: Sequence[str], rows: NDArray[np.int64]
+) -> dict[str, Solve]:
+    """Nearest neighbour and ridge regression on the training people, for test `rows`."""
     rig = parts["train"].rig
     inputs, outputs = examples(parts["train"], names)
     check = parts["validation"]
-    rows: NDArray[np.int64] = np.arange(len(check))
-    truth, targets = check.pose(rows), check.targets(rows, names)
+    every: NDArray[np.int64] = np.arange(len(check))
+    truth, targets, past = (
+        check.pose(every),
+        check.targets(every, names),
+        check.past(every),
+    )
 
     def error(model: Ridge) -> float:
-        return score(rig, targets, answer(rig, model, targets), truth).mpjpe_cm
+        found = answer(rig, model, targets, past)
+        return score(rig, targets, found, truth).mpjpe_cm
 
     ridges = [Ridge(inputs, outputs, penalty) for penalty in PENALTIES]
     models = {
         "nearest neighbour": NearestPose(inputs, outputs),
         "ridge regression": min(ridges, key=error),
     }
+    before = parts["test"].past(rows)
     return {
-        name: lambda targets, model=model: answer(rig, model, targets)
+        name: lambda targets, model=model: answer(rig, model, targets, before)
         for name, model in models.items()
     }
 
@@ -145,6 +223,10 @@ def _judged(rows: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
         ("the same over that without a network", fine["free_cm"] / plain["free_cm"], "<=", 0.6),
         ("three trackers, MPJPE, cm", trackers["mpjpe_cm"], "<=", 5.0),
     ]  # fmt: skip
+    seeing = rows.get("trackers: network with past + 3 steps")
+    if seeing is not None:
+        value = seeing["mpjpe_cm"]
+        wanted.append(("three trackers and their past, MPJPE, cm", value, "<=", 5.0))
     return [
         {
             "what": what,

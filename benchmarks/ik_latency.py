@@ -11,22 +11,27 @@ random weights of the sizes that are trained, and only its answer is replaced.
     OMP_NUM_THREADS=1 python benchmarks/ik_latency.py --data ../shared/data/cmu
 
 Times are of whole calls from Python, one after the other, compiled before; median, 99 %
-and the fastest. A run beside other work shows in the 99 %. mink (pip install mink daqp)
-is left out where it is not installed; it has no limits of ball joints, so that it solves
-the easier problem.
+and the fastest. A run beside other work shows in the 99 %. mink is measured in the same
+run, in a process of its own; it has no limits of ball joints, so that it solves the easier
+problem. It may live in an environment of its own:
+
+    python -m venv .venv-mink && .venv-mink/bin/pip install mink daqp
+    python benchmarks/ik_latency.py ... --mink-python .venv-mink/bin/python
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
@@ -48,6 +53,7 @@ from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
 Floats = NDArray[np.float64]
 BATCH = 64
+INSTALL = "pip install mink daqp, or --mink-python with a Python that has them"
 SIZES = ((256, 256, 128), (512, 512, 512))
 
 
@@ -124,71 +130,60 @@ def score(rig: Rig, truth: Pose, found: Solution) -> dict[str, float]:
     }
 
 
-def mink_model(rig: Rig) -> mujoco.MjModel:
-    """The rig as a free root and ball joints."""
-    spec = mujoco.MjSpec()
-    bodies = [spec.worldbody]
-    for j, name in enumerate(rig.skeleton.joints):
-        parent = bodies[rig.skeleton.parents[j] + 1]
-        offset = np.zeros(3) if j == 0 else rig.skeleton.offsets[j]
-        rest = [1, 0, 0, 0] if j == 0 else rig.skeleton.rest[j]
-        body = parent.add_body(name=name, pos=offset, quat=rest)
-        kind = mujoco.mjtJoint.mjJNT_FREE if j == 0 else mujoco.mjtJoint.mjJNT_BALL
-        body.add_joint(type=kind)
-        body.add_geom(size=[0.02, 0, 0], mass=0.1)
-        bodies.append(body)
-    return spec.compile()
-
-
 def mink_row(
-    rig: Rig, targets: Targets, start: Pose, count: int
-) -> dict[str, Any] | None:
-    """Time of a mink step, and what targets are missed by after 1 to 4 of them."""
-    try:
-        import mink
-    except ImportError:
-        return None
-    configuration = mink.Configuration(mink_model(rig))
-    tasks = [
-        mink.FrameTask(rig.skeleton.joints[j], "body", 1.0, 0.3) for j in rig.effectors
-    ]
-    posture = mink.PostureTask(configuration.model, cost=1e-3)
-    times: list[float] = []
-    met = np.zeros(4)
-    effectors = list(rig.effectors)
-    for i in range(count):
-        first = quat_multiply(rig.skeleton.rest[0], start.rotations[i, 0])
-        q = np.concatenate([start.root[i], first, start.rotations[i, 1:].ravel()])
-        configuration.update(q)
-        posture.set_target(q)
-        for row, task in enumerate(tasks):
-            turn = mink.SO3(targets.rotations[i, row])
-            place = targets.positions[i, row]
-            task.set_target(mink.SE3.from_rotation_and_translation(turn, place))
-        for step in range(4):
-            begin = time.perf_counter_ns()
-            velocity = mink.solve_ik(
-                configuration, [*tasks, posture], 1.0, "daqp", damping=1e-6, limits=[]
-            )
-            configuration.integrate_inplace(velocity, 1.0)
-            times.append((time.perf_counter_ns() - begin) / 1e3)
-            at = configuration.data.xpos[[j + 1 for j in effectors]]
-            far = np.linalg.norm(at - targets.positions[i], axis=1)
-            turns = configuration.data.xquat[[j + 1 for j in effectors]]
-            dots = np.abs(np.sum(turns * targets.rotations[i], axis=1))
-            angles = 2.0 * np.arccos(np.minimum(dots, 1.0))
-            met[step] += far.max() < 1e-3 and angles.max() < np.deg2rad(0.5)
-    return {
-        "step_us": [
-            float(np.median(times)),
-            float(np.percentile(times, 99)),
-            min(times),
-        ],
-        "all_met_percent_after_1_to_4": (100.0 * met / count).tolist(),
-    }
+    rig: Rig, truth: Pose, start: Pose, count: int, python: str
+) -> dict[str, Any]:
+    """What `_ik_mink.py` measures on `count` of the poses, run by `python`."""
+    picked = np.linspace(0, len(truth), count, endpoint=False).astype(np.int64)
+    truth, start = truth[picked], start[picked]
+    targets = Targets.of_pose(rig, truth)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "problem.npz"
+        np.savez(
+            path,
+            names=np.array(rig.skeleton.joints),
+            parents=np.array(rig.skeleton.parents),
+            offsets=rig.skeleton.offsets,
+            rest=rig.skeleton.rest,
+            effectors=np.array(rig.effectors),
+            root=start.root,
+            rotations=start.rotations,
+            positions=targets.positions,
+            orientations=targets.rotations,
+            truth=fk(rig, truth)[0],
+        )
+        script = Path(__file__).with_name("_ik_mink.py")
+        ran = subprocess.run(
+            [python, str(script), str(path)],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+    if ran.returncode:
+        reason = (ran.stderr.strip().splitlines() or ["no output"])[-1]
+        return {"missing": f"{python}: {reason}"}
+    found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+    return found
 
 
-def measure(args: argparse.Namespace) -> dict[str, Any]:
+def add_mink(report: dict[str, Any], mink: dict[str, Any]) -> None:
+    """Mink's rows beside ours, where it was measured."""
+    report["mink"], rows, scores = mink, report["rows"], report["scores"]
+    if "missing" in mink:
+        return
+    rows["mink, one step, no limits"] = mink["step_us"]
+    rows["mink, 3 steps, no limits"] = mink["three_steps_us"]
+    for step in range(4):
+        scores[f"mink, {step + 1} steps, no limits"] = {
+            "all_met_percent": mink["all_met_percent"][step],
+            "violating_percent": float("nan"),
+            "free_joints_cm": mink["free_joints_cm"][step],
+            "steps_mean": step + 1.0,
+            "steps_99": step + 1.0,
+        }
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:  # noqa: PLR0915 - a row each
     """All that is reported, as plain JSON."""
     rig = load_rig()
     raw = real_poses(rig, args.data, args.every, args.clips)
@@ -270,14 +265,22 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     for steps in (10, 15):
         found = refine(rig, targets, start_pose(rig, origin[:, :2], yaw), steps, far)
         scores[f"no network, {steps} steps"] = score(rig, truth, found)
-    report["mink"] = mink_row(rig, targets, start, min(count, args.calls // 4))
+    few = min(count, args.calls // 4)
+    add_mink(report, mink_row(rig, truth, start, few, args.mink_python))
     return report
 
 
 def show(report: dict[str, Any]) -> None:
     """The report as tables."""
     console = Console()
-    console.print({k: v for k, v in report.items() if k not in ("rows", "scores")})
+    plain = {k: v for k, v in report.items() if k not in ("rows", "scores", "mink")}
+    console.print(plain)
+    mink = report["mink"]
+    if "missing" in mink:
+        console.print(f"mink: not measured ({mink['missing']}); {INSTALL}")
+    else:
+        what = "mink {version}, mujoco {mujoco}: {poses} poses".format(**mink)
+        console.print(what)
     table = Table("one core, [us]", "median", "99 %", "least")
     for name, values in report["rows"].items():
         table.add_row(name, *(f"{value:.1f}" for value in values))
@@ -297,6 +300,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--noise", type=float, default=0.04, help="of starts, [rad]")
     parser.add_argument("--calls", type=int, default=2000, help="single calls timed")
     parser.add_argument("--network", help="a trained network: folder or name")
+    parser.add_argument(
+        "--mink-python", default=sys.executable, help="a Python that has mink and daqp"
+    )
     parser.add_argument("--json", type=Path, help="where to write the report")
     args = parser.parse_args(argv)
     report = measure(args)

@@ -6,11 +6,12 @@ Real poses: CMU clips below `--data`, retargeted to `ik23` and clamped into the 
 
     OMP_NUM_THREADS=1 python benchmarks/ik_workers.py --data ../shared/data/cmu
 
-"pool" is the time from handing in targets until the poses are here; "solve" is the part of
-it inside the worker; "alone" is the same solve in this process. The rest of "pool" is
-copying, two messages through a pipe, and waiting for a processor: on a machine that is busy
-with other work the last is most of it, which is why the load average is told too, and what
-is fastest stands beside the median.
+"pool" is the time from handing in targets until the poses are here; a frame's characters
+are shared out among the workers. What is not solving is copying, messages through pipes, and
+waiting for a processor: on a machine that is busy with other work the last is most of it,
+which is why the load average is told too, and what is fastest stands beside the median.
+Frame after frame workers stay awake between jobs; at a game's pace they sleep and have to
+be woken, with cold caches: that is told apart.
 """
 
 from __future__ import annotations
@@ -37,6 +38,17 @@ from ambulo.ik.workers import NeuralIKPool
 from ambulo.motion.files import read_motion
 from ambulo.motion.operations import resample
 from ambulo.motion.retargeting.retarget import retarget
+
+BLOCK = 50
+"""Frames that are solved in one way before the next way has its turn."""
+ROWS = {
+    "pool": "pool, frame after frame",
+    "solve": "  of it in the workers (the longer part)",
+    "way": "  of it the way there and back",
+    "alone": "the same solve in this process",
+    "paced": "pool, frames at --fps",
+    "paced_solve": "  of it in the workers (the longer part)",
+}
 
 
 def frames_of(
@@ -70,6 +82,26 @@ def statistics(times: Sequence[float]) -> dict[str, float]:
     }
 
 
+class Times:
+    """Times of frames through the pool, [us]."""
+
+    def __init__(self) -> None:
+        self.through: list[float] = []
+        self.inside: list[float] = []
+        self.reached: list[float] = []
+        self.parts: list[int] = []
+
+    def add(self, pool: NeuralIKPool, targets: Targets) -> None:
+        """Solve a frame."""
+        begin = time.perf_counter_ns()
+        result = pool.solve(targets)
+        self.through.append((time.perf_counter_ns() - begin) / 1e3)
+        self.inside.append(result.solve_us)
+        self.parts.append(len(result.workers))
+        assert result.solution is not None
+        self.reached.append(float(result.solution.reached.all(axis=1).mean()))
+
+
 def measure(
     arguments: argparse.Namespace,
 ) -> dict[str, dict[str, float] | float | list[float]]:
@@ -81,31 +113,38 @@ def measure(
     network = load_ik_network(arguments.network) if arguments.network else None
     solver = NeuralIKSolver(rig, network, steps=arguments.steps)
     solver.warm_up()
-    alone, through, inside, reached = [], [], [], []
-    with NeuralIKPool(workers=arguments.workers, steps=arguments.steps) as pool:
+    alone: list[float] = []
+    with NeuralIKPool(
+        workers=arguments.workers, steps=arguments.steps, helps=arguments.helps
+    ) as pool:
         if network is not None:
             pool.cache(network)
         for targets in frames[:20]:
             pool.solve(targets)
             solver.solve(targets)
-        for targets in frames:
-            # Frame by frame in turn, so that both meet the same load of the machine.
-            begin = time.perf_counter_ns()
-            result = pool.solve(targets)
-            middle = time.perf_counter_ns()
-            solver.solve(targets)
-            alone.append((time.perf_counter_ns() - middle) / 1e3)
-            through.append((middle - begin) / 1e3)
-            inside.append(result.solve_us)
-            assert result.solution is not None
-            reached.append(result.solution.reached.all(axis=1).mean())
+        at_once, paced = Times(), Times()
+        for begin in range(0, len(frames), BLOCK):
+            # Block by block in turn, so that all meet the same load of the machine.
+            block = frames[begin : begin + BLOCK]
+            for targets in block:
+                at_once.add(pool, targets)
+            for targets in block:
+                start = time.perf_counter_ns()
+                solver.solve(targets)
+                alone.append((time.perf_counter_ns() - start) / 1e3)
+            for targets in block[: BLOCK // 5]:
+                time.sleep(1.0 / arguments.fps)
+                paced.add(pool, targets)
         loads = [stats.load for stats in pool.stats()]
     return {
-        "pool": statistics(through),
-        "solve": statistics(inside),
+        "pool": statistics(at_once.through),
+        "solve": statistics(at_once.inside),
+        "way": statistics(np.subtract(at_once.through, at_once.inside).tolist()),
         "alone": statistics(alone),
-        "way": statistics(np.subtract(through, inside).tolist()),
-        "reached_percent": 100.0 * float(np.mean(reached)),
+        "paced": statistics(paced.through),
+        "paced_solve": statistics(paced.inside),
+        "parts": float(np.mean(at_once.parts)),
+        "reached_percent": 100.0 * float(np.mean(at_once.reached + paced.reached)),
         "worker_loads": loads,
         "load_average": os.getloadavg()[0],
     }
@@ -120,22 +159,27 @@ def main() -> int:
     parser.add_argument("--network", default="ik_net", help="name, folder or empty")
     parser.add_argument("--characters", type=int, default=8)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument(
+        "--helps", action="store_true", help="this process solves a part of each frame"
+    )
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--frames", type=int, default=2000)
+    parser.add_argument("--fps", type=float, default=60.0, help="of the paced frames")
     parser.add_argument("--json", type=Path, help="also write the numbers there")
     arguments = parser.parse_args()
     found = measure(arguments)
     table = Table(title=f"{arguments.characters} characters a frame, [us]")
     for column in ("", "median", "99 %", "least"):
         table.add_column(column, justify="right" if column else "left")
-    for name in ("pool", "solve", "way", "alone"):
+    for name, label in ROWS.items():
         row = found[name]
         assert isinstance(row, dict)
-        table.add_row(name, *(f"{value:.0f}" for value in row.values()))
+        table.add_row(label, *(f"{value:.0f}" for value in row.values()))
     console = Console()
     console.print(table)
     console.print(
         f"all targets met: {found['reached_percent']:.2f} % of characters; "
+        f"{found['parts']:.1f} parts a frame; "
         f"load average {found['load_average']:.1f}"
     )
     if arguments.json is not None:

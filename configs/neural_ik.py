@@ -54,7 +54,7 @@ class IKLossConfig(Config):
     """Mean angle by which joints leave their swing-twist limits, [rad]."""
     smoothness: NonNegative = 0.1
     """Change of the joints' errors from one frame to the next, on consecutive frames."""
-    refined: NonNegative = 0.0
+    refined: NonNegative = 1.0
     """Mean distance of all joints from where they were, once a refinement step has led the
     targets home, to first order: what refinement does not mend."""
     sampled: Annotated[float, Field(gt=0, le=1)] = 0.125

@@ -1,7 +1,8 @@
 """Poses of clips: every clip on the rig, at one rate, inside the limits, thinned.
 
 Clips go through the same steps as any motion here (low pass, resampling, retargeting);
-what the rig's joints cannot do is put inside their limits and counted.
+what the rig's joints cannot do is put inside their limits and counted. What is so far
+outside that the pose would be another one is left out.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from ambulo.motion.filters import smoothed
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
 from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.retargeting.twists import untwisted
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +45,13 @@ FPS = 30.0
 
 STEP = 0.005
 """A pose is kept when a joint has moved this far in the root frame since the last, [m]."""
+
+FAR = np.deg2rad(30.0)
+"""A frame with a joint further outside its limits than this is left out, [rad]: no person
+took that pose, and inside the limits it would be another one."""
+
+MOST = 0.5
+"""A clip with more than this share of such frames is not used at all."""
 
 _ROUNDING = np.deg2rad(0.01)
 """Violations below this are rounding, [rad]."""
@@ -56,10 +65,13 @@ class Extraction:
     """The poses."""
     frames: int
     """Frames of all clips at the poses' rate, before thinning."""
+    left_out: dict[str, int]
+    """Of each clip that has such: its frames that are too far outside the limits, or all
+    its frames, where most of them are."""
     clamped: float
-    """Share of these with a joint outside its limits."""
+    """Share of the other frames with a joint outside its limits."""
     joints_clamped: float
-    """Share of all joints of all frames outside."""
+    """Share of all joints of these frames outside."""
     mean_degrees: float
     """Mean of how far those joints were outside, [deg]."""
     worst: tuple[str, float]
@@ -113,6 +125,8 @@ def motion_on_rig(
 def _on_rig(clip: Clip, rig: Rig, fps: float) -> Motion:
     motion = read_motion(clip.path, asf=clip.asf, drop_tpose=True)
     try:
+        # Before the filter, which would draw a jump by half a turn over many frames.
+        motion = untwisted(motion)
         if motion.fps > fps * 1.001:
             motion = smoothed(motion, CUTOFF_RATIO * fps)
         moved = retarget(resample(motion, fps), rig.skeleton).motion
@@ -166,15 +180,20 @@ def extract(
             logger.warning("%s", error)
             errors.append(error)
             continue
-        pose = tally.clamped(motion)
-        rows = _thinned(rig, pose, step)
+        pose, usable = tally.clamped(clip.name, motion)
+        if not usable.any():
+            continue
+        rows = _thinned(rig, pose, usable, step)
         stands = foot_contacts(motion).astype(np.uint8)
         records.append(
             ClipRecord(name=clip.name, subject=clip.subject, activity=clip.activity)
         )
         parts.append((pose[rows], rows.astype(np.int32), stands[rows]))
     if not parts:
-        raise IKError(f"none of {len(clips)} clips can be used")
+        raise IKError(
+            f"none of {len(clips)} clips can be used ({len(errors)} cannot be read, "
+            f"{len(tally.left_out)} are mostly outside the rig's limits)"
+        )
     counts = [len(rows) for _, rows, _ in parts]
     data = PoseData(
         PoseHeader(rig=rig.name, fps=fps, clips=tuple(records)),
@@ -189,13 +208,16 @@ def extract(
     return tally.report(data, errors)
 
 
-def _thinned(rig: Rig, pose: Pose, step: float) -> NDArray[np.int64]:
-    """Indices of the poses that differ from the one kept before."""
+def _thinned(
+    rig: Rig, pose: Pose, usable: NDArray[np.bool_], step: float
+) -> NDArray[np.int64]:
+    """Indices of the usable poses that differ from the one kept before."""
+    rows = np.flatnonzero(usable)
     if step <= 0.0:
-        return np.arange(len(pose))
+        return rows
     places = fk(rig, in_own_frame(rig, pose)[1])[0]
-    kept = [0]
-    for i in range(1, len(pose)):
+    kept = [int(rows[0])]
+    for i in rows[1:].tolist():
         way = places[i] - places[kept[-1]]
         if float((way * way).sum(axis=-1).max()) >= step * step:
             kept.append(i)
@@ -207,19 +229,27 @@ class _Tally:
 
     def __init__(self, rig: Rig) -> None:
         self.rig = rig
-        self.frames = self.frames_outside = 0
+        self.frames = self.frames_used = self.frames_outside = 0
+        self.left_out: dict[str, int] = {}
         self.outside = np.zeros(len(rig), dtype=np.int64)
         self.far = np.zeros(len(rig))
         self.sum = self.moved = 0.0
 
-    def clamped(self, motion: Motion) -> Pose:
-        """The frames of `motion` inside the limits."""
+    def clamped(self, name: str, motion: Motion) -> tuple[Pose, NDArray[np.bool_]]:
+        """The frames of `motion` inside the limits, and which can be used, (T,)."""
         pose = Pose(motion.root_positions, motion.rotations)
         far = violation(self.rig, pose.rotations)
+        usable = (far <= FAR).all(axis=1)
+        if usable.mean() < 1.0 - MOST:
+            usable[:] = False
+        if not usable.all():
+            self.left_out[name] = int((~usable).sum())
+        far[~usable] = 0.0
         bad = far > _ROUNDING
         inside = Pose(pose.root, clamp(self.rig, pose.rotations))
         frames = bad.any(axis=1)
         self.frames += len(pose)
+        self.frames_used += int(usable.sum())
         self.frames_outside += int(frames.sum())
         self.outside += bad.sum(axis=0)
         self.far = np.maximum(self.far, far.max(axis=0))
@@ -227,7 +257,7 @@ class _Tally:
         if frames.any():
             way = fk(self.rig, inside[frames])[0] - fk(self.rig, pose[frames])[0]
             self.moved += float(np.linalg.norm(way, axis=-1).mean(axis=1).sum())
-        return inside
+        return inside, usable
 
     def report(self, data: PoseData, errors: Sequence[MotionFileError]) -> Extraction:
         """Everything counted, with the poses."""
@@ -235,8 +265,10 @@ class _Tally:
         return Extraction(
             data=data,
             frames=self.frames,
-            clamped=self.frames_outside / self.frames,
-            joints_clamped=float(self.outside.sum()) / (self.frames * len(self.rig)),
+            left_out=self.left_out,
+            clamped=self.frames_outside / self.frames_used,
+            joints_clamped=float(self.outside.sum())
+            / (self.frames_used * len(self.rig)),
             mean_degrees=float(np.rad2deg(self.sum / max(int(self.outside.sum()), 1))),
             worst=(self.rig.skeleton.joints[worst], float(np.rad2deg(self.far[worst]))),
             moved=self.moved / max(self.frames_outside, 1),

@@ -5,9 +5,14 @@ in the root frame as six numbers, weight of the position, weight of the rotation
 absent is 0. Output, 3 + 6 J numbers: the hips' position in the root frame, then each
 joint's local rotation as six numbers (of the hips in the frame: as if the frame were the
 world), all as offsets from the mean pose.
+
+A network that also sees the past gets 27 numbers more for each earlier moment: position
+and rotation of head and hands then, in the root frame of now.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -31,7 +36,20 @@ from ambulo.motion.rotations import (
 Floats = NDArray[np.float64]
 
 INPUTS = WIDTH * len(TARGETS)
-"""Numbers that a network is given: 66."""
+"""Numbers that a network is given of one moment: 66."""
+
+PAST = ("Head", "LeftHand", "RightHand")
+"""Targets that are seen of earlier moments."""
+
+PAST_COLUMNS = np.array(
+    [WIDTH * TARGETS.index(name) + i for name in PAST for i in range(WIDTH - 2)]
+)
+"""Their numbers in the layout of a moment."""
+
+
+def inputs_of(moments: int) -> int:
+    """Numbers that a network is given that sees so many earlier moments."""
+    return INPUTS + len(PAST_COLUMNS) * moments
 
 
 def outputs_of(rig: Rig) -> int:
@@ -40,13 +58,21 @@ def outputs_of(rig: Rig) -> int:
 
 
 def network_input(
-    rig: Rig, targets: Targets, frame: tuple[Floats, Floats] | None = None
+    rig: Rig,
+    targets: Targets,
+    frame: tuple[Floats, Floats] | None = None,
+    past: Sequence[Targets] = (),
 ) -> NDArray[np.float32]:
-    """The input (B, 66) of `targets`, seen from their root frames.
+    """The input (B, 66), with the `past` (B, 66 + 27 n), seen from the root frames.
 
-    `frame` is what `root_frame` gave, where it is known already.
+    `frame` is what `root_frame` gave of `targets`, where it is known already.
     """
-    origin, yaw = root_frame(rig, targets) if frame is None else frame
+    frame = root_frame(rig, targets) if frame is None else frame
+    if past:
+        moments = [network_input(rig, before, frame) for before in past]
+        seen = [moment[:, PAST_COLUMNS] for moment in moments]
+        return np.concatenate([network_input(rig, targets, frame), *seen], axis=1)
+    origin, yaw = frame
     inputs = np.empty((len(targets), INPUTS), dtype=np.float32)
     network_inputs(
         targets.positions,

@@ -63,6 +63,9 @@ def run_job(pool: NeuralIKPool, kind: str, data: Mapping[str, Any]) -> dict[str,
         )
     except AmbuloError as error:
         return {"success": False, "error": str(error)}
+    except (TypeError, ValueError, AttributeError) as error:
+        # Not of the documented kinds at all: text for numbers, a list for a dictionary.
+        return {"success": False, "error": f"{kind}: {error}"}
 
 
 def _cache(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:

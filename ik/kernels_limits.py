@@ -37,7 +37,7 @@ OFFSET, REST, INVERSE_RADII, TWIST_ENDS, TWIST_TANGENTS, COMPLIANCE = (
 )
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def multiply(
     a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float
 ) -> Quaternion:
@@ -50,7 +50,7 @@ def multiply(
     )
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def rotate(
     w: float, x: float, y: float, z: float, a: float, b: float, c: float
 ) -> Vector:
@@ -65,7 +65,7 @@ def rotate(
     )
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy", inline="always")
 def is_outside(table: Array, j: int, w: float, x: float, y: float, z: float) -> bool:
     """False if the rotation surely is inside the limits of joint j; else look closer.
 
@@ -80,20 +80,26 @@ def is_outside(table: Array, j: int, w: float, x: float, y: float, z: float) -> 
     square = x * x + z * z
     n = math.sqrt(w * w + y * y)
     sx, sz = x * w + z * y, z * w - x * y
-    # t = tan(swing / 4); with |(sx, sz)| = n sin(swing / 2) the cone's condition becomes
-    # |(sx a, sz b)| angle <= |(sx, sz)|, squared.
-    t2 = square / ((1.0 + n) * (1.0 + n))
+    # t = tan(swing / 4) = |(x, z)| / (1 + n); with |(sx, sz)| = n sin(swing / 2) the
+    # cone's condition becomes |(sx a, sz b)| angle <= |(sx, sz)|, squared.
     k = INVERSE_RADII
     a = sx * (table[j, k] if sx < 0.0 else table[j, k + 1])
     b = sz * (table[j, k + 2] if sz < 0.0 else table[j, k + 3])
-    # (4 (t / c + 0.005))^2 < 16 (1.05 t^2 / c^2 + 21 * 0.005^2), c = 1 + 0.28 t^2; and
-    # atan(t) < t.
+    cone, length, scale = (
+        16.0 * (a * a + b * b),
+        sx * sx + sz * sz,
+        (1.0 + n) * (1.0 + n),
+    )
+    # atan(t) < t is enough for most, without a division.
+    if cone * square <= length * scale:
+        return False
+    # (4 (t / c + 0.005))^2 < 16 (1.05 t^2 / c^2 + 21 * 0.005^2), c = 1 + 0.28 t^2
+    t2 = square / scale
     c = 1.0 + 0.28 * t2
-    bound = 16.0 * min(t2, 1.05 * t2 / (c * c) + 0.000525)
-    return (a * a + b * b) * bound > sx * sx + sz * sz
+    return cone * (1.05 * t2 / (c * c) + 0.000525) > length
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def parts_of(w: float, x: float, y: float, z: float) -> Vector:
     """Swing x, twist and swing z of a rotation, [rad]."""
     around = w * w + y * y
@@ -113,7 +119,7 @@ def parts_of(w: float, x: float, y: float, z: float) -> Vector:
     return sx * scale, twist, sz * scale
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def of_parts(sx: float, twist: float, sz: float) -> Quaternion:
     """The rotation with these parts, [rad]."""
     angle = math.sqrt(sx * sx + sz * sz)
@@ -123,7 +129,7 @@ def of_parts(sx: float, twist: float, sz: float) -> Quaternion:
     return w * c, x * c - z * s, w * s, z * c + x * s
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def clamp_one(
     table: Array, j: int, w: float, x: float, y: float, z: float
 ) -> tuple[float, float, float, float, int]:
@@ -157,7 +163,7 @@ def clamp_one(
     return w, x, y, z, bits
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def limit_normals(
     table: Array, j: int, w: float, x: float, y: float, z: float, out: Array
 ) -> None:

@@ -15,7 +15,6 @@ by an update of rank one. Layouts are those of `ambulo.ik.kernels_tree`. Not for
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from numba import njit
@@ -24,8 +23,11 @@ from ambulo.ik.kernels_tree import BELOW, COMMON, FAST, JOINT
 
 Array = Any
 
+IN_ORDER = {"contract", "nsz", "arcp"}
+"""Freedom of rounding for loops that are too short for vectors: sums keep their order."""
 
-@njit(cache=True, fastmath=FAST)
+
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def build_matrix(
     ends: Array,
     rows: Array,
@@ -75,7 +77,7 @@ def build_matrix(
         first[start : max(rows[e, 0], rows[e, 1]) + 3] = begin
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def position_block(
     sums: Array,
     c: int,
@@ -113,7 +115,7 @@ def position_block(
     matrix[ke + 2, kf + 2] = d - zz
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def cross(matrix: Array, i: int, k: int, x: float, y: float, z: float) -> None:
     """Write [(x, y, z)]x into `matrix` at row i, column k."""
     matrix[i, k], matrix[i, k + 1], matrix[i, k + 2] = 0.0, -z, y
@@ -121,7 +123,7 @@ def cross(matrix: Array, i: int, k: int, x: float, y: float, z: float) -> None:
     matrix[i + 2, k], matrix[i + 2, k + 1], matrix[i + 2, k + 2] = -y, x, 0.0
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def lock_direction(
     tree: Array,
     ends: Array,
@@ -162,71 +164,113 @@ def lock_direction(
                 matrix[i, k] -= c * g[k]
 
 
-@njit(cache=True, fastmath=FAST)
-def factor_and_solve(matrix: Array, first: Array, y: Array) -> bool:
-    """Solve `matrix` y = y in place by L L^T; row i of L begins at `first[i]`.
+@njit(cache=True, fastmath=IN_ORDER, error_model="numpy")
+def factor_and_solve(  # noqa: PLR0915 - blocks, written out
+    matrix: Array, first: Array, y: Array
+) -> bool:
+    """Solve `matrix` y = y in place by L D L^T with blocks of 3 x 3, written out.
 
-    The lower half of `matrix` (n, n) is overwritten, the diagonal by 1 / L_ii. Rows come
-    in threes (a position or a rotation), so that the sums run over blocks of 3 x 3 in
-    registers. False if the matrix is not positive.
+    Rows come in threes (a position or a rotation); row i of L begins at `first[i]`. The
+    lower half of `matrix` (n, n) is overwritten by L, its diagonal blocks by the inverses
+    of D: one division for three rows, where a square root for each would have to wait for
+    the one before. False if a block is not positive.
     """
     n = len(first)
     for i in range(0, n, 3):
-        for k in range(first[i], i + 1, 3):
+        begin = first[i]
+        # L D of this row, from rows that are done.
+        for k in range(begin, i, 3):
             s00, s01, s02 = matrix[i, k], matrix[i, k + 1], matrix[i, k + 2]
             s10, s11, s12 = matrix[i + 1, k], matrix[i + 1, k + 1], matrix[i + 1, k + 2]
             s20, s21, s22 = matrix[i + 2, k], matrix[i + 2, k + 1], matrix[i + 2, k + 2]
-            for m in range(max(first[i], first[k]), k):
-                a, b, c = matrix[i, m], matrix[i + 1, m], matrix[i + 2, m]
-                u, v, w = matrix[k, m], matrix[k + 1, m], matrix[k + 2, m]
-                s00 -= a * u
-                s01 -= a * v
-                s02 -= a * w
-                s10 -= b * u
-                s11 -= b * v
-                s12 -= b * w
-                s20 -= c * u
-                s21 -= c * v
-                s22 -= c * w
-            if k < i:
-                d, e, f = matrix[k, k], matrix[k + 1, k + 1], matrix[k + 2, k + 2]
-                l10, l20, l21 = matrix[k + 1, k], matrix[k + 2, k], matrix[k + 2, k + 1]
-                s00 *= d
-                s10 *= d
-                s20 *= d
-                s01 = (s01 - s00 * l10) * e
-                s11 = (s11 - s10 * l10) * e
-                s21 = (s21 - s20 * l10) * e
-                matrix[i, k], matrix[i, k + 1] = s00, s01
-                matrix[i + 1, k], matrix[i + 1, k + 1] = s10, s11
-                matrix[i + 2, k], matrix[i + 2, k + 1] = s20, s21
-                matrix[i, k + 2] = (s02 - s00 * l20 - s01 * l21) * f
-                matrix[i + 1, k + 2] = (s12 - s10 * l20 - s11 * l21) * f
-                matrix[i + 2, k + 2] = (s22 - s20 * l20 - s21 * l21) * f
-                continue
-            if not s00 > 0.0:
-                return False
-            d = 1.0 / math.sqrt(s00)
-            s10, s20 = s10 * d, s20 * d
-            s11 -= s10 * s10
-            if not s11 > 0.0:
-                return False
-            e = 1.0 / math.sqrt(s11)
-            s21 = (s21 - s20 * s10) * e
-            s22 -= s20 * s20 + s21 * s21
-            if not s22 > 0.0:
-                return False
-            matrix[i, i], matrix[i + 1, i + 1] = d, e
-            matrix[i + 2, i + 2] = 1.0 / math.sqrt(s22)
-            matrix[i + 1, i], matrix[i + 2, i], matrix[i + 2, i + 1] = s10, s20, s21
-    for i in range(n):
-        total = y[i]
-        for k in range(first[i], i):
-            total -= matrix[i, k] * y[k]
-        y[i] = total * matrix[i, i]
-    for i in range(n - 1, -1, -1):
-        value = y[i] * matrix[i, i]
-        y[i] = value
-        for k in range(first[i], i):
-            y[k] -= matrix[i, k] * value
+            for m in range(max(begin, first[k]), k, 3):
+                u0, u1, u2 = matrix[k, m], matrix[k, m + 1], matrix[k, m + 2]
+                v0, v1, v2 = (
+                    matrix[k + 1, m],
+                    matrix[k + 1, m + 1],
+                    matrix[k + 1, m + 2],
+                )
+                w0, w1, w2 = (
+                    matrix[k + 2, m],
+                    matrix[k + 2, m + 1],
+                    matrix[k + 2, m + 2],
+                )
+                a, b, c = matrix[i, m], matrix[i, m + 1], matrix[i, m + 2]
+                s00 -= a * u0 + b * u1 + c * u2
+                s01 -= a * v0 + b * v1 + c * v2
+                s02 -= a * w0 + b * w1 + c * w2
+                a, b, c = matrix[i + 1, m], matrix[i + 1, m + 1], matrix[i + 1, m + 2]
+                s10 -= a * u0 + b * u1 + c * u2
+                s11 -= a * v0 + b * v1 + c * v2
+                s12 -= a * w0 + b * w1 + c * w2
+                a, b, c = matrix[i + 2, m], matrix[i + 2, m + 1], matrix[i + 2, m + 2]
+                s20 -= a * u0 + b * u1 + c * u2
+                s21 -= a * v0 + b * v1 + c * v2
+                s22 -= a * w0 + b * w1 + c * w2
+            matrix[i, k], matrix[i, k + 1], matrix[i, k + 2] = s00, s01, s02
+            matrix[i + 1, k], matrix[i + 1, k + 1], matrix[i + 1, k + 2] = s10, s11, s12
+            matrix[i + 2, k], matrix[i + 2, k + 1], matrix[i + 2, k + 2] = s20, s21, s22
+        # L of this row, its diagonal block, and y so far.
+        xx, xy, yy = matrix[i, i], matrix[i + 1, i], matrix[i + 1, i + 1]
+        xz, yz, zz = matrix[i + 2, i], matrix[i + 2, i + 1], matrix[i + 2, i + 2]
+        y0, y1, y2 = y[i], y[i + 1], y[i + 2]
+        for k in range(begin, i, 3):
+            d00, d10, d11 = matrix[k, k], matrix[k + 1, k], matrix[k + 1, k + 1]
+            d20, d21, d22 = matrix[k + 2, k], matrix[k + 2, k + 1], matrix[k + 2, k + 2]
+            z0, z1, z2 = y[k], y[k + 1], y[k + 2]
+            a, b, c = matrix[i, k], matrix[i, k + 1], matrix[i, k + 2]
+            u0 = a * d00 + b * d10 + c * d20
+            u1 = a * d10 + b * d11 + c * d21
+            u2 = a * d20 + b * d21 + c * d22
+            matrix[i, k], matrix[i, k + 1], matrix[i, k + 2] = u0, u1, u2
+            xx -= a * u0 + b * u1 + c * u2
+            y0 -= u0 * z0 + u1 * z1 + u2 * z2
+            a, b, c = matrix[i + 1, k], matrix[i + 1, k + 1], matrix[i + 1, k + 2]
+            xy -= a * u0 + b * u1 + c * u2
+            v0 = a * d00 + b * d10 + c * d20
+            v1 = a * d10 + b * d11 + c * d21
+            v2 = a * d20 + b * d21 + c * d22
+            matrix[i + 1, k], matrix[i + 1, k + 1], matrix[i + 1, k + 2] = v0, v1, v2
+            yy -= a * v0 + b * v1 + c * v2
+            y1 -= v0 * z0 + v1 * z1 + v2 * z2
+            a, b, c = matrix[i + 2, k], matrix[i + 2, k + 1], matrix[i + 2, k + 2]
+            xz -= a * u0 + b * u1 + c * u2
+            yz -= a * v0 + b * v1 + c * v2
+            w0 = a * d00 + b * d10 + c * d20
+            w1 = a * d10 + b * d11 + c * d21
+            w2 = a * d20 + b * d21 + c * d22
+            matrix[i + 2, k], matrix[i + 2, k + 1], matrix[i + 2, k + 2] = w0, w1, w2
+            zz -= a * w0 + b * w1 + c * w2
+            y2 -= w0 * z0 + w1 * z1 + w2 * z2
+        y[i], y[i + 1], y[i + 2] = y0, y1, y2
+        a, b, c = yy * zz - yz * yz, yz * xz - xy * zz, xy * yz - yy * xz
+        size = xx * a + xy * b + xz * c
+        minor = xx * yy - xy * xy
+        if not (xx > 0.0 and minor > 0.0 and size > 0.0):
+            return False
+        t = 1.0 / size
+        matrix[i, i], matrix[i + 1, i], matrix[i + 2, i] = a * t, b * t, c * t
+        matrix[i + 1, i + 1] = (xx * zz - xz * xz) * t
+        matrix[i + 2, i + 1] = (xy * xz - xx * yz) * t
+        matrix[i + 2, i + 2] = minor * t
+    for i in range(0, n, 3):
+        a, b, c = y[i], y[i + 1], y[i + 2]
+        d10, d20, d21 = matrix[i + 1, i], matrix[i + 2, i], matrix[i + 2, i + 1]
+        y[i] = matrix[i, i] * a + d10 * b + d20 * c
+        y[i + 1] = d10 * a + matrix[i + 1, i + 1] * b + d21 * c
+        y[i + 2] = d20 * a + d21 * b + matrix[i + 2, i + 2] * c
+    for i in range(n - 3, -1, -3):
+        a, b, c = y[i], y[i + 1], y[i + 2]
+        for k in range(first[i], i, 3):
+            y[k] -= matrix[i, k] * a + matrix[i + 1, k] * b + matrix[i + 2, k] * c
+            y[k + 1] -= (
+                matrix[i, k + 1] * a
+                + matrix[i + 1, k + 1] * b
+                + matrix[i + 2, k + 1] * c
+            )
+            y[k + 2] -= (
+                matrix[i, k + 2] * a
+                + matrix[i + 1, k + 2] * b
+                + matrix[i + 2, k + 2] * c
+            )
     return True

@@ -30,23 +30,14 @@ from ambulo.ik.kernels_limits import (
     multiply,
     rotate,
 )
-from ambulo.ik.kernels_matrix import build_matrix, factor_and_solve, lock_direction
-from ambulo.ik.kernels_tree import (
-    BASE,
-    USED,
-    subtract_motion,
-    tree_sums,
-    turns_of_targets,
-)
+from ambulo.ik.kernels_matrix import build_matrix, lock_direction
+from ambulo.ik.kernels_tree import BASE, FAST, USED
 
 Array = Any
 
 STRETCH = 0.9998
 """Part of a limb's length that targets beyond its reach are projected to: a limb that is
 quite straight cannot be turned towards its target."""
-
-ROUNDS = 3
-"""How often a step is solved anew for limits."""
 
 INWARDS = 1e-9
 """A joint at a limit is let go if the step pulls it inside by more than this, [rad]."""
@@ -92,11 +83,10 @@ class Work(NamedTuple):
     bits: Array  # (J,) active set: limits at which a joint stands
     kept: Array  # (J,) the same before the step
     normals: Array  # (J, 2, 3) their directions in the joint's frame, orthonormal
-    d: Array  # (J, 3) the step, and (3,) of the root
-    slide: Array
+    d: Array  # (J, 3) the step
     d0: Array  # (J, 3) what the step is wanted to be, and (3,) of the root
     way: Array
-    trial: Array  # (J, 4)
+    outside: Array  # (J,) joints whose limits must be looked at closely
     sums: Array  # (J, 10)
     wrench: Array  # (J, 6)
     matrix: Array  # (n, n)
@@ -105,31 +95,47 @@ class Work(NamedTuple):
     g: Array  # (n,)
 
 
-@njit(cache=True)
-def turn_by(local: Array, d: Array, j: int, scale: float, out: Array) -> None:
-    """out[j] = local[j] exp(scale d[j]), the exponential by Cayley's form, unit length."""
-    h = 0.5 * scale
-    w, x, y, z = multiply(
-        local[j, 0], local[j, 1], local[j, 2], local[j, 3],
-        1.0, h * d[j, 0], h * d[j, 1], h * d[j, 2],
-    )  # fmt: skip
-    n = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
-    out[j, 0], out[j, 1], out[j, 2], out[j, 3] = w * n, x * n, y * n, z * n
+@njit(cache=True, fastmath=FAST, error_model="numpy")
+def turn_joints(
+    tree: Array, table: Array, local: Array, d: Array, scale: float, first: int,
+    out: Array, outside: Array,
+) -> int:  # fmt: skip
+    """out[j] = local[j] exp(scale d[j]), the exponential by Cayley's form, unit length.
+
+    Fills `outside` (J,) with the joints that may have left their limits; how many.
+    """
+    h, found = 0.5 * scale, 0
+    for j in range(first, len(tree)):
+        if tree[j, USED] == 0:
+            continue
+        w, x, y, z = multiply(
+            local[j, 0], local[j, 1], local[j, 2], local[j, 3],
+            1.0, h * d[j, 0], h * d[j, 1], h * d[j, 2],
+        )  # fmt: skip
+        n = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
+        w, x, y, z = w * n, x * n, y * n, z * n
+        out[j, 0], out[j, 1], out[j, 2], out[j, 3] = w, x, y, z
+        if j > 0 and is_outside(table, j, w, x, y, z):
+            outside[found] = j
+            found += 1
+    return found
 
 
-@njit(cache=True)
-def way_between(a: Array, b: Array, j: int, scale: float, out: Array) -> None:
-    """out[j] = scale times the d with a[j] exp(d) = b[j], by Cayley's form."""
-    w, x, y, z = multiply(
-        a[j, 0], -a[j, 1], -a[j, 2], -a[j, 3], b[j, 0], b[j, 1], b[j, 2], b[j, 3]
-    )
-    if w < 0.0:
-        w, x, y, z = -w, -x, -y, -z
-    scale *= 2.0 / max(w, 0.5)  # beyond 2 pi / 3 the way is cut short
-    out[j, 0], out[j, 1], out[j, 2] = x * scale, y * scale, z * scale
+@njit(cache=True, fastmath=FAST, error_model="numpy")
+def ways_between(
+    a: Array, b: Array, begin: int, end: int, scale: float, out: Array
+) -> None:
+    """out[j] = scale times the d with a[j] exp(d) = b[j], by Cayley's form, for joints."""
+    for j in range(begin, end):
+        w, x, y, z = multiply(
+            a[j, 0], -a[j, 1], -a[j, 2], -a[j, 3], b[j, 0], b[j, 1], b[j, 2], b[j, 3]
+        )
+        # Beyond 2 pi / 3 the way is cut short.
+        size = scale * math.copysign(2.0, w) / max(abs(w), 0.5)
+        out[j, 0], out[j, 1], out[j, 2] = x * size, y * size, z * size
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def clamp_joint(table: Array, q: Array, j: int) -> int:
     """Put q[j] inside its limits; the bits of those that cut it."""
     w, x, y, z, bits = clamp_one(table, j, q[j, 0], q[j, 1], q[j, 2], q[j, 3])
@@ -137,7 +143,7 @@ def clamp_joint(table: Array, q: Array, j: int) -> int:
     return bits
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def reachable_goals(
     ends: Array,
     rows: Array,
@@ -161,7 +167,7 @@ def reachable_goals(
         goal[e, 2] = p[b, 2] + z * scale
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def error_of(rows: Array, weights: Array, r: Array) -> float:
     """Half the weighted square of the residuals `r` (n,), [m^2]."""
     total = 0.0
@@ -174,7 +180,7 @@ def error_of(rows: Array, weights: Array, r: Array) -> float:
     return 0.5 * total
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def is_reached(rows: Array, near: float, aligned: float, r: Array) -> bool:
     """Whether all residuals are within `near`, [m], and `aligned`, [rad]."""
     for e in range(len(rows)):
@@ -188,7 +194,7 @@ def is_reached(rows: Array, near: float, aligned: float, r: Array) -> bool:
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def remove_normals(normals: Array, bits: int, j: int, v: Array) -> None:
     """Make v[j] square to the active ones of `normals` (2, 3), orthonormal."""
     for row in range(2):
@@ -201,7 +207,7 @@ def remove_normals(normals: Array, bits: int, j: int, v: Array) -> None:
                 v[j, i] -= dot * normals[row, i]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def normals_of(table: Array, q: Array, j: int, bits: int, out: Array) -> None:
     """`limit_normals` of q[j], the twist's made square to the swing's if both count."""
     limit_normals(table, j, q[j, 0], q[j, 1], q[j, 2], q[j, 3], out)
@@ -216,149 +222,116 @@ def normals_of(table: Array, q: Array, j: int, bits: int, out: Array) -> None:
             out[1, i] *= scale
 
 
-@njit(cache=True)
-def start_step(body: Body, task: Task, posture: float, at: State, w: Work) -> None:
-    """Fill `w.d0`, `w.way` with the way back to the posture, and the active normals."""
-    tree, local, goal, d0, bits = body.tree, at.local, task.posture, w.d0, w.bits
-    for j in range(len(tree)):
-        if tree[j, USED] == 0:
-            continue
-        if posture > 0.0:
-            way_between(local, goal, j, posture, d0)
-        else:
-            d0[j, 0] = d0[j, 1] = d0[j, 2] = 0.0
+@njit(cache=True, error_model="numpy")
+def start_step(
+    table: Array, local: Array, posture: Array, pull: float, bits: Array,
+    normals: Array, d0: Array,
+) -> None:  # fmt: skip
+    """Fill `d0` with this part of the way back to the posture, and the active normals."""
+    if pull > 0.0:
+        ways_between(local, posture, 0, len(local), pull, d0)
+    else:
+        d0[:] = 0.0
+    for j in range(len(bits)):
         if bits[j]:
-            normals_of(body.table, local, j, bits[j], w.normals[j])
-            remove_normals(w.normals[j], bits[j], j, d0)
-    if task.free[1] == 0.0:
-        d0[0, 0] = d0[0, 1] = d0[0, 2] = 0.0
-    for i in range(3):
-        w.way[i] = task.free[0] * posture * (task.root[i] - at.root[i])
+            normals_of(table, local, j, bits[j], normals[j])
+            remove_normals(normals[j], bits[j], j, d0)
 
 
-@njit(cache=True)
-def solve_system(
-    body: Body, task: Task, damping: float, moved: bool, at: State, w: Work
-) -> bool:
-    """Fill `w.wrench` from the residuals less what `w.d0` does; False if singular."""
-    tree, rows, order, p, q = body.tree, task.rows, task.order, at.p, at.q
-    slide = task.free[0] * body.slide[0]
-    build_matrix(body.ends, rows, order, w.sums, slide, p, w.matrix, w.first)
-    bits = w.bits
+@njit(cache=True, error_model="numpy")
+def fill_system(
+    tree: Array, table: Array, ends: Array, rows: Array, order: Array, weights: Array,
+    slide: float, damping: float, p: Array, q: Array, bits: Array, normals: Array,
+    sums: Array, matrix: Array, first: Array, g: Array,
+) -> None:  # fmt: skip
+    """Fill `matrix` and `first`: what targets share, less limits, plus the damping."""
+    build_matrix(ends, rows, order, sums, slide, p, matrix, first)
     for j in range(1, len(tree)):
         if bits[j] == 0 or tree[j, USED] == 0:
             continue
         for row in range(2):
             if bits[j] & (SWING if row == 0 else TWIST):
-                n = w.normals[j, row]
-                x, y, z = rotate(q[j, 0], q[j, 1], q[j, 2], q[j, 3], n[0], n[1], n[2])
+                x, y, z = rotate(
+                    q[j, 0], q[j, 1], q[j, 2], q[j, 3],
+                    normals[j, row, 0], normals[j, row, 1], normals[j, row, 2],
+                )  # fmt: skip
                 lock_direction(
-                    tree, body.ends, rows, order, j, body.table[j, COMPLIANCE],
-                    x, y, z, p, w.g, w.matrix, w.first,
+                    tree, ends, rows, order, j, table[j, COMPLIANCE], x, y, z, p, g,
+                    matrix, first,
                 )  # fmt: skip
     for e in order:
         for part in range(2):
             k = rows[e, part]
             if k >= 0:
                 for i in range(3):
-                    w.matrix[k + i, k + i] += damping / task.weights[e, part]
-    for k in range(len(at.r)):
-        w.y[k] = at.r[k]
-    if moved:
-        subtract_motion(tree, body.ends, rows, w.d0, w.way, p, q, w.wrench, w.y)
-    if not factor_and_solve(w.matrix, w.first, w.y):
-        return False
-    turns_of_targets(tree, body.ends, rows, w.y, p, w.wrench)
-    return True
+                    matrix[k + i, k + i] += damping / weights[e, part]
 
 
-@njit(cache=True)
-def read_step(body: Body, task: Task, last: bool, at: State, w: Work) -> bool:
-    """Fill `w.d` from `w.wrench`; True if a joint left its limit's active set."""
-    # Arrays are taken out of the tuples before loops: numba counts references to each.
-    released = False
-    tree, table, p, q, f = body.tree, body.table, at.p, at.q, w.wrench
-    d, d0, bits, normals = w.d, w.d0, w.bits, w.normals
+@njit(cache=True, fastmath=FAST, error_model="numpy")
+def turns_of_wrenches(
+    tree: Array, table: Array, root: float, p: Array, q: Array, f: Array, d: Array
+) -> None:
+    """Fill `d` (J, 3) from `f` (J, 6): W^-1 J^T y in each joint's own frame.
+
+    The root counts `root`, 0 or 1.
+    """
     for j in range(len(tree)):
-        if tree[j, USED] == 0:
-            continue
-        c = table[j, COMPLIANCE] * (task.free[1] if j == 0 else 1.0)
-        x, y, z = rotate(
+        c = table[j, COMPLIANCE] * tree[j, USED]
+        d[j, 0], d[j, 1], d[j, 2] = rotate(
             q[j, 0], -q[j, 1], -q[j, 2], -q[j, 3],
             c * (f[j, 0] - (p[j, 1] * f[j, 5] - p[j, 2] * f[j, 4])),
             c * (f[j, 1] - (p[j, 2] * f[j, 3] - p[j, 0] * f[j, 5])),
             c * (f[j, 2] - (p[j, 0] * f[j, 4] - p[j, 1] * f[j, 3])),
         )  # fmt: skip
-        d[j, 0], d[j, 1], d[j, 2] = x, y, z
+    for i in range(3):
+        d[0, i] *= root
+
+
+@njit(cache=True, error_model="numpy")
+def release(bits: Array, normals: Array, last: bool, d0: Array, d: Array) -> bool:
+    """Keep `d` (J, 3) along the active limits and add `d0`; True if a joint was let go."""
+    released = False
+    for j in range(len(d)):
         if bits[j]:
             for row in range(2):
                 bit = SWING if row == 0 else TWIST
-                n = normals[j, row]
-                inwards = n[0] * x + n[1] * y + n[2] * z < -INWARDS
-                if bits[j] & bit and inwards and not last:
+                inwards = (
+                    normals[j, row, 0] * d[j, 0] + normals[j, row, 1] * d[j, 1]
+                    + normals[j, row, 2] * d[j, 2]
+                )  # fmt: skip
+                if bits[j] & bit and inwards < -INWARDS and not last:
                     bits[j] ^= bit
                     released = True
             remove_normals(normals[j], bits[j], j, d)
         for i in range(3):
             d[j, i] += d0[j, i]
-    for i in range(3):
-        w.slide[i] = w.way[i] + task.free[0] * body.slide[0] * f[0, 3 + i]
     return released
 
 
-@njit(cache=True)
-def try_step(body: Body, task: Task, cap: float, at: State, w: Work) -> bool:
-    """Fill `w.trial` (J, 4), inside the limits; True if a joint met a limit anew."""
-    tree, table, local, trial = body.tree, body.table, at.local, w.trial
-    d, bits = w.d, w.bits
+@njit(cache=True, fastmath=FAST, error_model="numpy")
+def largest_turn(d: Array) -> float:
+    """Length of the longest of `d` (J, 3), [rad]."""
     largest = 0.0
-    for j in range(len(tree)):
-        if tree[j, USED]:
-            square = d[j, 0] * d[j, 0] + d[j, 1] * d[j, 1] + d[j, 2] * d[j, 2]
-            largest = max(largest, square)
-    largest = math.sqrt(largest)
-    scale = cap / largest if largest > cap else 1.0
+    for j in range(len(d)):
+        square = d[j, 0] * d[j, 0] + d[j, 1] * d[j, 1] + d[j, 2] * d[j, 2]
+        largest = max(largest, square)
+    return math.sqrt(largest)
+
+
+@njit(cache=True, error_model="numpy")
+def catch(
+    table: Array, local: Array, outside: Array, count: int, bits: Array, normals: Array,
+    d0: Array, trial: Array,
+) -> bool:  # fmt: skip
+    """Clamp the first `count` joints of `outside`; True if one met a limit anew."""
     caught = False
-    for j in range(len(tree)):
-        if tree[j, USED] == 0 or (j == 0 and task.free[1] == 0.0):
-            continue
-        turn_by(local, d, j, scale, trial)
-        if j == 0 or not is_outside(
-            table, j, trial[j, 0], trial[j, 1], trial[j, 2], trial[j, 3]
-        ):
-            continue
+    for k in range(count):
+        j = outside[k]
         cut = clamp_joint(table, trial, j)
         if cut & ~bits[j]:
             bits[j] |= cut
             caught = True
             # To the rim now; what goes along the rim the next round finds.
-            way_between(local, trial, j, 1.0, w.d0)
-            normals_of(table, trial, j, bits[j], w.normals[j])
-    for i in range(3):
-        w.slide[i] *= scale
+            ways_between(local, trial, j, j + 1, 1.0, d0)
+            normals_of(table, trial, j, bits[j], normals[j])
     return caught
-
-
-@njit(cache=True)
-def find_step(
-    body: Body,
-    task: Task,
-    damping: float,
-    posture: float,
-    cap: float,
-    at: State,
-    w: Work,
-) -> bool:
-    """Find `w.trial` and `w.slide`, the next place inside the limits; False if none."""
-    tree_sums(body.tree, body.table, task.free[1] > 0.0, at.p, w.sums)
-    start_step(body, task, posture, at, w)
-    moved = posture > 0.0
-    for turn in range(ROUNDS):
-        if not solve_system(body, task, damping, moved, at, w):
-            return False
-        released = read_step(body, task, turn == ROUNDS - 1, at, w)
-        caught = try_step(body, task, cap, at, w)
-        if not (caught or released):
-            break
-        moved = True
-    return True

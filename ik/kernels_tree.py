@@ -33,7 +33,7 @@ FAST = {"contract", "reassoc", "nsz", "arcp"}
 """Freedom of rounding for sums; infinities and NaN keep their meaning."""
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def place_joints(
     tree: Array, table: Array, root: Array, local: Array, p: Array, q: Array
 ) -> None:
@@ -56,7 +56,7 @@ def place_joints(
         q[j, 0], q[j, 1], q[j, 2], q[j, 3] = multiply(w, x, y, z, lw, lx, ly, lz)
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def residuals(
     ends: Array, rows: Array, goal: Array, turn: Array, p: Array, q: Array, r: Array
 ) -> None:
@@ -79,7 +79,7 @@ def residuals(
             r[k], r[k + 1], r[k + 2] = x * scale, y * scale, z * scale
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def tree_sums(tree: Array, table: Array, turns: bool, p: Array, sums: Array) -> None:
     """Fill `sums` (J, 10) down to each joint; the root counts if `turns`."""
     for j in range(len(tree)):
@@ -105,7 +105,7 @@ def tree_sums(tree: Array, table: Array, turns: bool, p: Array, sums: Array) -> 
         sums[j, 9] += c * z * z
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def turns_of_targets(
     tree: Array, ends: Array, rows: Array, y: Array, p: Array, wrench: Array
 ) -> None:
@@ -138,7 +138,7 @@ def turns_of_targets(
                 wrench[a, i] += wrench[j, i]
 
 
-@njit(cache=True, fastmath=FAST)
+@njit(cache=True, fastmath=FAST, error_model="numpy")
 def subtract_motion(
     tree: Array,
     ends: Array,

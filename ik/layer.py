@@ -212,7 +212,7 @@ def ask(
         return None, f"{type(error).__name__}: {error}"
     if isinstance(answer, Timed):
         age = tick.time - answer.time
-        if age > max_age:
+        if not age <= max_age:  # NaN is no time
             return None, f"stale: {age:.3f} s old, at most {max_age:g} s"
         answer = answer.value
     reason = _problem(answer)

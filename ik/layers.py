@@ -20,7 +20,6 @@ from ambulo.ik.blending import add, override
 from ambulo.ik.goals import Goals
 from ambulo.ik.layer import Handle, Kind, Layer, Provider, State, Tick, ask
 from ambulo.ik.limits import clamp
-from ambulo.ik.near import solve_near
 from ambulo.ik.pose import Pose, start_pose
 from ambulo.ik.refine import Solution
 from ambulo.ik.rig import Rig
@@ -83,7 +82,7 @@ class LayerStack:
         self.traces: deque[TickTrace] = deque(maxlen=TRACES)
         self._base = base
         self._write = write
-        self._solve = _own_solver(rig) if solve is None else solve
+        self._solve = NeuralIKSolver(rig).solve if solve is None else solve
         self._states: list[State] = []
         self._transition: Transition | None = None
         self._good: Pose | None = None
@@ -135,6 +134,8 @@ class LayerStack:
 
     def tick(self, now: float) -> Frame:
         """One tick at `now`, [s]: all layers, then one write."""
+        if not np.isfinite(now):
+            raise IKError(f"time must be finite, got {now}")
         if self._last is not None and now <= self._last.time:
             raise IKError(f"time must grow: {now:g} s after {self._last.time:g} s")
         self._number += 1
@@ -260,6 +261,12 @@ class LayerStack:
             return pose, None
         try:
             solution = self._solve(goals.targets(), pose)
+            if not _finite(solution.pose):
+                raise IKError("the solver's answer is not finite")
+            if solution.pose.rotations.shape != pose.rotations.shape:
+                raise IKError(
+                    f"the solver answered poses of shape {solution.pose.rotations.shape}"
+                )
         except Exception as error:  # a solver that fails must not stop the character
             reason = f"{type(error).__name__}: {error}"
             logger.warning("IK: %s", reason)
@@ -271,11 +278,6 @@ class LayerStack:
         # One solve serves all of them: each tells what all have changed together.
         traces += [change(s.layer.name, "ik", level, pose, above) for s, level in led]
         return above, solution
-
-
-def _own_solver(rig: Rig) -> Solve:
-    solver = NeuralIKSolver(rig)
-    return lambda targets, base: solve_near(solver, targets, base)
 
 
 def _finite(pose: Pose) -> bool:

@@ -9,7 +9,7 @@ are offsets from (see `ambulo.ik.features`). Training is in `ambulo.policies.ik_
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from itertools import pairwise
 from pathlib import Path
@@ -23,8 +23,8 @@ from safetensors.numpy import load, save
 
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.base import Config, parse
-from ambulo.configs.errors import ConfigError, ModelFileError, nearest
-from ambulo.ik.features import INPUTS, network_input, outputs_of
+from ambulo.configs.errors import ConfigError, IKError, ModelFileError, nearest
+from ambulo.ik.features import inputs_of, network_input, outputs_of
 from ambulo.ik.frames import root_frame
 from ambulo.ik.kernels_network import (
     ELU,
@@ -48,7 +48,7 @@ WEIGHTS = "ik_network.safetensors"
 
 KINDS = {"leaky_relu": LEAKY_RELU, "elu": ELU, "tanh": TANH, "silu": SILU}
 
-MANY = 4
+MANY = 2
 """From this many characters on, BLAS is faster than compiled loops."""
 
 MAX_WEIGHTS = 256 * 1024 * 1024
@@ -70,6 +70,10 @@ class IKNetworkHeader(Config):
     """After each hidden layer."""
     slope: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.1
     """Of the leaky ReLU below 0."""
+    past: Annotated[
+        tuple[Annotated[float, Field(gt=0.0)], ...], Field(max_length=16)
+    ] = ()
+    """Earlier moments whose head and hands it sees too, [s] ago."""
     extra: dict[str, Any] = Field(default_factory=dict)
     """Anything more, as plain JSON: how it was trained, what it scores."""
 
@@ -91,7 +95,7 @@ class IKNetwork:
     ) -> None:
         self.header = header
         self.rig = load_rig(header.rig) if rig is None else rig
-        sizes = (INPUTS, *header.hidden, outputs_of(self.rig))
+        sizes = _sizes(header, self.rig)
         checked = _checked(tensors, sizes, source)
         self._sizes = np.array(sizes, dtype=np.int64)
         self._mean = checked["mean"].astype(np.float64)
@@ -132,7 +136,7 @@ class IKNetwork:
         return found
 
     def forward(self, inputs: Singles) -> Singles:
-        """The answers (B, 3 + 6 J) to `inputs` (B, 66), float32.
+        """The answers (B, 3 + 6 J) to `inputs` (B, 66 or more), float32.
 
         The array is used again by the next call with as many characters.
         """
@@ -159,10 +163,19 @@ class IKNetwork:
             add_and_activate(kind, self._slope, bias, values)
         return values
 
-    def predict(self, targets: Targets) -> Pose:
-        """Poses for `targets`, near them but not on them, and limits not observed."""
+    def predict(self, targets: Targets, past: Sequence[Targets] = ()) -> Pose:
+        """Poses for `targets`, near them but not on them, and limits not observed.
+
+        `past` are head and hands of the same characters at the moments that
+        `header.past` tells.
+        """
+        if len(past) != len(self.header.past):
+            told = ", ".join(f"{ago:g} s" for ago in self.header.past) or "none"
+            raise IKError(
+                f"the network sees earlier moments ({told}), got {len(past)} of them"
+            )
         frame = root_frame(self.rig, targets)
-        output = self.forward(network_input(self.rig, targets, frame))
+        output = self.forward(network_input(self.rig, targets, frame, past))
         root = np.empty((len(targets), 3))
         local = np.empty((len(targets), len(self.rig), 4))
         poses_of(output, self._mean, self._table, *frame, root, local)
@@ -196,7 +209,7 @@ def save_ik_network(
 ) -> None:
     """Write a network's two files into `folder`; the header last, as its seal."""
     place = Path(folder)
-    sizes = (INPUTS, *header.hidden, outputs_of(load_rig(header.rig)))
+    sizes = _sizes(header, load_rig(header.rig))
     data = save(_checked(tensors, sizes, str(place)))
     place.mkdir(parents=True, exist_ok=True)
     replace_file(place / WEIGHTS, data)
@@ -221,6 +234,11 @@ def _read(folder: Path, rig: Rig | None) -> IKNetwork:
     except (OSError, SafetensorError) as error:
         raise ModelFileError(f"{path}: cannot be read: {_line(error)}") from None
     return IKNetwork(header, tensors, rig=rig, source=str(path))
+
+
+def _sizes(header: IKNetworkHeader, rig: Rig) -> tuple[int, ...]:
+    """Numbers that go into each layer, and those that come out of the last."""
+    return (inputs_of(len(header.past)), *header.hidden, outputs_of(rig))
 
 
 def _split(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,13 +36,18 @@ class JobResult:
     network_output: Floats | None
     """Of a published job: what it answered. Shape (B, 69)."""
     solve_us: float
-    """Time inside the worker, [us]."""
+    """Time inside the worker, the longest of several, [us]."""
     total_us: float
     """Time from `submit` until the answer was here, [us]."""
-    worker: int
-    """Which worker answered; -1: none."""
+    workers: tuple[int, ...]
+    """Who answered: the place of the worker of each part; -1: nobody."""
     attempts: int
-    """How many workers were given the job."""
+    """How many workers were given the job, or the part that was given out most often."""
+
+    @property
+    def worker(self) -> int:
+        """Which worker answered, of several the first; -1: none."""
+        return self.workers[0]
 
 
 @dataclass
@@ -53,7 +59,37 @@ class Job:
     count: int
     mode: int
     given: float
+    left: int = 1
+    """Parts that are not answered yet; the slot is theirs until then."""
     attempts: int = 0
+    reason: str = ""
+    taken_us: float = 0.0
+    workers: dict[int, int] = field(default_factory=dict)
+    """Who answered the part that begins at a character."""
+
+
+@dataclass
+class Part:
+    """Some characters of a job, given to one worker."""
+
+    job: Job
+    first: int
+    count: int
+    attempts: int = 0
+
+
+LEAST = 2
+"""A part has at least so many characters: one more message costs as much as solving one."""
+
+
+def divided(part: Part, ways: int) -> list[Part]:
+    """`part` in at most `ways` parts of nearly equal size, if it was never given out."""
+    ways = max(1, min(ways, part.count // LEAST))
+    if ways == 1 or part.attempts:
+        return [part]
+    ends = [part.count * k // ways for k in range(ways + 1)]
+    part.job.left += ways - 1
+    return [Part(part.job, part.first + a, b - a) for a, b in pairwise(ends)]
 
 
 def write_inputs(
@@ -71,26 +107,24 @@ def write_inputs(
         targets.position_weights,
         targets.rotation_weights,
     )
-    for place, values in zip(memory.rows(slot, count, *INPUTS), given, strict=True):
+    for place, values in zip(memory.rows(slot, 0, count, *INPUTS), given, strict=True):
         place[...] = values
     if context is not None:
         memory.arrays["context"][slot, :count] = _flat(context)
         return FROM_PUBLISHED
     if base is not None:
-        root, rotations = memory.rows(slot, count, *BASE)
+        root, rotations = memory.rows(slot, 0, count, *BASE)
         root[...], rotations[...] = base.root, base.rotations
         return FROM_BASE
     return FROM_NETWORK
 
 
-def read_result(
-    memory: SlotMemory, job: Job, worker: int, reason: str, solve_us: float
-) -> JobResult:
-    """The answer to a job, copied out of its slot; a `reason` means failure."""
+def read_result(memory: SlotMemory, job: Job) -> JobResult:
+    """The answer to a job, copied out of its slot; a reason in it means failure."""
     solution = shown = None
-    if not reason:
+    if not job.reason:
         root, turns, near, aligned, reached, steps = (
-            view.copy() for view in memory.rows(job.slot, job.count, *OUTPUTS)
+            view.copy() for view in memory.rows(job.slot, 0, job.count, *OUTPUTS)
         )
         solution = Solution(
             Pose(root, turns),
@@ -100,17 +134,18 @@ def read_result(
             steps[:, 0].astype(np.int64),
         )
         if job.mode == FROM_PUBLISHED:
-            shown = [view.copy() for view in memory.rows(job.slot, job.count, *NETWORK)]
+            views = memory.rows(job.slot, 0, job.count, *NETWORK)
+            shown = [view.copy() for view in views]
     return JobResult(
         job.number,
-        not reason,
-        reason,
+        not job.reason,
+        job.reason,
         solution,
         None if shown is None else shown[0],
         None if shown is None else shown[1],
-        solve_us,
+        job.taken_us,
         1e6 * (time.perf_counter() - job.given),
-        worker,
+        tuple(job.workers[first] for first in sorted(job.workers)),
         job.attempts,
     )
 

@@ -197,13 +197,17 @@ class PublishedNetwork:
         *,
         rig: Rig | None = None,
         source: str = "network",
+        extra: Mapping[str, Any] | None = None,
     ) -> None:
-        """Check the weights; `ModelFileError` names what is wrong."""
+        """Check the weights; `ModelFileError` names what is wrong.
+
+        `extra` is what its file tells besides: how it was trained.
+        """
         if kind not in SIZES:
             raise ModelFileError(
                 f"{source}: no network {kind!r} (valid: {', '.join(SIZES)})"
             )
-        self.kind = kind
+        self.kind, self.extra = kind, dict(extra or {})
         self.rig = load_rig() if rig is None else rig
         self._sizes = np.array(SIZES[kind], dtype=np.int64)
         self._parameters = np.concatenate(_checked(weights, kind, source))
@@ -265,7 +269,11 @@ def load_published(folder: str | Path) -> PublishedNetwork:
     except (OSError, SafetensorError) as error:
         raise ModelFileError(f"{place / WEIGHTS}: cannot be read: {error}") from None
     return PublishedNetwork(
-        tensors, header.kind, rig=load_rig(header.rig), source=str(place)
+        tensors,
+        header.kind,
+        rig=load_rig(header.rig),
+        source=str(place),
+        extra=header.extra,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -76,28 +78,35 @@ class NeuralIKSolver:
         self.bends = bends
         self._far = self.config.replace(slack=max(self.config.slack, FAR_SLACK))
 
-    def solve(self, targets: Targets, base: Pose | None = None) -> Solution:
+    def solve(
+        self,
+        targets: Targets,
+        base: Pose | None = None,
+        past: Sequence[Targets] = (),
+    ) -> Solution:
         """Poses that meet `targets`, inside the joint limits.
 
         Args:
             targets: Targets of B characters.
             base: B poses to start from, instead of the network's: an animation's, or the
                 last frame's. What targets leave free stays near them.
+            past: Earlier targets, for a network that sees them (see
+                `ambulo.ik.history`).
         """
         steps, config = self.far_steps, self._far
         if base is not None:
             start = base
         elif self.network is not None:
-            start = self.network.predict(targets)
+            start = self.network.predict(targets, past)
             steps, config = self.steps, self.config
         else:
             origin, yaw = root_frame(self.rig, targets)
             start = start_pose(self.rig, origin[:, :2], yaw)
         found = refine(self.rig, targets, start, steps, config)
         for part in self.bends:
-            missed = np.flatnonzero(~found.reached.all(axis=1))
-            if len(missed) == 0:
+            if found.reached.all():
                 break
+            missed = np.flatnonzero(~found.reached.all(axis=1))
             self._try_again(targets, start, part, missed, found)
         return found
 

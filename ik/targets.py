@@ -66,6 +66,25 @@ class Targets:
         object.__setattr__(self, "position_weights", moved)
         object.__setattr__(self, "rotation_weights", turned)
 
+    @classmethod
+    def of_checked(
+        cls,
+        positions: Floats,
+        rotations: Floats,
+        position_weights: Floats,
+        rotation_weights: Floats,
+    ) -> Targets:
+        """Targets of the arrays of other `Targets`: neither copied nor checked again.
+
+        Shapes as of the fields.
+        """
+        targets = object.__new__(cls)
+        object.__setattr__(targets, "positions", positions)
+        object.__setattr__(targets, "rotations", rotations)
+        object.__setattr__(targets, "position_weights", position_weights)
+        object.__setattr__(targets, "rotation_weights", rotation_weights)
+        return targets
+
     def __len__(self) -> int:
         """The number of characters."""
         return len(self.positions)

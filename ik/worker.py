@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load, save
 
-from ambulo.ik.near import solve_near
 from ambulo.ik.network import IKNetwork, IKNetworkHeader
+from ambulo.ik.pipes import SIZE, Ear, send
 from ambulo.ik.pose import Pose
 from ambulo.ik.published import (
     Context,
@@ -40,10 +40,12 @@ from ambulo.ik.worker_memory import (
     read_blob,
 )
 
-TO_WORKER = struct.Struct("<BBHHIQ")
-"""Kind, mode, slot, characters, attempt, job; then, of CACHE, the name of a block."""
-FROM_WORKER = struct.Struct("<BBIQQ")
-"""Kind, whether it went well, attempt, job, time of the solve [ns]; then a reason."""
+TO_WORKER = struct.Struct("<BBHHHIQ")
+"""Kind, mode, slot, first character, characters, attempt, job; then, of CACHE, the size
+and the name of a block."""
+FROM_WORKER = struct.Struct("<BBHIQQ")
+"""Kind, whether it went well, first character, attempt, job, time of the solve [ns]; then
+a reason."""
 
 STOP, SOLVE, CACHE = 0, 1, 2
 """Kinds of messages to a worker."""
@@ -52,7 +54,7 @@ READY, SOLVED, CACHED = 10, 11, 12
 FROM_BASE, FROM_NETWORK, FROM_PUBLISHED = 0, 1, 2
 """Modes of SOLVE: where the refinement starts."""
 
-REASON = 200
+REASON = SIZE - FROM_WORKER.size
 """Longest reason in a message, [byte]."""
 
 
@@ -94,9 +96,10 @@ def run_worker(connection: Connection, plan: Plan) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory = SlotMemory(plan.layout, plan.memory)
     try:
-        worker = _Worker(plan, memory)
-        connection.send_bytes(FROM_WORKER.pack(READY, 1, 0, 0, 0))
-        while worker.serve(connection, connection.recv_bytes()):
+        worker = SlotSolver(plan, memory)
+        send(connection, FROM_WORKER.pack(READY, 1, 0, 0, 0, 0))
+        ear = Ear(connection)
+        while worker.serve(connection, ear.receive()):
             pass
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass
@@ -104,8 +107,8 @@ def run_worker(connection: Connection, plan: Plan) -> None:
         memory.close()
 
 
-class _Worker:
-    """The state between jobs: solver, networks, memory."""
+class SlotSolver:
+    """Solves characters of a slot; solver and networks stay between jobs."""
 
     def __init__(self, plan: Plan, memory: SlotMemory) -> None:
         self.rig = load_rig(plan.rig)
@@ -114,11 +117,11 @@ class _Worker:
         self.published: PublishedNetwork | None = None
         self.solver.warm_up()
         for name, size in plan.blobs:
-            self._use(read_blob(name, size))
+            self.use(read_blob(name, size))
 
     def serve(self, connection: Connection, message: bytes) -> bool:
         """Answer one message; False if it asks to stop."""
-        kind, mode, slot, count, attempt, job = TO_WORKER.unpack_from(message)
+        kind, mode, slot, first, count, attempt, job = TO_WORKER.unpack_from(message)
         if kind == STOP:
             return False
         begin = time.perf_counter_ns()
@@ -126,21 +129,22 @@ class _Worker:
         try:
             if kind == CACHE:
                 (size,) = struct.unpack_from("<Q", message, TO_WORKER.size)
-                name = message[TO_WORKER.size + 8 :].decode()
-                self._use(read_blob(name, size))
+                name = message[TO_WORKER.size + 8 :].rstrip(b"\0").decode()
+                self.use(read_blob(name, size))
             else:
-                self._solve(mode, slot, count)
+                self.solve(mode, slot, first, count)
         except Exception as error:  # the pool tells whoever gave the job
             text = f"{type(error).__name__}: {error}".splitlines()[0]
-            good, reason = 0, text.encode()[:REASON]
+            good, reason = 0, (text.encode()[:REASON] or b"failed")
         taken = time.perf_counter_ns() - begin
         answer = CACHED if kind == CACHE else SOLVED
-        connection.send_bytes(
-            FROM_WORKER.pack(answer, good, attempt, job, taken) + reason
+        send(
+            connection,
+            FROM_WORKER.pack(answer, good, first, attempt, job, taken) + reason,
         )
         return True
 
-    def _use(self, data: bytes) -> None:
+    def use(self, data: bytes) -> None:
         """Take a network into use, and compile what it needs."""
         network = unpack_network(data, self.rig)
         if isinstance(network, PublishedNetwork):
@@ -149,14 +153,16 @@ class _Worker:
             self.solver = NeuralIKSolver(self.rig, network, steps=self.solver.steps)
             self.solver.warm_up()
 
-    def _solve(self, mode: int, slot: int, count: int) -> None:
+    def solve(self, mode: int, slot: int, first: int, count: int) -> None:
+        """Solve characters of a slot, from `first` on."""
         rows = self.memory.rows
-        targets = Targets(*rows(slot, count, *INPUTS))
+        # The pool has written arrays that `Targets` had checked.
+        targets = Targets.of_checked(*rows(slot, first, count, *INPUTS))
         if mode == FROM_BASE:
-            base = Pose(*rows(slot, count, *BASE))
-            solution = solve_near(self.solver, targets, base)
+            base = Pose(*rows(slot, first, count, *BASE))
+            solution = self.solver.solve(targets, base)
         elif mode == FROM_PUBLISHED:
-            solution = self._solve_published(targets, slot, count)
+            solution = self._solve_published(targets, slot, first, count)
         else:
             solution = self.solver.solve(targets)
         found = (
@@ -167,14 +173,18 @@ class _Worker:
             solution.reached,
             solution.steps[:, None],
         )
-        for place, values in zip(rows(slot, count, *OUTPUTS), found, strict=True):
+        for place, values in zip(
+            rows(slot, first, count, *OUTPUTS), found, strict=True
+        ):
             place[...] = values
 
-    def _solve_published(self, targets: Targets, slot: int, count: int) -> Solution:
+    def _solve_published(
+        self, targets: Targets, slot: int, first: int, count: int
+    ) -> Solution:
         if self.published is None:
             raise LookupError("no published network is cached")
         c, shown_input, shown_output = self.memory.rows(
-            slot, count, "context", *NETWORK
+            slot, first, count, "context", *NETWORK
         )
         context = Context(
             c[:, :2], c[:, 2:8].reshape(-1, 2, 3), c[:, 8:10], c[:, 10:12],

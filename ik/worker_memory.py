@@ -76,9 +76,9 @@ class Layout:
 class SlotMemory:
     """The block: for each field an array (slots, capacity, ...).
 
-    A worker writes the outputs of the slot whose job it has, and nothing else; the
-    pool reads them after the worker has said that it is done. A slot's inputs stay as
-    they are until then, so that its job can be given to another worker.
+    A worker writes the outputs of the characters that it was given, and nothing else; the
+    pool reads them after all workers of the job have said that they are done. A slot's
+    inputs stay as they are until then, so that parts can be given to another worker.
     """
 
     def __init__(self, layout: Layout, name: str | None = None) -> None:
@@ -104,9 +104,10 @@ class SlotMemory:
             at += 8 * count
         return views
 
-    def rows(self, slot: int, count: int, *names: str) -> list[Floats]:
-        """The named fields of the first `count` characters of a slot, as views."""
-        return [self.arrays[name][slot, :count] for name in names]
+    def rows(self, slot: int, first: int, count: int, *names: str) -> list[Floats]:
+        """The named fields of `count` characters of a slot, from `first` on, as views."""
+        end = first + count
+        return [self.arrays[name][slot, first:end] for name in names]
 
     def close(self) -> None:
         """Let go of the block; its maker also removes it."""

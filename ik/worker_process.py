@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
-from typing import Protocol
 
 import numpy as np
 
+from ambulo.ik.pipes import send
+from ambulo.ik.pool_jobs import Part
 from ambulo.ik.worker import STOP, TO_WORKER, Plan, run_worker
 
 THREADS = (
@@ -31,14 +32,6 @@ KEPT = 1024
 """Solve times that are kept for the statistics."""
 
 
-class Numbered(Protocol):
-    """A job, as far as a worker's record is concerned."""
-
-    number: int
-    count: int
-    attempts: int
-
-
 @dataclass(frozen=True)
 class WorkerStats:
     """What a worker, and those before it in its place, have done."""
@@ -50,7 +43,7 @@ class WorkerStats:
     ready: bool
     """Whether it takes jobs."""
     jobs: int
-    """Jobs answered."""
+    """Jobs, and parts of jobs, answered."""
     characters: int
     """Characters in them."""
     restarts: int
@@ -75,7 +68,8 @@ class Worker:
         self.given_up = False
         self.barren = 0
         """Workers in a row that ended before they were ready."""
-        self.job: Numbered | None = None
+        self.part: Part | None = None
+        """What it is working on."""
         self.busy_until = 0.0
         """When it must have answered; 0: nothing is expected of it."""
         self._begin = time.perf_counter()
@@ -87,7 +81,7 @@ class Worker:
     @property
     def idle(self) -> bool:
         """Whether it can take a job."""
-        return self.ready and self.job is None and not self.caching
+        return self.ready and self.part is None and not self.caching
 
     def start(self, context: SpawnContext, plan: Plan, deadline: float) -> None:
         """Start a process in this place."""
@@ -109,14 +103,14 @@ class Worker:
         """Whether the message went out; the process may have ended."""
         assert self.connection is not None
         try:
-            self.connection.send_bytes(message)
+            send(self.connection, message)
         except OSError:
             return False
         return True
 
     def finished(self, characters: int, nanoseconds: int) -> None:
         """Note a job that was answered."""
-        self.job = None
+        self.part = None
         self._jobs += 1
         self._characters += characters
         self._busy += nanoseconds / 1e9
@@ -126,7 +120,7 @@ class Worker:
         """End the process at once, stopped or not, and wait until it is gone."""
         self.barren = 0 if self.ready else self.barren + 1
         self.ready = self.caching = False
-        self.job, self.busy_until = None, 0.0
+        self.part, self.busy_until = None, 0.0
         if self.process is not None:
             self.process.kill()
             self.process.join()
@@ -155,7 +149,7 @@ class Worker:
 
 def end(workers: Sequence[Worker]) -> None:
     """Ask all workers to stop; kill those that do not."""
-    message = TO_WORKER.pack(STOP, 0, 0, 0, 0, 0)
+    message = TO_WORKER.pack(STOP, 0, 0, 0, 0, 0, 0)
     for worker in workers:
         # One that is still starting would stop only after its compilation.
         if worker.connection is not None and worker.ready:

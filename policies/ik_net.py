@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn.functional import dropout
 
 from ambulo.configs.neural_ik import IKNetConfig
 from ambulo.ik import features, published
@@ -56,7 +57,7 @@ class IKNet(nn.Module):
         nn.init.normal_(linear[-1].weight, std=0.02)
         nn.init.zeros_(linear[-1].bias)
         own = config.kind == "own"
-        gates = WEIGHT_COLUMNS if own else np.full(sizes[0], -1)
+        gates = _gates_of(len(config.past)) if own else np.full(sizes[0], -1)
         self.register_buffer("gate", torch.from_numpy(gates.copy()), persistent=False)
         self.register_buffer("center", torch.zeros(sizes[0]))
         self.register_buffer("scale", torch.ones(sizes[0]))
@@ -87,6 +88,7 @@ class IKNet(nn.Module):
         values = (inputs - self.center * self._gates(inputs)) / self.scale
         for layer in list(self.layers)[:-1]:
             values = self.activation(layer(values))
+            values = dropout(values, self.config.dropout, self.training)
         return self.layers[-1](values).float() * self.spread
 
     def tensors(self) -> dict[str, NDArray[Any]]:
@@ -129,8 +131,15 @@ class IKNet(nn.Module):
 def layer_sizes(config: IKNetConfig, rig: Rig) -> tuple[int, ...]:
     """Numbers that go into each layer, and those that come out of the last."""
     if config.kind == "own":
-        return (features.INPUTS, *config.hidden, features.outputs_of(rig))
+        inputs = features.inputs_of(len(config.past))
+        return (inputs, *config.hidden, features.outputs_of(rig))
     return published.SIZES[config.kind]
+
+
+def _gates_of(moments: int) -> NDArray[np.int64]:
+    """For each input of `own` that of its target's weight now; earlier moments too."""
+    past = WEIGHT_COLUMNS[features.PAST_COLUMNS]
+    return np.concatenate([WEIGHT_COLUMNS, *[past] * moments])
 
 
 def activation_of(config: IKNetConfig) -> tuple[str, float]:

@@ -53,12 +53,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         if unfinished is not None:
             print(f"continuing {unfinished.path}; --fresh begins anew", file=sys.stderr)
             return _resume(args, arguments, unfinished.path)
+    init = _newest(resolve_path(args.init)) if args.init else None
     label = config.network.kind
     seed = config.training.seed
     folder = IKRunFolder.create(
         config.training.output, args.run_name, label, seed, force=args.force
     )
-    return _train(args, arguments, config, folder, None)
+    return _train(args, arguments, config, folder, None, init)
 
 
 def _resume(args: argparse.Namespace, arguments: Sequence[str], target: Path) -> int:
@@ -82,7 +83,17 @@ def _resume(args: argparse.Namespace, arguments: Sequence[str], target: Path) ->
             raise RunFolderError(
                 f"{checkpoint}: holds no training state; resume a file of checkpoints/"
             )
-    return _train(args, arguments, config, folder, model)
+    return _train(args, arguments, config, folder, model, None)
+
+
+def _newest(target: Path) -> IKModelFile:
+    """The newest whole checkpoint of a run, or the one that is named."""
+    from ambulo.policies.ik_model_file import load_ik_model
+
+    checkpoint = _find_run(target)[1] if target.is_dir() else target
+    if checkpoint is None:
+        raise RunFolderError(f"{target}: no checkpoint yet")
+    return load_ik_model(checkpoint)
 
 
 def _find_run(target: Path) -> tuple[IKRunFolder, Path | None]:
@@ -128,13 +139,14 @@ def _train(
     config: IKRunConfig,
     folder: IKRunFolder,
     model: IKModelFile | None,
+    init: IKModelFile | None,
 ) -> int:
-    """Train in `folder` from `model` (None: from the beginning)."""
+    """Train in `folder` from `model` (None: from the beginning, or from `init`)."""
     from ambulo.train.shared.console import Words, make_display
 
     with StopRequest() as stop:
         with folder.starting(config.to_json(), arguments, config.training.seed):
-            training = _prepare(arguments, config, folder, model)
+            training = _prepare(arguments, config, folder, model, init)
         words = Words("steps", "joint error", "{:.2f} cm", 1.0)
         display = make_display(training.total_steps, args.progress, words)
         try:
@@ -155,6 +167,7 @@ def _prepare(
     config: IKRunConfig,
     folder: IKRunFolder,
     model: IKModelFile | None,
+    init: IKModelFile | None,
 ) -> IKTraining:
     """The training, after everything was checked."""
     from ambulo.ik.pose_data import check_poses, load_poses
@@ -186,12 +199,15 @@ def _prepare(
         command=shlex.join(["train_neural_ik", *shareable_arguments(arguments)]),
         extra={"people": people, "poses": {name: len(p) for name, p in parts.items()}},
         checkpoint=model,
+        init=init,
     )
     errors = kinematics_errors(poses, training.loss)
     print(described(errors), file=sys.stderr)
     warning = judge(errors)
     if warning:
         print(f"warning: {warning}", file=sys.stderr)
+    if init is not None:  # a run that is killed soon begins with the same weights again
+        training.save_checkpoint()
     return training
 
 

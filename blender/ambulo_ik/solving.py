@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ambulo.ik.pose import Pose, start_pose
+from ambulo.ik.pose import Pose
 from ambulo.ik.refine import Solution
-from ambulo.ik.rig import Rig
 from ambulo.ik.solver import NeuralIKSolver
 from ambulo.ik.targets import Targets
-from ambulo.motion.rotations import quat_slerp
 
 from .session import SESSION, Bound
-
-Value = TypeVar("Value", bound=np.generic)
-
-BEND = 0.1
-"""How far `bent` goes towards the rig's starting pose, 0 to 1."""
-LENGTH = 0.3
-"""What a radian counts beside metres where two solutions are compared, [m]."""
 
 
 def solver_of(bound: Bound) -> NeuralIKSolver:
@@ -43,11 +30,7 @@ def solve(bound: Bound, targets: Targets, base: Pose | None = None) -> Solution:
     """
     if base is None and SESSION.network is not None:
         base = predict(bound, targets)
-    solver = solver_of(bound)
-    solution = solver.solve(targets, base)
-    if base is None or solution.reached.all():
-        return solution
-    return _nearer(targets, solution, solver.solve(targets, bent(solver.rig, base)))
+    return solver_of(bound).solve(targets, base)
 
 
 def predict(bound: Bound, targets: Targets) -> Pose:
@@ -57,45 +40,3 @@ def predict(bound: Bound, targets: Targets) -> Pose:
     smaller = dataclasses.replace(targets, positions=targets.positions / size)
     guess = SESSION.network.predict(smaller)
     return Pose(guess.root * size, guess.rotations)
-
-
-def bent(rig: Rig, base: Pose) -> Pose:
-    """`base` with every joint but the root a little nearer to the rig's starting pose.
-
-    A limb that is quite straight, as in a T pose at rest, cannot be shortened by small
-    turns: no solver that follows derivatives lifts a foot from there.
-    """
-    start = np.broadcast_to(
-        start_pose(rig).rotations[:, 1:], base.rotations[:, 1:].shape
-    )
-    part = np.full(start.shape[:2], BEND)
-    rotations = base.rotations.copy()
-    rotations[:, 1:] = quat_slerp(rotations[:, 1:], start, part)
-    return Pose(base.root, rotations)
-
-
-def _nearer(targets: Targets, first: Solution, second: Solution) -> Solution:
-    """Of two solutions the one that comes nearer to the targets, character by character."""
-
-    def cost(solution: Solution) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = (
-            targets.position_weights * solution.position_residual
-            + LENGTH * targets.rotation_weights * solution.rotation_residual
-        ).sum(axis=1)
-        return found
-
-    better = cost(second) < cost(first)
-
-    def chosen(a: NDArray[Value], b: NDArray[Value]) -> NDArray[Value]:
-        return np.where(better.reshape(-1, *[1] * (a.ndim - 1)), b, a)
-
-    return Solution(
-        Pose(
-            chosen(first.pose.root, second.pose.root),
-            chosen(first.pose.rotations, second.pose.rotations),
-        ),
-        chosen(first.reached, second.reached),
-        chosen(first.position_residual, second.position_residual),
-        chosen(first.rotation_residual, second.rotation_residual),
-        first.steps + second.steps,
-    )

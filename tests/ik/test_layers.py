@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable
 
@@ -16,7 +17,9 @@ from ambulo.ik.layers import LayerStack
 from ambulo.ik.limits import violation
 from ambulo.ik.masks import bones, branch, checked
 from ambulo.ik.pose import Pose, fk, start_pose
+from ambulo.ik.refine import Solution
 from ambulo.ik.rig import load_rig
+from ambulo.ik.solver import NeuralIKSolver
 from ambulo.ik.targets import Targets, row_of
 from ambulo.motion.rotations import (
     quat_angle,
@@ -244,6 +247,7 @@ def test_released_while_fading_in_it_goes_from_where_it_is() -> None:
         (lambda tick: Pose(STANDING.root * np.nan, STANDING.rotations), "not finite"),
         (lambda tick: Pose(STANDING.root, STANDING.rotations * 2.0), "unit length"),
         (lambda tick: Timed(turned_at("Head", 0.4), tick.time - 1.0), "stale: 1.000 s"),
+        (lambda tick: Timed(turned_at("Head", 0.4), np.nan), "stale: nan s"),
         (lambda tick: start_pose(RIG, np.zeros((3, 2))), "3 characters"),
         (lambda tick: Targets.of({"Head": (0, 0, 1.6)}), "does not fit"),
     ],
@@ -283,6 +287,29 @@ def test_solver_that_fails_leaves_the_pose_below() -> None:
     frame = stack.tick(0.0)
     np.testing.assert_array_equal(frame.pose.rotations, STANDING.rotations)
     assert "no worker" in frame.trace.of("reach").reason
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        (Pose(STANDING.root, STANDING.rotations * np.nan), "not finite"),
+        (Pose(STANDING.root, STANDING.rotations[:, :5]), "poses of shape"),
+    ],
+)
+def test_nonsense_of_a_solver_leaves_the_layers_below(wrong: Pose, reason: str) -> None:
+    """Not the base alone: the wave below the reach is still seen."""
+
+    def nonsense(targets: Targets, base: Pose) -> Solution:
+        return dataclasses.replace(NeuralIKSolver(RIG).solve(targets, base), pose=wrong)
+
+    stack = LayerStack(RIG, still(STANDING), solve=nonsense)
+    wave = turned_at("Head", 0.2)
+    stack.add(Layer("wave", Kind.OVERRIDE, still(wave), fade_in=0.0), 0.0)
+    stack.add(Layer("reach", Kind.IK, reaching((0.1, 0.0, 0.1)), fade_in=0.0), 0.0)
+    frame = stack.tick(0.0)
+    np.testing.assert_allclose(frame.pose.rotations, wave.rotations, atol=1e-12)
+    assert reason in frame.trace.of("reach").reason
+    assert frame.solution is None
 
 
 def test_additive_turns_by_the_weighted_angle_even_when_large() -> None:
@@ -412,6 +439,8 @@ def test_time_that_stands_still_is_refused() -> None:
     stack.tick(1.0)
     with pytest.raises(IKError, match="time must grow"):
         stack.tick(1.0)
+    with pytest.raises(IKError, match="time must be finite"):
+        stack.tick(np.nan)
 
 
 def test_masks_are_checked() -> None:

@@ -20,6 +20,7 @@ from ambulo.ik.features import (
     pose_in_frame,
 )
 from ambulo.ik.frames import root_frame, to_frame
+from ambulo.ik.kernels_network import silu
 from ambulo.ik.limits import clamp
 from ambulo.ik.network import (
     HEADER,
@@ -177,3 +178,13 @@ def test_weights_must_be_finite() -> None:
     made["layers.0.bias"][3] = np.nan
     with pytest.raises(ModelFileError, match=r"'layers.0.bias' has values not finite"):
         IKNetwork(IKNetworkHeader(hidden=(16,)), made)
+
+
+def test_silu_is_exact_enough() -> None:
+    x = np.concatenate([np.linspace(-120.0, 120.0, 4001), [0.0, np.nan]])
+    y = x.astype(np.float32)
+    silu(y)
+    wanted = x[:-1] / (1.0 + np.exp(-x[:-1]))
+    assert np.abs(y[:-1] - wanted).max() < 1e-5
+    assert y[-2] == 0.0
+    assert np.isnan(y[-1])

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import IKError, ModelFileError
-from ambulo.ik import workers as pool_module
+from ambulo.ik import dispatch
 from ambulo.ik.features import INPUTS, mean_output, outputs_of
 from ambulo.ik.jobs import run_job, targets_of_job
-from ambulo.ik.near import solve_near
 from ambulo.ik.network import IKNetwork, IKNetworkHeader
+from ambulo.ik.pool_jobs import Job, Part, divided
 from ambulo.ik.pose import Pose, start_pose
 from ambulo.ik.published import SIZES, Context, PublishedNetwork, published_input
 from ambulo.ik.rig import EFFECTORS, TARGETS, load_rig
@@ -104,9 +104,7 @@ def test_poses_are_those_of_the_solver(pool: NeuralIKPool) -> None:
     targets = Targets.of_pose(RIG, truth).without("Hips")
     solver = NeuralIKSolver(RIG, steps=4)
     for base in (None, poses(5, seed=1)):
-        alone = solver.solve(targets)
-        if base is not None:
-            alone = solve_near(solver, targets, base)
+        alone = solver.solve(targets, base)
         result = pool.solve(targets, base)
         assert result.success
         assert result.solution is not None
@@ -185,12 +183,100 @@ def test_every_worker_takes_a_network(pool: NeuralIKPool) -> None:
     alone = NeuralIKSolver(RIG, given, steps=4).solve(targets)
     jobs = [pool.submit(targets) for _ in range(4)]
     results = [pool.result(job) for job in jobs]
-    assert {result.worker for result in results} == {0, 1}
+    assert {worker for result in results for worker in result.workers} == {0, 1}
     for result in results:
         assert result.solution is not None
         np.testing.assert_allclose(
-            result.solution.pose.rotations, alone.pose.rotations, atol=1e-9
+            # Parts of another size: the network's sums are of another order.
+            result.solution.pose.rotations,
+            alone.pose.rotations,
+            atol=1e-5,
         )
+
+
+def shared_out(pool: NeuralIKPool, count: int, seed: int) -> tuple[Targets, int]:
+    """A job that both workers are given a part of, and its number."""
+    pool.wait_ready()
+    targets = Targets.of_pose(RIG, poses(count, seed))
+    return targets, pool.submit(targets)
+
+
+def test_characters_of_a_job_are_shared_out(pool: NeuralIKPool) -> None:
+    """7 characters and two idle workers: 3 and 4, put together in their order."""
+    targets, job = shared_out(pool, 7, seed=3)
+    result = pool.result(job)
+    assert result.workers == (0, 1)
+    assert result.solution is not None
+    there = Targets.of_pose(RIG, result.solution.pose)
+    np.testing.assert_allclose(there.positions, targets.positions, atol=1e-3)
+    assert result.solution.reached.shape == (7, 6)
+
+
+def test_the_callers_process_can_help() -> None:
+    targets = Targets.of_pose(RIG, poses(5, seed=8))
+    given = network(4)
+    wanted = NeuralIKSolver(RIG, given, steps=4).solve(targets)
+    with NeuralIKPool(workers=1, capacity=8, slots=2, helps=True) as pool:
+        pool.cache(given)
+        result = pool.solve(targets)
+        assert result.workers == (dispatch.HERE, 0)
+        assert result.solution is not None
+        np.testing.assert_allclose(
+            result.solution.pose.rotations, wanted.pose.rotations, atol=1e-5
+        )
+        few = pool.solve(targets[:2])
+        assert few.workers == (dispatch.HERE,)
+        failed = pool.solve(targets, context=Context.level(targets))
+        assert "no published network is cached" in failed.reason
+        assert pool.result(pool.submit(targets)).workers == (0,)
+
+
+def test_parts_are_nearly_equal_and_not_too_small() -> None:
+    def sizes(count: int, ways: int, attempts: int = 0) -> list[tuple[int, int]]:
+        job = Job(1, 0, count, 0, 0.0)
+        parts = divided(Part(job, 0, count, attempts), ways)
+        assert job.left == len(parts)
+        return [(part.first, part.count) for part in parts]
+
+    assert sizes(8, 2) == [(0, 4), (4, 4)]
+    assert sizes(7, 3) == [(0, 2), (2, 2), (4, 3)]
+    assert sizes(3, 2) == [(0, 3)]
+    assert sizes(8, 0) == [(0, 8)]
+    assert sizes(8, 2, attempts=1) == [(0, 8)]  # taken back from a worker: as it was
+
+
+@posix_only
+def test_part_of_a_killed_worker_is_done_by_the_other(pool: NeuralIKPool) -> None:
+    pool.wait_ready()
+    pid = pool.stats()[1].pid
+    stop(pid)
+    targets, job = shared_out(pool, 8, seed=6)
+    os.kill(pid, signal.SIGKILL)
+    result = pool.result(job)
+    assert (result.success, result.workers, result.attempts) == (True, (0, 0), 2)
+    assert result.solution is not None
+    there = Targets.of_pose(RIG, result.solution.pose)
+    np.testing.assert_allclose(there.positions, targets.positions, atol=1e-3)
+
+
+@posix_only
+def test_slot_of_a_failed_part_waits_for_the_others(
+    pool: NeuralIKPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While one worker still writes to it, nobody else may be given the slot."""
+    monkeypatch.setattr(dispatch, "ATTEMPTS", 1)
+    pool.wait_ready()
+    slow, lost = (stats.pid for stats in pool.stats())
+    stop(slow)
+    stop(lost)
+    _, job = shared_out(pool, 8, seed=7)
+    os.kill(lost, signal.SIGKILL)
+    with pytest.raises(IKError, match="no answer"):
+        pool.result(job, timeout=0.3)
+    os.kill(slow, signal.SIGCONT)
+    result = pool.result(job)
+    assert (result.success, result.workers) == (False, (0, -1))
+    assert "1 workers ended at this job" in result.reason
 
 
 @posix_only
@@ -239,7 +325,7 @@ def test_job_of_a_worker_that_hangs_is_done_by_another(pool: NeuralIKPool) -> No
 def test_job_that_ends_every_worker_is_answered_as_failed(
     pool: NeuralIKPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool_module, "ATTEMPTS", 1)
+    monkeypatch.setattr(dispatch, "ATTEMPTS", 1)
     pool.wait_ready()
     pid = pool.stats()[0].pid
     stop(pid)
@@ -339,6 +425,24 @@ def test_published_jobs(pool: NeuralIKPool) -> None:
         ("NEURAL_IK_SOLVE", {"effector_positions": {"Tail": (0, 0, 0)}}, "Tail"),
         ("NEURAL_IK_SOLVE", {"effector_positions": {"Head": (0, 0)}}, "3 finite"),
         ("NEURAL_IK_SOLVE", {"characters": []}, "not empty"),
+        ("NEURAL_IK_SOLVE", {"characters": [3]}, "NEURAL_IK_SOLVE"),
+        ("NEURAL_IK_SOLVE", {"effector_positions": [1.0]}, "NEURAL_IK_SOLVE"),
+        ("NEURAL_IK_SOLVE", {"effector_positions": {"Head": "far"}}, "NEURAL_IK_SOLVE"),
+        (
+            "NEURAL_IK_SOLVE",
+            {"effector_positions": {"Head": (0, 0, np.nan)}},
+            "3 finite",
+        ),
+        (
+            "NEURAL_IK_SOLVE",
+            {"effector_positions": {}, "motion_phase": None},
+            "NEURAL_IK_SOLVE",
+        ),
+        (
+            "CACHE_NEURAL_IK",
+            {"weights": {f"W{k}": "text" for k in range(8)}},
+            "CACHE_NEURAL_IK",
+        ),
         (
             "NEURAL_IK_SOLVE",
             {"effector_positions": {}, "root_forward": (0, 0, 1)},

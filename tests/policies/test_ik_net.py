@@ -94,6 +94,31 @@ def test_statistics_count_what_is_there(rig: Rig) -> None:
     assert float(net.scale[9]) == 1.0
 
 
+def test_dropout_is_for_training_alone(rig: Rig) -> None:
+    torch.manual_seed(0)
+    net, inputs = IKNet(IKNetConfig(hidden=(64,), dropout=0.5), rig), inputs_of(20)
+    with torch.no_grad():
+        one, two = net(inputs), net(inputs)
+        assert not torch.equal(one, two)
+        net.eval()
+        assert torch.equal(net(inputs), net(inputs))
+
+
+def test_a_past_is_gated_as_the_present(rig: Rig) -> None:
+    """Centring of what head and hands did folds into the weights, as of all inputs."""
+    torch.manual_seed(0)
+    net = IKNet(IKNetConfig(hidden=(16,), past=(0.1, 0.4)), rig)
+    inputs = torch.cat([inputs_of(50), torch.randn(50, 54) + 2.0], dim=1)
+    inputs[:, 9:66:11] = inputs[:, 10:66:11] = 1.0  # head and hands are always there
+    net.set_statistics(inputs, torch.randn(50, 141))
+    assert float((net.center[66:] - inputs[:, 66:].mean(0)).abs().max()) < 1e-5
+    header = IKNetworkHeader(hidden=(16,), past=(0.1, 0.4))
+    live = IKNetwork(header, net.tensors(), rig=rig)
+    with torch.no_grad():
+        wanted = net(inputs).numpy()
+    assert np.abs(live.forward(inputs.numpy()) - wanted).max() < 1e-4
+
+
 def test_checkpoints(rig: Rig, tmp_path: Path) -> None:
     run = IKRunConfig(data="/some/where/poses.npz")
     metadata = describe_ik(run, rig.name, steps=3)

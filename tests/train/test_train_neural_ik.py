@@ -178,6 +178,43 @@ def test_a_killed_run_goes_on_as_if_nothing_was(
     assert sorted(p.name for p in (tmp_path / "runs").iterdir()) == ["killed", "whole"]
 
 
+def test_a_network_that_sees_the_past(command: list[str], tmp_path: Path) -> None:
+    assert train([*command, "--fresh", "--epochs", "1", "--run-name", "a",
+                  "--set", "network.past=[0.1,0.3]"]) == 0  # fmt: skip
+    network = load_ik_network(run_of(tmp_path, "a").final_model)
+    assert network.header.past == (0.1, 0.3)
+    assert "validation/all/mpjpe_cm" not in rows_of(run_of(tmp_path, "a"))[0]
+
+
+def test_a_run_can_begin_with_weights_of_another(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [*command, "--fresh", "--epochs", "1"]
+    assert train([*options, "--run-name", "a"]) == 0
+    first = run_of(tmp_path, "a")
+    still = ["--set", "training.learning_rate=1e-12", "--seed", "7"]
+    begin = [*options, *still, "--run-name", "b", "--init", str(first.path)]
+    assert train(begin) == 0
+    a = load_ik_network(first.final_model).tensors()
+    b = load_ik_network(run_of(tmp_path, "b").final_model).tensors()
+    assert all(np.abs(a[name] - b[name]).max() < 1e-6 for name in a)
+    # The network is there before the first step: a run that is killed at once resumes.
+    at_once = run_of(tmp_path, "b").checkpoints / "neural_ik_0_steps.zip"
+    assert load_ik_model(at_once).metadata.steps == 0
+    capsys.readouterr()
+    for flags, rule in (
+        ([*begin[:-1], str(tmp_path / "none")], "no such model file"),
+        ([*begin, "--set", "network.hidden=[8]"], "is another one"),
+        (["--resume", str(first.path), "--init", str(first.path)], "or --init"),
+    ):
+        try:
+            code = train([*flags, "--force"])
+        except SystemExit as left:
+            code = int(left.code or 0)
+        assert code == 2
+        assert rule in capsys.readouterr().err
+
+
 def test_same_seed_same_weights(command: list[str], tmp_path: Path) -> None:
     for name, seed in (("a", "3"), ("b", "3"), ("c", "4")):
         train(
@@ -294,7 +331,7 @@ def test_extract_command(
     assert tools([*command, "--least", "50"]) == 0
     told = capsys.readouterr().out
     assert "2 clips of 2 people" in told
-    assert "% of frames" in told
+    assert "left out: 0 frames" in told
     found = load_poses(out)
     assert set(found.subjects.tolist()) == {"01", "02"}
     first = out.read_bytes()

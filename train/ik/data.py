@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ambulo.configs.errors import IKError
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.ik.features import network_input, output_of, pose_in_frame
+from ambulo.ik.features import PAST, network_input, output_of, pose_in_frame
 from ambulo.ik.frames import root_frame
 from ambulo.ik.kernels_targets import HIPS
 from ambulo.ik.limits import clamp
@@ -38,6 +38,8 @@ MASKS: dict[str, tuple[str, ...]] = {
     "trackers": ("Head", "LeftHand", "RightHand"),
 }
 """The sets of targets that networks are judged with."""
+
+TRACKERS = list(MASKS).index("trackers")
 
 PRESENT, TURNED = 0.7, 0.8
 """Chance of a position in a random set of targets, and of its rotation then."""
@@ -84,13 +86,22 @@ def split_poses(data: PoseData, config: IKRunConfig) -> dict[str, PoseData]:
         for record in data.header.clips
     ]
     wanted = config.dataset
+    chosen = set(wanted.validation_subjects)
+    unknown = sorted(chosen - {clip.subject for clip in clips})
+    if unknown:
+        raise IKError(f"no subject {unknown[0]!r} to validate with")
+    twice = sorted(chosen & set(wanted.test_subjects))
+    if twice:
+        raise IKError(f"subject {twice[0]!r} cannot be validation and test")
     split = make_split(
-        clips, "subject", wanted.test_ratio, wanted.seed, wanted.test_subjects,
-        validation_ratio=wanted.validation_ratio,
+        [clip for clip in clips if clip.subject not in chosen], "subject",
+        wanted.test_ratio, wanted.seed, wanted.test_subjects,
+        validation_ratio=0.0 if chosen else wanted.validation_ratio,
     )  # fmt: skip
-    return {
-        name: data.of_clips([clip.trial for clip in split.part(name)]) for name in PARTS
-    }
+    parts = {name: [clip.trial for clip in split.part(name)] for name in PARTS}
+    if chosen:
+        parts["validation"] = [clip.trial for clip in clips if clip.subject in chosen]
+    return {name: data.of_clips(trials) for name, trials in parts.items()}
 
 
 class Poses:
@@ -115,11 +126,19 @@ class Poses:
             [np.where(after < 0, -1, after + i * count) for i in range(len(parts))]
         )
         self.first_of_pairs = np.flatnonzero(self.successors >= 0)
+        weights = np.tile(_weights(data.subjects, config.dataset.balance), len(parts))
+        self._chances = np.cumsum(weights) / weights.sum()
+        of_pairs = weights[self.first_of_pairs]
+        self._chances_of_pairs = np.cumsum(of_pairs) / max(of_pairs.sum(), 1e-12)
         locomotion = np.array(
             [clip.activity in ("walk", "run") for clip in data.header.clips]
         )
         self.moving = np.tile(locomotion[data.clip], len(parts))
         self._limbs = _limbs(rig)
+        self._past = past_rows(data, config.network.past, len(parts))
+        self._seen = (
+            self.targets(np.arange(len(self)), PAST) if len(self._past) else None
+        )
 
     def __len__(self) -> int:
         """The number of poses."""
@@ -133,22 +152,24 @@ class Poses:
         pairs = 0
         if config.loss.smoothness and len(self.first_of_pairs):
             pairs = int(config.training.pairs * size / 2)
-        first = (
-            rng.choice(self.first_of_pairs, pairs) if pairs else np.zeros(0, np.int64)
-        )
+        first = self.first_of_pairs[_drawn(rng, self._chances_of_pairs, pairs)]
         paired = np.stack([first, self.successors[first]], axis=1).ravel()
-        single = rng.integers(len(self), size=size - 2 * pairs)
+        single = self.drawn(rng, size - 2 * pairs)
         rows = np.concatenate([paired, single]).astype(np.int64)
         moved, turned = draw_masks(rng, config, size)
         for weights in (moved, turned):
             weights[1 : 2 * pairs : 2] = weights[: 2 * pairs : 2]
-        if not varied:
+        if not varied or config.network.past:
             return self.batch(rows, self.pose(rows), moved, turned, pairs)
         single_only = np.arange(size) >= 2 * pairs
         pose, stands = self._varied(rng, rows, moved, single_only)
         noise = config.dataset.noise
         shift = noise * rng.standard_normal((size, len(TARGETS), 3)) if noise else None
         return self.batch(rows, pose, moved, turned, pairs, shift, stands)
+
+    def drawn(self, rng: np.random.Generator, count: int) -> NDArray[np.int64]:
+        """So many poses, those of people with few of them more often."""
+        return _drawn(rng, self._chances, count)
 
     def batch(
         self,
@@ -174,7 +195,7 @@ class Poses:
         own = pose_in_frame(rig, pose, frame)
         positions, orientations = fk(rig, own)
         if self.config.network.kind == "own":
-            inputs = network_input(rig, targets, frame)
+            inputs = network_input(rig, targets, frame, self.past(rows))
             outputs = output_of(own.root, own.rotations, np.zeros(3 + 6 * len(rig)))
         else:
             context = self._context(rows, targets, stands)
@@ -199,6 +220,11 @@ class Poses:
         """Targets of the poses `rows`, those of `mask` alone."""
         return Targets.of_pose(self.rig, self.pose(rows)).only(*mask)
 
+    def past(self, rows: NDArray[np.int64]) -> list[Targets]:
+        """Head and hands before the poses `rows`, at the moments that the network sees."""
+        seen = self._seen
+        return [] if seen is None else [seen[before[rows]] for before in self._past]
+
     def pose(self, rows: NDArray[np.int64]) -> Pose:
         """The poses `rows` in the world."""
         return Pose(self.root[rows], self.rotations[rows])
@@ -216,20 +242,33 @@ class Poses:
     ) -> tuple[Pose, NDArray[np.uint8]]:
         """The poses `rows`, those that are `free` varied, and which feet stand.
 
-        Only limbs whose ends have targets (`moved` (B, 6) above 0) are changed: what is
-        not told must stay what people do.
+        Whole poses are blended; but only limbs whose ends have targets (`moved` (B, 6)
+        above 0) are changed alone: what is not told must go with the rest.
         """
         wanted, size = self.config.dataset, len(rows)
         local, stands = self.rotations[rows], self.contacts[rows]
+        root = self.root[rows]
         changed = np.zeros((size, 2), dtype=np.bool_)
+        if wanted.blend:
+            partners = self.drawn(rng, size)
+            part = rng.uniform(0.0, 0.5, size)
+            chosen = np.flatnonzero(free & (rng.random(size) < wanted.blend))
+            partners, part = partners[chosen], part[chosen]
+            # The hips keep their turn: two headings have no middle.
+            local[chosen, 1:] = _between(
+                local[chosen, 1:], self.rotations[partners, 1:], part[:, None, None]
+            )
+            root[chosen, 2] += part * (self.root[partners, 2] - root[chosen, 2])
+            changed[chosen] = True
         if wanted.mix:
-            others = self.rotations[rng.integers(len(self), size=(4, size))]
+            others = rng.integers(len(self), size=(4, size))
             chance = rng.random((4, size))
             for row, limb in enumerate(self._limbs):
                 chosen = np.flatnonzero(
                     free & (chance[row] < wanted.mix) & (moved[:, row] > 0.0)
                 )
-                local[np.ix_(chosen, limb)] = others[row][np.ix_(chosen, limb)]
+                found = self.rotations[np.ix_(others[row][chosen], limb)]
+                local[np.ix_(chosen, limb)] = found
                 if row >= 2:
                     changed[chosen, row - 2] = True
         if wanted.jitter and wanted.jitter_share:
@@ -242,9 +281,7 @@ class Poses:
             shaken = quat_multiply(local[chosen], quat_from_rotvec(turned[chosen]))
             local[chosen] = clamp(self.rig, shaken)
             changed[chosen] = True
-        return Pose(self.root[rows], local), np.where(changed, 0, stands).astype(
-            np.uint8
-        )
+        return Pose(root, local), np.where(changed, 0, stands).astype(np.uint8)
 
     def _context(
         self, rows: NDArray[np.int64], targets: Targets, feet: NDArray[np.uint8]
@@ -279,14 +316,56 @@ def draw_masks(
     softened = rng.random(size) < masks.soft
     if config.network.kind != "own":
         return moved, turned
-    for kind, name in enumerate(("all", "effectors", "trackers")):
+    if config.network.past:
+        kinds[:] = TRACKERS
+    for kind, name in enumerate(MASKS):
         rows = np.array([target in MASKS[name] for target in TARGETS])
         moved[kinds == kind] = rows
-    loose = kinds == 3
+    loose = kinds == len(MASKS)
     moved[loose] = there[loose] * np.where(softened[loose, None], soft[loose], 1.0)
     turned[:] = moved
     turned[loose] *= facing[loose]
     return moved, turned
+
+
+def past_rows(
+    data: PoseData, moments: Sequence[float], copies: int = 1
+) -> NDArray[np.int64]:
+    """For each of `moments`, [s] ago, the pose of then: rows (moments, copies * N).
+
+    The newest pose of the clip that is as old; the clip's first where none is. Frames that
+    were left out of the file are like the one before them.
+    """
+    rows = np.arange(len(data))
+    found = np.empty((len(moments), len(data)), dtype=np.int64)
+    for clip in np.unique(data.clip):
+        own = rows[data.clip == clip]
+        own = own[np.argsort(data.frame[own], kind="stable")]
+        frames = data.frame[own]
+        for k, ago in enumerate(moments):
+            then = frames - round(ago * data.header.fps)
+            at = np.searchsorted(frames, then, side="right") - 1
+            found[k, own] = own[np.maximum(at, 0)]
+    return np.concatenate([found + i * len(data) for i in range(copies)], axis=1)
+
+
+def _between(a: Floats, b: Floats, part: Floats) -> Floats:
+    """Rotations on the shorter way from a to b, about `part` of it: straight lines."""
+    nearer = np.where((a * b).sum(axis=-1, keepdims=True) < 0.0, -b, b)
+    found: Floats = a + part * (nearer - a)
+    return found / np.linalg.norm(found, axis=-1, keepdims=True)
+
+
+def _weights(people: NDArray[np.str_], balance: float) -> Floats:
+    """How much each pose counts: by how many poses of `people` (N,) its person has."""
+    _, who, counts = np.unique(people, return_inverse=True, return_counts=True)
+    found: Floats = (counts.astype(np.float64) ** -balance)[who]
+    return found
+
+
+def _drawn(rng: np.random.Generator, chances: Floats, count: int) -> NDArray[np.int64]:
+    """Indices (count,) drawn with the cumulative `chances`, the last of which is 1."""
+    return np.searchsorted(chances, rng.random(count), side="right").astype(np.int64)
 
 
 def _limbs(rig: Rig) -> list[NDArray[np.int64]]:

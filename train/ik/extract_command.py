@@ -7,8 +7,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ambulo.configs.errors import ConfigError, IKError
-from ambulo.ik.extract import FPS, STEP, Extraction, extract
+from ambulo.ik.extract import FAR, FPS, STEP, Extraction, extract
 from ambulo.ik.pose_data import MIN_UNIQUE, check_poses, save_poses, still_joints
 from ambulo.ik.rig import load_rig
 from ambulo.motion.datasets.clips import scan_clips
@@ -26,7 +28,8 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "extract",
         help="make training data of motion files",
         description="Retarget every clip to the rig, put its poses inside the joint "
-        "limits, leave out poses that hardly differ and write the rest to one file.",
+        "limits, leave out poses that hardly differ or are far outside and write the "
+        "rest to one file.",
     )
     parser.add_argument(
         "--motions", action="append", required=True, metavar="DIR",
@@ -92,11 +95,22 @@ def described(found: Extraction, unique: int) -> str:
         f"{len(clips)} clips of {len({clip.subject for clip in clips})} people, "
         f"{found.frames} frames at {found.data.header.fps:g} Hz, {len(found.data)} poses "
         f"kept, {unique} unique\n"
-        f"limits: {100 * found.clamped:.1f} % of frames ({100 * found.joints_clamped:.2f} % "
-        f"of joints) were outside, by {found.mean_degrees:.1f} deg on average "
+        f"left out: {sum(found.left_out.values())} frames of {len(found.left_out)} clips "
+        f"with a joint more than {np.rad2deg(FAR):.0f} deg outside its limits"
+        f"{_most(found.left_out)}\n"
+        f"limits: {100 * found.clamped:.1f} % of the others "
+        f"({100 * found.joints_clamped:.2f} % of joints) were outside, "
+        f"by {found.mean_degrees:.1f} deg on average "
         f"(most: {found.worst[0]}, {found.worst[1]:.0f} deg); clamping moved the joints of "
         f"such a frame by {100 * found.moved:.2f} cm on average"
     )
+
+
+def _most(left_out: dict[str, int]) -> str:
+    """The three clips that lose most frames."""
+    most = sorted(left_out.items(), key=lambda item: -item[1])[:3]
+    told = ", ".join(f"{name} {count}" for name, count in most)
+    return f" (most: {told})" if told else ""
 
 
 def _shown(clips: Sequence[Clip]) -> Iterator[Clip]:

@@ -16,6 +16,7 @@ from ambulo.train.ik.kinematics import (
     matrices_of_rotvec,
     matrices_of_sixd,
 )
+from ambulo.train.ik.refined import Refined
 
 UNIT = 0.1
 """Lengths count in units of this, [m]: 10 cm weigh as much as 1 rad."""
@@ -30,6 +31,7 @@ class PoseLoss:
         """Weights of `config` for poses of `rig`."""
         self._weights, self._own = config.loss, config.network.kind == "own"
         self.kinematics = Kinematics(rig, device)
+        self.refined = Refined(rig, device)
         names = rig.skeleton.joints
         toes = [names.index(f"{side}ToeBase") for side in ("Left", "Right")
                 if f"{side}ToeBase" in names]  # fmt: skip
@@ -75,8 +77,14 @@ class PoseLoss:
             )
         if weights.pose:
             terms["pose"] = weights.pose * ((answer - batch.outputs) ** 2).mean()
+        every = max(1, round(1.0 / weights.sampled))
+        rows = torch.arange(0, positions.shape[-1], every, device=positions.device)
         if weights.limits:
-            terms["limits"] = weights.limits * self.kinematics.violation(local).mean()
+            outside = self.kinematics.violation(local.index_select(-1, rows))
+            terms["limits"] = weights.limits * outside.mean()
+        if weights.refined:
+            left = self.refined(positions, orientations, batch, rows)
+            terms["refined"] = weights.refined * left.mean() / UNIT
         if weights.smoothness and batch.pairs:
             error = (positions - batch.positions)[..., : 2 * batch.pairs]
             change = distances(error[..., 1::2], error[..., ::2])

@@ -33,6 +33,7 @@ _SHORTCUTS = {
     "threads": "training.threads",
     "output": "training.output",
     "test_subjects": "dataset.test_subjects",
+    "validation_subjects": "dataset.validation_subjects",
 }
 """Flags that set keys of the configuration."""
 
@@ -62,6 +63,10 @@ def make_parser() -> Parser:
         "settings in the output folder is continued, if there is one",
     )  # fmt: skip
     what.add_argument("--resume", metavar="PATH", help="continue a run or a checkpoint")
+    what.add_argument(
+        "--init", metavar="PATH", dest="init",
+        help="begin with the weights of a run or a checkpoint of the same network",
+    )  # fmt: skip
     what.add_argument("--network", choices=KINDS, help="kind of network (default: own)")
     what.add_argument("--config", metavar="FILE", help="JSON settings")
     what.add_argument(
@@ -82,6 +87,10 @@ def make_parser() -> Parser:
     how.add_argument(
         "--test-subjects", nargs="+", metavar="SUBJECT", help="people to test on"
     )
+    how.add_argument(
+        "--validation-subjects", nargs="+", metavar="SUBJECT",
+        help="people to validate with",
+    )  # fmt: skip
     where = parser.add_argument_group("results")
     where.add_argument(
         "--output", metavar="FOLDER", help="folder of runs (default: runs)"
@@ -104,10 +113,11 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """The flags; argparse leaves with exit code 2 when they are wrong."""
     parser = make_parser()
     args = parser.parse_args(argv)
-    if args.resume and (args.config or args.data or args.network or args.fresh):
+    own = (args.config, args.data, args.network, args.fresh, args.init)
+    if args.resume and any(own):
         parser.error(
             "--resume continues with the run's own settings and data: "
-            "no --fresh, --config, --data or --network"
+            "no --fresh, --config, --data, --network or --init"
         )
     if not (args.resume or args.data or args.config or args.print_config):
         parser.error("--data FILE: name a file of poses (made by `ambulo ik extract`)")

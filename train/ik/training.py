@@ -74,6 +74,7 @@ class IKTraining:
         command: str = "",
         extra: Mapping[str, Any] | None = None,
         checkpoint: IKModelFile | None = None,
+        init: IKModelFile | None = None,
     ) -> None:
         """Build network and optimiser, fresh or from a checkpoint.
 
@@ -85,6 +86,7 @@ class IKTraining:
             command: Command line, for model files.
             extra: Plain JSON that model files also tell.
             checkpoint: What to go on from, or None.
+            init: A fresh run's weights and statistics instead of random ones, or None.
         """
         training = config.training
         self.config, self.folder = config, folder
@@ -96,20 +98,24 @@ class IKTraining:
         torch.manual_seed(training.seed)
         self.network = IKNet(config.network, poses.rig).to(self.device)
         self.average = IKNet(config.network, poses.rig).to(self.device)
-        self.average.requires_grad_(False)
+        self.average.requires_grad_(False).eval()
         self.loss = PoseLoss(config, poses.rig, self.device)
-        self._optimizer = torch.optim.Adam(
-            self.network.parameters(), lr=training.learning_rate
+        self._optimizer = torch.optim.AdamW(
+            self.network.parameters(),
+            lr=training.learning_rate,
+            weight_decay=training.weight_decay,
         )
         self._amp = training.amp and self.device.type == "cuda"
         self._scaler = torch.amp.GradScaler("cuda", enabled=self._amp)
         self.progress = Progress()
         self.epoch_steps = max(1, len(poses) // training.batch_size)
         self.total_steps = training.epochs * self.epoch_steps
-        if checkpoint is None:
-            self._measure()
-        else:
+        if checkpoint is not None:
             self._restore(checkpoint)
+        elif init is not None:
+            self._begin_with(init)
+        else:
+            self._measure()
 
     @property
     def finished(self) -> bool:
@@ -157,6 +163,7 @@ class IKTraining:
         """One update."""
         training, progress = self.config.training, self.progress
         rng = np.random.default_rng([training.seed, progress.step])
+        torch.manual_seed(int(rng.integers(2**62)))  # of the dropout
         varied = progress.step < training.vary_until * self.total_steps
         batch = self.poses.draw(rng, training.batch_size, varied=varied).to(self.device)
         rate = learning_rate(self.config, progress.step, self.total_steps)
@@ -251,6 +258,18 @@ class IKTraining:
             self.network.set_statistics(
                 batch.inputs.to(self.device), batch.outputs.to(self.device)
             )
+        self.average.load_state_dict(self.network.state_dict())
+
+    def _begin_with(self, model: IKModelFile) -> None:
+        """The weights and statistics of `model` for both networks."""
+        try:
+            self.network.load_state_dict(model.network)
+        except RuntimeError:
+            theirs = model.metadata.run.network
+            raise IKError(
+                "the network to begin with is another one: "
+                f"{theirs.kind}, hidden layers {list(theirs.hidden)}"
+            ) from None
         self.average.load_state_dict(self.network.state_dict())
 
     def _captured(self) -> TrainingState:

@@ -47,9 +47,12 @@ def scores_of(network: IKNet, poses: Poses) -> dict[str, PoseScores]:
         return {"all": score(rig, targets, found, truth)}
     own = IKNetwork(_header(network, rig, {}), tensors, rig=rig)
     scores = {}
+    past = poses.past(rows)
     for mask, names in MASKS.items():
+        if past and mask != "trackers":
+            continue
         targets = poses.targets(rows, names)
-        scores[mask] = score(rig, targets, own.predict(targets), truth)
+        scores[mask] = score(rig, targets, own.predict(targets, past), truth)
     return scores
 
 
@@ -70,5 +73,6 @@ def _header(network: IKNet, rig: Rig, extra: Mapping[str, Any]) -> IKNetworkHead
         hidden=config.hidden,
         activation=config.activation,
         slope=config.slope,
+        past=config.past,
         extra=dict(extra),
     )

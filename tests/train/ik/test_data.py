@@ -7,16 +7,24 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ambulo.configs.errors import MotionError
+from ambulo.configs.errors import IKError, MotionError
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.ik.features import network_input, pose_from_frame
+from ambulo.ik.features import PAST, network_input, pose_from_frame
 from ambulo.ik.frames import root_frame
+from ambulo.ik.history import TargetHistory
 from ambulo.ik.pose import Pose, fk, turned
 from ambulo.ik.pose_data import PoseData, mirrored
 from ambulo.ik.published import published_input
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.ik.targets import Targets
-from ambulo.train.ik.data import PoseBatch, Poses, draw_masks, split_poses
+from ambulo.train.ik.data import (
+    MASKS,
+    PoseBatch,
+    Poses,
+    draw_masks,
+    past_rows,
+    split_poses,
+)
 from ambulo.train.ik.kinematics import Kinematics, matrices_of_sixd
 
 Make = Callable[..., PoseData]
@@ -33,6 +41,24 @@ def test_no_person_is_in_two_parts(make: Make) -> None:
     unknown = IKRunConfig.model_validate({"dataset": {"test_subjects": ["99"]}})
     with pytest.raises(MotionError, match="no subject '99'"):
         split_poses(data, unknown)
+
+
+def test_people_of_the_validation_can_be_chosen(make: Make) -> None:
+    data = make(people=6)
+
+    def parted(**people: list[str]) -> dict[str, set[str]]:
+        config = IKRunConfig.model_validate({"dataset": people})
+        parts = split_poses(data, config)
+        return {name: set(part.subjects.tolist()) for name, part in parts.items()}
+
+    chosen = parted(test_subjects=["02"], validation_subjects=["04", "05"])
+    assert chosen == {
+        "train": {"01", "03", "06"}, "validation": {"04", "05"}, "test": {"02"},
+    }  # fmt: skip
+    with pytest.raises(IKError, match="no subject '77'"):
+        parted(validation_subjects=["77"])
+    with pytest.raises(IKError, match="'02' cannot be validation and test"):
+        parted(test_subjects=["02"], validation_subjects=["02"])
 
 
 def test_shares_of_masks() -> None:
@@ -127,7 +153,7 @@ def test_mirrored_arms_change_sides(make: Make, rig: Rig) -> None:
     assert (twin.contacts[:, 0] == data.contacts[:, 1]).all()
 
 
-VARIED = {"jitter": 0.0, "mix": 1.0}
+STILL = {"jitter": 0.0, "mix": 0.0, "blend": 0.0}
 
 
 def drawn(data: PoseData, rig: Rig, dataset: dict[str, float], mask: str) -> PoseBatch:
@@ -140,8 +166,8 @@ def drawn(data: PoseData, rig: Rig, dataset: dict[str, float], mask: str) -> Pos
 
 def test_only_limbs_with_targets_are_mixed(make: Make, rig: Rig) -> None:
     data = make()
-    plain = drawn(data, rig, {"jitter": 0.0, "mix": 0.0}, "trackers")
-    mixed = drawn(data, rig, VARIED, "trackers")
+    plain = drawn(data, rig, STILL, "trackers")
+    mixed = drawn(data, rig, STILL | {"mix": 1.0}, "trackers")
     far = (plain.outputs - mixed.outputs)[:, 3:].reshape(64, len(rig), 6).abs().amax(-1)
     assert plain.pairs == 16
     assert float(far[:32].max()) == 0.0  # consecutive frames stay what they were
@@ -149,7 +175,7 @@ def test_only_limbs_with_targets_are_mixed(make: Make, rig: Rig) -> None:
     assert (far[32:, hand] > 1e-3).float().mean() > 0.9
     assert float(far[:, [foot, spine]].max()) == 0.0
     assert (plain.contacts == mixed.contacts).all()
-    legs = drawn(data, rig, VARIED, "all")
+    legs = drawn(data, rig, STILL | {"mix": 1.0}, "all")
     assert (
         float(legs.contacts[:, 32:].max()) == 0.0
     )  # whoever's legs: they do not stand
@@ -159,7 +185,7 @@ def test_poses_as_captured(make: Make, rig: Rig) -> None:
     config = IKRunConfig.model_validate({"dataset": {"mix": 1.0, "noise": 0.1}})
     poses = Poses(make(), rig, config, mirror=False)
     plain = poses.draw(np.random.default_rng(2), 64, varied=False)
-    config = IKRunConfig.model_validate({"dataset": {"mix": 0.0, "jitter": 0.0}})
+    config = IKRunConfig.model_validate({"dataset": STILL})
     wanted = Poses(make(), rig, config, mirror=False).draw(np.random.default_rng(2), 64)
     assert (plain.inputs == wanted.inputs).all()
     assert (plain.outputs == wanted.outputs).all()
@@ -167,14 +193,73 @@ def test_poses_as_captured(make: Make, rig: Rig) -> None:
 
 def test_jitter_stays_inside_the_limits(make: Make, rig: Rig) -> None:
     data = make()
-    shaken = {"jitter": 1.0, "jitter_share": 1.0, "mix": 0.0}
+    shaken = STILL | {"jitter": 1.0, "jitter_share": 1.0}
     batch = drawn(data, rig, shaken, "effectors")
-    plain = drawn(data, rig, {"jitter": 0.0, "mix": 0.0}, "effectors")
+    plain = drawn(data, rig, STILL, "effectors")
     assert float((batch.outputs - plain.outputs).abs().mean(1)[32:].min()) > 1e-3
     local = matrices_of_sixd(batch.outputs[:, 3:].T.reshape(len(rig), 6, 64))
     assert float(Kinematics(rig).violation(local)[:, 1:].max()) < 1e-2
     trackers = drawn(data, rig, shaken, "trackers")
-    still = drawn(data, rig, {"jitter": 0.0, "mix": 0.0}, "trackers")
+    still = drawn(data, rig, STILL, "trackers")
     assert (
         trackers.outputs == still.outputs
     ).all()  # legs are not told: nothing changes
+
+
+def test_training_sees_the_past_as_run_time_does(make: Make, rig: Rig) -> None:
+    data = make(people=3)
+    kept = np.ones(len(data), dtype=np.bool_)
+    kept[[20, 21]] = False  # frames that were like the one before
+    data = data[kept]
+    config = IKRunConfig.model_validate({"network": {"past": [0.1, 0.5]}})
+    rows = past_rows(data, config.network.past)
+    assert rows[:, 2].tolist() == [0, 0]  # the clip begins
+    assert rows[:, 22].tolist() == [19, 9]  # frame 24: 21 is not there, 9 is
+    assert rows[:, 58].tolist() == [58, 58]  # the first of the second clip
+    poses = Poses(data, rig, config, mirror=True)
+    twin = poses.past(np.array([22 + len(data)]))
+    mirrored_too = poses.targets(np.array([19, 9]) + len(data), PAST)
+    assert np.array_equal(twin[0].positions[0], mirrored_too.positions[0])
+    history, network = TargetHistory(config.network.past), config.network.past
+    frames = np.arange(58)
+    for row in frames:
+        targets = poses.targets(np.array([row]), MASKS["trackers"])
+        now = float(data.frame[row]) / 30.0
+        if row == 40:
+            live = network_input(rig, targets, past=history.past(now, targets))
+        history.add(now, targets)
+    ones = targets.position_weights
+    batch = poses.batch(np.array([40]), poses.pose(np.array([40])), ones, ones)
+    assert batch.inputs.shape == (1, 66 + 27 * len(network))
+    assert np.array_equal(batch.inputs.numpy(), live)
+
+
+def test_blends_lie_between_two_poses(make: Make, rig: Rig) -> None:
+    data = make()
+    plain = drawn(data, rig, STILL, "all")
+    blended = drawn(data, rig, STILL | {"blend": 1.0}, "all")
+    far = (plain.outputs - blended.outputs).reshape(64, -1).abs()
+    assert float(far[:32].max()) == 0.0  # consecutive frames stay what they were
+    assert (far[32:, 9:].amax(1) > 1e-2).float().mean() > 0.9
+    assert float(far[:, 3:9].max()) < 1e-6  # the hips keep their turn
+    heights = data.root[:, 2]
+    assert float(blended.root[2].min()) >= heights.min() - 1e-6
+    assert float(blended.root[2].max()) <= heights.max() + 1e-6
+    assert float(far[32:, 2].max()) > 1e-3
+    assert float(blended.contacts[:, 32:].max()) == 0.0
+
+
+def test_people_with_few_poses_count_more(make: Make, rig: Rig) -> None:
+    data = make(people=2, frames=100)
+    data = data[np.arange(len(data)) < 125]  # 100 and 25
+    counts = {}
+    for balance in (0.0, 0.5, 1.0):
+        config = IKRunConfig.model_validate(
+            {"dataset": STILL | {"balance": balance}, "loss": {"smoothness": 0}}
+        )
+        poses = Poses(data, rig, config, mirror=False)
+        rows = poses.drawn(np.random.default_rng(0), 4000)
+        counts[balance] = (rows >= 100).mean()
+    assert counts[0.0] == pytest.approx(0.2, abs=0.02)
+    assert counts[0.5] == pytest.approx(1.0 / 3.0, abs=0.02)
+    assert counts[1.0] == pytest.approx(0.5, abs=0.02)

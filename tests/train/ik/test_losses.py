@@ -15,7 +15,9 @@ from ambulo.train.ik.data import PoseBatch, Poses
 from ambulo.train.ik.losses import PoseLoss
 
 Make = Callable[..., PoseData]
-TERMS = ("position", "orientation", "contact", "pose", "limits", "smoothness")
+TERMS = (
+    "position", "orientation", "contact", "pose", "limits", "refined", "smoothness",
+)  # fmt: skip
 
 
 def config_with(**weights: float) -> IKRunConfig:

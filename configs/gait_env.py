@@ -24,6 +24,9 @@ class GaitConfig(Config):
     """Gait parameters that stay as given; all others are drawn at random."""
     sample: bool = True
     """Draw the other parameters; otherwise they are a healthy adult's."""
+    impaired: Count | None = None
+    """Muscle parameters that are drawn for each body, anywhere in their ranges, the others
+    healthy; null draws all of them as published, which leaves few bodies that can walk."""
     groups: Count = 16
     """Different bodies that are simulated at once; each is shared by several players."""
     lifetime: Count = 300

@@ -48,7 +48,7 @@ def gait_skeleton(space: GaitSpace, values: ArrayLike) -> Skeleton:
         ankle = base.index(f"Talus{letter}")
         reach.append(offsets[[shin, ankle], 2].sum() - size * _reach(base, letter))
     offsets[0, 2] -= min(reach)
-    return base.replace(offsets=offsets, rest=rest)
+    return base.replace(offsets=offsets, rest=rest, tips=base.tips * size)
 
 
 def leg_length(space: GaitSpace, values: ArrayLike) -> Floats:

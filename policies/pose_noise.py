@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +39,6 @@ class PoseNoise:
     """Along the directions. Shape (K,)."""
     floor: float
     """Along all others."""
-    spread: float = 1.0
-    """Factor on all variances: 1 where estimates are as sure as they say."""
 
     def __post_init__(self) -> None:
         """Check the shapes and that every variance is above 0."""
@@ -51,7 +49,7 @@ class PoseNoise:
             found = getattr(self, name).shape
             if found != shape:
                 raise GaitDataError(f"{name}: expected shape {shape}, got {found}")
-        least = min([self.floor, self.spread, *self.deviation, *self.variances])
+        least = min([self.floor, *self.deviation, *self.variances])
         if not least > 0.0:
             raise GaitDataError("every variance of the differences must be above 0")
 
@@ -64,13 +62,8 @@ class PoseNoise:
         flat = (differences / self.deviation).reshape(*differences.shape[:-2], -1)
         along = flat @ self.modes.T
         shrink = 1.0 - np.sqrt(self.floor / self.variances)
-        level = np.sqrt(self.floor * self.spread)
-        white: Floats = (flat - (shrink * along) @ self.modes) / level
+        white: Floats = (flat - (shrink * along) @ self.modes) / np.sqrt(self.floor)
         return white
-
-    def with_spread(self, spread: float) -> PoseNoise:
-        """The same with another factor on all variances."""
-        return replace(self, spread=spread)
 
 
 def plain_noise(scale: float = 1.0) -> PoseNoise:

@@ -7,6 +7,7 @@ the body follow them: knees by the law of cosines, in the planes of the healthy 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -123,86 +124,130 @@ def _on_body(
     places, turns = forward_kinematics(
         cycle.skeleton, cycle.root_positions, cycle.rotations
     )
+    legs = {letter: _Leg.of(skeleton, letter) for letter in LETTERS.values()}
     rotations = cycle.rotations.copy()
-    index, old = skeleton.index, cycle.skeleton
-    lengths = {
-        letter: [
-            float(np.linalg.norm(skeleton.offsets[index(name + letter)]))
-            for name in ("Tibia", "Talus")
-        ]
-        for letter in LETTERS.values()
-    }
-    # Listing lowers the hip of the shorter leg.
-    gap = sum(lengths["L"]) - sum(lengths["R"])
-    wide = float(
-        skeleton.offsets[index("FemurL"), 1] - skeleton.offsets[index("FemurR"), 1]
-    )
-    angle = float(np.clip(LIST_SHARE * gap / wide, -LIST_LIMIT, LIST_LIMIT))
-    lean = quat_from_rotvec(np.array([angle, 0.0, 0.0]))
-    root_turns = quat_multiply(lean[None], turns[:, 0])
+    root_turns = quat_multiply(_list(legs)[None], turns[:, 0])
     rotations[:, 0] = root_turns
-    spine = index("Spine")
+    # The trunk stays as upright as the healthy one.
+    spine = skeleton.index("Spine")
     upright = quat_multiply(quat_conjugate(root_turns), turns[:, 0])
     rotations[:, spine] = quat_multiply(upright, rotations[:, spine])
-
-    hips = {x: skeleton.offsets[index(f"Femur{x}")] for x in LETTERS.values()}
-    middle = 0.5 * (hips["L"] + hips["R"])
-    old_middle = 0.5 * sum(places[:, old.index(f"Femur{x}")] for x in LETTERS.values())
-    root = scale * old_middle - quat_rotate(
-        root_turns, np.tile(middle, (len(cycle), 1))
-    )
-    drop = 0.0
+    old = cycle.skeleton
+    hips = scale * 0.5 * sum(places[:, old.index(f"Femur{x}")] for x in legs)
+    middle = 0.5 * (legs["L"].hip + legs["R"].hip)
+    root = hips - quat_rotate(root_turns, np.tile(middle, (len(cycle), 1)))
     ankles = {}
-    for letter in LETTERS.values():
-        foot = old.index(f"Talus{letter}")
-        ankle = scale * places[:, foot]
+    for letter in legs:
+        ankles[letter] = scale * places[:, old.index(f"Talus{letter}")]
         # Feet are as large as the body, not as the legs.
-        sole = float(old.offsets[foot, 2]) * 0.0 + _ankle_height(old, letter)
-        ankle[:, 2] += (named["global"] - scale) * sole
-        ankles[letter] = ankle
-        way = (
-            ankle
-            - root
-            - quat_rotate(root_turns, np.tile(hips[letter], (len(cycle), 1)))
-        )
-        level = np.hypot(way[:, 0], way[:, 1])
-        longest = STRAIGHT * sum(lengths[letter])
-        lowest = np.sqrt(np.maximum(longest**2 - level**2, 0.0))
-        drop = max(drop, float((-way[:, 2] - lowest).max()))
-    root[:, 2] -= drop
+        higher = (named["global"] - scale) * _ankle_height(old, letter)
+        ankles[letter][:, 2] += higher
+    root[:, 2] -= max(
+        leg.drop(root, root_turns, ankles[letter]) for letter, leg in legs.items()
+    )
     for side, letter in LETTERS.items():
         torsion = INWARDS[side] * named[f"femur_torsion_{side}"]
-        shown = SHARED_TORSION * torsion
-        hip = root + quat_rotate(root_turns, np.tile(hips[letter], (len(cycle), 1)))
-        way = ankles[letter] - hip
-        thigh_axis = quat_rotate(turns[:, old.index(f"Femur{letter}")], _AXIS_Y)
-        along = way / np.linalg.norm(way, axis=1, keepdims=True)
-        axis = quat_rotate(quat_from_rotvec(-shown * along), thigh_axis)
-        axis -= np.sum(axis * along, axis=1, keepdims=True) * along
-        axis /= np.linalg.norm(axis, axis=1, keepdims=True)
-        upper, lower = lengths[letter]
-        far = np.minimum(np.linalg.norm(way, axis=1), STRAIGHT * (upper + lower))
-        bend = np.pi - _angle(upper, lower, far)
-        # The thigh is ahead of the line to the ankle by the triangle's angle at the hip.
-        ahead = _angle(upper, far, lower)
-        thigh = quat_rotate(quat_from_rotvec(-ahead[:, None] * axis), along)
-        knee_frame = _frame(thigh, axis)
-        femur = quat_multiply(
-            knee_frame, quat_from_rotvec(np.array([0.0, 0.0, -torsion]))[None]
-        )
-        shin = quat_multiply(knee_frame, quat_from_rotvec(bend[:, None] * _AXIS_Y[0]))
-        foot = turns[:, old.index(f"Talus{letter}")]
-        foot = quat_multiply(quat_from_rotvec(np.array([0.0, 0.0, shown]))[None], foot)
-        rotations[:, index(f"Femur{letter}")] = quat_multiply(
-            quat_conjugate(root_turns), femur
-        )
-        rotations[:, index(f"Tibia{letter}")] = quat_from_rotvec(
-            bend[:, None] * _AXIS_Y[0]
-        )
-        rotations[:, index(f"Talus{letter}")] = quat_multiply(
-            quat_conjugate(shin), foot
-        )
+        own = {
+            name: turns[:, old.index(f"{name}{letter}")] for name in ("Femur", "Talus")
+        }
+        found = legs[letter].follow(root, root_turns, ankles[letter], own, torsion)
+        for name, local in zip(("Femur", "Tibia", "Talus"), found, strict=True):
+            rotations[:, skeleton.index(name + letter)] = local
     return Cycle(skeleton, cycle.period, scale * cycle.stride, root, rotations)
+
+
+@dataclass(frozen=True, eq=False)
+class _Leg:
+    """One leg of a body."""
+
+    hip: Floats
+    """Place in the pelvis, [m]. Shape (3,)."""
+    upper: float
+    """Length of the thigh, [m]."""
+    lower: float
+    """Length of the shank, [m]."""
+
+    @classmethod
+    def of(cls, skeleton: Skeleton, letter: str) -> _Leg:
+        """That of the side `letter`."""
+        hip, knee, ankle = (
+            skeleton.offsets[skeleton.index(name + letter)]
+            for name in ("Femur", "Tibia", "Talus")
+        )
+        return cls(hip, float(np.linalg.norm(knee)), float(np.linalg.norm(ankle)))
+
+    @property
+    def longest(self) -> float:
+        """Longest way from hip to ankle, [m]."""
+        return STRAIGHT * (self.upper + self.lower)
+
+    def way(self, root: Floats, root_turns: Floats, ankle: Floats) -> Floats:
+        """From the hip to the ankle in the world, [m]. Shape (N, 3)."""
+        hip = quat_rotate(root_turns, np.tile(self.hip, (len(root), 1)))
+        return np.asarray(ankle - root - hip)
+
+    def drop(self, root: Floats, root_turns: Floats, ankle: Floats) -> float:
+        """How much lower the root must be for the ankle to be reached, [m], at least 0."""
+        way = self.way(root, root_turns, ankle)
+        level = np.hypot(way[:, 0], way[:, 1])
+        reach = np.sqrt(np.maximum(self.longest**2 - level**2, 0.0))
+        return max(0.0, float((-way[:, 2] - reach).max()))
+
+    def follow(
+        self,
+        root: Floats,
+        root_turns: Floats,
+        ankle: Floats,
+        healthy: dict[str, Floats],
+        torsion: float,
+    ) -> tuple[Floats, Floats, Floats]:
+        """Local rotations of hip, knee and ankle, (N, 4) each.
+
+        Args:
+            root: Places of the root, [m]. Shape (N, 3).
+            root_turns: Its orientations. Shape (N, 4).
+            ankle: Wanted places of the ankle, [m]. Shape (N, 3).
+            healthy: World orientations of the healthy thigh and foot. Shape (N, 4).
+            torsion: Turn of the knee in the thigh about the upward axis, [rad].
+        """
+        shown = SHARED_TORSION * torsion
+        way = self.way(root, root_turns, ankle)
+        length = np.linalg.norm(way, axis=1)
+        along = way / length[:, None]
+        # The knee's axis is that of the healthy leg, square to the line to the ankle.
+        axis = quat_rotate(
+            quat_from_rotvec(-shown * along), quat_rotate(healthy["Femur"], _AXIS_Y)
+        )
+        axis = axis - np.sum(axis * along, axis=1, keepdims=True) * along
+        axis = axis / np.linalg.norm(axis, axis=1, keepdims=True)
+        far = np.minimum(length, self.longest)
+        bend = np.pi - _angle(self.upper, self.lower, far)
+        # The thigh is ahead of that line by the triangle's angle at the hip.
+        ahead = _angle(self.upper, far, self.lower)
+        thigh = quat_rotate(quat_from_rotvec(-ahead[:, None] * axis), along)
+        knee = _frame(thigh, axis)
+        femur = quat_multiply(knee, _about_z(-torsion)[None])
+        bent = quat_from_rotvec(bend[:, None] * _AXIS_Y[0])
+        shin = quat_multiply(knee, bent)
+        foot = quat_multiply(_about_z(shown)[None], healthy["Talus"])
+        return (
+            quat_multiply(quat_conjugate(root_turns), femur),
+            bent,
+            quat_multiply(quat_conjugate(shin), foot),
+        )
+
+
+def _list(legs: dict[str, _Leg]) -> Floats:
+    """The pelvis' list that lowers the hip of the shorter leg, wxyz. Shape (4,)."""
+    left, right = legs["L"], legs["R"]
+    gap = left.upper + left.lower - right.upper - right.lower
+    wide = float(left.hip[1] - right.hip[1])
+    angle = np.clip(LIST_SHARE * gap / wide, -LIST_LIMIT, LIST_LIMIT)
+    return np.asarray(quat_from_rotvec(np.array([float(angle), 0.0, 0.0])))
+
+
+def _about_z(angle: float) -> Floats:
+    return np.asarray(quat_from_rotvec(np.array([0.0, 0.0, angle])))
 
 
 _AXIS_Y = np.array([[0.0, 1.0, 0.0]])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 
@@ -53,10 +54,11 @@ def walk_data(cycle: Cycle, source: str) -> str:
     waves = _waves(len(cycle), HARMONICS)
     progress = np.arange(len(cycle))[:, None] / len(cycle) * cycle.stride
 
-    def fitted(values: Floats) -> list[object]:
+    def fitted(values: Floats) -> list[Any]:
         flat = values.reshape(len(cycle), -1)
         found = np.linalg.lstsq(waves, flat, rcond=None)[0]
-        return np.round(found.reshape(-1, *values.shape[1:]), 7).tolist()
+        rounded: list[Any] = np.round(found.reshape(-1, *values.shape[1:]), 7).tolist()
+        return rounded
 
     data = {
         "source": source,
@@ -79,7 +81,7 @@ def _waves(phases: int, harmonics: int) -> Floats:
 
 
 @cache
-def _data() -> dict[str, object]:
+def _data() -> dict[str, Any]:
     text = files("ambulo.configs.gaits").joinpath("healthy_walk.json")
-    found: dict[str, object] = json.loads(text.read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(text.read_text(encoding="utf-8"))
     return found

@@ -22,8 +22,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "train or resume a body's policy",
     ),
     "data": ("ambulo.train.motion_data:main", "convert, check or draw motion capture"),
+    "gait": ("ambulo.train.gait_tools:main", "generate, estimate or report gaits"),
     "ik": ("ambulo.train.ik_tools:main", "make training data of poses"),
     "train-ik": ("ambulo.train.train_neural_ik:main", "train a network of poses"),
+    "train-gaitnet": (
+        "ambulo.train.train_forward_gaitnet:main",
+        "train a network from gait parameters to motion",
+    ),
     "rig-server": (
         "ambulo.train.rig_server:main",
         "learn characters from streams of poses",

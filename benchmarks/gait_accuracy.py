@@ -1,0 +1,209 @@
+"""Accuracy of a gait network on gaits and bodies it never saw, beside simple baselines.
+
+The test part is the one that the training kept back: the split is made again from the
+settings in the model file. The baselines know the training part: the nearest neighbour in
+normalised parameters; eight nearest by inverse distance, since no grid of 13 parameters
+can be filled; bilinear interpolation on a grid of stride and cadence; ridge regression on
+the parameters and their products, one for each phase. Noise is what no function of
+parameters and phase can tell: each cycle predicted by the mean of both.
+
+    python benchmarks/gait_accuracy.py --model ref_nn.zip --data refined --json out.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import RegularGridInterpolator
+from scipy.spatial import KDTree
+
+from ambulo.configs.gait import GaitSpace
+from ambulo.configs.ref_nn import RefDataConfig
+from ambulo.motion.datasets.gait_shards import FRAMES, PER_CYCLE
+from ambulo.motion.gait_frames import frame_rate
+from ambulo.policies.ref_network import RefNetwork, load_ref_network
+from ambulo.train.gait.data import GaitData, GaitSet, load_part, open_data
+from ambulo.train.gait.scores import score, skates
+
+Predictor = Callable[[NDArray[np.float32]], NDArray[np.float64]]
+
+NEIGHBOURS = 8
+CELLS = 5
+RIDGES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
+HEALTHY = 0.9
+"""A body with muscles counts as healthy if every muscle's length and force is above."""
+
+
+def cycle_of(motions: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The mean of both cycles of sequences. Shape (N, 30, 101)."""
+    shaped = motions.reshape(len(motions), -1, PER_CYCLE, motions.shape[-1])
+    return shaped.mean(axis=1, dtype=np.float64)
+
+
+def twice(cycles: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Cycles (N, 30, 101) as sequences. Shape (N, 60, 101)."""
+    return np.tile(cycles, (1, FRAMES // PER_CYCLE, 1))
+
+
+def of_network(network: RefNetwork) -> Predictor:
+    """The network as a predictor."""
+    phase = np.arange(FRAMES) / PER_CYCLE
+
+    def predict(params: NDArray[np.float32]) -> NDArray[np.float64]:
+        return np.array([network(row, phase) for row in params], dtype=np.float64)
+
+    return predict
+
+
+def of_neighbours(train: GaitSet, count: int) -> Predictor:
+    """Means of the nearest sequences, weighted by 1 / distance."""
+    tree = KDTree(train.params)
+    cycles = cycle_of(train.motions)
+
+    def predict(params: NDArray[np.float32]) -> NDArray[np.float64]:
+        far, rows = tree.query(params, k=range(1, min(count, len(train)) + 1))
+        weights = 1.0 / np.maximum(far, 1e-6)
+        weights /= weights.sum(axis=1, keepdims=True)
+        return twice(np.einsum("nk,nkfd->nfd", weights, cycles[rows]))
+
+    return predict
+
+
+def of_grid(train: GaitSet, space: GaitSpace) -> Predictor:
+    """Bilinear interpolation over stride and cadence alone."""
+    columns = [space.index("stride"), space.index("cadence")]
+    axis = np.linspace(0.0, 1.0, CELLS)
+    nodes = np.stack(np.meshgrid(axis, axis, indexing="ij"), -1).reshape(-1, 2)
+    near = KDTree(nodes).query(train.params[:, columns])[1]
+    cycles = cycle_of(train.motions)
+    filled = [node for node in range(len(nodes)) if (near == node).any()]
+    closest = KDTree(nodes[filled]).query(nodes)[1]
+    means = np.array([cycles[near == filled[k]].mean(axis=0) for k in closest])
+    table = RegularGridInterpolator(
+        (axis, axis), means.reshape(CELLS, CELLS, *cycles.shape[1:])
+    )
+
+    def predict(params: NDArray[np.float32]) -> NDArray[np.float64]:
+        return twice(table(np.clip(params[:, columns], 0.0, 1.0)))
+
+    return predict
+
+
+def of_ridge(train: GaitSet, validation: GaitSet) -> Predictor:
+    """Ridge regression on products of two parameters; its weight by validation."""
+    inputs = products(train.params)
+    cycles = cycle_of(train.motions)
+    targets = cycles.reshape(len(cycles), -1)
+    gram, moments = inputs.T @ inputs, inputs.T @ targets
+    best: tuple[float, NDArray[np.float64]] | None = None
+    for ridge in RIDGES:
+        found = np.linalg.solve(gram + ridge * np.eye(len(gram)), moments)
+        held = validation if len(validation) else train
+        guess = (products(held.params) @ found).reshape(len(held), *cycles.shape[1:])
+        error = score(twice(guess), held.motions).legs_deg
+        if best is None or error < best[0]:
+            best = error, found
+    assert best is not None
+    weights = best[1]
+
+    def predict(params: NDArray[np.float32]) -> NDArray[np.float64]:
+        return twice((products(params) @ weights).reshape(-1, *cycles.shape[1:]))
+
+    return predict
+
+
+def products(params: NDArray[np.float32]) -> NDArray[np.float64]:
+    """1, the parameters and their products of two. Shape (N, F)."""
+    values = np.asarray(params, dtype=np.float64) - 0.5
+    one, other = np.triu_indices(values.shape[1])
+    return np.concatenate(
+        [np.ones((len(values), 1)), values, values[:, one] * values[:, other]], axis=1
+    )
+
+
+def groups_of(data: GaitData, held: GaitSet) -> dict[str, NDArray[np.bool_]]:
+    """Rows of `held` that are healthy and impaired, where there are muscles."""
+    kinds = np.array([p.group.startswith("muscle") for p in data.space.parameters])
+    if not kinds.any():
+        return {"healthy": np.ones(len(held), dtype=bool)}
+    values = data.space.denormalize(held.params)[:, kinds]
+    healthy = (values > HEALTHY).all(axis=1)
+    found = {"healthy": healthy, "impaired": ~healthy}
+    return {name: rows for name, rows in found.items() if rows.any()}
+
+
+def measure(args: argparse.Namespace) -> dict[str, Any]:
+    """All numbers."""
+    network = load_ref_network(args.model)
+    run = network.metadata.training.get("run", {})
+    config = RefDataConfig.model_validate(run.get("dataset", {}))
+    seed = int(run.get("training", {}).get("seed", 0))
+    data = open_data(args.data, config, seed, network.space)
+    train, validation = load_part(data, "train"), load_part(data, "validation")
+    test = load_part(data, "test", args.most)
+    predictors: dict[str, Predictor] = {
+        "network": of_network(network),
+        "nearest neighbour": of_neighbours(train, 1),
+        f"{NEIGHBOURS} nearest by inverse distance": of_neighbours(train, NEIGHBOURS),
+        "grid of stride and cadence": of_grid(train, network.space),
+        "ridge with products": of_ridge(train, validation),
+    }
+    found: dict[str, Any] = {
+        "sequences": {"train": len(train), "test": len(test)},
+        "space": network.space.name,
+        "split": config.split,
+    }
+    for group, rows in groups_of(data, test).items():
+        params, motions = test.params[rows], test.motions[rows]
+        table: dict[str, Any] = {
+            name: score(predict(params), motions).as_dict()
+            for name, predict in predictors.items()
+        }
+        table["noise"] = score(twice(cycle_of(motions)), motions).as_dict()
+        some = slice(0, args.skate)
+        values = network.space.denormalize(params[some])
+        rates = np.asarray(frame_rate(network.space, values))
+        shown = {"source": motions[some]} | {
+            name: predictors[name](params[some])
+            for name in ("network", "nearest neighbour", "ridge with products")
+        }
+        for name, frames in shown.items():
+            slides = skates(frames, values, rates, network.space)
+            table.setdefault(name, {})["skate_cm_s"] = float(100.0 * slides.mean())
+        found[group] = table
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Measure, print a table, write JSON if asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--data", nargs="+", required=True)
+    parser.add_argument("--most", type=int, help="sequences that are tested")
+    parser.add_argument("--skate", type=int, default=100, help="sequences walked")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args(argv)
+    found = measure(args)
+    print(f"{found['space']}, {found['sequences']}, split by {found['split']}")
+    columns = ("hip_deg", "knee_deg", "ankle_deg", "legs_deg", "worst_legs_deg", "mse")
+    more = ("speed_percent", "worst_speed_percent", "skate_cm_s")
+    for group in ("healthy", "impaired"):
+        for name, row in found.get(group, {}).items():
+            numbers = "  ".join(
+                f"{column} {row[column]:.4g}"
+                for column in columns + more
+                if column in row
+            )
+            print(f"{group:9} {name:32} {numbers}")
+    if args.json is not None:
+        args.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

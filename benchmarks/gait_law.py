@@ -1,0 +1,86 @@
+"""How well balance laws hold random bodies and gaits, with nothing learned.
+
+python benchmarks/gait_law.py --bodies 40 --json docs/results/gait_law.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from ambulo.configs.gait import gait_space
+from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.configs.presets_locomotion import preset
+from ambulo.envs.gait.body import gait_body
+from ambulo.envs.gait.reference import gait_reference, healthy_gait
+from ambulo.envs.locomotion.balance import BalanceLaw, balance_law
+from ambulo.envs.locomotion.realised import roll_out
+from ambulo.envs.locomotion.reference import load_reference, matching_joints
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bodies", type=int, default=40, help="parameter vectors")
+    parser.add_argument("--players", type=int, default=2, help="walks of each")
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--seed", type=int, default=77)
+    parser.add_argument("--push", type=float, default=0.0, help="impulse, [N s]")
+    parser.add_argument("--reference", help="a prepared healthy gait")
+    parser.add_argument(
+        "--own", action="store_true", help="also the healthy body's law"
+    )
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    env = preset("gait").environment
+    healthy = load_reference(args.reference) if args.reference else healthy_gait(env)
+    assert healthy.law is not None
+    laws = {"common": healthy.law}
+    space = gait_space("human23")
+    if args.own:
+        laws["healthy"] = _own(env)
+    rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in laws}
+    for values in space.sample(np.random.default_rng(args.seed), args.bodies):
+        body = gait_body(space, values)
+        body.model.opt.timestep = env.control_dt / env.substeps
+        table = gait_reference(space, values, body, healthy).table
+        for name, law in laws.items():
+            rolled = roll_out(
+                body, table, law, args.players, args.seconds,
+                control_dt=env.control_dt, push=args.push,
+            )  # fmt: skip
+            speed = abs(rolled.speed / table.speed - 1.0) if rolled.speed else np.nan
+            share = rolled.share(args.seconds)
+            rows[name].append((share, np.rad2deg(rolled.joint_error), speed))
+    found = {
+        name: {
+            "bodies": args.bodies,
+            "players": args.players,
+            "seconds": args.seconds,
+            "push": args.push,
+            "survival_rate": float(np.mean([row[0] for row in each])),
+            "joint_error_deg": float(np.mean([row[1] for row in each])),
+            "speed_error": float(np.nanmean([row[2] for row in each])),
+        }
+        for name, each in rows.items()
+    }
+    print(json.dumps(found, indent=1))
+    if args.json:
+        args.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def _own(env: EnvironmentConfig) -> BalanceLaw:
+    """The law of the healthy body and gait alone."""
+    space = gait_space("human23")
+    body = gait_body(space, space.default)
+    body.model.opt.timestep = env.control_dt / env.substeps
+    plain = healthy_gait(env.replace(balance_law=False))
+    dofs = body.dofs(*matching_joints(body, env.joints))
+    return balance_law(body, plain.table, dofs, control_dt=env.control_dt)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""The bytes of gait files: `.npy` members of a zip, read within bounds and checked."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import GaitDataError, MotionFileError
+from ambulo.motion.formats.disk import write_bytes
+from ambulo.motion.formats.npz import packed
+
+Answer = TypeVar("Answer")
+
+BLOCK = 2**22
+"""Bytes that are checked at once."""
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    KeyError,
+    IndexError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+
+
+def within(path: Path, make: Callable[[], Answer]) -> Answer:
+    """`make()`, whose errors become those of the file `path`."""
+    try:
+        return make()
+    except FileNotFoundError:
+        raise GaitDataError(f"{path}: no such file") from None
+    except GaitDataError as error:
+        raise GaitDataError(f"{path}: {error}") from None
+    except _BROKEN as error:
+        reason = " ".join(str(error).split())[:160] or type(error).__name__
+        raise GaitDataError(
+            f"{path}: truncated, damaged or no shard of gait ({reason})"
+        ) from None
+
+
+def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write an NPZ file; it appears whole or not at all."""
+    try:
+        write_bytes(path, packed(arrays))
+    except MotionFileError as error:
+        raise GaitDataError(str(error)) from None
+
+
+def read_arrays(path: Path, members: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+    """The named arrays; each must be of its kind (letters of NumPy's `dtype.kind`)."""
+    with zipfile.ZipFile(path) as archive:
+        there = set(archive.namelist())
+        for name in members:
+            rule(f"{name}.npy" in there, f"has no array {name!r}")
+        found = {}
+        size = path.stat().st_size
+        for name, kind in members.items():
+            info = archive.getinfo(f"{name}.npy")
+            rule(info.file_size <= size, f"member {name!r} is compressed")
+            with archive.open(info) as stream:
+                shape, dtype = _member_head(stream, name)
+                rule(dtype.kind == kind, f"{name}: is {dtype}")
+                data = stream.read()
+            found[name] = np.frombuffer(data, dtype).reshape(shape)
+    return found
+
+
+def check_motions(path: Path, wanted: tuple[int, ...]) -> tuple[int, int]:
+    """Read all motions of a refined shard in blocks; where they begin, their CRC-32."""
+    with zipfile.ZipFile(path) as archive:
+        rule("motions.npy" in archive.namelist(), "has no array 'motions'")
+        info = archive.getinfo("motions.npy")
+        rule(info.compress_type == zipfile.ZIP_STORED, "motions: are compressed")
+        with archive.open(info) as stream:  # compares the CRC at the end
+            shape, dtype = _member_head(stream, "motions")
+            rule(shape == wanted, f"motions: expected shape {wanted}, got {shape}")
+            rule(dtype == np.dtype("<f4"), f"motions: expected float32, got {dtype}")
+            ahead = stream.tell()
+            while data := stream.read(BLOCK):
+                good = np.isfinite(np.frombuffer(data, dtype)).all()
+                rule(bool(good), "motions: a number is not finite")
+    return _data_start(path, info) + ahead, info.CRC
+
+
+def _data_start(path: Path, info: zipfile.ZipInfo) -> int:
+    """Where the bytes of a member lie; the local header ends in name and extra field."""
+    with path.open("rb") as file:
+        file.seek(info.header_offset + 26)
+        sizes = np.frombuffer(file.read(4), "<u2")
+    return info.header_offset + 30 + int(sizes.sum())
+
+
+def _member_head(
+    stream: BinaryIO | Any, name: str
+) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of the `.npy` data in `stream`, which stands at the numbers then."""
+    version = npy.read_magic(stream)
+    rule(version == (1, 0), f"{name}: npy version {version}")
+    shape, fortran, dtype = npy.read_array_header_1_0(stream)
+    rule(not fortran and not dtype.hasobject, f"{name}: is {dtype}, or not in C order")
+    return shape, dtype
+
+
+def rule(holds: bool, told: str) -> None:
+    """`GaitDataError` with what is `told` unless it `holds`."""
+    if not holds:
+        raise GaitDataError(told)
+
+
+def as_json(source: Mapping[str, Any]) -> NDArray[Any]:
+    """Plain JSON as an array of one text."""
+    try:
+        return np.array([json.dumps(dict(source), allow_nan=False)])
+    except (TypeError, ValueError) as error:
+        raise GaitDataError(f"source: not plain JSON: {error}") from None
+
+
+def parsed(text: NDArray[Any]) -> dict[str, Any]:
+    """The JSON object in an array of one text."""
+    source = json.loads(str(text.reshape(-1)[0]))
+    if not isinstance(source, dict):
+        raise ValueError("source is no JSON object")
+    return source

@@ -1,0 +1,53 @@
+"""Hip, knee and ankle angles of a motion as gait analysis has them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ambulo.configs.errors import MotionError
+from ambulo.motion.kinematics import joint_positions, rest_positions
+from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.roles import SIDES, roles_of
+from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_rotate
+
+ANGLES = ("hip", "knee", "ankle")
+"""What `leg_angles` gives, in this order."""
+_LEG = ("thigh", "shin", "foot", "toe")
+
+
+def leg_angles(motion: Motion) -> Floats:
+    """Flexion of hip and knee and dorsiflexion of the ankle, [rad]. Shape (T, 2, 3).
+
+    The left leg, then the right. They are made of the places of hips, knees, ankles and
+    toes seen from the pelvis, so that skeletons with other joint axes are measured alike:
+    the thigh's and the shin's angle from the vertical in the sagittal plane, and the
+    foot's pitch, which counts from the pose at rest.
+
+    Raises:
+        MotionError: The skeleton has no legs with feet and toes.
+    """
+    skeleton = motion.skeleton
+    roles = roles_of(skeleton)
+    names = [[f"{side}_{part}" for part in _LEG] for side in SIDES]
+    missing = [name for leg in names for name in leg if name not in roles]
+    if missing:
+        raise MotionError(f"{skeleton.name}: no joint plays the {missing[0]}")
+    joints = np.array([[roles[name] for name in leg] for leg in names])
+    rest = skeleton.rest[0]
+    turn = quat_multiply(
+        quat_multiply(rest, motion.rotations[:, 0]), quat_conjugate(rest)
+    )
+    still = _angles(rest_positions(skeleton)[None][:, joints])[0, :, 2]
+    bones = joint_positions(motion)[:, joints]
+    seen = quat_rotate(quat_conjugate(turn)[:, None, None], bones)
+    angles = _angles(seen)
+    angles[..., 2] -= still
+    return angles
+
+
+def _angles(places: Floats) -> Floats:
+    """Angles (T, 2, 3) of places (T, 2, 4, 3) seen from the pelvis; the foot's from level."""
+    bones = np.diff(places, axis=2)
+    thigh, shin = (np.arctan2(bones[:, :, k, 0], -bones[:, :, k, 2]) for k in (0, 1))
+    pitch = np.arctan2(bones[:, :, 2, 2], bones[:, :, 2, 0])
+    return np.stack([thigh, thigh - shin, pitch - shin], axis=-1)

@@ -1,0 +1,242 @@
+"""Cascaded policies: a base gait, and corrections that act only where bodies differ.
+
+Cascaded subsumption networks of Park et al., "Generative GaitNet", SIGGRAPH 2022. Policies
+are the nodes of a graph. Each was trained on a box of gait parameters, and sees those of the
+body moved into its box. A child acts as far as its joint state (what the joints could do
+with its parameters) is from that of its nearest parent: with parameters that its parents
+know, it is silent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.configs.gait import GaitSpace
+from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_to_rotvec
+from ambulo.policies.archive import (
+    json_bytes,
+    parse_json,
+    read_archive,
+    write_atomic,
+    zipped,
+)
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+JointStates = Callable[[Floats], Floats]
+"""Joint states (N, J) of all N bodies now, as if their parameters were others (N, P)."""
+
+DISTANCE_SCALE = 0.008
+"""Of the distance of joint states, as published."""
+THRESHOLD, THRESHOLD_ACTION = 0.2, 0.1
+"""Distance from which on a child acts, and how far its last action moves it, as published."""
+STEEPNESS = 1000.0
+"""Of the sigmoid that makes weights of distances, as published: nearly a step."""
+KIND, VERSION = "ambulo-cascade", 1
+HEADER = "cascade.json"
+
+
+@dataclass(frozen=True, eq=False)
+class CascadeNode:
+    """A policy in the graph."""
+
+    name: str
+    """Unique in its cascade."""
+    agent: Any
+    """Acts: `act(obs) -> (N, A)` (see `LocomotionAgent`)."""
+    low: Floats
+    """Least parameters that it was trained on. Shape (P,)."""
+    high: Floats
+    """Largest parameters that it was trained on. Shape (P,)."""
+    parents: tuple[str, ...] = ()
+    """Nodes that it corrects; none for the base."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cascade:
+    """A base and the nodes behind it, which act together as one policy.
+
+    Actions are joint offsets, then one on the clock; a node with parents has one number
+    more, which moves its threshold. Rotations of ball joints are composed, base first.
+    """
+
+    space: GaitSpace
+    """Of the parameters."""
+    nodes: tuple[CascadeNode, ...]
+    """Parents before children; the first is the base."""
+    parameters: slice
+    """Where the observation has the normalised parameters."""
+    balls: tuple[int, ...] = ()
+    """First action of each ball joint: three numbers that are a rotation vector."""
+    action_scale: float = 0.25
+    """Of an action of 1, [rad]."""
+    is_cascaded: bool = field(default=True, init=False)
+    """As in the file's header."""
+
+    def __post_init__(self) -> None:
+        """`ModelFileError` for a graph that is none."""
+        seen: list[str] = []
+        for node in self.nodes:
+            if node.name in seen:
+                raise ModelFileError(f"cascade: two nodes are called {node.name!r}")
+            missing = [parent for parent in node.parents if parent not in seen]
+            if missing:
+                raise ModelFileError(
+                    f"cascade: {node.name!r} comes before its parent {missing[0]!r}"
+                )
+            if bool(node.parents) != bool(seen):
+                raise ModelFileError(
+                    "cascade: the first node alone is the base, without parents"
+                )
+            if (
+                node.low.shape != (self.space.size,)
+                or node.high.shape != node.low.shape
+            ):
+                raise ModelFileError(
+                    f"cascade: {node.name!r}: a box needs {self.space.size} numbers"
+                )
+            seen.append(node.name)
+        if not seen:
+            raise ModelFileError("cascade: no nodes")
+
+    def act(self, obs: Singles, joint_states: JointStates) -> Singles:
+        """Actions (N, A) for observations (N, S)."""
+        actions, weights = self.parts(obs, joint_states)
+        size = actions[0].shape[1]
+        total = actions[0].astype(np.float64)
+        for action, weight in zip(actions[1:], weights[1:], strict=True):
+            self._add(total, weight[:, None] * action[:, :size])
+        return np.clip(total, -1.0, 1.0).astype(np.float32)
+
+    def parts(
+        self, obs: Singles, joint_states: JointStates
+    ) -> tuple[list[Singles], list[Floats]]:
+        """The action of each node, and its weight (N,), in [0, 1]."""
+        values = self.space.denormalize(obs[:, self.parameters])
+        states: dict[str, Floats] = {}
+        actions, weights = [], []
+        for node in self.nodes:
+            own = np.clip(values, node.low, node.high)
+            seen = obs.copy()
+            seen[:, self.parameters] = self.space.normalize(own)
+            action: Singles = node.agent.act(seen)
+            states[node.name] = joint_states(own)
+            actions.append(action)
+            weights.append(self._weight(node, action, states))
+        return actions, weights
+
+    def _weight(
+        self, node: CascadeNode, action: Singles, states: Mapping[str, Floats]
+    ) -> Floats:
+        """How far a node acts. (N,)."""
+        if not node.parents:
+            return np.ones(len(action))
+        own = states[node.name]
+        distance = np.min(
+            [
+                DISTANCE_SCALE * np.linalg.norm(own - states[parent], axis=1)
+                for parent in node.parents
+            ],
+            axis=0,
+        )
+        threshold = THRESHOLD + THRESHOLD_ACTION * action[:, -1].astype(np.float64)
+        steps = np.clip(STEEPNESS * (distance - threshold), -500.0, 500.0)
+        return np.asarray(1.0 / (1.0 + np.exp(-steps)))
+
+    def _add(self, total: Floats, more: Floats) -> None:
+        """Add actions (N, A) in place: rotations are composed, other numbers added."""
+        turned = np.zeros(total.shape[1], dtype=np.bool_)
+        for first in self.balls:
+            axes = slice(first, first + 3)
+            turned[axes] = True
+            before = quat_from_rotvec(self.action_scale * total[:, axes])
+            after = quat_from_rotvec(self.action_scale * more[:, axes])
+            both = quat_to_rotvec(quat_multiply(before, after))
+            total[:, axes] = both / self.action_scale
+        total[:, ~turned] += more[:, ~turned]
+
+
+def save_cascade(
+    path: str | os.PathLike[str], cascade: Cascade, models: Mapping[str, Path]
+) -> None:
+    """Write a cascade with the model files of its nodes, whole or not at all.
+
+    Args:
+        path: The new file.
+        cascade: The graph.
+        models: The model file of each node.
+    """
+    header = {
+        "kind": KIND,
+        "version": VERSION,
+        "is_cascaded": cascade.is_cascaded,
+        "space": parse_json(cascade.space.to_json().encode(), "space"),
+        "parameters": [cascade.parameters.start, cascade.parameters.stop],
+        "balls": list(cascade.balls),
+        "action_scale": cascade.action_scale,
+        "nodes": [
+            {
+                "name": node.name,
+                "parents": list(node.parents),
+                "low": node.low.tolist(),
+                "high": node.high.tolist(),
+            }
+            for node in cascade.nodes
+        ],
+    }
+    members = {HEADER: json_bytes(header)}
+    for node in cascade.nodes:
+        members[_member(node.name)] = Path(models[node.name]).read_bytes()
+    write_atomic(Path(path), zipped(members))
+
+
+def load_cascade(path: str | os.PathLike[str], load: Callable[[bytes], Any]) -> Cascade:
+    """The cascade in a file.
+
+    Args:
+        path: The file.
+        load: Makes an agent of a node's model file.
+
+    Raises:
+        ModelFileError: Missing, damaged, or no cascade.
+    """
+    file = Path(path)
+    members = read_archive(file)
+    if HEADER not in members:
+        raise ModelFileError(f"{file}: no cascade: {HEADER} is missing")
+    header = parse_json(members[HEADER], f"{file}: {HEADER}")
+    try:
+        if header["kind"] != KIND or header["version"] != VERSION:
+            raise ModelFileError(f"{file}: no cascade of version {VERSION}")
+        if header["is_cascaded"] is not True:
+            raise ModelFileError(f"{file}: is_cascaded is not true")
+        nodes = tuple(
+            CascadeNode(
+                str(row["name"]),
+                load(members[_member(str(row["name"]))]),
+                np.array(row["low"], dtype=np.float64),
+                np.array(row["high"], dtype=np.float64),
+                tuple(str(parent) for parent in row["parents"]),
+            )
+            for row in header["nodes"]
+        )
+        start, stop = (int(edge) for edge in header["parameters"])
+        balls = tuple(int(first) for first in header["balls"])
+        scale = float(header["action_scale"])
+    except (KeyError, TypeError, ValueError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ModelFileError(f"{file}: {HEADER} is damaged ({reason})") from None
+    space = GaitSpace.from_json(header["space"])
+    return Cascade(space, nodes, slice(start, stop), balls, scale)
+
+
+def _member(name: str) -> str:
+    return f"nodes/{name}.zip"

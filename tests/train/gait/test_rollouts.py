@@ -1,0 +1,128 @@
+import multiprocessing
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import ConfigError, RunFolderError
+from ambulo.configs.gait import gait_space
+from ambulo.envs.gait.body import gait_body
+from ambulo.envs.locomotion.env import locomotion_config
+from ambulo.envs.locomotion.reference import Reference, gait_of, reference_bytes
+from ambulo.motion.datasets.gait_shards import RawShard, read_raw, write_raw
+from ambulo.motion.reference.gait_cycle import gait_cycle
+from ambulo.motion.reference.prepare import physical_cycle
+from ambulo.train import rollout_gait
+from ambulo.train.gait.rollout_engines import (
+    ATTEMPTS,
+    RolloutError,
+    _note,
+    by_processes,
+    by_ray,
+    engine,
+)
+from ambulo.train.gait.rollouts import RolloutPlan, RolloutResult, play_job
+
+SPACE = gait_space("human23")
+
+
+@pytest.fixture(scope="module")
+def plan():
+    """Two short episodes a job, without a balance law, which takes long to make."""
+    body = gait_body(SPACE, SPACE.default)
+    body.model.opt.timestep = 1.0 / 150.0
+    cycle = gait_cycle(SPACE, SPACE.default, body.soles)
+    gait = gait_of(physical_cycle(cycle, body.model, body.soles), body, (), None)
+    healthy = Reference("healthy gait", "human23", 1.0 / 30.0, (gait,))
+    config = locomotion_config("gait", balance_law=False, parameters={"stride": 1.1})
+    return RolloutPlan(
+        config.model_dump(mode="json"), reference_bytes(healthy), None, 5, 6, 2
+    )
+
+
+def test_a_job_is_decided_by_seed_and_number(plan):
+    first, again, other = play_job(plan, 3), play_job(plan, 3), play_job(plan, 4)
+    np.testing.assert_array_equal(first.shard.motions, again.shard.motions)
+    assert not np.array_equal(first.shard.params, other.shard.params)
+    assert first.shard.params.shape == (2, 13)
+    np.testing.assert_array_equal(first.shard.lengths, [6, 6])
+    assert (first.shard.params[:, 0] == 1.1).all()
+    # The clock runs at the episode's cadence.
+    phase = first.shard.motions[:6, -1]
+    steps = np.diff(phase) % 1.0
+    np.testing.assert_allclose(steps, steps[0], rtol=1e-6)
+    assert first.fell == 0
+
+
+def test_a_shard_says_where_it_is_from(plan, tmp_path):
+    write_raw(tmp_path / "raw.npz", play_job(plan, 0).shard)
+    found = read_raw(tmp_path / "raw.npz")
+    assert found.names == SPACE.names
+    assert found.rate == 30.0
+    assert found.source["seed"] == 5
+    assert found.source["policy"] == "balance law"
+    assert found.source["space"]["name"] == "human23"
+    # Places on the way: forward at a walking speed.
+    way = found.motions[5, 3] - found.motions[0, 3]
+    assert 0.05 < way < 0.5
+
+
+def test_bad_flags_are_told():
+    with pytest.raises(ConfigError, match="did you mean 'process'"):
+        engine("proces")
+    with pytest.raises(ConfigError, match="NAME=NUMBER"):
+        rollout_gait.fixed_parameters("human23", ["stride"])
+    assert rollout_gait.main(["--out", "x", "--episodes", "0"]) == 2
+    assert rollout_gait.main(["--out", "x", "--set", "strid=1"]) == 2
+
+
+def test_whole_files_stay_and_damaged_ones_do_not(plan, tmp_path):
+    path = rollout_gait.shard_file(tmp_path, 0)
+    assert not rollout_gait._is_done(path, 5)
+    write_raw(path, play_job(plan, 0).shard)
+    assert rollout_gait._is_done(path, 5)
+    with pytest.raises(RunFolderError, match="seed 5, not 6"):
+        rollout_gait._is_done(path, 6)
+    path.write_bytes(path.read_bytes()[:500])
+    assert not rollout_gait._is_done(path, 5)
+
+
+def test_a_job_that_kills_its_workers_is_given_up():
+    lost = {7: 0}
+    for _ in range(ATTEMPTS - 1):
+        _note(lost, [7])
+    with pytest.raises(RolloutError, match="job 7"):
+        _note(lost, [7])
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_when_a_worker_is_killed(plan):
+    results = []
+    for result in by_processes(plan, range(6), 2):
+        results.append(result)
+        if len(results) == 1:
+            victim = multiprocessing.active_children()[0]
+            os.kill(victim.pid, signal.SIGKILL)
+    assert sorted(result.job for result in results) == list(range(6))
+    for result in results:
+        alone = play_job(plan, result.job)
+        np.testing.assert_array_equal(result.shard.motions, alone.shard.motions)
+
+
+@pytest.mark.slow
+def test_ray_replaces_actors_that_die(plan, tmp_path):
+    ray = pytest.importorskip("ray")
+    marker = str(tmp_path / "died")
+
+    def play(plan, job):
+        if job == 2 and not os.path.exists(marker):
+            open(marker, "w").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        shard = RawShard(np.array([1]), np.zeros((1, 1)), np.zeros((1, 57)), ("a",), {})
+        return RolloutResult(job, shard, 0)
+
+    results = list(by_ray(plan, range(5), 2, play))
+    assert not ray.is_initialized()
+    assert sorted(result.job for result in results) == list(range(5))
+    assert os.path.exists(marker)

@@ -1,0 +1,276 @@
+"""`train_forward_gaitnet`, `augment_gait` and `extract-cycles` end to end on small data."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ambulo.configs.gait import gait_space
+from ambulo.motion.datasets.gait_shards import (
+    RawShard,
+    find_shards,
+    read_refined,
+    write_raw,
+)
+from ambulo.motion.files import write_motion
+from ambulo.motion.reference.plain_walk import plain_walk
+from ambulo.motion.skeletons import load_skeleton
+from ambulo.policies.ref_network import load_ref_network
+from ambulo.policies.ref_nn import read_ref_nn
+from ambulo.train.augment_gait import main as augment
+from ambulo.train.gait import extract_command
+from ambulo.train.gait.run_folder import GaitRunFolder
+from ambulo.train.train_forward_gaitnet import main as train
+
+_spec = importlib.util.spec_from_file_location(
+    "gait_fixtures", Path(__file__).parent / "gait" / "conftest.py"
+)
+assert _spec is not None
+assert _spec.loader is not None
+_fixtures = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_fixtures)
+
+SMALL = [
+    "--set", "network.hidden=24", "--set", "training.passes=2",
+    "--set", "dataset.validation=0.2", "--batch-size", "128", "--threads", "1",
+    "--device", "cpu", "--no-progress", "--learning-rate", "1e-3",
+]  # fmt: skip
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return _fixtures.write_data(tmp_path / "data")
+
+
+@pytest.fixture
+def command(data: Path, tmp_path: Path) -> list[str]:
+    """A small training into `runs/`."""
+    return ["--data", str(data), "--output", str(tmp_path / "runs"), *SMALL]
+
+
+def run_of(tmp_path: Path, name: str) -> GaitRunFolder:
+    return GaitRunFolder(tmp_path / "runs" / name)
+
+
+def rows_of(run: GaitRunFolder) -> list[dict[str, str]]:
+    with run.metrics.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def weights_of(path: Path) -> dict[str, np.ndarray]:
+    return {name: w.numpy() for name, w in read_ref_nn(path).network.items()}
+
+
+def test_run_folder_and_models(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [*command, "--preset", "fast", "--fresh", "--run-name", "a"]
+    assert train([*options, "--epochs", "3", "--set", "training.warmup_steps=2"]) == 0
+    told = capsys.readouterr()
+    assert "13 parameters of human23" in told.err
+    assert "on gaits not trained on" in told.out
+    run = run_of(tmp_path, "a")
+    rows = rows_of(run)
+    assert [row["epoch"] for row in rows] == ["1", "2", "3"]
+    assert {"train/loss", "validation/legs_deg", "validation/speed_percent"} <= rows[
+        0
+    ].keys()
+    assert list(run.logs.glob("events*"))
+    network = load_ref_network(run.best_model, gait_space("human23"))
+    told_training = network.metadata.training
+    assert told_training["sequences"]["train"] < 40
+    assert told_training["validation"]["legs_deg"] > 0.0
+    assert str(tmp_path) not in network.metadata.to_json()
+    assert network.metadata.is_cascaded is False
+
+
+@pytest.mark.slow
+def test_it_learns_what_the_parameters_do(tmp_path: Path) -> None:
+    data = _fixtures.write_data(tmp_path / "more", 200, per_file=64)
+    train([
+        "--data", str(data), "--output", str(tmp_path / "runs"), "--preset", "fast",
+        "--fresh", "--run-name", "a", "--threads", "1", "--no-progress",
+        "--set", "network.hidden=64", "--epochs", "10", "--batch-size", "256",
+        "--set", "training.average=0.9", "--set", "training.warmup_steps=10",
+    ])  # fmt: skip
+    rows = rows_of(run_of(tmp_path, "a"))
+    for name in ("validation/legs_deg", "validation/speed_percent"):
+        assert float(rows[-1][name]) < 0.4 * float(rows[0][name])
+
+
+@pytest.mark.parametrize("save_every", ["1", "3"])
+def test_resumed_run_equals_an_uninterrupted_one(
+    command: list[str],
+    tmp_path: Path,
+    save_every: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ambulo.train.gait.data.BLOCK", 5)
+    options = [
+        *command, "--fresh", "--epochs", "3", "--buffer-rows", "600",
+        "--set", f"training.save_every={save_every}", "--set", "training.average=0.9",
+    ]  # fmt: skip
+    assert train([*options, "--run-name", "whole"]) == 0
+    assert train([*options, "--run-name", "cut"]) == 0
+    whole, cut = run_of(tmp_path, "whole"), run_of(tmp_path, "cut")
+    kept = sorted(cut.checkpoints.glob("*.zip"), key=lambda p: p.stat().st_mtime)[0]
+    state = read_ref_nn(kept).training
+    assert state is not None
+    step = state.values["progress"]["step"]
+    assert 0 < step < int(rows_of(whole)[-1]["step"])
+    cut.final_model.unlink()
+    cut.best_model.unlink()
+    for file in cut.checkpoints.glob("*.zip"):
+        if file != kept:
+            file.unlink()
+    assert train(["--resume", str(cut.path), "--no-progress"]) == 0
+    mine, theirs = weights_of(cut.final_model), weights_of(whole.final_model)
+    assert all((mine[name] == theirs[name]).all() for name in theirs)
+    one, other = rows_of(cut), rows_of(whole)
+    told = ("step", "train/loss", "validation/legs_deg")
+    assert [[r[k] for k in told] for r in one] == [[r[k] for k in told] for r in other]
+
+
+def test_a_signal_saves_inside_a_buffer(data: Path, tmp_path: Path) -> None:
+    options = [
+        "--data", str(data), "--output", str(tmp_path / "runs"), *SMALL, "--fresh",
+        "--run-name", "a", "--epochs", "100000",
+    ]  # fmt: skip
+    script = Path(__file__).parents[2] / "train" / "train_forward_gaitnet.py"
+    process = subprocess.Popen(
+        [sys.executable, str(script), *options], stderr=subprocess.PIPE, text=True
+    )
+    run = run_of(tmp_path, "a")
+    while not run.metrics.exists() and process.poll() is None:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGTERM)
+    told = process.communicate()[1]
+    assert process.returncode == 128 + signal.SIGTERM
+    assert f"--resume {run.path}" in told
+    assert run.newest_checkpoint() is not None
+
+
+def test_other_data_cannot_be_resumed(
+    command: list[str], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert train([*command, "--fresh", "--epochs", "1", "--run-name", "a"]) == 0
+    run = run_of(tmp_path, "a")
+    for path in find_shards(data):
+        path.unlink()
+    _fixtures.write_data(data, 60, seed=3)
+    assert train(["--resume", str(run.path)]) == 2
+    assert "the data are not those that the run began with" in capsys.readouterr().err
+    assert train(["--resume", str(run.path), "--batch-size", "64"]) == 2
+    assert "training.batch_size cannot change" in capsys.readouterr().err
+
+
+def test_bad_files_are_named_and_counted(
+    command: list[str], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = find_shards(data)[2]
+    path.write_bytes(path.read_bytes()[:-10])
+    options = [*command, "--fresh", "--epochs", "1", "--run-name", "a"]
+    assert train([*options, "--strict"]) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert path.name in told
+    assert not run_of(tmp_path, "a").path.exists()
+    assert train(options) == 0
+    told = capsys.readouterr().err
+    assert f"not used: {path}" in told
+    assert "3 files, 1 passed over" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--data", "nowhere"], "nowhere: no such file or folder"),
+        (["--data", "x", "--preset", "slow"], "unknown 'slow'"),
+        (["--data", "x", "--loss", "wrong"], "loss.kind"),
+        (["--data", "x", "--resume", "y"], "--resume continues"),
+        ([], "--data DIR"),
+    ],
+)
+def test_mistakes_are_one_line(
+    options: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--output", str(tmp_path / "runs"), "--fresh"]
+    where = where if "--resume" not in options else []
+    try:
+        code = train([*options, *where])
+    except SystemExit as left:
+        code = int(str(left.code))
+    assert code == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.rglob("*.zip"))
+
+
+def raw_file(path: Path, episodes: int = 3) -> Path:
+    rows = np.zeros((episodes * 150, 57))
+    time_ = np.tile(np.arange(150) / 30.0, episodes)
+    rows[:, 3], rows[:, 5] = 1.2 * time_, 0.9
+    rows[:, -1] = (0.9 * time_) % 1.0
+    space = gait_space("human23")
+    params = space.sample(np.random.default_rng(0), episodes)
+    write_raw(path, RawShard(np.full(episodes, 150), params, rows, space.names))
+    return path
+
+
+def test_augment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    raw_file(raw / "a.npz")
+    raw_file(raw / "b.npz").write_bytes(b"no")
+    out = tmp_path / "refined"
+    assert augment([str(raw), str(out), "--per-file", "2"]) == 0
+    told = capsys.readouterr()
+    assert "3 sequences of 3 episodes in 2 files" in told.out
+    assert "1 files" in told.out
+    assert f"not used: {raw / 'b.npz'}" in told.err
+    assert [len(read_refined(path)) for path in find_shards(out)] == [2, 1]
+    assert augment([str(raw), str(out)]) == 2
+    assert "there already" in capsys.readouterr().err
+    assert augment([str(raw), str(tmp_path / "c"), "--strict"]) == 2
+    assert "b.npz: truncated" in capsys.readouterr().err
+    assert augment([str(raw), str(tmp_path / "d"), "--least", "151"]) == 2
+    assert "nothing was made" in capsys.readouterr().err
+
+
+def extract(*arguments: str) -> int:
+    parser = ArgumentParser()
+    extract_command.add_parser(parser.add_subparsers(dest="action"))
+    return extract_command.run(parser.parse_args(["extract-cycles", *arguments]))
+
+
+def test_extract_cycles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    clips = tmp_path / "clips" / "ann"
+    clips.mkdir(parents=True)
+    motion = plain_walk(load_skeleton("human23")).motion(5)
+    write_motion(clips / "walk_1.npz", motion)
+    write_motion(clips / "dance_1.npz", motion)
+    (clips / "walk_2.npz").write_bytes(b"no")
+    out = tmp_path / "cycles"
+    assert extract("--motions", str(tmp_path / "clips"), "--out", str(out)) == 0
+    told = capsys.readouterr()
+    assert "of 1 of 2 clips" in told.out
+    assert "walk_2.npz" in told.err
+    (path,) = find_shards(out)
+    shard = read_refined(path)
+    assert set(shard.subject.tolist()) == {"ann"}
+    assert set(shard.origin.tolist()) == {"captured"}
+    assert all(clip.startswith("ann_walk_1 ") for clip in shard.clip)
+    space = json.loads(json.dumps(shard.source["space"]))
+    assert space["name"] == "captured"

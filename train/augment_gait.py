@@ -1,0 +1,147 @@
+"""Make refined sequences for gait networks out of raw roll-outs."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ambulo.configs.errors import GaitDataError
+from ambulo.configs.gait import GAIT_SPACES, GaitSpace, gait_space
+from ambulo.motion.datasets.gait_refining import (
+    LEAST_FRAMES,
+    PER_FILE,
+    SETTLED,
+    RefinedWriter,
+    Refining,
+    refined,
+)
+from ambulo.motion.datasets.gait_shards import (
+    RawShard,
+    find_shards,
+    read_raw,
+    usable,
+)
+from ambulo.train.shared.console import bars
+from ambulo.train.shared.errors import Parser, front_door
+from ambulo.train.shared.paths import resolve_path
+
+EPILOG = """\
+examples:
+  python train/augment_gait.py raw refined
+  train_forward_gaitnet --fresh --data refined
+"""
+
+
+@front_door
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; its exit code."""
+    args = make_parser().parse_args(argv)
+    logging.basicConfig(level="WARNING", format="%(levelname)s: %(message)s")
+    logging.getLogger("ambulo").setLevel("ERROR")  # told at the end
+    counts = Refining()
+    errors: list[GaitDataError] = []
+    paths = find_shards([resolve_path(place) for place in args.input])
+    writer: RefinedWriter | None = None
+    first: RawShard | None = None
+    with bars(10) as shown:
+        task = shown.add_task("refining", total=len(paths))
+        for path in paths:
+            for shard in usable([path], read_raw, errors, strict=args.strict):
+                if first is None or writer is None:
+                    first = shard
+                    writer = _writer(resolve_path(args.out), path, shard, args)
+                if shard.names != first.names or _kind(shard) != _kind(first):
+                    other = GaitDataError(
+                        f"{path}: has other parameters or another character than "
+                        "the first file"
+                    )
+                    if args.strict:
+                        raise other
+                    errors.append(other)
+                    continue
+                writer.add(
+                    refined(
+                        shard, path.stem, counts, least=args.least, settled=args.settled
+                    )
+                )
+            shown.advance(task)
+    counts.files = [] if writer is None else writer.close()
+    for error in errors:
+        print(f"not used: {error}", file=sys.stderr)
+    print(
+        f"{counts.sequences} sequences of {counts.episodes} episodes in {len(paths)} "
+        f"files; left out: {counts.short} episodes shorter than {args.least} frames, "
+        f"{counts.stuck} without two whole cycles, {len(errors)} files"
+    )
+    if not counts.sequences:
+        raise GaitDataError(f"{args.out}: nothing was made")
+    print(f"written: {len(counts.files)} files in {args.out}")
+    return 0
+
+
+def make_parser() -> Parser:
+    """The command line."""
+    parser = Parser(
+        prog="augment_gait",
+        description="Resample raw roll-outs to sequences of 60 phases (two cycles), with "
+        "orthonormal rotations and the root's way instead of its place.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("input", nargs="+", help="folders or files of raw roll-outs")
+    parser.add_argument("out", help="folder to write, without files of an earlier run")
+    parser.add_argument(
+        "--least", type=int, default=LEAST_FRAMES, metavar="N",
+        help=f"leave out episodes with fewer frames (default: {LEAST_FRAMES})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--settled", type=float, default=SETTLED, metavar="CYCLES",
+        help=f"leave out so much of each beginning (default: {SETTLED:g})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--per-file", type=int, default=PER_FILE, metavar="N",
+        help=f"sequences of a file, 24 KB each (default: {PER_FILE})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--strict", action="store_true", help="a file that cannot be used is an error"
+    )
+    parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
+    return parser
+
+
+def _writer(
+    out: Path, path: Path, shard: RawShard, args: argparse.Namespace
+) -> RefinedWriter:
+    """The writer for sequences such as those of the first shard."""
+    space = _space(path, shard)
+    told: dict[str, Any] = {
+        key: value for key, value in shard.source.items() if key != "space"
+    }
+    source = {"raw": told, "least": args.least, "settled": args.settled}
+    return RefinedWriter(out, space, "rollout", source, per_file=args.per_file)
+
+
+def _space(path: Path, shard: RawShard) -> GaitSpace:
+    """The space that the file tells, or the known one with its parameters' names."""
+    told = shard.source.get("space")
+    if isinstance(told, str) and told in GAIT_SPACES:
+        return gait_space(told)
+    if told is not None:
+        return GaitSpace.from_json(told)
+    for space in GAIT_SPACES.values():
+        if space.names == shard.names:
+            return space
+    raise GaitDataError(f"{path}: does not tell the ranges of its parameters")
+
+
+def _kind(shard: RawShard) -> object:
+    return shard.source.get("character")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

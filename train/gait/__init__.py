@@ -1,0 +1,1 @@
+"""The training and the use of gait networks."""

@@ -1,0 +1,47 @@
+"""What a training of gait networks writes down: `metrics.csv`, and TensorBoard's files."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from typing import Self
+
+from torch.utils.tensorboard import SummaryWriter
+
+from ambulo.train.gait.run_folder import GaitRunFolder
+from ambulo.train.shared.files import write_atomic
+
+
+class GaitLog:
+    """One row for each epoch; rows of epochs that a resumed run does again are dropped."""
+
+    def __init__(self, folder: GaitRunFolder, step: int) -> None:
+        """Go on behind update `step` of the run in `folder`."""
+        self._file = folder.metrics
+        self._rows: list[dict[str, str]] = []
+        if self._file.is_file():
+            with self._file.open(encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(file))
+            self._rows = [r for r in rows if r.get("step") and int(r["step"]) <= step]
+        self._writer = SummaryWriter(str(folder.logs), purge_step=step + 1)
+
+    def __enter__(self) -> Self:
+        """Nothing to do."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close TensorBoard's file."""
+        self._writer.close()
+
+    def write(
+        self, step: int, epoch: int, seconds: float, row: Mapping[str, float]
+    ) -> None:
+        """The numbers of an epoch that ended at update `step`."""
+        for name, value in row.items():
+            self._writer.add_scalar(name, value, step)
+        told = {"step": str(step), "epoch": str(epoch), "seconds": f"{seconds:.1f}"}
+        self._rows.append(told | {name: f"{value:.6g}" for name, value in row.items()})
+        names = list(dict.fromkeys(name for row in self._rows for name in row))
+        lines = [",".join(names)]
+        lines += [",".join(r.get(name, "") for name in names) for r in self._rows]
+        write_atomic(self._file, "\n".join(lines) + "\n")

@@ -1,0 +1,167 @@
+"""Roll-outs of gait: jobs that any process can play, and the raw shards that they make.
+
+A job is decided by the seed and its number alone, whoever plays it; its episodes become
+one file. So a job whose worker died is simply played again, and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.base import parse
+from ambulo.configs.errors import MotionError
+from ambulo.configs.gait import gait_space
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.gait.batch import GaitBatch
+from ambulo.envs.gait.sampling import random_parameters
+from ambulo.envs.locomotion.reference import body_of, reference_from_bytes
+from ambulo.motion.datasets.gait_shards import RawShard
+from ambulo.motion.human23 import N_POSITIONS
+
+if TYPE_CHECKING:
+    from ambulo.policies.locomotion_agent import LocomotionAgent
+
+Floats = NDArray[np.float64]
+
+TRIES = 20
+"""Parameter vectors drawn before one gives up to find a gait that can be made."""
+
+
+@dataclass(frozen=True)
+class RolloutPlan:
+    """What all jobs share; small enough to be sent to every worker."""
+
+    config: dict[str, Any]
+    """A `LocomotionConfig` of the task gait, as plain JSON."""
+    reference: bytes
+    """The healthy gait, a reference file."""
+    model: str | None
+    """File of the policy; None: actions of 0, the balance law alone."""
+    seed: int
+    """Of parameters and starts."""
+    steps: int
+    """Control steps of an episode."""
+    per_job: int
+    """Episodes of a job."""
+
+    @property
+    def settings(self) -> LocomotionConfig:
+        """The configuration."""
+        return parse(LocomotionConfig, self.config, "roll-out")
+
+
+@dataclass(frozen=True, eq=False)
+class RolloutResult:
+    """What a job made."""
+
+    job: int
+    """Its number."""
+    shard: RawShard
+    """Its episodes; those that fell are shorter."""
+    fell: int
+    """Episodes that did not last."""
+
+
+def play_job(plan: RolloutPlan, job: int) -> RolloutResult:
+    """Play job number `job`: each episode has parameters of its own.
+
+    An episode's frames are those after each control step, up to the step before a fall.
+    """
+    config = plan.settings
+    space = gait_space(config.environment.character)
+    rng = np.random.default_rng([plan.seed, job])
+    batch, values = _bodies(plan, config, rng)
+    count = len(values)
+    batch.seed([int(seed) for seed in rng.integers(0, 2**31, count)])
+    obs = batch.reset(np.arange(count))
+    agent = None if plan.model is None else _agent(plan.model)
+    frames = np.zeros((count, plan.steps, N_POSITIONS + 1))
+    lengths, standing = np.zeros(count, np.int64), np.ones(count, np.bool_)
+    action = np.zeros((count, batch.action_size), np.float32)
+    for step in range(plan.steps):
+        if agent is not None:
+            action = agent.act(obs)
+        obs, _, terminated, _, _ = batch.step(action)
+        standing &= ~terminated
+        if not standing.any():
+            break
+        frames[standing, step, :-1] = batch.positions()[standing]
+        frames[standing, step, -1] = batch.phases()[standing]
+        lengths[standing] = step + 1
+        ended = np.flatnonzero(terminated)
+        if len(ended):  # goes on unseen: a body on its feet costs least
+            obs = batch.reset(ended)
+    batch.close()
+    kept = lengths > 0
+    shard = RawShard(
+        lengths[kept],
+        values[kept],
+        np.concatenate([frames[i, : lengths[i]] for i in np.flatnonzero(kept)]),
+        space.names,
+        source_of(plan, job),
+    )
+    return RolloutResult(job, shard, int((lengths < plan.steps).sum()))
+
+
+def source_of(plan: RolloutPlan, job: int) -> dict[str, Any]:
+    """Where a job's episodes are from, for their file."""
+    env = plan.settings.environment
+    space = gait_space(env.character)
+    return {
+        "character": env.character,
+        "policy": "balance law" if plan.model is None else Path(plan.model).name,
+        "is_cascaded": False,
+        "seed": plan.seed,
+        "job": job,
+        "rate": env.control_rate,
+        "steps": plan.steps,
+        "space": {
+            "name": space.name,
+            "parameters": [vars(parameter) for parameter in space.parameters],
+        },
+        "fixed": plan.settings.gait.parameters,
+    }
+
+
+def _bodies(
+    plan: RolloutPlan, config: LocomotionConfig, rng: np.random.Generator
+) -> tuple[GaitBatch, Floats]:
+    """The job's bodies, and their parameters (E, P).
+
+    Raises:
+        MotionError: No parameters could be found whose gaits can be made.
+    """
+    reference = reference_from_bytes(plan.reference, "roll-out")
+    character = body_of(config.environment)
+    problem: MotionError | None = None
+    for _ in range(TRIES):
+        values = random_parameters(config, reference, rng, plan.per_job)
+        try:
+            batch = GaitBatch(
+                config,
+                reference,
+                character,
+                num_players=plan.per_job,
+                parameters=values,
+            )
+        except MotionError as error:  # rare: other bodies
+            problem = error
+            continue
+        return batch, values
+    raise MotionError(f"no gaits for {TRIES} random sets of bodies: {problem}")
+
+
+@lru_cache(maxsize=2)
+def _agent(path: str) -> LocomotionAgent:
+    import torch  # which workers without a policy need not load
+
+    from ambulo.policies.locomotion_agent import load_locomotion_agent
+
+    torch.set_num_threads(1)
+    return load_locomotion_agent(path)

@@ -94,7 +94,8 @@ class EnvPool:
 
     def rate(self, seconds: float) -> float:
         """Control steps per second of processor time."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.write(f"{seconds}\n")
         self._process.stdin.flush()
         return float(self._process.stdout.readline())
@@ -256,15 +257,20 @@ def main() -> None:
         if peer in found:
             ratios = np.divide(rates["humanoid_vector"], rates[peer])
             result[f"humanoid_over_{peer}"] = float(np.median(ratios))
-    for name, value in found.items():
+    tell(result)
+    if options.json:
+        options.json.write_text(json.dumps(result, indent=2) + "\n")
+
+
+def tell(result: dict[str, Any]) -> None:
+    """Print the numbers."""
+    for name, value in result["control_steps_per_second"].items():
         print(f"{name:15s} {value:9.0f} control steps/s")
     print(f"overhead of ours over bare physics: {result['overhead']:.2f}x")
     for name in ("humanoid_over_gymnasium", "humanoid_over_envpool"):
         if name in result:
             print(f"{name}: {result[name]:.2f}x")
     print(f"load average {result['load']:.1f}")
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -28,9 +28,9 @@ SECONDS = 5.0
 
 EPILOG = """\
 examples:
-  python train/rollout_gait.py --model gait --episodes 4096 --workers 8 --out raw
+  python train/rollout_gait.py --episodes 4096 --workers 8 --out raw
   python train/rollout_gait.py --episodes 512 --set stride=1.1 --out raw
-  python train/rollout_gait.py --model gait --episodes 4096 --engine ray --out raw
+  python train/rollout_gait.py --model runs/gait_0 --episodes 4096 --engine ray --out raw
 
 The same command goes on where it was stopped: files that are there stay.
 """

@@ -69,8 +69,9 @@ def legs_body(space: GaitSpace, values: ArrayLike) -> Character:
 
 def held_values(space: GaitSpace, table: ReferenceTable) -> dict[str, float]:
     """What gait and lengths are held at: the stride and cadence of the walk, by name."""
+    scale = HEALTHY.leg_length / _healthy_legs().length  # as `LegPoses` has it
     stride, cadence = HEALTHY.ratios(
-        table.stride[0], 1.0 / table.period, _healthy_legs().length
+        scale * table.stride[0], 1.0 / table.period, HEALTHY.leg_length
     )
     held = dict(zip(space.names[:HELD], space.default[:HELD].tolist(), strict=True))
     return held | {"stride": float(stride), "cadence": float(cadence)}

@@ -126,3 +126,17 @@ def test_ray_replaces_actors_that_die(plan, tmp_path):
     assert not ray.is_initialized()
     assert sorted(result.job for result in results) == list(range(5))
     assert os.path.exists(marker)
+
+
+@pytest.mark.slow
+def test_the_command_goes_on_where_it_was_stopped(tmp_path, capsys):
+    flags = ["--per-file", "2", "--seconds", "0.2", "--workers", "1"]
+    flags += ["--seed", "3", "--out", str(tmp_path)]
+    assert rollout_gait.main([*flags, "--episodes", "2"]) == 0
+    first = read_raw(rollout_gait.shard_file(tmp_path, 0))
+    np.testing.assert_array_equal(first.lengths, [6, 6])
+    assert rollout_gait.main([*flags, "--episodes", "4"]) == 0
+    assert "1 files were there already" in capsys.readouterr().out
+    assert rollout_gait.shard_file(tmp_path, 1).is_file()
+    # Another seed would mix two sets.
+    assert rollout_gait.main([*flags, "--episodes", "4", "--seed", "4"]) == 2

@@ -207,6 +207,11 @@ def _film(
     character = body_of(contestants[name].config.environment)
     last = max(1, int(recording.standing[:, 0].sum()))
     poses = recording.poses[:last, 0]
+    console.print(
+        f"filming {last * recording.dt:.0f} s of {name} "
+        "(minutes, where pictures are drawn without a graphics card)",
+        markup=False,
+    )
     try:
         with leaving_cleanly():
             write_gait_film(path, character.model, character, poses, recording.dt)

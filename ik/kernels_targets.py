@@ -16,7 +16,7 @@ OK, POSITION, ROTATION, ZERO, WEIGHT = 0, 1, 2, 3, 4
 """What `check_targets` finds."""
 
 REASONS = {
-    POSITION: "the position must be finite",
+    POSITION: "the position must be finite and within 1e6 m along each axis",
     ROTATION: "the rotation must be finite",
     ZERO: "the rotation is a quaternion of length 0",
     WEIGHT: "weights must be finite and at least 0",
@@ -24,6 +24,10 @@ REASONS = {
 
 HIPS, HEAD = 5, 4
 """Rows of targets (see `ambulo.ik.rig.TARGETS`)."""
+
+FAR = 1e6
+"""Positions are no farther from the origin than this along an axis, [m]: beyond it a
+millimetre is lost among the digits."""
 
 WIDTH = 11
 """Network inputs of a target: position 3, rotation 6, the two weights."""
@@ -46,8 +50,10 @@ def check_targets(
                 return row, WEIGHT
             if a == 0.0:
                 positions[b, e, 0] = positions[b, e, 1] = positions[b, e, 2] = 0.0
-            elif not math.isfinite(
-                positions[b, e, 0] + positions[b, e, 1] + positions[b, e, 2]
+            elif not (
+                abs(positions[b, e, 0]) <= FAR
+                and abs(positions[b, e, 1]) <= FAR
+                and abs(positions[b, e, 2]) <= FAR
             ):
                 return row, POSITION
             w, x, y, z = 1.0, 0.0, 0.0, 0.0

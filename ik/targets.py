@@ -119,21 +119,24 @@ class Targets:
             positions: World positions (3,), [m].
             rotations: World orientations (4,), wxyz.
             weights: Weight of a target's position and rotation; 1 if left out.
+
+        Raises:
+            IKError: an unknown name, or values that are not as many numbers as that.
         """
         moved, turned = np.zeros((1, ROWS)), np.zeros((1, ROWS))
         where, how = np.zeros((1, ROWS, 3)), np.zeros((1, ROWS, 4))
         for name, place in (positions or {}).items():
             row = row_of(name)
-            where[0, row] = np.asarray(place, dtype=np.float64)
+            where[0, row] = numbers(name, "position", place, 3)
             moved[0, row] = 1.0
         for name, turn in (rotations or {}).items():
             row = row_of(name)
-            how[0, row] = np.asarray(turn, dtype=np.float64)
+            how[0, row] = numbers(name, "rotation", turn, 4)
             turned[0, row] = 1.0
         for name, weight in (weights or {}).items():
-            row = row_of(name)
-            moved[0, row] *= weight
-            turned[0, row] *= weight
+            row, factor = row_of(name), numbers(name, "weight", weight)
+            moved[0, row] *= factor
+            turned[0, row] *= factor
         return cls(where, how, moved, turned)
 
     def only(self, *names: str) -> Targets:
@@ -160,3 +163,15 @@ def row_of(name: str) -> int:
         return TARGETS.index(name)
     except ValueError:
         raise IKError(f"no target is called {name!r}{nearest(name, TARGETS)}") from None
+
+
+def numbers(name: str, what: str, given: ArrayLike, *shape: int) -> Floats:
+    """`given` as an array of `shape`; `IKError` naming the target if it is none."""
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = None
+    if values is None or values.shape != shape:
+        wanted = f"{shape[0]} numbers" if shape else "a number"
+        raise IKError(f"targets: {name}: the {what} must be {wanted}, got {given!r}")
+    return values

@@ -71,7 +71,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     print("compiling ...", file=sys.stderr, flush=True)
     warm_up()
-    with StopRequest() as request, UdpServer(config, args.bind, args.port) as udp:
+    with (
+        StopRequest("the frame in hand") as request,
+        UdpServer(config, args.bind, args.port) as udp,
+    ):
         print(f"listening on {args.bind}:{udp.port}", file=sys.stderr, flush=True)
         end = time.monotonic() + args.seconds if args.seconds else float("inf")
         with View(udp.server, live=False if args.plain else None) as tick:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,6 +154,8 @@ def arrays() -> list[np.ndarray]:
     [
         (0, np.nan, "character 1, LeftFoot: the position must be finite"),
         (0, np.inf, "character 1, LeftFoot: the position must be finite"),
+        (0, 1e30, "character 1, LeftFoot: the position must be .* within 1e6 m"),
+        (0, -1.1e6, "character 1, LeftFoot: the position must be .* within 1e6 m"),
         (1, np.nan, "character 1, LeftFoot: the rotation must be finite"),
         (1, 0.0, "character 1, LeftFoot: the rotation is a quaternion of length 0"),
         (2, -0.5, "character 1, LeftFoot: weights must be finite and at least 0"),
@@ -164,6 +167,20 @@ def test_bad_targets_name_their_row(which: int, value: float, said: str) -> None
     parts[which][1, 2] = value
     with pytest.raises(IKError, match=said):
         Targets(*parts)
+
+
+@pytest.mark.parametrize("place", [(0.0, 1.0), "abc", np.zeros((2, 3)), None, [[1], 2]])
+def test_values_of_another_shape_name_their_target(place: Any) -> None:
+    with pytest.raises(IKError, match="Head: the position must be 3 numbers, got"):
+        Targets.of({"Head": place})
+    with pytest.raises(IKError, match="Head: the rotation must be 4 numbers, got"):
+        Targets.of(rotations={"Head": place})
+
+
+def test_a_weight_of_another_shape_names_its_target() -> None:
+    heavy: Any = {"Head": (1.0, 2.0)}
+    with pytest.raises(IKError, match="Head: the weight must be a number, got"):
+        Targets.of({"Head": (0.0, 0.0, 1.5)}, weights=heavy)
 
 
 def test_absent_values_are_not_looked_at() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -30,6 +31,11 @@ def _leave(number: int, frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
+ECHO = 0.5
+"""A signal this soon after the first is the same wish, [s]: `timeout` and some shells send
+one to the process and another to its group."""
+
+
 class Interrupted(Exception):
     """Training stopped at a checkpoint because a signal asked for it."""
 
@@ -40,11 +46,13 @@ class Interrupted(Exception):
 
 
 class StopRequest:
-    """Holds the first signal that arrives in the context; the second exits at once."""
+    """Holds the first signal that arrives in the context; a later one exits at once."""
 
-    def __init__(self) -> None:
-        """No request yet."""
+    def __init__(self, current: str = "this update") -> None:
+        """No request yet; `current` is what will be finished when one comes."""
         self.signal_number: int | None = None
+        self._current = current
+        self._since = 0.0
         self._old: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
@@ -62,6 +70,9 @@ class StopRequest:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.signal_number is not None:
+            if time.monotonic() - self._since < ECHO:
+                return
             raise SystemExit(128 + number)
         self.signal_number = number
-        log.warning("stopping after this update; a second signal stops at once")
+        self._since = time.monotonic()
+        log.warning("stopping after %s; a second signal stops at once", self._current)

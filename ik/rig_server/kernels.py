@@ -42,10 +42,8 @@ def inverse_multiply(a: Array, b: Array, out: Array) -> None:
     out[3] = aw * bz + ax * by - ay * bx + az * bw
 
 
-@njit(cache=True)
-def rotate(q: Array, v: Array, out: Array) -> None:
-    """`out` = v turned by q. Shapes (4,), (3,), (3,); `out` may be `v`."""
-    w, x, y, z = q[0], q[1], q[2], q[3]
+@njit(cache=True, inline="always")
+def _turn(w: float, x: float, y: float, z: float, v: Array, out: Array) -> None:
     a, b, c = v[0], v[1], v[2]
     tx = 2 * (y * c - z * b)
     ty = 2 * (z * a - x * c)
@@ -53,19 +51,18 @@ def rotate(q: Array, v: Array, out: Array) -> None:
     out[0] = a + w * tx + y * tz - z * ty
     out[1] = b + w * ty + z * tx - x * tz
     out[2] = c + w * tz + x * ty - y * tx
+
+
+@njit(cache=True)
+def rotate(q: Array, v: Array, out: Array) -> None:
+    """`out` = v turned by q. Shapes (4,), (3,), (3,); `out` may be `v`."""
+    _turn(q[0], q[1], q[2], q[3], v, out)
 
 
 @njit(cache=True)
 def unrotate(q: Array, v: Array, out: Array) -> None:
     """`out` = v turned by the inverse of q. Shapes (4,), (3,), (3,)."""
-    w, x, y, z = q[0], -q[1], -q[2], -q[3]
-    a, b, c = v[0], v[1], v[2]
-    tx = 2 * (y * c - z * b)
-    ty = 2 * (z * a - x * c)
-    tz = 2 * (x * b - y * a)
-    out[0] = a + w * tx + y * tz - z * ty
-    out[1] = b + w * ty + z * tx - x * tz
-    out[2] = c + w * tz + x * ty - y * tx
+    _turn(q[0], -q[1], -q[2], -q[3], v, out)
 
 
 @njit(cache=True)

@@ -28,12 +28,12 @@ from ambulo.policies.ref_nn import (
     save_ref_nn,
 )
 from ambulo.train.gait.data import GaitData, GaitSet, GaitStream, load_part
-from ambulo.train.gait.log import GaitLog
 from ambulo.train.gait.losses import motion_loss, pose_loss, squared_weights
 from ambulo.train.gait.run_folder import GaitRunFolder
 from ambulo.train.gait.scores import score
 from ambulo.train.gait.training_state import Progress, captured, restored
 from ambulo.train.shared.console import Display
+from ambulo.train.shared.epoch_log import EpochLog
 from ambulo.train.shared.signals import Interrupted, StopRequest
 
 log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class GaitTraining:
         """Train to the last epoch, or until validation gets no better; saves as it goes."""
         progress = self.progress
         began = time.monotonic() - progress.seconds
-        with display, self.stream, GaitLog(self.folder, progress.step) as diary:
+        with display, self.stream, EpochLog(self.folder, progress.step) as diary:
             while not self.finished:
                 groups = len(self.stream.plan(progress.epoch))
                 due = False
@@ -239,7 +239,7 @@ class GaitTraining:
         training = self.config.training
         return training.passes * (rows // min(training.batch_size, rows))
 
-    def _end_epoch(self, diary: GaitLog) -> None:
+    def _end_epoch(self, diary: EpochLog) -> None:
         """Validate, keep the best network, write everything down."""
         progress = self.progress
         progress.epoch += 1

@@ -28,11 +28,11 @@ from ambulo.policies.ik_model_file import (
 from ambulo.policies.ik_net import IKNet
 from ambulo.policies.model_format import TrainingState
 from ambulo.train.ik.data import Poses
-from ambulo.train.ik.log import IKLog
 from ambulo.train.ik.losses import PoseLoss
 from ambulo.train.ik.run_folder import IKRunFolder
 from ambulo.train.ik.validation import export, validate
 from ambulo.train.shared.console import Display
+from ambulo.train.shared.epoch_log import EpochLog
 from ambulo.train.shared.signals import Interrupted, StopRequest
 
 log = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ class IKTraining:
         """Train to the last epoch, or until validation gets no better; saves as it goes."""
         progress = self.progress
         began = time.monotonic() - progress.seconds
-        with display, IKLog(self.folder, progress.step) as diary:
+        with display, EpochLog(self.folder, progress.step) as diary:
             while not self.finished:
                 while progress.step < (progress.epoch + 1) * self.epoch_steps:
                     self._step()
@@ -212,7 +212,7 @@ class IKTraining:
             assert stop.signal_number is not None
             raise Interrupted(stop.signal_number)
 
-    def _end_epoch(self, diary: IKLog) -> None:
+    def _end_epoch(self, diary: EpochLog) -> None:
         """Validate, keep the best network, write everything down."""
         progress = self.progress
         progress.epoch += 1

@@ -30,12 +30,12 @@ from ambulo.policies.motion_model_file import (
     save_motion_model,
 )
 from ambulo.policies.motion_nn import MotionNN
-from ambulo.train.motion.log import MotionLog
 from ambulo.train.motion.losses import MotionLoss
 from ambulo.train.motion.run_folder import MotionRunFolder
 from ambulo.train.motion.statistics import Statistics, statistics_of
 from ambulo.train.motion.validation import calibrated, validation_error
 from ambulo.train.shared.console import Display
+from ambulo.train.shared.epoch_log import EpochLog
 from ambulo.train.shared.signals import Interrupted, StopRequest
 
 log = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ class MotionTraining:
         """Train to the last epoch, or until validation gets no better; saves as it goes."""
         folder, progress = self.folder, self.progress
         began = time.monotonic() - progress.seconds
-        with display, MotionLog(folder, progress.step) as diary:
+        with display, EpochLog(folder, progress.step) as diary:
             while not self.finished:
                 self._begin_epoch()
                 for batch in self._data:
@@ -209,7 +209,7 @@ class MotionTraining:
             ):
                 slow.lerp_(new, 1.0 - decay)
 
-    def _end_epoch(self, diary: MotionLog) -> None:
+    def _end_epoch(self, diary: EpochLog) -> None:
         """Validate, log, and save."""
         progress = self.progress
         progress.epoch += 1
@@ -223,7 +223,10 @@ class MotionTraining:
         if self._curriculum.advance(score):
             progress.waited = 0
         rate = learning_rate(self.config, progress.step, self.total_steps)
-        diary.write(progress, means, errors, rate)
+        row = {f"train/{name}": value for name, value in means.items()}
+        row |= {f"validation/{name}": value for name, value in errors.items()}
+        row["learning_rate"] = rate
+        diary.write(progress.step, progress.epoch, progress.seconds, row)
         if better:
             self.save_model(self.folder.best_model)
         self.save_checkpoint()

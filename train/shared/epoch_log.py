@@ -1,4 +1,4 @@
-"""What a training of gait networks writes down: `metrics.csv`, and TensorBoard's files."""
+"""What a supervised training writes down: `metrics.csv`, and TensorBoard's files."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Self
 
 from torch.utils.tensorboard import SummaryWriter
 
-from ambulo.train.gait.run_folder import GaitRunFolder
 from ambulo.train.shared.files import write_atomic
+from ambulo.train.shared.run_folder import RunFolder
 
 
-class GaitLog:
+class EpochLog:
     """One row for each epoch; rows of epochs that a resumed run does again are dropped."""
 
-    def __init__(self, folder: GaitRunFolder, step: int) -> None:
+    def __init__(self, folder: RunFolder, step: int) -> None:
         """Go on behind update `step` of the run in `folder`."""
         self._file = folder.metrics
         self._rows: list[dict[str, str]] = []

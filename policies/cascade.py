@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.errors import ModelFileError
+from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_to_rotvec
 from ambulo.policies.archive import (
@@ -231,10 +231,10 @@ def load_cascade(path: str | os.PathLike[str], load: Callable[[bytes], Any]) -> 
         start, stop = (int(edge) for edge in header["parameters"])
         balls = tuple(int(first) for first in header["balls"])
         scale = float(header["action_scale"])
-    except (KeyError, TypeError, ValueError) as error:
+        space = GaitSpace.from_json(header["space"])
+    except (ConfigError, KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{file}: {HEADER} is damaged ({reason})") from None
-    space = GaitSpace.from_json(header["space"])
     return Cascade(space, nodes, slice(start, stop), balls, scale)
 
 

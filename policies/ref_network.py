@@ -223,9 +223,12 @@ def metadata_of(
         raise ModelFileError(f"{source}: kind is {found!r}, expected {KIND!r}")
     try:
         metadata = parse(RefNNMetadata, data, f"{source}: {HEADER}")
-        own = metadata.gait_space()
     except ConfigError as error:
         raise ModelFileError(str(error)) from None
+    try:
+        own = metadata.gait_space()
+    except ConfigError as error:
+        raise ModelFileError(f"{source}: {HEADER}: {error}") from None
     if space is not None and (difference := space.difference(own)):
         raise ModelFileError(f"{source}: has other gait parameters: {difference}")
     return metadata

@@ -23,6 +23,7 @@ from ambulo.motion.datasets.gait_shards import (
     RawShard,
     find_shards,
     read_raw,
+    space_told,
     usable,
 )
 from ambulo.train.shared.console import bars
@@ -132,7 +133,7 @@ def _space(path: Path, shard: RawShard) -> GaitSpace:
     if isinstance(told, str) and told in GAIT_SPACES:
         return gait_space(told)
     if told is not None:
-        return GaitSpace.from_json(told)
+        return space_told(told, path)
     for space in GAIT_SPACES.values():
         if space.names == shard.names:
             return space

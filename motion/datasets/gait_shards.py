@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.errors import GaitDataError
+from ambulo.configs.errors import ConfigError, GaitDataError
+from ambulo.configs.gait import GaitSpace
 from ambulo.motion.datasets.gait_npz import (
     Answer,
     as_json,
@@ -320,3 +321,11 @@ def _check_params(params: Floats, names: tuple[str, ...], count: int) -> None:
     rule(params.shape == shape, f"params: expected shape {shape}, got {params.shape}")
     rule(len(set(names)) == len(names), "two parameters have one name")
     rule(bool(np.isfinite(params).all()), "params: a number is not finite")
+
+
+def space_told(told: Any, path: Path) -> GaitSpace:
+    """The space in the source of the shard `path`; `GaitDataError` if it is none."""
+    try:
+        return GaitSpace.from_json(told)
+    except ConfigError as error:
+        raise GaitDataError(f"{path}: {error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -170,6 +171,11 @@ def test_damaged_files_are_refused(file: Path, tmp_path: Path) -> None:
         load_ref_nn(bad)
     write_atomic(bad, zipped({"ambulo.json": members["ambulo.json"]}))
     with pytest.raises(ModelFileError, match=r"no policy\.safetensors"):
+        load_ref_network(bad)
+    header = json.loads(members["ambulo.json"])
+    header["space"]["parameters"][0]["high"] = -5.0
+    write_atomic(bad, zipped({**members, "ambulo.json": json.dumps(header).encode()}))
+    with pytest.raises(ModelFileError, match=r"bad\.zip: ambulo\.json: .*stride"):
         load_ref_network(bad)
     small = make(hidden=16)
     wrong = describe_ref_nn(make())

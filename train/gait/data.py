@@ -24,6 +24,7 @@ from ambulo.motion.datasets.gait_shards import (
     RefinedHead,
     find_shards,
     read_head,
+    space_told,
     usable,
 )
 from ambulo.motion.gait_frames import mirrored
@@ -103,7 +104,7 @@ def open_data(
         told = head.source.get("space")
         if told is None and space is None:
             raise GaitDataError(f"{head.path}: does not tell its parameters' ranges")
-        own = space if told is None else GaitSpace.from_json(told)
+        own = space if told is None else space_told(told, head.path)
         assert own is not None
         space = own if space is None else space
         if own.names != head.names or (difference := space.difference(own)):

@@ -17,6 +17,7 @@ from ambulo.motion.datasets.gait_shards import (
     read_head,
     read_raw,
     read_refined,
+    space_told,
     usable,
     write_raw,
     write_refined,
@@ -201,3 +202,9 @@ def test_files_open_with_numpy(tmp_path: Path) -> None:
         assert set(arrays) == {"lengths", "params", "motions", "names", "source"}
     with zipfile.ZipFile(tmp_path / "a.npz") as archive:
         assert archive.testzip() is None
+
+
+def test_a_space_that_is_none_names_its_file(tmp_path: Path) -> None:
+    told = {"name": "human23", "parameters": [{"name": "stride", "low": 1.0}]}
+    with pytest.raises(GaitDataError, match=r"a\.npz: no gait space"):
+        space_told(told, tmp_path / "a.npz")

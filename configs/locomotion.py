@@ -54,7 +54,8 @@ class EnvironmentConfig(Config):
     """Weak or short muscles; the reference stays that of the healthy body."""
     reference: str | None = None
     """A motion clip (.amc, .bvh, .npz, ...) or a prepared reference (.npz of ours); null is
-    the walk that the suite makes itself. Not used by `stand`."""
+    the walk that the suite makes itself, for myolegs that of the shipped `muscle_walk`. Not
+    used by `stand`."""
     more_references: tuple[str, ...] = ()
     """Further clips or references; each is a mode of its own, and the bodies are shared out
     among all (see `network.policy`). `imitate` only."""

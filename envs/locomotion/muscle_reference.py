@@ -11,6 +11,8 @@ import json
 import logging
 import os
 import time
+import zipfile
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -19,6 +21,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
+import ambulo.models
 from ambulo.configs.atomic import probe_folder
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import EnvironmentConfig
@@ -31,6 +34,7 @@ from ambulo.envs.locomotion.reference_file import (
     Gait,
     Reference,
     load_reference,
+    reference_from_bytes,
     save_reference,
 )
 from ambulo.envs.locomotion.reference_table import ReferenceTable
@@ -57,8 +61,9 @@ def legs_reference(config: EnvironmentConfig) -> Reference:
         ConfigError: A control rate or task that its walks are not made for.
         MotionFileError: A clip that is no walk.
     """
+    muscles = config.actuation == "muscle"
     if config.task == "stand":
-        name = "myolegs" if config.actuation == "muscle" else "myolegs_motors"
+        name = "myolegs" if muscles else "myolegs_motors"
         return standing_legs(myolegs(muscles=False), config, name)
     if config.task not in ("imitate", "gait"):
         raise ConfigError(
@@ -70,14 +75,36 @@ def legs_reference(config: EnvironmentConfig) -> Reference:
             "walks of myolegs are made for control_rate = 30 and substeps = 8, not"
             f" {config.control_rate} and {config.substeps}"
         )
-    return kept_walk(config.reference, muscles=config.actuation == "muscle")
+    if config.reference is None:
+        return shipped_walk(muscles=muscles)
+    return kept_walk(config.reference, muscles=muscles)
 
 
-def kept_walk(clip: str | None, *, muscles: bool = True) -> Reference:
-    """The walk out of a clip, or the suite's own walk: made now, or taken from the cache.
+def shipped_walk(*, muscles: bool = True) -> Reference:
+    """The walk that the shipped policy `muscle_walk` follows, with its balance law.
 
     Args:
-        clip: A motion file; None is the walk that the suite makes itself.
+        muscles: For the body with muscles; otherwise for the one with motors.
+
+    Raises:
+        ConfigError: No such policy is installed.
+    """
+    for package in ambulo.models.__path__:
+        file = Path(package) / "muscle_walk" / "muscle_walk.zip"
+        if file.is_file():
+            with zipfile.ZipFile(file) as model:
+                walk = reference_from_bytes(model.read("reference_0.npz"), file)
+            return walk if muscles else replace(walk, character="myolegs_motors")
+    raise ConfigError(
+        "reference: the walk of myolegs is not installed; name a clip of a level walk"
+    )
+
+
+def kept_walk(clip: str, *, muscles: bool = True) -> Reference:
+    """The walk out of a clip: made now, or taken from the cache.
+
+    Args:
+        clip: A motion file.
         muscles: For the body with muscles; otherwise for the one with motors.
     """
     entry = default_cache() / f"{cache_key(clip, muscles)}.npz"
@@ -96,7 +123,7 @@ def kept_walk(clip: str | None, *, muscles: bool = True) -> Reference:
         )
     log.warning(
         "%s: making its walk for myolegs; this takes two minutes or more, %s",
-        clip or "plain walk", kept,
+        clip, kept,
     )  # fmt: skip
     began = time.perf_counter()
     walk = build_muscle_walk(clip, muscles=muscles)
@@ -154,16 +181,15 @@ def default_cache() -> Path:
     return Path(cache_home) / "ambulo" / "references"
 
 
-def cache_key(clip: str | None, muscles: bool) -> str:
+def cache_key(clip: str, muscles: bool) -> str:
     """Name of a walk's entry."""
     digest = hashlib.sha256(json.dumps([_code_version(), muscles]).encode())
-    if clip is not None:
-        path = Path(clip)
-        if not path.is_file():
-            raise MotionFileError(path, 0, "no such file")
-        beside = sorted(path.parent.glob("*.asf")) if path.suffix == ".amc" else []
-        for file in (path, *beside):
-            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    path = Path(clip)
+    if not path.is_file():
+        raise MotionFileError(path, 0, "no such file")
+    beside = sorted(path.parent.glob("*.asf")) if path.suffix == ".amc" else []
+    for file in (path, *beside):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
 

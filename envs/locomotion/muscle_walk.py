@@ -26,7 +26,6 @@ from ambulo.envs.locomotion.refine import Refined, refined
 from ambulo.motion.files import read_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.reference.cycle import along_x, find_cycle, periodic
-from ambulo.motion.reference.plain_walk import plain_walk
 from ambulo.motion.reference.soles import flat_soles, grounded, no_slip
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.muscle.coupling import joint_coupling
@@ -97,18 +96,12 @@ STIFF = 2.5
 """How much stiffer the stiff motors' joints are."""
 
 
-def pose_cycle(clip: str | Path | Motion | None, character: Character) -> PoseCycle:
-    """The best cycle of a clip, symmetric, as positions of myolegs.
-
-    None is the walk that the suite makes itself.
-    """
+def pose_cycle(clip: str | Path | Motion, character: Character) -> PoseCycle:
+    """The best cycle of a clip, symmetric, as positions of myolegs."""
     body = human23()
-    if clip is None:
-        raw = plain_walk(body.skeleton)
-    else:
-        motion = clip if isinstance(clip, Motion) else read_motion(clip)
-        turned = along_x(retarget(motion, body.skeleton).motion)
-        raw = periodic(turned, find_cycle(turned))
+    motion = clip if isinstance(clip, Motion) else read_motion(clip)
+    turned = along_x(retarget(motion, body.skeleton).motion)
+    raw = periodic(turned, find_cycle(turned))
     cycle, _ = flat_soles(raw, body.soles)
     cycle, _ = no_slip(cycle, body.soles)
     return fitted_poses(symmetric(grounded(cycle, body.soles)), character)
@@ -140,7 +133,7 @@ def walking_law(
 
 
 def build_muscle_walk(
-    clip: str | Path | Motion | None,
+    clip: str | Path | Motion,
     *,
     muscles: bool = True,
     bodies: int = 16,
@@ -150,7 +143,7 @@ def build_muscle_walk(
     """The reference of a walk for myolegs, with its balance law; takes minutes.
 
     Args:
-        clip: A captured walk; None is the walk that the suite makes itself.
+        clip: A captured walk.
         muscles: For the body with muscles; otherwise for the one with motors.
         bodies: How many walk in each round.
         seconds: For how long.
@@ -192,7 +185,7 @@ def build_muscle_walk(
         "peak_torque": float(np.abs(best.table.torque).max()),
         "survival_rate": best.survival,
     }
-    name = clip.name if isinstance(clip, Motion) else Path(clip or "plain walk").stem
+    name = clip.name if isinstance(clip, Motion) else Path(clip).stem
     gait = Gait(best.table, best.law, report)
     character = "myolegs" if muscles else motors.name
     return Reference(name, character, CONTROL_DT, (gait,))

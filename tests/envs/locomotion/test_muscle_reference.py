@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import ambulo.models
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import EnvironmentConfig, LocomotionConfig
 from ambulo.envs.characters.myo import myolegs
@@ -19,6 +20,7 @@ from ambulo.envs.locomotion.muscle_reference import (
     default_cache,
     kept_walk,
     legs_reference,
+    shipped_walk,
     standing_legs,
 )
 from ambulo.envs.locomotion.muscle_walk import between
@@ -59,21 +61,23 @@ def test_a_walk_is_made_once(
 ) -> None:
     made = []
 
-    def build(clip: str | None, *, muscles: bool) -> Reference:
+    def build(clip: str, *, muscles: bool) -> Reference:
         made.append((clip, muscles))
         return standing
 
     monkeypatch.setenv("AMBULO_REFERENCE_CACHE", str(tmp_path / "kept"))
     monkeypatch.setattr(muscle_reference, "build_muscle_walk", build)
-    first, second = kept_walk(None), kept_walk(None)
-    assert made == [(None, True)]
+    clip = str(tmp_path / "walk.bvh")
+    Path(clip).write_text("what stands here is not read", encoding="utf-8")
+    first, second = kept_walk(clip), kept_walk(clip)
+    assert made == [(clip, True)]
     np.testing.assert_array_equal(first.table.qpos, second.table.qpos)
     (entry,) = (tmp_path / "kept").iterdir()
     entry.write_bytes(b"not a reference")
-    kept_walk(None)
-    assert made == [(None, True)] * 2
-    kept_walk(None, muscles=False)
-    assert made[-1] == (None, False)
+    kept_walk(clip)
+    assert made == [(clip, True)] * 2
+    kept_walk(clip, muscles=False)
+    assert made[-1] == (clip, False)
     assert default_cache() == tmp_path / "kept"
 
 
@@ -85,14 +89,14 @@ def test_a_walk_that_cannot_be_kept_is_told_before_and_used_all_the_same(
 ) -> None:
     told: list[str] = []
 
-    def build(clip: str | None, *, muscles: bool) -> Reference:
+    def build(clip: str, *, muscles: bool) -> Reference:
         told.append(caplog.text)
         return standing
 
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("AMBULO_REFERENCE_CACHE", str(tmp_path / "file" / "kept"))
     monkeypatch.setattr(muscle_reference, "build_muscle_walk", build)
-    assert kept_walk(None) is standing
+    assert kept_walk(str(tmp_path / "file")) is standing
     assert "is not kept" in told[0]
     assert "AMBULO_REFERENCE_CACHE names another folder" in told[0]
 
@@ -107,7 +111,27 @@ def test_an_entry_changes_with_the_clip_and_its_skeleton(tmp_path: Path) -> None
         keys.append(cache_key(str(clip), True))
     (tmp_path / "02.asf").write_text("c", encoding="utf-8")
     keys.append(cache_key(str(clip), True))
-    assert len({*keys, cache_key(None, True), cache_key(None, False)}) == 5
+    assert len({*keys, cache_key(str(clip), False)}) == 4
+
+
+@pytest.mark.parametrize("actuation", ["muscle", "torque"])
+def test_what_is_walked_when_no_clip_is_named(
+    actuation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = LocomotionConfig(
+        environment=LEGS.replace(actuation=actuation, push_impulse=(0.0, 0.0))
+    )
+    batch = make_batch(config, 4, seed=0)
+    batch.reset(np.arange(4))
+    still = np.zeros((4, batch.action_size))
+    ended = np.zeros(4, dtype=np.bool_)
+    for _ in range(90):
+        _, _, terminated, _, _ = batch.step(still)
+        ended |= terminated
+    assert not ended.any()
+    monkeypatch.setattr(ambulo.models, "__path__", [])
+    with pytest.raises(ConfigError, match="not installed; name a clip"):
+        shipped_walk()
 
 
 def test_all_code_that_makes_a_walk_is_part_of_its_key() -> None:

@@ -48,6 +48,14 @@ class RefLossConfig(Config):
     """Weight of the error of the change with the phase, in radians of the cycle: an error
     that swings k times in a cycle counts k^2 times as much again. 0, as published, leaves
     it out; without it feet slide."""
+    feet: NonNegative = 0.0
+    """Weight of the mean squared error of the velocities of ankles, heels and toe joints,
+    in (m/s)^2, times `scale`. 0, as published, leaves it out."""
+
+    @property
+    def pairs(self) -> bool:
+        """Whether a batch holds frames and the frames after them."""
+        return self.motion > 0.0 or self.feet > 0.0
 
 
 class RefDataConfig(Config):

@@ -141,6 +141,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     walker = _locomotion_model(args)
     if walker is not None:
         import_mujoco()
+        if _is_gait_policy(walker):
+            from ambulo.train.gait.policy_command import run as evaluate_gait
+
+            return evaluate_gait(args, arguments, walker)
         from ambulo.train.locomotion.evaluation_command import run as evaluate_walker
 
         return evaluate_walker(args, arguments, walker)
@@ -208,6 +212,13 @@ def _locomotion_model(args: argparse.Namespace) -> Path | None:
                 f"{file}: no {HEADER} inside: no locomotion model, which --{name} is for"
             )
     return file if kind == KIND else None
+
+
+def _is_gait_policy(file: Path) -> bool:
+    """Whether the locomotion model in `file` walks with bodies of many parameters."""
+    from ambulo.policies.locomotion_model_file import load_locomotion
+
+    return load_locomotion(file).metadata.config.environment.task == "gait"
 
 
 def _fill_in(args: argparse.Namespace) -> None:

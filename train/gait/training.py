@@ -28,6 +28,7 @@ from ambulo.policies.ref_nn import (
     save_ref_nn,
 )
 from ambulo.train.gait.data import GaitData, GaitSet, GaitStream, load_part
+from ambulo.train.gait.foot_loss import Legs, feet_loss, legs_of
 from ambulo.train.gait.losses import motion_loss, pose_loss, squared_weights
 from ambulo.train.gait.run_folder import GaitRunFolder
 from ambulo.train.gait.scores import score
@@ -167,6 +168,9 @@ class GaitTraining:
         place = [training.seed, progress.epoch, progress.buffer]
         order = torch.zeros(0, dtype=torch.int64)
         current = -1
+        legs = None
+        if self.config.loss.feet:
+            legs = legs_of(self.data.space, held.params).to(self.device)
         while progress.batch < per_pass * training.passes:
             number, batch = divmod(progress.batch, per_pass)
             if number != current:
@@ -176,7 +180,8 @@ class GaitTraining:
             sequences = torch.div(rows, FRAMES, rounding_mode="floor")
             phase = self._phases[rows % PER_CYCLE]
             inputs = torch.cat([params[sequences].to(self.device), phase], dim=1)
-            self._step(inputs, motions[rows].to(self.device))
+            own = None if legs is None else legs[sequences[: len(rows) // 2]]
+            self._step(inputs, motions[rows].to(self.device), own)
             progress.batch += 1
             progress.rows += size
             progress.seconds = time.monotonic() - began
@@ -189,14 +194,14 @@ class GaitTraining:
 
     def _rows(self, rows: Tensor) -> Tensor:
         """`rows` (B,), or the first half and the frame after each where motion counts."""
-        if not self.config.loss.motion:
+        if not self.config.loss.pairs:
             return rows
         first = rows[: len(rows) // 2]
         first = first - (first % FRAMES == FRAMES - 1).long()
         return torch.cat([first, first + 1])
 
-    def _step(self, inputs: Tensor, true: Tensor) -> None:
-        """One update."""
+    def _step(self, inputs: Tensor, true: Tensor, legs: Legs | None) -> None:
+        """One update; `legs` of the first half of the rows."""
         training, progress = self.config.training, self.progress
         rate = learning_rate(self.config, progress.step, self.total_steps)
         for group in self._optimizer.param_groups:
@@ -204,10 +209,7 @@ class GaitTraining:
         half = self._half and progress.step < training.half_until * self.total_steps
         with torch.autocast(self.device.type, HALVES.get(self.device.type), half):
             predicted = self.network.of_inputs(inputs)
-        loss = pose_loss(predicted, true, self._weights)
-        if self.config.loss.motion:
-            change = motion_loss(predicted, true, self._weights)
-            loss = loss + self.config.loss.motion * change
+        loss = self._loss(predicted.float(), true, legs)
         self._optimizer.zero_grad(set_to_none=True)
         self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         self._scaler.unscale_(self._optimizer)
@@ -233,6 +235,16 @@ class GaitTraining:
                     list(self.network.parameters()),
                     1.0 - decay,
                 )
+
+    def _loss(self, predicted: Tensor, true: Tensor, legs: Legs | None) -> Tensor:
+        """The configured sum."""
+        config = self.config.loss
+        loss = pose_loss(predicted, true, self._weights)
+        if config.motion:
+            loss = loss + config.motion * motion_loss(predicted, true, self._weights)
+        if legs is not None:
+            loss = loss + config.scale * config.feet * feet_loss(predicted, true, legs)
+        return loss
 
     def _batches(self, rows: int) -> int:
         """Updates that a buffer of so many rows makes."""

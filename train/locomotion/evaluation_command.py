@@ -40,7 +40,7 @@ from ambulo.train.locomotion.evaluation_report import (
 from ambulo.train.locomotion.evaluation_scores import score
 from ambulo.train.locomotion.task import stored_references
 from ambulo.train.shared.evaluation_folder import report_folder
-from ambulo.train.shared.files import write_atomic
+from ambulo.train.shared.files import write_or_print
 from ambulo.train.shared.paths import resolve_path
 from ambulo.train.shared.report import POLICY
 from ambulo.train.shared.signals import leaving_cleanly
@@ -130,11 +130,6 @@ def _contestants(
         body_of(agent.config.environment)
     except ConfigError as error:
         raise ModelFileError(f"{file}: {error}") from None
-    if agent.config.environment.task == "gait":
-        raise ConfigError(
-            f"{file}: a gait policy walks with many bodies: score it with "
-            "benchmarks/gait_policy.py, or let rollout_gait write what it does"
-        )
     references: tuple[Reference | None, ...] = stored_references(model, str(file))
     references = references or (None,)
     if not args.deterministic:
@@ -232,11 +227,7 @@ def _write_json(
         "seed": args.seed,
         "agents": found.agents(),
     }
-    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-    if args.json == "-":
-        sys.stdout.write(text)
-    else:
-        write_atomic(resolve_path(args.json), text)
+    write_or_print(args.json, json.dumps(data, indent=1, allow_nan=False) + "\n")
 
 
 def _bar() -> Progress:

@@ -23,6 +23,8 @@ from ambulo.motion.rotations import quat_to_matrix, sixd_to_matrix
 from ambulo.motion.skeleton import Skeleton
 
 SIDES = "LR"
+STILL = 0.25
+"""Speed at which a point of a foot counts half, [m/s]."""
 
 
 @dataclass(frozen=True)
@@ -81,13 +83,18 @@ def foot_velocities(frames: Tensor, after: Tensor, legs: Legs) -> Tensor:
 
 
 def feet_loss(predicted: Tensor, true: Tensor, legs: Legs) -> Tensor:
-    """Mean squared error of `foot_velocities`, [m^2/s^2].
+    """Mean squared error of `foot_velocities`, [m^2/s^2], of feet that stand.
+
+    A point whose true speed is v counts 1 / (1 + (v / STILL)^2): in flight feet are fast,
+    and their errors, large and harmless, would hide those of standing.
 
     Rows (2 B, 101): B frames, then the frame after each; `legs` of the B frames.
     """
     half = len(true) // 2
     found = foot_velocities(predicted[:half], predicted[half:], legs)
-    return ((found - foot_velocities(true[:half], true[half:], legs)) ** 2).mean()
+    wanted = foot_velocities(true[:half], true[half:], legs)
+    weight = 1.0 / (1.0 + (wanted**2).sum(dim=-1) / STILL**2)
+    return (weight * ((found - wanted) ** 2).sum(dim=-1)).mean()
 
 
 def _about_root(frames: Tensor, legs: Legs) -> Tensor:

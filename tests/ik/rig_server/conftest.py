@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ambulo.ik.rig_server import messages, packets
 from ambulo.ik.rig_server.frames import RigFrame, floats_of, frame_of
-from ambulo.ik.rig_server.layout import LEGS
+from ambulo.ik.rig_server.layout import LEGS, RigLayout
+from ambulo.ik.rig_server.messages import Kind, Option
+from ambulo.ik.rig_server.packets import Packet
+from ambulo.ik.rig_server.server import RigServer
+from ambulo.ik.rig_server.server_config import ServerConfig
 
 MakeWalk = Callable[..., list[RigFrame]]
 FPS, PERIOD = 120.0, 132
+Address = tuple[str, int]
+BOTH = Option.LEARN | Option.PREDICT
 
 
 def about(axis: int, angle: float) -> NDArray[np.float64]:
@@ -91,3 +98,64 @@ def walk(make_walk: MakeWalk) -> list[RigFrame]:
 def stream(walk: list[RigFrame]) -> list[NDArray[np.float32]]:
     """The walk as the 63 floats of the wire."""
     return [floats_of(LEGS, frame) for frame in walk]
+
+
+class Bench:
+    """A server, a clock in our hands, and what it sent."""
+
+    def __init__(self, config: ServerConfig) -> None:
+        self.now = 100.0
+        self.sent: list[tuple[bytes, Address]] = []
+        self.server = RigServer(config, self._keep, clock=lambda: self.now)
+        self._sequences: dict[int, int] = {}
+        self.secret = config.secret
+
+    def _keep(self, data: bytes, address: Address) -> None:
+        self.sent.append((data, address))
+
+    def hello(self, address: Address, layout: RigLayout = LEGS, nonce: int = 1) -> int:
+        payload = messages.encode_hello(messages.Hello(nonce, layout))
+        self.give(Packet(Kind.HELLO, 0, 1, payload), address)
+        found = self.last(Kind.WELCOME)
+        return found.session
+
+    def give(self, packet: Packet, address: Address) -> None:
+        self.server.receive(packets.encode(packet, self.secret), address)
+
+    def frames(
+        self,
+        session: int,
+        address: Address,
+        *values: NDArray[np.float32],
+        options: Option = BOTH,
+        work: bool = True,
+    ) -> None:
+        number = self._sequences.get(session, 1) + 1
+        self._sequences[session] = number
+        payload = messages.encode_frames(messages.Frames(options, np.array(values)))
+        self.give(Packet(Kind.FRAMES, session, number, payload), address)
+        while work and self.server.work():
+            pass
+
+    def last(self, kind: Kind) -> Packet:
+        for data, _ in reversed(self.sent):
+            packet = packets.decode(data, self.secret)
+            if packet.kind == kind:
+                return packet
+        raise AssertionError(f"no {kind.name} was sent")
+
+    def kinds(self) -> list[int]:
+        return [packets.decode(data, self.secret).kind for data, _ in self.sent]
+
+
+@pytest.fixture
+def make() -> Iterator[Callable[..., Bench]]:
+    benches: list[Bench] = []
+
+    def build(**options: object) -> Bench:
+        benches.append(Bench(ServerConfig(**options)))  # type: ignore[arg-type]
+        return benches[-1]
+
+    yield build
+    for bench in benches:
+        bench.server.close()

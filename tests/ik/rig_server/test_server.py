@@ -3,91 +3,28 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from ambulo.ik.rig_server import messages, packets, packets_v1
-from ambulo.ik.rig_server.character import LESSONS, QUEUE, RUNS, Lesson
 from ambulo.ik.rig_server.faults import Fault
 from ambulo.ik.rig_server.frames import RigFrame, floats_of
-from ambulo.ik.rig_server.layout import LEGS, RigLayout
+from ambulo.ik.rig_server.layout import LEGS
 from ambulo.ik.rig_server.messages import ErrorCode, Kind, Option, Result
 from ambulo.ik.rig_server.packets import Packet
-from ambulo.ik.rig_server.server import PATIENCE, RigServer
-from ambulo.ik.rig_server.server_config import ServerConfig
 
 Address = tuple[str, int]
 ENGINE, OTHER = ("127.0.0.1", 4001), ("127.0.0.1", 4002)
+MakeBench = Callable[..., Any]
 BOTH = Option.LEARN | Option.PREDICT
 
 
-class Bench:
-    """A server, a clock in our hands, and what it sent."""
-
-    def __init__(self, config: ServerConfig) -> None:
-        self.now = 100.0
-        self.sent: list[tuple[bytes, Address]] = []
-        self.server = RigServer(config, self._keep, clock=lambda: self.now)
-        self._sequences: dict[int, int] = {}
-        self.secret = config.secret
-
-    def _keep(self, data: bytes, address: Address) -> None:
-        self.sent.append((data, address))
-
-    def hello(self, address: Address, layout: RigLayout = LEGS, nonce: int = 1) -> int:
-        payload = messages.encode_hello(messages.Hello(nonce, layout))
-        self.give(Packet(Kind.HELLO, 0, 1, payload), address)
-        found = self.last(Kind.WELCOME)
-        return found.session
-
-    def give(self, packet: Packet, address: Address) -> None:
-        self.server.receive(packets.encode(packet, self.secret), address)
-
-    def frames(
-        self,
-        session: int,
-        address: Address,
-        *values: NDArray[np.float32],
-        options: Option = BOTH,
-        work: bool = True,
-    ) -> None:
-        number = self._sequences.get(session, 1) + 1
-        self._sequences[session] = number
-        payload = messages.encode_frames(messages.Frames(options, np.array(values)))
-        self.give(Packet(Kind.FRAMES, session, number, payload), address)
-        while work and self.server.work():
-            pass
-
-    def last(self, kind: Kind) -> Packet:
-        for data, _ in reversed(self.sent):
-            packet = packets.decode(data, self.secret)
-            if packet.kind == kind:
-                return packet
-        raise AssertionError(f"no {kind.name} was sent")
-
-    def kinds(self) -> list[int]:
-        return [packets.decode(data, self.secret).kind for data, _ in self.sent]
-
-
-@pytest.fixture
-def make() -> Iterator[Callable[..., Bench]]:
-    benches: list[Bench] = []
-
-    def build(**options: object) -> Bench:
-        benches.append(Bench(ServerConfig(**options)))  # type: ignore[arg-type]
-        return benches[-1]
-
-    yield build
-    for bench in benches:
-        bench.server.close()
-
-
 def test_version_1_answers_97_bytes_once_it_is_good_enough(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: list[NDArray[np.float32]]
 ) -> None:
     bench = make()
     bench.server.receive(b"\x00", ENGINE)
@@ -108,7 +45,7 @@ def test_version_1_answers_97_bytes_once_it_is_good_enough(
 
 
 def test_version_2_acknowledges_every_datagram(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: list[NDArray[np.float32]]
 ) -> None:
     bench = make()
     session = bench.hello(ENGINE)
@@ -131,7 +68,7 @@ def test_version_2_acknowledges_every_datagram(
 
 
 def test_frames_for_prediction_alone_teach_nothing(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: list[NDArray[np.float32]]
 ) -> None:
     bench = make()
     session = bench.hello(ENGINE)
@@ -141,7 +78,7 @@ def test_frames_for_prediction_alone_teach_nothing(
 
 
 def test_a_batch_is_answered_at_once(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: list[NDArray[np.float32]]
 ) -> None:
     bench = make()
     session = bench.hello(ENGINE)
@@ -152,7 +89,7 @@ def test_a_batch_is_answered_at_once(
 
 
 def test_clients_are_isolated(
-    make: Callable[..., Bench],
+    make: MakeBench,
     stream: list[NDArray[np.float32]],
     make_walk: Callable[..., list[RigFrame]],
 ) -> None:
@@ -172,133 +109,8 @@ def test_clients_are_isolated(
     np.testing.assert_array_equal(weights[0], weights[1])
 
 
-def test_no_client_starves(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
-) -> None:
-    bench = make()
-    greedy, modest = bench.hello(ENGINE), bench.hello(OTHER, nonce=2)
-    for values in stream[:200]:
-        bench.frames(greedy, ENGINE, values, work=False)
-    bench.frames(modest, OTHER, stream[0], work=False)
-    for _ in range(PATIENCE + 3):
-        bench.server.work()
-    modest_client = bench.server.characters[OTHER, modest]
-    greedy_client = bench.server.characters[ENGINE, greedy]
-    assert not modest_client.queue
-    assert greedy_client.models.trainee.progress.frames == PATIENCE + 1
-    # Answers come first, but a stretch of them leaves time for one lesson.
-    assert modest_client.models.trainee.progress.learned == 0
-    assert greedy_client.models.trainee.progress.learned == 1
-    for _ in range(PATIENCE):
-        bench.server.work()
-    assert modest_client.models.trainee.progress.learned == 1
-    while bench.server.work():
-        pass
-    assert greedy_client.models.trainee.progress.learned == 200
-    assert greedy_client.models.trainee.progress.frames == 200
-
-
-def test_answers_come_before_learning(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
-) -> None:
-    """Frames of two clients are all answered before any of them is learned from."""
-    bench = make()
-    sessions = [bench.hello(ENGINE), bench.hello(OTHER, nonce=2)]
-    for values in stream[:3]:
-        bench.frames(sessions[0], ENGINE, values, work=False)
-        bench.frames(sessions[1], OTHER, values, work=False)
-    clients = [
-        bench.server.characters[address, session].models.trainee.progress
-        for address, session in zip((ENGINE, OTHER), sessions, strict=True)
-    ]
-    told = []
-    while bench.server.work():
-        told.append(tuple((c.frames, c.learned) for c in clients))
-    assert told == [
-        *(((1, 0), (0, 0)), ((1, 0), (1, 0)), ((2, 0), (1, 0)), ((2, 0), (2, 0))),
-        *(((3, 0), (2, 0)), ((3, 0), (3, 0)), ((3, 1), (3, 0)), ((3, 1), (3, 1))),
-        *(((3, 2), (3, 1)), ((3, 2), (3, 2)), ((3, 3), (3, 2)), ((3, 3), (3, 3))),
-    ]
-
-
-def test_lessons_that_wait_are_bounded_and_the_oldest_are_left_out(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
-) -> None:
-    bench = make()
-    session = bench.hello(ENGINE)
-    character = bench.server.characters[ENGINE, session]
-    for number in range(1, LESSONS + 11):
-        character.postpone(Lesson(number, 0.001))
-    assert [lesson.number for lesson in character.lessons][:2] == [11, 12]
-    assert len(character.lessons) == LESSONS
-    assert character.hurried == 10
-    assert character.share == 0.0
-    character.lessons.clear()
-    for values in stream[:10]:
-        bench.frames(session, ENGINE, values)
-    bench.give(Packet(Kind.STATUS_REQUEST, session, 999, b""), ENGINE)
-    status = messages.decode_status(bench.last(Kind.STATUS).payload)
-    assert (status.learned, status.share, status.waiting) == (10, 50, 0)
-
-
-def test_a_late_lesson_is_of_its_own_frame(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
-) -> None:
-    """Lessons that had to wait name the rows of memory that hold their frames."""
-    bench = make()
-    session = bench.hello(ENGINE)
-    for values in stream[:5]:
-        bench.frames(session, ENGINE, values, work=False)
-    for _ in range(5):
-        bench.server.work()
-    character = bench.server.characters[ENGINE, session]
-    assert [lesson.number for lesson in character.lessons] == [1, 2, 3, 4, 5]
-    rows, memory = [], character.models.trainee.memory
-    whole = memory.batch
-
-    def watched(newest: int, size: int) -> NDArray[np.int64]:
-        rows.append(newest)
-        return whole(newest, size)
-
-    memory.batch = watched  # type: ignore[method-assign]
-    while bench.server.work():
-        pass
-    assert rows == [0, 1, 2, 3, 4]
-
-
-def test_free_runs_that_wait_are_bounded(make: Callable[..., Bench]) -> None:
-    bench = make()
-    session = bench.hello(ENGINE)
-    for number in range(2, RUNS + 4):
-        ask = messages.encode_next_request(600)
-        bench.give(Packet(Kind.NEXT_REQUEST, session, number, ask), ENGINE)
-    assert bench.server.faults[Fault.BUSY] == 2
-    failure = messages.decode_failure(bench.last(Kind.ERROR).payload)
-    assert (failure.code, failure.sequence) == (ErrorCode.FULL, RUNS + 3)
-    pieces = 0
-    while bench.server.work():
-        pieces += 1
-    assert pieces == RUNS
-    failure = messages.decode_failure(bench.last(Kind.ERROR).payload)
-    assert failure.code == ErrorCode.NOT_READY
-
-
-def test_queues_are_bounded_and_the_oldest_go(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
-) -> None:
-    bench = make()
-    session = bench.hello(ENGINE)
-    for i in range(QUEUE + 50):
-        bench.frames(session, ENGINE, stream[i], work=False)
-    character = bench.server.characters[ENGINE, session]
-    assert len(character.queue) == QUEUE
-    assert character.dropped == 50
-    assert bench.server.faults[Fault.BUSY] == 50
-    assert bench.kinds().count(Kind.ACK) == 50  # what was dropped is acknowledged
-
-
 def test_faults_are_counted_and_change_nothing(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: list[NDArray[np.float32]]
 ) -> None:
     bench = make()
     session = bench.hello(ENGINE)
@@ -347,9 +159,7 @@ def test_faults_are_counted_and_change_nothing(
     assert failure.code == ErrorCode.UNKNOWN_SESSION
 
 
-def test_fuzzed_datagrams(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
-) -> None:
+def test_fuzzed_datagrams(make: MakeBench, stream: list[NDArray[np.float32]]) -> None:
     """Random, cut and damaged bytes between good frames: nothing but counts."""
     bench, rng = make(max_clients=4), random.Random(3)
     session = bench.hello(ENGINE)
@@ -380,7 +190,7 @@ def test_fuzzed_datagrams(
 
 
 def test_a_secret_shuts_everybody_else_out(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: list[NDArray[np.float32]]
 ) -> None:
     bench = make(secret=b"our shared secret")
     session = bench.hello(ENGINE)
@@ -397,20 +207,20 @@ def test_a_secret_shuts_everybody_else_out(
     assert bench.server.faults == {Fault.SECRET: 3}
 
 
-def test_hello_again_is_the_same_session(make: Callable[..., Bench]) -> None:
+def test_hello_again_is_the_same_session(make: MakeBench) -> None:
     bench = make()
     assert bench.hello(ENGINE) == bench.hello(ENGINE)
     assert bench.hello(ENGINE, nonce=2) != bench.hello(ENGINE, nonce=3)
 
 
-def test_sessions_of_one_address_are_bounded(make: Callable[..., Bench]) -> None:
+def test_sessions_of_one_address_are_bounded(make: MakeBench) -> None:
     bench = make()
     for nonce in range(1, 30):
         bench.hello(ENGINE, LEGS.named(f"rig {nonce}"), nonce=nonce)
     assert len(bench.server.characters) == 8
 
 
-def test_a_full_server_says_so(make: Callable[..., Bench]) -> None:
+def test_a_full_server_says_so(make: MakeBench) -> None:
     bench = make(max_clients=1, idle_seconds=5.0)
     bench.hello(ENGINE)
     payload = messages.encode_hello(messages.Hello(2, LEGS))
@@ -424,7 +234,7 @@ def test_a_full_server_says_so(make: Callable[..., Bench]) -> None:
 
 
 def test_a_client_that_comes_back_finds_its_model(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: list[NDArray[np.float32]]
 ) -> None:
     """Even without a disk: a silent session's model goes to the same rig's next one."""
     bench = make()
@@ -441,7 +251,7 @@ def test_a_client_that_comes_back_finds_its_model(
 
 
 def test_learned_rigs_survive_the_server(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]], tmp_path: Path
+    make: MakeBench, stream: list[NDArray[np.float32]], tmp_path: Path
 ) -> None:
     bench = make(models=tmp_path)
     session = bench.hello(ENGINE)
@@ -462,7 +272,7 @@ def test_learned_rigs_survive_the_server(
 
 
 def test_idle_clients_are_forgotten_and_kept_on_disk(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]], tmp_path: Path
+    make: MakeBench, stream: list[NDArray[np.float32]], tmp_path: Path
 ) -> None:
     bench = make(models=tmp_path, idle_seconds=10.0)
     session = bench.hello(ENGINE)
@@ -477,7 +287,7 @@ def test_idle_clients_are_forgotten_and_kept_on_disk(
     assert failure.code == ErrorCode.UNKNOWN_SESSION
 
 
-def test_bye_and_ping(make: Callable[..., Bench]) -> None:
+def test_bye_and_ping(make: MakeBench) -> None:
     bench = make()
     session = bench.hello(ENGINE)
     bench.give(Packet(Kind.PING, session, 2, b"abc"), ENGINE)
@@ -487,7 +297,7 @@ def test_bye_and_ping(make: Callable[..., Bench]) -> None:
 
 
 def test_a_free_run_over_the_wire(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: list[NDArray[np.float32]]
 ) -> None:
     bench = make()
     session = bench.hello(ENGINE)
@@ -510,7 +320,7 @@ def test_a_free_run_over_the_wire(
 
 
 def test_lost_and_reordered_frames_are_learned_all_the_same(
-    make: Callable[..., Bench], stream: list[NDArray[np.float32]]
+    make: MakeBench, stream: list[NDArray[np.float32]]
 ) -> None:
     bench, rng = make(), random.Random(1)
     session = bench.hello(ENGINE)

@@ -1,8 +1,8 @@
 """Accuracy of a gait network on gaits and bodies it never saw, beside simple baselines.
 
 The test part is the one that the training kept back: the split is made again from the
-settings in the model file. The baselines know the training part: the nearest neighbour in
-normalised parameters; eight nearest by inverse distance, since no grid of 13 parameters
+settings in the model file. The baselines know the training part: its mean gait; the
+nearest neighbour in normalised parameters; eight nearest by inverse distance, since no grid of 13 parameters
 can be filled; bilinear interpolation on a grid of stride and cadence; ridge regression on
 the parameters and their products, one for each phase. Noise is what no function of
 parameters and phase can tell: each cycle predicted by the mean of both.
@@ -30,6 +30,7 @@ from ambulo.motion.gait_frames import frame_rate
 from ambulo.policies.ref_network import RefNetwork, load_ref_network
 from ambulo.train.gait.data import GaitData, GaitSet, load_part, open_data
 from ambulo.train.gait.scores import score, skates
+from ambulo.train.shared.find_model import find_model
 
 Predictor = Callable[[NDArray[np.float32]], NDArray[np.float64]]
 
@@ -57,6 +58,16 @@ def of_network(network: RefNetwork) -> Predictor:
 
     def predict(params: NDArray[np.float32]) -> NDArray[np.float64]:
         return np.array([network(row, phase) for row in params], dtype=np.float64)
+
+    return predict
+
+
+def of_mean(train: GaitSet) -> Predictor:
+    """The mean gait, whatever the parameters."""
+    mean = twice(cycle_of(train.motions).mean(axis=0, keepdims=True))
+
+    def predict(params: NDArray[np.float32]) -> NDArray[np.float64]:
+        return np.repeat(mean, len(params), axis=0)
 
     return predict
 
@@ -140,7 +151,7 @@ def groups_of(data: GaitData, held: GaitSet) -> dict[str, NDArray[np.bool_]]:
 
 def measure(args: argparse.Namespace) -> dict[str, Any]:
     """All numbers."""
-    network = load_ref_network(args.model)
+    network = load_ref_network(find_model(args.model))
     run = network.metadata.training.get("run", {})
     config = RefDataConfig.model_validate(run.get("dataset", {}))
     seed = int(run.get("training", {}).get("seed", 0))
@@ -149,6 +160,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     test = load_part(data, "test", args.most)
     predictors: dict[str, Predictor] = {
         "network": of_network(network),
+        "mean gait": of_mean(train),
         "nearest neighbour": of_neighbours(train, 1),
         f"{NEIGHBOURS} nearest by inverse distance": of_neighbours(train, NEIGHBOURS),
         "grid of stride and cadence": of_grid(train, network.space),

@@ -105,6 +105,11 @@ class RefTrainingConfig(Config):
     """Steps in which it rises."""
     gradient_clip: Positive = 1.0
     """Largest norm of the gradient."""
+    weight_decay: NonNegative = 0.0
+    """What a step takes off the weights besides, times its size (AdamW)."""
+    jitter: NonNegative = 0.0
+    """Deviation of normal noise on the normalised parameters that are learnt from. With
+    many parameters and few bodies the network would learn the bodies by heart."""
     average: Share = 0.0
     """Decay of the moving average of the weights, which is validated and kept; 0: none."""
     patience: Annotated[int, Field(ge=0)] = 0

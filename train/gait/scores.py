@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.contacts import foot_skate
-from ambulo.motion.gait_frames import motion_of, orthonormal, speed_of
+from ambulo.motion.gait_frames import mirrored, motion_of, orthonormal, speed_of
 from ambulo.motion.gait_skeleton import gait_skeleton
 from ambulo.motion.human23 import rotations_of_sixdof
 from ambulo.motion.rotations import quat_angle
@@ -80,6 +80,12 @@ def score(predicted: NDArray[np.floating], true: NDArray[np.floating]) -> GaitSc
         speed_percent=float(percent.mean()) if len(percent) else 0.0,
         worst_speed_percent=float(percent.max()) if len(percent) else 0.0,
     )
+
+
+def asymmetry(motions: NDArray[np.floating]) -> float:
+    """`legs_deg` between the mean of frames (N, 60, 101) and its mirror image."""
+    mean = np.asarray(motions, dtype=np.float64).mean(axis=0, keepdims=True)
+    return score(mirrored(mean), mean).legs_deg
 
 
 def joint_errors(predicted: Floats, true: Floats) -> Floats:

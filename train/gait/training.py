@@ -31,7 +31,7 @@ from ambulo.train.gait.data import GaitData, GaitSet, GaitStream, load_part
 from ambulo.train.gait.foot_loss import Legs, feet_loss, legs_of
 from ambulo.train.gait.losses import motion_loss, pose_loss, squared_weights
 from ambulo.train.gait.run_folder import GaitRunFolder
-from ambulo.train.gait.scores import score
+from ambulo.train.gait.scores import asymmetry, score
 from ambulo.train.gait.training_state import Progress, captured, restored
 from ambulo.train.shared.console import Display
 from ambulo.train.shared.epoch_log import EpochLog
@@ -43,8 +43,13 @@ VALIDATED = 512
 """Sequences that an epoch is validated with, at most, evenly spread."""
 STATISTICS = 32_768
 """Frames that statistics are taken from, at most."""
+ASYMMETRIC = 2.0
+"""Difference between mean gait and mirrored mean gait above which mirroring is doubted,
+[deg] of the legs' joints."""
 SPEED_WEIGHT = 0.5
 """An error of 1 % of the speed counts in the validation error as much as so many degrees."""
+JITTER = 1
+"""Sets the noise on parameters apart from the orders."""
 HALVES = {"cuda": torch.float16, "cpu": torch.bfloat16}
 """What matrices are multiplied in with half precision."""
 
@@ -74,8 +79,19 @@ class GaitTraining:
         self.average.requires_grad_(False)
         self.stream = GaitStream(data, config.dataset, training.seed)
         self._validation = load_part(data, "validation", VALIDATED)
-        self._optimizer = torch.optim.Adam(
-            self.network.parameters(), lr=training.learning_rate, fused=True
+        if config.dataset.mirror:
+            off = asymmetry(load_part(data, "train", VALIDATED).motions)
+            if off > ASYMMETRIC:
+                log.warning(
+                    "dataset.mirror: the mean gait is %.1f deg off its mirror image; "
+                    "leave mirror false where gaits differ between the sides",
+                    off,
+                )
+        self._optimizer = torch.optim.AdamW(
+            self.network.parameters(),
+            lr=training.learning_rate,
+            weight_decay=training.weight_decay,
+            fused=True,
         )
         self._half = _halves(self.device)
         scaled = self._half and self.device.type == "cuda" and training.half_until > 0.0
@@ -179,7 +195,13 @@ class GaitTraining:
             rows = self._rows(order[batch * size : (batch + 1) * size])
             sequences = torch.div(rows, FRAMES, rounding_mode="floor")
             phase = self._phases[rows % PER_CYCLE]
-            inputs = torch.cat([params[sequences].to(self.device), phase], dim=1)
+            values = params[sequences]
+            if training.jitter:
+                noise = np.random.default_rng([*place, number, batch, JITTER])
+                values = values + training.jitter * torch.from_numpy(
+                    noise.standard_normal(values.shape, dtype=np.float32)
+                )
+            inputs = torch.cat([values.to(self.device), phase], dim=1)
             own = None if legs is None else legs[sequences[: len(rows) // 2]]
             self._step(inputs, motions[rows].to(self.device), own)
             progress.batch += 1

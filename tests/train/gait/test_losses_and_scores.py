@@ -10,7 +10,7 @@ from ambulo.configs.gait import gait_space
 from ambulo.configs.ref_nn import RefLossConfig
 from ambulo.motion.human23 import position_slices, to_sixdof
 from ambulo.train.gait.losses import motion_loss, pose_loss, squared_weights
-from ambulo.train.gait.scores import score, skates
+from ambulo.train.gait.scores import asymmetry, score, skates
 
 
 @pytest.mark.parametrize(
@@ -93,3 +93,12 @@ def test_a_sliding_stand_is_told() -> None:
     frames[..., 8] = 0.9845
     found = skates(frames, space.default[None], np.array([30.0]), space)
     assert found[0] == pytest.approx(0.2, rel=1e-3)
+
+
+def test_the_mean_gait_against_its_mirror_image() -> None:
+    even = turned({"TibiaL": 20.0, "TibiaR": 20.0})
+    left = turned({"TibiaL": 32.0, "TibiaR": 20.0})
+    right = turned({"TibiaL": 20.0, "TibiaR": 32.0})
+    assert asymmetry(np.stack([even])) == pytest.approx(0.0, abs=1e-4)
+    assert asymmetry(np.stack([left, right])) == pytest.approx(0.0, abs=0.05)
+    assert asymmetry(np.stack([left])) == pytest.approx(12.0 / 3)

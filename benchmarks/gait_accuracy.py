@@ -2,10 +2,11 @@
 
 The test part is the one that the training kept back: the split is made again from the
 settings in the model file. The baselines know the training part: its mean gait; the
-nearest neighbour in normalised parameters; eight nearest by inverse distance, since no grid of 13 parameters
-can be filled; bilinear interpolation on a grid of stride and cadence; ridge regression on
-the parameters and their products, one for each phase. Noise is what no function of
-parameters and phase can tell: each cycle predicted by the mean of both.
+nearest neighbour in normalised parameters; eight nearest by inverse distance, since no
+grid of 13 parameters can be filled; bilinear interpolation on a grid of stride and
+cadence; ridge regression on the parameters and their products, one for each phase. Noise
+is what no function of parameters and phase can tell: each cycle predicted by the mean of
+both.
 
     python benchmarks/gait_accuracy.py --model ref_nn.zip --data refined --json out.json
 """

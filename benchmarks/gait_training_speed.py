@@ -47,6 +47,7 @@ CHUNK, BATCH, EPOCHS = 65_536, 128, 5
 SPACE = gait_space("human23")
 VARIANTS = {
     "streamed, published sizes": ("published", 0.0),
+    "streamed, published sizes, half precision": ("published", 1.0),
     "streamed, fast, float32": ("fast", 0.0),
     "streamed, fast, half precision": ("fast", 1.0),
 }

@@ -10,7 +10,9 @@ import pytest
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize("page", ["ik.md", "ik_runtime.md"])
+@pytest.mark.parametrize(
+    "page", ["gait.md", "gait_env.md", "ik.md", "ik_runtime.md", "ik_training.md"]
+)
 def test_code_of_a_page_runs_from_top_to_bottom(page: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)

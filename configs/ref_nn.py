@@ -49,8 +49,8 @@ class RefLossConfig(Config):
     that swings k times in a cycle counts k^2 times as much again. 0, as published, leaves
     it out; without it feet slide."""
     feet: NonNegative = 0.0
-    """Weight of the mean squared error of the velocities of ankles, heels and toe joints
-    that stand, in (m/s)^2, times `scale`. 0, as published, leaves it out."""
+    """Weight of the mean squared error of the velocities of ankles, heels and toes that
+    stand, in (m/s)^2, times `scale`. 0, as published, leaves it out."""
 
     @property
     def pairs(self) -> bool:

@@ -2,7 +2,7 @@
 
 A foot slides by the small errors of six joints and the root together, which no weight on
 single numbers sees. So feet are followed through the leg: hip, knee, ankle and the sole's
-points (heel and both toe joints), on each body's own lengths and torsions.
+points (heel, toe joints and toe ends), on each body's own lengths and torsions.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from ambulo.motion.rotations import quat_to_matrix, sixd_to_matrix
 from ambulo.motion.skeleton import Skeleton
 
 SIDES = "LR"
+TOES = ("FootPinky", "FootThumb")
 STILL = 0.25
 """Speed at which a point of a foot counts half, [m/s]."""
 
@@ -36,7 +37,9 @@ class Legs:
     torsions: Tensor
     """Turn of the shin in the thigh. Shape (N, 2, 3, 3)."""
     points: Tensor
-    """Ankle, heel and toe joints in the foot, [m]. Shape (N, 2, 4, 3)."""
+    """Ankle, heel and both toe joints in the foot, [m]. Shape (N, 2, 4, 3)."""
+    ends: Tensor
+    """Ends of both toes from their joints, [m]. Shape (N, 2, 2, 3)."""
     rate: Tensor
     """Frames per second of their sequences, [Hz]. Shape (N,)."""
 
@@ -65,6 +68,7 @@ def legs_of(space: GaitSpace, params: Singles) -> Legs:
         tensor(np.array([_joints(body) for body in bodies])),
         tensor(np.asarray(quat_to_matrix(torsions))),
         tensor(np.array([[_points(body, s) for s in SIDES] for body in bodies])),
+        tensor(np.array([[_ends(body, s) for s in SIDES] for body in bodies])),
         tensor(frame_rate(space, values)),
     )
 
@@ -72,7 +76,8 @@ def legs_of(space: GaitSpace, params: Singles) -> Legs:
 def foot_velocities(frames: Tensor, after: Tensor, legs: Legs) -> Tensor:
     """Velocities of the feet's points from `frames` (B, 101) to those after them, [m/s].
 
-    The root goes its mean way in between, as `root_path` has it. Shape (B, 2, 4, 3).
+    The root goes its mean way in between, as `root_path` has it. Of both sides, left
+    first: ankle, heel, toe joints and toe ends. Shape (B, 2, 6, 3).
     """
     rate = legs.rate[:, None]
     way = 0.5 * (frames[:, 6:8] + after[:, 6:8]) * WAY_RATE
@@ -98,7 +103,7 @@ def feet_loss(predicted: Tensor, true: Tensor, legs: Legs) -> Tensor:
 
 
 def _about_root(frames: Tensor, legs: Legs) -> Tensor:
-    """Places of the feet's points from the root, in the world's axes. (B, 2, 4, 3)."""
+    """Places of the feet's points from the root, in the world's axes. (B, 2, 6, 3)."""
     own = sixdof_slices()
 
     def balls(*names: str) -> Tensor:
@@ -108,10 +113,16 @@ def _about_root(frames: Tensor, legs: Legs) -> Tensor:
     pelvis = balls("Pelvis")
     hips = balls(*(f"Femur{side}" for side in SIDES))
     ankles = balls(*(f"Talus{side}" for side in SIDES))
-    bends = torch.cat([frames[:, own[f"Tibia{side}"]] for side in SIDES], dim=1)
+
+    def hinges(*names: str) -> Tensor:
+        angles = [[frames[:, own[name + side]] for name in names] for side in SIDES]
+        return torch.stack([torch.cat(one, dim=1) for one in angles], dim=1)
+
     hip, knee, ankle = legs.joints.unbind(1)
-    places = _turned(ankles, legs.points) + ankle[:, :, None]
-    places = _turned(legs.torsions, _bent(bends, places)) + knee[:, :, None]
+    ends = legs.points[:, :, 2:] + _bent(hinges(*TOES), legs.ends)
+    places = torch.cat([legs.points, ends], dim=2)
+    places = _turned(ankles, places) + ankle[:, :, None]
+    places = _turned(legs.torsions, _bent(hinges("Tibia"), places)) + knee[:, :, None]
     places = _turned(hips, places) + hip[:, :, None]
     return _turned(pelvis, places)
 
@@ -122,8 +133,8 @@ def _turned(turns: Tensor, places: Tensor) -> Tensor:
 
 
 def _bent(angles: Tensor, places: Tensor) -> Tensor:
-    """Places (B, 2, K, 3) turned about +Y by angles (B, 2), [rad]."""
-    sine, cosine = torch.sin(angles)[..., None], torch.cos(angles)[..., None]
+    """Places (B, 2, K, 3) turned about +Y by angles (B, 2, K or 1), [rad]."""
+    sine, cosine = torch.sin(angles), torch.cos(angles)
     x, y, z = places.unbind(-1)
     return torch.stack([cosine * x + sine * z, y, cosine * z - sine * x], dim=-1)
 
@@ -141,6 +152,15 @@ def _joints(skeleton: Skeleton) -> np.ndarray:
 def _points(skeleton: Skeleton, side: str) -> np.ndarray:
     """Ankle, heel and toe joints (4, 3) in the foot of a side."""
     ankle = _leg(skeleton, side)[2]
-    toes = [skeleton.index(f"{joint}{side}") for joint in ("FootPinky", "FootThumb")]
     heel = skeleton.tips[skeleton.tip_parents.index(ankle)]
-    return np.stack([np.zeros(3), heel, *skeleton.offsets[toes]])
+    return np.stack([np.zeros(3), heel, *skeleton.offsets[_toes(skeleton, side)]])
+
+
+def _ends(skeleton: Skeleton, side: str) -> np.ndarray:
+    """Ends of both toes (2, 3) from their joints."""
+    tips = [skeleton.tip_parents.index(toe) for toe in _toes(skeleton, side)]
+    return skeleton.tips[tips]
+
+
+def _toes(skeleton: Skeleton, side: str) -> list[int]:
+    return [skeleton.index(toe + side) for toe in TOES]

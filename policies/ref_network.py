@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load
 
 from ambulo.configs.base import Config, parse
-from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.errors import ConfigError, GaitParameterError, ModelFileError
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.datasets.gait_shards import PER_CYCLE
 from ambulo.motion.gait_frames import frame_rate, motion_of, orthonormal
@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 KIND = "ref_nn"
+HELD_WITHIN = 1e-6
+"""How near to a held value another one is the same."""
 HEADER, WEIGHTS = "ambulo.json", "policy.safetensors"
 
 
@@ -93,6 +95,8 @@ class RefNetwork:
                 )
             if not np.isfinite(array).all():
                 raise ModelFileError(f"{source}: weight {name!r} is not finite")
+        self.held = _held(metadata, self.space, source)
+        """Parameters that did not vary in its training, with their values."""
         layers = [
             (
                 weights[f"layers.{k}.weight"].astype(np.float64),
@@ -126,6 +130,21 @@ class RefNetwork:
             hidden = hidden @ weights
             hidden += bias
         return np.asarray(hidden)
+
+    def vector(self, **named: float) -> Floats:
+        """The healthy parameters, or those held, with the named values. Shape (P,).
+
+        Raises:
+            GaitParameterError: An unknown name, a value out of range, or another value of
+                a parameter that did not vary in the training.
+        """
+        for name, value in named.items():
+            only = self.held.get(name, value)
+            if abs(value - only) > HELD_WITHIN:
+                raise GaitParameterError(
+                    f"{name} = {value:g}: this network has learnt {only:.4g} alone"
+                )
+        return self.space.vector(**named | self.held)
 
     def motion_of(self, params: ArrayLike, cycles: int = 2) -> Floats:
         """Frames (30 cycles, 101) of `params` (P,), in their units; rotations are valid.
@@ -162,6 +181,19 @@ class RefNetwork:
         rate = own * per_cycle / PER_CYCLE
         skeleton = gait_skeleton(self.space, params)
         return motion_of(frames, rate, skeleton, name="gait")
+
+
+def _held(metadata: RefNNMetadata, space: GaitSpace, source: str) -> dict[str, float]:
+    """What the training tells of parameters that did not vary."""
+    try:
+        held = {
+            str(name): float(value)
+            for name, value in dict(metadata.training.get("held", {})).items()
+        }
+        space.vector(**held)
+    except (TypeError, ValueError, GaitParameterError) as error:
+        raise ModelFileError(f"{source}: training.held is damaged ({error})") from None
+    return held
 
 
 def phase_inputs(phase: Floats, harmonics: int) -> Floats:

@@ -132,6 +132,25 @@ def test_out_of_range_names_the_parameter(file: Path) -> None:
             use(values)
 
 
+def test_a_parameter_that_never_varied_has_its_value_alone(tmp_path: Path) -> None:
+    path = tmp_path / "held.zip"
+    training = {"held": {"stride": 0.93, "global": 1.0}}
+    save_ref_nn(path, make(), describe_ref_nn(make(), training=training))
+    network = load_ref_network(path)
+    assert network.vector()[SPACE.index("stride")] == 0.93
+    values = network.vector(cadence=1.1, stride=0.93)
+    assert values[SPACE.index("cadence")] == 1.1
+    with pytest.raises(
+        GaitParameterError, match=r"stride = 1: this network has learnt"
+    ):
+        network.vector(stride=1.0)
+    for wrong in ({"stride": 3.0}, {"nonsense": 1.0}, {"stride": "x"}, 5):
+        metadata = describe_ref_nn(make(), training={"held": wrong})
+        save_ref_nn(path, make(), metadata)
+        with pytest.raises(ModelFileError, match=r"training\.held is damaged"):
+            load_ref_network(path)
+
+
 def test_round_trip_of_everything(file: Path, tmp_path: Path) -> None:
     network, metadata = load_ref_nn(file, SPACE)
     assert metadata.is_cascaded is False
@@ -189,6 +208,20 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
         network.layers[0].bias[0] = torch.nan
     with pytest.raises(ModelFileError, match="not finite"):
         save_ref_nn(tmp_path / "a.zip", network)
+
+
+def test_the_shipped_network_of_weak_muscles_walks() -> None:
+    with as_file(files("ambulo.models") / "gait_net_impaired") as folder:
+        network = load_ref_network(
+            folder / "gait_net_impaired.zip", gait_space("myolegs")
+        )
+    assert len(network.held) == 13
+    frames = [
+        network.motion_of(network.vector(force_gastrocnemius_left=force))
+        for force in (1.0, 0.1)
+    ]
+    assert speed_of(frames[0]) == pytest.approx(1.19, abs=0.05)
+    assert np.abs(frames[1] - frames[0]).max() > 0.01
 
 
 def test_the_shipped_network_walks() -> None:

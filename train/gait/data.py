@@ -39,6 +39,10 @@ PARTS = ("train", "validation", "test")
 """Parts of the data; their places here number them."""
 
 
+ALIKE = 1e-9
+"""Values that differ by less are the same."""
+
+
 @dataclass(frozen=True)
 class GaitData:
     """What is in the files; their motions stay on disk."""
@@ -58,6 +62,19 @@ class GaitData:
         """Sequences of a part."""
         number = PARTS.index(part)
         return int(sum((of == number).sum() for of in self.parts))
+
+    def held(self) -> dict[str, float]:
+        """Parameters that are the same in all sequences that are learnt from, by name."""
+        learnt = [
+            head.params[of == 0]
+            for head, of in zip(self.heads, self.parts, strict=True)
+        ]
+        rows = np.concatenate(learnt)
+        return {
+            name: float(column[0])
+            for name, column in zip(self.space.names, rows.T, strict=True)
+            if len(column) and np.ptp(column) < ALIKE
+        }
 
     def table(self, part: str) -> dict[str, int]:
         """Sequences of a part by subject."""

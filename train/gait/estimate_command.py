@@ -106,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
     network = open_network(args)
     estimator = _estimator(args, network.space)
     given = assignments(args.named)
-    network.space.vector(**given)  # refused before work is done
+    network.vector(**given)  # refused before work is done
     from ambulo.train.gait.observing import lengths_of, observe, within
 
     observed = observe(motion, network)
@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.blind:
         measured = lengths_of(network.space, observed[0].measured)
         told, moved = within(network.space, measured)
-    found = _estimates(args, observed, told | given, estimator)
+    found = _estimates(args, observed, told | network.held | given, estimator)
     data = _data(path, args, observed, found)
     if args.json == "-":
         write_or_print("-", data)

@@ -59,9 +59,12 @@ def write_varied(path: Path, network: RefNetwork, cycles: int = 2) -> Path:
     space, fps = network.space, RATES[path.suffix.lower()]
     k = space.index("stride")
     actors = []
-    for value in (space.low[k], space.default[k], space.high[k]):
+    strides = [space.low[k], space.default[k], space.high[k]]
+    if "stride" in network.held:
+        strides = [network.held["stride"]]
+    for value in strides:
         motion = network.to_motion(
-            space.vector(stride=float(value)), cycles + 2 * LEAD, fps
+            network.vector(stride=float(value)), cycles + 2 * LEAD, fps
         )
         fps = motion.fps
         actors.append(_shown(motion, cycles, f"stride {value:.2f}"))

@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if args.parameters:
         _list(network)
         return 0
-    values = parameters_of(args, network.space)
+    values = parameters_of(args, network)
     motion, facts = generated(network, values, args.cycles, args.fps)
     path = resolve_path(args.out)
     if path.suffix.lower() in FILMS:
@@ -141,12 +141,15 @@ def _check(args: argparse.Namespace) -> None:
 
 def _list(network: RefNetwork) -> None:
     space = network.space
-    rate = frame_rate(space, space.default) / 30.0
+    rate = frame_rate(space, network.vector()) / 30.0
     print(
         f"{space.name}: {space.size} parameters; healthy: {120.0 * rate:.0f} steps a minute"
     )
     for parameter in space.parameters:
+        told = f"healthy {parameter.default:.3g}"
+        if parameter.name in network.held:
+            told = f"held at {network.held[parameter.name]:.3g}"
         print(
             f"  {parameter.name:<34} {parameter.low:>7.3g} to {parameter.high:<7.3g} "
-            f"healthy {parameter.default:<6.3g} {parameter.group}"
+            f"{told:<13} {parameter.group}"
         )

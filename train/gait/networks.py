@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ambulo.configs.errors import GaitParameterError
-from ambulo.configs.gait import GaitSpace
 from ambulo.motion.motion import Floats
 from ambulo.policies.ref_network import RefNetwork, load_ref_network
 from ambulo.train.shared.find_model import find_model
@@ -50,7 +49,7 @@ def add_parameter_flags(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def parameters_of(args: argparse.Namespace, space: GaitSpace) -> Floats:
+def parameters_of(args: argparse.Namespace, network: RefNetwork) -> Floats:
     """The vector (P,) that the flags choose.
 
     Raises:
@@ -61,7 +60,7 @@ def parameters_of(args: argparse.Namespace, space: GaitSpace) -> Floats:
         for name in ("stride", "cadence")
         if (value := getattr(args, name)) is not None
     }
-    return space.vector(**named | assignments(args.named))
+    return network.vector(**named | assignments(args.named))
 
 
 def assignments(texts: Sequence[str]) -> dict[str, float]:

@@ -67,7 +67,7 @@ def observe(motion: Motion, network: RefNetwork) -> list[Observation]:
 
 def begin(poses: Floats, network: RefNetwork, named: dict[str, float]) -> int:
     """The frame of poses (60, 101) at which the network's cycle begins, 0 to 29."""
-    said = network.motion_of(network.space.vector(**named), cycles=2)
+    said = network.motion_of(network.vector(**named | network.held), cycles=2)
     gaps = [
         np.square(np.roll(poses, -k, axis=0) - said).mean(axis=0) for k in range(30)
     ]

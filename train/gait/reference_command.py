@@ -74,9 +74,11 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--speeds chooses stride and cadence; give either")
     logging.basicConfig(level="WARNING", format="%(levelname)s: %(message)s")
     network = open_network(args)
-    values = parameters_of(args, network.space)
+    values = parameters_of(args, network)
     chosen = [values]
     if args.speeds:
+        if "stride" in network.held or "cadence" in network.held:
+            raise ConfigError("--speeds: this network has learnt one stride and cadence")
         chosen = [at_speed(network.space, values, speed) for speed in args.speeds]
     import_mujoco()
     _write(path, args, network, chosen)

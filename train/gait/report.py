@@ -75,8 +75,11 @@ def walks_of(network: RefNetwork) -> list[Walk]:
     space, found = network.space, []
     for parameter in VARIED:
         k = space.index(parameter)
-        for value in np.linspace(space.low[k], space.high[k], LEVELS).tolist():
-            values = space.vector(**{parameter: value})
+        levels = np.linspace(space.low[k], space.high[k], LEVELS).tolist()
+        if parameter in network.held:
+            levels = [network.held[parameter]]
+        for value in levels:
+            values = network.vector(**{parameter: value})
             motion = network.to_motion(values, CYCLES + 1)
             frames = len(motion) // (CYCLES + 1)
             found.append(

@@ -319,6 +319,7 @@ class GaitTraining:
                 "epochs": progress.epoch,
                 "rows": progress.rows,
                 "validation": progress.scores,
+                "held": data.held(),
                 "sequences": {
                     name: data.count(name) for name in ("train", "validation", "test")
                 },

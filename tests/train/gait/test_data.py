@@ -10,6 +10,7 @@ import pytest
 from ambulo.configs.errors import GaitDataError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.ref_nn import RefDataConfig
+from ambulo.motion.datasets.gait_refining import RefinedWriter, Sequence
 from ambulo.motion.datasets.gait_shards import find_shards, read_refined
 from ambulo.train.gait import data as module
 from ambulo.train.gait.data import PARTS, GaitStream, load_part, open_data
@@ -37,6 +38,20 @@ def test_no_parameters_are_in_two_parts(data: Path) -> None:
             assert seen.setdefault(row, part) == part
     # Pairs with the same parameters stay together.
     assert all(found.count(part) % 2 == 0 for part in PARTS)
+
+
+def test_parameters_that_never_vary_are_known(tmp_path: Path) -> None:
+    space = gait_space("human23")
+    rng = np.random.default_rng(0)
+    values = space.sample(rng, 8)
+    values[:, 2] = 0.95
+    writer = RefinedWriter(tmp_path, space, "rollout", {})
+    frames = np.zeros((60, 101))
+    writer.add(Sequence(row, frames, 27.0, "clip", "person") for row in values)
+    writer.close()
+    config = RefDataConfig(validation=0.0, test=0.2)
+    found = open_data([str(tmp_path)], config, 0, None)
+    assert found.held() == {"global": 0.95}
 
 
 def test_the_split_hangs_on_content_not_on_files(data: Path, tmp_path: Path) -> None:

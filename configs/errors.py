@@ -56,6 +56,10 @@ class GaitParameterError(AmbuloError):
     """A gait or body parameter that is unknown, out of its range or not finite."""
 
 
+class DivergedError(AmbuloError):
+    """A training whose numbers are no longer finite."""
+
+
 class GaitDataError(MotionError):
     """Gait data that cannot be used: which file, and what rule it breaks."""
 

@@ -121,7 +121,7 @@ class RefTrainingConfig(Config):
     GPU is used or a CPU that does it in hardware (AMX)."""
     threads: Annotated[int, Field(ge=0)] = 0
     """Threads of torch; 0 leaves its default."""
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     """Of weights, split and order."""
     device: str = "auto"
     """Torch device; `auto` takes a GPU where there is one."""

@@ -122,12 +122,19 @@ class Cascade:
         """The action of each node, and its weight (N,), in [0, 1]."""
         values = self.space.denormalize(obs[:, self.parameters])
         states: dict[str, Floats] = {}
-        actions, weights = [], []
+        actions: list[Singles] = []
+        weights = []
         for node in self.nodes:
             own = np.clip(values, node.low, node.high)
             seen = obs.copy()
             seen[:, self.parameters] = self.space.normalize(own)
             action: Singles = node.agent.act(seen)
+            size = (actions[0] if actions else action).shape[1] + bool(node.parents)
+            if action.shape[1] != size:
+                raise ModelFileError(
+                    f"cascade: {node.name!r} has {action.shape[1]} actions, not {size}: "
+                    "one over another policy needs one more, for its own weight"
+                )
             states[node.name] = joint_states(own)
             actions.append(action)
             weights.append(self._weight(node, action, states))

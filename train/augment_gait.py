@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ambulo.configs.errors import GaitDataError
+from ambulo.configs.errors import ConfigError, GaitDataError
 from ambulo.configs.gait import GAIT_SPACES, GaitSpace, gait_space
 from ambulo.motion.datasets.gait_refining import (
     LEAST_FRAMES,
@@ -43,8 +43,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = make_parser().parse_args(argv)
     logging.basicConfig(level="WARNING", format="%(levelname)s: %(message)s")
     logging.getLogger("ambulo").setLevel("ERROR")  # told at the end
+    if not 0.0 <= args.settled <= 100.0:
+        raise ConfigError(f"--settled {args.settled:g}: must be in [0, 100]")
+    for name in ("least", "per_file"):
+        if getattr(args, name) < 1:
+            flag = name.replace("_", "-")
+            raise ConfigError(f"--{flag} {getattr(args, name)}: must be at least 1")
     counts = Refining()
     errors: list[GaitDataError] = []
+    raw: dict[str, Any] = {}
     paths = find_shards([resolve_path(place) for place in args.input])
     writer: RefinedWriter | None = None
     first: RawShard | None = None
@@ -54,8 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             for shard in usable([path], read_raw, errors, strict=args.strict):
                 if first is None or writer is None:
                     first = shard
-                    writer = _writer(resolve_path(args.out), path, shard, args)
-                if shard.names != first.names or _kind(shard) != _kind(first):
+                    raw = {k: v for k, v in shard.source.items() if k != "space"}
+                    writer = _writer(resolve_path(args.out), path, shard, raw, args)
+                if not _alike(shard, first):
                     other = GaitDataError(
                         f"{path}: has other parameters or another character than "
                         "the first file"
@@ -64,9 +72,14 @@ def main(argv: Sequence[str] | None = None) -> int:
                         raise other
                     errors.append(other)
                     continue
+                _note(raw, shard.source)
                 writer.add(
                     refined(
-                        shard, path.stem, counts, least=args.least, settled=args.settled
+                        shard,
+                        f"{path.parent.name}/{path.stem}",
+                        counts,
+                        least=args.least,
+                        settled=args.settled,
                     )
                 )
             shown.advance(task)
@@ -116,14 +129,15 @@ def make_parser() -> Parser:
 
 
 def _writer(
-    out: Path, path: Path, shard: RawShard, args: argparse.Namespace
+    out: Path,
+    path: Path,
+    shard: RawShard,
+    raw: dict[str, Any],
+    args: argparse.Namespace,
 ) -> RefinedWriter:
     """The writer for sequences such as those of the first shard."""
     space = _space(path, shard)
-    told: dict[str, Any] = {
-        key: value for key, value in shard.source.items() if key != "space"
-    }
-    source = {"raw": told, "least": args.least, "settled": args.settled}
+    source = {"raw": raw, "least": args.least, "settled": args.settled}
     return RefinedWriter(out, space, "rollout", source, per_file=args.per_file)
 
 
@@ -140,8 +154,19 @@ def _space(path: Path, shard: RawShard) -> GaitSpace:
     raise GaitDataError(f"{path}: does not tell the ranges of its parameters")
 
 
-def _kind(shard: RawShard) -> object:
-    return shard.source.get("character")
+def _alike(shard: RawShard, first: RawShard) -> bool:
+    """Whether two files hold the same character with the same parameters."""
+    keys = ("character", "space")
+    same = all(shard.source.get(key) == first.source.get(key) for key in keys)
+    return same and shard.names == first.names
+
+
+def _note(raw: dict[str, Any], source: dict[str, Any]) -> None:
+    """Tell in `raw` of a further file that its sequences go into those written next."""
+    raw["is_cascaded"] = bool(raw.get("is_cascaded")) or bool(source.get("is_cascaded"))
+    made = {key: source.get(key) for key in ("policy", "seed", "impaired", "plan")}
+    if made not in raw.setdefault("made", []):
+        raw["made"].append(made)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from ambulo.motion.datasets.gait_shards import write_raw
 
     jobs = range(-(-args.episodes // args.per_file))
-    todo = [job for job in jobs if not _is_done(shard_file(folder, job), plan.seed)]
+    digest = plan.digest
+    todo = [job for job in jobs if not _is_done(shard_file(folder, job), digest)]
     folder.mkdir(parents=True, exist_ok=True)
     began, episodes, fell, frames = time.perf_counter(), 0, 0, 0
     with bars(10) as shown:
@@ -127,8 +128,10 @@ def check(args: argparse.Namespace) -> None:
     for name in ("episodes", "per_file", "workers"):
         if getattr(args, name) < 1:
             raise ConfigError(f"--{name.replace('_', '-')} must be at least 1")
-    if not args.seconds > 0.0:
-        raise ConfigError("--seconds must be above 0")
+    if not 0.0 < args.seconds <= 3600.0:
+        raise ConfigError("--seconds must be above 0, at most 3600")
+    if args.seed < 0:
+        raise ConfigError(f"--seed {args.seed}: must be >= 0")
     gait_space(args.space)
 
 
@@ -193,8 +196,8 @@ def shard_file(folder: Path, job: int) -> Path:
     return folder / f"rollout_{job:05d}.npz"
 
 
-def _is_done(path: Path, seed: int) -> bool:
-    """Whether the file of a job is there and whole; of another seed it is an error."""
+def _is_done(path: Path, digest: str) -> bool:
+    """Whether the file of a job is there and whole; of another plan it is an error."""
     from ambulo.motion.datasets.gait_shards import read_raw
 
     if not path.exists():
@@ -203,10 +206,9 @@ def _is_done(path: Path, seed: int) -> bool:
         found = read_raw(path)
     except GaitDataError:
         return False  # a damaged file is made anew
-    if found.source.get("seed") != seed:
+    if found.source.get("plan") != digest:
         raise RunFolderError(
-            f"{path}: was made with seed {found.source.get('seed')}, not {seed}; name "
-            "another folder"
+            f"{path}: was made with other settings, seed or policy; name another folder"
         )
     return True
 

@@ -17,6 +17,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.gait.batch import GaitBatch
 from ambulo.envs.gait.group import GaitGroup
+from ambulo.envs.gait.sampling import random_parameters
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.env import locomotion_config
 from ambulo.envs.locomotion.muscle_actuation import MuscleActuation
@@ -34,6 +35,8 @@ from ambulo.muscle.muscle_nn import MuscleNN
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
+OWN_DRAWS = 1
+"""Sets the parameters drawn here apart from those of resets."""
 RUNNING, FELL, TIME_OVER = 0, 1, 3
 """What `is_eoe` answers, as published."""
 
@@ -53,7 +56,7 @@ class EnvManager:
         self.config = locomotion_config("gait", config, **settings)
         made: Any = make_batch(self.config, 1, seed=seed, reference=reference)
         self.batch: GaitBatch = made
-        self._rng = np.random.default_rng(seed)
+        self._rng = np.random.default_rng([seed, OWN_DRAWS])
         self._action = np.zeros(self.batch.action_size, np.float32)
         self._reward, self._end = 0.0, RUNNING
         self._start_phase = 0.0
@@ -156,7 +159,12 @@ class EnvManager:
 
     def update_param_state(self) -> None:
         """Draw new parameters; a reset must follow."""
-        self.batch.set_parameters(0, self.batch.space.sample(self._rng, 1)[0])
+        self.batch.set_parameters(0, self._drawn())
+
+    def _drawn(self) -> Floats:
+        """Random parameters (P,) as configured."""
+        batch = self.batch
+        return random_parameters(self.config, batch.reference, self._rng, 1)[0]
 
     def get_normalized_param_state(self) -> Floats:
         """The parameters as parts of their ranges. Shape (P,)."""
@@ -172,7 +180,7 @@ class EnvManager:
 
     def get_normalized_param_sample(self) -> Floats:
         """Random parameters as parts of their ranges. Shape (P,)."""
-        return self.batch.space.normalize(self.batch.space.sample(self._rng, 1)[0])
+        return self.batch.space.normalize(self._drawn())
 
     def get_num_known_param(self) -> int:
         """How many parameters can be measured on a person."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import ConfigError, GaitParameterError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.gait.legs import held_values
@@ -62,4 +62,10 @@ def fixed_parameters(
     space, held = gait_space(config.environment.character), {}
     if space.name == "myolegs":
         held = held_values(space, reference.table)
-    return {**held, **config.gait.parameters}
+        for name, value in config.gait.parameters.items():
+            if abs(value - held.get(name, value)) > 1e-6:
+                raise GaitParameterError(
+                    f"{name} = {value:g}: {space.name} walks its own gait, where it is "
+                    f"{held[name]:.4g}; leave it out"
+                )
+    return {**config.gait.parameters, **held}

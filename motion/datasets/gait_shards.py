@@ -8,7 +8,7 @@ or not at all; readers name the file and the rule that it breaks (`GaitDataError
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,9 @@ class RawShard:
         )
         _check_params(self.params, self.names, len(self.lengths))
         rule(bool(np.isfinite(self.motions).all()), "motions: a number is not finite")
+        rate = self.source.get("rate", 30.0)
+        told = isinstance(rate, int | float) and 0.0 < rate < np.inf
+        rule(told, f"source: rate = {rate!r} must be a number above 0")
         phase = self.motions[:, -1]
         rule(bool(((phase >= 0.0) & (phase < 1.0)).all()), "a phase is not in [0, 1)")
 
@@ -127,11 +130,8 @@ class RefinedShard:
             f"motions: expected shape {shape}, got {self.motions.shape}",
         )
         _check_params(self.params, self.names, count)
-        for name in ("fps", "subject", "clip", "origin"):
-            got = getattr(self, name).shape
-            rule(got == (count,), f"{name}: expected shape ({count},), got {got}")
+        _check_rows(vars(self), count)
         rule(bool(np.isfinite(self.motions).all()), "motions: a number is not finite")
-        rule(bool((self.fps > 0.0).all()), "fps: every rate must be above 0")
 
     def __len__(self) -> int:
         """The number of sequences."""
@@ -243,6 +243,17 @@ def read_refined(path: Path) -> RefinedShard:
     return within(path, make)
 
 
+def _check_rows(found: Mapping[str, Any], count: int) -> None:
+    """`GaitDataError` unless each of `count` sequences has a rate and its labels."""
+    for name in ("fps", "subject", "clip", "origin"):
+        got = found[name].shape
+        rule(got == (count,), f"{name}: expected shape ({count},), got {got}")
+    fps = found["fps"]
+    rule(
+        bool(((fps > 0.0) & np.isfinite(fps)).all()), "fps: every rate must be above 0"
+    )
+
+
 def read_head(path: Path) -> RefinedHead:
     """A refined shard's head; its motions are checked in blocks of 4 MiB, not kept."""
 
@@ -252,6 +263,7 @@ def read_head(path: Path) -> RefinedHead:
         names = tuple(found["names"].tolist())
         rule(len(params) > 0, "holds no sequence")
         _check_params(params, names, len(params))
+        _check_rows(found, len(params))
         offset, crc = check_motions(path, (len(params), FRAMES, N_SIXDOF))
         return RefinedHead(
             path,

@@ -20,6 +20,7 @@ from ambulo.configs.gait import gait_space
 from ambulo.motion.datasets.gait_shards import (
     RawShard,
     find_shards,
+    read_raw,
     read_refined,
     write_raw,
 )
@@ -247,6 +248,45 @@ def raw_file(path: Path, episodes: int = 3) -> Path:
     params = space.sample(np.random.default_rng(0), episodes)
     write_raw(path, RawShard(np.full(episodes, 150), params, rows, space.names))
     return path
+
+
+def test_numbers_that_explode_end_the_training(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = [*command, "--fresh", "--run-name", "a", "--epochs", "1"]
+    assert train([*options, "--learning-rate", "1e30"]) == 2
+    assert "answers are not finite; lower --learning-rate" in capsys.readouterr().err
+    assert not run_of(tmp_path, "a").final_model.exists()
+
+
+@pytest.mark.parametrize("first", ["law", "net"])
+def test_sequences_of_cascades_are_told_whatever_came_first(
+    first: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = {"law": "net", "net": "law"}[first]
+    for name in (first, other):
+        (tmp_path / name).mkdir()
+        file = raw_file(tmp_path / name / "rollout_00000.npz", 1)
+        shard = read_raw(file)
+        shard.source.update(policy=name, is_cascaded=name == "net")
+        write_raw(file, shard)
+    out = tmp_path / "refined"
+    assert augment([str(tmp_path / first), str(tmp_path / other), str(out)]) == 0
+    (file,) = find_shards(out)
+    found = read_refined(file)
+    assert found.source["raw"]["is_cascaded"] is True
+    assert [made["policy"] for made in found.source["raw"]["made"]] == [first, other]
+    assert len(set(found.clip.tolist())) == len(found.clip)
+
+
+@pytest.mark.parametrize(
+    "flags", [["--settled", "nan"], ["--settled", "-5"], ["--least", "0"]]
+)
+def test_numbers_of_augment_are_checked(
+    flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert augment([str(tmp_path), str(tmp_path / "out"), *flags]) == 2
+    assert f"{flags[0]} {flags[1]}: must be" in capsys.readouterr().err
 
 
 def test_augment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

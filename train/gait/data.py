@@ -8,6 +8,7 @@ seed and epoch, so that a resumed training sees what an uninterrupted one would.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.errors import GaitDataError
+from ambulo.configs.errors import GaitDataError, GaitParameterError
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.ref_nn import RefDataConfig
 from ambulo.motion.datasets.gait_shards import (
@@ -39,6 +40,8 @@ PARTS = ("train", "validation", "test")
 """Parts of the data; their places here number them."""
 
 
+FOOT = re.compile(" (?:left|right) ")
+"""Comes after the clip in the labels of captured sequences."""
 ALIKE = 1e-9
 """Values that differ by less are the same."""
 
@@ -118,23 +121,18 @@ def open_data(
     heads: list[RefinedHead] = []
     paths = find_shards(list(places))
     for head in usable(paths, read_head, errors, strict=config.strict):
-        told = head.source.get("space")
-        if told is None and space is None:
-            raise GaitDataError(f"{head.path}: does not tell its parameters' ranges")
-        own = space if told is None else space_told(told, head.path)
-        assert own is not None
-        space = own if space is None else space
-        if own.names != head.names or (difference := space.difference(own)):
-            rule = "params and names differ" if own.names != head.names else difference
-            other = GaitDataError(f"{head.path}: has other gait parameters: {rule}")
+        try:
+            space = _space_of(head, space)
+        except GaitDataError as error:
             if config.strict:
-                raise other
-            errors.append(other)
+                raise
+            errors.append(error)
             continue
         heads.append(head)
     if not heads or space is None:
+        reason = f" ({errors[0]})" if errors else ""
         raise GaitDataError(
-            f"{', '.join(places)}: none of {len(paths)} files is usable"
+            f"{', '.join(places)}: none of {len(paths)} files is usable{reason}"
         )
     _check_people(heads, config)
     parts = tuple(_parts(head, config, seed) for head in heads)
@@ -322,12 +320,39 @@ class GaitStream:
         return buffer
 
 
+def _space_of(head: RefinedHead, space: GaitSpace | None) -> GaitSpace:
+    """The parameters of a file, which must be those of `space` if that is given.
+
+    Raises:
+        GaitDataError: Names the file and what does not fit.
+    """
+    told = head.source.get("space")
+    if told is None and space is None:
+        raise GaitDataError(f"{head.path}: does not tell its parameters' ranges")
+    own = space if told is None else space_told(told, head.path)
+    assert own is not None
+    if own.names != head.names:
+        rule = "params and names differ"
+        raise GaitDataError(f"{head.path}: has other gait parameters: {rule}")
+    if space is not None and (difference := space.difference(own)):
+        raise GaitDataError(f"{head.path}: has other gait parameters: {difference}")
+    try:
+        own.check(head.params)
+    except GaitParameterError as error:
+        raise GaitDataError(f"{head.path}: {error}") from None
+    return own if space is None else space
+
+
 def _parts(head: RefinedHead, config: RefDataConfig, seed: int) -> NDArray[np.int8]:
     """The part of each sequence of a file, by its content alone. Shape (N,)."""
     if config.split == "subject":
         keys = [name.encode() for name in head.subject.tolist()]
     else:
         keys = [row.tobytes() for row in np.round(head.params, 6)]
+        for row in np.flatnonzero(head.origin == "captured").tolist():
+            # Sequences of a clip overlap, and each has measured parameters of its own.
+            clip = FOOT.split(str(head.clip[row]))[0]
+            keys[row] = f"{head.subject[row]}/{clip}".encode()
     share = np.array([_share(key, seed) for key in keys])
     part = np.zeros(len(head), dtype=np.int8)
     if config.test_subjects or config.validation_subjects:

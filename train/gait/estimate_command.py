@@ -17,6 +17,7 @@ from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import GaitSpace
 from ambulo.train.gait.networks import (
     DEFAULT_ESTIMATOR,
+    DEFAULT_NETWORK,
     add_model_flag,
     assignments,
     open_network,
@@ -128,7 +129,8 @@ def run(args: argparse.Namespace) -> int:
 def _estimator(args: argparse.Namespace, space: GaitSpace) -> GaitEstimator | None:
     """What `--estimator` names; None where there is none and none is asked for."""
     name = args.estimator
-    if name is None and DEFAULT_ESTIMATOR in shipped_models():
+    usual = args.model == DEFAULT_NETWORK  # the shipped one knows its errors alone
+    if name is None and usual and DEFAULT_ESTIMATOR in shipped_models():
         name = DEFAULT_ESTIMATOR
     if name is None:
         if args.method == "vae":

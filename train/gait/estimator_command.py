@@ -78,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"--out {args.out}: an estimator is a .zip")
     import torch
 
+    if args.threads is not None and args.threads < 1:
+        raise ConfigError(f"--threads {args.threads}: must be at least 1")
     if args.threads:
         torch.set_num_threads(args.threads)
     from ambulo.policies.gait_estimator_file import save_estimator

@@ -135,6 +135,8 @@ def _check(args: argparse.Namespace) -> None:
         )
     if not 1 <= args.cycles <= MOST_CYCLES:
         raise ConfigError(f"--cycles {args.cycles}: must be in [1, {MOST_CYCLES}]")
+    if args.fps is not None and Path(args.out).suffix.lower() in FILMS:
+        raise ConfigError("--fps: films have rates of their own; leave it out")
     if args.fps is not None and not 4.0 <= args.fps <= 1000.0:
         raise ConfigError(f"--fps {args.fps:g}: must be in [4, 1000]")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -45,3 +46,15 @@ def motion_loss(predicted: Tensor, true: Tensor, weights: Tensor) -> Tensor:
     change = per_radian * (predicted[half:] - predicted[:half])
     wanted = per_radian * (true[half:] - true[:half])
     return pose_loss(change, wanted, weights)
+
+
+def row_noise(rng: np.random.Generator, values: Tensor, pairs: bool) -> Tensor:
+    """Normal numbers for `values` (B, P); with `pairs` both frames of each have the same.
+
+    Else the loss of their difference would count what the parameters change.
+    """
+    count, size = values.shape
+    noise = rng.standard_normal(
+        (count // 2 if pairs else count, size), dtype=np.float32
+    )
+    return torch.from_numpy(noise).repeat(2 if pairs else 1, 1)

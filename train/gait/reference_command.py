@@ -78,7 +78,9 @@ def run(args: argparse.Namespace) -> int:
     chosen = [values]
     if args.speeds:
         if "stride" in network.held or "cadence" in network.held:
-            raise ConfigError("--speeds: this network has learnt one stride and cadence")
+            raise ConfigError(
+                "--speeds: this network has learnt one stride and cadence"
+            )
         chosen = [at_speed(network.space, values, speed) for speed in args.speeds]
     import_mujoco()
     _write(path, args, network, chosen)
@@ -121,7 +123,7 @@ def _write(
     from ambulo.envs.locomotion.generated import generated_reference
     from ambulo.envs.locomotion.reference import body_of, save_reference
 
-    config = EnvironmentConfig(
+    config = EnvironmentConfig().replace(
         control_rate=args.control_rate,
         substeps=args.substeps,
         task="locomote" if len(chosen) > 1 else "imitate",

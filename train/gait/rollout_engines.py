@@ -45,7 +45,11 @@ def by_processes(
             broken = False
             while not broken:
                 for job in waiting:
-                    running[pool.submit(play, plan, job)] = job
+                    try:
+                        running[pool.submit(play, plan, job)] = job
+                    except BrokenProcessPool:  # a process died while nobody waited
+                        broken = True
+                        break
                     if len(running) >= 2 * workers:
                         break
                 if not running:
@@ -101,13 +105,13 @@ def by_ray(
                 actor, job = running.pop(reference)
                 try:
                     result: RolloutResult = ray.get(reference)
-                except ray.exceptions.RayActorError:
+                except ray.exceptions.RayTaskError as error:
+                    raise _cause(error) from None
+                except ray.exceptions.RayError:  # an actor, its node or its memory
                     _note(lost, [job])
                     left.append(job)
                     free.append(kind.remote(play))
                     continue
-                except ray.exceptions.RayTaskError as error:
-                    raise _cause(error) from None
                 free.append(actor)
                 yield result
     finally:

@@ -6,6 +6,8 @@ one file. So a job whose worker died is simply played again, and nothing is lost
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -49,6 +51,17 @@ class RolloutPlan:
     """Control steps of an episode."""
     per_job: int
     """Episodes of a job."""
+
+    @property
+    def digest(self) -> str:
+        """What tells this plan from others: settings, gait, policy, seed and sizes."""
+        policy = b"" if self.model is None else Path(self.model).read_bytes()
+        parts = [self.config, self.seed, self.steps, self.per_job]
+        told = json.dumps(parts, sort_keys=True).encode()
+        digest = hashlib.blake2b(digest_size=16)
+        for part in (told, self.reference, policy):
+            digest.update(len(part).to_bytes(8, "little") + part)
+        return digest.hexdigest()
 
     @property
     def settings(self) -> LocomotionConfig:
@@ -119,6 +132,8 @@ def source_of(plan: RolloutPlan, job: int) -> dict[str, Any]:
         "is_cascaded": False,
         "seed": plan.seed,
         "job": job,
+        "plan": plan.digest,
+        "impaired": plan.settings.gait.impaired,
         "rate": env.control_rate,
         "steps": plan.steps,
         "space": {

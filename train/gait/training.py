@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ambulo.configs.errors import GaitDataError
+from ambulo.configs.errors import DivergedError, GaitDataError
 from ambulo.configs.ref_nn import RefRunConfig
 from ambulo.motion.datasets.gait_shards import FRAMES, PER_CYCLE
 from ambulo.policies.model_format import TrainingState
@@ -29,7 +29,7 @@ from ambulo.policies.ref_nn import (
 )
 from ambulo.train.gait.data import GaitData, GaitSet, GaitStream, load_part
 from ambulo.train.gait.foot_loss import Legs, feet_loss, legs_of
-from ambulo.train.gait.losses import motion_loss, pose_loss, squared_weights
+from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_weights
 from ambulo.train.gait.run_folder import GaitRunFolder
 from ambulo.train.gait.scores import asymmetry, score
 from ambulo.train.gait.training_state import Progress, captured, restored
@@ -197,10 +197,9 @@ class GaitTraining:
             phase = self._phases[rows % PER_CYCLE]
             values = params[sequences]
             if training.jitter:
-                noise = np.random.default_rng([*place, number, batch, JITTER])
-                values = values + training.jitter * torch.from_numpy(
-                    noise.standard_normal(values.shape, dtype=np.float32)
-                )
+                rng = np.random.default_rng([*place, number, batch, JITTER])
+                pairs = self.config.loss.pairs
+                values = values + training.jitter * row_noise(rng, values, pairs)
             inputs = torch.cat([values.to(self.device), phase], dim=1)
             own = None if legs is None else legs[sequences[: len(rows) // 2]]
             self._step(inputs, motions[rows].to(self.device), own)
@@ -285,6 +284,9 @@ class GaitTraining:
             error = scores["legs_deg"] + SPEED_WEIGHT * scores["speed_percent"]
             row |= {f"validation/{name}": value for name, value in scores.items()}
             row["validation/error"] = error
+            if not math.isfinite(error):
+                rule = "the network's answers are not finite; lower --learning-rate"
+                raise DivergedError(f"epoch {progress.epoch}: {rule}")
             if error < progress.best:
                 progress.best, progress.waited, progress.scores = error, 0, scores
                 save_ref_nn(self.folder.best_model, self._kept(), self._told())

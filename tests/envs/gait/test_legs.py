@@ -72,6 +72,17 @@ def test_gait_is_held_at_that_of_the_walk(walk):
     assert held["stride"] > 1.2 / HEALTHY.stride_length
 
 
+def test_gait_that_is_held_cannot_be_fixed_to_another_value(walk):
+    config = locomotion_config(
+        "gait", character="myolegs", actuation="muscle", impaired=3,
+        parameters={"stride": 0.8},
+    )  # fmt: skip
+    with pytest.raises(
+        GaitParameterError, match=r"stride = 0\.8: myolegs walks its own"
+    ):
+        random_parameters(config, walk, np.random.default_rng(0), 1)
+
+
 def test_few_muscles_are_impaired(walk):
     config = locomotion_config(
         "gait", character="myolegs", actuation="muscle", impaired=3

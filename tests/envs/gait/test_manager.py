@@ -59,7 +59,19 @@ def test_parameters(manager):
     with pytest.raises(GaitParameterError):
         manager.set_param_state(2.0 * values)
     manager.update_param_state()
-    assert not np.array_equal(manager.get_param_state(), values)
+    drawn = manager.get_param_state()
+    assert not np.array_equal(drawn, values)
+
+
+def test_parameters_that_are_fixed_are_not_drawn(config, reference):
+    made = EnvManager(config, reference=reference, seed=1, parameters={"stride": 1.1})
+    stride = SPACE.index("stride")
+    first = made.get_param_state()
+    made.update_param_state()
+    second = made.get_param_state()
+    made.close()
+    assert first[stride] == second[stride] == 1.1
+    assert not np.array_equal(first, second)
 
 
 def test_poses_lead_back(manager):

@@ -114,7 +114,8 @@ def test_a_cache_that_cannot_be_written_does_no_harm(
     path = data_folder("02_01.bvh") / "02_01.bvh"
     file = tmp_path / "a_file"
     file.write_text("no folder")
-    assert len(prepare_clip(path, cache_folder=file)) == 25
+    with caplog.at_level("WARNING", logger="ambulo.motion.datasets"):
+        assert len(prepare_clip(path, cache_folder=file)) == 25
     assert "no cache" in caplog.text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,13 @@ from ambulo.configs.errors import GaitDataError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.ref_nn import RefDataConfig
 from ambulo.motion.datasets.gait_refining import RefinedWriter, Sequence
-from ambulo.motion.datasets.gait_shards import find_shards, read_refined
+from ambulo.motion.datasets.gait_shards import (
+    RefinedShard,
+    find_shards,
+    read_head,
+    read_refined,
+    write_refined,
+)
 from ambulo.train.gait import data as module
 from ambulo.train.gait.data import PARTS, GaitStream, load_part, open_data
 
@@ -38,6 +45,60 @@ def test_no_parameters_are_in_two_parts(data: Path) -> None:
             assert seen.setdefault(row, part) == part
     # Pairs with the same parameters stay together.
     assert all(found.count(part) % 2 == 0 for part in PARTS)
+
+
+def test_captured_clips_stay_whole(tmp_path: Path) -> None:
+    space = gait_space("human23")
+    values = space.sample(np.random.default_rng(0), 40)
+    writer = RefinedWriter(tmp_path, space, "captured", {})
+    frames = np.zeros((60, 101))
+    writer.add(
+        Sequence(row, frames, 27.0, f"clip {k // 4} {foot} 0.{k % 4} s", "person")
+        for k, (row, foot) in enumerate(
+            zip(values, ["left", "right"] * 20, strict=True)
+        )
+    )
+    writer.close()
+    found = open_data([str(tmp_path)], CONFIG, 0, None)
+    assert (found.parts[0].reshape(10, 4) == found.parts[0].reshape(10, 4)[:, :1]).all()
+    assert len(set(found.parts[0].tolist())) == 3
+
+
+def test_parameters_out_of_range_are_named(data: Path) -> None:
+    file = find_shards(data)[0]
+    shard = read_refined(file)
+    shard.params[3, 0] = 7.0
+    write_refined(file, shard)
+    found = open_data([str(data)], CONFIG, 0, None)
+    assert [str(error) for error in found.errors] == [
+        f"{file}: stride = 7: must be in [0.75, 1.25]"
+    ]
+    strict = CONFIG.replace(strict=True)
+    with pytest.raises(GaitDataError, match="stride = 7"):
+        open_data([str(data)], strict, 0, None)
+
+
+def test_labels_and_rates_are_checked_without_motions(tmp_path: Path) -> None:
+    space = gait_space("human23")
+    shard = RefinedShard(
+        np.tile(space.default, (2, 1)),
+        np.zeros((2, 60, 101), np.float32),
+        space.names,
+        np.array([27.0, 27.0]),
+        np.array(["a", "b"]),
+        np.array(["a", "b"]),
+        np.array(["rollout", "rollout"]),
+    )
+    file = tmp_path / "a.npz"
+    for name, value in (
+        ("subject", np.array(["a"])), ("fps", np.array([27.0, np.nan])),
+        ("fps", np.array([27.0, 0.0])),
+    ):  # fmt: skip
+        bad = copy.copy(shard)
+        object.__setattr__(bad, name, value)
+        write_refined(file, bad)
+        with pytest.raises(GaitDataError, match=rf"a\.npz: {name}: e"):
+            read_head(file)
 
 
 def test_parameters_that_never_vary_are_known(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import torch
 from ambulo.configs.gait import gait_space
 from ambulo.configs.ref_nn import RefLossConfig
 from ambulo.motion.human23 import position_slices, to_sixdof
-from ambulo.train.gait.losses import motion_loss, pose_loss, squared_weights
+from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_weights
 from ambulo.train.gait.scores import asymmetry, score, skates
 
 
@@ -102,3 +102,13 @@ def test_the_mean_gait_against_its_mirror_image() -> None:
     assert asymmetry(np.stack([even])) == pytest.approx(0.0, abs=1e-4)
     assert asymmetry(np.stack([left, right])) == pytest.approx(0.0, abs=0.05)
     assert asymmetry(np.stack([left])) == pytest.approx(12.0 / 3)
+
+
+def test_both_frames_of_a_pair_get_the_same_noise() -> None:
+    values = torch.zeros(6, 4)
+    alone = row_noise(np.random.default_rng(0), values, False)
+    assert alone.shape == values.shape
+    assert len(torch.unique(alone)) == 24
+    pairs = row_noise(np.random.default_rng(0), values, True)
+    assert torch.equal(pairs[:3], pairs[3:])
+    assert len(torch.unique(pairs)) == 12

@@ -1,6 +1,8 @@
 import multiprocessing
 import os
 import signal
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,17 +77,21 @@ def test_bad_flags_are_told():
         rollout_gait.fixed_parameters("human23", ["stride"])
     assert rollout_gait.main(["--out", "x", "--episodes", "0"]) == 2
     assert rollout_gait.main(["--out", "x", "--set", "strid=1"]) == 2
+    assert rollout_gait.main(["--out", "x", "--seed", "-1"]) == 2
+    assert rollout_gait.main(["--out", "x", "--seconds", "inf"]) == 2
 
 
 def test_whole_files_stay_and_damaged_ones_do_not(plan, tmp_path):
     path = rollout_gait.shard_file(tmp_path, 0)
-    assert not rollout_gait._is_done(path, 5)
+    assert not rollout_gait._is_done(path, plan.digest)
     write_raw(path, play_job(plan, 0).shard)
-    assert rollout_gait._is_done(path, 5)
-    with pytest.raises(RunFolderError, match="seed 5, not 6"):
-        rollout_gait._is_done(path, 6)
+    assert rollout_gait._is_done(path, plan.digest)
+    others = [{"seed": 6}, {"steps": 7}, {"per_job": 3}, {"reference": b"other"}]
+    for change in others:
+        with pytest.raises(RunFolderError, match="other settings, seed or policy"):
+            rollout_gait._is_done(path, replace(plan, **change).digest)
     path.write_bytes(path.read_bytes()[:500])
-    assert not rollout_gait._is_done(path, 5)
+    assert not rollout_gait._is_done(path, plan.digest)
 
 
 def test_a_job_that_kills_its_workers_is_given_up():
@@ -108,6 +114,18 @@ def test_nothing_is_lost_when_a_worker_is_killed(plan):
     for result in results:
         alone = play_job(plan, result.job)
         np.testing.assert_array_equal(result.shard.motions, alone.shard.motions)
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_while_nobody_waits_is_replaced(plan):
+    results = []
+    for result in by_processes(plan, range(6), 2):
+        results.append(result)
+        if len(results) == 1:
+            for victim in multiprocessing.active_children():
+                os.kill(victim.pid, signal.SIGKILL)
+            time.sleep(2.0)
+    assert sorted(result.job for result in results) == list(range(6))
 
 
 @pytest.mark.slow

@@ -77,9 +77,9 @@ def test_the_command_scores_policy_and_law(
     assert main([str(model), *flags, "--output", str(out)]) == 0
     text = capsys.readouterr().out
     assert "2 bodies, 0.2 s, undisturbed" in text
-    assert "pushed with 0 to 30 N s" in text
+    assert "pushed with 0 to 50 N s" in text
     scores = json.loads(told.read_text())["scores"]
-    assert list(scores) == ["undisturbed", "pushed with 0 to 30 N s"]
+    assert list(scores) == ["undisturbed", "pushed with 0 to 50 N s"]
     # Actions of 0 are the law.
     calm = scores["undisturbed"]
     assert calm["policy"] == calm["law"]

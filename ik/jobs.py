@@ -224,6 +224,9 @@ def _answer(rig: Rig, targets: Targets, result: JobResult, b: int) -> dict[str, 
     if result.solution is None:
         return {"success": False, "error": result.reason, **timing}
     solution = result.solution
+    if not np.isfinite(solution.pose.rotations[b]).all():
+        error = "the network's answer is not finite: its weights are damaged"
+        return {"success": False, "error": error, **timing}
     one = targets[b : b + 1]
     frame = root_frame(rig, one)
     pose = Pose(solution.pose.root[b : b + 1], solution.pose.rotations[b : b + 1])

@@ -19,7 +19,7 @@ REASONS = {
     POSITION: "the position must be finite and within 1e6 m along each axis",
     ROTATION: "the rotation must be finite",
     ZERO: "the rotation is a quaternion of length 0",
-    WEIGHT: "weights must be finite and at least 0",
+    WEIGHT: "weights must be from 0 to 1",
 }
 
 HIPS, HEAD = 5, 4
@@ -46,7 +46,7 @@ def check_targets(
         for e in range(rows):
             row = b * rows + e
             a, c = moved[b, e], turned[b, e]
-            if not (a >= 0.0 and c >= 0.0 and math.isfinite(a + c)):
+            if not (0.0 <= a <= 1.0 and 0.0 <= c <= 1.0):
                 return row, WEIGHT
             if a == 0.0:
                 positions[b, e, 0] = positions[b, e, 1] = positions[b, e, 2] = 0.0

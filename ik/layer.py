@@ -213,7 +213,8 @@ def ask(
     if isinstance(answer, Timed):
         age = tick.time - answer.time
         if not age <= max_age:  # NaN is no time
-            return None, f"stale: {age:.3f} s old, at most {max_age:g} s"
+            # Without its age: the reason is logged when it changes.
+            return None, f"stale: more than {max_age:g} s old, or of no time"
         answer = answer.value
     reason = _problem(answer)
     return (None, reason) if reason else (answer, "")

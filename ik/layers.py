@@ -89,6 +89,7 @@ class LayerStack:
         self._last: Tick | None = None
         self._number = 0
         self._base_reason = ""
+        self._ik_reason = ""
 
     def add(self, layer: Layer, now: float) -> Handle:
         """Put a layer into its place by kind and priority; it fades in from `now`."""
@@ -228,6 +229,12 @@ class LayerStack:
             pose = above
         return pose
 
+    def _tell(self, reason: str) -> None:
+        """Log why the solver's answer is left out, once."""
+        if reason != self._ik_reason:
+            logger.warning("IK: %s", reason)
+        self._ik_reason = reason
+
     def _with_ik(
         self, tick: Tick, pose: Pose, traces: list[LayerTrace]
     ) -> tuple[Pose, Solution | None]:
@@ -269,9 +276,10 @@ class LayerStack:
                 )
         except Exception as error:  # a solver that fails must not stop the character
             reason = f"{type(error).__name__}: {error}"
-            logger.warning("IK: %s", reason)
+            self._tell(reason)
             traces += [left_out(s.layer.name, "ik", reason) for s, _ in led]
             return pose, None
+        self._ik_reason = ""
         above = solution.pose
         if (mask < 1.0).any():
             above = override(pose, above, mask)

@@ -9,6 +9,7 @@ are offsets from (see `ambulo.ik.features`). Training is in `ambulo.policies.ik_
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from itertools import pairwise
@@ -179,6 +180,8 @@ class IKNetwork:
         root = np.empty((len(targets), 3))
         local = np.empty((len(targets), len(self.rig), 4))
         poses_of(output, self._mean, self._table, *frame, root, local)
+        if not math.isfinite(float(local.sum())):
+            raise IKError("the network's answer is not finite: its weights are damaged")
         return Pose(root, local)
 
 

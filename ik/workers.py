@@ -128,6 +128,11 @@ class NeuralIKPool(Dispatcher):
         Raises:
             IKError: a worker could not take it, or did not confirm.
         """
+        if isinstance(network, IKNetwork) and network.header.past:
+            raise IKError(
+                "the network sees earlier moments, which the pool does not keep; give it "
+                "one without a past"
+            )
         if isinstance(network, PublishedNetwork):
             data, place = pack_network(network.kind, network.tensors()), "published"
         else:

@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if not config.data:
         raise ConfigError("no data: name a file of poses with --data FILE")
-    if not (args.fresh or args.force):
+    if not (args.fresh or args.force or args.init):
         unfinished = _unfinished(config, args.run_name)
         if unfinished is not None:
             print(f"continuing {unfinished.path}; --fresh begins anew", file=sys.stderr)

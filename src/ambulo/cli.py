@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 import ambulo
-from ambulo.train.shared.errors import Parser
+from ambulo.train.shared.errors import INTERRUPTED, Parser
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("ambulo.train.train_vr_navigation:main", "train or resume an agent"),
@@ -54,7 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         parser.error(f"unknown command {name!r}{nearest(name, COMMANDS)}")
     module, _, function = COMMANDS[name][0].partition(":")
-    command: Callable[[Sequence[str]], int] = getattr(import_module(module), function)
+    try:
+        command: Callable[[Sequence[str]], int] = getattr(
+            import_module(module), function
+        )
+    except KeyboardInterrupt:  # later ones are the command's own
+        print("ambulo: interrupted", file=sys.stderr)
+        return INTERRUPTED
     return command(arguments[1:])
 
 

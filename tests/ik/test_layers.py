@@ -246,8 +246,11 @@ def test_released_while_fading_in_it_goes_from_where_it_is() -> None:
         (lambda tick: 1 / 0, "ZeroDivisionError"),
         (lambda tick: Pose(STANDING.root * np.nan, STANDING.rotations), "not finite"),
         (lambda tick: Pose(STANDING.root, STANDING.rotations * 2.0), "unit length"),
-        (lambda tick: Timed(turned_at("Head", 0.4), tick.time - 1.0), "stale: 1.000 s"),
-        (lambda tick: Timed(turned_at("Head", 0.4), np.nan), "stale: nan s"),
+        (
+            lambda tick: Timed(turned_at("Head", 0.4), tick.time - 1.0),
+            "stale: more than",
+        ),
+        (lambda tick: Timed(turned_at("Head", 0.4), np.nan), "stale: more than"),
         (lambda tick: start_pose(RIG, np.zeros((3, 2))), "3 characters"),
         (lambda tick: Targets.of({"Head": (0, 0, 1.6)}), "does not fit"),
     ],

@@ -158,8 +158,8 @@ def arrays() -> list[np.ndarray]:
         (0, -1.1e6, "character 1, LeftFoot: the position must be .* within 1e6 m"),
         (1, np.nan, "character 1, LeftFoot: the rotation must be finite"),
         (1, 0.0, "character 1, LeftFoot: the rotation is a quaternion of length 0"),
-        (2, -0.5, "character 1, LeftFoot: weights must be finite and at least 0"),
-        (3, np.nan, "character 1, LeftFoot: weights must be finite and at least 0"),
+        (2, -0.5, "character 1, LeftFoot: weights must be from 0 to 1"),
+        (3, np.nan, "character 1, LeftFoot: weights must be from 0 to 1"),
     ],
 )
 def test_bad_targets_name_their_row(which: int, value: float, said: str) -> None:

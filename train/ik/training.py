@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ambulo.configs.errors import IKError
+from ambulo.configs.errors import DivergedError, IKError
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.policies.ik_model_file import (
     IKModelFile,
@@ -37,6 +37,8 @@ from ambulo.train.shared.signals import Interrupted, StopRequest
 
 log = logging.getLogger(__name__)
 
+LOST = 20
+"""Gradients in a row that are not finite, after which a training is lost."""
 STATISTICS_POSES = 16_384
 """Poses that statistics are taken from."""
 
@@ -108,6 +110,7 @@ class IKTraining:
         self._amp = training.amp and self.device.type == "cuda"
         self._scaler = torch.amp.GradScaler("cuda", enabled=self._amp)
         self.progress = Progress()
+        self._left_out = 0
         self.epoch_steps = max(1, len(poses) // training.batch_size)
         self.total_steps = training.epochs * self.epoch_steps
         if checkpoint is not None:
@@ -180,7 +183,14 @@ class IKTraining:
         )
         if not (self._amp or bool(torch.isfinite(norm))):
             log.warning("step %d: the gradient is not finite: left out", progress.step)
+            self._left_out += 1
+            if self._left_out >= LOST:
+                rule = f"{LOST} gradients in a row are not finite"
+                raise DivergedError(
+                    f"step {progress.step}: {rule}; lower learning_rate"
+                )
         else:
+            self._left_out = 0
             self._scaler.step(self._optimizer)
             self._scaler.update()
         progress.step += 1

@@ -1,0 +1,38 @@
+"""Networks whose answers are no numbers, and targets that weigh too much."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import IKError
+from ambulo.ik.network import IKNetwork, load_ik_network
+from ambulo.ik.rig import load_rig
+from ambulo.ik.solver import NeuralIKSolver
+from ambulo.ik.targets import Targets
+from ambulo.ik.workers import NeuralIKPool
+
+RIG = load_rig()
+PLACES = {"Head": (0.0, 0.0, 1.5), "LeftHand": (0.3, 0.2, 1.2)}
+
+
+def test_an_answer_that_is_not_finite_is_an_error() -> None:
+    good = load_ik_network("ik_net")
+    huge = {name: array * np.float32(1e10) for name, array in good.tensors().items()}
+    solver = NeuralIKSolver(RIG, IKNetwork(good.header, huge, rig=RIG))
+    with pytest.raises(IKError, match="not finite: its weights are damaged"):
+        solver.solve(Targets.of(positions=PLACES))
+
+
+@pytest.mark.parametrize("weight", [1.01, 5.0, -0.1, np.nan])
+def test_weights_are_from_0_to_1(weight: float) -> None:
+    with pytest.raises(IKError, match="from 0 to 1"):
+        Targets.of(positions=PLACES, weights={"Head": weight})
+
+
+def test_the_pool_refuses_networks_that_see_the_past() -> None:
+    with (
+        NeuralIKPool(workers=1) as pool,
+        pytest.raises(IKError, match="earlier moments, which the pool does not keep"),
+    ):
+        pool.cache(load_ik_network("ik_trackers"))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.blending import add, override
+from ambulo.ik.continuity import Continuity
 from ambulo.ik.goals import Goals
 from ambulo.ik.layer import Handle, Kind, Layer, Provider, State, Tick, ask
 from ambulo.ik.limits import clamp
@@ -84,6 +85,7 @@ class LayerStack:
         self._write = write
         self._solve = NeuralIKSolver(rig).solve if solve is None else solve
         self._states: list[State] = []
+        self._continuity = Continuity()
         self._transition: Transition | None = None
         self._good: Pose | None = None
         self._last: Tick | None = None
@@ -241,6 +243,7 @@ class LayerStack:
         """One solve for all layers of IK together, from the pose below them."""
         states = [s for s in self._states if s.layer.kind is Kind.IK]
         if not states:
+            self._continuity.forget()
             return pose, None
         reference = Targets.of_pose(self.rig, pose)
         goals = Goals.at(reference, self.held)
@@ -263,11 +266,14 @@ class LayerStack:
                 continue
             if level > 0.0:
                 mask = np.maximum(mask, state.layer.mask_of(self.rig))
-        if not any(level > 0.0 for _, level in led):
+        highest = max((level for _, level in led), default=0.0)
+        if highest == 0.0:
+            self._continuity.forget()
             traces += [change(s.layer.name, "ik", 0.0, pose, pose) for s, _ in led]
             return pose, None
         try:
-            solution = self._solve(goals.targets(), pose)
+            start = self._continuity.start(pose, tick.dt, highest)
+            solution = self._solve(goals.targets(), start)
             if not _finite(solution.pose):
                 raise IKError("the solver's answer is not finite")
             if solution.pose.rotations.shape != pose.rotations.shape:
@@ -277,10 +283,12 @@ class LayerStack:
         except Exception as error:  # a solver that fails must not stop the character
             reason = f"{type(error).__name__}: {error}"
             self._tell(reason)
+            self._continuity.forget()
             traces += [left_out(s.layer.name, "ik", reason) for s, _ in led]
             return pose, None
         self._ik_reason = ""
-        above = solution.pose
+        reached = np.asarray(solution.reached.all(axis=1))
+        above = self._continuity.follow(pose, solution.pose, reached, tick.dt, highest)
         if (mask < 1.0).any():
             above = override(pose, above, mask)
         # One solve serves all of them: each tells what all have changed together.

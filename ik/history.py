@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+import numpy as np
+
 from ambulo.configs.errors import IKError
 from ambulo.ik.targets import Targets
 
@@ -18,11 +20,15 @@ class TargetHistory:
 
     def __init__(self, moments: Sequence[float]) -> None:
         """Remember as far back as the largest of `moments`, [s] ago."""
+        if not all(0.0 < moment < np.inf for moment in moments):
+            raise IKError("moments must be above 0 and finite")
         self._moments = tuple(moments)
         self._kept: deque[tuple[float, Targets]] = deque()
 
     def add(self, now: float, targets: Targets) -> None:
         """Remember `targets` of the time `now`, [s]; times must rise."""
+        if not np.isfinite(now):
+            raise IKError(f"time must be finite, got {now}")
         if self._kept and now <= self._kept[-1][0]:
             raise IKError(f"time {now:g} s does not follow {self._kept[-1][0]:g} s")
         if self._kept and len(targets) != len(self._kept[-1][1]):

@@ -63,9 +63,10 @@ def run_job(pool: NeuralIKPool, kind: str, data: Mapping[str, Any]) -> dict[str,
         )
     except AmbuloError as error:
         return {"success": False, "error": str(error)}
-    except (TypeError, ValueError, AttributeError) as error:
-        # Not of the documented kinds at all: text for numbers, a list for a dictionary.
-        return {"success": False, "error": f"{kind}: {error}"}
+    except (TypeError, ValueError, AttributeError):
+        # Not of the documented kinds at all.
+        reason = "a value is of the wrong kind: a number, list or dictionary"
+        return {"success": False, "error": f"{kind}: {reason}"}
 
 
 def _cache(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,8 +84,14 @@ def _cache(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
 def _solve(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
     many = "characters" in data
     people = data["characters"] if many else [data]
+    if many and len(data) > 1:
+        extra = next(str(key) for key in data if key != "characters")
+        raise IKError(f"NEURAL_IK_SOLVE: {extra!r} beside characters: put it into each")
     if not isinstance(people, Sequence) or not people:
         raise IKError("NEURAL_IK_SOLVE: characters must be a list, not empty")
+    for at, person in enumerate(people):
+        if not isinstance(person, Mapping):
+            raise IKError(f"NEURAL_IK_SOLVE: character {at} must be a dictionary")
     rows = [_row(pool.rig, person, at) for at, person in enumerate(people)]
     targets = _stacked([row for row, _ in rows])
     whole = bool((targets.rotation_weights > 0.0).all())
@@ -121,6 +128,9 @@ def _row(rig: Rig, data: Mapping[str, Any], at: int) -> tuple[Targets, Floats]:
         raise IKError(f"{what}: effector_positions is missing")
     positions, rotations = np.zeros((1, 6, 3)), np.zeros((1, 6, 4))
     moved, turned = np.zeros((1, 6)), np.zeros((1, 6))
+    for key in ("effector_positions", "effector_rotations"):
+        if not isinstance(data.get(key) or {}, Mapping):
+            raise IKError(f"{what}: {key} must map names of effectors to numbers")
     for name, place in data["effector_positions"].items():
         positions[0, row_of(name)] = _vector(place, 3, f"{what}: position of {name}")
         moved[0, row_of(name)] = 1.0
@@ -145,7 +155,7 @@ def _row(rig: Rig, data: Mapping[str, Any], at: int) -> tuple[Targets, Floats]:
 
 def _context_row(data: Mapping[str, Any], targets: Targets, what: str) -> Floats:
     """Ground, contacts, phase and task of one character. Shape (14,)."""
-    height = float(data.get("ground_height", 0.0))
+    height = _number(data, "ground_height", 0.0, what)
     normal = _vector(data.get("ground_normal", (0, 0, 1)), 3, f"{what}: ground_normal")
     feet = [EFFECTORS.index("LeftFoot"), EFFECTORS.index("RightFoot")]
     stands = (targets.positions[0, feet, 2] - height < GROUNDED).astype(np.float64)
@@ -153,17 +163,26 @@ def _context_row(data: Mapping[str, Any], targets: Targets, what: str) -> Floats
     if task not in TASKS and task not in range(len(TASKS)):
         raise IKError(f"{what}: task_type {task!r}{nearest(str(task), TASKS)}")
     contacts = [
-        float(data.get(key, stand))
+        _number(data, key, stand, what)
         for key, stand in zip(("contact_left", "contact_right"), stands, strict=True)
     ]
     number = TASKS.index(task) if task in TASKS else int(task)
     row = np.array(
         [height, height, *normal, *normal, *stands, *contacts,
-         float(data.get("motion_phase", 0.0)), float(number)]
+         _number(data, "motion_phase", 0.0, what), float(number)]
     )  # fmt: skip
-    if not np.isfinite(row).all():
-        raise IKError(f"{what}: ground, contacts and phase must be finite")
     return row
+
+
+def _number(data: Mapping[str, Any], key: str, default: float, what: str) -> float:
+    value = data.get(key, default)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise IKError(f"{what}: {key}: expected a finite number, got {value!r}")
+    return number
 
 
 def _context(rows: Sequence[Floats]) -> Context:
@@ -188,7 +207,12 @@ def _stacked(rows: Sequence[Targets]) -> Targets:
 
 
 def _vector(value: ArrayLike, size: int, what: str) -> Floats:
-    vector = np.asarray(value, dtype=np.float64)
+    try:
+        vector = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise IKError(
+            f"{what}: expected {size} finite numbers, got {value!r}"
+        ) from None
     if vector.shape != (size,) or not np.isfinite(vector).all():
         raise IKError(f"{what}: expected {size} finite numbers, got {value!r}")
     return vector

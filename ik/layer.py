@@ -99,9 +99,16 @@ class Layer:
         """Check; `IKError` names the rule."""
         if not 0.0 <= self.weight <= 1.0:
             raise IKError(f"layer {self.name}: weight must be 0 to 1")
-        if not min(self.fade_in, self.fade_out, self.duration, self.max_age) >= 0.0:
+        times = (self.fade_in, self.fade_out, self.duration, self.max_age)
+        if not all(time >= 0.0 for time in times):  # NaN is no time
             raise IKError(f"layer {self.name}: times must be at least 0")
-        if self.mask is not None and not ((self.mask >= 0) & (self.mask <= 1)).all():
+        if self.mask is None:
+            return
+        if not isinstance(self.mask, np.ndarray):
+            raise IKError(
+                f"layer {self.name}: mask: expected an array of a weight a bone"
+            )
+        if not ((self.mask >= 0) & (self.mask <= 1)).all():
             raise IKError(f"layer {self.name}: mask: weights must be from 0 to 1")
 
     def mask_of(self, rig: Rig) -> Floats:

@@ -95,6 +95,8 @@ class LayerStack:
 
     def add(self, layer: Layer, now: float) -> Handle:
         """Put a layer into its place by kind and priority; it fades in from `now`."""
+        if not np.isfinite(now):
+            raise IKError(f"layer {layer.name}: time must be finite, got {now}")
         if any(state.layer.name == layer.name for state in self._states):
             raise IKError(f"there is a layer {layer.name!r} already")
         if layer.mask is not None and layer.mask.shape != (len(self.rig),):
@@ -126,6 +128,8 @@ class LayerStack:
 
         The old motion is let go: it is not asked any more.
         """
+        if not 0.0 <= seconds < np.inf:
+            raise IKError(f"a change of the base takes 0 s or more, got {seconds:g} s")
         if seconds > 0.0 and self._last is not None:
             at, step = self._last, self._last.dt or FIRST_STEP
             old = self._pair(at, step)

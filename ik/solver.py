@@ -93,6 +93,10 @@ class NeuralIKSolver:
             past: Earlier targets, for a network that sees them (see
                 `ambulo.ik.history`).
         """
+        if not isinstance(targets, Targets):
+            raise IKError(
+                f"targets: expected Targets, got {type(targets).__name__}; see Targets.of"
+            )
         steps, config = self.far_steps, self._far
         if base is not None:
             start = base

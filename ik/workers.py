@@ -16,6 +16,7 @@ import struct
 import time
 import weakref
 from collections.abc import Mapping
+from numbers import Integral
 from types import TracebackType
 from typing import Any, Self
 
@@ -80,8 +81,11 @@ class NeuralIKPool(Dispatcher):
                 are faster than two workers.
             wait: Return when all workers are ready.
         """
-        if min(workers, capacity, slots) < 1 or deadline <= 0.0:
-            raise IKError("workers, capacity, slots and deadline must be positive")
+        whole = all(isinstance(n, Integral) for n in (workers, capacity, slots, steps))
+        if not whole or min(workers, capacity, slots) < 1 or steps < 0:
+            raise IKError("workers, capacity and slots: whole numbers, at least 1")
+        if not deadline > 0.0:
+            raise IKError(f"deadline must be above 0 s, got {deadline:g}")
         self.rig = load_rig(rig)
         memory = SlotMemory(Layout(slots, capacity, len(self.rig)))
         plan = Plan(rig, memory.layout, memory.name, steps)

@@ -41,7 +41,7 @@ THRESHOLD, THRESHOLD_ACTION = 0.2, 0.1
 STEEPNESS = 1000.0
 """Of the sigmoid that makes weights of distances, as published: nearly a step."""
 KIND, VERSION = "ambulo-cascade", 1
-HEADER = "cascade.json"
+HEADER, ENDING = "cascade.json", ".zip"
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,14 +172,14 @@ class Cascade:
 
 
 def save_cascade(
-    path: str | os.PathLike[str], cascade: Cascade, models: Mapping[str, Path]
+    path: str | os.PathLike[str], cascade: Cascade, models: Mapping[str, bytes]
 ) -> None:
     """Write a cascade with the model files of its nodes, whole or not at all.
 
     Args:
         path: The new file.
         cascade: The graph.
-        models: The model file of each node.
+        models: The content of each node's model file.
     """
     header = {
         "kind": KIND,
@@ -201,7 +201,7 @@ def save_cascade(
     }
     members = {HEADER: json_bytes(header)}
     for node in cascade.nodes:
-        members[_member(node.name)] = Path(models[node.name]).read_bytes()
+        members[_member(node.name)] = models[node.name]
     write_atomic(Path(path), zipped(members))
 
 
@@ -245,5 +245,20 @@ def load_cascade(path: str | os.PathLike[str], load: Callable[[bytes], Any]) -> 
     return Cascade(space, nodes, slice(start, stop), balls, scale)
 
 
+def is_cascade(path: str | os.PathLike[str]) -> bool:
+    """Whether the model file `path` is a cascade; `ModelFileError` if it is none at all."""
+    return HEADER in read_archive(Path(path))
+
+
+def stored_models(path: str | os.PathLike[str]) -> dict[str, bytes]:
+    """The model files of a cascade's nodes by their names."""
+    members, start = read_archive(Path(path)), _member("")[: -len(ENDING)]
+    return {
+        name[len(start) : -len(ENDING)]: data
+        for name, data in members.items()
+        if name.startswith(start)
+    }
+
+
 def _member(name: str) -> str:
-    return f"nodes/{name}.zip"
+    return f"nodes/{name}{ENDING}"

@@ -128,6 +128,8 @@ def without_folders(config: LocomotionConfig) -> LocomotionConfig:
     if prior is not None:
         named = {**prior.model_dump(), "model": Path(prior.model).name}
         config = config.override("network", prior=named)
+    if config.gait.base is not None:
+        config = config.override("gait", base=Path(config.gait.base).name)
     network = Path(config.environment.muscle_network).name
     config = config.override("environment", muscle_network=network)
     teacher = config.training.teacher
@@ -158,19 +160,28 @@ def load_locomotion(path: str | os.PathLike[str]) -> LocomotionModel:
         ModelFileError: missing, damaged, unsafe, newer, or made for something else.
     """
     file = Path(path)
-    members = read_members(file)
-    metadata = _metadata(members[HEADER], f"{file}: {HEADER}")
-    policy = read_tensors(members, str(file))
-    policy_of(metadata, policy, str(file))
+    return locomotion_of(read_members(file), str(file))
+
+
+def locomotion_of(members: Mapping[str, bytes], source: str) -> LocomotionModel:
+    """The locomotion policy in the `members` of a model file, checked.
+
+    Raises:
+        ModelFileError: damaged, newer, or made for something else; begins with `source`.
+    """
+    metadata = _metadata(members[HEADER], f"{source}: {HEADER}")
+    policy = read_tensors(members, source)
+    policy_of(metadata, policy, source)
     count = 1 + len(metadata.config.environment.more_references)
     names = [REFERENCE.format(i) for i in range(count)]
     for name in names:
         if name not in members:
             raise ModelFileError(
-                f"{file}: {name}, which the policy follows, is missing; get the file anew"
+                f"{source}: {name}, which the policy follows, is missing; "
+                "get the file anew"
             )
     references = tuple(members[name] for name in names)
-    training = read_training(members, str(file))
+    training = read_training(members, source)
     muscles = members.get(MUSCLES)
     return LocomotionModel(metadata, policy, references, training, muscles)
 

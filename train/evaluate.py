@@ -201,9 +201,12 @@ def _locomotion_model(args: argparse.Namespace) -> Path | None:
         file = find_model(args.model)
     except ModelFileError:
         return None  # told after the flags have been checked
+    from ambulo.policies.cascade import is_cascade
     from ambulo.policies.locomotion_model_file import KIND
     from ambulo.policies.model_format import HEADER, kind_of
 
+    if is_cascade(file):
+        return file
     kind = kind_of(file)
     for flag in LOCOMOTION_ONLY:
         if not kind and getattr(args, flag) is not None:
@@ -216,8 +219,11 @@ def _locomotion_model(args: argparse.Namespace) -> Path | None:
 
 def _is_gait_policy(file: Path) -> bool:
     """Whether the locomotion model in `file` walks with bodies of many parameters."""
+    from ambulo.policies.cascade import is_cascade
     from ambulo.policies.locomotion_model_file import load_locomotion
 
+    if is_cascade(file):
+        return True
     return load_locomotion(file).metadata.config.environment.task == "gait"
 
 

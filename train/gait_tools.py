@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ambulo.train.gait import (
+    compose_command,
     estimate_command,
     estimator_command,
     extract_command,
@@ -26,6 +27,7 @@ ACTIONS = {
     "report": report_command,
     "extract-cycles": extract_command,
     "train-estimator": estimator_command,
+    "compose": compose_command,
 }
 """Each action's module; it adds its flags and runs."""
 

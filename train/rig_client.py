@@ -49,8 +49,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     secret = read_secret(args.secret_file)
     from ambulo.ik.rig_server.client import PublishedClient, RigClient
     from ambulo.ik.rig_server.layout import LEGS
+    from ambulo.ik.rig_server.messages import most_next
     from ambulo.train.ik.rig_replay import replay_v1, scores_of
 
+    most = most_next(LEGS.output_size)
+    if args.free_run and args.free_run > most:
+        raise ConfigError(
+            f"--free-run {args.free_run}: at most {most} frames fit into an answer"
+        )
     frames, fps = _frames(args.motion, args.passes)
     interval = 1.0 / (fps * args.speed) if args.speed else 0.0
     tests: dict[str, tuple[list[RigFrame], float]] = {
@@ -147,6 +153,8 @@ def _write(
 ) -> None:
     values = {clip: asdict(score) for clip, score in scores.items()}
     extra = {"reconnected": replay.reconnected, "refused": replay.refused}
+    if args.free_run:
+        extra["free_run"] = 0 if free is None else len(free)
     text = json.dumps(without_nan({"clips": values} | extra), indent=2) + "\n"
     write_or_print(args.json, text)
     if not replay.predicted:
@@ -170,7 +178,7 @@ def _check(args: argparse.Namespace) -> None:
         raise ConfigError(f"--picture {args.picture}: must end in .png")
     if args.protocol == 1 and (args.test or args.free_run):
         raise ConfigError("--test and --free-run need --protocol 2")
-    if args.speed < 0.0:
+    if not 0.0 <= args.speed < float("inf"):
         raise ConfigError(f"--speed: at least 0, got {args.speed}")
 
 

@@ -140,13 +140,16 @@ def make_plan(args: argparse.Namespace) -> RolloutPlan:
     from ambulo.train.gait.rollouts import RolloutPlan
 
     fixed = fixed_parameters(args.space, args.fixed)
-    model = None
+    model, cascaded = None, False
     if args.model is not None:
-        from ambulo.policies.locomotion_agent import load_locomotion_agent
+        from ambulo.policies.cascade import Cascade
+        from ambulo.train.locomotion.cascades import last_agent, load_gait_policy
         from ambulo.train.shared.find_model import find_model
 
         model = find_model(args.model)
-        agent = load_locomotion_agent(model)
+        policy = load_gait_policy(model)
+        cascaded = isinstance(policy, Cascade)
+        agent = last_agent(policy)
         config, reference = agent.config, agent.references[0]
         if config.environment.task != "gait":
             raise ConfigError(f"{model}: is no policy of the task gait")
@@ -166,6 +169,7 @@ def make_plan(args: argparse.Namespace) -> RolloutPlan:
     config = config.override("environment", max_episode_steps=steps)
     config = config.override("environment", push_impulse=(0.0, 0.0))
     config = config.override("gait", parameters=fixed, impaired=args.impaired)
+    config = config.override("gait", sample=True, base=None)
     return RolloutPlan(
         config.shareable().model_dump(mode="json"),
         reference,
@@ -173,6 +177,7 @@ def make_plan(args: argparse.Namespace) -> RolloutPlan:
         args.seed,
         steps,
         args.per_file,
+        cascaded,
     )
 
 

@@ -4,6 +4,8 @@ import bpy
 from bpy.props import BoolProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
+from ambulo.configs.errors import ModelFileError
+
 from .fk_checks import Check, validate_fk
 from .operators_common import chosen_armature, reported
 from .reports import show_report
@@ -38,6 +40,8 @@ class AMBULO_OT_load_weights(bpy.types.Operator, ImportHelper):
     def execute(self, context: bpy.types.Context) -> set[str]:
         """Use the network from now on."""
         chosen = SHIPPED if self.shipped else self.filepath
+        if not chosen:
+            raise ModelFileError("choose a network's .safetensors file")
         use_network(chosen)
         context.scene.ambulo_ik.weights = chosen
         self.report({"INFO"}, f"using {chosen}")

@@ -121,7 +121,13 @@ def use_network(path: str) -> None:
             if not place.is_file():
                 raise ModelFileError(f"{place}: no such file")
             place = place.parent
-        SESSION.network = load_ik_network(place if place.is_dir() else path)
+        network = load_ik_network(place if place.is_dir() else path)
+        if network.header.past:
+            raise ModelFileError(
+                f"{place}: this network sees earlier moments, which a pose in Blender does "
+                "not have; take one without a past"
+            )
+        SESSION.network = network
     for bound in SESSION.bound.values():
         bound.seen = ()
 

@@ -51,6 +51,8 @@ def check_solver(bound: Bound, poses: Pose | None) -> list[Check]:
         )
     )
     outside = float(violation(rig, solution.pose.rotations).max())
+    if not (np.isfinite(solution.pose.rotations).all() and np.isfinite(outside)):
+        outside = np.inf
     checks.append(
         Check(
             "Joint limits kept",

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from ambulo.envs.gait.batch import GaitBatch
 from ambulo.envs.gait.body import strength
 from ambulo.envs.gait.group import GaitGroup
+from ambulo.envs.gait.legs import muscles_of
+from ambulo.envs.locomotion.muscle_actuation import MuscleActuation
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +24,11 @@ def joint_states(batch: GaitBatch, values: Floats) -> Floats:
     for group in batch.groups:
         rows = values[at : at + group.num_players]
         at += group.num_players
-        out.append(np.stack([_motors(group, row) for row in rows]))
+        muscles = group.simulation.actuation
+        if isinstance(muscles, MuscleActuation):
+            out.append(_muscles(group, muscles, rows))
+        else:
+            out.append(np.stack([_motors(group, row) for row in rows]))
     return np.concatenate(out)
 
 
@@ -32,3 +38,14 @@ def _motors(group: GaitGroup, values: Floats) -> Floats:
     factor = strength(group.space, values) / strength(group.space, group.values)
     low, high = 0.5 * factor * limits.T
     return np.concatenate([low, high, np.zeros(len(limits))])
+
+
+def _muscles(group: GaitGroup, muscles: MuscleActuation, values: Floats) -> Floats:
+    """Joint states of bodies with muscles where they are now. (N, 3 na)."""
+    # Players of a group mostly share their parameters.
+    kinds = {row.tobytes(): row for row in values}
+    packed = {key: muscles_of(group.space, row).packed() for key, row in kinds.items()}
+    made = muscles.torques_with(np.stack([packed[row.tobytes()] for row in values]))
+    low = np.minimum(made.active, 0.0).sum(axis=2)
+    high = np.maximum(made.active, 0.0).sum(axis=2)
+    return np.concatenate([0.5 * low, 0.5 * high, made.passive], axis=1)

@@ -27,6 +27,8 @@ from ambulo.motion.rotations import (
     quat_rotate,
 )
 from ambulo.motion.skeletons import load_skeleton
+from ambulo.muscle.conditions import condition, table_with
+from ambulo.muscle.muscles import MuscleTable, muscle_table
 
 Floats = NDArray[np.float64]
 
@@ -54,17 +56,17 @@ def legs_body(space: GaitSpace, values: ArrayLike) -> Character:
                 f"{name} = {value:g}: myolegs has its own lengths; leave it at "
                 f"{space.default[space.index(name)]:g}"
             )
-    rules = [
-        MuscleCondition(
-            muscles=f"{pattern}_{side[0]}",
-            force=named[f"force_{group}_{side}"],
-            length=named[f"length_{group}_{side}"],
-        )
-        for group, patterns in MUSCLE_GROUPS.items()
-        for side in SIDES
-        for pattern in patterns
-    ]
-    return with_conditions(_healthy(), rules)
+    return with_conditions(_healthy(), _conditions(space, values))
+
+
+def muscles_of(space: GaitSpace, values: ArrayLike) -> MuscleTable:
+    """Constants of myolegs' muscles with the parameters `values` (P,).
+
+    Raises:
+        GaitParameterError: A value out of range.
+    """
+    space.check(values)
+    return _muscles_of(space, tuple(np.asarray(values, dtype=np.float64).tolist()))
 
 
 def held_values(space: GaitSpace, table: ReferenceTable) -> dict[str, float]:
@@ -122,6 +124,33 @@ class LegPoses:
         middle = np.tile(self._middle, (len(places), 1))
         root = hips - quat_rotate(away[:, 0], middle)
         return np.asarray(positions_of(root, local))
+
+
+@lru_cache(maxsize=256)
+def _muscles_of(space: GaitSpace, values: tuple[float, ...]) -> MuscleTable:
+    rules = _conditions(space, values)
+    table = muscle_table(_healthy().model)
+    state = condition(
+        table.names,
+        {rule.muscles: rule.force for rule in rules},
+        {rule.muscles: rule.length for rule in rules},
+    )
+    return table_with(table, state)
+
+
+def _conditions(space: GaitSpace, values: ArrayLike) -> list[MuscleCondition]:
+    """The parameters of muscle groups as conditions of their muscles."""
+    named = space.named(values)
+    return [
+        MuscleCondition(
+            muscles=f"{pattern}_{side[0]}",
+            force=named[f"force_{group}_{side}"],
+            length=named[f"length_{group}_{side}"],
+        )
+        for group, patterns in MUSCLE_GROUPS.items()
+        for side in SIDES
+        for pattern in patterns
+    ]
 
 
 @lru_cache(maxsize=1)

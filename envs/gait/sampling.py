@@ -55,6 +55,27 @@ def random_parameters(
     return values
 
 
+def parameter_box(
+    config: LocomotionConfig, reference: Reference
+) -> tuple[Floats, Floats]:
+    """Least and largest parameters that `random_parameters` can draw. (P,) each.
+
+    Raises:
+        GaitParameterError: A fixed parameter that is unknown or out of range.
+    """
+    gait, space = config.gait, gait_space(config.environment.character)
+    low = healthy_parameters(config, reference)
+    high = low.copy()
+    if gait.sample:
+        varies = (
+            np.ones(space.size, np.bool_) if gait.impaired is None else ~space.known
+        )
+        for name in fixed_parameters(config, reference):
+            varies[space.index(name)] = False
+        low[varies], high[varies] = space.low[varies], space.high[varies]
+    return low, high
+
+
 def fixed_parameters(
     config: LocomotionConfig, reference: Reference
 ) -> dict[str, float]:

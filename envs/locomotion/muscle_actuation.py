@@ -30,7 +30,7 @@ from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.dynamics import transmission_of_batch
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscle_nn import MuscleNN
-from ambulo.muscle.muscles import MuscleLayer
+from ambulo.muscle.muscles import MuscleLayer, MuscleTorque
 from ambulo.muscle.sampling import group_factors
 from ambulo.muscle.solver import solve
 
@@ -116,6 +116,14 @@ class MuscleActuation:
             out[:] = self.activation
         else:
             out[:] = control_for(self._act, self.activation, self._constants, self._dt)
+
+    def torques_with(self, numbers: Floats) -> MuscleTorque:
+        """What muscles with other constants could do now.
+
+        Args:
+            numbers: `MuscleTable.packed` of each body, (N, 12, m).
+        """
+        return self.layer.evaluate(self._transmission, self._qpos, numbers)
 
     def reset(self, ids: Ints) -> None:
         """Forget what `ids` did before."""

@@ -64,6 +64,8 @@ class Timing:
         """Check; `IKError` names the rule."""
         if not (self.rise > 0.0 and self.fall > 0.0 and self.hold >= 0.0):
             raise IKError("rise and fall must be positive, hold at least 0")
+        if not np.isfinite(self.begin):
+            raise IKError(f"begin must be finite, got {self.begin}")
 
     def at(self, time: float) -> float:
         """How much of the action is there at `time`, 0 to 1."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.errors import IKError
 from ambulo.ik.actions.action import BODY, UP, Timing, facing, move_body
 from ambulo.ik.goals import Goals
 from ambulo.ik.rig import TARGETS, Rig
@@ -16,6 +17,8 @@ from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 Floats = NDArray[np.float64]
 
 HIPS = TARGETS.index("Hips")
+FOLDED = 0.4
+"""Part of its length to which a leg folds: a deeper crouch stops there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +67,17 @@ class Crouch:
     rig: Rig
     """The rig."""
     depth: float
-    """How far the hips go down, [m]."""
+    """How far the hips go down, [m], at most to where the legs are folded."""
     back: float = 0.3
     """How far they go back for each metre down."""
     timing: Timing = field(default_factory=Timing)
     """When."""
     stage: int = BODY
+
+    def __post_init__(self) -> None:
+        """Check; `IKError` names the rule."""
+        if not (np.isfinite(self.depth) and np.isfinite(self.back)):
+            raise IKError("Crouch: depth and back must be finite")
 
     def lead(self, goals: Goals, time: float) -> Goals:
         """Hips and head moved, feet held."""
@@ -77,7 +85,7 @@ class Crouch:
         if share == 0.0:
             return goals
         ahead = facing(goals, self.rig.target_rest[HIPS])
-        down = share * self.depth
+        down = np.minimum(share * self.depth, self._room(goals))[:, None]
         shift = -down * UP - self.back * down * ahead
         trunk = goals.position("Head") - goals.position("Hips")
         height = np.linalg.norm(trunk, axis=-1, keepdims=True)
@@ -87,3 +95,11 @@ class Crouch:
             goals = goals.place(foot, goals.position(foot))
             goals = goals.turn(foot, goals.rotation(foot))
         return move_body(goals, shift, angle * np.cross(UP, ahead)).turn("Head", head)
+
+    def _room(self, goals: Goals) -> Floats:
+        """How far the hips can go down over the higher foot, [m]. Shape (B,)."""
+        feet = ("LeftFoot", "RightFoot")
+        floor = np.max([goals.position(foot)[:, 2] for foot in feet], axis=0)
+        folded = FOLDED * float(self.rig.reaches[row_of("LeftFoot")])
+        room: Floats = np.maximum(0.0, goals.position("Hips")[:, 2] - floor - folded)
+        return room

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ambulo.configs.errors import IKError
 from ambulo.ik.actions.action import GAZE, UP, Timing, facing
 from ambulo.ik.goals import Goals
 from ambulo.ik.rig import TARGETS, Rig
@@ -39,6 +40,13 @@ class LookAt:
     timing: Timing = field(default_factory=Timing)
     """When."""
     stage: int = GAZE
+
+    def __post_init__(self) -> None:
+        """Check; `IKError` names the rule."""
+        if not self.limit >= 0.0:
+            raise IKError(f"LookAt: limit must be at least 0, got {self.limit}")
+        if not callable(self.point) and not np.isfinite(self.point).all():
+            raise IKError(f"LookAt: point must be finite, got {self.point}")
 
     def direction(self, goals: Goals, time: float) -> Floats:
         """Where the head shall face, unit. Shape (B, 3)."""

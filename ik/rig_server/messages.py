@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from ambulo.ik.rig_server.faults import Fault, PacketError
 from ambulo.ik.rig_server.layout import MAX_NAME, RigError, RigLayout
+from ambulo.ik.rig_server.packets import MAX_PAYLOAD
 
 MAX_NEXT = 600
-"""Most frames of one free run."""
+"""Most frames of one free run, if they fit into a packet: see `most_next`."""
 
 
 class Kind(IntEnum):
@@ -303,6 +304,11 @@ def decode_next(payload: bytes, output_size: int) -> Next:
     values = reader.floats(count * (7 + output_size)).reshape(count, 7 + output_size)
     reader.finish()
     return Next(values)
+
+
+def most_next(output_size: int) -> int:
+    """Most frames of a free run that one packet holds, for a rig's size of answers."""
+    return min(MAX_NEXT, (MAX_PAYLOAD - 4) // (4 * (7 + output_size)))
 
 
 def encode_next_request(count: int) -> bytes:

@@ -209,7 +209,7 @@ class RigServer:
         count = messages.decode_next_request(packet.payload)
         model = character.models.sequence
         width = 7 + character.layout.output_size
-        count = min(count, (packets.MAX_PAYLOAD - 4) // (4 * width))
+        count = min(count, messages.most_next(character.layout.output_size))
         if model is None or not model.ready or not count:
             self._fail(
                 character.address, packet, ErrorCode.NOT_READY, "no walk learned yet"

@@ -75,7 +75,7 @@ class Split:
 
 
 _REMEDY = {
-    "subject": "give at least three people, or split by activity (--activity_split)",
+    "subject": "give at least three people, or split by activity",
     "activity": "give more clips of each activity, or split by subject",
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,13 +12,19 @@ bpy = pytest.importorskip(
 )
 
 import ambulo_ik
+from ambulo_ik import solver_checks
 from ambulo_ik.session import SESSION
+from ambulo_ik.solving import solve
 
+import ambulo.models
 from ambulo.motion.files import read_motion, write_motion
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.rotations import quat_angle
 
 ops = bpy.ops
+TRACKERS = str(
+    Path(ambulo.models.__path__[0]) / "ik_trackers" / "ik_network.safetensors"
+)
 
 
 def lines(context):
@@ -141,6 +149,8 @@ def test_run_tests_on_starting_poses_and_on_data(
         ("save_data", {"filepath": "x.npz"}, "no poses in memory"),
         ("load_data", {"filepath": "absent.npz"}, "absent.npz"),
         ("load_weights", {"filepath": "absent.safetensors"}, "absent"),
+        ("load_weights", {"filepath": ""}, "choose a network"),
+        ("load_weights", {"filepath": TRACKERS}, "earlier moments"),
     ],
 )
 def test_errors_are_one_line(context, operator, arguments, text):
@@ -167,6 +177,18 @@ def test_reset_weights(context, armature):
     assert ops.ambulo_ik.reset_weights() == {"FINISHED"}
     assert SESSION.network is None
     assert context.scene.ambulo_ik.weights == ""
+
+
+def test_a_pose_that_is_no_number_keeps_no_limits(context, armature, monkeypatch):
+    def damaged(bound, targets, base=None):
+        solution = solve(bound, targets, base)
+        solution.pose.rotations[0, 3] = np.nan
+        return solution
+
+    monkeypatch.setattr(solver_checks, "solve", damaged)
+    ops.ambulo_ik.run_tests()
+    states = dict((name.split(":")[0], state) for state, name in lines(context))
+    assert states["Joint limits kept"] == "FAIL"
 
 
 def test_the_network_that_comes_along(context, armature):

@@ -16,11 +16,17 @@ from rich.table import Table
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.reference import reference_from_bytes
-from ambulo.policies.locomotion_agent import LocomotionAgent, load_locomotion_agent
+from ambulo.policies.cascade import Cascade
 from ambulo.train.gait.policy_scores import (
     GaitPolicyScores,
     drawn_bodies,
     play_bodies,
+)
+from ambulo.train.locomotion.cascades import (
+    BASE,
+    GaitPolicy,
+    last_agent,
+    load_gait_policy,
 )
 from ambulo.train.locomotion.evaluation import undisturbed
 from ambulo.train.shared.console import bars
@@ -51,10 +57,10 @@ def run(args: argparse.Namespace, arguments: Sequence[str], file: Path) -> int:
         file: The model.
     """
     baselines = _checked(args)
-    agent = load_locomotion_agent(file)
+    policy = load_gait_policy(file)
     bodies, seconds = args.episodes or BODIES, args.seconds or SECONDS
     with report_folder(args, file) as folder:
-        found = _play(args, agent, file, baselines, bodies, seconds)
+        found = _play(args, policy, file, baselines, bodies, seconds)
         console = Console(stderr=args.json == "-")
         widen(console)
         for title, scores in found.items():
@@ -113,13 +119,14 @@ def _checked(args: argparse.Namespace) -> list[str]:
 
 def _play(
     args: argparse.Namespace,
-    agent: LocomotionAgent,
+    policy: GaitPolicy,
     file: Path,
     baselines: Sequence[str],
     bodies: int,
     seconds: float,
 ) -> Results:
-    """Let policy and law walk with the same bodies, undisturbed and pushed."""
+    """Let policy, its base and the law walk with the same bodies, calm and pushed."""
+    agent = last_agent(policy)
     if not agent.references:
         raise ModelFileError(f"{file}: holds no healthy gait")
     healthy = reference_from_bytes(agent.references[0], file)
@@ -134,7 +141,10 @@ def _play(
 
         torch.manual_seed(args.seed)
     values = drawn_bodies(calm, healthy, args.seed, bodies)
-    actors = {POLICY: agent, **dict.fromkeys(baselines)}
+    actors: dict[str, GaitPolicy | None] = {POLICY: policy}
+    if isinstance(policy, Cascade) and baselines:
+        actors[BASE] = policy.nodes[0].agent
+    actors |= dict.fromkeys(baselines)
     steps = calm.environment.max_episode_steps
     found: dict[str, dict[str, GaitPolicyScores]] = {}
     with bars(10) as shown:

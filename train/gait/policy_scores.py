@@ -15,7 +15,7 @@ from ambulo.envs.gait.batch import GaitBatch
 from ambulo.envs.gait.sampling import random_parameters
 from ambulo.envs.locomotion.reference import Reference, body_of
 from ambulo.motion.gait_skeleton import leg_length
-from ambulo.train.locomotion.evaluation import Actor
+from ambulo.train.locomotion.cascades import GaitPolicy, acting
 from ambulo.train.shared.intervals import wilson_interval
 
 Floats = NDArray[np.float64]
@@ -67,7 +67,7 @@ def play_bodies(
     config: LocomotionConfig,
     healthy: Reference,
     values: Floats,
-    actor: Actor | None,
+    actor: GaitPolicy | None,
     seed: int,
     *,
     deterministic: bool = True,
@@ -99,10 +99,10 @@ def play_bodies(
     alive, lived = np.ones(count, np.bool_), np.zeros(count)
     returns, error = np.zeros(count), np.zeros(count)
     turns, phase, start = np.zeros(count), batch.phases(), np.zeros(count)
+    still = np.zeros((count, batch.action_size), np.float32)
+    act = None if actor is None else acting(actor, batch, deterministic=deterministic)
     for step in range(steps):
-        action = np.zeros((count, batch.action_size), np.float32)
-        if actor is not None:
-            action = actor.act(obs, deterministic=deterministic)
+        action = still if act is None else act(obs)
         obs, reward, terminated, _, info = batch.step(action)
         alive &= ~terminated
         lived += alive

@@ -27,7 +27,7 @@ from ambulo.motion.datasets.gait_shards import RawShard
 from ambulo.motion.human23 import N_POSITIONS
 
 if TYPE_CHECKING:
-    from ambulo.policies.locomotion_agent import LocomotionAgent
+    from ambulo.train.locomotion.cascades import Acts, GaitPolicy
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +51,8 @@ class RolloutPlan:
     """Control steps of an episode."""
     per_job: int
     """Episodes of a job."""
+    cascaded: bool = False
+    """Whether the policy is a cascade."""
 
     @property
     def digest(self) -> str:
@@ -93,13 +95,13 @@ def play_job(plan: RolloutPlan, job: int) -> RolloutResult:
     count = len(values)
     batch.seed([int(seed) for seed in rng.integers(0, 2**31, count)])
     obs = batch.reset(np.arange(count))
-    agent = None if plan.model is None else _agent(plan.model)
+    act = None if plan.model is None else _acts(plan.model, batch)
     frames = np.zeros((count, plan.steps, N_POSITIONS + 1))
     lengths, standing = np.zeros(count, np.int64), np.ones(count, np.bool_)
     action = np.zeros((count, batch.action_size), np.float32)
     for step in range(plan.steps):
-        if agent is not None:
-            action = agent.act(obs)
+        if act is not None:
+            action = act(obs)
         obs, _, terminated, _, _ = batch.step(action)
         standing &= ~terminated
         if not standing.any():
@@ -129,7 +131,7 @@ def source_of(plan: RolloutPlan, job: int) -> dict[str, Any]:
     return {
         "character": env.character,
         "policy": "balance law" if plan.model is None else Path(plan.model).name,
-        "is_cascaded": False,
+        "is_cascaded": plan.cascaded,
         "seed": plan.seed,
         "job": job,
         "plan": plan.digest,
@@ -172,11 +174,17 @@ def _bodies(
     raise MotionError(f"no gaits for {TRIES} random sets of bodies: {problem}")
 
 
+def _acts(path: str, batch: GaitBatch) -> Acts:
+    from ambulo.train.locomotion.cascades import acting
+
+    return acting(_policy(path), batch)
+
+
 @lru_cache(maxsize=2)
-def _agent(path: str) -> LocomotionAgent:
+def _policy(path: str) -> GaitPolicy:
     import torch  # which workers without a policy need not load
 
-    from ambulo.policies.locomotion_agent import load_locomotion_agent
+    from ambulo.train.locomotion.cascades import load_gait_policy
 
     torch.set_num_threads(1)
-    return load_locomotion_agent(path)
+    return load_gait_policy(path)

@@ -63,8 +63,14 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 def run(args: argparse.Namespace) -> int:
     """Extract; 0."""
-    if not (0.0 < args.fps < 1e6) or args.step < 0.0:
+    if not (0.0 < args.fps < 1e6 and 0.0 <= args.step < 1e6):
         raise ConfigError("--fps must be above 0, --step not below")
+    if args.least < 1:
+        raise ConfigError(f"--least {args.least}: must be at least 1")
+    if not all(args.motions):
+        raise ConfigError("--motions: an empty name; give a folder")
+    if not args.out.endswith(".npz"):
+        raise ConfigError(f"--out {args.out}: poses are a .npz file")
     check_parent(args.out)
     rig = load_rig(args.rig)
     folders = [resolve_path(folder) for folder in args.motions]
@@ -82,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     stiff = still_joints(rig, found.data.pose)
     if stiff:
         print(f"joints that never turn: {', '.join(stiff)}")
-    for error in (*errors, *found.errors):
+    for error in dict.fromkeys(map(str, (*errors, *found.errors))):
         print(f"not used: {error}", file=sys.stderr)
     print(f"written: {target}")
     return 0

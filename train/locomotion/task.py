@@ -14,6 +14,7 @@ from rich.console import Console
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import EnvironmentConfig, LocomotionConfig
 from ambulo.configs.simulation_nn import TeacherConfig
+from ambulo.envs.gait.batch import GaitBatch
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.extended import HistoryBatch, ModesBatch
@@ -29,6 +30,7 @@ from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes
 from ambulo.policies.locomotion_agent import load_locomotion_agent
 from ambulo.policies.locomotion_model_file import LocomotionModel, load_locomotion
 from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.train.locomotion.cascades import CascadeBatch, load_gait_policy
 from ambulo.train.locomotion.masters import LawTeacher, PolicyTeacher, Teacher
 from ambulo.train.shared.find_model import find_model
 
@@ -150,10 +152,21 @@ def make_bodies(
         for mode, reference in enumerate(references)
     ]
     batch = batches[0] if modes == 1 else cast(LocomotionBatch, ModesBatch(batches))
+    if config.gait.base is not None:
+        batch = above_base(config, batch)
     prior = config.network.prior
     if prior is not None:
         batch = cast(LocomotionBatch, HistoryBatch(batch, prior.frames))
     return batch
+
+
+def above_base(config: LocomotionConfig, batch: LocomotionBatch) -> LocomotionBatch:
+    """Bodies in which the configured base policy acts below what actions say."""
+    assert config.gait.base is not None
+    if config.environment.task != "gait":
+        raise ConfigError("gait.base: only policies of the task gait have a base")
+    base = load_gait_policy(config.gait.base)
+    return cast(LocomotionBatch, CascadeBatch(cast(GaitBatch, batch), base))
 
 
 def vector_env(batch: LocomotionBatch) -> BatchVecEnv:

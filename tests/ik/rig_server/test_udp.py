@@ -192,6 +192,8 @@ def test_the_published_protocol_from_the_command(clip: Path, tmp_path: Path) -> 
         (["--gif", "x.txt"], ".gif or .mp4"),
         (["--picture", "no/such/folder/x.png"], "no such folder"),
         (["--speed", "-1"], "--speed"),
+        (["--speed", "nan"], "--speed"),
+        (["--free-run", "265"], "at most 264 frames"),
         (["--port", "99999"], "0 to 65535"),
         (["--passes", "0"], "above 0"),
     ],

@@ -1,0 +1,77 @@
+"""`ambulo gait compose`: a gait policy and its corrections as one model file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ambulo.configs.errors import ConfigError
+from ambulo.train.shared.files import check_parent
+from ambulo.train.shared.gl import import_mujoco
+from ambulo.train.shared.paths import resolve_path
+
+
+def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `compose` to the actions of `ambulo gait`."""
+    parser = actions.add_parser(
+        "compose",
+        help="join a gait policy and its corrections in one model file",
+        description="Join a gait policy and the corrections that were trained above it "
+        "in a cascade, which acts as one policy.",
+        epilog="examples:\n"
+        "  train_locomotion --preset gait_muscle --run-name healthy\n"
+        "  train_locomotion --preset gait_impaired --set gait.base=runs/healthy "
+        "--run-name weak\n"
+        "  ambulo gait compose runs/healthy runs/weak --out walks.zip\n"
+        "  ambulo eval walks.zip",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "base",
+        metavar="BASE",
+        help="the policy below, or a cascade; found as a model is",
+    )
+    parser.add_argument(
+        "corrections", metavar="CORRECTION", nargs="+",
+        help="policies trained with gait.base, each above all that come before it",
+    )  # fmt: skip
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help="the .zip to write"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the cascade; 0."""
+    check_parent(args.out)
+    path = resolve_path(args.out)
+    if path.suffix != ".zip":
+        raise ConfigError(f"--out {args.out}: a model file is a .zip")
+    import_mujoco()
+    from ambulo.policies.cascade import Cascade, CascadeNode, save_cascade
+    from ambulo.policies.locomotion_agent import load_locomotion_agent
+    from ambulo.train.locomotion.cascades import (
+        GaitPolicy,
+        box_of,
+        check_base,
+        joined,
+        load_gait_policy,
+        model_files,
+    )
+    from ambulo.train.shared.find_model import find_model
+
+    whole: GaitPolicy = load_gait_policy(args.base)
+    models = model_files(args.base)
+    for name in args.corrections:
+        file = find_model(name)
+        agent = load_locomotion_agent(file)
+        if agent.config.gait.base is None:
+            raise ConfigError(f"{file}: was not trained above a base (gait.base)")
+        check_base(whole, agent.config, agent.layout)
+        label = f"correction_{len(models)}"
+        whole = joined(whole, CascadeNode(label, agent, *box_of(agent)))
+        models[label] = file.read_bytes()
+    assert isinstance(whole, Cascade)
+    save_cascade(path, whole, models)
+    names = ", ".join(node.name for node in whole.nodes)
+    print(f"{path}: {names}, {Path(path).stat().st_size / 1e6:.1f} MB")
+    return 0

@@ -5,12 +5,14 @@ python -m ambulo.train.ik_action_films --out docs/images
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from ambulo.configs.errors import ConfigError, nearest
 from ambulo.ik.actions.action import Action, Timing, acting
 from ambulo.ik.actions.body import Crouch, Lean
 from ambulo.ik.actions.feet import Foot, FootPlant, Step
@@ -26,6 +28,8 @@ from ambulo.ik.targets import Targets
 from ambulo.motion.motion import Motion
 from ambulo.train.motion.skeleton_actor import actor_of
 from ambulo.train.motion.skeleton_film import write_film
+from ambulo.train.shared.errors import Parser, front_door
+from ambulo.train.shared.paths import resolve_path
 
 FEET: tuple[Foot, Foot] = ("LeftFoot", "RightFoot")
 FPS = 12.5
@@ -147,17 +151,26 @@ def write_films(
     ]
 
 
-def main() -> int:
-    """Write the films."""
-    import argparse
-
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="folder of the films")
+@front_door
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the films; the exit code."""
+    parser = Parser(prog="ik_action_films", description=__doc__, allow_abbrev=False)
+    parser.add_argument(
+        "--out", required=True, metavar="DIR", help="folder of the films"
+    )
     parser.add_argument("names", nargs="*", help="only these scenes")
-    arguments = parser.parse_args()
-    write_films(arguments.out, arguments.names)
+    parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
+    arguments = parser.parse_args(argv)
+    folder = resolve_path(arguments.out)
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"--out {folder}: is a file, not a folder")
+    known = [scene.name for scene in scenes(load_rig())]
+    for name in arguments.names:
+        if name not in known:
+            raise ConfigError(f"no scene {name!r}{nearest(name, known)}")
+    write_films(folder, arguments.names)
     return 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

@@ -111,8 +111,7 @@ def test_graphs_that_are_none_are_refused():
 def test_a_file_holds_graph_and_models(tmp_path):
     models = {}
     for name in ("base", "weak"):
-        models[name] = tmp_path / f"{name}.bin"
-        models[name].write_bytes(name.encode())
+        models[name] = name.encode()
     made = cascade(
         Constant(0.1, 0.0, 0.0, 0.0), Constant(0.5, 0.0, 0.0, 0.0, 0.0), (0,)
     )

@@ -148,12 +148,15 @@ def _print_summary(
             style="bold" if name == "policy" else "",
         )
     console.print(table)
-    folder = run.folder
+    folder, base = run.folder, run.config.gait.base
+    use = ("evaluate", f"ambulo eval {folder.best_model} --episodes 100")
+    if base is not None:  # it does not act alone
+        use = ("compose", f"ambulo gait compose {base} {folder.path} --out cascade.zip")
     rows = [
         ("trained", f"{steps:,} control steps in {seconds:.1f} s"),
         ("best model", str(folder.best_model)),
         ("curves", str(picture)),
-        ("evaluate", f"ambulo eval {folder.best_model} --episodes 100"),
+        use,
         ("resume", f"train_locomotion --resume {folder.path} --timesteps {2 * steps}"),
     ]
     for name, value in rows:

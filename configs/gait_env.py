@@ -27,6 +27,8 @@ class GaitConfig(Config):
     impaired: Count | None = None
     """Muscle parameters that are drawn for each body, anywhere in their ranges, the others
     healthy; null draws all of them as published, which leaves few bodies that can walk."""
+    vary: tuple[str, ...] = ()
+    """With `impaired`: only these muscle parameters are drawn; none stands for all."""
     base: str | None = None
     """Policy that the trained one corrects, as a node of a cascade above it: a model file,
     a run folder, a shipped model or a cascade."""

@@ -40,12 +40,11 @@ def random_parameters(
     values = np.tile(healthy_parameters(config, reference), (count, 1))
     if not gait.sample:
         return values
+    varies = varying(config)
     if gait.impaired is None:
         values = space.sample(rng, count)
     else:
-        muscles = np.flatnonzero(~space.known)
-        if not len(muscles):
-            raise ConfigError(f"gait.impaired: {space.name} has no muscles")
+        muscles = np.flatnonzero(varies)
         for row in values:
             some = rng.choice(muscles, min(gait.impaired, len(muscles)), replace=False)
             low, high = space.low[some], space.high[some]
@@ -53,6 +52,30 @@ def random_parameters(
     for name, value in fixed_parameters(config, reference).items():
         values[:, space.index(name)] = value
     return values
+
+
+def varying(config: LocomotionConfig) -> NDArray[np.bool_]:
+    """Which parameters are drawn, if any are; fixed ones are among them. (P,).
+
+    Raises:
+        ConfigError: `gait.impaired` for a body without muscles, or `gait.vary` without it.
+        GaitParameterError: An unknown name in `gait.vary`, or one of no muscle.
+    """
+    gait, space = config.gait, gait_space(config.environment.character)
+    if gait.impaired is None:
+        if gait.vary:
+            raise ConfigError("gait.vary: names what gait.impaired draws; set that too")
+        return np.ones(space.size, np.bool_)
+    if space.known.all():
+        raise ConfigError(f"gait.impaired: {space.name} has no muscles")
+    if not gait.vary:
+        return ~space.known
+    varies = np.zeros(space.size, np.bool_)
+    varies[[space.index(name) for name in gait.vary]] = True
+    if (varies & space.known).any():
+        name = space.names[int(np.argmax(varies & space.known))]
+        raise GaitParameterError(f"gait.vary: {name} is no parameter of a muscle")
+    return varies
 
 
 def parameter_box(
@@ -67,9 +90,7 @@ def parameter_box(
     low = healthy_parameters(config, reference)
     high = low.copy()
     if gait.sample:
-        varies = (
-            np.ones(space.size, np.bool_) if gait.impaired is None else ~space.known
-        )
+        varies = varying(config)
         for name in fixed_parameters(config, reference):
             varies[space.index(name)] = False
         low[varies], high[varies] = space.low[varies], space.high[varies]

@@ -4,7 +4,7 @@ import pytest
 from ambulo.configs.errors import ConfigError, GaitParameterError
 from ambulo.configs.gait import HEALTHY, gait_space
 from ambulo.envs.gait.legs import LegPoses, held_values, legs_body
-from ambulo.envs.gait.sampling import random_parameters
+from ambulo.envs.gait.sampling import parameter_box, random_parameters
 from ambulo.envs.locomotion.env import locomotion_config
 from ambulo.envs.locomotion.reference import Reference
 from ambulo.envs.locomotion.reference_file import Gait
@@ -94,6 +94,28 @@ def test_few_muscles_are_impaired(walk):
     other = locomotion_config("gait", impaired=3)
     with pytest.raises(ConfigError, match="no muscles"):
         random_parameters(other, walk, np.random.default_rng(0), 1)
+
+
+def test_only_named_muscles_vary(walk):
+    names = ("force_gluteus_medius_left", "length_soleus_right")
+    config = locomotion_config(
+        "gait", character="myolegs", actuation="muscle", impaired=2, vary=names
+    )
+    values = random_parameters(config, walk, np.random.default_rng(0), 50)
+    low, high = parameter_box(config, walk)
+    varies = np.isin(SPACE.names, names)
+    np.testing.assert_array_equal(low < high, varies)
+    assert (values[:, varies] < 1.0).all()
+    assert (np.ptp(values[:, ~varies], axis=0) == 0.0).all()
+    assert ((values >= low) & (values <= high)).all()
+    for wrong, told in (("stride", "stride is no parameter of a muscle"),
+                        ("force_nose_left", "force_nose_left")):  # fmt: skip
+        other = config.override("gait", vary=(wrong,))
+        with pytest.raises(GaitParameterError, match=told):
+            random_parameters(other, walk, np.random.default_rng(0), 1)
+    alone = config.override("gait", impaired=None)
+    with pytest.raises(ConfigError, match=r"gait\.impaired draws; set that too"):
+        random_parameters(alone, walk, np.random.default_rng(0), 1)
 
 
 def test_its_rest_is_human23_at_rest_but_for_the_arms(healthy):

@@ -33,6 +33,7 @@ from ambulo.ik.targets import Targets
 from ambulo.train.ik.baselines import NearestPose, Ridge, answer, examples
 from ambulo.train.ik.data import MASKS, Poses
 from ambulo.train.ik.scores import score
+from ambulo.train.shared.errors import front_door
 
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 """Of the ridge regression; the best on the validation people is taken."""
@@ -51,6 +52,7 @@ COLUMNS = {
 Solve = Callable[[Targets], Pose]
 
 
+@front_door
 def main(argv: Sequence[str] | None = None) -> int:
     """Run everything; 1 where a target is missed."""
     parser = argparse.ArgumentParser(description=__doc__)

@@ -69,19 +69,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         sequences=not args.no_sequences,
         thresholds=Thresholds(loss=args.loss),
     )
-    print("compiling ...", file=sys.stderr, flush=True)
-    warm_up()
-    with (
-        StopRequest("the frame in hand") as request,
-        UdpServer(config, args.bind, args.port) as udp,
-    ):
-        print(f"listening on {args.bind}:{udp.port}", file=sys.stderr, flush=True)
-        end = time.monotonic() + args.seconds if args.seconds else float("inf")
-        with View(udp.server, live=False if args.plain else None) as tick:
-            udp.run(
-                lambda: request.signal_number is not None or time.monotonic() > end,
-                tick,
-            )
+    with UdpServer(config, args.bind, args.port) as udp:
+        # After binding: a port that is taken shall not be told after a minute.
+        print("compiling ...", file=sys.stderr, flush=True)
+        warm_up()
+        with StopRequest("the frame in hand") as request:
+            print(f"listening on {args.bind}:{udp.port}", file=sys.stderr, flush=True)
+            end = time.monotonic() + args.seconds if args.seconds else float("inf")
+            with View(udp.server, live=False if args.plain else None) as tick:
+                udp.run(
+                    lambda: request.signal_number is not None or time.monotonic() > end,
+                    tick,
+                )
         report = report_of(udp.server)
     saver = udp.server.clients.saver  # closing has saved every model that had changed
     report = replace(report, saved=saver.written, save_failures=saver.failed)

@@ -189,10 +189,18 @@ def test_no_pickle_is_in_the_repository() -> None:
     assert pickles == []
 
 
-def check_model_file(path: Path) -> None:
-    """A model file holds weights and JSON, and gaits as arrays that hold no objects."""
-    with zipfile.ZipFile(path) as archive:
+def check_model_file(path: Path, data: bytes | None = None) -> None:
+    """A model file holds weights and JSON, and gaits as arrays that hold no objects.
+
+    A cascade holds such files and JSON.
+    """
+    with zipfile.ZipFile(path if data is None else io.BytesIO(data)) as archive:
         members = set(archive.namelist())
+        if "cascade.json" in members:
+            for name in members - {"cascade.json"}:
+                assert re.fullmatch(r"nodes/\w+\.zip", name), path
+                check_model_file(path, archive.read(name))
+            return
         gaits = {name for name in members if re.fullmatch(r"reference_\d\.npz", name)}
         assert members - gaits == {"ambulo.json", "policy.safetensors"}, path
         for name in gaits:

@@ -31,6 +31,8 @@ from ambulo.train.locomotion.cascades import (
     CascadeBatch,
     acting,
     balls_of,
+    healthy_of,
+    last_agent,
     load_gait_policy,
 )
 from ambulo.train.locomotion.task import action_names, bytes_of, make_bodies
@@ -226,6 +228,30 @@ def test_a_base_for_other_bodies_is_refused(base: Path, healthy: Reference) -> N
 def test_ball_joints_are_three_axes_in_a_row() -> None:
     names = ["Spine_x", "Spine_y", "Spine_z", "Tibia", "hip_x", "knee", "phase"]
     assert balls_of(names) == (0,)
+
+
+def test_the_shipped_cascade_corrects_the_weak_only() -> None:
+    pytest.importorskip("myo_sim")
+    whole = load_gait_policy("gait_cascade")
+    assert isinstance(whole, Cascade)
+    config = last_agent(whole).config
+    body, reference = body_of(config.environment), healthy_of(last_agent(whole))
+    space = whole.space
+    low, _ = parameter_box(config.override("gait", sample=False), reference)
+    weak = low.copy()
+    weak[space.index("force_gluteus_medius_left")] = 0.1
+    batch = GaitBatch(config, reference, body, num_players=2, parameters=[low, weak])
+    batch.seed([0, 1])
+    obs, fell = batch.reset(np.arange(2)), np.zeros(2, np.bool_)
+    act = acting(whole, batch)
+    for _ in range(60):
+        _, weights = whole.parts(obs, lambda values: joint_states(batch, values))
+        assert weights[1][0] < 0.01
+        assert weights[1][1] > 0.99
+        obs, _, terminated, _, _ = batch.step(act(obs))
+        fell |= terminated
+    assert not fell[0]
+    batch.close()
 
 
 def test_joint_states_of_muscles_are_what_they_can_do() -> None:

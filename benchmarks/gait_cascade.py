@@ -1,0 +1,65 @@
+"""How weak hip abductors may be for a cascade, its base and the law alone to walk.
+
+python benchmarks/gait_cascade.py --json docs/results/gait_cascade.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from ambulo.envs.gait.sampling import healthy_parameters
+from ambulo.policies.cascade import Cascade
+from ambulo.train.gait.policy_scores import play_bodies
+from ambulo.train.locomotion.cascades import healthy_of, last_agent, load_gait_policy
+from ambulo.train.locomotion.evaluation import undisturbed
+
+SIDES = (("left", "right"), ("left",), ("right",))
+"""Which sides are weak."""
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", default="gait_cascade")
+    parser.add_argument("--group", default="gluteus_medius", help="muscles")
+    parser.add_argument(
+        "--forces", type=float, nargs="+", default=[0.05, 0.1, 0.15, 0.2, 0.3]
+    )
+    parser.add_argument("--walks", type=int, default=4, help="of each body")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    whole = load_gait_policy(args.model)
+    assert isinstance(whole, Cascade)
+    agent = last_agent(whole)
+    reference, config = healthy_of(agent), undisturbed(agent.config, 10.0)
+    healthy = healthy_parameters(config, reference)
+    actors = {"cascade": whole, "base": whole.nodes[0].agent, "law": None}
+    found = {}
+    for force in args.forces:
+        rows = []
+        for sides in SIDES:
+            values = healthy.copy()
+            for side in sides:
+                values[whole.space.index(f"force_{args.group}_{side}")] = force
+            rows += [values] * args.walks
+        scores = {
+            name: play_bodies(config, reference, np.array(rows), actor, args.seed)
+            for name, actor in actors.items()
+        }
+        found[f"{force:g}"] = {name: s.to_dict() for name, s in scores.items()}
+        told = (
+            f"{name} {100 * s.survival_rate:.0f} %, {s.survival_s:.1f} s"
+            for name, s in scores.items()
+        )
+        print(f"{args.group} at {100 * force:.0f} %:", "; ".join(told), flush=True)
+    if args.json:
+        args.json.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

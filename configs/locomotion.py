@@ -251,6 +251,11 @@ class LocomotionConfig(Config):
         updates = self.training.muscle_updates
         if updates is not None and self.environment.resolver != "nn":
             raise ValueError("training.muscle_updates needs environment.resolver = nn")
+        if self.gait.base is not None:
+            if self.training.teacher is not None:
+                raise ValueError("gait.base: a correction has no teacher")
+            if self.network.prior is not None:
+                raise ValueError("gait.base: a correction has no prior")
         return self
 
     def override(self, group: str, **changes: object) -> LocomotionConfig:

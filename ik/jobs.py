@@ -63,7 +63,7 @@ def run_job(pool: NeuralIKPool, kind: str, data: Mapping[str, Any]) -> dict[str,
         )
     except AmbuloError as error:
         return {"success": False, "error": str(error)}
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, AttributeError, OverflowError):
         # Not of the documented kinds at all.
         reason = "a value is of the wrong kind: a number, list or dictionary"
         return {"success": False, "error": f"{kind}: {reason}"}
@@ -129,7 +129,8 @@ def _row(rig: Rig, data: Mapping[str, Any], at: int) -> tuple[Targets, Floats]:
     positions, rotations = np.zeros((1, 6, 3)), np.zeros((1, 6, 4))
     moved, turned = np.zeros((1, 6)), np.zeros((1, 6))
     for key in ("effector_positions", "effector_rotations"):
-        if not isinstance(data.get(key) or {}, Mapping):
+        given = data.get(key)
+        if given is not None and not isinstance(given, Mapping):
             raise IKError(f"{what}: {key} must map names of effectors to numbers")
     for name, place in data["effector_positions"].items():
         positions[0, row_of(name)] = _vector(place, 3, f"{what}: position of {name}")
@@ -178,7 +179,7 @@ def _number(data: Mapping[str, Any], key: str, default: float, what: str) -> flo
     value = data.get(key, default)
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = np.nan
     if not np.isfinite(number):
         raise IKError(f"{what}: {key}: expected a finite number, got {value!r}")
@@ -209,7 +210,7 @@ def _stacked(rows: Sequence[Targets]) -> Targets:
 def _vector(value: ArrayLike, size: int, what: str) -> Floats:
     try:
         vector = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise IKError(
             f"{what}: expected {size} finite numbers, got {value!r}"
         ) from None

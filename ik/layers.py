@@ -50,7 +50,8 @@ class Frame:
     trace: TickTrace
     """What each layer did."""
     solution: Solution | None
-    """Of the IK layers; None without any."""
+    """The solver's answer for the IK layers; None without any. The pose is the same, unless
+    it is led over a jump (see `ambulo.ik.continuity`), for some tenths of a second."""
 
 
 class LayerStack:

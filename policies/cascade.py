@@ -106,6 +106,13 @@ class Cascade:
             seen.append(node.name)
         if not seen:
             raise ModelFileError("cascade: no nodes")
+        start, stop = self.parameters.start, self.parameters.stop
+        if start < 0 or stop - start != self.space.size:
+            raise ModelFileError(f"cascade: parameters are {self.space.size} numbers")
+        if not 0.0 < self.action_scale < np.inf:
+            raise ModelFileError("cascade: action_scale must be above 0")
+        if any(not (node.low <= node.high).all() for node in self.nodes):
+            raise ModelFileError("cascade: a box ends before it begins")
 
     def act(self, obs: Singles, joint_states: JointStates) -> Singles:
         """Actions (N, A) for observations (N, S)."""
@@ -130,6 +137,8 @@ class Cascade:
             seen[:, self.parameters] = self.space.normalize(own)
             action: Singles = node.agent.act(seen)
             size = (actions[0] if actions else action).shape[1] + bool(node.parents)
+            if any(not 0 <= first <= size - 3 for first in self.balls):
+                raise ModelFileError("cascade: a ball joint is beyond the actions")
             if action.shape[1] != size:
                 raise ModelFileError(
                     f"cascade: {node.name!r} has {action.shape[1]} actions, not {size}: "
@@ -242,7 +251,10 @@ def load_cascade(path: str | os.PathLike[str], load: Callable[[bytes], Any]) -> 
     except (ConfigError, KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{file}: {HEADER} is damaged ({reason})") from None
-    return Cascade(space, nodes, slice(start, stop), balls, scale)
+    try:
+        return Cascade(space, nodes, slice(start, stop), balls, scale)
+    except ModelFileError as error:
+        raise ModelFileError(f"{file}: {error}") from None
 
 
 def is_cascade(path: str | os.PathLike[str]) -> bool:

@@ -169,7 +169,7 @@ def make_plan(args: argparse.Namespace) -> RolloutPlan:
     config = config.override("environment", max_episode_steps=steps)
     config = config.override("environment", push_impulse=(0.0, 0.0))
     config = config.override("gait", parameters=fixed, impaired=args.impaired)
-    config = config.override("gait", sample=True, base=None)
+    config = config.override("gait", sample=True, base=None, vary=())
     return RolloutPlan(
         config.shareable().model_dump(mode="json"),
         reference,

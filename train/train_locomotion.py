@@ -78,6 +78,12 @@ def _train(
     from ambulo.train.locomotion.validation import LocomotionValidation
     from ambulo.train.shared.console import Words, make_display
 
+    if model is None and config.gait.base is not None:
+        from ambulo.train.shared.find_model import find_model
+
+        config = config.override(
+            "gait", base=str(find_model(config.gait.base).resolve())
+        )
     with StopRequest() as stop:
         run = _prepare(args, arguments, config, folder, model)
         words = Words("control steps", "on their feet")

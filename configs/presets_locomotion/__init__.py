@@ -19,7 +19,7 @@ PRESETS: dict[str, str] = {
     "locomote_prior": "the same, with the features of a motion network",
     "gait": "walking as parameters of gait and body say",
     "gait_muscle": "the same with muscles, all healthy: the base of a cascade",
-    "gait_impaired": "with weak and short muscles, as a correction of `gait.base`",
+    "gait_impaired": "with weak and short muscles, above a `gait.base` if one is named",
     "stand": "standing against pushes",
     "muscle_walk": "a walk with muscles instead of motors",
     "muscle_finetune": "the same from a trained policy, with small steps",

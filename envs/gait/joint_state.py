@@ -6,9 +6,12 @@ the least and of the largest torque of each joint axis, and its passive torque, 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.gait import GaitSpace
 from ambulo.envs.gait.batch import GaitBatch
 from ambulo.envs.gait.body import strength
 from ambulo.envs.gait.group import GaitGroup
@@ -32,10 +35,16 @@ def joint_states(batch: GaitBatch, values: Floats) -> Floats:
     return np.concatenate(out)
 
 
+@lru_cache(maxsize=4096)
+def _strength(space: GaitSpace, values: bytes) -> float:
+    return strength(space, np.frombuffer(values))
+
+
 def _motors(group: GaitGroup, values: Floats) -> Floats:
     """The joint state of a body with motors, which have no passive torque. (3 na,)."""
     limits = group.simulation.model.actuator_forcerange
-    factor = strength(group.space, values) / strength(group.space, group.values)
+    own, wanted = group.values.tobytes(), values.tobytes()
+    factor = _strength(group.space, wanted) / _strength(group.space, own)
     low, high = 0.5 * factor * limits.T
     return np.concatenate([low, high, np.zeros(len(limits))])
 

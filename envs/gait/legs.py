@@ -126,7 +126,7 @@ class LegPoses:
         return np.asarray(positions_of(root, local))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _muscles_of(space: GaitSpace, values: tuple[float, ...]) -> MuscleTable:
     rules = _conditions(space, values)
     table = muscle_table(_healthy().model)

@@ -70,6 +70,8 @@ def remembered(now: float) -> None:
         (lambda: job(effector_positions=[1.0]), "must map names of effectors"),
         (lambda: job(effector_positions={"Head": "up"}), "expected 3 finite numbers"),
         (lambda: job(ground_height="low"), "ground_height: expected a finite number"),
+        (lambda: job(ground_height=10**400), "ground_height: expected a finite number"),
+        (lambda: job(effector_positions=[]), "must map names of effectors"),
         (lambda: job(motion_phase=NAN), "motion_phase: expected a finite number"),
     ],
 )

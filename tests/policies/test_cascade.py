@@ -130,6 +130,20 @@ def test_a_file_holds_graph_and_models(tmp_path):
         assert json.loads(archive.read("cascade.json"))["is_cascaded"] is True
 
 
+def test_numbers_that_cannot_be_are_refused():
+    node = CascadeNode("base", Constant(0.0), LOW, HIGH)
+    with pytest.raises(ModelFileError, match="parameters are 2 numbers"):
+        Cascade(SPACE, (node,), slice(0, 5))
+    with pytest.raises(ModelFileError, match="action_scale must be above 0"):
+        Cascade(SPACE, (node,), slice(0, 2), (), 0.0)
+    turned = CascadeNode("base", Constant(0.0), HIGH, LOW)
+    with pytest.raises(ModelFileError, match="ends before it begins"):
+        Cascade(SPACE, (turned,), slice(0, 2))
+    far = Cascade(SPACE, (node,), slice(3, 5), (999,))
+    with pytest.raises(ModelFileError, match="beyond the actions"):
+        far.act(obs_of(1.0), states)
+
+
 def test_damaged_files_are_told(tmp_path):
     path = tmp_path / "x.zip"
     with zipfile.ZipFile(path, "w") as archive:

@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
         GaitPolicy,
         box_of,
         check_base,
+        digest_of,
         joined,
         load_gait_policy,
         model_files,
@@ -60,13 +61,18 @@ def run(args: argparse.Namespace) -> int:
     from ambulo.train.shared.find_model import find_model
 
     whole: GaitPolicy = load_gait_policy(args.base)
-    models = model_files(args.base)
+    models, digest = model_files(args.base), digest_of(args.base)
     for name in args.corrections:
         file = find_model(name)
         agent = load_locomotion_agent(file)
         if agent.config.gait.base is None:
             raise ConfigError(f"{file}: was not trained above a base (gait.base)")
-        check_base(whole, agent.config, agent.layout)
+        check_base(whole, agent.config, agent.layout, agent.metadata.actions)
+        trained_above = agent.metadata.extra.get("base", digest)
+        if trained_above != digest and len(args.corrections) == 1:
+            raise ConfigError(
+                f"{file}: was trained above another base than {args.base}"
+            )
         label = f"correction_{len(models)}"
         whole = joined(whole, CascadeNode(label, agent, *box_of(agent)))
         models[label] = file.read_bytes()

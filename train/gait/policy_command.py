@@ -27,6 +27,7 @@ from ambulo.train.locomotion.cascades import (
     GaitPolicy,
     last_agent,
     load_gait_policy,
+    varied,
 )
 from ambulo.train.locomotion.evaluation import undisturbed
 from ambulo.train.shared.console import bars
@@ -58,6 +59,8 @@ def run(args: argparse.Namespace, arguments: Sequence[str], file: Path) -> int:
     """
     baselines = _checked(args)
     policy = load_gait_policy(file)
+    if isinstance(policy, Cascade) and not args.deterministic:
+        raise ConfigError("--stochastic: a cascade acts with mean actions only")
     bodies, seconds = args.episodes or BODIES, args.seconds or SECONDS
     with report_folder(args, file) as folder:
         found = _play(args, policy, file, baselines, bodies, seconds)
@@ -130,7 +133,7 @@ def _play(
     if not agent.references:
         raise ModelFileError(f"{file}: holds no healthy gait")
     healthy = reference_from_bytes(agent.references[0], file)
-    calm = undisturbed(agent.config, seconds)
+    calm = undisturbed(agent.config, seconds).override("gait", vary=varied(policy))
     configs: dict[str, LocomotionConfig] = {"undisturbed": calm}
     low, high = agent.config.environment.push_impulse
     if high > 0.0 and args.push_episodes != 0:

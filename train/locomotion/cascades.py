@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -41,6 +42,11 @@ Acts = Callable[[Singles], Singles]
 
 BASE = "base"
 """Name of the first node."""
+SHARED = (
+    "actuation", "control_rate", "substeps", "joints", "action_scale", "balance_law",
+    "balance_limit",
+)  # fmt: skip
+"""Settings of the environment that change what an action means."""
 WEIGHT_ACTION = "weight"
 """Name of the last action of a correction, which moves its threshold."""
 
@@ -88,7 +94,12 @@ class CascadeBatch:
         return self._batch.step(acting(self._cascade, self._batch)(self._batch.obs))
 
 
-def check_base(base: GaitPolicy, config: LocomotionConfig, layout: Layout) -> None:
+def check_base(
+    base: GaitPolicy,
+    config: LocomotionConfig,
+    layout: Layout,
+    actions: Sequence[str] | None = None,
+) -> None:
     """Check that a policy with these settings and observations can correct `base`.
 
     Raises:
@@ -96,6 +107,8 @@ def check_base(base: GaitPolicy, config: LocomotionConfig, layout: Layout) -> No
     """
     agent = last_agent(base)
     env, theirs = config.environment, agent.config.environment
+    base_actions = first_agent(base).metadata.actions
+    wanted = (*base_actions, WEIGHT_ACTION)
     if theirs.task != "gait" or theirs.character != env.character:
         raise ConfigError(
             f"gait.base: a policy of {theirs.task} for {theirs.character} cannot be the base "
@@ -103,10 +116,19 @@ def check_base(base: GaitPolicy, config: LocomotionConfig, layout: Layout) -> No
         )
     if agent.layout.schema() != layout.schema():
         raise ConfigError("gait.base: the base sees other observations")
-    if theirs.action_scale != env.action_scale:
+    for name in SHARED:
+        own, other = getattr(env, name), getattr(theirs, name)
+        if own != other:
+            raise ConfigError(f"gait.base: its {name} is {other}, not {own}")
+    if config.gait.time_warp != agent.config.gait.time_warp:
         raise ConfigError(
-            f"gait.base: its action_scale is {theirs.action_scale:g}, "
-            f"not {env.action_scale:g}"
+            f"gait.base: its gait.time_warp is {agent.config.gait.time_warp:g}, "
+            f"not {config.gait.time_warp:g}"
+        )
+    if actions is not None and tuple(actions) != wanted:
+        raise ConfigError(
+            f"gait.base: {len(actions)} actions do not fit the base's {len(base_actions)} "
+            f"and one more, {WEIGHT_ACTION!r}"
         )
 
 
@@ -152,8 +174,34 @@ def model_files(name: str | Path) -> dict[str, bytes]:
     return stored_models(file) if is_cascade(file) else {BASE: file.read_bytes()}
 
 
+def digest_of(name: str | Path) -> str:
+    """What tells a base policy from others: of its model files."""
+    digest = hashlib.blake2b(digest_size=16)
+    for data in model_files(name).values():
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+def varied(policy: GaitPolicy) -> tuple[str, ...]:
+    """The muscle parameters that a policy's corrections vary; none stands for all."""
+    if not isinstance(policy, Cascade):
+        return policy.config.gait.vary
+    sets = [node.agent.config.gait.vary for node in policy.nodes if node.parents]
+    if not all(sets):
+        return ()
+    return tuple(dict.fromkeys(name for names in sets for name in names))
+
+
+def first_agent(policy: GaitPolicy) -> LocomotionAgent:
+    """The policy itself, or a cascade's base."""
+    if isinstance(policy, Cascade):
+        agent: LocomotionAgent = policy.nodes[0].agent
+        return agent
+    return policy
+
+
 def last_agent(policy: GaitPolicy) -> LocomotionAgent:
-    """The policy itself, or a cascade's last node, whose settings are the widest."""
+    """The policy itself, or a cascade's last node."""
     if isinstance(policy, Cascade):
         agent: LocomotionAgent = policy.nodes[-1].agent
         return agent

@@ -47,7 +47,8 @@ def compare(
     if config.environment.push_impulse[1] > 0.0:
         cases["_pushed"] = config
     found: dict[str, dict[str, float]] = {}
-    for name, actor in {"policy": agent, "built_in": None}.items():
+    still = "built_in" if run.config.gait.base is None else "base"
+    for name, actor in {"policy": agent, still: None}.items():
         for ending, case in cases.items():
             batch = make_bodies(
                 case,

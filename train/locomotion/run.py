@@ -37,6 +37,7 @@ from ambulo.policies.motion_prior import SimulationNNWithPrior
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.simulation_nn import SimulationNN
 from ambulo.train.locomotion.callbacks import LocomotionMetrics, Schedules, Statistics
+from ambulo.train.locomotion.cascades import digest_of
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of
 from ambulo.train.locomotion.task import (
     action_names,
@@ -147,6 +148,12 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
         self.command = shlex.join([self.program, *command])
         self._shared_command = shlex.join([self.program, *shareable_arguments(command)])
         training, source = config.training, str(folder.path)
+        base = config.gait.base
+        self._above = {} if base is None else {"base": digest_of(base)}
+        if model is not None:
+            known = model.metadata.extra.get("base")
+            if known is not None and known != self._above.get("base"):
+                raise RunFolderError(f"{base}: the base of this run has changed since")
         if model is not None:  # the clip may have changed, or be gone
             self.references = stored_references(model, source)
         elif initial is not None and _follows(initial, config):
@@ -314,6 +321,7 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             action_names(self.batch),
             encoder=self.encoder,
             num_timesteps=self.learner.num_timesteps,
+            extra=self._above,
             command=self._shared_command,
         )
         weights = {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from ambulo.configs.base import parse
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets_locomotion import preset
@@ -31,6 +34,7 @@ from ambulo.train.locomotion.cascades import (
     CascadeBatch,
     acting,
     balls_of,
+    digest_of,
     healthy_of,
     last_agent,
     load_gait_policy,
@@ -126,10 +130,11 @@ def test_a_correction_of_nothing_leaves_the_base_alone(
 
 
 def test_a_correction_is_trained_above_its_base(
-    above: LocomotionConfig, base: Path, tmp_path: Path
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(base.parent)
     command = [
-        "--preset", "gait", "--set", f"gait.base={base}", "--set", "gait.groups=2",
+        "--preset", "gait", "--set", f"gait.base={base.name}", "--set", "gait.groups=2",
         "--set", "environment.num_environments=4", "--set", "ppo.n_steps=8",
         "--set", "ppo.batch_size=16", "--set", "network.net_arch=[8]",
         "--timesteps", "32", "--eval-freq", "32", "--eval-episodes", "2",
@@ -140,6 +145,8 @@ def test_a_correction_is_trained_above_its_base(
     model = load_locomotion(tmp_path / "weak" / "best_models" / "best_model.zip")
     assert model.metadata.config.gait.base == base.name  # no folder of this machine
     assert model.metadata.actions[-1] == "weight"
+    assert model.metadata.extra["base"] == digest_of(base)
+    monkeypatch.chdir(tmp_path)
     again = ["--resume", str(tmp_path / "weak"), "--timesteps", "64"]
     assert train_locomotion.main(again) == 0
 
@@ -223,6 +230,41 @@ def test_a_base_for_other_bodies_is_refused(base: Path, healthy: Reference) -> N
     scaled = scaled.override("environment", action_scale=0.3)
     with pytest.raises(ConfigError, match=r"action_scale is 0\.25, not 0\.3"):
         make_bodies(scaled, 2, (healthy,), seed=0)
+
+
+def test_other_joints_and_another_base_are_refused(
+    base: Path, correction: Path, healthy: Reference, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    left = WIDE.override("gait", base=str(base))
+    left = left.override("environment", joints=("FemurL",))
+    with pytest.raises(ConfigError, match="its joints is"):
+        make_bodies(left, 2, (healthy,), seed=0)
+    other = write_policy(tmp_path / "other.zip", HEALTHY, healthy, 7)
+    model = load_locomotion(correction)
+    marked = model.metadata.replace(extra={"base": digest_of(base)})
+    child = tmp_path / "marked.zip"
+    save_locomotion(child, replace(model, metadata=marked))
+    out = ["--out", str(tmp_path / "out.zip")]
+    assert gait_tools.main(["compose", str(base), str(child), *out]) == 0
+    assert gait_tools.main(["compose", str(other), str(child), *out]) == 2
+    assert "trained above another base" in capsys.readouterr().err
+
+
+def test_settings_that_do_not_go_with_a_base() -> None:
+    with pytest.raises(ConfigError, match="a correction has no teacher"):
+        parse(
+            LocomotionConfig,
+            {"gait": {"base": "x.zip"}, "training": {"teacher": {}}},
+            "test",
+        )
+
+
+def test_cascades_are_not_sampled(
+    whole: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate.main([str(whole), "--stochastic", "--no-report"]) == 2
+    assert "mean actions only" in capsys.readouterr().err
 
 
 def test_ball_joints_are_three_axes_in_a_row() -> None:

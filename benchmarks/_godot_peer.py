@@ -16,7 +16,7 @@ import numpy as np
 from _godot_walk import Sample, Task
 
 from ambulo.envs.godot.locate import find_engine, find_project
-from ambulo.envs.vr.level_io import level_data
+from ambulo.envs.vr.levels.level_io import level_data
 
 PEER = Path(__file__).resolve().parent / "godot_peer"
 PEER_PACKAGES = ("godot-rl==0.8.2", "gymnasium==1.0.0")

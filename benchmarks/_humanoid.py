@@ -22,7 +22,7 @@ from gymnasium import spaces
 from mujoco.batch import Batch
 from numpy.typing import NDArray
 
-from ambulo.envs.vector_env import BatchVectorEnv
+from ambulo.envs.gym_batch_env import GymBatchEnv
 
 SKIP = 5
 NOISE = 0.01
@@ -44,7 +44,7 @@ def humanoid_model() -> mujoco.MjModel:
 
 
 class HumanoidBatch:
-    """N humanoids, with the methods that `BatchVectorEnv` calls."""
+    """N humanoids, with the methods that `GymBatchEnv` calls."""
 
     def __init__(self, count: int) -> None:
         """Bodies at rest; `reset` before use."""
@@ -107,10 +107,10 @@ class HumanoidBatch:
         np.concatenate(fields, axis=1, out=self.obs, casting="same_kind")
 
 
-def humanoid_vector_env(count: int) -> BatchVectorEnv:
+def humanoid_vector_env(count: int) -> GymBatchEnv:
     """Humanoid-v5 as a vector environment of ours."""
     batch = HumanoidBatch(count)
-    return BatchVectorEnv(
+    return GymBatchEnv(
         batch,
         spaces.Box(-np.inf, np.inf, (348,), np.float32),
         spaces.Box(-0.4, 0.4, (batch.model.nu,), np.float32),

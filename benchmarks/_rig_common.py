@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.ik.rig_server.frames import RigFrame, floats_of, frame_of
-from ambulo.ik.rig_server.layout import LEGS
-from ambulo.ik.rig_server.messages import Option
-from ambulo.ik.rig_server.replay import leg_frames
-from ambulo.motion.files import read_motion
+from ambulo.motion.formats.files import read_motion
+from ambulo.rig_server.frames import RigFrame, floats_of, frame_of
+from ambulo.rig_server.layout import LEGS
+from ambulo.rig_server.messages import Option
+from ambulo.rig_server.replay import leg_frames
 
 Values = list[NDArray[np.float32]]
 

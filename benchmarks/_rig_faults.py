@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from _rig_common import BOTH, RATE, Server, Values, clip_frames
 
-from ambulo.ik.rig_server import messages, packets, packets_v1
-from ambulo.ik.rig_server.client import RigClient
-from ambulo.ik.rig_server.frames import floats_of, frame_of
-from ambulo.ik.rig_server.layout import LEGS
-from ambulo.ik.rig_server.messages import Kind
+from ambulo.rig_server import messages, packets, packets_v1
+from ambulo.rig_server.client import RigClient
+from ambulo.rig_server.frames import floats_of, frame_of
+from ambulo.rig_server.layout import LEGS
+from ambulo.rig_server.messages import Kind
 
 
 def faults(args: argparse.Namespace) -> dict[str, Any]:
@@ -137,7 +137,7 @@ def rough_network(server: Server, stream: Values) -> dict[str, Any]:
 
 def killed(server: Server, stream: Values) -> dict[str, Any]:
     """Kill -9 in the middle of a stream, and a new server on the same folder."""
-    from ambulo.train.ik.rig_replay import Replay, replay_v2, scores_of
+    from ambulo.commands.rig.replay import Replay, replay_v2, scores_of
 
     frames = [frame_of(LEGS, values) for values in stream] * 4
 

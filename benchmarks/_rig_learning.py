@@ -12,11 +12,11 @@ import numpy as np
 from _rig_common import RATE, clip_frames
 from numpy.typing import NDArray
 
-from ambulo.ik.rig_server.layout import LEGS
-from ambulo.ik.rig_server.sequence import SequenceTrainee
-from ambulo.ik.rig_server.solver import RigSolver
-from ambulo.ik.rig_server.trainee import RigTrainee
 from ambulo.motion.rotations import quat_multiply, quat_to_rotvec
+from ambulo.rig_server.answer_gate import AnswerGate
+from ambulo.rig_server.layout import LEGS
+from ambulo.rig_server.sequence import SequenceTrainee
+from ambulo.rig_server.trainee import RigTrainee
 
 PAIRS = (
     ("02_01", ("02_02",)),
@@ -33,7 +33,7 @@ def learning(args: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
     for taught, tested in PAIRS:
         trainee = RigTrainee(LEGS)
-        solver = RigSolver(trainee)
+        solver = AnswerGate(trainee)
         scores, smooth, cpu = [], [], []
         for frame in clip_frames(args.cmu, taught):
             start = time.process_time()

@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from scipy.interpolate import RegularGridInterpolator
 from scipy.spatial import KDTree
 
+from ambulo.common.find_model import find_model
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.ref_nn import RefDataConfig
-from ambulo.motion.datasets.gait_shards import FRAMES, PER_CYCLE
-from ambulo.motion.gait_frames import frame_rate
-from ambulo.policies.ref_network import RefNetwork, load_ref_network
-from ambulo.train.gait.data import GaitData, GaitSet, load_part, open_data
-from ambulo.train.gait.scores import score, skates
-from ambulo.train.shared.find_model import find_model
+from ambulo.evaluate.gait.data import GaitData, GaitSet, load_part, open_data
+from ambulo.evaluate.gait.scores import score, skates
+from ambulo.motion.gaits.frames import frame_rate
+from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
+from ambulo.policies.networks.ref_network import RefNetwork, load_ref_network
 
 Predictor = Callable[[NDArray[np.float32]], NDArray[np.float64]]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ambulo.envs.gait.sampling import healthy_parameters
+from ambulo.envs.tasks.gait.sampling import healthy_parameters
+from ambulo.evaluate.gait.policy_scores import play_bodies
+from ambulo.evaluate.locomotion.cascades import healthy_of, last_agent, load_gait_policy
+from ambulo.evaluate.locomotion.evaluation import undisturbed
 from ambulo.policies.cascade import Cascade
-from ambulo.train.gait.policy_scores import play_bodies
-from ambulo.train.locomotion.cascades import healthy_of, last_agent, load_gait_policy
-from ambulo.train.locomotion.evaluation import undisturbed
 
 SIDES = (("left", "right"), ("left",), ("right",))
 """Which sides are weak."""

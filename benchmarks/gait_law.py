@@ -13,12 +13,12 @@ import numpy as np
 
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import EnvironmentConfig
-from ambulo.configs.presets_locomotion import preset
-from ambulo.envs.gait.body import gait_body
-from ambulo.envs.gait.reference import gait_reference, healthy_gait
-from ambulo.envs.locomotion.balance import BalanceLaw, balance_law
-from ambulo.envs.locomotion.realised import roll_out
-from ambulo.envs.locomotion.reference import load_reference, matching_joints
+from ambulo.configs.presets.locomotion import preset
+from ambulo.envs.characters.gait_body import gait_body
+from ambulo.envs.reference.balance import BalanceLaw, balance_law
+from ambulo.envs.reference.closed_loop import roll_out
+from ambulo.envs.reference.gait_reference import gait_reference, healthy_gait
+from ambulo.envs.reference.reference import load_reference, matching_joints
 
 
 def main() -> None:

@@ -29,18 +29,18 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ambulo.common.signals import Interrupted
 from ambulo.configs.gait import gait_space
 from ambulo.configs.ref_nn import RefDataConfig, ref_preset
-from ambulo.motion.datasets.gait_refining import RefinedWriter
-from ambulo.motion.datasets.gait_refining import Sequence as GaitSequence
-from ambulo.motion.datasets.gait_shards import FRAMES, PER_CYCLE, find_shards
-from ambulo.motion.gait_frames import orthonormal
-from ambulo.policies.ref_network import load_ref_network
-from ambulo.policies.ref_nn import RefNN, save_ref_nn
-from ambulo.train.gait.data import GaitStream, open_data
+from ambulo.evaluate.gait.data import GaitStream, open_data
+from ambulo.motion.gaits.frames import orthonormal
+from ambulo.motion.gaits.refining import RefinedWriter
+from ambulo.motion.gaits.refining import Sequence as GaitSequence
+from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE, find_shards
+from ambulo.policies.networks.ref_network import load_ref_network
+from ambulo.policies.networks.ref_nn import RefNN, save_ref_nn
 from ambulo.train.gait.run_folder import GaitRunFolder
 from ambulo.train.gait.training import GaitTraining
-from ambulo.train.shared.signals import Interrupted
 
 CHUNK, BATCH, EPOCHS = 65_536, 128, 5
 """Of the published loop."""

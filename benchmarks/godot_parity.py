@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.vr import RLConfig
-from ambulo.envs.vr.bank import LevelBank
-from ambulo.envs.vr.build import make_world
+from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import FAMILIES
-from ambulo.envs.vr.level_sets import split_level
-from ambulo.envs.vr.state import World
-from ambulo.train.evaluate import main as evaluate
+from ambulo.envs.vr.families.level_sets import split_level
+from ambulo.envs.vr.task.bank import LevelBank
+from ambulo.envs.vr.task.build import make_world
+from ambulo.envs.vr.world.state import World
+from ambulo.evaluate.command import main as evaluate
 
 WORLDS = ("mujoco", "godot")
 FORWARD = np.array([0.0, 0.5, 0.0])
@@ -170,7 +170,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     bank = make_bank(args.levels, args.seed)
     worlds = [
-        make_world(RLConfig().override("environment", world=name), args.levels)
+        make_world(NavigationConfig().override("environment", world=name), args.levels)
         for name in WORLDS
     ]
     try:

@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.configs.presets import preset
-from ambulo.policies.model_file import load_model
+from ambulo.configs.presets.vr import preset
+from ambulo.policies.files.vr_model import load_model
 from ambulo.train.vr.run_folder import NavigationRunFolder
 
 MEMORY_TARGET = 0.05

@@ -58,7 +58,7 @@ from ambulo.envs.godot.locate import find_engine, find_project
 from ambulo.envs.godot.protocol import RowLayout
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.state import Floats, Ints, WorldState
+from ambulo.envs.vr.world.state import Floats, Ints, WorldState
 
 TARGETS = {1: 1500.0, 16: 8000.0}
 """Decisions a second of all agents together that our fast side should reach."""

@@ -21,19 +21,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.common.errors import front_door
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.ik.network import IKNetwork, load_ik_network
+from ambulo.evaluate.ik.baselines import NearestPose, Ridge, answer, examples
+from ambulo.evaluate.ik.data import MASKS, Poses
+from ambulo.evaluate.ik.scores import score
+from ambulo.ik.data.pose_data import PoseData, load_poses
 from ambulo.ik.pose import Pose
-from ambulo.ik.pose_data import PoseData, load_poses
-from ambulo.ik.published import Context, PublishedNetwork, load_published
-from ambulo.ik.refine import refine
 from ambulo.ik.rig import TARGETS, Rig
-from ambulo.ik.solver import NeuralIKSolver
-from ambulo.ik.targets import Targets
-from ambulo.train.ik.baselines import NearestPose, Ridge, answer, examples
-from ambulo.train.ik.data import MASKS, Poses
-from ambulo.train.ik.scores import score
-from ambulo.train.shared.errors import front_door
+from ambulo.ik.solver.network import IKNetwork, load_ik_network
+from ambulo.ik.solver.published import Context, PublishedNetwork, load_published
+from ambulo.ik.solver.refine import refine
+from ambulo.ik.solver.solver import NeuralIKSolver
+from ambulo.ik.solver.targets import Targets
 
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 """Of the ridge regression; the best on the validation people is taken."""

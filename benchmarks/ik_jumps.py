@@ -21,13 +21,13 @@ import numpy as np
 from ambulo.ik.actions.action import acting
 from ambulo.ik.actions.hands import Reach
 from ambulo.ik.actions.standing import standing_pose
-from ambulo.ik.layer import Kind, Layer
-from ambulo.ik.layers import LayerStack, Solve
+from ambulo.ik.layers.layer import Kind, Layer
+from ambulo.ik.layers.stack import LayerStack, Solve
 from ambulo.ik.pose import Pose, fk
-from ambulo.ik.refine import Solution
 from ambulo.ik.rig import Rig, load_rig
-from ambulo.ik.solver import NeuralIKSolver
-from ambulo.ik.targets import Targets
+from ambulo.ik.solver.refine import Solution
+from ambulo.ik.solver.solver import NeuralIKSolver
+from ambulo.ik.solver.targets import Targets
 
 AHEAD, ASIDE = (0.2, 0.35, 0.5, 0.65), (-0.5, -0.2, 0.1)
 HEIGHTS = (0.05, 0.3, 0.6, 0.9, 1.3, 1.7, 2.0)

@@ -37,16 +37,16 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from ambulo.ik.features import INPUTS, mean_output, network_input, outputs_of
-from ambulo.ik.frames import root_frame
 from ambulo.ik.limits import clamp, violation
-from ambulo.ik.network import IKNetwork, IKNetworkHeader, load_ik_network
 from ambulo.ik.pose import Pose, fk, start_pose
-from ambulo.ik.refine import RefineConfig, Solution, refine
 from ambulo.ik.rig import Rig, load_rig
-from ambulo.ik.solver import FAR_SLACK, NeuralIKSolver
-from ambulo.ik.targets import Targets
-from ambulo.motion.files import read_motion
+from ambulo.ik.solver.features import INPUTS, mean_output, network_input, outputs_of
+from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.network import IKNetwork, IKNetworkHeader, load_ik_network
+from ambulo.ik.solver.refine import RefineConfig, Solution, refine
+from ambulo.ik.solver.solver import FAR_SLACK, NeuralIKSolver
+from ambulo.ik.solver.targets import Targets
+from ambulo.motion.formats.files import read_motion
 from ambulo.motion.operations import resample
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply

@@ -27,15 +27,15 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from ambulo.ik.data.pose_data import load_poses
 from ambulo.ik.limits import clamp
-from ambulo.ik.network import load_ik_network
+from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.pose import Pose
-from ambulo.ik.pose_data import load_poses
 from ambulo.ik.rig import Rig, load_rig
-from ambulo.ik.solver import NeuralIKSolver
-from ambulo.ik.targets import Targets
-from ambulo.ik.workers import NeuralIKPool
-from ambulo.motion.files import read_motion
+from ambulo.ik.solver.network import load_ik_network
+from ambulo.ik.solver.solver import NeuralIKSolver
+from ambulo.ik.solver.targets import Targets
+from ambulo.motion.formats.files import read_motion
 from ambulo.motion.operations import resample
 from ambulo.motion.retargeting.retarget import retarget
 

@@ -15,9 +15,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.locomotion.reference import body_of, reference_of
-from ambulo.train.locomotion.evaluation import PLAYERS, SECONDS, Contestant, evaluate
-from ambulo.train.locomotion.evaluation_scores import score
+from ambulo.envs.reference.reference import body_of, reference_of
+from ambulo.evaluate.locomotion.evaluation import (
+    PLAYERS,
+    SECONDS,
+    EvalSubject,
+    evaluate,
+)
+from ambulo.evaluate.locomotion.scores import score
 
 PARTS = {
     "pose alone": (False, False),
@@ -42,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     config = LocomotionConfig().override("environment", reference=args.reference)
     known = reference_of(config.environment, body_of(config.environment))
     contestants = {
-        name: Contestant(
+        name: EvalSubject(
             config.override("environment", feed_forward=torque, balance_law=law),
             (known,),
         )

@@ -20,20 +20,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.locomote import LocomoteBatch
-from ambulo.policies.locomotion_agent import LocomotionAgent
-from ambulo.policies.locomotion_model_file import load_locomotion
-from ambulo.train.locomotion.evaluation import (
-    Contestant,
+from ambulo.common.find_model import find_model
+from ambulo.envs.tasks.locomote import LocomoteBatch
+from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.evaluate.locomotion.evaluation import (
+    EvalSubject,
     baseline,
     bodies,
     play,
     undisturbed,
 )
-from ambulo.train.locomotion.evaluation_recording import Recording
-from ambulo.train.locomotion.task import stored_references
-from ambulo.train.shared.find_model import find_model
+from ambulo.evaluate.locomotion.recording import Recording
+from ambulo.evaluate.locomotion.task import stored_references
+from ambulo.policies.files.locomotion_model import load_locomotion
+from ambulo.policies.locomotion_agent import LocomotionAgent
 
 SPEEDS = (0.6, 0.85, 1.1, 1.35, 1.6)
 TURNS = (-30.0, 0.0, 30.0)
@@ -73,9 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def contestants(models: Sequence[str], without_law: bool) -> dict[str, Contestant]:
+def contestants(models: Sequence[str], without_law: bool) -> dict[str, EvalSubject]:
     """The policies, after what is built in with the gaits of the first one."""
-    found: dict[str, Contestant] = {}
+    found: dict[str, EvalSubject] = {}
     for text in models:
         name, _, path = text.rpartition("=")
         file = find_model(path)
@@ -86,12 +86,12 @@ def contestants(models: Sequence[str], without_law: bool) -> dict[str, Contestan
             law = baseline("law", agent.config, references)
             assert law is not None, "the first model has no gait to follow"
             found["law"] = law
-        found[name or file.stem] = Contestant(agent.config, references, agent)
+        found[name or file.stem] = EvalSubject(agent.config, references, agent)
     return found
 
 
 def commanded(
-    contestant: Contestant, speed: Floats, turn: Floats, seed: int
+    contestant: EvalSubject, speed: Floats, turn: Floats, seed: int
 ) -> list[Row]:
     """One row for each command.
 

@@ -16,15 +16,15 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from ambulo.common.find_model import find_model
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.locomotion.reference import body_of, reference_of
+from ambulo.envs.reference.reference import body_of, reference_of
+from ambulo.evaluate.locomotion.evaluation import EvalSubject, baselines_of
+from ambulo.evaluate.locomotion.figures import draw_pushes
+from ambulo.evaluate.locomotion.pushes import IMPULSES, push_recovery
+from ambulo.evaluate.locomotion.task import stored_references
+from ambulo.policies.files.locomotion_model import load_locomotion
 from ambulo.policies.locomotion_agent import LocomotionAgent
-from ambulo.policies.locomotion_model_file import load_locomotion
-from ambulo.train.locomotion.evaluation import Contestant, baselines_of
-from ambulo.train.locomotion.evaluation_pushes import IMPULSES, push_recovery
-from ambulo.train.locomotion.gait_figures import draw_pushes
-from ambulo.train.locomotion.task import stored_references
-from ambulo.train.shared.find_model import find_model
 
 BUILT_IN = ("law", "open_loop")
 
@@ -76,16 +76,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def contestants(models: Sequence[str], reference: str | None) -> dict[str, Contestant]:
+def contestants(models: Sequence[str], reference: str | None) -> dict[str, EvalSubject]:
     """What is built in, on the named reference or the first policy's, and the policies."""
-    found: dict[str, Contestant] = {}
+    found: dict[str, EvalSubject] = {}
     for text in models:
         name, _, path = text.rpartition("=")
         file = find_model(path)
         model = load_locomotion(file)
         agent = LocomotionAgent(model, str(file))
         references = stored_references(model, str(file)) or (None,)
-        found[name or file.stem] = Contestant(agent.config, references, agent)
+        found[name or file.stem] = EvalSubject(agent.config, references, agent)
     if reference is not None or not found:
         config = LocomotionConfig().override("environment", reference=reference)
         known = reference_of(config.environment, body_of(config.environment))

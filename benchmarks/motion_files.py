@@ -27,9 +27,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ambulo.motion.files import read_motion
 from ambulo.motion.formats.amc import read_amc
 from ambulo.motion.formats.bvh import read_bvh
+from ambulo.motion.formats.files import read_motion
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results" / "motion_files.json"
 BVH, AMC, ASF = "bvh_mb/01/01_01.bvh", "asfamc/01/01_01.amc", "asfamc/01/01.asf"

@@ -31,7 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ambulo.motion.contacts import foot_skate
-from ambulo.motion.files import read_motion
+from ambulo.motion.formats.files import read_motion
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import body_of

@@ -35,11 +35,11 @@ from ambulo.muscle.dynamics import (
     transmission_of_data,
 )
 from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn, save_muscle_nn
-from ambulo.muscle.muscle_training import train_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, sample_muscles
 from ambulo.muscle.shipped import shipped_muscle_nns
 from ambulo.muscle.solver import descend, solve
+from ambulo.train.muscle.training import train_muscle_nn
 
 SUBSTEPS = 16
 GAINS = SpdGains(

@@ -28,7 +28,7 @@ from _rig_faults import faults
 from _rig_learning import free_runs, learning
 from _rig_speed import speed, speed_udp
 
-from ambulo.train.shared.files import without_nan, write_atomic
+from ambulo.common.files import without_nan, write_atomic
 
 
 def main(argv: Sequence[str] | None = None) -> int:

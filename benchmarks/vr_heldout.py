@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ambulo.envs.vr.families import FAMILIES
-from ambulo.train.evaluate import main as evaluate
+from ambulo.evaluate.command import main as evaluate
 
 TARGETS = {"success_rate": 0.98, "spl": 0.88, "collisions_per_episode": 0.3}
 FAMILY_TARGETS = {"success_rate": 0.95, "spl": 0.78}

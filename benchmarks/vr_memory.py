@@ -10,11 +10,11 @@ import resource
 import sys
 from collections.abc import Sequence
 
-from ambulo.configs.presets import preset
-from ambulo.envs.vr.build import make_batch
-from ambulo.envs.vr.spaces import action_space
+from ambulo.configs.presets.vr import preset
+from ambulo.envs.vr.task.build import make_batch
+from ambulo.envs.vr.task.spaces import action_space
 from ambulo.policies.learner import make_learner
-from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 LIMIT_MB = 1000.0
 
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     imports = peak_mb()
     batch = make_batch(config, args.num_envs, privileged=True)
-    learner = make_learner(config, BatchVecEnv(batch, action_space(config)))
+    learner = make_learner(config, Sb3BatchEnv(batch, action_space(config)))
     learner.learn(2 * config.ppo.n_steps * args.num_envs, log_interval=None)
     print(
         f"{args.num_envs} environments, {len(batch.bank)} levels, {args.world} world: "

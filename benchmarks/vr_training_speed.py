@@ -29,19 +29,19 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnvWrapper
 
 import ambulo.envs  # noqa: F401  (registers the environment)
-from ambulo.configs.presets import preset
-from ambulo.configs.vr import RLConfig
-from ambulo.envs.vr.build import make_batch
-from ambulo.envs.vr.spaces import action_space
+from ambulo.configs.presets.vr import preset
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.task.build import make_batch
+from ambulo.envs.vr.task.spaces import action_space
 from ambulo.policies.learner import make_learner
-from ambulo.policies.networks import NavigationPolicy
-from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.policies.networks.actor_critic import NavigationPolicy
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 
 class ScaledRewards(VecEnvWrapper):
     """What `ppo.reward_scale` does, for a learner that lacks it."""
 
-    def __init__(self, venv: BatchVecEnv, scale: float) -> None:
+    def __init__(self, venv: Sb3BatchEnv, scale: float) -> None:
         super().__init__(venv)
         self._scale = scale
 
@@ -53,19 +53,19 @@ class ScaledRewards(VecEnvWrapper):
         return obs, rewards * self._scale, dones, infos
 
 
-def fast(config: RLConfig) -> PPO:
+def fast(config: NavigationConfig) -> PPO:
     """Our learner."""
     env = config.environment.num_environments
     batch = make_batch(config, env, seed=config.training.seed, privileged=True)
-    return make_learner(config, BatchVecEnv(batch, action_space(config)))
+    return make_learner(config, Sb3BatchEnv(batch, action_space(config)))
 
 
-def stock(config: RLConfig) -> PPO:
+def stock(config: NavigationConfig) -> PPO:
     """SB3's learner on the same network, environment and hyper-parameters."""
     ppo, network = config.ppo, config.network
     count = config.environment.num_environments
     batch = make_batch(config, count, seed=config.training.seed, privileged=True)
-    env = ScaledRewards(BatchVecEnv(batch, action_space(config)), ppo.reward_scale)
+    env = ScaledRewards(Sb3BatchEnv(batch, action_space(config)), ppo.reward_scale)
     end = (
         ppo.learning_rate
         if ppo.learning_rate_final is None
@@ -90,17 +90,17 @@ def single_env() -> gymnasium.Env:
     return gymnasium.make("ambulo/VRNavigation-v0", memory="map")
 
 
-def subproc(config: RLConfig) -> PPO:
+def subproc(config: NavigationConfig) -> PPO:
     """SB3's defaults with eight processes."""
     return PPO("MlpPolicy", SubprocVecEnv([single_env] * 8), device="cpu")
 
 
-def one_env(config: RLConfig) -> PPO:
+def one_env(config: NavigationConfig) -> PPO:
     """SB3's defaults with one environment."""
     return PPO("MlpPolicy", single_env(), device="cpu")
 
 
-ROWS: dict[str, tuple[Callable[[RLConfig], PPO], str]] = {
+ROWS: dict[str, tuple[Callable[[NavigationConfig], PPO], str]] = {
     "fast, kernel": (fast, "kernel"),
     "fast, mujoco": (fast, "mujoco"),
     "sb3, kernel": (stock, "kernel"),
@@ -126,7 +126,9 @@ class SuccessCurve(BaseCallback):
         )
 
 
-def speed(make: Callable[[RLConfig], PPO], config: RLConfig, decisions: int) -> float:
+def speed(
+    make: Callable[[NavigationConfig], PPO], config: NavigationConfig, decisions: int
+) -> float:
     """Decisions per second after one warm-up roll-out."""
     model = make(config)
     rollout = model.n_steps * model.n_envs

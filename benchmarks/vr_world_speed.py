@@ -17,12 +17,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from ambulo.envs.vr import mujoco_kernels
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.kernel_world import KernelWorld
-from ambulo.envs.vr.level import Level
-from ambulo.envs.vr.mujoco_world import MujocoWorld
-from ambulo.envs.vr.state import Floats, World
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world import mujoco_kernels
+from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.mujoco_world import MujocoWorld
+from ambulo.envs.vr.world.state import Floats, World
 
 W = TypeVar("W", bound=World)
 

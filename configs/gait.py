@@ -406,5 +406,5 @@ class HealthyGait:
 
 
 HEALTHY = HealthyGait(leg_length=0.8593, stride_length=1.3133, cycle_rate=1.0 / 1.1)
-"""The suite's healthy walk (`ambulo.motion.reference.healthy_walk`): 1.19 m/s at 109 steps
+"""The suite's healthy walk (`ambulo.motion.gaits.healthy_walk`): 1.19 m/s at 109 steps
 a minute by a man of 1.75 m."""

@@ -5,12 +5,11 @@ The defaults are the published ones of GaitNet; the preset `fast` is ours.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
-from ambulo.configs.errors import ConfigError, nearest
 
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
@@ -142,30 +141,3 @@ class RefRunConfig(Config):
     """How it learns."""
     data: tuple[str, ...] = ()
     """Folders or files of refined sequences."""
-
-
-_FAST: dict[str, Any] = {
-    "network": {"statistics": True, "harmonics": 4},
-    "loss": {"kind": "balanced", "motion": 1.0},
-    "training": {
-        "epochs": 60,
-        "batch_size": 1024,
-        "learning_rate": 2e-3,
-        "schedule": "cosine",
-        "warmup_steps": 200,
-        "average": 0.998,
-        "half_until": 0.6,
-    },
-}
-PRESETS: dict[str, RefRunConfig] = {
-    "published": RefRunConfig(),
-    "fast": RefRunConfig.model_validate(_FAST),
-}
-"""Whole configurations by name."""
-
-
-def ref_preset(name: str) -> RefRunConfig:
-    """The preset `name`; `ConfigError` lists what there is."""
-    if name not in PRESETS:
-        raise ConfigError(f"--preset: unknown {name!r}{nearest(name, PRESETS)}")
-    return PRESETS[name]

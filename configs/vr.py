@@ -280,7 +280,7 @@ class TrainingConfig(Config):
         return self
 
 
-class RLConfig(Config):
+class NavigationConfig(Config):
     """Everything about one training run."""
 
     network: NetworkConfig = NetworkConfig()
@@ -304,15 +304,15 @@ class RLConfig(Config):
             raise ValueError("network.action_bound needs actions.mode = continuous")
         return self
 
-    def override(self, group: str, **changes: object) -> RLConfig:
+    def override(self, group: str, **changes: object) -> NavigationConfig:
         """A copy with `changes` in one group, validated."""
         return self.replace(**{group: {**getattr(self, group).model_dump(), **changes}})
 
-    def without_engine_places(self) -> RLConfig:
+    def without_engine_places(self) -> NavigationConfig:
         """A copy that does not say where engines are."""
         return self.override("environment", **dict.fromkeys(ENGINE_PLACES))
 
-    def shareable(self) -> RLConfig:
+    def shareable(self) -> NavigationConfig:
         """A copy for files that are passed on: no engines, no folder of this machine."""
         output = TrainingConfig.model_fields["output"].default
         return self.without_engine_places().override("training", output=output)

@@ -10,26 +10,26 @@ __all__ = ["AmbuloError"]
 
 gymnasium.register(
     id="ambulo/VRNavigation-v0",
-    entry_point="ambulo.envs.vr.env:VRNavigationEnv",
-    vector_entry_point="ambulo.envs.vr.vector_env:VRNavigationVectorEnv",
+    entry_point="ambulo.envs.vr.task.env:VRNavigationEnv",
+    vector_entry_point="ambulo.envs.vr.task.vector_env:VRNavigationVectorEnv",
 )
 gymnasium.register(
     id="ambulo/Imitate-v0",
-    entry_point="ambulo.envs.locomotion.env:ImitateEnv",
-    vector_entry_point="ambulo.envs.locomotion.env:ImitateVectorEnv",
+    entry_point="ambulo.envs.tasks.env:ImitateEnv",
+    vector_entry_point="ambulo.envs.tasks.env:ImitateVectorEnv",
 )
 gymnasium.register(
     id="ambulo/Locomote-v0",
-    entry_point="ambulo.envs.locomotion.env:LocomoteEnv",
-    vector_entry_point="ambulo.envs.locomotion.env:LocomoteVectorEnv",
+    entry_point="ambulo.envs.tasks.env:LocomoteEnv",
+    vector_entry_point="ambulo.envs.tasks.env:LocomoteVectorEnv",
 )
 gymnasium.register(
     id="ambulo/Gait-v0",
-    entry_point="ambulo.envs.gait.env:GaitEnv",
-    vector_entry_point="ambulo.envs.gait.env:GaitVectorEnv",
+    entry_point="ambulo.envs.tasks.gait_env:GaitEnv",
+    vector_entry_point="ambulo.envs.tasks.gait_env:GaitVectorEnv",
 )
 gymnasium.register(
     id="ambulo/Stand-v0",
-    entry_point="ambulo.envs.locomotion.env:StandEnv",
-    vector_entry_point="ambulo.envs.locomotion.env:StandVectorEnv",
+    entry_point="ambulo.envs.tasks.env:StandEnv",
+    vector_entry_point="ambulo.envs.tasks.env:StandVectorEnv",
 )

@@ -6,7 +6,7 @@ the twist inside an interval (after P. Baerlocher and R. Boulic, "Parametrizatio
 of motion of the ball-and-socket joint", DEFORM 2000).
 
 The same functions serve NumPy arrays and torch tensors, with gradients; the solver has
-the same formulas compiled in `ambulo.ik.kernels_limits`.
+the same formulas compiled in `ambulo.ik.kernels.limits`.
 """
 
 from __future__ import annotations

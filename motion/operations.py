@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ambulo.configs.errors import MotionError
-from ambulo.motion.formats.rest import aligned_axes
 from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.rest import aligned_axes
 from ambulo.motion.roles import mirror_indices
 from ambulo.motion.rotations import (
     quat_conjugate,

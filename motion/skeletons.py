@@ -1,6 +1,6 @@
 """The canonical skeletons and rigs by file: JSON to `Skeleton`.
 
-Not for motion files, which bring a skeleton of their own (`ambulo.motion.files`).
+Not for motion files, which bring a skeleton of their own (`ambulo.motion.formats.files`).
 """
 
 from __future__ import annotations

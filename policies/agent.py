@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.configs.vr import RLConfig
-from ambulo.policies.model_file import (
+from ambulo.configs.vr import NavigationConfig
+from ambulo.policies.files.model_format import Layout, ObservationPart
+from ambulo.policies.files.vr_model import (
     ModelFile,
     ModelMetadata,
     actor_shapes,
     describe,
     load_model,
 )
-from ambulo.policies.model_format import Layout, ObservationPart
-from ambulo.policies.networks import ACTIVATIONS, bounded
+from ambulo.policies.networks.actor_critic import ACTIVATIONS, bounded
 from ambulo.policies.ppo import FastPPO
 
 
@@ -102,7 +102,7 @@ class Agent:
     def __init__(self, model: ModelFile) -> None:
         """The agent in `model`, whose weights are copied."""
         self.metadata: ModelMetadata = model.metadata
-        self.config: RLConfig = model.metadata.config
+        self.config: NavigationConfig = model.metadata.config
         self.layout = StoredLayout(model.metadata.observation)
         self.discrete = model.metadata.action.mode == "discrete"
         self.actor = Actor.of(model.metadata, model.policy)
@@ -111,7 +111,7 @@ class Agent:
 
     @classmethod
     def from_learner(
-        cls, learner: FastPPO, config: RLConfig, layout: Layout | None = None
+        cls, learner: FastPPO, config: NavigationConfig, layout: Layout | None = None
     ) -> Agent:
         """A snapshot of `learner`; later training does not change it."""
         return cls(model_of(learner, config, layout))
@@ -195,7 +195,7 @@ def load_agent(
 
 def model_of(
     learner: FastPPO,
-    config: RLConfig,
+    config: NavigationConfig,
     layout: Layout | None = None,
     *,
     command: str = "",

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_to_rotvec
-from ambulo.policies.archive import (
+from ambulo.policies.files.archive import (
     json_bytes,
     parse_json,
     read_archive,

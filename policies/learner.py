@@ -13,18 +13,18 @@ from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.utils import set_random_seed
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import PPOConfig, RLConfig
-from ambulo.policies.networks import NavigationPolicy
+from ambulo.configs.vr import NavigationConfig, PPOConfig
+from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.ppo import FastPPO
-from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 _FUSED_DEVICES = ("cpu", "cuda")
 """Devices on which fused Adam is used."""
 
 
 def make_learner(
-    config: RLConfig,
-    env: BatchVecEnv,
+    config: NavigationConfig,
+    env: Sb3BatchEnv,
     *,
     tensorboard_log: str | None = None,
     verbose: int = 0,
@@ -71,7 +71,7 @@ def make_learner(
 
 def ppo_learner(
     policy: type[ActorCriticPolicy],
-    env: BatchVecEnv,
+    env: Sb3BatchEnv,
     ppo: PPOConfig,
     *,
     policy_kwargs: Mapping[str, Any],

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes
 from ambulo.policies.agent import tensor_of
-from ambulo.policies.locomotion_model_file import (
+from ambulo.policies.files.locomotion_model import (
     LocomotionModel,
     layout_of,
     load_locomotion,

@@ -11,14 +11,14 @@ from gymnasium import spaces
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.configs.simulation_nn import SimulationNetworkConfig
+from ambulo.policies.files.motion_model import load_encoder
 from ambulo.policies.learner import ppo_learner
-from ambulo.policies.mode_policy import ModePolicy, TwoLevelPolicy
-from ambulo.policies.motion_model_file import load_encoder
-from ambulo.policies.motion_nn import MotionNN
-from ambulo.policies.motion_prior import SimulationNNWithPrior
+from ambulo.policies.networks.mode_policy import ModePolicy, TwoLevelPolicy
+from ambulo.policies.networks.motion_nn import MotionNN
+from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
+from ambulo.policies.networks.simulation_nn import Columns, SimulationNN
 from ambulo.policies.ppo import FastPPO
-from ambulo.policies.sb3_vec_env import BatchVecEnv
-from ambulo.policies.simulation_nn import Columns, SimulationNN
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 POLICIES: dict[str, type[SimulationNN]] = {
     "simple": SimulationNN,
@@ -31,7 +31,7 @@ POLICIES: dict[str, type[SimulationNN]] = {
 
 def make_locomotion_learner(
     config: LocomotionConfig,
-    env: BatchVecEnv,
+    env: Sb3BatchEnv,
     *,
     encoder: MotionNNConfig | MotionNN | None = None,
     tensorboard_log: str | None = None,

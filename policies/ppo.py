@@ -19,12 +19,12 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 from torch.nn import functional
 
-from ambulo.policies.networks import NavigationPolicy
-from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.policies.networks.actor_critic import NavigationPolicy
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 
 class FastPPO(PPO):
-    """PPO for a `BatchVecEnv`, with a reward scale and torch threads of its own."""
+    """PPO for a `Sb3BatchEnv`, with a reward scale and torch threads of its own."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class FastPPO(PPO):
         n_rollout_steps: int,
     ) -> bool:
         """Fill the buffer with `n_rollout_steps` decisions of every player."""
-        assert isinstance(env, BatchVecEnv), "FastPPO steps a BatchVecEnv"
+        assert isinstance(env, Sb3BatchEnv), "FastPPO steps a Sb3BatchEnv"
         assert isinstance(self._last_obs, np.ndarray)
         assert self._last_episode_starts is not None
         self.policy.set_training_mode(False)

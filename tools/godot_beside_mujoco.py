@@ -15,16 +15,16 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from ambulo.common.find_model import find_model
 from ambulo.configs.errors import RenderError
-from ambulo.configs.vr import RLConfig
+from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.render import EpisodeRenderer, Frame
+from ambulo.envs.vr.world.render import EpisodeRenderer, Frame
+from ambulo.evaluate.vr.evaluation import agent_contestant, in_world, run_episodes
+from ambulo.evaluate.vr.films import film_poses
+from ambulo.evaluate.vr.scores import EpisodeRecord
 from ambulo.policies.agent import Agent, load_agent
-from ambulo.train.shared.find_model import find_model
-from ambulo.train.vr.evaluation import agent_contestant, in_world, run_episodes
-from ambulo.train.vr.films import film_poses
-from ambulo.train.vr.godot_film import GodotFilm
-from ambulo.train.vr.scores import EpisodeRecord
+from ambulo.viz.godot_film import GodotFilm
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 SIZE = (384, 288)
@@ -77,9 +77,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _played(agent: Agent, config: RLConfig, family: str, index: int) -> EpisodeRecord:
+def _played(
+    agent: Agent, config: NavigationConfig, family: str, index: int
+) -> EpisodeRecord:
     """The agent's episode in the held-out level `index` of `family`."""
-    from ambulo.train.vr.episodes import episodes_for
+    from ambulo.evaluate.vr.episodes import episodes_for
 
     bank, starts = episodes_for(config, level_set=family, episodes=index + 1)
     contestant = agent_contestant(agent, config)
@@ -88,14 +90,14 @@ def _played(agent: Agent, config: RLConfig, family: str, index: int) -> EpisodeR
     ).episodes[0]
 
 
-def _godot_frames(episode: EpisodeRecord, config: RLConfig) -> Iterator[Frame]:
+def _godot_frames(episode: EpisodeRecord, config: NavigationConfig) -> Iterator[Frame]:
     poses, radius = film_poses(episode.trace, FPS), config.environment.goal_radius
     spec = WorldSpec.from_config(config)
     with GodotFilm(episode.level, poses, spec, goal_radius=radius, size=SIZE) as film:
         yield from film.frames()
 
 
-def _mujoco_frames(episode: EpisodeRecord, config: RLConfig) -> Iterator[Frame]:
+def _mujoco_frames(episode: EpisodeRecord, config: NavigationConfig) -> Iterator[Frame]:
     poses, radius = film_poses(episode.trace, FPS), config.environment.goal_radius
     with EpisodeRenderer(episode.level, *SIZE, goal_radius=radius) as renderer:
         for k, (x, y, z, yaw, heading) in enumerate(poses):

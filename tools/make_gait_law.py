@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from ambulo.configs.locomotion import EnvironmentConfig
-from ambulo.envs.gait.reference import made_gait
-from ambulo.envs.locomotion.reference import save_reference
+from ambulo.envs.reference.gait_reference import made_gait
+from ambulo.envs.reference.reference import save_reference
 
 
 def main() -> None:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from ambulo.envs.characters.character import human23
 from ambulo.envs.characters.myo_pose import symmetric
-from ambulo.motion.files import read_motion
-from ambulo.motion.reference.healthy_walk import walk_data
-from ambulo.motion.reference.prepare import raw_cycle
-from ambulo.motion.reference.soles import flat_soles, grounded, no_slip
+from ambulo.envs.reference.prepare import raw_cycle
+from ambulo.motion.formats.files import read_motion
+from ambulo.motion.gaits.healthy_walk import walk_data
+from ambulo.motion.gaits.soles import flat_soles, grounded, no_slip
 from ambulo.motion.retargeting.retarget import retarget
 
 SOURCE = (

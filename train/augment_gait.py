@@ -9,9 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ambulo.common.console import bars
+from ambulo.common.errors import Parser, front_door
+from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, GaitDataError
 from ambulo.configs.gait import GAIT_SPACES, GaitSpace, gait_space
-from ambulo.motion.datasets.gait_refining import (
+from ambulo.motion.gaits.refining import (
     LEAST_FRAMES,
     PER_FILE,
     SETTLED,
@@ -19,16 +22,13 @@ from ambulo.motion.datasets.gait_refining import (
     Refining,
     refined,
 )
-from ambulo.motion.datasets.gait_shards import (
+from ambulo.motion.gaits.shards import (
     RawShard,
     find_shards,
     read_raw,
     space_told,
     usable,
 )
-from ambulo.train.shared.console import bars
-from ambulo.train.shared.errors import Parser, front_door
-from ambulo.train.shared.paths import resolve_path
 
 EPILOG = """\
 examples:

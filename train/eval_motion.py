@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from ambulo.common.console import bars
+from ambulo.common.errors import Parser, front_door
+from ambulo.common.files import check_parent, write_atomic, write_or_print
+from ambulo.common.find_model import find_model
+from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, MotionError
+from ambulo.evaluate.evaluation_folder import made_folder
+from ambulo.evaluate.motion.evaluation import EvalData, Plan, evaluate
+from ambulo.evaluate.motion.metrics import HORIZONS_MS
+from ambulo.evaluate.motion.report import print_scores, report_data, report_json
+from ambulo.evaluate.motion.windows import EvalClip
 from ambulo.motion.datasets.clips import Clip
 from ambulo.motion.datasets.prepare import prepare_clips
 from ambulo.motion.datasets.splits import SPLIT_FILE, Split, load_split
 from ambulo.motion.human23 import N_POSITIONS
-from ambulo.train.motion.eval_windows import EvalClip
-from ambulo.train.motion.evaluation import EvalData, Plan, evaluate
-from ambulo.train.motion.metrics import HORIZONS_MS
-from ambulo.train.motion.report import print_scores, report_data, report_json
-from ambulo.train.shared.console import bars
-from ambulo.train.shared.errors import Parser, front_door
-from ambulo.train.shared.evaluation_folder import made_folder
-from ambulo.train.shared.files import check_parent, write_atomic, write_or_print
-from ambulo.train.shared.find_model import find_model
-from ambulo.train.shared.paths import resolve_path
 
 if TYPE_CHECKING:
-    from ambulo.policies.motion_nn import MotionNN
+    from ambulo.policies.networks.motion_nn import MotionNN
 
 NONE = "none"
 """`--model` that stands for the baselines alone."""
@@ -136,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = report_json(report_data(facts, found))
         write_or_print(args.json, text)
         if folder is not None:
-            from ambulo.train.motion.pictures import write_pictures
+            from ambulo.evaluate.motion.pictures import write_pictures
 
             write_atomic(folder / "scores.json", text)
             write_pictures(folder, found, console, video=not args.no_video)
@@ -182,7 +182,7 @@ def plan_of(
 
 
 def _network(file: Path, device: str) -> MotionNN:
-    from ambulo.policies.motion_model_file import load_motion_nn
+    from ambulo.policies.files.motion_model import load_motion_nn
 
     try:
         return load_motion_nn(file, device)

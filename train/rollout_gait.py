@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ambulo.common.console import bars
+from ambulo.common.errors import Parser, front_door
+from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, GaitDataError, RunFolderError
 from ambulo.configs.gait import GAIT_SPACES, gait_space
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.configs.presets_locomotion import preset
-from ambulo.train.shared.console import bars
-from ambulo.train.shared.errors import Parser, front_door
-from ambulo.train.shared.paths import resolve_path
+from ambulo.configs.presets.locomotion import preset
 
 if TYPE_CHECKING:
     from ambulo.train.gait.rollouts import RolloutPlan
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     play = engine(args.engine)
     folder = resolve_path(args.out)
     plan = make_plan(args)
-    from ambulo.motion.datasets.gait_shards import write_raw
+    from ambulo.motion.gaits.shards import write_raw
 
     jobs = range(-(-args.episodes // args.per_file))
     digest = plan.digest
@@ -142,9 +142,9 @@ def make_plan(args: argparse.Namespace) -> RolloutPlan:
     fixed = fixed_parameters(args.space, args.fixed)
     model, cascaded = None, False
     if args.model is not None:
+        from ambulo.common.find_model import find_model
+        from ambulo.evaluate.locomotion.cascades import last_agent, load_gait_policy
         from ambulo.policies.cascade import Cascade
-        from ambulo.train.locomotion.cascades import last_agent, load_gait_policy
-        from ambulo.train.shared.find_model import find_model
 
         model = find_model(args.model)
         policy = load_gait_policy(model)
@@ -203,7 +203,7 @@ def shard_file(folder: Path, job: int) -> Path:
 
 def _is_done(path: Path, digest: str) -> bool:
     """Whether the file of a job is there and whole; of another plan it is an error."""
-    from ambulo.motion.datasets.gait_shards import read_raw
+    from ambulo.motion.gaits.shards import read_raw
 
     if not path.exists():
         return False
@@ -220,7 +220,7 @@ def _is_done(path: Path, digest: str) -> bool:
 
 def _healthy(config: LocomotionConfig, file: str | None) -> bytes:
     """The healthy gait, made now or read from a file."""
-    from ambulo.envs.locomotion.reference import (
+    from ambulo.envs.reference.reference import (
         body_of,
         reference_bytes,
         reference_of,

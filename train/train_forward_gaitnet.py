@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ambulo.common.errors import front_door
+from ambulo.common.paths import resolve_path
+from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import AmbuloError, ConfigError, RunFolderError
 from ambulo.configs.ref_nn import RefRunConfig
@@ -21,13 +24,10 @@ from ambulo.train.gait.options import (
 )
 from ambulo.train.gait.run_folder import GaitRunFolder
 from ambulo.train.shared.command import shareable_arguments, tell_interrupted
-from ambulo.train.shared.errors import front_door
-from ambulo.train.shared.paths import resolve_path
-from ambulo.train.shared.signals import Interrupted, StopRequest
 from ambulo.train.shared.training_flags import check_resumable
 
 if TYPE_CHECKING:
-    from ambulo.policies.ref_nn import RefNNFile
+    from ambulo.policies.networks.ref_nn import RefNNFile
     from ambulo.train.gait.training import GaitTraining
 
 
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _resume(args: argparse.Namespace, arguments: Sequence[str], target: Path) -> int:
     """Go on from the newest whole checkpoint of a run, or from one that is named."""
-    from ambulo.policies.ref_nn import read_ref_nn
+    from ambulo.policies.networks.ref_nn import read_ref_nn
 
     folder, checkpoint = _find_run(target)
     old = load_json(RefRunConfig, folder.config)
@@ -127,7 +127,7 @@ def _train(
     model: RefNNFile | None,
 ) -> int:
     """Train in `folder` from `model` (None: from the beginning)."""
-    from ambulo.train.shared.console import Words, make_display
+    from ambulo.common.console import Words, make_display
 
     with StopRequest() as stop:
         with folder.starting(config.to_json(), arguments, config.training.seed):
@@ -160,10 +160,10 @@ def _prepare(
     model: RefNNFile | None,
 ) -> GaitTraining:
     """The training, after everything was checked."""
-    from ambulo.train.gait.data import PARTS, open_data
+    from ambulo.evaluate.gait.data import PARTS, open_data
     from ambulo.train.gait.training import GaitTraining
 
-    logging.getLogger("ambulo.motion.datasets.gait_shards").setLevel("ERROR")
+    logging.getLogger("ambulo.motion.gaits.shards").setLevel("ERROR")
     space = None if model is None else model.metadata.gait_space()
     data = open_data(config.data, config.dataset, config.training.seed, space)
     for error in data.errors:

@@ -7,6 +7,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ambulo.common.errors import front_door
+from ambulo.common.files import check_parent
+from ambulo.common.gl import import_mujoco
+from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.train.locomotion.options import (
     RESUMABLE,
@@ -22,14 +26,10 @@ from ambulo.train.shared.command import (
     show_config,
     tell_interrupted,
 )
-from ambulo.train.shared.errors import front_door
-from ambulo.train.shared.files import check_parent
-from ambulo.train.shared.gl import import_mujoco
-from ambulo.train.shared.signals import Interrupted, StopRequest
 from ambulo.train.shared.training_flags import check_resumable
 
 if TYPE_CHECKING:
-    from ambulo.policies.locomotion_model_file import LocomotionModel
+    from ambulo.policies.files.locomotion_model import LocomotionModel
     from ambulo.train.locomotion.run import LocomotionRun, LocomotionRunFolder
 
 
@@ -74,12 +74,12 @@ def _train(
     """Train in `folder` (None: a new one), from `model` (None: from the beginning)."""
     check_parent(args.json)
     import_mujoco()
+    from ambulo.common.console import Words, make_display
     from ambulo.train.locomotion.results import finish
     from ambulo.train.locomotion.validation import LocomotionValidation
-    from ambulo.train.shared.console import Words, make_display
 
     if model is None and config.gait.base is not None:
-        from ambulo.train.shared.find_model import find_model
+        from ambulo.common.find_model import find_model
 
         config = config.override(
             "gait", base=str(find_model(config.gait.base).resolve())
@@ -127,15 +127,15 @@ def _initial(args: argparse.Namespace) -> LocomotionModel | None:
     """The model that `--init-from` names."""
     if args.init_from is None or args.resume:
         return None
-    from ambulo.policies.locomotion_model_file import load_locomotion
-    from ambulo.train.shared.find_model import find_model
+    from ambulo.common.find_model import find_model
+    from ambulo.policies.files.locomotion_model import load_locomotion
 
     return load_locomotion(find_model(args.init_from))
 
 
 def _evaluate(args: argparse.Namespace) -> int:
     """Hand `--eval` over to `ambulo eval`."""
-    from ambulo.train.evaluate import main as evaluate
+    from ambulo.evaluate.command import main as evaluate
 
     values = ("episodes", "seed", "json", "num_envs", "output")
     return evaluate(evaluation_arguments(args, values, ("verbose",)))

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ambulo.common.errors import front_door
+from ambulo.common.paths import resolve_path
+from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import RunFolderError
 from ambulo.configs.motion_nn import MotionRunConfig
@@ -22,13 +25,10 @@ from ambulo.train.motion.options import (
 )
 from ambulo.train.motion.run_folder import MotionRunFolder
 from ambulo.train.shared.command import shareable_arguments, tell_interrupted
-from ambulo.train.shared.errors import front_door
-from ambulo.train.shared.paths import resolve_path
-from ambulo.train.shared.signals import Interrupted, StopRequest
 from ambulo.train.shared.training_flags import check_resumable
 
 if TYPE_CHECKING:
-    from ambulo.policies.motion_model_file import MotionModelFile
+    from ambulo.policies.files.motion_model import MotionModelFile
     from ambulo.train.motion.training import MotionTraining
 
 
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _resume(args: argparse.Namespace, arguments: Sequence[str]) -> int:
     """Go on from the newest whole checkpoint of a run, or from one that is named."""
-    from ambulo.policies.motion_model_file import load_motion_file
+    from ambulo.policies.files.motion_model import load_motion_file
 
     target = resolve_path(args.resume)
     folder, checkpoint = _find_run(target)
@@ -108,7 +108,7 @@ def _train(
     model: MotionModelFile | None,
 ) -> int:
     """Train in `folder` from `model` (None: from the beginning)."""
-    from ambulo.train.shared.console import Words, make_display
+    from ambulo.common.console import Words, make_display
 
     with StopRequest() as stop:
         training = _prepare(args, arguments, config, folder, model)

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ambulo.common.errors import front_door
+from ambulo.common.paths import resolve_path
+from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import AmbuloError, ConfigError, RunFolderError
 from ambulo.configs.neural_ik import IKRunConfig
@@ -21,13 +24,10 @@ from ambulo.train.ik.options import (
 )
 from ambulo.train.ik.run_folder import IKRunFolder
 from ambulo.train.shared.command import shareable_arguments, tell_interrupted
-from ambulo.train.shared.errors import front_door
-from ambulo.train.shared.paths import resolve_path
-from ambulo.train.shared.signals import Interrupted, StopRequest
 from ambulo.train.shared.training_flags import check_resumable
 
 if TYPE_CHECKING:
-    from ambulo.policies.ik_model_file import IKModelFile
+    from ambulo.policies.files.ik_model import IKModelFile
     from ambulo.train.ik.training import IKTraining
 
 
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _resume(args: argparse.Namespace, arguments: Sequence[str], target: Path) -> int:
     """Go on from the newest whole checkpoint of a run, or from one that is named."""
-    from ambulo.policies.ik_model_file import load_ik_model
+    from ambulo.policies.files.ik_model import load_ik_model
 
     folder, checkpoint = _find_run(target)
     old = load_json(IKRunConfig, folder.config)
@@ -88,7 +88,7 @@ def _resume(args: argparse.Namespace, arguments: Sequence[str], target: Path) ->
 
 def _newest(target: Path) -> IKModelFile:
     """The newest whole checkpoint of a run, or the one that is named."""
-    from ambulo.policies.ik_model_file import load_ik_model
+    from ambulo.policies.files.ik_model import load_ik_model
 
     checkpoint = _find_run(target)[1] if target.is_dir() else target
     if checkpoint is None:
@@ -142,7 +142,7 @@ def _train(
     init: IKModelFile | None,
 ) -> int:
     """Train in `folder` from `model` (None: from the beginning, or from `init`)."""
-    from ambulo.train.shared.console import Words, make_display
+    from ambulo.common.console import Words, make_display
 
     with StopRequest() as stop:
         with folder.starting(config.to_json(), arguments, config.training.seed):
@@ -170,10 +170,10 @@ def _prepare(
     init: IKModelFile | None,
 ) -> IKTraining:
     """The training, after everything was checked."""
-    from ambulo.ik.pose_data import check_poses, load_poses
+    from ambulo.evaluate.ik.data import Poses, split_poses
+    from ambulo.ik.data.pose_data import check_poses, load_poses
     from ambulo.ik.rig import load_rig
     from ambulo.train.ik.checks import described, judge, kinematics_errors
-    from ambulo.train.ik.data import Poses, split_poses
     from ambulo.train.ik.training import IKTraining
 
     data = load_poses(config.data)

@@ -7,8 +7,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ambulo.configs.vr import RLConfig
+from ambulo.common.errors import front_door
+from ambulo.common.files import check_parent
+from ambulo.common.gl import import_mujoco
+from ambulo.common.signals import Interrupted, StopRequest
+from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.godot.check import check_engines
+from ambulo.evaluate.vr.godot_flags import check_godot_flags
 from ambulo.train.shared.command import (
     evaluation_arguments,
     folder_to_continue,
@@ -16,15 +21,10 @@ from ambulo.train.shared.command import (
     show_config,
     tell_interrupted,
 )
-from ambulo.train.shared.errors import front_door
-from ambulo.train.shared.files import check_parent
-from ambulo.train.shared.gl import import_mujoco
-from ambulo.train.shared.signals import Interrupted, StopRequest
 from ambulo.train.shared.training_flags import check_resumable
 from ambulo.train.vr.options import (
     RESUMABLE,
     base_config,
-    check_godot_flags,
     label_of,
     parse_arguments,
     with_flags,
@@ -32,7 +32,7 @@ from ambulo.train.vr.options import (
 from ambulo.train.vr.run_folder import NavigationRunFolder
 
 if TYPE_CHECKING:
-    from ambulo.policies.model_file import ModelFile
+    from ambulo.policies.files.vr_model import ModelFile
     from ambulo.train.vr.training_run import TrainingRun
 
 
@@ -69,7 +69,7 @@ def _resume(args: argparse.Namespace, arguments: Sequence[str]) -> int:
 def _train(
     args: argparse.Namespace,
     arguments: Sequence[str],
-    config: RLConfig,
+    config: NavigationConfig,
     folder: NavigationRunFolder | None,
     model: ModelFile | None,
 ) -> int:
@@ -95,7 +95,7 @@ def _train(
 def _prepare(
     args: argparse.Namespace,
     arguments: Sequence[str],
-    config: RLConfig,
+    config: NavigationConfig,
     folder: NavigationRunFolder | None,
     model: ModelFile | None,
 ) -> TrainingRun:
@@ -119,8 +119,8 @@ def _initial(args: argparse.Namespace) -> ModelFile | None:
     """The model that `--init-from` names."""
     if args.init_from is None or args.resume:
         return None
-    from ambulo.policies.model_file import load_model
-    from ambulo.train.shared.find_model import find_model
+    from ambulo.common.find_model import find_model
+    from ambulo.policies.files.vr_model import load_model
 
     return load_model(find_model(args.init_from), trust_pickle=args.trust_pickle)
 
@@ -129,7 +129,7 @@ def _train_to_end(
     args: argparse.Namespace, run: TrainingRun, stop: StopRequest
 ) -> float:
     """Train; the seconds it took."""
-    from ambulo.train.shared.console import make_display
+    from ambulo.common.console import make_display
     from ambulo.train.vr.results import Validation
 
     total = run.config.training.total_timesteps
@@ -140,7 +140,7 @@ def _train_to_end(
 
 def _evaluate(args: argparse.Namespace) -> int:
     """Hand `--eval` over to `ambulo eval`."""
-    from ambulo.train.evaluate import main as evaluate
+    from ambulo.evaluate.command import main as evaluate
 
     values = (
         "episodes", "seed", "json", "level_file", "world", "num_envs", "output",

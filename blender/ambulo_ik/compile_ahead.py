@@ -15,7 +15,7 @@ _LOG = logging.getLogger(__name__)
 
 _PROGRAM = """
 from ambulo.ik.rig import load_rig
-from ambulo.ik.solver import NeuralIKSolver
+from ambulo.ik.solver.solver import NeuralIKSolver
 NeuralIKSolver(load_rig("ik23")).warm_up()
 """
 

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 
 from ambulo.ik.rig import TARGETS
-from ambulo.ik.targets import Targets
+from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_matrix,

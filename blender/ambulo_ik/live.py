@@ -15,7 +15,7 @@ from bpy.app.handlers import persistent
 
 from ambulo.configs.errors import AmbuloError
 from ambulo.ik.pose import Pose
-from ambulo.ik.targets import Targets
+from ambulo.ik.solver.targets import Targets
 
 from .binding import read_pose, write_pose
 from .empties import read_targets

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ambulo.configs.errors import MotionError
 from ambulo.ik.pose import Pose, pose_of
 from ambulo.ik.rig import Rig
-from ambulo.motion.files import read_motion, write_motion
+from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.motion import Motion
 
 from .binding import Binding, pose_of_matrices

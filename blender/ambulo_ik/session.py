@@ -18,8 +18,8 @@ from ambulo.ik.rig import Rig, load_rig
 from .binding import Binding, BindingError, bind, even_scale, read_pose
 
 if TYPE_CHECKING:
-    from ambulo.ik.network import IKNetwork
-    from ambulo.ik.solver import NeuralIKSolver
+    from ambulo.ik.solver.network import IKNetwork
+    from ambulo.ik.solver.solver import NeuralIKSolver
 
     from .pose_data import PoseData
 
@@ -111,7 +111,7 @@ def use_network(path: str) -> None:
     Args:
         path: A network's folder, its file of weights, or the name of one that ships.
     """
-    from ambulo.ik.network import load_ik_network
+    from ambulo.ik.solver.network import load_ik_network
 
     if not path:
         SESSION.network = None

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ambulo.ik.limits import clamp, violation
 from ambulo.ik.pose import Pose, fk, start_pose
 from ambulo.ik.rig import TARGETS, Rig
-from ambulo.ik.targets import Targets
+from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import quat_angle, quat_from_rotvec, quat_multiply
 
 from .fk_checks import Check

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from ambulo.ik.pose import Pose
-from ambulo.ik.refine import Solution
-from ambulo.ik.solver import NeuralIKSolver
-from ambulo.ik.targets import Targets
+from ambulo.ik.solver.refine import Solution
+from ambulo.ik.solver.solver import NeuralIKSolver
+from ambulo.ik.solver.targets import Targets
 
 from .session import SESSION, Bound
 

@@ -1,28 +1,58 @@
-"""The presets: one JSON file each in this folder; they hold what is not the default."""
+"""Presets: one folder for each kind of training, one JSON file for each preset.
+
+A file holds `description` and the settings that differ from the defaults. A file that is
+put into a folder is a preset: nothing else lists them.
+"""
 
 from __future__ import annotations
 
 import json
-from functools import cache
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from typing import Any, Generic, TypeVar
 
-from ambulo.configs.base import parse
+from ambulo.configs.base import Config, parse
 from ambulo.configs.errors import ConfigError, nearest
-from ambulo.configs.vr import RLConfig
 
-PRESETS: dict[str, str] = {
-    "quick_test": "open field, 5-8 m goals: learns in seconds, checks an installation",
-    "full_training": "all level families, 5-30 m goals: as the shipped agent",
-    "curriculum_learning": "all level families in three stages of goal distance",
-    "comfort_optimized": "slower, smoother walking for VR comfort",
-}
-"""Every preset and what it is for, in the order of tables."""
+Settings = TypeVar("Settings", bound=Config)
 
 
-@cache
-def preset(name: str) -> RLConfig:
-    """The configuration of the preset `name`; `ConfigError` for a wrong name."""
-    if name not in PRESETS:
-        raise ConfigError(f"unknown preset {name!r}{nearest(name, PRESETS)}")
-    text = files(__name__).joinpath(f"{name}.json").read_text(encoding="utf-8")
-    return parse(RLConfig, json.loads(text), f"preset {name}")
+class PresetFolder(Mapping[str, str], Generic[Settings]):
+    """The presets of one package: a mapping from each name to its description."""
+
+    def __init__(self, package: str, config: type[Settings]) -> None:
+        """List the JSON files of `package`, whose settings are those of `config`."""
+        self._package = package
+        self._config = config
+        names = (entry.name for entry in files(package).iterdir())
+        found = sorted(name[:-5] for name in names if name.endswith(".json"))
+        self._data = {name: self._read(name) for name in found}
+        self._loaded: dict[str, Settings] = {}
+
+    def __getitem__(self, name: str) -> str:
+        return str(self._data[name]["description"])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def load(self, name: str) -> Settings:
+        """Return the configuration of the preset `name`.
+
+        Raises:
+            ConfigError: there is no such preset.
+        """
+        if name not in self._data:
+            raise ConfigError(f"unknown preset {name!r}{nearest(name, self._data)}")
+        if name not in self._loaded:
+            data = self._data[name]
+            settings = {key: data[key] for key in data if key != "description"}
+            self._loaded[name] = parse(self._config, settings, f"preset {name}")
+        return self._loaded[name]
+
+    def _read(self, name: str) -> dict[str, Any]:
+        text = files(self._package).joinpath(f"{name}.json").read_text("utf-8")
+        data: dict[str, Any] = json.loads(text)
+        return data

@@ -15,8 +15,8 @@ from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.muscle import JointGain, SpdGains
 from ambulo.envs.characters.human23 import SOLE_RADIUS, human23_spec
 from ambulo.envs.characters.positions import PositionColumns
+from ambulo.motion.gaits.soles import Soles
 from ambulo.motion.human23 import to_sixdof
-from ambulo.motion.reference.soles import Soles
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 

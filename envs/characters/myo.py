@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.muscle import JointGain, MuscleCondition, SpdGains
 from ambulo.envs.characters.character import Character
-from ambulo.envs.locomotion.muscle_actuation import MuscleActuation
-from ambulo.motion.reference.soles import Soles
+from ambulo.motion.gaits.soles import Soles
 from ambulo.motion.rotations import quat_between, quat_multiply
 from ambulo.motion.skeleton import Skeleton
+from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.conditions import condition, model_with
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.muscles import muscle_table

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import sole_balls
+from ambulo.motion.gaits.cycle import Cycle, resynthesized
 from ambulo.motion.kinematics import forward_kinematics
-from ambulo.motion.reference.cycle import Cycle, resynthesized
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_rotvec,
@@ -88,7 +88,7 @@ def symmetric(cycle: Cycle) -> Cycle:
 def fitted_poses(cycle: Cycle, character: Character) -> PoseCycle:
     """Positions of `character` (myolegs) that walk as the human23 `cycle` does.
 
-    Slips and lifts of a millimetre or two remain; `ambulo.envs.locomotion.refine` takes
+    Slips and lifts of a millimetre or two remain; `ambulo.envs.reference.refine` takes
     them out.
     """
     every = len(cycle) // PHASES

@@ -21,8 +21,8 @@ from ambulo.envs.godot.errors import (
     TimedOut,
 )
 from ambulo.envs.godot.transport import Response, check_token
-from ambulo.envs.vr.level import Level
-from ambulo.envs.vr.level_io import level_data
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level_io import level_data
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 """Where the game listens unless it was told otherwise."""

@@ -34,8 +34,8 @@ from ambulo.envs.godot.transport import (
     check_token,
 )
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.level import Level
-from ambulo.envs.vr.state import Floats, Ints
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world.state import Floats, Ints
 
 LEVELS_PER_REQUEST = 16
 """Most levels that are sent in one message."""

@@ -19,11 +19,11 @@ from ambulo.configs.errors import AmbuloError, BridgeError
 from ambulo.envs.godot.errors import BridgeFault
 from ambulo.envs.godot.link import EngineLink, split_players
 from ambulo.envs.godot.settings import BridgeSettings
-from ambulo.envs.vr.actions import motion_of
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.kernel_world import place
-from ambulo.envs.vr.level import Level
-from ambulo.envs.vr.state import Floats, Ints, WorldState
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.kernel_world import place
+from ambulo.envs.vr.world.state import Floats, Ints, WorldState
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import RLConfig
+from ambulo.configs.vr import NavigationConfig
 
 BODY_RADIUS = 0.25
 """Radius of the body capsule, [m]."""
@@ -73,7 +73,7 @@ class WorldSpec:
         return self.smoothing ** (1.0 / self.ticks_per_decision)
 
     @classmethod
-    def from_config(cls, config: RLConfig) -> WorldSpec:
+    def from_config(cls, config: NavigationConfig) -> WorldSpec:
         """The world settings that a training configuration implies.
 
         Raises:

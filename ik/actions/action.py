@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.errors import IKError
-from ambulo.ik.goals import Goals
-from ambulo.ik.layer import Provider, Tick
+from ambulo.ik.layers.goals import Goals
+from ambulo.ik.layers.layer import Provider, Tick
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_rotate
 
 Floats = NDArray[np.float64]

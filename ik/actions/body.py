@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.actions.action import BODY, UP, Timing, facing, move_body
-from ambulo.ik.goals import Goals
+from ambulo.ik.layers.goals import Goals
 from ambulo.ik.rig import TARGETS, Rig
-from ambulo.ik.targets import row_of
+from ambulo.ik.solver.targets import row_of
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
 Floats = NDArray[np.float64]

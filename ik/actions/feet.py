@@ -18,7 +18,7 @@ from ambulo.ik.actions.action import (
     level_ground,
     min_jerk,
 )
-from ambulo.ik.goals import Goals
+from ambulo.ik.layers.goals import Goals
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.motion.rotations import (
     quat_between,

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.actions.action import GAZE, UP, Timing, facing
-from ambulo.ik.goals import Goals
+from ambulo.ik.layers.goals import Goals
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.motion.rotations import (
     quat_between,

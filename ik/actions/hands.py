@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.actions.action import HANDS, UP, Timing, min_jerk
-from ambulo.ik.goals import Goals
+from ambulo.ik.layers.goals import Goals
 from ambulo.motion.rotations import quat_multiply, quat_rotate, quat_slerp
 
 Floats = NDArray[np.float64]

@@ -6,9 +6,9 @@ import numpy as np
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.pose import Pose, start_pose
-from ambulo.ik.refine import refine
 from ambulo.ik.rig import Rig
-from ambulo.ik.targets import Targets, row_of
+from ambulo.ik.solver.refine import refine
+from ambulo.ik.solver.targets import Targets, row_of
 from ambulo.motion.landmarks import rest_points
 
 EASE = 0.97

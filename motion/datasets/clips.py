@@ -17,7 +17,7 @@ from ambulo.motion.datasets.activities import (
     padded,
     read_manifest,
 )
-from ambulo.motion.files import find_motions, read_motion
+from ambulo.motion.formats.files import find_motions, read_motion
 
 logger = logging.getLogger(__name__)
 

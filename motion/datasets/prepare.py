@@ -20,9 +20,9 @@ import numpy as np
 from ambulo.configs.errors import MotionError, MotionFileError, SkeletonError
 from ambulo.motion.datasets.clips import Clip, file_hash
 from ambulo.motion.datasets.states import N_STATE, States, states_of
-from ambulo.motion.files import read_motion
 from ambulo.motion.filters import smoothed
 from ambulo.motion.formats.disk import write_bytes
+from ambulo.motion.formats.files import read_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
 from ambulo.motion.retargeting.retarget import retarget

@@ -20,8 +20,8 @@ from ambulo.motion.formats.asf import ROOT, AsfBone, AsfFile, write_asf
 from ambulo.motion.formats.axes import ASF_UNIT, CMU_AXES, INCH, Axes, metres_per_unit
 from ambulo.motion.formats.channels import angles_and_order
 from ambulo.motion.formats.disk import rules_of
-from ambulo.motion.formats.rest import aligned_axes
 from ambulo.motion.motion import Motion
+from ambulo.motion.rest import aligned_axes
 from ambulo.motion.rotations import quat_conjugate, quat_multiply
 from ambulo.motion.skeleton import Skeleton
 

@@ -23,8 +23,8 @@ from ambulo.motion.formats.axes import (
 from ambulo.motion.formats.bvh import BvhFile, BvhJoint, Vec3, read_bvh, write_bvh
 from ambulo.motion.formats.channels import angles_and_order, quats_of_channels
 from ambulo.motion.formats.disk import rules_of
-from ambulo.motion.formats.rest import aligned_axes, plain_orders
 from ambulo.motion.motion import Motion
+from ambulo.motion.rest import aligned_axes, plain_orders
 from ambulo.motion.skeleton import Skeleton
 
 Floats = NDArray[np.float64]

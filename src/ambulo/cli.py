@@ -8,34 +8,40 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 import ambulo
-from ambulo.train.shared.errors import INTERRUPTED, Parser
+from ambulo.common.errors import INTERRUPTED, Parser
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("ambulo.train.train_vr_navigation:main", "train or resume an agent"),
-    "eval": ("ambulo.train.evaluate:main", "score an agent beside baselines"),
-    "export": ("ambulo.train.export_agent:main", "write an agent as ONNX or JSON"),
-    "levels": ("ambulo.train.level_tools:main", "generate, validate or draw levels"),
+    "eval": ("ambulo.evaluate.command:main", "score an agent beside baselines"),
+    "export": ("ambulo.commands.export_agent:main", "write an agent as ONNX or JSON"),
+    "levels": ("ambulo.commands.level_tools:main", "generate, validate or draw levels"),
     "train-motion": ("ambulo.train.train_motion:main", "train a model of motion"),
     "eval-motion": ("ambulo.train.eval_motion:main", "score one beside baselines"),
     "train-locomotion": (
         "ambulo.train.train_locomotion:main",
         "train or resume a body's policy",
     ),
-    "data": ("ambulo.train.motion_data:main", "convert, check or draw motion capture"),
-    "gait": ("ambulo.train.gait_tools:main", "generate, estimate or report gaits"),
-    "ik": ("ambulo.train.ik_tools:main", "make training data of poses"),
+    "data": (
+        "ambulo.commands.motion_data:main",
+        "convert, check or draw motion capture",
+    ),
+    "gait": ("ambulo.commands.gait_tools:main", "generate, estimate or report gaits"),
+    "ik": ("ambulo.commands.ik_tools:main", "make training data of poses"),
     "train-ik": ("ambulo.train.train_neural_ik:main", "train a network of poses"),
     "train-gaitnet": (
         "ambulo.train.train_forward_gaitnet:main",
         "train a network from gait parameters to motion",
     ),
     "rig-server": (
-        "ambulo.train.rig_server:main",
+        "ambulo.commands.rig_server:main",
         "learn characters from streams of poses",
     ),
-    "rig-client": ("ambulo.train.rig_client:main", "replay a clip to a rig server"),
-    "schema": ("ambulo.train.describe:schema", "print observation and action layout"),
-    "presets": ("ambulo.train.describe:presets", "list the presets, or print one"),
+    "rig-client": ("ambulo.commands.rig_client:main", "replay a clip to a rig server"),
+    "schema": (
+        "ambulo.commands.describe:schema",
+        "print observation and action layout",
+    ),
+    "presets": ("ambulo.commands.describe:presets", "list the presets, or print one"),
 }
 """Each sub-command's `module:function` and what it does."""
 

@@ -12,7 +12,7 @@ bpy = pytest.importorskip(
 from ambulo_ik.session import SESSION, bound_to
 
 from ambulo.ik.rig import load_rig
-from ambulo.motion.files import read_motion, write_motion
+from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.retargeting.retarget import retarget
 

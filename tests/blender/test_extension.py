@@ -139,8 +139,8 @@ bpy.ops.preferences.addon_enable(module="bl_pkg")
 bpy.ops.extensions.package_install_files(
     filepath=package, repo="user_default", enable_on_install=True
 )
-import ambulo.ik.solver, numba, safetensors, scipy
-for module in (ambulo.ik.solver, numba, safetensors, scipy):
+import ambulo.ik.solver.solver, numba, safetensors, scipy
+for module in (ambulo.ik.solver.solver, numba, safetensors, scipy):
     assert module.__file__.startswith(resources), module.__file__
 assert "torch" not in sys.modules
 bpy.ops.ambulo_ik.add_rig()

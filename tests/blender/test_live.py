@@ -14,7 +14,7 @@ from ambulo_ik import live
 from ambulo_ik.session import SESSION
 from mathutils import Matrix, Vector
 
-from ambulo.motion.files import write_motion
+from ambulo.motion.formats.files import write_motion
 
 ops = bpy.ops
 NEAR = 1e-3  # [m]
@@ -274,10 +274,10 @@ def test_problems_are_told_not_raised(context, follower):
 @pytest.fixture
 def random_network(tmp_path):
     """A small network of random weights: its answers are useless, but they are used."""
-    from ambulo.ik.features import INPUTS, outputs_of
-    from ambulo.ik.network import IKNetworkHeader, save_ik_network
     from ambulo.ik.pose import start_pose
     from ambulo.ik.rig import load_rig
+    from ambulo.ik.solver.features import INPUTS, outputs_of
+    from ambulo.ik.solver.network import IKNetworkHeader, save_ik_network
     from ambulo.motion.rotations import matrix_to_sixd, quat_multiply, quat_to_matrix
 
     rig, rng = load_rig("ik23"), np.random.default_rng(0)
@@ -327,7 +327,7 @@ def test_a_network_answers_in_the_armatures_size(context, armature, random_netwo
     from ambulo_ik.solving import predict
 
     from ambulo.ik.pose import fk, start_pose
-    from ambulo.ik.targets import Targets
+    from ambulo.ik.solver.targets import Targets
 
     use_network(str(random_network))
     small = bound_to(armature)

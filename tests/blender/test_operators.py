@@ -17,7 +17,7 @@ from ambulo_ik.session import SESSION
 from ambulo_ik.solving import solve
 
 import ambulo.models
-from ambulo.motion.files import read_motion, write_motion
+from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.rotations import quat_angle
 

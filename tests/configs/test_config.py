@@ -10,7 +10,7 @@ import pytest
 
 from ambulo.configs.base import load_json, parse
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import RLConfig
+from ambulo.configs.vr import NavigationConfig
 
 PUBLISHED = {
     "network": {"policy": "MlpPolicy", "net_arch": [256, 256], "activation_fn": "relu"},
@@ -44,7 +44,7 @@ PUBLISHED = {
 
 
 def test_every_published_key_is_taken_as_it_is() -> None:
-    config = parse(RLConfig, PUBLISHED, "published")
+    config = parse(NavigationConfig, PUBLISHED, "published")
     data = json.loads(config.to_json())
     for group, values in PUBLISHED.items():
         for key, value in values.items():
@@ -61,10 +61,10 @@ def test_every_published_key_is_taken_as_it_is() -> None:
 
 
 def test_a_configuration_survives_a_file(tmp_path: Path) -> None:
-    config = parse(RLConfig, PUBLISHED, "published")
+    config = parse(NavigationConfig, PUBLISHED, "published")
     file = tmp_path / "config.json"
     file.write_text(config.to_json(), encoding="utf-8")
-    assert load_json(RLConfig, file) == config
+    assert load_json(NavigationConfig, file) == config
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_configuration_survives_a_file(tmp_path: Path) -> None:
 )
 def test_a_bad_value_is_one_line_that_names_it(data: Any, words: list[str]) -> None:
     with pytest.raises(ConfigError) as caught:
-        parse(RLConfig, data, "file.json")
+        parse(NavigationConfig, data, "file.json")
     message = str(caught.value)
     assert message.startswith("file.json: ")
     assert "\n" not in message
@@ -107,11 +107,11 @@ def test_a_file_that_is_not_json_is_named_with_its_line(
     file = tmp_path / "bad.json"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=r"bad\.json: line 1: not valid JSON"):
-        load_json(RLConfig, file)
+        load_json(NavigationConfig, file)
 
 
 def test_overrides_are_validated() -> None:
-    config = RLConfig().override("ppo", gamma=0.9)
+    config = NavigationConfig().override("ppo", gamma=0.9)
     assert config.ppo.gamma == 0.9
     with pytest.raises(ConfigError, match=r"ppo\.gamma = 2"):
         config.override("ppo", gamma=2)
@@ -124,5 +124,5 @@ def test_json_that_python_will_not_read_is_one_line(tmp_path: Path, text: str) -
     file = tmp_path / "bad.json"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ConfigError, match=r"bad\.json: not valid JSON") as caught:
-        load_json(RLConfig, file)
+        load_json(NavigationConfig, file)
     assert "\n" not in str(caught.value)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ambulo.ik.workers import NeuralIKPool
+from ambulo.ik.pool.workers import NeuralIKPool
 
 
 @pytest.fixture(scope="module")

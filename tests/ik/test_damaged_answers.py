@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import IKError
-from ambulo.ik.network import IKNetwork, load_ik_network
+from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.rig import load_rig
-from ambulo.ik.solver import NeuralIKSolver
-from ambulo.ik.targets import Targets
-from ambulo.ik.workers import NeuralIKPool
+from ambulo.ik.solver.network import IKNetwork, load_ik_network
+from ambulo.ik.solver.solver import NeuralIKSolver
+from ambulo.ik.solver.targets import Targets
 
 RIG = load_rig()
 PLACES = {"Head": (0.0, 0.0, 1.5), "LeftHand": (0.3, 0.2, 1.2)}

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from ambulo.ik.kernels_limits import clamp_one, is_outside, limit_normals
+from ambulo.ik.kernels.limits import clamp_one, is_outside, limit_normals
 from ambulo.ik.limits import clamp, violation
-from ambulo.ik.refine import rig_tables
 from ambulo.ik.rig import load_rig
+from ambulo.ik.solver.refine import rig_tables
 from ambulo.ik.swing_twist import SwingTwist, from_swing_twist, swing_twist_of
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 

@@ -11,14 +11,14 @@ from ambulo.ik.actions.action import Timing, acting
 from ambulo.ik.actions.body import Crouch
 from ambulo.ik.actions.gaze import LookAt
 from ambulo.ik.actions.standing import standing_pose
-from ambulo.ik.history import TargetHistory
-from ambulo.ik.jobs import targets_of_job
-from ambulo.ik.layer import Kind, Layer
-from ambulo.ik.layers import LayerStack
+from ambulo.ik.layers.layer import Kind, Layer
+from ambulo.ik.layers.stack import LayerStack
+from ambulo.ik.pool.jobs import targets_of_job
+from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.rig import load_rig
-from ambulo.ik.solver import NeuralIKSolver
-from ambulo.ik.targets import Targets
-from ambulo.ik.workers import NeuralIKPool
+from ambulo.ik.solver.history import TargetHistory
+from ambulo.ik.solver.solver import NeuralIKSolver
+from ambulo.ik.solver.targets import Targets
 
 RIG = load_rig()
 STANDING = standing_pose(RIG)

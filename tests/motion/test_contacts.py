@@ -5,7 +5,7 @@ import pytest
 
 from ambulo.configs.errors import MotionError
 from ambulo.motion.contacts import foot_contacts, foot_skate
-from ambulo.motion.files import read_motion
+from ambulo.motion.formats.files import read_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import mirror, resample
 from ambulo.motion.skeleton import Skeleton

@@ -14,8 +14,8 @@ from ambulo.configs.muscle import ActivationCost, MuscleNNConfig, SpdGains
 from ambulo.muscle.control import Effort, MuscleControl
 from ambulo.muscle.dynamics import dynamics_of_batch, transmission_of_batch
 from ambulo.muscle.errors import MuscleError
-from ambulo.muscle.muscle_training import train_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
+from ambulo.train.muscle.training import train_muscle_nn
 
 Load = Callable[[str], mujoco.MjModel]
 GAINS = SpdGains(stiffness=30.0, damping=2.0)

@@ -15,9 +15,9 @@ import torch
 from ambulo.configs.muscle import MuscleNNConfig
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn, save_muscle_nn
-from ambulo.muscle.muscle_training import activations, train_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import MuscleSamples, feasible_targets, sample_muscles
+from ambulo.train.muscle.training import activations, train_muscle_nn
 
 Load = Callable[[str], mujoco.MjModel]
 SMALL = MuscleNNConfig(

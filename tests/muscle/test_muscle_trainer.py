@@ -13,9 +13,9 @@ from ambulo.configs.muscle import MuscleNNConfig, MuscleUpdatesConfig
 from ambulo.muscle.conditions import condition
 from ambulo.muscle.coupling import Floats
 from ambulo.muscle.muscle_nn import MuscleNN
-from ambulo.muscle.muscle_training import Fitting, MuscleTrainer, train_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, group_factors, sample_muscles
+from ambulo.train.muscle.training import Fitting, MuscleTrainer, train_muscle_nn
 
 Load = Callable[[str], mujoco.MjModel]
 SMALL = MuscleNNConfig(

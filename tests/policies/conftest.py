@@ -12,18 +12,18 @@ import pytest
 import torch
 from gymnasium import spaces
 
-from ambulo.configs.vr import RLConfig
-from ambulo.envs.vr.observation import observation_layout
-from ambulo.policies.model_file import ModelFile, describe, save_model
-from ambulo.policies.model_format import TrainingState
-from ambulo.policies.networks import NavigationPolicy
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.task.observation import observation_layout
+from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.files.vr_model import ModelFile, describe, save_model
+from ambulo.policies.networks.actor_critic import NavigationPolicy
 
 Members = dict[str, bytes]
 
 
 def make_tiny(mode: str = "continuous", width: int = 8, privileged: bool = True) -> Any:
     """A random policy on 48 numbers, with a small training state."""
-    config = RLConfig().override(
+    config = NavigationConfig().override(
         "network", net_arch=(width, width), privileged_critic=privileged
     )
     config = config.override("actions", mode=mode)

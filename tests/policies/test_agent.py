@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.configs.vr import RLConfig
-from ambulo.envs.vr.observation import observation_layout
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.policies.agent import Agent
-from ambulo.policies.model_file import ModelFile
+from ambulo.policies.files.vr_model import ModelFile
 
 Make = Callable[..., ModelFile]
 
@@ -32,8 +32,8 @@ def test_agents_sample_with_their_generator_and_refuse_other_sizes(
     assert np.abs(draws[0]).max() <= 1.0
     with pytest.raises(ModelFileError, match=r"\(N, 48\), got \(4, 54\)"):
         agent.act(np.zeros((4, 54), np.float32), deterministic=True)
-    agent.check_layout(observation_layout(RLConfig()))
-    other = RLConfig().override("observations", num_ray_sensors=8)
+    agent.check_layout(observation_layout(NavigationConfig()))
+    other = NavigationConfig().override("observations", num_ray_sensors=8)
     with pytest.raises(
         ModelFileError, match=r"ray_sensors\[13:29\].*ray_sensors\[13:21"
     ):

@@ -10,22 +10,26 @@ import torch
 from gymnasium import spaces
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import RLConfig
-from ambulo.envs.vr.build import make_batch
-from ambulo.envs.vr.observation import observation_layout
-from ambulo.envs.vr.spaces import action_space, observation_space, split_observation
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.task.build import make_batch
+from ambulo.envs.vr.task.observation import observation_layout
+from ambulo.envs.vr.task.spaces import (
+    action_space,
+    observation_space,
+    split_observation,
+)
 from ambulo.policies.agent import Agent
 from ambulo.policies.learner import learn_until, learning_rate, make_learner
 from ambulo.policies.ppo import FastPPO
-from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 PLAYERS = 8
 
 
-def tiny_config(**ppo: Any) -> RLConfig:
+def tiny_config(**ppo: Any) -> NavigationConfig:
     """Eight players in two small levels."""
     return (
-        RLConfig()
+        NavigationConfig()
         .override("network", net_arch=(8,))
         .override("ppo", **{"n_steps": 8, "batch_size": 32, "n_epochs": 2, **ppo})
         .override(
@@ -34,10 +38,10 @@ def tiny_config(**ppo: Any) -> RLConfig:
     )
 
 
-def learner_of(config: RLConfig, privileged: bool = True) -> FastPPO:
+def learner_of(config: NavigationConfig, privileged: bool = True) -> FastPPO:
     """A learner in a world of its own."""
     batch = make_batch(config, PLAYERS, privileged=privileged, seed=1)
-    return make_learner(config, BatchVecEnv(batch, action_space(config)))
+    return make_learner(config, Sb3BatchEnv(batch, action_space(config)))
 
 
 def test_settings_reach_the_learner() -> None:
@@ -62,7 +66,7 @@ def test_batches_larger_than_a_rollout_are_capped() -> None:
 
 def test_a_rollout_of_one_decision_is_refused() -> None:
     config = tiny_config(n_steps=1)
-    env = BatchVecEnv(make_batch(config, 1), action_space(config))
+    env = Sb3BatchEnv(make_batch(config, 1), action_space(config))
     with pytest.raises(ConfigError, match=r"ppo\.n_steps = 1"):
         make_learner(config, env)
 
@@ -130,7 +134,7 @@ def test_an_agent_acts_like_its_learner_and_stays_as_it_was(mode: str) -> None:
     learner = learn_until(learner_of(config), 64)
     agent = Agent.from_learner(learner, config)
     env = learner.get_env()
-    assert isinstance(env, BatchVecEnv)
+    assert isinstance(env, Sb3BatchEnv)
     obs = env.batch.obs.copy()
     want = learner.predict(obs, deterministic=True)[0]
     size = agent.metadata.observation_size
@@ -142,7 +146,7 @@ def test_an_agent_acts_like_its_learner_and_stays_as_it_was(mode: str) -> None:
 
 
 def test_spaces_follow_the_configuration() -> None:
-    config = RLConfig()
+    config = NavigationConfig()
     assert action_space(config) == spaces.Box(-1, 1, (3,), np.float32)
     discrete = config.override("actions", mode="discrete")
     assert action_space(discrete) == spaces.Discrete(7)

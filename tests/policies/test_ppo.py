@@ -14,9 +14,9 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import CallbackList
 from stable_baselines3.common.logger import Logger
 
-from ambulo.policies.networks import NavigationPolicy
+from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.ppo import FastPPO
-from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 SIZE, PLAYERS, STEPS = 5, 6, 8
 
@@ -80,7 +80,7 @@ def learner_on(batch: CountingBatch, discrete: bool = False, **kwargs: Any) -> F
         actions = spaces.Discrete(7)
     learner = FastPPO(
         NavigationPolicy,
-        BatchVecEnv(batch, actions),
+        Sb3BatchEnv(batch, actions),
         **{"n_steps": STEPS, "batch_size": STEPS * PLAYERS, "seed": 0, **kwargs},
         policy_kwargs=policy_kwargs(),
         device="cpu",
@@ -114,7 +114,7 @@ def test_an_update_equals_that_of_stable_baselines3(discrete: bool) -> None:
     fast = filled(learner_on(CountingBatch(), discrete, **settings))
     stock = PPO(
         NavigationPolicy,
-        BatchVecEnv(CountingBatch(), fast.action_space),
+        Sb3BatchEnv(CountingBatch(), fast.action_space),
         n_steps=STEPS,
         batch_size=STEPS * PLAYERS,
         policy_kwargs=policy_kwargs(),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ambulo import cli
-from ambulo.configs.presets import preset
+from ambulo.configs.presets.vr import preset
 from ambulo.train.train_vr_navigation import main as train
 from ambulo.train.vr.run_folder import NavigationRunFolder
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
 import os
 import signal
@@ -15,33 +14,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures import gait_data as _fixtures
 
+from ambulo.commands.gait import extract_cycles as extract_command
 from ambulo.configs.gait import gait_space
-from ambulo.motion.datasets.gait_shards import (
+from ambulo.evaluate.gait.scores import score
+from ambulo.motion.formats.files import write_motion
+from ambulo.motion.gaits.plain_walk import plain_walk
+from ambulo.motion.gaits.shards import (
     RawShard,
     find_shards,
     read_raw,
     read_refined,
     write_raw,
 )
-from ambulo.motion.files import write_motion
-from ambulo.motion.reference.plain_walk import plain_walk
 from ambulo.motion.skeletons import load_skeleton
-from ambulo.policies.ref_network import load_ref_network
-from ambulo.policies.ref_nn import read_ref_nn
+from ambulo.policies.networks.ref_network import load_ref_network
+from ambulo.policies.networks.ref_nn import read_ref_nn
 from ambulo.train.augment_gait import main as augment
-from ambulo.train.gait import extract_command
 from ambulo.train.gait.run_folder import GaitRunFolder
-from ambulo.train.gait.scores import score
 from ambulo.train.train_forward_gaitnet import main as train
-
-_spec = importlib.util.spec_from_file_location(
-    "gait_fixtures", Path(__file__).parent / "gait" / "conftest.py"
-)
-assert _spec is not None
-assert _spec.loader is not None
-_fixtures = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_fixtures)
 
 SMALL = [
     "--set", "network.hidden=24", "--set", "training.passes=2",
@@ -127,7 +119,7 @@ def test_resumed_run_equals_an_uninterrupted_one(
     more: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ambulo.train.gait.data.BLOCK", 5)
+    monkeypatch.setattr("ambulo.evaluate.gait.data.BLOCK", 5)
     options = [
         *command, "--fresh", "--epochs", "3", "--buffer-rows", "600",
         *(part for text in more for part in ("--set", text)),

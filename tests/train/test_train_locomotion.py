@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
 import zipfile
 from pathlib import Path
@@ -12,43 +11,36 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from fixtures import locomotion_runs as _runs
 
+from ambulo.common.console import Words, make_display
+from ambulo.common.signals import StopRequest
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.locomotion import EnvironmentConfig, LocomotionConfig
 from ambulo.configs.motion_nn import MotionNNConfig, MotionRunConfig
-from ambulo.configs.presets_locomotion import PRESETS, preset
-from ambulo.policies.locomotion_agent import load_locomotion_agent
-from ambulo.policies.locomotion_learner import make_policy
-from ambulo.policies.locomotion_model_file import (
+from ambulo.configs.presets.locomotion import PRESETS, preset
+from ambulo.evaluate.locomotion.task import make_bodies, references_for, vector_env
+from ambulo.evaluate.locomotion.teachers import LawTeacher, PolicyTeacher
+from ambulo.policies.files.locomotion_model import (
     load_locomotion,
     save_locomotion,
 )
-from ambulo.policies.model_format import kind_of
-from ambulo.policies.motion_model_file import (
+from ambulo.policies.files.model_format import kind_of
+from ambulo.policies.files.motion_model import (
     MotionModelFile,
     describe_motion,
     load_encoder,
     save_motion_model,
 )
-from ambulo.policies.motion_nn import MotionNN
+from ambulo.policies.locomotion_agent import load_locomotion_agent
+from ambulo.policies.locomotion_learner import make_policy
+from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.train.locomotion.callbacks import LocomotionMetrics
-from ambulo.train.locomotion.masters import LawTeacher, PolicyTeacher
+from ambulo.train.locomotion.dagger import teach
 from ambulo.train.locomotion.options import base_config, parse_arguments, with_flags
 from ambulo.train.locomotion.run import LocomotionRunFolder
-from ambulo.train.locomotion.task import make_bodies, references_for, vector_env
-from ambulo.train.locomotion.teacher import teach
-from ambulo.train.shared.console import Words, make_display
-from ambulo.train.shared.signals import StopRequest
 from ambulo.train.train_locomotion import main as train
-
-_spec = importlib.util.spec_from_file_location(
-    "locomotion_runs", Path(__file__).with_name("locomotion_runs.py")
-)
-assert _spec is not None
-assert _spec.loader is not None
-_runs = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_runs)
 
 BODIES, STEPS = 6, 8
 ROLLOUT = BODIES * STEPS
@@ -492,7 +484,7 @@ def test_preparing_a_reference_is_told(
         )
         return made
 
-    monkeypatch.setattr("ambulo.train.locomotion.task.reference_of", slow)
+    monkeypatch.setattr("ambulo.evaluate.locomotion.task.reference_of", slow)
     assert references_for(LocomotionConfig()) == (made,)
     assert capsys.readouterr().err == "prepared in 0 s\n"
 

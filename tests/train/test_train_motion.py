@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 import torch
 
-from ambulo.motion.files import write_motion
+from ambulo.motion.formats.files import write_motion
 from ambulo.motion.motion import Motion
-from ambulo.policies.motion_model_file import (
+from ambulo.policies.files.motion_model import (
     load_encoder,
     load_motion_file,
     load_motion_nn,

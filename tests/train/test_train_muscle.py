@@ -16,19 +16,19 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import MYOLEGS, EnvironmentConfig, LocomotionConfig
 from ambulo.configs.muscle import MuscleUpdatesConfig
 from ambulo.envs.characters.character import load_character
-from ambulo.envs.locomotion.reference import (
+from ambulo.envs.reference.reference import (
     Gait,
     Reference,
     load_reference,
     save_reference,
 )
-from ambulo.envs.locomotion.reference_table import ReferenceTable
+from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.evaluate.command import main as evaluate
+from ambulo.evaluate.locomotion.task import make_bodies
 from ambulo.muscle.coupling import joint_coupling
+from ambulo.policies.files.locomotion_model import load_locomotion
 from ambulo.policies.locomotion_agent import load_locomotion_agent
-from ambulo.policies.locomotion_model_file import load_locomotion
-from ambulo.train.evaluate import main as evaluate
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, muscles_of
-from ambulo.train.locomotion.task import make_bodies
 from ambulo.train.train_locomotion import main as train
 
 BODIES, STEPS = 3, 8

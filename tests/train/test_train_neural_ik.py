@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import json
 import os
 import shutil
@@ -15,26 +14,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures import poses as _fixtures
 
-from ambulo.ik.network import load_ik_network
+from ambulo.commands.ik_tools import main as tools
+from ambulo.ik.data.pose_data import PoseData, load_poses, save_poses
 from ambulo.ik.pose import start_pose
-from ambulo.ik.pose_data import PoseData, load_poses, save_poses
-from ambulo.ik.published import load_published
 from ambulo.ik.rig import load_rig
-from ambulo.ik.targets import Targets
-from ambulo.motion.files import write_motion
-from ambulo.policies.ik_model_file import load_ik_model
+from ambulo.ik.solver.network import load_ik_network
+from ambulo.ik.solver.published import load_published
+from ambulo.ik.solver.targets import Targets
+from ambulo.motion.formats.files import write_motion
+from ambulo.policies.files.ik_model import load_ik_model
 from ambulo.train.ik.run_folder import IKRunFolder
-from ambulo.train.ik_tools import main as tools
 from ambulo.train.train_neural_ik import main as train
-
-_spec = importlib.util.spec_from_file_location(
-    "ik_fixtures", Path(__file__).parent / "ik" / "conftest.py"
-)
-assert _spec is not None
-assert _spec.loader is not None
-_fixtures = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_fixtures)
 
 SMALL = [
     "--set", "network.hidden=[24,16]", "--set", "dataset.least=50",

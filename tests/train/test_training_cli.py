@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ambulo.policies.model_file import load_model
+from ambulo.policies.files.vr_model import load_model
 from ambulo.train.train_vr_navigation import main as train
 from ambulo.train.vr.run_folder import NavigationRunFolder
 

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from ambulo.configs.gait import GaitSpace
-from ambulo.motion.datasets.gait_shards import Singles
-from ambulo.motion.gait_frames import WAY_RATE, frame_rate
-from ambulo.motion.gait_skeleton import gait_skeleton
+from ambulo.motion.gaits.frames import WAY_RATE, frame_rate
+from ambulo.motion.gaits.shards import Singles
+from ambulo.motion.gaits.skeleton import gait_skeleton
 from ambulo.motion.human23 import sixdof_slices
 from ambulo.motion.rotations import quat_to_matrix, sixd_to_matrix
 from ambulo.motion.skeleton import Skeleton

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from ambulo.configs.ref_nn import RefLossConfig
-from ambulo.motion.datasets.gait_shards import PER_CYCLE
-from ambulo.motion.gait_frames import WAY_RATE
+from ambulo.motion.gaits.frames import WAY_RATE
+from ambulo.motion.gaits.shards import PER_CYCLE
 from ambulo.motion.human23 import N_SIXDOF
 
 ROOT = slice(6, 9)

@@ -6,10 +6,11 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from ambulo.common.errors import Parser
+from ambulo.common.paths import resolve_path
 from ambulo.configs.base import load_json, parse
-from ambulo.configs.ref_nn import PRESETS, RefRunConfig, ref_preset
-from ambulo.train.shared.errors import Parser
-from ambulo.train.shared.paths import resolve_path
+from ambulo.configs.presets.gait import PRESETS, preset
+from ambulo.configs.ref_nn import RefRunConfig
 from ambulo.train.shared.training_flags import with_overrides, with_value
 
 RESUMABLE = ("patience", "save_every", "device", "output", "threads")
@@ -131,7 +132,7 @@ def parse_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def base_config(args: argparse.Namespace) -> RefRunConfig:
     """The preset with the settings of `--config` over it, and the data."""
-    config = ref_preset(args.preset) if args.preset else RefRunConfig()
+    config = preset(args.preset) if args.preset else RefRunConfig()
     if args.config:
         path = resolve_path(args.config)
         given = load_json(RefRunConfig, path).model_dump(exclude_unset=True)

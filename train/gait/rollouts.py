@@ -20,14 +20,14 @@ from ambulo.configs.base import parse
 from ambulo.configs.errors import MotionError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.gait.batch import GaitBatch
-from ambulo.envs.gait.sampling import random_parameters
-from ambulo.envs.locomotion.reference import body_of, reference_from_bytes
-from ambulo.motion.datasets.gait_shards import RawShard
+from ambulo.envs.reference.reference import body_of, reference_from_bytes
+from ambulo.envs.tasks.gait.batch import GaitBatch
+from ambulo.envs.tasks.gait.sampling import random_parameters
+from ambulo.motion.gaits.shards import RawShard
 from ambulo.motion.human23 import N_POSITIONS
 
 if TYPE_CHECKING:
-    from ambulo.train.locomotion.cascades import Acts, GaitPolicy
+    from ambulo.evaluate.locomotion.cascades import Acts, GaitPolicy
 
 Floats = NDArray[np.float64]
 
@@ -175,7 +175,7 @@ def _bodies(
 
 
 def _acts(path: str, batch: GaitBatch) -> Acts:
-    from ambulo.train.locomotion.cascades import acting
+    from ambulo.evaluate.locomotion.cascades import acting
 
     return acting(_policy(path), batch)
 
@@ -184,7 +184,7 @@ def _acts(path: str, batch: GaitBatch) -> Acts:
 def _policy(path: str) -> GaitPolicy:
     import torch  # which workers without a policy need not load
 
-    from ambulo.train.locomotion.cascades import load_gait_policy
+    from ambulo.evaluate.locomotion.cascades import load_gait_policy
 
     torch.set_num_threads(1)
     return load_gait_policy(path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ambulo.train.shared.run_folder import RunFolder
+from ambulo.common.run_folder import RunFolder
 
 KEPT = 2
 """Checkpoints that are kept: the newest, and one in case it is damaged."""
@@ -18,7 +18,7 @@ class GaitRunFolder(RunFolder):
 
     def check(self, checkpoint: Path) -> None:
         """`ModelFileError` for a damaged checkpoint."""
-        from ambulo.policies.ref_nn import read_ref_nn
+        from ambulo.policies.networks.ref_nn import read_ref_nn
 
         read_ref_nn(checkpoint)
 

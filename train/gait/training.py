@@ -16,26 +16,26 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ambulo.common.console import Display
+from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.errors import DivergedError, GaitDataError
 from ambulo.configs.ref_nn import RefRunConfig
-from ambulo.motion.datasets.gait_shards import FRAMES, PER_CYCLE
-from ambulo.policies.model_format import TrainingState
-from ambulo.policies.ref_network import RefNNMetadata
-from ambulo.policies.ref_nn import (
+from ambulo.evaluate.gait.data import GaitData, GaitSet, GaitStream, load_part
+from ambulo.evaluate.gait.scores import asymmetry, score
+from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
+from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.networks.ref_network import RefNNMetadata
+from ambulo.policies.networks.ref_nn import (
     RefNNFile,
     describe_ref_nn,
     make_ref_nn,
     save_ref_nn,
 )
-from ambulo.train.gait.data import GaitData, GaitSet, GaitStream, load_part
 from ambulo.train.gait.foot_loss import Legs, feet_loss, legs_of
 from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_weights
 from ambulo.train.gait.run_folder import GaitRunFolder
-from ambulo.train.gait.scores import asymmetry, score
 from ambulo.train.gait.training_state import Progress, captured, restored
-from ambulo.train.shared.console import Display
 from ambulo.train.shared.epoch_log import EpochLog
-from ambulo.train.shared.signals import Interrupted, StopRequest
 
 log = logging.getLogger(__name__)
 

@@ -14,15 +14,15 @@ from torch import Tensor, nn
 
 from ambulo.configs.base import Config
 from ambulo.configs.gait import GaitSpace
-from ambulo.policies.gait_inverse import (
+from ambulo.evaluate.gait.data import GaitSet
+from ambulo.policies.networks.gait_inverse import (
     IDENTIFIED,
     PRIOR_DEVIATION,
     GaitInverse,
     mean_cycle,
 )
-from ambulo.policies.gait_vae import FRAMES, GaitVAE, GaitVAEConfig
-from ambulo.policies.pose_noise import CYCLE_FRAMES, fit_noise
-from ambulo.train.gait.data import GaitSet
+from ambulo.policies.networks.gait_vae import FRAMES, GaitVAE, GaitVAEConfig
+from ambulo.policies.networks.pose_noise import CYCLE_FRAMES, fit_noise
 
 Floats = NDArray[np.float64]
 Network = Callable[[Tensor, Tensor], Tensor]

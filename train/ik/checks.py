@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from ambulo.configs.errors import IKError
+from ambulo.evaluate.ik.data import MASKS, Poses
 from ambulo.ik.rig import EFFECTORS
-from ambulo.train.ik.data import MASKS, Poses
 from ambulo.train.ik.losses import PoseLoss
 
 WARN_CM, REFUSE_CM = 1.0, 5.0

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from ambulo.configs.neural_ik import IKRunConfig
+from ambulo.evaluate.ik.data import PoseBatch
 from ambulo.ik.rig import Rig
-from ambulo.train.ik.data import PoseBatch
 from ambulo.train.ik.kinematics import (
     Kinematics,
     angles_between,

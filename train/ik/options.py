@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from ambulo.common.errors import Parser
+from ambulo.common.paths import resolve_path
 from ambulo.configs.base import load_json
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.train.shared.errors import Parser
-from ambulo.train.shared.paths import resolve_path
 from ambulo.train.shared.training_flags import with_overrides, with_value
 
 RESUMABLE = (

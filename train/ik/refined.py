@@ -1,7 +1,7 @@
 """What refinement would leave of a pose's error: one step of it, to first order, in torch.
 
-The network alone never meets its targets; `ambulo.ik.refine` leads its poses there with the
-least turns of the joints. Errors that this step removes need no learning, those that it
+The network alone never meets its targets; `ambulo.ik.solver.refine` leads its poses there
+by the least turns of the joints. Errors that this step removes need no learning, those that it
 leaves (elbows, knees, the spine) do. With r the errors at the targets, J their Jacobian,
 J' that of all joints' places and C the compliance of the joints, the joints' errors after
 the step are d - J' C J^T (J C J^T + lambda)^-1 r, all taken at the true pose.
@@ -12,13 +12,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ambulo.ik.kernels_targets import HIPS
+from ambulo.evaluate.ik.data import PoseBatch
+from ambulo.ik.kernels.targets import HIPS
 from ambulo.ik.rig import Rig
-from ambulo.train.ik.data import PoseBatch
 from ambulo.train.ik.kinematics import SMALL, matrices_of_quat
 
 LENGTH = 0.15
-"""What a radian counts, [m], as in `ambulo.ik.refine.RefineConfig`."""
+"""What a radian counts, [m], as in `ambulo.ik.solver.refine.RefineConfig`."""
 
 DAMPING, EXACT = 1e-3, 1e-6
 """Lambda, [m^2], of effectors (that of an error of 10 cm there) and of given hips, which

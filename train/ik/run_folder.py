@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ambulo.train.shared.run_folder import RunFolder
+from ambulo.common.run_folder import RunFolder
 
 KEPT = 2
 """Checkpoints that are kept: the newest, and one in case it is damaged."""
@@ -28,7 +28,7 @@ class IKRunFolder(RunFolder):
 
     def check(self, checkpoint: Path) -> None:
         """`ModelFileError` for a damaged checkpoint."""
-        from ambulo.policies.ik_model_file import load_ik_model
+        from ambulo.policies.files.ik_model import load_ik_model
 
         load_ik_model(checkpoint)
 

@@ -18,22 +18,22 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ambulo.common.console import Display
+from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.errors import DivergedError, IKError
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.policies.ik_model_file import (
+from ambulo.evaluate.ik.data import Poses
+from ambulo.policies.files.ik_model import (
     IKModelFile,
     describe_ik,
     save_ik_model,
 )
-from ambulo.policies.ik_net import IKNet
-from ambulo.policies.model_format import TrainingState
-from ambulo.train.ik.data import Poses
+from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.networks.ik_net import IKNet
 from ambulo.train.ik.losses import PoseLoss
 from ambulo.train.ik.run_folder import IKRunFolder
 from ambulo.train.ik.validation import export, validate
-from ambulo.train.shared.console import Display
 from ambulo.train.shared.epoch_log import EpochLog
-from ambulo.train.shared.signals import Interrupted, StopRequest
 
 log = logging.getLogger(__name__)
 

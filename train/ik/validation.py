@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ambulo.ik.network import IKNetwork, IKNetworkHeader, save_ik_network
-from ambulo.ik.published import PublishedHeader, PublishedNetwork, save_published
+from ambulo.evaluate.ik.data import MASKS, Poses
+from ambulo.evaluate.ik.scores import PoseScores, score
 from ambulo.ik.rig import Rig
-from ambulo.policies.ik_net import IKNet
-from ambulo.train.ik.data import MASKS, Poses
-from ambulo.train.ik.scores import PoseScores, score
+from ambulo.ik.solver.network import IKNetwork, IKNetworkHeader, save_ik_network
+from ambulo.ik.solver.published import PublishedHeader, PublishedNetwork, save_published
+from ambulo.policies.networks.ik_net import IKNet
 
 SAMPLES = 1024
 """Poses that are validated with, evenly spread."""

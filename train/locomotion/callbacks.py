@@ -8,11 +8,11 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.configs.simulation_nn import LocomotionTrainingConfig
-from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.policies.motion_prior import SimulationNNWithPrior
+from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
+from ambulo.policies.networks.simulation_nn import SimulationNN
 from ambulo.policies.ppo import FastPPO
-from ambulo.policies.sb3_vec_env import BatchVecEnv
-from ambulo.policies.simulation_nn import SimulationNN
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.shared.callbacks import BoundaryCallback, Metrics
 
 
@@ -21,7 +21,7 @@ class LocomotionMetrics(Metrics):
 
     logged = ("speed", "joint_error", "power")
 
-    def more(self, row: dict[str, Any], env: BatchVecEnv) -> None:
+    def more(self, row: dict[str, Any], env: Sb3BatchEnv) -> None:
         """How many simulations exploded in the roll-out."""
         if "is_fault" in env.info_sums:
             row["rollout/faults"] = env.info_sums["is_fault"]

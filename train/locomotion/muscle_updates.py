@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.common.files import write_atomic
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.muscle import MuscleUpdatesConfig
-from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.muscle_actuation import MuscleActuation
+from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.muscle_nn import MuscleNN
-from ambulo.muscle.muscle_training import MuscleTrainer
+from ambulo.train.muscle.training import MuscleTrainer
 from ambulo.train.shared.callbacks import BoundaryCallback
-from ambulo.train.shared.files import write_atomic
 
 log = logging.getLogger(__name__)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from ambulo.common.errors import Parser
+from ambulo.common.find_model import find_model
+from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.configs.presets_locomotion import PRESETS, preset
+from ambulo.configs.presets.locomotion import PRESETS, preset
 from ambulo.configs.simulation_nn import TeacherConfig
-from ambulo.train.shared.errors import Parser
-from ambulo.train.shared.find_model import find_model
-from ambulo.train.shared.paths import resolve_path
 from ambulo.train.shared.training_flags import (
     add_output_flags,
     add_result_flags,

@@ -12,13 +12,13 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from ambulo.common.files import write_atomic, write_bytes
+from ambulo.common.paths import resolve_path
+from ambulo.common.run_folder import RunFolder
+from ambulo.evaluate.locomotion.task import make_bodies
 from ambulo.policies.locomotion_agent import LocomotionAgent, load_locomotion_agent
 from ambulo.train.locomotion.run import LocomotionRun
-from ambulo.train.locomotion.task import make_bodies
 from ambulo.train.locomotion.validation import play
-from ambulo.train.shared.files import write_atomic, write_bytes
-from ambulo.train.shared.paths import resolve_path
-from ambulo.train.shared.run_folder import RunFolder
 
 FINAL_EPISODES = 100
 """Episodes of the final evaluation unless `--episodes` says otherwise."""
@@ -93,7 +93,7 @@ def finish(args: argparse.Namespace, run: LocomotionRun, seconds: float) -> int:
 
 def learning_curves(folder: RunFolder) -> bytes:
     """How survival, returns, lengths and divergence went, as a PNG."""
-    from ambulo.train.shared.figures import new_figure, png_of
+    from ambulo.common.figures import new_figure, png_of
 
     with folder.metrics.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))

@@ -15,31 +15,20 @@ import numpy as np
 import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
+from ambulo.common.console import Display
+from ambulo.common.files import write_atomic
+from ambulo.common.find_model import find_model
+from ambulo.common.paths import resolve_path
+from ambulo.common.run_folder import RunFolder
+from ambulo.common.signals import StopRequest
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import RunFolderError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.configs.simulation_nn import LocomotionTrainingConfig
-from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.muscle.muscle_nn import muscle_nn_bytes
-from ambulo.policies.locomotion_agent import LocomotionAgent
-from ambulo.policies.locomotion_learner import make_locomotion_learner
-from ambulo.policies.locomotion_model_file import (
-    LocomotionModel,
-    describe_locomotion,
-    load_locomotion,
-    save_locomotion,
-)
-from ambulo.policies.model_format import TrainingState
-from ambulo.policies.motion_model_file import load_encoder
-from ambulo.policies.motion_nn import MotionNN
-from ambulo.policies.motion_prior import SimulationNNWithPrior
-from ambulo.policies.ppo import FastPPO
-from ambulo.policies.simulation_nn import SimulationNN
-from ambulo.train.locomotion.callbacks import LocomotionMetrics, Schedules, Statistics
-from ambulo.train.locomotion.cascades import digest_of
-from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of
-from ambulo.train.locomotion.task import (
+from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.evaluate.locomotion.cascades import digest_of
+from ambulo.evaluate.locomotion.task import (
     action_names,
     bytes_of,
     make_bodies,
@@ -49,12 +38,26 @@ from ambulo.train.locomotion.task import (
     teacher_of,
     vector_env,
 )
-from ambulo.train.locomotion.teacher import Round, teach
+from ambulo.muscle.muscle_nn import muscle_nn_bytes
+from ambulo.policies.files.locomotion_model import (
+    LocomotionModel,
+    describe_locomotion,
+    load_locomotion,
+    save_locomotion,
+)
+from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.files.motion_model import load_encoder
+from ambulo.policies.locomotion_agent import LocomotionAgent
+from ambulo.policies.locomotion_learner import make_locomotion_learner
+from ambulo.policies.networks.motion_nn import MotionNN
+from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
+from ambulo.policies.networks.simulation_nn import SimulationNN
+from ambulo.policies.ppo import FastPPO
+from ambulo.train.locomotion.callbacks import LocomotionMetrics, Schedules, Statistics
+from ambulo.train.locomotion.dagger import Round, teach
+from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of
 from ambulo.train.shared.callbacks import append_evaluation, rewind_logs
 from ambulo.train.shared.command import shareable_arguments
-from ambulo.train.shared.console import Display
-from ambulo.train.shared.files import write_atomic
-from ambulo.train.shared.find_model import find_model
 from ambulo.train.shared.learner_state import (
     adopt,
     capture_learner,
@@ -63,9 +66,6 @@ from ambulo.train.shared.learner_state import (
     restore_learner,
 )
 from ambulo.train.shared.learning_run import LearningRun, best_of, extra_of
-from ambulo.train.shared.paths import resolve_path
-from ambulo.train.shared.run_folder import RunFolder
-from ambulo.train.shared.signals import StopRequest
 
 log = logging.getLogger(__name__)
 

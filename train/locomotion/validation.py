@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.evaluate.locomotion.gait_probe import leg_joints
+from ambulo.evaluate.locomotion.task import References, make_bodies
 from ambulo.muscle.muscle_nn import MuscleNN
-from ambulo.train.locomotion.gait_probe import leg_joints
 from ambulo.train.locomotion.muscle_updates import use_network
-from ambulo.train.locomotion.task import References, make_bodies
 
 SEED = 12_345
 """Of the bodies that validate; no training's."""

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.configs.motion_nn import MotionRunConfig
+from ambulo.evaluate.motion.metrics import HORIZONS_MS, horizon_frames
 from ambulo.motion.datasets.clips import Clip, scan_clips
 from ambulo.motion.datasets.prepare import prepare_clips
 from ambulo.motion.datasets.shards import make_shards
@@ -23,7 +24,6 @@ from ambulo.motion.datasets.windows import (
     WindowOptions,
 )
 from ambulo.motion.human23 import N_POSITIONS
-from ambulo.train.motion.metrics import HORIZONS_MS, horizon_frames
 from ambulo.train.motion.run_folder import MotionRunFolder
 
 log = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from torch.nn.functional import huber_loss
 from ambulo.configs.motion_nn import MotionRunConfig
 from ambulo.motion.human23 import N_POSITIONS
 from ambulo.motion.rotations import quat_conjugate
-from ambulo.policies.motion_nn import MotionNN
-from ambulo.policies.motion_state import (
+from ambulo.policies.networks.motion_nn import MotionNN
+from ambulo.policies.networks.motion_state import (
     displacement,
     heading_of,
     joints_after,

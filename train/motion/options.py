@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Sequence
 from typing import get_args
 
+from ambulo.common.errors import Parser
+from ambulo.common.paths import resolve_path
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.motion_nn import Mode, MotionRunConfig
-from ambulo.train.shared.errors import Parser
-from ambulo.train.shared.paths import resolve_path
 from ambulo.train.shared.training_flags import with_overrides, with_value
 
 RESUMABLE = ("epochs", "patience", "save_every", "device", "output")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ambulo.train.shared.run_folder import RunFolder
+from ambulo.common.run_folder import RunFolder
 
 KEPT = 2
 """Checkpoints that are kept: the newest, and one in case it is damaged."""
@@ -24,7 +24,7 @@ class MotionRunFolder(RunFolder):
 
     def check(self, checkpoint: Path) -> None:
         """`ModelFileError` for a damaged checkpoint."""
-        from ambulo.policies.motion_model_file import load_motion_file
+        from ambulo.policies.files.motion_model import load_motion_file
 
         load_motion_file(checkpoint)
 

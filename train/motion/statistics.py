@@ -9,8 +9,8 @@ from torch import Tensor
 
 from ambulo.motion.human23 import N_POSITIONS
 from ambulo.motion.rotations import quat_conjugate
-from ambulo.policies.motion_nn import LARGEST, MotionNN
-from ambulo.policies.motion_state import (
+from ambulo.policies.networks.motion_nn import LARGEST, MotionNN
+from ambulo.policies.networks.motion_state import (
     displacement,
     heading_of,
     joints_about_root,

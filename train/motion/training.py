@@ -19,24 +19,24 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ambulo.common.console import Display
+from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.errors import MotionError
 from ambulo.configs.motion_nn import MotionRunConfig
 from ambulo.motion.datasets.curriculum import Curriculum
 from ambulo.motion.datasets.windows import Batch, WindowedDataset
-from ambulo.policies.model_format import TrainingState
-from ambulo.policies.motion_model_file import (
+from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.files.motion_model import (
     MotionModelFile,
     describe_motion,
     save_motion_model,
 )
-from ambulo.policies.motion_nn import MotionNN
+from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.train.motion.losses import MotionLoss
 from ambulo.train.motion.run_folder import MotionRunFolder
 from ambulo.train.motion.statistics import Statistics, statistics_of
 from ambulo.train.motion.validation import calibrated, validation_error
-from ambulo.train.shared.console import Display
 from ambulo.train.shared.epoch_log import EpochLog
-from ambulo.train.shared.signals import Interrupted, StopRequest
 
 log = logging.getLogger(__name__)
 

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ambulo.evaluate.motion.metrics import HORIZONS_MS, horizon_frames
+from ambulo.evaluate.motion.windows import MAJOR_JOINTS
 from ambulo.motion.human23 import N_POSITIONS
 from ambulo.motion.skeletons import load_skeleton
-from ambulo.policies.motion_nn import MotionNN
-from ambulo.policies.motion_state import joints_about_root, joints_after
-from ambulo.train.motion.eval_windows import MAJOR_JOINTS
-from ambulo.train.motion.metrics import HORIZONS_MS, horizon_frames
+from ambulo.policies.networks.motion_nn import MotionNN
+from ambulo.policies.networks.motion_state import joints_about_root, joints_after
 
 BATCH = 512
 """Windows that are predicted at once."""

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
+from ambulo.common.console import Display
+from ambulo.common.files import write_atomic
+from ambulo.common.run_folder import RunFolder
+from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.errors import RunFolderError
-from ambulo.policies.sb3_vec_env import EPISODE_FIELDS, BatchVecEnv
-from ambulo.train.shared.console import Display
-from ambulo.train.shared.files import write_atomic
-from ambulo.train.shared.run_folder import RunFolder
-from ambulo.train.shared.signals import Interrupted, StopRequest
+from ambulo.policies.sb3_batch_env import EPISODE_FIELDS, Sb3BatchEnv
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ class Metrics(BoundaryCallback):
             "rollout/ep_length": episode["l"],
         }
 
-    def more(self, row: dict[str, Any], env: BatchVecEnv) -> None:
+    def more(self, row: dict[str, Any], env: Sb3BatchEnv) -> None:
         """Add columns to the `row` of a roll-out of `env`."""
 
     def stage(self) -> str:
@@ -110,7 +110,7 @@ class Metrics(BoundaryCallback):
     def at_boundary(self, before: int, now: int) -> None:
         """Log the roll-out that ended at `now`."""
         env = self.training_env
-        assert isinstance(env, BatchVecEnv)
+        assert isinstance(env, Sb3BatchEnv)
         row = self._episode_means()
         for name, total in env.info_sums.items():
             if name.startswith("reward/") or name in self.logged:

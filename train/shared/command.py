@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from ambulo.common.files import check_parent, write_atomic
+from ambulo.common.paths import resolve_path
+from ambulo.common.run_folder import RunFolder
+from ambulo.common.signals import Interrupted
 from ambulo.configs.base import Config
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.vr import ENGINE_PLACES
-from ambulo.train.shared.files import check_parent, write_atomic
-from ambulo.train.shared.paths import resolve_path
-from ambulo.train.shared.run_folder import RunFolder
-from ambulo.train.shared.signals import Interrupted
 
 Folder = TypeVar("Folder", bound=RunFolder)
 

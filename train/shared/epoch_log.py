@@ -8,8 +8,8 @@ from typing import Self
 
 from torch.utils.tensorboard import SummaryWriter
 
-from ambulo.train.shared.files import write_atomic
-from ambulo.train.shared.run_folder import RunFolder
+from ambulo.common.files import write_atomic
+from ambulo.common.run_folder import RunFolder
 
 
 class EpochLog:

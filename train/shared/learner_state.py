@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.policies.model_format import TrainingState
+from ambulo.policies.files.model_format import TrainingState
 from ambulo.policies.ppo import FastPPO
-from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 _COUNTERS = (
     "num_timesteps",
@@ -84,7 +84,7 @@ def capture_learner(
         "extra": dict(extra),
     }
     env = learner.get_env()
-    if isinstance(env, BatchVecEnv):
+    if isinstance(env, Sb3BatchEnv):
         values["info_sums"] = dict(env.info_sums)
         values["info_count"] = env.info_count
     last = learner._last_obs
@@ -110,7 +110,7 @@ def restore_learner(
     learner.ep_info_buffer = deque(values["episodes"], maxlen=window)
     learner.ep_success_buffer = deque(values["successes"], maxlen=window)
     env = learner.get_env()
-    if isinstance(env, BatchVecEnv) and values["info_sums"] is not None:
+    if isinstance(env, Sb3BatchEnv) and values["info_sums"] is not None:
         env.info_sums = dict(values["info_sums"])
         env.info_count = int(values["info_count"])
     if "learner.last_obs" in arrays:

@@ -12,14 +12,14 @@ from typing import Any, Generic, Protocol, TypeVar
 import torch
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 
+from ambulo.common.console import Display
+from ambulo.common.run_folder import RunFolder
+from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ModelFileError
+from ambulo.policies.files.model_format import TrainingState
 from ambulo.policies.learner import learn_until
-from ambulo.policies.model_format import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.train.shared.callbacks import Checkpoints, Evaluation
-from ambulo.train.shared.console import Display
-from ambulo.train.shared.run_folder import RunFolder
-from ambulo.train.shared.signals import StopRequest
 
 log = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from ambulo.common.paths import resolve_path
 from ambulo.configs.base import Config, load_json, parse
 from ambulo.configs.errors import ConfigError, nearest
-from ambulo.train.shared.paths import resolve_path
 
 Settings = TypeVar("Settings", bound=Config)
 Group = argparse._ArgumentGroup

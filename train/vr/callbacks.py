@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ambulo.envs.vr.metrics import optimal_length, spl
-from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.common.console import Display
+from ambulo.envs.vr.task.metrics import optimal_length, spl
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.shared.callbacks import BoundaryCallback, Metrics
-from ambulo.train.shared.console import Display
 from ambulo.train.vr.curriculum import Curriculum
 from ambulo.train.vr.lessons import TrainingLevels
 
@@ -43,7 +43,7 @@ class NavigationMetrics(Metrics):
         ratio = float(spl(info["is_success"], way, info["path"]))
         return {**super().episode_numbers(info), "rollout/spl": ratio}
 
-    def more(self, row: dict[str, Any], env: BatchVecEnv) -> None:
+    def more(self, row: dict[str, Any], env: Sb3BatchEnv) -> None:
         """Faults of the engines and the curriculum; counts the episodes for it."""
         if env.info_sums.get("bridge_fault"):
             row["rollout/bridge_faults"] = env.info_sums["bridge_fault"]

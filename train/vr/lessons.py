@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.vr import CurriculumStage, RLConfig
-from ambulo.envs.vr.bank import LevelBank
-from ambulo.envs.vr.batch import NavigationBatch
-from ambulo.envs.vr.build import make_bank
-from ambulo.envs.vr.level_sets import SEEDS_PER_SPLIT, split_level
+from ambulo.configs.vr import CurriculumStage, NavigationConfig
+from ambulo.envs.vr.families.level_sets import SEEDS_PER_SPLIT, split_level
+from ambulo.envs.vr.task.bank import LevelBank
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.build import make_bank
 
 
-def stage_bank(config: RLConfig, stage: CurriculumStage | None) -> LevelBank:
+def stage_bank(config: NavigationConfig, stage: CurriculumStage | None) -> LevelBank:
     """The level bank that a stage (or a training without stages) begins with.
 
     It does not depend on the goal distance of the stage, only on its levels.
@@ -29,7 +29,10 @@ class TrainingLevels:
     """New levels made or passed over so far; the only state besides the bank."""
 
     def __init__(
-        self, config: RLConfig, batch: NavigationBatch, stage: CurriculumStage | None
+        self,
+        config: NavigationConfig,
+        batch: NavigationBatch,
+        stage: CurriculumStage | None,
     ) -> None:
         """For a `batch` whose bank was made by `stage_bank` for `stage`."""
         self._config, self._batch, self._stage = config, batch, stage

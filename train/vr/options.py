@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from ambulo.configs.errors import ConfigError
-from ambulo.configs.presets import PRESETS, preset
-from ambulo.configs.vr import EnvironmentConfig, RLConfig
-from ambulo.train.shared.errors import Parser
-from ambulo.train.shared.paths import resolve_path
+from ambulo.common.errors import Parser
+from ambulo.common.paths import resolve_path
+from ambulo.configs.presets.vr import PRESETS, preset
+from ambulo.configs.vr import NavigationConfig
+from ambulo.evaluate.vr.godot_flags import add_godot_flags
 from ambulo.train.shared.training_flags import (
     add_output_flags,
     add_result_flags,
@@ -77,48 +77,18 @@ def make_parser() -> Parser:
     return parser
 
 
-def add_godot_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags that tell where the engines of `--world godot` are."""
-    godot = parser.add_argument_group("engines of --world godot")
-    godot.add_argument(
-        "--godot-url", metavar="URL",
-        help="play in this running game, such as http://127.0.0.1:8080",
-    )  # fmt: skip
-    godot.add_argument(
-        "--godot-bin", metavar="PROGRAM", help="Godot program (default: GODOT_BIN)"
-    )
-    godot.add_argument(
-        "--godot-engines", type=int, metavar="N",
-        help="processes that share the players (default: 1)",
-    )  # fmt: skip
-
-
-def base_config(args: argparse.Namespace) -> RLConfig:
+def base_config(args: argparse.Namespace) -> NavigationConfig:
     """The preset, or the defaults, with the settings of `--config` over it."""
-    return chosen_config(args, RLConfig(), preset)
+    return chosen_config(args, NavigationConfig(), preset)
 
 
-def with_flags(config: RLConfig, args: argparse.Namespace) -> RLConfig:
+def with_flags(config: NavigationConfig, args: argparse.Namespace) -> NavigationConfig:
     """`config` with every `--set` and every flag that was given."""
     config = with_shortcuts(config, args, _SHORTCUTS)
     if args.level_file is not None:
         path = str(resolve_path(args.level_file))
         config = config.override("environment", level_file=path)
     return config
-
-
-def check_godot_flags(args: argparse.Namespace, env: EnvironmentConfig) -> None:
-    """`ConfigError` for engine flags in another world, or more engines than players."""
-    if env.world != "godot":
-        for name in ("godot_url", "godot_bin", "godot_engines"):
-            if getattr(args, name, None) is not None:
-                flag = "--" + name.replace("_", "-")
-                raise ConfigError(f"{flag}: needs --world godot, this is {env.world}")
-    elif env.godot_engines > env.num_environments:
-        raise ConfigError(
-            f"--godot-engines {env.godot_engines}: more than the "
-            f"{env.num_environments} players (--num-envs)"
-        )
 
 
 def label_of(args: argparse.Namespace) -> str:

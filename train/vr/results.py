@@ -12,18 +12,18 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from ambulo.configs.vr import RLConfig
-from ambulo.policies.agent import Agent, load_agent
-from ambulo.train.shared.files import write_atomic
-from ambulo.train.shared.paths import resolve_path
-from ambulo.train.vr.episodes import LevelSource, episodes_for
-from ambulo.train.vr.evaluation import (
+from ambulo.common.files import write_atomic
+from ambulo.common.paths import resolve_path
+from ambulo.configs.vr import NavigationConfig
+from ambulo.evaluate.vr.episodes import LevelSource, episodes_for
+from ambulo.evaluate.vr.evaluation import (
     agent_contestant,
     evaluate,
     planner_contestant,
     run_episodes,
 )
-from ambulo.train.vr.scores import EpisodeRecords, EvaluationResult, summarise
+from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summarise
+from ambulo.policies.agent import Agent, load_agent
 from ambulo.train.vr.training_run import TrainingRun
 
 BASELINES = ("random", "straight", "oracle")
@@ -45,7 +45,7 @@ _SCORES = (
 class Validation:
     """Scores policies on validation levels of a configuration, always the same ones."""
 
-    def __init__(self, config: RLConfig, *, deterministic: bool) -> None:
+    def __init__(self, config: NavigationConfig, *, deterministic: bool) -> None:
         """Levels are made at the first call."""
         self._config, self._deterministic = config, deterministic
         self._episodes: Any = None
@@ -79,7 +79,7 @@ class Comparison:
 
 
 def compare(
-    agent: Agent, config: RLConfig, episodes: int, *, deterministic: bool
+    agent: Agent, config: NavigationConfig, episodes: int, *, deterministic: bool
 ) -> Comparison:
     """Play `agent` and the baselines on held-out levels of `config`, its training's."""
     contestants = {
@@ -170,7 +170,7 @@ def _report(
     args: argparse.Namespace, comparison: Comparison, run: TrainingRun, seconds: float
 ) -> list[Path]:
     """Write `report.html` and the pictures; the pictures."""
-    from ambulo.train.vr.evaluation_report import write_report
+    from ambulo.evaluate.vr.evaluation_report import write_report
 
     folder, config = run.folder, run.config
     low, high = config.environment.goal_distance

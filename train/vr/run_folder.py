@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ambulo.train.shared.run_folder import RunFolder
+from ambulo.common.run_folder import RunFolder
 
 
 class NavigationRunFolder(RunFolder):
@@ -15,6 +15,6 @@ class NavigationRunFolder(RunFolder):
 
     def check(self, checkpoint: Path) -> None:
         """`ModelFileError` for a damaged checkpoint."""
-        from ambulo.policies.model_file import load_model
+        from ambulo.policies.files.vr_model import load_model
 
         load_model(checkpoint)

@@ -11,25 +11,25 @@ from typing import Any
 import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
+from ambulo.common.console import Display
+from ambulo.common.paths import resolve_path
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError, RunFolderError
-from ambulo.configs.vr import RLConfig, TrainingConfig
-from ambulo.envs.vr.batch import NavigationBatch
-from ambulo.envs.vr.build import make_batch
-from ambulo.envs.vr.reward import load_custom_terms
-from ambulo.envs.vr.spaces import action_space
+from ambulo.configs.vr import NavigationConfig, TrainingConfig
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.build import make_batch
+from ambulo.envs.vr.task.reward import load_custom_terms
+from ambulo.envs.vr.task.spaces import action_space
 from ambulo.policies.agent import Agent, model_of
+from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.files.vr_model import ModelFile, load_model, save_model
 from ambulo.policies.learner import make_learner
-from ambulo.policies.model_file import ModelFile, load_model, save_model
-from ambulo.policies.model_format import TrainingState
 from ambulo.policies.ppo import FastPPO
-from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.shared.callbacks import rewind_logs
 from ambulo.train.shared.command import shareable_arguments
-from ambulo.train.shared.console import Display
 from ambulo.train.shared.learner_state import adopt
 from ambulo.train.shared.learning_run import LearningRun, best_of, extra_of
-from ambulo.train.shared.paths import resolve_path
 from ambulo.train.vr.callbacks import Lessons, NavigationMetrics
 from ambulo.train.vr.curriculum import Curriculum
 from ambulo.train.vr.lessons import TrainingLevels, stage_bank
@@ -49,7 +49,7 @@ class ResumePoint:
     """The checkpoint; None when the run was killed before its first one."""
     model: ModelFile | None
     """Contents of the checkpoint."""
-    config: RLConfig
+    config: NavigationConfig
     """Settings of the run."""
 
 
@@ -84,7 +84,7 @@ def find_resume_point(path: str, *, trust_pickle: bool = False) -> ResumePoint:
                 f"{checkpoint}: holds no training state; resume a file of checkpoints/"
             )
     if folder is not None:
-        config = load_json(RLConfig, folder.config)
+        config = load_json(NavigationConfig, folder.config)
     else:
         assert model is not None
         config = model.metadata.config
@@ -104,7 +104,7 @@ class TrainingRun(LearningRun[Agent]):
 
     def __init__(
         self,
-        config: RLConfig,
+        config: NavigationConfig,
         folder: NavigationRunFolder,
         command: Sequence[str],
         model: ModelFile | None,
@@ -148,7 +148,7 @@ class TrainingRun(LearningRun[Agent]):
         self._levels = TrainingLevels(config, self.batch, stage)
         # SB3 goes on in the newest folder PPO_<n>; the published one is PPO_1.
         (folder.logs / "PPO_1").mkdir(parents=True, exist_ok=True)
-        env = BatchVecEnv(self.batch, action_space(config))
+        env = Sb3BatchEnv(self.batch, action_space(config))
         self.learner: FastPPO = make_learner(
             config, env, tensorboard_log=str(folder.logs)
         )
@@ -200,7 +200,7 @@ class TrainingRun(LearningRun[Agent]):
         self.batch.close()
 
 
-def compile_kernels(config: RLConfig, batch: NavigationBatch) -> None:
+def compile_kernels(config: NavigationConfig, batch: NavigationBatch) -> None:
     """Compile what a step runs, before clocks start; nothing of `batch` changes."""
     if config.environment.world == "godot":  # an engine compiles nothing
         config = config.override("environment", world="kernel")

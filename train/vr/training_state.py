@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import AmbuloError, ModelFileError
-from ambulo.envs.vr.bank import GOALS, LevelBank, Start
-from ambulo.envs.vr.batch import NavigationBatch
 from ambulo.envs.vr.families import TRAINING_FAMILIES, generate
-from ambulo.envs.vr.level import Level
-from ambulo.policies.model_file import ModelFile
-from ambulo.policies.model_format import TrainingState
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.task.bank import GOALS, LevelBank, Start
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.files.vr_model import ModelFile
 from ambulo.policies.ppo import FastPPO
 from ambulo.train.shared.learner_state import (
     Arrays,

@@ -14,7 +14,7 @@ from ambulo.envs.vr.families.pits import pits
 from ambulo.envs.vr.families.place import GOAL_DISTANCE, MAX_WAY, place
 from ambulo.envs.vr.families.scatter import clutter, open_floor, pillars
 from ambulo.envs.vr.families.walls import rooms, slalom, utrap
-from ambulo.envs.vr.level import Level
+from ambulo.envs.vr.levels.level import Level
 
 __all__ = [
     "FAMILIES",

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.envs.vr.level import Level
+from ambulo.envs.vr.levels.level import Level
 
 Floats = NDArray[np.float64]
 Region = tuple[float, float, float, float]

@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from ambulo.envs.vr.families.draft import Draft
-from ambulo.envs.vr.geodesic import Floats, FreeGrid, distance_field, free_grid
-from ambulo.envs.vr.level import Level
+from ambulo.envs.vr.levels.geodesic import Floats, FreeGrid, distance_field, free_grid
+from ambulo.envs.vr.levels.level import Level
 
 GOAL_DISTANCE = (5.0, 30.0)
 """Range of the straight-line distance from designed start to designed goal, [m]."""

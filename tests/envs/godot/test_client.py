@@ -10,7 +10,7 @@ import pytest
 from ambulo.envs.godot.client import GodotClient
 from ambulo.envs.godot.errors import BadStatus, Closed, Malformed, Refused, TimedOut
 from ambulo.envs.vr.families import generate
-from ambulo.envs.vr.level import Level
+from ambulo.envs.vr.levels.level import Level
 
 
 @pytest.fixture

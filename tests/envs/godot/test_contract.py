@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from ambulo.envs.godot.locate import find_project
-from ambulo.envs.vr import comfort, contract
+from ambulo.envs.vr import contract
+from ambulo.envs.vr.task import comfort
 
 TINY = 1e-6
 

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import BridgeError
-from ambulo.configs.vr import RLConfig
+from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.godot import world as world_module
 from ambulo.envs.godot.client import GodotClient
 from ambulo.envs.godot.engine import EngineProcess
 from ambulo.envs.godot.errors import VersionMismatch
 from ambulo.envs.godot.locate import find_project
 from ambulo.envs.godot.world import GodotWorld
-from ambulo.envs.vr.bank import LevelBank
-from ambulo.envs.vr.batch import NavigationBatch
 from ambulo.envs.vr.families import generate
-from ambulo.envs.vr.level import Level
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.task.bank import LevelBank
+from ambulo.envs.vr.task.batch import NavigationBatch
 
 EMPTY = Level("empty", np.array([-50.0, -50.0, 50.0, 50.0]))
 AHEAD = np.array([[0.0, 1.0, 0.0]])
@@ -307,7 +307,7 @@ def test_nobody_at_the_url(make) -> None:
 
 
 def test_a_lost_episode_is_truncated_and_earns_nothing(make, kill) -> None:
-    config = RLConfig().override("environment", max_episode_steps=8)
+    config = NavigationConfig().override("environment", max_episode_steps=8)
     levels = [generate("open", seed) for seed in range(2)]
     bank = LevelBank(levels, np.random.default_rng(0))
     world = make(2, place=False)

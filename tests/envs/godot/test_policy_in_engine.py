@@ -16,19 +16,19 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from ambulo.configs.vr import RLConfig
+from ambulo.common.find_model import shipped_model
+from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.godot.locate import find_project
-from ambulo.envs.vr.build import make_batch
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import FAMILIES, generate
-from ambulo.envs.vr.level_io import save_level
-from ambulo.envs.vr.memory import GRID
-from ambulo.envs.vr.observation import observation_layout
+from ambulo.envs.vr.levels.level_io import save_level
+from ambulo.envs.vr.task.build import make_batch
+from ambulo.envs.vr.task.memory import GRID
+from ambulo.envs.vr.task.observation import observation_layout
+from ambulo.evaluate.vr.evaluation import evaluate_agent
 from ambulo.policies.agent import Agent, load_agent
-from ambulo.policies.export_godot import export_godot
-from ambulo.policies.model_file import ModelFile, describe
-from ambulo.train.shared.find_model import shipped_model
-from ambulo.train.vr.evaluation import evaluate_agent
+from ambulo.policies.export.godot import export_godot
+from ambulo.policies.files.vr_model import ModelFile, describe
 
 PLAYERS = 4
 TOLERANCE = 1e-5
@@ -69,7 +69,7 @@ class Recording:
     """Cells remembered at the end, shape (G, G)."""
 
 
-def record(config: RLConfig, agent: Agent, steps: int) -> list[Recording]:
+def record(config: NavigationConfig, agent: Agent, steps: int) -> list[Recording]:
     """What `PLAYERS` players see who follow `agent` with noise in kernel episodes."""
     config = config.override("environment", levels_per_family=1, levels=FAMILIES)
     batch = make_batch(config, PLAYERS)
@@ -119,7 +119,7 @@ def random_agent(
 ) -> Agent:
     """An agent with random weights, of sizes that do not fill whole blocks."""
     config = (
-        RLConfig()
+        NavigationConfig()
         .override(
             "network", net_arch=widths, activation_fn=activation, action_bound=bound
         )
@@ -129,7 +129,7 @@ def random_agent(
     return untrained(config)
 
 
-def untrained(config: RLConfig) -> Agent:
+def untrained(config: NavigationConfig) -> Agent:
     """An agent of `config` with random weights, whose actions are partly clipped."""
     layout = observation_layout(config)
     metadata = describe(config, layout)

@@ -12,8 +12,8 @@ import torch
 
 from ambulo.envs.godot import world as world_module
 from ambulo.envs.godot.world import GodotWorld
-from ambulo.policies.model_file import load_model
-from ambulo.train.evaluate import main as evaluate
+from ambulo.evaluate.command import main as evaluate
+from ambulo.policies.files.vr_model import load_model
 from ambulo.train.train_vr_navigation import main as train
 from ambulo.train.vr.run_folder import NavigationRunFolder
 

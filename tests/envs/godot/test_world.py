@@ -15,8 +15,8 @@ from ambulo.envs.godot.locate import find_project
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.kernel_world import KernelWorld
-from ambulo.envs.vr.level import Level
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world.kernel_world import KernelWorld
 
 HALF = 5.0
 

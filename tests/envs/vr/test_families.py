@@ -19,10 +19,7 @@ from ambulo.envs.vr.families import (
     generate,
 )
 from ambulo.envs.vr.families.draft import Draft
-from ambulo.envs.vr.geodesic import distance_field, free_grid
-from ambulo.envs.vr.level import Level
-from ambulo.envs.vr.level_check import level_problem
-from ambulo.envs.vr.level_sets import (
+from ambulo.envs.vr.families.level_sets import (
     SEEDS_PER_SPLIT,
     SPLIT_OFFSETS,
     SPLITS,
@@ -30,6 +27,9 @@ from ambulo.envs.vr.level_sets import (
     resolve,
     split_level,
 )
+from ambulo.envs.vr.levels.geodesic import distance_field, free_grid
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level_check import level_problem
 
 SEEDS = range(20)
 

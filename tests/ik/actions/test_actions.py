@@ -12,12 +12,12 @@ from ambulo.ik.actions.feet import FootPlant, Step
 from ambulo.ik.actions.gaze import LookAt
 from ambulo.ik.actions.hands import Grab, Reach
 from ambulo.ik.actions.standing import ankle_height, standing_pose
-from ambulo.ik.goals import Goals
-from ambulo.ik.layer import Kind, Layer
-from ambulo.ik.layers import Frame, LayerStack
+from ambulo.ik.layers.goals import Goals
+from ambulo.ik.layers.layer import Kind, Layer
+from ambulo.ik.layers.stack import Frame, LayerStack
 from ambulo.ik.pose import Pose, fk, turned
 from ambulo.ik.rig import TARGETS, load_rig
-from ambulo.ik.targets import Targets, row_of
+from ambulo.ik.solver.targets import Targets, row_of
 from ambulo.motion.rotations import (
     quat_angle,
     quat_conjugate,

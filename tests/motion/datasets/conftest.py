@@ -10,7 +10,7 @@ import pytest
 
 from ambulo.motion.datasets.clips import Clip
 from ambulo.motion.euler import axis_quat
-from ambulo.motion.files import write_motion
+from ambulo.motion.formats.files import write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeletons import load_skeleton
 

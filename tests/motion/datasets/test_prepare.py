@@ -13,7 +13,7 @@ from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.motion.datasets import prepare
 from ambulo.motion.datasets.clips import Clip, scan_clips
 from ambulo.motion.datasets.prepare import cache_key, prepare_clip, prepare_clips
-from ambulo.motion.files import write_motion
+from ambulo.motion.formats.files import write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeletons import SKELETONS
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ambulo.configs.errors import MotionError, MotionFileError
-from ambulo.motion.files import read_motion, units_of, write_motion
 from ambulo.motion.formats.acclaim import motion_to_acclaim
 from ambulo.motion.formats.amc import AmcFile, find_asf, read_amc, write_amc
+from ambulo.motion.formats.files import read_motion, units_of, write_motion
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_angle

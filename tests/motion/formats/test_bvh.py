@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ambulo.configs.errors import MotionError, MotionFileError, SkeletonError
-from ambulo.motion.files import read_motion, units_of, write_motion
 from ambulo.motion.formats.axes import Axes, likely_units, metres_per_unit
 from ambulo.motion.formats.bvh import BvhFile, BvhJoint, read_bvh, write_bvh
 from ambulo.motion.formats.bvh_motion import bvh_to_motion, motion_to_bvh
+from ambulo.motion.formats.files import read_motion, units_of, write_motion
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_angle

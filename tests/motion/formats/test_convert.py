@@ -7,8 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ambulo.motion.files import find_motions, read_motion, units_of, write_motion
 from ambulo.motion.formats.bvh import read_bvh
+from ambulo.motion.formats.files import (
+    find_motions,
+    read_motion,
+    units_of,
+    write_motion,
+)
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_angle

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import MotionError, MotionFileError
-from ambulo.motion.files import read_motion, units_of, write_motion
 from ambulo.motion.formats.bvh import read_bvh
+from ambulo.motion.formats.files import read_motion, units_of, write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ambulo.configs.errors import MotionFileError
-from ambulo.motion.files import read_motion, write_motion
 from ambulo.motion.formats.bvh import read_bvh
+from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.motion import Motion
 
 Changes = list[tuple[float, int, bytes]]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import MotionFileError
-from ambulo.motion.files import find_motions, read_motion
 from ambulo.motion.formats.deepmimic import deepmimic_skeleton
+from ambulo.motion.formats.files import find_motions, read_motion
 from ambulo.motion.kinematics import joint_positions, rest_positions
 
 ONE = [1.0, 0.0, 0.0, 0.0]

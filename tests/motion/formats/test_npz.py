@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import MotionFileError
-from ambulo.motion.files import read_motion, write_motion
+from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.formats.npz import read_npz
 from ambulo.motion.motion import Motion
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ambulo.motion.files import read_motion
+from ambulo.motion.formats.files import read_motion
 from ambulo.motion.formats.tpose import tpose_frames, without_tpose
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_from_yaw, quat_multiply, quat_slerp

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ambulo.configs.errors import MotionError
 from ambulo.motion.contacts import foot_contacts, foot_skate
 from ambulo.motion.euler import axis_quat
-from ambulo.motion.files import read_motion
+from ambulo.motion.formats.files import read_motion
 from ambulo.motion.kinematics import forward_kinematics, joint_positions
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import mirror

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from ambulo.configs.gait import gait_space
-from ambulo.motion.gait_frames import frame_rate, motion_of
-from ambulo.motion.gait_skeleton import gait_skeleton
+from ambulo.motion.gaits.frames import frame_rate, motion_of
+from ambulo.motion.gaits.skeleton import gait_skeleton
 from ambulo.motion.human23 import to_sixdof
 from ambulo.motion.landmarks import body_points, foot_points
 from ambulo.train.gait.foot_loss import STILL, feet_loss, foot_velocities, legs_of

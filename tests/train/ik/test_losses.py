@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.ik.pose_data import PoseData
+from ambulo.evaluate.ik.data import PoseBatch, Poses
+from ambulo.ik.data.pose_data import PoseData
 from ambulo.ik.rig import Rig
-from ambulo.train.ik.data import PoseBatch, Poses
 from ambulo.train.ik.losses import PoseLoss
 
 Make = Callable[..., PoseData]

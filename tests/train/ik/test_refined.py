@@ -9,14 +9,14 @@ import pytest
 import torch
 
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.ik.features import output_of, pose_in_frame
-from ambulo.ik.frames import root_frame
+from ambulo.evaluate.ik.data import MASKS, Poses
+from ambulo.ik.data.pose_data import PoseData
 from ambulo.ik.pose import Pose, fk
-from ambulo.ik.pose_data import PoseData
-from ambulo.ik.refine import refine
 from ambulo.ik.rig import TARGETS, Rig
+from ambulo.ik.solver.features import output_of, pose_in_frame
+from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.refine import refine
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
-from ambulo.train.ik.data import MASKS, Poses
 from ambulo.train.ik.losses import PoseLoss
 from ambulo.train.ik.refined import Refined, turns_between
 

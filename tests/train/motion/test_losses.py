@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from ambulo.configs.motion_nn import MotionLossConfig, MotionNNConfig, MotionRunConfig
-from ambulo.policies.motion_nn import MotionNN
-from ambulo.policies.motion_state import displaced, displacement
+from ambulo.policies.networks.motion_nn import MotionNN
+from ambulo.policies.networks.motion_state import displaced, displacement
 from ambulo.train.motion.clips import played
 from ambulo.train.motion.losses import MotionLoss
 from ambulo.train.motion.statistics import statistics_of

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from ambulo.common.signals import Interrupted
 from ambulo.train.shared.command import (
     evaluation_arguments,
     folder_to_continue,
     shareable_arguments,
     tell_interrupted,
 )
-from ambulo.train.shared.signals import Interrupted
 from ambulo.train.vr.run_folder import NavigationRunFolder
 
 

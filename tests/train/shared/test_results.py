@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from ambulo.common.files import write_or_print
+from ambulo.common.tables import MIN_WIDTH, widen
 from ambulo.configs.errors import RunFolderError
-from ambulo.train.shared.evaluation_folder import made_folder
-from ambulo.train.shared.files import write_or_print
-from ambulo.train.shared.tables import MIN_WIDTH, widen
+from ambulo.evaluate.evaluation_folder import made_folder
 
 
 def test_a_report_folder_goes_again_when_the_work_fails(tmp_path: Path) -> None:

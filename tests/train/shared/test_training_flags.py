@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import RLConfig
+from ambulo.configs.vr import NavigationConfig
 from ambulo.train.shared.training_flags import check_resumable
 from ambulo.train.vr.options import RESUMABLE
 
 
 def test_a_resumed_run_may_look_for_its_engines_elsewhere() -> None:
-    old = RLConfig()
+    old = NavigationConfig()
     check_resumable(old, old.override("environment", godot_url="http://other:1"), ())
 
 
 def test_a_resumed_run_may_change_budgets_but_not_what_it_learns() -> None:
-    old = RLConfig()
+    old = NavigationConfig()
     check_resumable(
         old, old.override("training", total_timesteps=5, eval_freq=1), RESUMABLE
     )

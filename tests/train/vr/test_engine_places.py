@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from ambulo.configs.base import load_json
-from ambulo.configs.vr import RLConfig
+from ambulo.configs.vr import NavigationConfig
 from ambulo.train.train_vr_navigation import main as train
 from ambulo.train.vr.run_folder import NavigationRunFolder
 from ambulo.train.vr.training_run import find_resume_point
@@ -105,7 +105,7 @@ def test_a_run_folder_keeps_what_its_owner_said(made: Path, tmp_path: Path) -> N
     """`--config` of one's own run is told by the user, and counts."""
     run = NavigationRunFolder(shutil.copytree(made, tmp_path / "mine"))
     plant(run, godot_bin="/opt/godot")
-    assert load_json(RLConfig, run.config).environment.godot_bin == "/opt/godot"
+    assert load_json(NavigationConfig, run.config).environment.godot_bin == "/opt/godot"
     assert find_resume_point(str(run.path)).config.environment.godot_bin is None
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.presets import preset
-from ambulo.configs.vr import RLConfig
+from ambulo.configs.presets.vr import preset
+from ambulo.configs.vr import NavigationConfig
 from ambulo.train.vr.options import (
     base_config,
     label_of,
@@ -18,7 +18,7 @@ from ambulo.train.vr.options import (
 )
 
 
-def config_of(*arguments: str) -> RLConfig:
+def config_of(*arguments: str) -> NavigationConfig:
     args = parse_arguments(arguments)
     return with_flags(base_config(args), args)
 

@@ -15,23 +15,23 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.configs.vr import RLConfig
-from ambulo.envs.vr.bank import GOALS
-from ambulo.envs.vr.batch import NavigationBatch
-from ambulo.envs.vr.build import make_batch
+from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import generate
-from ambulo.envs.vr.level_io import save_level
-from ambulo.envs.vr.spaces import action_space
+from ambulo.envs.vr.levels.level_io import save_level
+from ambulo.envs.vr.task.bank import GOALS
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.build import make_batch
+from ambulo.envs.vr.task.spaces import action_space
 from ambulo.policies.agent import model_of
-from ambulo.policies.learner import learn_until, make_learner
-from ambulo.policies.model_file import (
+from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.files.vr_model import (
     ModelFile,
     load_model,
     save_model,
 )
-from ambulo.policies.model_format import TrainingState
+from ambulo.policies.learner import learn_until, make_learner
 from ambulo.policies.ppo import FastPPO
-from ambulo.policies.sb3_vec_env import BatchVecEnv
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.vr.training_state import capture, restore, resume
 
 PLAYERS, STEPS, LEVELS = 8, 16, 12
@@ -56,7 +56,7 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
-def config_of(case: str) -> RLConfig:
+def config_of(case: str) -> NavigationConfig:
     settings: dict[str, dict[str, Any]] = {
         "network": {"net_arch": (8, 8)},
         "ppo": {"n_steps": STEPS, "batch_size": 40, "learning_rate_final": 1e-5},
@@ -67,22 +67,24 @@ def config_of(case: str) -> RLConfig:
             "designed_start": 0.5,
         },
     }
-    config = RLConfig()
+    config = NavigationConfig()
     for changes in (settings, CASES[case]):
         for group, values in changes.items():
             config = config.override(group, **values)
     return config
 
 
-def training_of(config: RLConfig) -> tuple[NavigationBatch, FastPPO]:
+def training_of(config: NavigationConfig) -> tuple[NavigationBatch, FastPPO]:
     batch = make_batch(config, PLAYERS, privileged=True, seed=5)
-    return batch, make_learner(config, BatchVecEnv(batch, action_space(config)))
+    return batch, make_learner(config, Sb3BatchEnv(batch, action_space(config)))
 
 
 class Keeper(BaseCallback):
     """Replaces levels before each roll-out, and saves once before that."""
 
-    def __init__(self, config: RLConfig, save_at: int = -1, path: Path | None = None):
+    def __init__(
+        self, config: NavigationConfig, save_at: int = -1, path: Path | None = None
+    ):
         super().__init__()
         self.config, self.save_at, self.path = config, save_at, path
         self.count = 0
@@ -92,7 +94,7 @@ class Keeper(BaseCallback):
 
     def _on_rollout_start(self) -> None:
         env = self.training_env
-        assert isinstance(env, BatchVecEnv)
+        assert isinstance(env, Sb3BatchEnv)
         batch: Any = env.batch
         if self.count == self.save_at and self.path is not None:
             assert isinstance(self.model, FastPPO)
@@ -112,7 +114,7 @@ class Keeper(BaseCallback):
 def everything(batch: NavigationBatch, learner: FastPPO) -> dict[str, Any]:
     """All that two equal trainings share."""
     env = learner.get_env()
-    assert isinstance(env, BatchVecEnv)
+    assert isinstance(env, Sb3BatchEnv)
     state = capture(learner, batch, {})
     values = {**state.values, "learner": dict(state.values["learner"])}
     del values["learner"]["_num_timesteps_at_start"]

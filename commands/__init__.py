@@ -1,0 +1,1 @@
+"""Commands other than training and evaluation: one file each."""

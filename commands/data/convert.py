@@ -1,0 +1,213 @@
+"""`ambulo data convert`: motion files into other formats, rates and skeletons."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from ambulo.commands.data.inputs import (
+    SOME_BAD,
+    Reading,
+    add_reading_flags,
+    motion_files,
+    reading_of,
+    report,
+    shown_progress,
+)
+from ambulo.common.files import check_parent
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import AmbuloError, ConfigError, MotionError
+from ambulo.motion.formats.files import WRITTEN, write_motion
+from ambulo.motion.motion import Motion
+from ambulo.motion.skeleton import Skeleton
+
+FORMATS = tuple(ending.removeprefix(".") for ending in WRITTEN)
+"""Formats that are written; an AMC has its ASF beside it."""
+MAX_HZ = 10_000.0
+"""No camera is faster; a higher rate would only fill the memory, [Hz]."""
+
+
+def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `convert` to the actions of `ambulo data`."""
+    parser = actions.add_parser(
+        "convert",
+        help="change format, rate or skeleton",
+        description="Convert a file by the endings of IN and OUT, or all files of the "
+        "folder IN into the folder OUT.",
+    )
+    add = parser.add_argument
+    add("source", metavar="IN", help="motion file, or folder of them")
+    add("target", metavar="OUT", help=f"file ({', '.join(WRITTEN)}), or folder")
+    add(
+        "--to", metavar="FORMAT", help=f"of the files of a folder: {', '.join(FORMATS)}"
+    )
+    add("--fps", type=float, metavar="HZ", help="frames per second of what is written")
+    add(
+        "--filter", type=float, metavar="HZ", dest="cutoff",
+        help="zero-phase low-pass with this cut-off, such as 10 (default: none)",
+    )  # fmt: skip
+    add(
+        "--skeleton", metavar="NAME",
+        help="retarget to human23, ik23, cmu31 or daz43 (default: keep the skeleton)",
+    )  # fmt: skip
+    add(
+        "--fit-lengths", action="store_true",
+        help="give that skeleton the lengths of the source's limbs",
+    )  # fmt: skip
+    add(
+        "--out-units", default="auto", metavar="UNIT",
+        help="unit of length of what is written, as for --units",
+    )  # fmt: skip
+    add("--force", action="store_true", help="replace files that are there")
+    add("--strict", action="store_true", help="stop at the first bad file of a folder")
+    add_reading_flags(parser)
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What is done to every motion."""
+
+    reading: Reading
+    """How files are read."""
+    fps: float | None = None
+    """New rate, [Hz]."""
+    cutoff: float | None = None
+    """Of the low-pass, [Hz]."""
+    skeleton: Skeleton | None = None
+    """To which motions are retargeted."""
+    fit_lengths: bool = False
+    """Whether it gets the lengths of the source."""
+    units: str = "auto"
+    """Unit of length of what is written."""
+
+    def motion(self, path: Path) -> tuple[Motion, str]:
+        """The converted motion of the file `path`, and remarks on it."""
+        motion, remarks = self.reading.motion(path), ""
+        if self.cutoff is not None:
+            from ambulo.motion.filters import smoothed
+
+            motion = smoothed(motion, self.cutoff)
+        if self.skeleton is not None:
+            from ambulo.motion.retargeting.retarget import retarget
+
+            done = retarget(motion, self.skeleton, fit_lengths=self.fit_lengths)
+            mean = sum(done.residuals_cm.values()) / max(len(done.residuals_cm), 1)
+            motion = done.motion.replace(name=motion.name)
+            remarks = f", retargeted to {mean:.1f} cm"
+        if self.fps is not None:
+            from ambulo.motion.operations import resample
+
+            motion = resample(motion, self.fps)
+        return motion, remarks
+
+    def file(self, source: Path, target: Path, *, force: bool) -> None:
+        """Convert one file and say so.
+
+        Raises:
+            AmbuloError: it cannot be read or written, or the target is there.
+        """
+        if target.exists() and target.samefile(source):
+            raise MotionError(f"{target}: a file is not converted into itself")
+        if not force:
+            for path in written_files(target):
+                if path.exists():
+                    raise MotionError(f"{path}: is there already; --force replaces it")
+        motion, remarks = self.motion(source)
+        write_motion(target, motion, units=self.units)
+        print(
+            f"{source} -> {target}: {len(motion)} frames, "
+            f"{len(motion.skeleton)} joints, {motion.fps:.6g} fps{remarks}"
+        )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Convert; 0, or 1 when files of a folder could not be converted."""
+    conversion = _conversion(args)
+    source, target = resolve_path(args.source), resolve_path(args.target)
+    if source.is_dir():
+        return _folder(args, conversion, source, target)
+    if args.to is not None:
+        raise ConfigError("--to is for folders; a file is written by its ending")
+    _check_format(target.suffix.removeprefix("."), str(target), args.out_units)
+    motion_files(source)
+    check_parent(args.target)
+    conversion.file(source, target, force=args.force)
+    return 0
+
+
+def _conversion(args: argparse.Namespace) -> Conversion:
+    from ambulo.motion.formats.axes import metres_per_unit
+
+    for flag, value in (("--fps", args.fps), ("--filter", args.cutoff)):
+        if value is not None and not 0.0 < value <= MAX_HZ:
+            raise ConfigError(
+                f"{flag} {value:g}: expected a number above 0 and up to {MAX_HZ:g}"
+            )
+    if args.out_units != "auto":
+        metres_per_unit(args.out_units)
+    if args.fit_lengths and args.skeleton is None:
+        raise ConfigError("--fit-lengths needs --skeleton")
+    skeleton = None
+    if args.skeleton is not None:
+        from ambulo.motion.skeletons import load_skeleton
+
+        skeleton = load_skeleton(args.skeleton)
+    return Conversion(
+        reading=reading_of(args),
+        fps=args.fps,
+        cutoff=args.cutoff,
+        skeleton=skeleton,
+        fit_lengths=args.fit_lengths,
+        units=args.out_units,
+    )
+
+
+def _folder(
+    args: argparse.Namespace, conversion: Conversion, source: Path, target: Path
+) -> int:
+    """All files of a folder, into the same tree below `target`."""
+    if args.to is None:
+        raise ConfigError(f"a folder needs --to, one of {', '.join(FORMATS)}")
+    _check_format(args.to, f"--to {args.to}", args.out_units)
+    if target.exists() and not target.is_dir():
+        raise ConfigError(f"{target}: expected a folder, as {source} is one")
+    files = motion_files(source)
+    made: dict[Path, Path] = {}
+    done = left = 0
+    for file in shown_progress(files):
+        out = (target / file.relative_to(source)).with_suffix(f".{args.to}")
+        try:
+            if out in made:
+                raise MotionError(f"{file}: {out} is made from {made[out]} already")
+            made[out] = file
+            if not args.force and any(path.exists() for path in written_files(out)):
+                left += 1
+                continue
+            out.parent.mkdir(parents=True, exist_ok=True)
+            conversion.file(file, out, force=args.force)
+            done += 1
+        except AmbuloError as error:
+            if args.strict:
+                raise
+            report(error)
+    bad = len(files) - done - left
+    there = f", {left} were there already (--force replaces them)" if left else ""
+    print(f"{done} of {len(files)} files converted, {bad} failed{there}")
+    return SOME_BAD if bad else 0
+
+
+def _check_format(name: str, what: str, units: str) -> None:
+    if name.lower() not in FORMATS:
+        raise ConfigError(
+            f"{what}: cannot write this format; expected one of {', '.join(FORMATS)}"
+        )
+    if name.lower() == "npz" and units != "auto":
+        raise ConfigError(f"--out-units {units}: NPZ is always in metres")
+
+
+def written_files(target: Path) -> list[Path]:
+    """The files that writing `target` makes or replaces."""
+    if target.suffix.lower() == ".amc":
+        return [target, target.with_suffix(".asf")]
+    return [target]

@@ -1,0 +1,289 @@
+"""`ambulo data info`: what motion files hold, as a table or as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ambulo.commands.data.inputs import (
+    SOME_BAD,
+    Reading,
+    add_reading_flags,
+    motion_files,
+    reading_of,
+    report,
+    shown_progress,
+)
+from ambulo.common.files import check_parent, write_or_print
+from ambulo.common.paths import resolve_path
+from ambulo.common.tables import widen
+from ambulo.configs.errors import AmbuloError
+from ambulo.motion.analysis import foot_contacts, foot_skate, jumps, speed
+from ambulo.motion.euler import quat_to_euler
+from ambulo.motion.formats.files import units_of
+from ambulo.motion.formats.tpose import tpose_frames
+from ambulo.motion.kinematics import joint_positions
+from ambulo.motion.landmarks import has_feet
+from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.rotations import quat_conjugate, quat_multiply
+
+LIMIT_TOLERANCE = np.radians(0.5)
+"""An angle that is no farther outside its limits does not count, [rad]."""
+_LISTED = 8
+"""Jumps and joints that the account of one file names."""
+
+
+@dataclass(frozen=True)
+class Excess:
+    """A joint whose angles leave the limits of its skeleton."""
+
+    joint: str
+    """The joint's name."""
+    share: float
+    """Share of the frames in which they do."""
+    worst_deg: float
+    """How far, at most, [deg]."""
+
+
+@dataclass(frozen=True)
+class MotionInfo:
+    """What a file holds. Speeds, contacts and jumps are those after a made-up T-pose."""
+
+    path: str
+    """The file."""
+    skeleton: str
+    """The skeleton's name."""
+    joints: int
+    """Joints of the skeleton."""
+    tips: int
+    """Ends of fingers, toes and so on."""
+    angles: int
+    """Angles of all joints; with the root's place the degrees of freedom."""
+    frames: int
+    """Frames in the file."""
+    fps: float
+    """Frames per second, [Hz]."""
+    duration_s: float
+    """Time from the first to the last frame, [s]."""
+    units: str
+    """Unit of length, as it is told or guessed."""
+    height_m: float
+    """Highest less lowest point of the body, the middle of all frames, [m]."""
+    speed_mean: float
+    """Mean horizontal speed of the root, [m/s]."""
+    speed_max: float
+    """The largest, [m/s]."""
+    contact_left: float | None
+    """Share of the frames in which the left foot stands; None: no feet are known."""
+    contact_right: float | None
+    """The same of the right foot."""
+    foot_skate: float | None
+    """Mean horizontal speed of standing feet, [m/s]."""
+    tpose_frames: int
+    """Leading frames of a made-up T-pose."""
+    jumps: list[dict[str, str | int | float]]
+    """Turns of more than 90 degrees in one frame: joint, frame, angle_deg."""
+    limits_exceeded: list[Excess]
+    """Joints that leave the skeleton's limits, the worst first."""
+
+
+def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add `info` to the actions of `ambulo data`."""
+    parser = actions.add_parser(
+        "info",
+        help="describe files",
+        description="Print what motion files hold: one in full, of a folder a table.",
+    )
+    parser.add_argument("path", metavar="PATH", help="motion file, or folder of them")
+    parser.add_argument(
+        "--json", nargs="?", const="-", metavar="FILE",
+        help="as JSON, to FILE or to standard output",
+    )  # fmt: skip
+    parser.add_argument(
+        "--strict", action="store_true", help="stop at the first bad file of a folder"
+    )
+    add_reading_flags(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Describe; 0, or 1 when files of a folder are bad."""
+    reading, path = reading_of(args), resolve_path(args.path)
+    check_parent(args.json)
+    strict = args.strict or not path.is_dir()
+    found, bad = [], []
+    for file in shown_progress(motion_files(path)):
+        try:
+            found.append(describe(file, reading))
+        except AmbuloError as error:
+            if strict:
+                raise
+            bad.append(str(error))
+            report(error)
+    if args.json is not None:
+        data = {"files": [asdict(info) for info in found], "errors": bad}
+        text = json.dumps(data, indent=1, allow_nan=False) + "\n"
+        write_or_print(args.json, text)
+    elif path.is_dir():
+        _print_table(found, path)
+    else:
+        _print_account(found[0])
+    return SOME_BAD if bad else 0
+
+
+def describe(path: Path, reading: Reading | None = None) -> MotionInfo:
+    """What the file `path` holds.
+
+    Raises:
+        AmbuloError: it cannot be used.
+    """
+    reading = reading or Reading()
+    motion = reading.motion(path)
+    units = units_of(path, reading.asf) if reading.units == "auto" else reading.units
+    made_up = tpose_frames(motion)
+    recorded = motion[made_up:]
+    contacts = foot_contacts(recorded) if has_feet(motion.skeleton) else None
+    left, right = (None, None) if contacts is None else contacts.mean(axis=0).tolist()
+    speeds = speed(recorded)
+    return MotionInfo(
+        path=str(path),
+        skeleton=motion.skeleton.name,
+        joints=len(motion.skeleton),
+        tips=len(motion.skeleton.tip_parents),
+        angles=sum(len(order) for order in motion.skeleton.orders),
+        frames=len(motion),
+        fps=motion.fps,
+        duration_s=motion.duration,
+        units=units,
+        height_m=_height(recorded),
+        speed_mean=float(speeds.mean()),
+        speed_max=float(speeds.max()),
+        contact_left=left,
+        contact_right=right,
+        foot_skate=None if contacts is None else foot_skate(recorded, contacts),
+        tpose_frames=made_up,
+        jumps=[asdict(jump) for jump in jumps(recorded)],
+        limits_exceeded=limits_exceeded(recorded),
+    )
+
+
+def limits_exceeded(motion: Motion, tolerance: float = LIMIT_TOLERANCE) -> list[Excess]:
+    """Joints whose angles leave their skeleton's limits, the worst first.
+
+    Of the two triples of angles that are the same rotation, (a, b, c) and
+    (a + pi, pi - b, c + pi), the one nearer to the limits counts.
+    """
+    skeleton = motion.skeleton
+    found = []
+    for joint, order in enumerate(skeleton.orders):
+        limits = skeleton.limits[skeleton.angle_slices[joint]]
+        if not order or np.all(np.abs(limits) >= np.pi - 1e-9):
+            continue
+        frame = skeleton.axes[joint]
+        local = quat_multiply(
+            quat_multiply(quat_conjugate(frame), motion.rotations[:, joint]), frame
+        )
+        angles = quat_to_euler(local, order)
+        beyond = _beyond(angles, limits)
+        if len(set(order)) == 3:
+            turned = np.pi + angles * [1.0, -1.0, 1.0]
+            beyond = np.minimum(beyond, _beyond(turned, limits))
+        outside = beyond > tolerance
+        if outside.any():
+            share, worst = float(outside.mean()), float(np.degrees(beyond.max()))
+            found.append(Excess(skeleton.joints[joint], share, worst))
+    return sorted(found, key=lambda excess: -excess.worst_deg)
+
+
+def _beyond(angles: Floats, limits: Floats) -> Floats:
+    """How far the worst of the angles (T, n) is outside, [rad]. Shape (T,)."""
+    wrapped = angles - 2.0 * np.pi * np.round(angles / (2.0 * np.pi))
+    out = np.maximum(limits[:, 0] - wrapped, wrapped - limits[:, 1])
+    return np.maximum(out.max(axis=1), 0.0)
+
+
+def _height(motion: Motion) -> float:
+    heights = joint_positions(motion)[..., 2]
+    return float(np.median(np.ptp(heights, axis=1)))
+
+
+def _print_table(found: Sequence[MotionInfo], folder: Path) -> None:
+    console = Console()
+    widen(console)
+    frames = sum(info.frames for info in found)
+    seconds = sum(info.duration_s for info in found)
+    table = Table(
+        title=f"{len(found)} files, {frames:,} frames, {seconds:,.1f} s; "
+        "speed and slip in m/s, stands: share of left and right foot; "
+        "jumps: over 90° in a frame; limits: joints beyond them",
+        box=box.SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("file", overflow="fold")
+    for name in (
+        "joints", "frames", "fps", "s", "units", "T-pose", "speed", "max", "stands",
+        "slip", "jumps", "limits",
+    ):  # fmt: skip
+        table.add_column(name, justify="right", no_wrap=True)
+    for info in found:
+        stands, slip = _feet(info)
+        table.add_row(
+            escape(str(Path(info.path).relative_to(folder))),
+            str(info.joints), str(info.frames), f"{info.fps:.5g}",
+            f"{info.duration_s:.2f}", escape(info.units), str(info.tpose_frames or "-"),
+            f"{info.speed_mean:.2f}", f"{info.speed_max:.2f}", stands, slip,
+            str(len(info.jumps) or "-"), str(len(info.limits_exceeded) or "-"),
+        )  # fmt: skip
+    console.print(table)
+
+
+def _print_account(info: MotionInfo) -> None:
+    """One file in full."""
+    stands, slip = _feet(info)
+    made_up = "none"
+    if info.tpose_frames:
+        made_up = f"{info.tpose_frames} leading frames (--drop-tpose leaves them out)"
+    jumping = [
+        f"{j['joint']} {j['angle_deg']:.0f}° at {j['frame']}" for j in info.jumps
+    ]
+    beyond = [
+        f"{e.joint} up to {e.worst_deg:.0f}° in {100 * e.share:.0f} % of the frames"
+        for e in info.limits_exceeded
+    ]
+    rows = (
+        ("file", info.path),
+        ("skeleton", f"{info.joints} joints, {info.tips} tips, {info.angles} angles"),
+        ("frames", f"{info.frames} at {info.fps:.6g} fps, {info.duration_s:.2f} s"),
+        ("units", info.units),
+        ("height", f"{info.height_m:.2f} m from lowest to highest joint"),
+        ("speed", f"{info.speed_mean:.2f} m/s, at most {info.speed_max:.2f} m/s"),
+        ("feet stand", f"{stands} (left, right), slip {slip} m/s"),
+        ("T-pose", made_up),
+        ("jumps", _listed(jumping)),
+        ("beyond limits", _listed(beyond)),
+    )
+    for name, text in rows:
+        print(f"{name:<14} {text}")
+
+
+def _feet(info: MotionInfo) -> tuple[str, str]:
+    """Share of standing of both feet, and their slip, in words."""
+    if info.contact_left is None or info.contact_right is None:
+        return "-", "-"
+    stands = f"{100 * info.contact_left:.0f}/{100 * info.contact_right:.0f} %"
+    return stands, f"{info.foot_skate:.3f}"
+
+
+def _listed(items: Sequence[str]) -> str:
+    if not items:
+        return "none"
+    more = f" and {len(items) - _LISTED} more" if len(items) > _LISTED else ""
+    return f"{len(items)}: {', '.join(items[:_LISTED])}{more}"

@@ -1,0 +1,106 @@
+"""What the actions of `ambulo data` share: which files are meant, and how they are read."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from ambulo.common.errors import one_line
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import AmbuloError, MotionFileError
+from ambulo.motion.formats.axes import UNITS, metres_per_unit
+from ambulo.motion.formats.files import find_motions, read_motion
+from ambulo.motion.motion import Motion
+
+SOME_BAD = 1
+"""Exit code when there are files that cannot be used; 2 is wrong usage."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read."""
+
+    asf: Path | None = None
+    """Skeleton of AMC files; None: the one in their folder."""
+    units: str = "auto"
+    """Unit of length of the files."""
+    drop_tpose: bool = False
+    """Whether a made-up T-pose at the start is left out."""
+
+    def motion(self, path: Path) -> Motion:
+        """The motion in `path`; `MotionFileError` if it cannot be used."""
+        return read_motion(
+            path, asf=self.asf, units=self.units, drop_tpose=self.drop_tpose
+        )
+
+
+def add_reading_flags(parser: argparse.ArgumentParser) -> None:
+    """The flags of `Reading`, and `--verbose`."""
+    parser.add_argument(
+        "--asf", metavar="FILE", help="skeleton of AMC files (default: beside them)"
+    )
+    parser.add_argument(
+        "--units", default="auto", metavar="UNIT",
+        help=f"unit of length of BVH and AMC: {', '.join(UNITS)}, or a number of metres "
+        "(default: auto)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--drop-tpose", action="store_true",
+        help="leave out the made-up T-pose with which BVH conversions start",
+    )  # fmt: skip
+    parser.add_argument("--verbose", action="store_true", help="show tracebacks")
+
+
+def reading_of(args: argparse.Namespace) -> Reading:
+    """How `args` want files read."""
+    if args.units != "auto":
+        metres_per_unit(args.units)  # refused here, not once for every file
+    asf = None if args.asf is None else resolve_path(args.asf)
+    if asf is not None and not asf.is_file():
+        raise MotionFileError(asf, 0, "no such file")
+    return Reading(asf=asf, units=args.units, drop_tpose=args.drop_tpose)
+
+
+def motion_files(path: Path) -> list[Path]:
+    """The file `path`, or every motion file in the folder `path` and below.
+
+    Raises:
+        MotionFileError: there is none.
+    """
+    if not path.is_dir():
+        if not path.exists():
+            raise MotionFileError(path, 0, "no such file or folder")
+        return [path]
+    files = find_motions(path)
+    if not files:
+        raise MotionFileError(path, 0, "no motion files in this folder")
+    return files
+
+
+def shown_progress(files: Sequence[Path]) -> Iterator[Path]:
+    """`files` one by one, with a bar on a terminal when there are several."""
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty() or len(files) == 1,
+    )
+    with progress:
+        task = progress.add_task("", total=len(files))
+        for file in files:
+            progress.update(task, description=file.name.replace("[", "\\["))
+            yield file
+            progress.advance(task)
+
+
+def report(error: AmbuloError) -> None:
+    """Say on stderr what is wrong with one file of many."""
+    print(f"ambulo: error: {one_line(error)}", file=sys.stderr)

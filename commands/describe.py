@@ -1,0 +1,79 @@
+"""Commands that print what there is: presets, layout of observation and action."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ambulo.common.errors import Parser, front_door
+from ambulo.configs.presets.vr import PRESETS, preset
+from ambulo.configs.vr import NavigationConfig
+from ambulo.train.shared.training_flags import with_overrides
+from ambulo.train.vr.options import base_config
+
+
+@front_door
+def presets(argv: Sequence[str] | None = None) -> int:
+    """`ambulo presets [NAME]`: a table of the presets, or one of them as JSON."""
+    parser = Parser(
+        prog="ambulo presets", description="List the presets, or print one as JSON."
+    )
+    parser.add_argument("name", nargs="?", help="preset to print in full")
+    args = parser.parse_args(argv)
+    if args.name is not None:
+        print(preset(args.name).to_json(), end="")
+        return 0
+    for name, meaning in PRESETS.items():
+        steps = preset(name).training.total_timesteps
+        print(f"{name:<20} {steps:>9,} decisions  {meaning}")
+    return 0
+
+
+@front_door
+def schema(argv: Sequence[str] | None = None) -> int:
+    """`ambulo schema`: what an agent sees and does, as JSON."""
+    parser = Parser(
+        prog="ambulo schema",
+        description="Print the layout of observation and action as JSON.",
+    )
+    parser.add_argument("--preset", metavar="NAME", help="layout of this preset")
+    parser.add_argument("--config", metavar="FILE", help="layout of these settings")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", dest="overrides",
+        help="one setting, such as observations.memory=map (repeatable)",
+    )  # fmt: skip
+    args = parser.parse_args(argv)
+    config = with_overrides(base_config(args), args.overrides)
+
+    from ambulo.envs.vr.task.observation import observation_layout
+
+    layout = observation_layout(config)
+    data = {
+        "observation": {"size": layout.size, "parts": layout.schema()},
+        "action": _action_schema(config),
+    }
+    print(json.dumps(data, indent=2))
+    return 0
+
+
+def _action_schema(config: NavigationConfig) -> dict[str, object]:
+    """What the numbers of an action mean."""
+    from ambulo.envs.vr.world.actions import DISCRETE_ACTIONS
+
+    actions = config.actions
+    if actions.mode == "discrete":
+        return {
+            "mode": "discrete",
+            "size": len(DISCRETE_ACTIONS),
+            "names": DISCRETE_ACTIONS,
+            "move_distance_m": actions.move_distance,
+            "turn_angle_deg": actions.turn_angle,
+        }
+    speed = f"full stick is {actions.max_movement_speed:g} m/s"
+    turn = f"full stick is {actions.max_rotation_speed:g} deg/s"
+    parts = [
+        {"name": "strafe", "low": -1, "high": 1, "meaning": f"+ is right, {speed}"},
+        {"name": "forward", "low": -1, "high": 1, "meaning": f"+ is ahead, {speed}"},
+        {"name": "rotation", "low": -1, "high": 1, "meaning": f"+ is right, {turn}"},
+    ]
+    return {"mode": "continuous", "size": len(parts), "parts": parts}

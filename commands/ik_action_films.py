@@ -1,0 +1,176 @@
+"""Films of the actions: what each does to a standing character, as GIFs.
+
+python -m ambulo.commands.ik_action_films --out docs/images
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ambulo.common.errors import Parser, front_door
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.ik.actions.action import Action, Timing, acting
+from ambulo.ik.actions.body import Crouch, Lean
+from ambulo.ik.actions.feet import Foot, FootPlant, Step
+from ambulo.ik.actions.gaze import LookAt
+from ambulo.ik.actions.hands import Grab, Reach
+from ambulo.ik.actions.standing import standing_pose
+from ambulo.ik.layers.goals import Goals
+from ambulo.ik.layers.layer import Kind, Layer, Provider, Tick
+from ambulo.ik.layers.stack import LayerStack
+from ambulo.ik.pose import Pose
+from ambulo.ik.rig import Rig, load_rig
+from ambulo.ik.solver.targets import Targets
+from ambulo.motion.motion import Motion
+from ambulo.viz.skeleton_actor import actor_of
+from ambulo.viz.skeleton_film import write_film
+
+FEET: tuple[Foot, Foot] = ("LeftFoot", "RightFoot")
+FPS = 12.5
+"""Of the films, [Hz]."""
+PANEL = 240
+"""Width and height of a picture, [px]."""
+SLIDE = 0.12
+"""How far the feet slide in the film of FootPlant, [m]."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One film."""
+
+    name: str
+    """Of the file, without its ending."""
+    title: str
+    """Over the picture."""
+    actions: tuple[Action, ...]
+    """What is done."""
+    seconds: float
+    """How long, [s]."""
+    slides: bool = False
+    """Whether the animation below slides its feet."""
+
+
+def scenes(rig: Rig) -> list[Scene]:
+    """A scene for each action, and one of several together."""
+    goals = Goals.at(Targets.of_pose(rig, standing_pose(rig)))
+    left, right = goals.position("LeftHand")[0], goals.position("RightHand")[0]
+    feet = {name: goals.position(name)[0] for name in FEET}
+    there = Timing(begin=0.2, rise=0.8, hold=0.6, fall=0.8)
+    shelf = right + np.array([0.35, 0.05, 0.3])
+    ahead = np.array([0.32, 0.0, 0.0])
+
+    def flying(time: float) -> np.ndarray:
+        angle = 1.1 * np.sin(2.0 * np.pi * time / 3.0)
+        return np.array([2.0 * np.cos(angle), 2.0 * np.sin(angle), 1.6])
+
+    walk = tuple(
+        Step(
+            rig,
+            foot,
+            feet[foot] + strides * ahead,
+            begin=0.2 + 0.55 * k,
+            seconds=0.55,
+        )
+        for k, (foot, strides) in enumerate(
+            zip((*FEET, *FEET), (1.0, 2.0, 3.0, 3.0), strict=True)
+        )
+    )
+    plants = tuple(FootPlant.of(goals, foot) for foot in FEET)
+    grab = Grab("RightHand", shelf, shelf + np.array([0.0, 0.3, -0.25]), begin=0.2)
+    return [
+        Scene("look_at", "LookAt", (LookAt(rig, flying, timing=there),), 3.0),
+        Scene(
+            "reach",
+            "Reach",
+            (Reach("LeftHand", left + np.array([0.35, -0.05, 0.55]), timing=there),),
+            2.8,
+        ),
+        Scene("grab", "Grab", (grab, LookAt(rig, grab.object_at, timing=there)), 3.0),
+        Scene("lean", "Lean", (Lean(rig, 0.45, 0.6, timing=there),), 2.8),
+        Scene("crouch", "Crouch", (Crouch(rig, 0.35, timing=there),), 2.8),
+        Scene("step", "Step", walk, 2.8),
+        Scene("foot_plant", "FootPlant", plants, 2.8, True),
+        Scene(
+            "together",
+            "Crouch + Reach + LookAt",
+            (
+                Crouch(rig, 0.3, timing=there),
+                Reach("RightHand", right + np.array([0.4, 0.1, -0.2]), timing=there),
+                LookAt(rig, right + np.array([0.4, 0.1, -0.2]), timing=there),
+            ),
+            2.8,
+        ),
+    ]
+
+
+def base_of(rig: Rig, slides: bool) -> Provider:
+    """The animation below: standing, or swaying from side to side as a whole."""
+    pose = standing_pose(rig)
+
+    def provide(tick: Tick) -> Pose:
+        sway = SLIDE * np.sin(2.0 * np.pi * tick.time / 1.4) if slides else 0.0
+        return Pose(pose.root + np.array([0.0, sway, 0.0]), pose.rotations)
+
+    return provide
+
+
+def play(rig: Rig, scene: Scene, fps: float = FPS) -> Motion:
+    """The frames of a scene, through the layers."""
+    stack = LayerStack(rig, base_of(rig, scene.slides))
+    stack.add(Layer("actions", Kind.IK, acting(scene.actions), fade_in=0.0), 0.0)
+    frames = [stack.tick(k / fps).pose for k in range(round(scene.seconds * fps))]
+    pose = Pose(
+        np.concatenate([frame.root for frame in frames]),
+        np.concatenate([frame.rotations for frame in frames]),
+    )
+    return pose.motion(rig, fps)
+
+
+def write_films(
+    folder: Path, names: Sequence[str] = (), rig_name: str = "ik23"
+) -> list[Path]:
+    """Write `ik_NAME.gif` of the scenes called `names`, or of all, into `folder`."""
+    rig = load_rig(rig_name)
+    folder.mkdir(parents=True, exist_ok=True)
+    return [
+        write_film(
+            folder / f"ik_{scene.name}.gif",
+            [actor_of(play(rig, scene))],
+            FPS,
+            title=scene.title,
+            panel=PANEL,
+        )
+        for scene in scenes(rig)
+        if not names or scene.name in names
+    ]
+
+
+@front_door
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the films; the exit code."""
+    parser = Parser(prog="ik_action_films", description=__doc__, allow_abbrev=False)
+    parser.add_argument(
+        "--out", required=True, metavar="DIR", help="folder of the films"
+    )
+    parser.add_argument("names", nargs="*", help="only these scenes")
+    parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
+    arguments = parser.parse_args(argv)
+    folder = resolve_path(arguments.out)
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError(f"--out {folder}: is a file, not a folder")
+    known = [scene.name for scene in scenes(load_rig())]
+    for name in arguments.names:
+        if name not in known:
+            raise ConfigError(f"no scene {name!r}{nearest(name, known)}")
+    write_films(folder, arguments.names)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

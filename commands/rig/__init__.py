@@ -1,0 +1,1 @@
+"""Parts of `ambulo rig-server` and `ambulo rig-client`."""

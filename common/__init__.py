@@ -1,0 +1,1 @@
+"""What all commands share: errors and exit codes, files, paths, console, run folders."""

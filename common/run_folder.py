@@ -1,0 +1,269 @@
+"""The folder of one training run: where everything lies, and how the run was made."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import logging
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import ambulo
+from ambulo.common.files import write_atomic
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import ModelFileError, RunFolderError
+from ambulo.policies.files.archive import read_archive
+
+log = logging.getLogger(__name__)
+
+_NAME = re.compile(r"[\w][\w.+-]*")
+_REPORTED_PACKAGES = (
+    "gymnasium", "mujoco", "numba", "numpy", "pydantic", "stable-baselines3", "torch",
+)  # fmt: skip
+
+
+class RunFolder:
+    """Paths of a run of any kind; nothing is created by making one of these.
+
+    Each training command has a class of its own, which knows its checkpoints.
+    """
+
+    program = ""
+    """The command that makes such runs."""
+    prefix = ""
+    """How the names of checkpoints begin; any way in a run of any kind."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """The run in the folder `path`."""
+        self.path = Path(path)
+        self.config = self.path / "config.json"
+        self.command = self.path / "command.txt"
+        self.run = self.path / "run.json"
+        self.checkpoints = self.path / "checkpoints"
+        self.best_model = self.path / "best_models" / "best_model.zip"
+        self.final_model = self.path / "final_model.zip"
+        self.logs = self.path / "logs"
+        self.metrics = self.path / "metrics.csv"
+        self.evaluations = self.path / "evaluations.json"
+        self.scores = self.path / "scores.json"
+        self.report = self.path / "report.html"
+        self._made: list[Path] = []
+        self._replaced: Path | None = None
+
+    @classmethod
+    def create(
+        cls, output: str, name: str | None, label: str, seed: int, *, force: bool
+    ) -> Self:
+        """A new, empty run folder in `output`.
+
+        Args:
+            output: folder of runs; `user://` is Godot's user-data folder.
+            name: its name; None makes `<label>_<seed>_<time>`.
+            label: preset or configuration name.
+            seed: seed of the run.
+            force: replace a run of the same name.
+        """
+        if name is not None and not _NAME.fullmatch(name):
+            raise RunFolderError(
+                f"run name {name!r} must be letters, digits and . _ + - only"
+            )
+        parent = resolve_path(output)
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        folder = cls(parent / (name or f"{label}_{seed}_{stamp}"))
+        number = 1
+        while name is None and folder.path.exists():
+            number += 1
+            folder = cls(parent / f"{label}_{seed}_{stamp}_{number}")
+        if folder.path.exists():
+            folder._make_room(force)
+        folder._make()
+        return folder
+
+    @classmethod
+    def around(cls, checkpoint: Path) -> Self | None:
+        """The run that a checkpoint, best or final model lies in, if any."""
+        folders = map(cls, checkpoint.resolve().parents[:2])
+        return next((folder for folder in folders if folder.exists), None)
+
+    @property
+    def exists(self) -> bool:
+        """Whether this is the folder of a run."""
+        return self.run.is_file() and self.config.is_file()
+
+    def checkpoint(self, num_timesteps: int) -> Path:
+        """The file of the checkpoint after `num_timesteps` decisions."""
+        return self.checkpoints / f"{self.prefix}{num_timesteps}_steps.zip"
+
+    def newest_checkpoint(self) -> Path | None:
+        """The newest whole checkpoint; None if there is none at all.
+
+        Damaged ones are skipped with a warning.
+
+        Raises:
+            ModelFileError: there are some, and none is whole.
+        """
+        pattern = re.compile(rf"{self.prefix or '.*_'}(\d+)_steps\.zip")
+        found = {
+            int(match[1]): file
+            for file in self.checkpoints.glob(f"{self.prefix}*.zip")
+            if (match := pattern.fullmatch(file.name))
+        }
+        damaged: list[ModelFileError] = []
+        for steps in sorted(found, reverse=True):
+            try:
+                self.check(found[steps])
+            except ModelFileError as error:
+                damaged.append(error)
+                continue
+            for newer in damaged:
+                log.warning("%s; going on from %s", newer, found[steps].name)
+            return found[steps]
+        if damaged:
+            raise ModelFileError(f"{damaged[0]}; no checkpoint of this run is whole")
+        return None
+
+    def check(self, checkpoint: Path) -> None:
+        """`ModelFileError` for a damaged checkpoint."""
+        read_archive(checkpoint)
+
+    def describe(self, config_json: str, arguments: Sequence[str], seed: int) -> None:
+        """Write how the run is made: `config.json`, `command.txt`, `run.json`."""
+        write_atomic(self.config, config_json)
+        with self.command.open("a", encoding="utf-8") as file:
+            file.write(shlex.join([self.program, *arguments]) + "\n")
+        if not self.run.exists():
+            write_atomic(self.run, json.dumps(provenance(seed), indent=2) + "\n")
+
+    @contextmanager
+    def starting(
+        self, config_json: str, arguments: Sequence[str], seed: int
+    ) -> Iterator[None]:
+        """`describe` the run that the context makes; a new folder goes if that fails."""
+        new = not self.exists
+        try:
+            if new:  # first of all: killed from here on, it can be resumed
+                self.describe(config_json, arguments, seed)
+            yield
+            if not new:
+                self.describe(config_json, arguments, seed)
+        except BaseException:
+            self.discard()
+            raise
+        self.keep()
+
+    def sweep(self) -> None:
+        """Remove what a killed process left half-written."""
+        for folder in (self.path, self.checkpoints, self.best_model.parent):
+            for file in folder.glob(".*.tmp"):
+                file.unlink(missing_ok=True)
+
+    def keep(self) -> None:
+        """The run has begun: the one that it replaces is not needed any more."""
+        if self._replaced is not None:
+            shutil.rmtree(self._replaced, ignore_errors=True)
+            self._replaced = None
+
+    def discard(self) -> None:
+        """Undo `create`: remove what it made, put a replaced run back."""
+        if self._made:
+            shutil.rmtree(self.path, ignore_errors=True)
+            for parent in reversed(self._made[:-1]):
+                try:
+                    parent.rmdir()
+                except OSError:
+                    break
+            self._made = []
+        if self._replaced is not None:
+            os.replace(self._replaced, self.path)
+            self._replaced = None
+
+    def _make_room(self, force: bool) -> None:
+        """Move an existing run out of the way, if that is wanted and safe."""
+        if not self.path.is_dir():
+            raise RunFolderError(f"{self.path}: is a file, not a folder")
+        if not any(self.path.iterdir()):
+            return
+        if not force:
+            raise RunFolderError(
+                f"{self.path}: exists already; continue it with --resume {self.path}, "
+                "or replace it with --force"
+            )
+        if not self.exists:
+            raise RunFolderError(
+                f"{self.path}: is not the folder of a run; --force replaces only runs"
+            )
+        aside = self.path.with_name(f".{self.path.name}.{os.getpid()}.replaced")
+        try:
+            os.replace(self.path, aside)
+        except OSError as error:
+            raise RunFolderError(
+                f"{self.path}: cannot be replaced: {error.strerror}"
+            ) from error
+        self._replaced = aside
+
+    def _make(self) -> None:
+        """Create the folder and its parents, or leave no trace."""
+        missing = [p for p in (self.path, *self.path.parents) if not p.exists()]
+        try:
+            for folder in reversed(missing):
+                folder.mkdir()
+                self._made.append(folder)
+            self.checkpoints.mkdir(exist_ok=True)
+            self.best_model.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            self.discard()
+            raise RunFolderError(
+                f"{self.path}: cannot be written: {error.strerror}; "
+                "choose another folder with --output"
+            ) from error
+
+
+def provenance(seed: int) -> dict[str, Any]:
+    """Versions, source state, platform, seed and start time of a run."""
+    return {
+        "ambulo": ambulo.__version__,
+        "git": git_state(),
+        "python": platform.python_version(),
+        "packages": {
+            name: importlib.metadata.version(name) for name in _REPORTED_PACKAGES
+        },
+        "platform": platform.platform(),
+        "processors": os.cpu_count(),
+        "seed": seed,
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+    }
+
+
+def git_state() -> dict[str, Any] | None:
+    """Commit, and whether files differ from it; None outside our own checkout."""
+    root = Path(__file__).resolve().parents[1]
+    if not (root / "src" / "ambulo").is_dir() or not (root / ".git").exists():
+        return None
+    commit = _git(root, "rev-parse", "HEAD")
+    changes = _git(root, "status", "--porcelain")
+    if changes is None:
+        return None
+    return {"commit": commit, "dirty": bool(changes)}
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(root), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

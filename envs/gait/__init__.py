@@ -1,1 +1,0 @@
-"""Gait as a function of parameters: rescaled bodies, their gaits, and the environment."""

@@ -1,0 +1,170 @@
+"""A batch of players as a Gymnasium vector environment: one step, no Python loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ConfigError, nearest
+
+
+def autoreset_mode_of(mode: AutoresetMode | str) -> AutoresetMode:
+    """The mode that is meant; `ConfigError` for another name."""
+    try:
+        return AutoresetMode(mode)
+    except ValueError:
+        hint = nearest(str(mode), [m.value for m in AutoresetMode])
+        raise ConfigError(f"unknown autoreset_mode {mode!r}{hint}") from None
+
+
+def check_many(num_envs: int, render_mode: str | None) -> None:
+    """`ConfigError` unless there is a player, and nothing is to be drawn."""
+    if render_mode is not None:
+        raise ConfigError(
+            f"render_mode = {render_mode!r}: many players make no picture; use "
+            "gymnasium.make, or vectorization_mode='sync'"
+        )
+    if isinstance(num_envs, bool) or not isinstance(num_envs, int | np.integer):
+        raise ConfigError(f"num_envs = {num_envs!r}: must be a whole number")
+    if num_envs < 1:
+        raise ConfigError(f"num_envs = {num_envs}: must be at least 1")
+
+
+class GymBatchEnv(VectorEnv[Any, Any, Any]):
+    """N players of a batch stepped together.
+
+    Each player has a generator of its own: `reset(seed=s)` seeds player i with s + i, and a
+    list of seeds seeds them one by one (None keeps a player's generator), so a player's
+    episodes do not depend on how many others there are.
+
+    `autoreset_mode` is SAME_STEP (last observations in `infos["final_obs"]`, their infos in
+    `infos["final_info"]`), NEXT_STEP, or DISABLED (reset with `options={"reset_mask": m}`).
+    """
+
+    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
+
+    def __init__(
+        self,
+        batch: Any,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        split: Callable[[NDArray[np.float32]], dict[str, NDArray[np.float32]]]
+        | None = None,
+    ) -> None:
+        """Wrap `batch` (see `policies.sb3_vec_env.Batch`), not yet reset.
+
+        Args:
+            batch: N players.
+            observation_space: of one player.
+            action_space: of one player.
+            autoreset_mode: what happens to finished players.
+            split: makes named parts out of rows of observations; None leaves them flat.
+        """
+        self.batch = batch
+        self.num_envs = batch.num_players
+        self.autoreset_mode = autoreset_mode_of(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
+        self.single_observation_space = observation_space
+        self.single_action_space = action_space
+        self.observation_space = batch_space(observation_space, self.num_envs)
+        self.action_space = batch_space(action_space, self.num_envs)
+        self._split = split
+        self._finished = np.zeros(self.num_envs, np.bool_)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """New episodes everywhere, or where `options["reset_mask"]` is true."""
+        mask = (options or {}).get("reset_mask")
+        chosen = np.ones(self.num_envs, np.bool_) if mask is None else np.asarray(mask)
+        if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_:
+            raise ConfigError(f"reset_mask must be {self.num_envs} booleans")
+        if seed is not None:
+            seeds = (
+                [seed + i for i in range(self.num_envs)]
+                if isinstance(seed, (int, np.integer))
+                else list(seed)
+            )
+            if len(seeds) != self.num_envs:
+                raise ConfigError(f"got {len(seeds)} seeds for {self.num_envs} players")
+            self.batch.seed(seeds)
+        if chosen.any():
+            self.batch.reset(np.flatnonzero(chosen))
+        self._finished[chosen] = False
+        return self._observation(self.batch.obs), {}
+
+    def step(
+        self, actions: Any
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Any]:
+        """One decision of every player."""
+        waiting = self._finished.copy()
+        if self.autoreset_mode == AutoresetMode.DISABLED and waiting.any():
+            raise ConfigError(
+                f"player {int(np.flatnonzero(waiting)[0])} has finished: reset it with "
+                "options={'reset_mask': ...} before the next step"
+            )
+        obs, reward, terminated, truncated, arrays = self.batch.step(
+            np.asarray(actions)
+        )
+        infos: dict[str, Any] = {}
+        for name, values in arrays.items():
+            # A player who waits for NEXT_STEP's reset plays no decision in this step.
+            infos[name] = np.where(waiting, np.zeros_like(values), values)
+            infos[f"_{name}"] = ~waiting
+        done = terminated | truncated
+        if self.autoreset_mode == AutoresetMode.SAME_STEP and done.any():
+            infos["final_obs"] = self._final(obs, done)
+            infos["_final_obs"] = done.copy()
+            infos["final_info"] = {
+                **{name: values.copy() for name, values in arrays.items()},
+                **{f"_{name}": done.copy() for name in arrays},
+            }
+            infos["_final_info"] = done.copy()
+            self.batch.reset(np.flatnonzero(done))
+        elif self.autoreset_mode == AutoresetMode.NEXT_STEP:
+            if waiting.any():
+                self.batch.reset(np.flatnonzero(waiting))
+                reward = np.where(waiting, 0.0, reward)
+                terminated, truncated = terminated & ~waiting, truncated & ~waiting
+            self._finished = terminated | truncated
+        else:
+            self._finished = done.copy()
+        return (
+            self._observation(obs),
+            reward,
+            terminated.copy(),
+            truncated.copy(),
+            infos,
+        )
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Free the world."""
+        self.batch.close()
+
+    def _observation(self, obs: NDArray[np.float32]) -> Any:
+        return obs.copy() if self._split is None else self._split(obs)
+
+    def _final(
+        self, obs: NDArray[np.float32], done: NDArray[np.bool_]
+    ) -> NDArray[np.object_]:
+        """Last observations of finished players, as Gymnasium's object array."""
+        final = np.full(self.num_envs, None, dtype=object)
+        for player in np.flatnonzero(done):
+            row = obs[player : player + 1]
+            if self._split is None:
+                final[player] = row[0].copy()
+            else:
+                parts = self._split(row)
+                final[player] = {name: part[0] for name, part in parts.items()}
+        return final

@@ -1,1 +1,0 @@
-"""Locomotion: characters that imitate a reference gait, follow commands or stand."""

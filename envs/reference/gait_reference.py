@@ -1,0 +1,116 @@
+"""References of bodies with gait parameters, and the law that balances them.
+
+The balance law is one for all bodies (`robust_law`). A body follows its own gait, with its own
+torque, under that law; nothing is linearised for it, so that a new body costs a fraction of
+a second.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+import ambulo.models
+from ambulo.configs.gait import SIDES, GaitSpace, gait_space
+from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.gait_body import gait_body
+from ambulo.envs.reference.prepare import physical_cycle
+from ambulo.envs.reference.reference import (
+    Gait,
+    Reference,
+    gait_of,
+    load_reference,
+)
+from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.envs.reference.robust_controller import robust_law
+from ambulo.motion.gaits.scaled_walk import gait_cycle
+
+MODELS: tuple[dict[str, float], ...] = (
+    {},
+    {"stride": 0.75},
+    {"stride": 1.25},
+    {"global": 0.85},
+    {f"{limb}_length_{side}": 0.9 for limb in ("femur", "tibia") for side in SIDES},
+)
+"""Parameters of the symmetric bodies whose balance laws make the common one."""
+
+
+def healthy_gait(config: EnvironmentConfig) -> Reference:
+    """The healthy body's gait with the balance law of all bodies.
+
+    The shipped one, or for other rates and joints one that is made; that takes a minute.
+    """
+    default = EnvironmentConfig()
+    names = ("joints", "control_rate", "substeps", "character")
+    usual = all(getattr(config, name) == getattr(default, name) for name in names)
+    shipped = shipped_gait()
+    if usual and shipped is not None and config.balance_law:
+        return load_reference(shipped)
+    return made_gait(config)
+
+
+def shipped_gait() -> Path | None:
+    """The file of the shipped healthy gait, if it is installed."""
+    for package in ambulo.models.__path__:
+        file = Path(package) / "gait_law" / "healthy_gait.npz"
+        if file.is_file():
+            return file
+    return None
+
+
+def made_gait(config: EnvironmentConfig) -> Reference:
+    """The healthy gait and the common law, made anew."""
+    space = gait_space(config.character)
+    gaits = []
+    for named in MODELS if config.balance_law else MODELS[:1]:
+        values = space.vector(**named)
+        body = gait_body(space, values)
+        body.model.opt.timestep = config.control_dt / config.substeps
+        cycle = gait_cycle(space, values, body.soles)
+        prepared = physical_cycle(cycle, body.model, body.soles, warn=False)
+        dt = config.control_dt if config.balance_law else None
+        gaits.append(gait_of(prepared, body, config.joints, dt))
+    laws = [gait.law for gait in gaits if gait.law is not None]
+    law = robust_law(laws, gait_body(space, space.default)) if laws else None
+    healthy = Gait(gaits[0].table, law, gaits[0].report)
+    return Reference("healthy gait", config.character, config.control_dt, (healthy,))
+
+
+def gait_reference(
+    space: GaitSpace, values: ArrayLike, character: Character, healthy: Reference
+) -> Reference:
+    """What the body `character` of `values` (P,) follows.
+
+    Args:
+        space: Of the parameters.
+        values: The parameters.
+        character: Their body (`gait_body`).
+        healthy: Made by `healthy_gait`, or read from a model file.
+
+    Raises:
+        MotionError: Parameters whose gait the body cannot make.
+    """
+    table, report = _prepared(
+        space, np.asarray(values, np.float64).tobytes(), character
+    )
+    gait = Gait(table, healthy.law, report)
+    return Reference("gait", character.name, healthy.control_dt, (gait,))
+
+
+@lru_cache(maxsize=8)
+def _prepared(
+    space: GaitSpace, values: bytes, character: Character
+) -> tuple[ReferenceTable, dict[str, float]]:
+    """The table of a body's gait, and how physical it is."""
+    row = np.frombuffer(values)
+    cycle = gait_cycle(space, row, character.soles)
+    told = ", ".join(f"{name} {value:.2f}" for name, value in space.named(row).items())
+    prepared = physical_cycle(
+        cycle, character.model, character.soles, name=f"gait {told}", warn=False
+    )
+    gait = gait_of(prepared, character, (), None)
+    return gait.table, gait.report

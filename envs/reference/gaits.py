@@ -1,0 +1,203 @@
+"""The gaits of a reference stacked into arrays, looked up by phase and speed.
+
+Positions are in the moving frame: its origin walks over the ground under the body at the
+gait's speed and faces where the gait goes. Gaits are blended linearly between neighbours
+of the wanted speed; beyond the slowest and fastest the clock runs slower or faster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.reference import Reference
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LAW_ROWS = 64
+"""Phases of the stacked balance laws."""
+RATES = (0.5, 1.4)
+"""Slowest and fastest clock, over the gait's own."""
+DEVIATION_LIMIT = 1.0
+"""Deviations from the reference beyond this are cut off in front of the balance law."""
+
+
+@dataclass(frozen=True, eq=False)
+class Blend:
+    """Which gaits are followed; arrays over bodies."""
+
+    lower: Ints
+    """The slower of the two gaits. Shape (B,)."""
+    share: Floats
+    """Share of the faster one, in [0, 1]. Shape (B,)."""
+    rate: Floats
+    """Speed of the clock over the gait's. Shape (B,)."""
+    period: Floats
+    """Duration of a cycle, [s]. Shape (B,)."""
+    speed: Floats
+    """Forward speed, [m/s]. Shape (B,)."""
+
+
+class Gaits:
+    """G gaits of one character at P phases."""
+
+    def __init__(self, reference: Reference, character: Character) -> None:
+        """Stack `reference`, whose gaits all have the same number of phases."""
+        model = character.model
+        tables = [gait.table for gait in reference.gaits]
+        self.period = np.array([table.period for table in tables])
+        self.speed = reference.speeds
+        samples = np.arange(len(tables[0].qpos))[:, None] / len(tables[0].qpos)
+        self.qpos = np.stack([table.qpos for table in tables])
+        for g, table in enumerate(tables):
+            self.qpos[g, :, :3] -= samples * table.stride
+        self.qpos[:, :, 0] -= self.qpos[:, :, 0].mean(axis=1, keepdims=True)
+        self._same_signs(model)
+        self.qvel = np.stack([table.qvel for table in tables])
+        self.torque = np.stack([table.torque for table in tables])
+        laws = [gait.law for gait in reference.gaits]
+        self.law_dofs: Ints = np.zeros(0, dtype=np.int64)
+        self.gains = np.zeros((len(tables), 1, 0, 2 * model.nv))
+        if laws[0] is not None:
+            self.law_dofs = laws[0].dofs
+            self.gains = np.stack([_resampled(x.gains) for x in laws if x is not None])
+
+    def blend(self, speed: Floats) -> Blend:
+        """The gaits for wanted speeds (B,), [m/s]."""
+        count = len(self.speed)
+        lower = np.clip(np.searchsorted(self.speed, speed) - 1, 0, max(count - 2, 0))
+        upper = np.minimum(lower + 1, count - 1)
+        gap = np.maximum(self.speed[upper] - self.speed[lower], 1e-9)
+        share = np.clip((speed - self.speed[lower]) / gap, 0.0, 1.0)
+        if count == 1:
+            share = np.zeros(len(speed))
+        own = (1.0 - share) * self.speed[lower] + share * self.speed[upper]
+        rate = np.clip(speed / np.maximum(own, 1e-9), *RATES)
+        period = (1.0 - share) * self.period[lower] + share * self.period[upper]
+        return Blend(lower, share, rate, period / rate, own * rate)
+
+    def natural(self, count: int) -> Blend:
+        """The first gait as it is, for `count` bodies."""
+        return Blend(
+            np.zeros(count, dtype=np.int64),
+            np.zeros(count),
+            np.ones(count),
+            np.full(count, self.period[0]),
+            np.full(count, self.speed[0]),
+        )
+
+    def at(self, phase: Floats, blend: Blend) -> tuple[Floats, Floats, Floats]:
+        """Positions (B, nq), velocities (B, nv) and torques (B, nv) at phases (B,)."""
+        qpos = np.empty((len(phase), self.qpos.shape[2]))
+        qvel = np.empty((len(phase), self.qvel.shape[2]))
+        torque = np.empty_like(qvel)
+        _interpolate(self.qpos, phase, blend.lower, blend.share, qpos)
+        _interpolate(self.qvel, phase, blend.lower, blend.share, qvel)
+        _interpolate(self.torque, phase, blend.lower, blend.share, torque)
+        qvel *= blend.rate[:, None]
+        return qpos, qvel, torque
+
+    def sample(self, values: Floats, phase: Floats, blend: Blend) -> Floats:
+        """Values (G, P, n) at phases (B,), blended. Shape (B, n)."""
+        out = np.empty((len(phase), values.shape[2]))
+        _interpolate(values, phase, blend.lower, blend.share, out)
+        return out
+
+    def law(
+        self, phase: Floats, blend: Blend, deviation: Floats, velocity: Floats
+    ) -> Floats:
+        """The balance law's offsets, [rad]. Shape (B, U).
+
+        Args:
+            phase: Place in the cycle, [0, 1). Shape (B,).
+            blend: The gaits.
+            deviation: Position minus reference, tangent space. Shape (B, nv).
+            velocity: Velocity minus reference. Shape (B, nv).
+        """
+        out = np.zeros((len(phase), len(self.law_dofs)))
+        _law(
+            self.gains, phase, blend.lower, blend.share, deviation, velocity,
+            DEVIATION_LIMIT, out,
+        )  # fmt: skip
+        return out
+
+    def _same_signs(self, model: mujoco.MjModel) -> None:
+        """Give quaternions signs that let neighbours be interpolated."""
+        for joint in range(model.njnt):
+            kind, at = model.jnt_type[joint], model.jnt_qposadr[joint]
+            if kind > int(mujoco.mjtJoint.mjJNT_BALL):
+                continue
+            at += 3 if kind == int(mujoco.mjtJoint.mjJNT_FREE) else 0
+            quats = self.qpos[:, :, at : at + 4]
+            first = quats[:1, :1]
+            quats *= np.where((quats * first).sum(-1, keepdims=True) < 0.0, -1.0, 1.0)
+
+
+def _resampled(gains: Floats) -> Floats:
+    """Gains (K, U, X) at `LAW_ROWS` equal phases."""
+    place = np.arange(LAW_ROWS) / LAW_ROWS * len(gains)
+    row = np.floor(place).astype(np.int64)
+    share = (place - row)[:, None, None]
+    after = (row + 1) % len(gains)
+    blended: Floats = (1.0 - share) * gains[row] + share * gains[after]
+    return blended
+
+
+@njit(cache=True)
+def _interpolate(
+    values: Floats, phase: Floats, lower: Ints, share: Floats, out: Floats
+) -> None:
+    gaits, count, size = values.shape
+    for b in range(len(phase)):
+        place = (phase[b] - np.floor(phase[b])) * count
+        i = int(place) % count
+        j = (i + 1) % count
+        a = place - np.floor(place)
+        g, s = lower[b], share[b]
+        h = min(g + 1, gaits - 1)
+        for k in range(size):
+            value = (1.0 - a) * values[g, i, k] + a * values[g, j, k]
+            if s > 0.0:
+                faster = (1.0 - a) * values[h, i, k] + a * values[h, j, k]
+                value += s * (faster - value)
+            out[b, k] = value
+
+
+@njit(cache=True)
+def _law(
+    gains: Floats,
+    phase: Floats,
+    lower: Ints,
+    share: Floats,
+    deviation: Floats,
+    velocity: Floats,
+    limit: float,
+    out: Floats,
+) -> None:
+    gaits, count, outputs, _ = gains.shape
+    nv = deviation.shape[1]
+    for b in range(len(phase)):
+        place = (phase[b] - np.floor(phase[b])) * count
+        i = int(place) % count
+        j = (i + 1) % count
+        a = place - np.floor(place)
+        for step in range(2):
+            g = min(lower[b] + step, gaits - 1)
+            s = share[b] if step else 1.0 - share[b]
+            if s == 0.0:
+                continue
+            for u in range(outputs):
+                total = 0.0
+                for k in range(nv):
+                    d = min(max(deviation[b, k], -limit), limit)
+                    total += ((1.0 - a) * gains[g, i, u, k] + a * gains[g, j, u, k]) * d
+                    total += (
+                        (1.0 - a) * gains[g, i, u, nv + k] + a * gains[g, j, u, nv + k]
+                    ) * velocity[b, k]
+                out[b, u] -= s * total

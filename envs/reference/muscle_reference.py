@@ -1,0 +1,210 @@
+"""References of myolegs as configured: a walk out of a clip, made once, or standing.
+
+A walk takes minutes to make (`muscle_walk`), so it is kept in a folder of the user's. The
+name of an entry changes with the clip, with our code and with the packages that it uses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import time
+import zipfile
+from dataclasses import replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+import ambulo.models
+from ambulo.configs.atomic import probe_folder
+from ambulo.configs.errors import ConfigError, MotionFileError
+from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.myo import myolegs, sole_balls
+from ambulo.envs.reference.balance import balance_law
+from ambulo.envs.reference.muscle_walk import CONTROL_DT, build_muscle_walk
+from ambulo.envs.reference.reference import matching_joints
+from ambulo.envs.reference.reference_file import (
+    Gait,
+    Reference,
+    load_reference,
+    reference_from_bytes,
+    save_reference,
+)
+from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.envs.reference.refine import refined
+from ambulo.muscle.coupling import joint_coupling
+
+log = logging.getLogger(__name__)
+
+STANDING = {"hip_flexion": 0.0, "knee_angle": 0.15, "ankle_angle": 0.15}
+"""Joint angles of the standing pose, [rad]: knees a little bent, weight over the feet."""
+_PHASES = 64
+_SOURCES = (
+    "configs", "configs.skeletons", "envs.characters", "envs.locomotion", "motion",
+    "motion.formats", "motion.reference", "motion.retargeting", "muscle",
+)  # fmt: skip
+"""Where code and data lie that decide about a walk; all of it, so that no entry is ever
+stale."""
+
+
+def legs_reference(config: EnvironmentConfig) -> Reference:
+    """What myolegs follows under `config`.
+
+    Raises:
+        ConfigError: A control rate or task that its walks are not made for.
+        MotionFileError: A clip that is no walk.
+    """
+    muscles = config.actuation == "muscle"
+    if config.task == "stand":
+        name = "myolegs" if muscles else "myolegs_motors"
+        return standing_legs(myolegs(muscles=False), config, name)
+    if config.task not in ("imitate", "gait"):
+        raise ConfigError(
+            f"task = {config.task} has no gaits for myolegs yet: set task = imitate or"
+            " stand, or character = human23"
+        )
+    if abs(config.control_dt - CONTROL_DT) > 1e-9 or config.substeps != 8:
+        raise ConfigError(
+            "walks of myolegs are made for control_rate = 30 and substeps = 8, not"
+            f" {config.control_rate} and {config.substeps}"
+        )
+    if config.reference is None:
+        return shipped_walk(muscles=muscles)
+    return kept_walk(config.reference, muscles=muscles)
+
+
+def shipped_walk(*, muscles: bool = True) -> Reference:
+    """The walk that the shipped policy `muscle_walk` follows, with its balance law.
+
+    Args:
+        muscles: For the body with muscles; otherwise for the one with motors.
+
+    Raises:
+        ConfigError: No such policy is installed.
+    """
+    for package in ambulo.models.__path__:
+        file = Path(package) / "muscle_walk" / "muscle_walk.zip"
+        if file.is_file():
+            with zipfile.ZipFile(file) as model:
+                walk = reference_from_bytes(model.read("reference_0.npz"), file)
+            return walk if muscles else replace(walk, character="myolegs_motors")
+    raise ConfigError(
+        "reference: the walk of myolegs is not installed; name a clip of a level walk"
+    )
+
+
+def kept_walk(clip: str, *, muscles: bool = True) -> Reference:
+    """The walk out of a clip: made now, or taken from the cache.
+
+    Args:
+        clip: A motion file.
+        muscles: For the body with muscles; otherwise for the one with motors.
+    """
+    entry = default_cache() / f"{cache_key(clip, muscles)}.npz"
+    if entry.is_file():
+        try:
+            return load_reference(entry)
+        except MotionFileError as error:  # a damaged entry is made anew
+            log.warning("%s", error)
+    kept = f"once (it is kept in {entry.parent})"
+    try:
+        probe_folder(entry.parent)
+    except OSError as error:
+        kept = (
+            f"and is not kept: {entry.parent} cannot be written ({error.strerror});"
+            " AMBULO_REFERENCE_CACHE names another folder"
+        )
+    log.warning(
+        "%s: making its walk for myolegs; this takes two minutes or more, %s",
+        clip, kept,
+    )  # fmt: skip
+    began = time.perf_counter()
+    walk = build_muscle_walk(clip, muscles=muscles)
+    log.warning("made in %.0f s", time.perf_counter() - began)
+    try:
+        save_reference(entry, walk)
+    except MotionFileError as error:
+        log.warning("%s: the walk is not kept", error)
+    return walk
+
+
+def standing_legs(motors: Character, config: EnvironmentConfig, name: str) -> Reference:
+    """Standing still, as a gait that goes nowhere, with its balance law.
+
+    Args:
+        motors: The body with motors; muscles that saturate have no useful derivative.
+        config: Rates, and the joints that the law moves.
+        name: Of the body that the reference is for.
+    """
+    model, control_dt = motors.model, config.control_dt
+    model.opt.timestep = control_dt / config.substeps
+    qpos = np.array(model.qpos0)
+    for joint, angle in STANDING.items():
+        for side in "rl":
+            qpos[model.joint(f"{joint}_{side}").qposadr[0]] = angle
+    qpos = joint_coupling(model).closed(qpos)
+    balls, data = sole_balls(model), mujoco.MjData(model)
+    data.qpos[:] = qpos
+    mujoco.mj_kinematics(model, data)
+    lowest = [
+        (data.xpos[body] + data.xmat[body].reshape(3, 3) @ place)[2] - radius
+        for body, place, radius in balls
+    ]
+    qpos[2] -= min(lowest)
+    still = refined(model, balls, np.tile(qpos, (_PHASES, 1)), 1.0, np.zeros(3))
+    whole = still.table
+    table = ReferenceTable(
+        control_dt, np.zeros(3), whole.qpos[:1], 0.0 * whole.qvel[:1], whole.torque[:1]
+    )
+    dofs = motors.dofs(*matching_joints(motors, config.joints))
+    law = balance_law(motors, table, dofs, control_dt=control_dt)
+    report = {
+        "residual_force": still.residual_force,
+        "residual_moment": still.residual_moment,
+    }
+    return Reference("standing", name, control_dt, (Gait(table, law, report),))
+
+
+def default_cache() -> Path:
+    """`AMBULO_REFERENCE_CACHE`, else `ambulo/references` in the user's cache folder."""
+    named = os.environ.get("AMBULO_REFERENCE_CACHE")
+    if named:
+        return Path(named).expanduser()
+    cache_home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache_home) / "ambulo" / "references"
+
+
+def cache_key(clip: str, muscles: bool) -> str:
+    """Name of a walk's entry."""
+    digest = hashlib.sha256(json.dumps([_code_version(), muscles]).encode())
+    path = Path(clip)
+    if not path.is_file():
+        raise MotionFileError(path, 0, "no such file")
+    beside = sorted(path.parent.glob("*.asf")) if path.suffix == ".amc" else []
+    for file in (path, *beside):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _code_version() -> str:
+    """A hash of the code and packages that a walk comes from."""
+    digest = hashlib.sha256()
+    for package in ("mujoco", "myo-sim"):
+        try:
+            digest.update(f"{package} {version(package)}".encode())
+        except PackageNotFoundError:
+            digest.update(f"{package} none".encode())
+    for name in _SOURCES:
+        sources = sorted(files(f"ambulo.{name}").iterdir(), key=lambda part: part.name)
+        for source in sources:
+            if source.name.endswith((".py", ".json")):
+                digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest()

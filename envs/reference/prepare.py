@@ -1,0 +1,192 @@
+"""From a captured clip to a reference that a simulated body can follow, with a report."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass
+
+import mujoco
+import numpy as np
+
+from ambulo.configs.errors import MotionError
+from ambulo.envs.reference.inverse_dynamics import InverseDynamics, inverse_dynamics
+from ambulo.motion.gaits.cycle import (
+    HARMONICS,
+    Cycle,
+    along_x,
+    find_cycle,
+    periodic,
+)
+from ambulo.motion.gaits.soles import (
+    Soles,
+    flat_soles,
+    grounded,
+    no_slip,
+    sole_places,
+    sole_velocities,
+    stance,
+)
+from ambulo.motion.motion import Floats, Motion
+
+log = logging.getLogger(__name__)
+
+WARN_SLIP, REFUSE_SLIP = 0.10, 0.40
+"""Mean speed of standing feet, [m/s], from which a clip is warned of, or refused."""
+WARN_RESIDUAL, REFUSE_RESIDUAL = 0.10, 0.40
+"""Root force that the ground cannot give (root mean square over body weight)."""
+
+
+@dataclass(frozen=True)
+class ReferenceReport:
+    """How physical a prepared cycle is."""
+
+    period: float
+    """Duration of the cycle, [s]."""
+    speed: float
+    """Forward speed, [m/s]."""
+    clip_speed: float
+    """Forward speed before the slip was taken off, [m/s]."""
+    slip: float
+    """Mean horizontal speed of standing soles, [m/s]."""
+    lowest: float
+    """Least height of a sole point, [m]; below 0 it presses into the ground."""
+    highest: float
+    """Largest height of the lowest sole point over the cycle, [m]; large in flight."""
+    residual_force: float
+    """Root mean square of the root force that no ground force explains, [N]."""
+    residual_moment: float
+    """The same of its moment, [N m]."""
+    ground_force: float
+    """Mean vertical ground force over body weight; 1 for a steady gait."""
+    peak_torque: float
+    """Largest joint torque, [N m]."""
+    weight: float
+    """Body weight, [N]."""
+
+    def warnings(self) -> list[str]:
+        """What makes this clip a doubtful reference, one line each."""
+        lines = []
+        if self.slip > WARN_SLIP:
+            lines.append(
+                f"standing feet slide at {self.slip:.2f} m/s (good clips: under "
+                f"{WARN_SLIP})"
+            )
+        if self.residual_force > WARN_RESIDUAL * self.weight:
+            share = self.residual_force / self.weight
+            lines.append(
+                f"{share:.0%} of body weight acts on the root from nowhere (good clips: "
+                f"under {WARN_RESIDUAL:.0%})"
+            )
+        return lines
+
+    def as_dict(self) -> dict[str, float]:
+        """The numbers by name."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedCycle:
+    """A physical cycle, what moves it, and how physical it is."""
+
+    cycle: Cycle
+    """The movement."""
+    dynamics: InverseDynamics
+    """Joint state, torques and ground forces."""
+    report: ReferenceReport
+    """How physical it is."""
+
+
+def prepare_cycle(
+    motion: Motion,
+    model: mujoco.MjModel,
+    soles: Soles,
+    *,
+    frames: slice | None = None,
+    harmonics: int = HARMONICS,
+) -> PreparedCycle:
+    """The best cycle of a clip, made physical for the body `model`.
+
+    The clip is on the body's skeleton already (`ambulo.motion.retargeting.retarget`). In order:
+    turned along +X; the cycle that closes best (or `frames`), low-passed and made
+    seamless, the root too; flat soles in stance; a stride without slip; the root on the
+    ground; inverse dynamics with ground forces.
+
+    Raises:
+        MotionError: No cycle, feet that slide, or a root that flies: the clip is no
+            reference for this body.
+    """
+    raw = raw_cycle(motion, frames=frames, harmonics=harmonics)
+    return physical_cycle(raw, model, soles, name=motion.name or "motion")
+
+
+def raw_cycle(
+    motion: Motion, *, frames: slice | None = None, harmonics: int = HARMONICS
+) -> Cycle:
+    """The cycle of a clip that closes best (or `frames`), along +X, seamless, smooth."""
+    turned = along_x(motion)
+    return periodic(turned, find_cycle(turned) if frames is None else frames, harmonics)
+
+
+def physical_cycle(
+    raw: Cycle,
+    model: mujoco.MjModel,
+    soles: Soles,
+    *,
+    name: str = "cycle",
+    warn: bool = True,
+) -> PreparedCycle:
+    """A cycle made physical for the body `model`; errors and warnings begin with `name`.
+
+    Raises:
+        MotionError: Feet that slide, or a root that flies.
+    """
+    flat, _ = flat_soles(raw, soles)
+    planted, _ = no_slip(flat, soles)
+    cycle = grounded(planted, soles)
+    dynamics = inverse_dynamics(cycle, model, soles)
+    report = _report(raw, cycle, dynamics, model, soles)
+    force = report.residual_force / report.weight
+    if report.slip > REFUSE_SLIP or force > REFUSE_RESIDUAL:
+        raise MotionError(
+            f"{name}: {'; '.join(report.warnings())}: no reference for a simulated body"
+        )
+    for line in report.warnings() if warn else ():
+        log.warning("%s: %s", name, line)
+    return PreparedCycle(cycle, dynamics, report)
+
+
+def _report(
+    raw: Cycle,
+    cycle: Cycle,
+    dynamics: InverseDynamics,
+    model: mujoco.MjModel,
+    soles: Soles,
+) -> ReferenceReport:
+    lowest = sole_places(cycle, soles)[..., 2].min(axis=1)
+    weight = float(model.body_mass.sum() * np.linalg.norm(model.opt.gravity))
+    force, moment = dynamics.residual[:, :3], dynamics.residual[:, 3:]
+    return ReferenceReport(
+        period=cycle.period,
+        speed=cycle.speed,
+        clip_speed=raw.speed,
+        slip=_slip(cycle, soles),
+        lowest=float(lowest.min()),
+        highest=float(lowest.max()),
+        residual_force=_rms(force),
+        residual_moment=_rms(moment),
+        ground_force=float(dynamics.forces[..., 2].sum(axis=1).mean()) / weight,
+        peak_torque=float(np.abs(dynamics.torques).max()),
+        weight=weight,
+    )
+
+
+def _slip(cycle: Cycle, soles: Soles) -> float:
+    """Mean horizontal speed of each foot's soles while it stands, [m/s]."""
+    speeds = np.linalg.norm(sole_velocities(cycle, soles)[..., :2], axis=-1)
+    standing, sides = stance(cycle, soles), np.array(soles.sides)
+    means = [speeds[standing[:, f]][:, sides == f].mean() for f in range(2)]
+    return float(np.mean(means))
+
+
+def _rms(vectors: Floats) -> float:
+    return float(np.sqrt(np.square(vectors).sum(axis=1).mean()))

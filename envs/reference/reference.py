@@ -1,0 +1,337 @@
+"""References made for a character: from clips, from nothing, and as configured."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.envs.characters.character import CHARACTERS, Character, load_character
+from ambulo.envs.reference.balance import balance_law
+from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
+from ambulo.envs.reference.prepare import PreparedCycle, physical_cycle, raw_cycle
+from ambulo.envs.reference.reference_file import (
+    Gait,
+    Reference,
+    is_reference,
+    load_reference,
+    reference_bytes,
+    reference_from_bytes,
+    save_reference,
+)
+from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.envs.reference.stabilize import held_gait
+from ambulo.motion.formats.files import read_motion
+from ambulo.motion.gaits.plain_walk import plain_walk
+from ambulo.motion.gaits.variants import at_speed, standing_cycle
+from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.roles import roles_of
+
+__all__ = [
+    "Gait",
+    "Reference",
+    "body_of",
+    "build_reference",
+    "check_reference",
+    "family_speeds",
+    "gait_of",
+    "is_reference",
+    "load_reference",
+    "matching_joints",
+    "reference_bytes",
+    "reference_from_bytes",
+    "reference_of",
+    "save_reference",
+    "standing_reference",
+]
+
+log = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+PHASES = 128
+"""Samples of a cycle in a reference; enough for ten harmonics, linearly interpolated."""
+GOOD_SHARE = 0.5
+"""Share of the bodies that a balance law should hold, or else a warning is given."""
+SLOWEST = 0.5
+"""Speed of the slowest gait that is made for commands, [m/s]; below it the clock slows."""
+SPEED_STEP = 0.25
+"""Largest step between the speeds of gaits that are blended, [m/s]."""
+
+
+def matching_joints(character: Character, patterns: Sequence[str]) -> tuple[str, ...]:
+    """The character's joints, except the root, that match any of the shell `patterns`.
+
+    Raises:
+        ConfigError: A pattern that matches none.
+    """
+    names = character.skeleton.joints[1:]
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise ConfigError(
+                f"{character.name}: no joint matches {pattern!r}{nearest(pattern, names)}"
+            )
+    return tuple(n for n in names if any(fnmatchcase(n, p) for p in patterns))
+
+
+def build_reference(
+    clip: str | Path | Motion | None,
+    character: Character,
+    *,
+    joints: Sequence[str] = EnvironmentConfig().joints,
+    control_dt: float = EnvironmentConfig().control_dt,
+    balance: bool = True,
+    frames: slice | None = None,
+    speeds: Sequence[float] = (),
+    refine: bool = True,
+) -> Reference:
+    """The reference that a clip makes for a character.
+
+    Args:
+        clip: A motion file of any kind that is read, a motion, or None for the suite's
+            own plain walk.
+        character: The body; its model's timestep is that of the physics.
+        joints: Patterns of the joints that the balance law may move.
+        control_dt: Duration of a control step, [s].
+        balance: Make the balance law too; it takes seconds.
+        frames: The cycle's frames; found if None.
+        speeds: Make one gait for each of these speeds, ascending, [m/s], out of the
+            clip's cycle; the clip's own alone if empty.
+        refine: Lead a clip's own gait to a cycle that the simulation repeats (`hold`);
+            needs the balance law, and takes up to about a minute. Gaits for `speeds` and
+            the suite's own walk are taken as they are.
+
+    Raises:
+        MotionError: A clip that is no reference for this body (a file's is a
+            `MotionFileError`).
+        ConfigError: A pattern that matches no joint.
+    """
+    if clip is None:
+        raw, name = plain_walk(character.skeleton), "plain walk"
+    else:
+        motion = clip if isinstance(clip, Motion) else read_motion(clip)
+        on_body = retarget(motion, character.skeleton).motion
+        raw, name = raw_cycle(on_body, frames=frames), motion.name or "motion"
+    soles = character.soles
+    cycles = [at_speed(raw, soles, speed) for speed in speeds] or [raw]
+    prepared = [
+        physical_cycle(cycle, character.model, soles, name=name) for cycle in cycles
+    ]
+    if refine and balance and clip is not None and not speeds:
+        gaits = [_held(prepared[0], character, joints, control_dt, name)]
+    else:
+        dt = control_dt if balance else None
+        gaits = [gait_of(cycle, character, joints, dt) for cycle in prepared]
+    return Reference(name, character.name, control_dt, tuple(gaits))
+
+
+def standing_reference(
+    character: Character,
+    *,
+    joints: Sequence[str] = EnvironmentConfig().joints,
+    control_dt: float = EnvironmentConfig().control_dt,
+    balance: bool = True,
+) -> Reference:
+    """Standing still, as a gait that goes nowhere; arguments as `build_reference`."""
+    if "left_thigh" not in roles_of(character.skeleton):
+        raise ConfigError(f"{character.name} has no standing pose yet: task = imitate")
+    soles = character.soles
+    cycle = standing_cycle(character.skeleton, soles)
+    dynamics = inverse_dynamics(cycle, character.model, soles)
+    still = slice(0, 1)
+    table = ReferenceTable(
+        control_dt,
+        np.zeros(3),
+        dynamics.qpos[still],
+        dynamics.qvel[still],
+        dynamics.torques[still],
+    )
+    law = None
+    if balance:
+        dofs = character.dofs(*matching_joints(character, joints))
+        law = balance_law(character, table, dofs, control_dt=control_dt)
+    return Reference("standing", character.name, control_dt, (Gait(table, law, {}),))
+
+
+def gait_of(
+    prepared: PreparedCycle,
+    character: Character,
+    joints: Sequence[str],
+    control_dt: float | None,
+) -> Gait:
+    """A prepared cycle as a gait, with a balance law if `control_dt` is given, [s]."""
+    cycle, dynamics = prepared.cycle, prepared.dynamics
+    every = max(1, len(cycle) // PHASES)
+    table = ReferenceTable(
+        cycle.period,
+        cycle.stride,
+        dynamics.qpos[::every].copy(),
+        dynamics.qvel[::every].copy(),
+        dynamics.torques[::every].copy(),
+    )
+    law = None
+    if control_dt is not None:
+        dofs = character.dofs(*matching_joints(character, joints))
+        law = balance_law(character, table, dofs, control_dt=control_dt)
+    return Gait(table, law, prepared.report.as_dict())
+
+
+def _held(
+    prepared: PreparedCycle,
+    character: Character,
+    joints: Sequence[str],
+    control_dt: float,
+    name: str,
+) -> Gait:
+    """A prepared cycle refined until its balance law holds it."""
+    rough = gait_of(prepared, character, joints, None)
+    dofs = character.dofs(*matching_joints(character, joints))
+    held = held_gait(character, rough.table, dofs, control_dt=control_dt)
+    before = rough.report["residual_force"]
+    log.info(
+        "%s: root residual %.0f N, %.1f N when refined; %.0f %% of the bodies hold it",
+        name, before, held.report["residual_force"], 100.0 * held.report["held"],
+    )  # fmt: skip
+    if held.report["held"] < GOOD_SHARE:
+        log.warning(
+            "%s: the balance law holds only %.0f %% of the bodies; learning has to do the "
+            "rest",
+            name, 100.0 * held.report["held"],
+        )  # fmt: skip
+    report = rough.report | {"residual_force_before": before} | held.report
+    return Gait(held.table, held.law, report)
+
+
+def check_reference(
+    reference: Reference, character: Character, config: EnvironmentConfig
+) -> None:
+    """`ConfigError` if `reference` was made for another body or rate, or lacks a law."""
+    model, name = character.model, reference.name
+    if reference.character != character.name:
+        raise ConfigError(
+            f"reference {name}: made for {reference.character}, not {character.name}; "
+            "build it from its clip"
+        )
+    for gait in reference.gaits:
+        shapes = (gait.table.qpos.shape[1], gait.table.qvel.shape[1])
+        if shapes != (model.nq, model.nv):
+            raise ConfigError(
+                f"reference {name}: {shapes} positions and velocities; {character.name} "
+                f"has {(model.nq, model.nv)}"
+            )
+        if gait.law is None:
+            if config.balance_law and config.task != "stand":
+                raise ConfigError(
+                    f"reference {name} has no balance law: build it with one, or set "
+                    "balance_law = false"
+                )
+            continue
+        if gait.law.gains.shape[1:] != (len(gait.law.dofs), 2 * model.nv):
+            raise ConfigError(f"reference {name}: gains do not fit {character.name}")
+        if abs(reference.control_dt - config.control_dt) > 1e-6:
+            raise ConfigError(
+                f"reference {name}: its balance law is for "
+                f"{1.0 / reference.control_dt:.3g} Hz, not control_rate = "
+                f"{config.control_rate}"
+            )
+
+
+def body_of(config: EnvironmentConfig) -> Character:
+    """The configured character, its timestep that of the configured physics."""
+    name = config.character
+    if name.endswith("_motors"):
+        plain = name.removesuffix("_motors")
+        raise ConfigError(
+            f"character = {name}: set character = {plain} and actuation = torque"
+        )
+    if config.actuation == "torque" and f"{name}_motors" in CHARACTERS:
+        name = f"{name}_motors"
+    character = load_character(name)
+    if config.actuation == "muscle" and character.actuation is None:
+        raise ConfigError(
+            f"{name} has no muscles: set character = myolegs, or actuation = torque"
+        )
+    if config.conditions:
+        from ambulo.envs.characters.myo import with_conditions
+
+        character = with_conditions(character, config.conditions)
+    character.model.opt.timestep = config.control_dt / config.substeps
+    return character
+
+
+def reference_of(config: EnvironmentConfig, character: Character) -> Reference:
+    """The configured reference; what is made for it is kept for this process."""
+    if _stands(config) or config.reference is None:
+        return _built(None, 0, _key(config))
+    path = Path(config.reference)
+    if is_reference(path):
+        found = load_reference(path)
+    else:
+        stamp = path.stat().st_mtime_ns if path.is_file() else 0
+        found = _built(str(path), stamp, _key(config))
+    check_reference(found, character, config)
+    return found
+
+
+def family_speeds(config: EnvironmentConfig) -> tuple[float, ...]:
+    """Speeds of the gaits that the configured task blends, [m/s]; none: the clip's own."""
+    if config.task != "locomote":
+        return ()
+    slow, fast = max(config.speed[0], SLOWEST), max(config.speed[1], SLOWEST)
+    count = 1 + int(np.ceil((fast - slow) / SPEED_STEP - 1e-9))
+    return tuple(float(speed) for speed in np.linspace(slow, fast, count))
+
+
+def _stands(config: EnvironmentConfig) -> bool:
+    """Whether the standing pose is followed, not a gait."""
+    return config.task == "stand" or (config.task, config.base) == ("locomote", "pose")
+
+
+def _key(config: EnvironmentConfig) -> EnvironmentConfig:
+    """The settings that a reference depends on; all others at their defaults."""
+    names = ["task", "base", "character", "joints", "control_rate", "substeps"]
+    names.append("actuation")
+    if config.task == "locomote":
+        names.append("speed")
+    return EnvironmentConfig(**{name: getattr(config, name) for name in names})
+
+
+@lru_cache(maxsize=8)
+def _built(path: str | None, stamp: int, config: EnvironmentConfig) -> Reference:
+    del stamp  # part of the key: a changed file is read again
+    if config.character == "myolegs":
+        from ambulo.envs.reference.muscle_reference import legs_reference
+
+        return legs_reference(config.replace(reference=path))
+    if config.task == "gait":
+        from ambulo.envs.reference.gait_reference import (
+            healthy_gait,  # which needs this module
+        )
+
+        log.info("making the healthy gait and its balance law")
+        return healthy_gait(config)
+    character = body_of(config)
+    if _stands(config):
+        return standing_reference(
+            character,
+            joints=config.joints,
+            control_dt=config.control_dt,
+            balance=config.task == "stand",
+        )
+    log.info("%s: making the reference and its balance law", path or "plain walk")
+    return build_reference(
+        path,
+        character,
+        joints=config.joints,
+        control_dt=config.control_dt,
+        speeds=family_speeds(config),
+    )

@@ -1,0 +1,187 @@
+"""References: what a body follows, with its torque and its balance law, as one file.
+
+A reference holds one gait, or several of ascending speed that `locomote` blends.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import MotionFileError
+from ambulo.envs.reference.balance import BalanceLaw
+from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.motion.formats.disk import read_bytes, write_bytes
+from ambulo.motion.formats.npz import packed, unpacked
+
+Floats = NDArray[np.float64]
+
+FORMAT = "ambulo-reference"
+"""Value of "format" in a file's header."""
+VERSION = 1
+"""Version of the format."""
+MAX_GAITS = 32
+"""Most gaits of a reference."""
+_TABLE = ("stride", "qpos", "qvel", "torque")
+
+
+@dataclass(frozen=True, eq=False)
+class Gait:
+    """One cycle to follow."""
+
+    table: ReferenceTable
+    """Joint states and torques by phase."""
+    law: BalanceLaw | None
+    """What keeps the body on it; None: nothing."""
+    report: dict[str, float]
+    """How physical the cycle is (`motion.reference.prepare.ReferenceReport`)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """What a character follows at one control rate."""
+
+    name: str
+    """Where it comes from, for example the clip's name."""
+    character: str
+    """The body that it is made for."""
+    control_dt: float
+    """Duration of the control step that the balance laws are made for, [s]."""
+    gaits: tuple[Gait, ...]
+    """One or more, of ascending speed."""
+
+    @property
+    def table(self) -> ReferenceTable:
+        """The first gait's table."""
+        return self.gaits[0].table
+
+    @property
+    def law(self) -> BalanceLaw | None:
+        """The first gait's balance law."""
+        return self.gaits[0].law
+
+    @property
+    def report(self) -> dict[str, float]:
+        """The first gait's report."""
+        return self.gaits[0].report
+
+    @property
+    def speeds(self) -> Floats:
+        """Forward speed of each gait, [m/s]. Shape (G,)."""
+        return np.array([gait.table.speed for gait in self.gaits])
+
+
+def reference_bytes(reference: Reference) -> bytes:
+    """The reference as the bytes of a safe NPZ file; always the same bytes."""
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": reference.name,
+        "character": reference.character,
+        "control_dt": reference.control_dt,
+        "gaits": [
+            {
+                "period": gait.table.period,
+                "report": gait.report,
+                "dofs": None if gait.law is None else gait.law.dofs.tolist(),
+            }
+            for gait in reference.gaits
+        ],
+    }
+    arrays: dict[str, NDArray[Any]] = {
+        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    }
+    for i, gait in enumerate(reference.gaits):
+        arrays |= {f"{name}_{i}": getattr(gait.table, name) for name in _TABLE}
+        if gait.law is not None:
+            arrays[f"gains_{i}"] = gait.law.gains
+    return packed(arrays)
+
+
+def reference_from_bytes(data: bytes, source: str | Path) -> Reference:
+    """The reference in `data`; errors name `source`.
+
+    Raises:
+        MotionFileError: Damaged, of another kind, or against a rule.
+    """
+    path = Path(source)
+    members = {"header"} | {
+        f"{name}_{i}" for name in (*_TABLE, "gains") for i in range(MAX_GAITS)
+    }
+    arrays = unpacked(path, data, members, "reference")
+    try:
+        return _from_arrays(arrays)
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        rule = f"is damaged or no reference of the suite ({reason})"
+        raise MotionFileError(path, 0, rule) from None
+
+
+def save_reference(path: str | Path, reference: Reference) -> None:
+    """Write `reference`, whole or not at all."""
+    write_bytes(Path(path), reference_bytes(reference))
+
+
+def load_reference(path: str | Path) -> Reference:
+    """The reference in the file `path`; `MotionFileError` names the rule it breaks."""
+    return reference_from_bytes(read_bytes(Path(path)), path)
+
+
+def is_reference(path: str | Path) -> bool:
+    """Whether the file `path` is a prepared reference rather than a clip."""
+    if Path(path).suffix.lower() != ".npz":
+        return False
+    return f'"format": "{FORMAT}"'.encode() in read_bytes(Path(path))[:4096]
+
+
+def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Reference:
+    header = json.loads(arrays["header"].tobytes())
+    if header.get("format") != FORMAT or header.get("version") != VERSION:
+        raise ValueError(f"format is not {FORMAT!r} version {VERSION}")
+    for name, array in arrays.items():
+        if name != "header" and not np.isfinite(array).all():
+            raise ValueError(f"{name} is not finite")
+    rows = header["gaits"]
+    if not isinstance(rows, list) or not 1 <= len(rows) <= MAX_GAITS:
+        raise ValueError(f"expected 1 to {MAX_GAITS} gaits")
+    gaits = tuple(_gait(arrays, i, row) for i, row in enumerate(rows))
+    if len({len(gait.table.qpos) for gait in gaits}) > 1:
+        raise ValueError("gaits have different numbers of phases")
+    moved = {None if gait.law is None else tuple(gait.law.dofs) for gait in gaits}
+    if len(moved) > 1:
+        raise ValueError("balance laws of the gaits move different joints")
+    speeds = [gait.table.speed for gait in gaits]
+    if sorted(speeds) != speeds:
+        raise ValueError("gaits are not of ascending speed")
+    dt = float(header["control_dt"])
+    if not 0.0 < dt < 1.0:
+        raise ValueError(f"control_dt = {dt}")
+    return Reference(str(header["name"]), str(header["character"]), dt, gaits)
+
+
+def _gait(arrays: dict[str, NDArray[Any]], i: int, row: dict[str, Any]) -> Gait:
+    stride, qpos, qvel, torque = (arrays[f"{name}_{i}"] for name in _TABLE)
+    period = float(row["period"])
+    if not 0.0 < period < 60.0:
+        raise ValueError(f"period = {period}")
+    samples = len(qpos) if qpos.ndim == 2 else 0
+    if samples < 1 or stride.shape != (3,) or qvel.shape != torque.shape:
+        raise ValueError("tables of the wrong shape")
+    if qvel.ndim != 2 or len(qvel) != samples:
+        raise ValueError("tables of different length")
+    law = None
+    if row["dofs"] is not None:
+        dofs = np.array(row["dofs"], dtype=np.int64)
+        gains = arrays[f"gains_{i}"]
+        if gains.ndim != 3 or gains.shape[1] != len(dofs) or not len(gains):
+            raise ValueError("gains of the wrong shape")
+        if dofs.min() < 6 or dofs.max() >= qvel.shape[1]:
+            raise ValueError("gains move degrees of freedom that are not joints")
+        law = BalanceLaw(gains, dofs)
+    report = {str(name): float(value) for name, value in row["report"].items()}
+    return Gait(ReferenceTable(period, stride, qpos, qvel, torque), law, report)

@@ -1,0 +1,171 @@
+"""A gait that its balance law holds: refined, then led to what the simulation repeats.
+
+A gait that half of the bodies hold becomes what they really do (`realised`); one that throws
+them off, as a run does, is brought nearer to an orbit of the simulation (`orbit`).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import MotionError
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.balance import EFFORT, BalanceLaw, regulator
+from ambulo.envs.reference.closed_loop import RollOut, realised, roll_out
+from ambulo.envs.reference.orbit import OrbitSearch
+from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.envs.reference.refine import Ball, refined
+
+log = logging.getLogger(__name__)
+
+Ints = NDArray[np.int64]
+
+ROUNDS = 6
+"""Most rounds; each costs as much as a balance law."""
+EFFORTS = (EFFORT, 0.3 * EFFORT)
+"""Costs of a moved target that are tried: a stiffer law holds faster gaits."""
+BODIES, SECONDS = 16, 6.0
+"""How many bodies try a law, and for how long, [s]."""
+FOLLOWED = 0.5
+"""Share of bodies that have to stand for what they do to become the reference."""
+GOOD_ERROR = np.deg2rad(1.0)
+"""Mean deviation of the joints under which a gait that all bodies hold is good, [rad]."""
+
+
+@dataclass(frozen=True, eq=False)
+class StabilizedGait:
+    """A cycle with the law that holds it, and what it took."""
+
+    table: ReferenceTable
+    """States and torques."""
+    law: BalanceLaw
+    """Its balance law."""
+    report: dict[str, float]
+    """Numbers of the refinement; see `held_gait`."""
+
+
+def held_gait(
+    character: Character, rough: ReferenceTable, dofs: Ints, *, control_dt: float
+) -> StabilizedGait:
+    """The version of a cycle that most of `BODIES` bodies hold for `SECONDS`.
+
+    The period becomes a multiple of `control_dt` (at the same stride). The report has
+    `residual_force`, [N], and `residual_moment`, [N m], after the refinement, how far it moved
+    the joints (`moved_deg`), the energy of the gaps between control steps
+    (`gap`, [J]), the share of bodies that held it (`held`), and `peak_torque`, [N m].
+
+    Args:
+        character: The body, with motors.
+        rough: One cycle at N phases, a multiple of 64.
+        dofs: Degrees of freedom whose targets the law may move.
+        control_dt: Duration of a control step, [s].
+
+    Raises:
+        MotionError: The simulation explodes beside the cycle.
+    """
+    model = character.model
+    steps = max(1, round(rough.period / control_dt))
+    samples = steps * round(control_dt / model.opt.timestep)
+    physical = refined(
+        model,
+        sole_balls(character),
+        rough.qpos,
+        steps * control_dt,
+        rough.stride,
+        samples=samples,
+    )
+    search = OrbitSearch(character, physical.table, control_dt)
+    columns = np.searchsorted(search.free[6:], dofs)
+    best: _Candidate | None = None
+    for _ in range(ROUNDS):
+        linear = search.linearized()
+        tries: list[_Candidate] = []
+        for effort in EFFORTS:
+            law = regulator(character, linear.only(columns), dofs, effort=effort)
+            tries.append(_tried(character, search, law, control_dt))
+            if tries[-1].good:
+                break
+        now = max(tries, key=lambda candidate: candidate.merit)
+        if best is None or now.merit > best.merit:
+            best = now
+        if now.good:
+            break
+        settled = _settled(character, now)
+        if settled is not None:
+            search = OrbitSearch(character, settled, control_dt)
+        elif not search.advance(linear):
+            break
+    assert best is not None
+    table = best.table
+    report = {
+        "period": table.period,
+        "speed": table.speed,
+        "residual_force": physical.residual_force,
+        "residual_moment": physical.residual_moment,
+        "moved_deg": float(np.rad2deg(physical.moved)),
+        "gap": best.gap,
+        "held": best.merit[0],
+        "peak_torque": float(np.abs(table.torque).max()),
+    }
+    return StabilizedGait(table, best.law, report)
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A table and a law that were tried."""
+
+    table: ReferenceTable
+    law: BalanceLaw
+    gap: float
+    rolled: RollOut
+
+    @property
+    def merit(self) -> tuple[float, float]:
+        """The share of bodies that stand to the end, and minus their joints' error, [rad]."""
+        error = self.rolled.joint_error
+        share = self.rolled.share(SECONDS)
+        return share, -error if np.isfinite(error) else -np.inf
+
+    @property
+    def good(self) -> bool:
+        """Nothing more is to be won."""
+        return self.merit >= (1.0, -GOOD_ERROR)
+
+
+def _tried(
+    character: Character, search: OrbitSearch, law: BalanceLaw, control_dt: float
+) -> _Candidate:
+    """How `BODIES` bodies do under `law` along the search's table."""
+    rolled = roll_out(
+        character, search.table, law, BODIES, SECONDS, control_dt=control_dt
+    )
+    log.info(
+        "gap %.2f J: %.0f %% of %d bodies stand %.0f s, joints %.1f deg off",
+        search.gap, 100.0 * rolled.share(SECONDS), BODIES, SECONDS,
+        np.rad2deg(rolled.joint_error),
+    )  # fmt: skip
+    return _Candidate(search.table, law, search.gap, rolled)
+
+
+def _settled(character: Character, candidate: _Candidate) -> ReferenceTable | None:
+    """What bodies settled to; None where most fall."""
+    if candidate.merit[0] < FOLLOWED:
+        return None
+    try:
+        return realised(character, candidate.table, candidate.rolled)
+    except MotionError:
+        return None
+
+
+def sole_balls(character: Character) -> list[Ball]:
+    """The balls of a character's soles, on the model's bodies."""
+    model, soles = character.model, character.soles
+    joints = [model.joint(character.skeleton.joints[j]).id for j in soles.joints]
+    return [
+        (int(model.jnt_bodyid[joint]), offset, soles.radius)
+        for joint, offset in zip(joints, soles.offsets, strict=True)
+    ]

@@ -1,0 +1,152 @@
+"""How a straight gait is bent into a turn: it turns in the hips and leans to the inside.
+
+Two pieces of geometry, nothing learned, make a reference for a body that turns out of one
+that walks straight ahead:
+
+- A foot that stands still while the pelvis turns over it turns in the hip, at the turning
+  rate, against the turn; in swing it comes back ahead of the turn.
+- A body that is accelerated sideways is in balance when the line from its feet to its
+  centre of mass leans by acceleration over gravity: the zero moment point stays under the
+  foot (M. Vukobratovic and B. Borovac, Zero-moment point: thirty five years of its life,
+  International Journal of Humanoid Robotics 1(1), 2004). Sideways acceleration is speed
+  times turning rate.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.characters.character import Character
+from ambulo.envs.simulation.tangent import Tangent
+from ambulo.motion.roles import SIDES, roles_of
+from ambulo.motion.rotations import quat_conjugate, quat_rotate
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+STANCE = 0.62
+"""Share of a cycle in which a foot stands."""
+LEAN = 0.75
+"""Lean over that of the formula. The feet of a gait also step to the outside by
+themselves: with 0.7 more bodies stay up than with 1 or 0."""
+STEEPEST = 0.15
+"""Largest lean, [rad]."""
+GRAVITY = 9.81
+"""[m/s^2]."""
+
+
+class Steering:
+    """Bends the reference of one character; see the module."""
+
+    def __init__(self, character: Character, feet_ahead: Floats) -> None:
+        """Look up hips and ankles.
+
+        Args:
+            character: The body.
+            feet_ahead: Place of the left and right foot ahead of the root over one cycle,
+                [m]. Shape (P, 2).
+        """
+        roles, names = roles_of(character.skeleton), character.skeleton.joints
+        if "left_thigh" not in roles:
+            raise ConfigError(f"{character.name} cannot be told to turn: imitate")
+        model = character.model
+        hips = [names[roles[f"{side}_thigh"]] for side in SIDES]
+        self.hips: Ints = np.stack([character.dofs(name) for name in hips])
+        """Degrees of freedom of the left and right hip. Shape (2, 3)."""
+        feet = [names[roles[f"{side}_foot"]] for side in SIDES]
+        self.feet: Ints = np.stack([character.dofs(name) for name in feet])
+        """Degrees of freedom of the left and right ankle. Shape (2, 3)."""
+        if self.hips.shape != (2, 3) or self.feet.shape != (2, 3):
+            raise ConfigError(f"{character.name} cannot be told to turn: imitate")
+        starts = [int(model.joint(name).qposadr[0]) for name in hips]
+        self._quaternions: Ints = np.add.outer(starts, np.arange(4))
+        self._tangent = Tangent(model)
+        data = mujoco.MjData(model)
+        mujoco.mj_kinematics(model, data)
+        root, hip = (
+            int(model.jnt_bodyid[model.joint(n).id]) for n in (names[0], hips[0])
+        )
+        self._drop = float(data.xpos[root, 2] - data.xpos[hip, 2])
+        # A foot is farthest ahead a quarter of a cycle before it is under the root.
+        waves = np.exp(-2j * np.pi * np.arange(len(feet_ahead)) / len(feet_ahead))
+        mid = 0.25 - np.angle(waves @ feet_ahead) / (2.0 * np.pi)
+        self.mid_stance: Floats = np.asarray(mid % 1.0)
+        """Phases at which the left and right foot are under the root. Shape (2,)."""
+
+    def shift_seen(self, effectors: Floats, com: Floats, lean: Floats) -> None:
+        """Lean the end effectors (N, E, 3) seen from the root, and the centre of mass (N, 3).
+
+        In place; the first two end effectors are the feet.
+        """
+        moved = lean * (com[:, 2] - self._drop)
+        effectors[:, :2, 1] -= moved[:, None]
+        com[:, 1] += moved
+
+    def bend(
+        self,
+        reference: tuple[Floats, Floats],
+        phase: Floats,
+        period: Floats,
+        turning: Floats,
+        lean: Floats,
+    ) -> tuple[Floats, Floats]:
+        """Positions (N, nq) and velocities (N, nv) of a straight gait, bent.
+
+        Args:
+            reference: Positions and velocities in the moving frame.
+            phase: Place in the cycle. Shape (N,).
+            period: Duration of a cycle, [s]. Shape (N,).
+            turning: Turning rate of the moving frame, [rad/s]. Shape (N,).
+            lean: To the left, [rad]. Shape (N,).
+        """
+        qpos, qvel = reference
+        wave, slope = turning_wave(phase[:, None] - self.mid_stance)
+        angle = (turning * period)[:, None] * wave
+        rate = turning[:, None] * slope
+        step = np.zeros_like(qvel)
+        step[:, 1] = lean * (qpos[:, 2] - self._drop)
+        over = np.zeros((len(lean), 3))
+        over[:, 0] = -lean
+        upright = np.array([0.0, 0.0, 1.0])
+        qvel = qvel.copy()
+        # The moving frame's turning, seen from the root, which is nearly upright.
+        qvel[:, 5] += turning
+        for leg in (0, 1):
+            back = quat_conjugate(qpos[:, self._quaternions[leg]])
+            # While the pelvis goes along an arc, its foot leaves the pelvis's straight
+            # track by half of what turning about the pelvis's vertical would make it.
+            axis = 0.5 * (quat_rotate(back, np.tile(upright, (len(back), 1))) + upright)
+            step[:, self.hips[leg]] = (
+                quat_rotate(back, over) + angle[:, leg, None] * axis
+            )
+            step[:, self.feet[leg]] = -over
+            qvel[:, self.hips[leg]] += rate[:, leg, None] * axis
+        return self._tangent.moved(qpos, step), qvel
+
+
+def leaning(speed: Floats, turning: Floats) -> Floats:
+    """Lean to the left, [rad], at speeds, [m/s], and turning rates, [rad/s], each (N,)."""
+    lean: Floats = np.clip(LEAN * speed * turning / GRAVITY, -STEEPEST, STEEPEST)
+    return lean
+
+
+def turning_wave(phase: Floats) -> tuple[Floats, Floats]:
+    """Turn of a hip in cycles of the turning rate, and its slope, by phase from mid-stance.
+
+    In stance, -phase: the thigh turns against the pelvis as fast as that turns. In swing a
+    cubic leads back, without a kink.
+    """
+    place = (phase + 0.5) % 1.0 - 0.5
+    half, span = 0.5 * STANCE, 1.0 - STANCE
+    u = np.where(place >= 0.0, place - half, place + 1.0 - half) / span
+    u = np.clip(u, 0.0, 1.0)
+    # Hermite cubic from -half to half with a slope of -1 (in phase) at both ends.
+    wave = -half + 2.0 * half * u * u * (3.0 - 2.0 * u)
+    wave -= span * (u * (1.0 - u) ** 2 - u * u * (1.0 - u))
+    slope = 12.0 * half * u * (1.0 - u) / span
+    slope -= (1.0 - u) ** 2 - 4.0 * u * (1.0 - u) + u * u
+    stands = np.abs(place) <= half
+    return np.where(stands, -place, wave), np.where(stands, -1.0, slope)

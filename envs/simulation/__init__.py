@@ -1,0 +1,1 @@
+"""Batched MuJoCo simulation of characters."""

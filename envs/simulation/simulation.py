@@ -1,0 +1,229 @@
+"""Many copies of a character, stepped together under stable PD control."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.characters.character import Character
+from ambulo.envs.simulation.tangent import Tangent
+from ambulo.muscle.dynamics import dynamics_of_batch
+from ambulo.muscle.spd import SpdController
+
+log = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+_FORWARD = int(mujoco.mjtStage.mjSTAGE_ACC)
+_VELOCITY = int(mujoco.mjtStage.mjSTAGE_VEL)
+
+FASTEST = 100.0
+"""Generalised velocity above which a simulation is taken to explode, [m/s], [rad/s]."""
+
+FAULTS = (
+    "",
+    "not finite: a position or velocity is NaN or infinite",
+    f"exploded: a velocity above {FASTEST:.0f} m/s or rad/s",
+    "unsolvable: stable PD found no torque",
+)
+"""Reasons by code; 0 is none."""
+NOT_FINITE, TOO_FAST, UNSOLVABLE = 1, 2, 3
+
+
+def log_mujoco_warnings() -> None:
+    """Send MuJoCo's warnings to `logging`, unless somebody takes them already.
+
+    MuJoCo would print them and write a file into the working folder. That a body is
+    unstable is told as a fault, so that warning is only for debugging.
+    """
+    if mujoco.get_mju_user_warning() is None:
+        mujoco.set_mju_user_warning(_log_warning)
+
+
+def _log_warning(message: str) -> None:
+    unstable = "simulation is unstable" in message
+    log.log(logging.DEBUG if unstable else logging.WARNING, "MuJoCo: %s", message)
+
+
+class Actuation(Protocol):
+    """What moves a body: turns the torques that stable PD wants into controls."""
+
+    def apply(self, torque: Floats, out: Floats) -> None:
+        """Fill the controls `out` (N, nu) for torques on the independent axes, [N m]."""
+
+    def reset(self, ids: Ints) -> None:
+        """Forget what `ids` did before."""
+
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        """Copies of what it remembers between steps, by name."""
+        ...
+
+    def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Continue from `state_dict`."""
+
+
+class TorqueMotors:
+    """One motor for each joint's degree of freedom, with a largest torque."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        """Look the motors' limits up."""
+        self._limits = (
+            model.actuator_forcerange[:, 0],
+            model.actuator_forcerange[:, 1],
+        )
+
+    def apply(self, torque: Floats, out: Floats) -> None:
+        """The torque within the motors' limits."""
+        np.clip(torque, *self._limits, out=out)
+
+    def reset(self, ids: Ints) -> None:
+        """Motors remember nothing."""
+
+    def state_dict(self) -> dict[str, NDArray[Any]]:
+        """Nothing."""
+        return {}
+
+    def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Nothing to continue from."""
+
+
+class CharacterSimulation:
+    """N simulations of one character, driven by targets of their joints.
+
+    Every substep, stable PD turns target positions, target velocities and a feed-forward
+    torque into a torque, and the actuation turns that into controls.
+    """
+
+    def __init__(
+        self,
+        character: Character,
+        count: int,
+        *,
+        substeps: int = 5,
+        threads: int = 1,
+        model: mujoco.MjModel | None = None,
+        actuation: Callable[[Batch], Actuation] | None = None,
+    ) -> None:
+        """Simulations at the model's rest.
+
+        Args:
+            character: The body.
+            count: N.
+            substeps: Physics steps of a control step.
+            threads: Threads that step.
+            model: The body in another world; the character's own if None.
+            actuation: Makes what moves the bodies out of their simulations; the
+                character's own if None.
+        """
+        if count < 1 or substeps < 1:
+            raise ConfigError("a simulation needs at least one body and one substep")
+        log_mujoco_warnings()
+        self.character, self.count, self.substeps = character, count, substeps
+        self.model = character.model if model is None else model
+        # Else MuJoCo quietly puts a body that explodes within a step back to its rest.
+        self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
+        self.dt = float(self.model.opt.timestep) * substeps
+        self.tangent = Tangent(self.model)
+        self._batch = Batch(self.model, count, threads, persistent=True)
+        self._spd = SpdController(self.model, character.gains)
+        makes = actuation or character.actuation
+        self.actuation: Actuation = (
+            TorqueMotors(self.model) if makes is None else makes(self._batch)
+        )
+        self.driven: Ints = self._spd.coupling.independent[6:]
+        """Degrees of freedom of the joints that are tied to no other. Shape (nr,)."""
+        live = dynamics_of_batch(self._batch)
+        self._constraint_now = live.constraint
+        self.constraint: Floats = np.zeros((count, self.model.nv))
+        """Constraint forces of the last step, which stable PD reads. Shape (N, nv)."""
+        self._dynamics = replace(live, constraint=self.constraint)
+        self.ctrl: Floats = self._batch.bind("ctrl")
+        self.qpos: Floats = self._batch.bind("qpos")
+        self.qvel: Floats = self._batch.bind("qvel")
+        self.time: Floats = self._batch.bind("time")
+        self.push: Floats = self._batch.bind("xfrc_applied")
+        """External force and moment on each body, [N], [N m]. Shape (N, nbody, 6)."""
+        self._warmstart: Floats = self._batch.bind("qacc_warmstart")
+        self.torque: Floats = np.zeros((count, len(self.driven)))
+        """Torque that was wanted of the independent joint axes in the last substep,
+        [N m]."""
+        self.fault: Ints = np.zeros(count, dtype=np.int64)
+        """Why a simulation stopped, as in `FAULTS`; 0 while it runs."""
+        self.fault_state: dict[int, tuple[Floats, Floats]] = {}
+        """qpos and qvel before the step in which a simulation exploded, for replay."""
+
+    def bind(self, field: str) -> Floats:
+        """A live array (N, ...) of an `MjData` field; only state may be written to."""
+        values: Floats = self._batch.bind(field)
+        return values
+
+    def forward(self, ids: Ints, stage: int = _FORWARD) -> None:
+        """Make what derives from the state of `ids` current, up to a MuJoCo stage."""
+        self._batch.forward(ids.astype(np.int32), stage)
+
+    def reset(self, ids: Ints, time: Floats, qpos: Floats, qvel: Floats) -> None:
+        """Put simulations `ids` (n,) into a state: time (n,), qpos (n, nq), qvel (n, nv)."""
+        self._warmstart[ids] = 0.0
+        self.ctrl[ids], self.push[ids], self.torque[ids] = 0.0, 0.0, 0.0
+        self.time[ids], self.qpos[ids], self.qvel[ids] = time, qpos, qvel
+        self.fault[ids] = 0
+        for sim in ids:
+            self.fault_state.pop(int(sim), None)
+        self.actuation.reset(ids)
+        self.forward(ids)
+        self.constraint[ids] = self._constraint_now[ids]
+
+    def step(
+        self, target: Floats, velocity: Floats, torque: Floats | None = None
+    ) -> None:
+        """One substep towards `target` (N, nq) and `velocity` (N, nv).
+
+        `torque` (N, nv) is added to that of the controller, which knows of it.
+        """
+        wanted, solved = self._spd.torques(
+            self._dynamics, target, target_velocity=velocity, external=torque
+        )
+        wanted = wanted[:, 6:]
+        if torque is not None:
+            wanted = wanted + torque[:, self.driven]
+        self.torque[:] = wanted
+        self.actuation.apply(wanted, self.ctrl)
+        qpos, qvel = self.qpos.copy(), self.qvel.copy()
+        if not solved.all():
+            self._stop(~solved, UNSOLVABLE, qpos, qvel)
+        self._batch.step(stage=_VELOCITY)
+        np.copyto(self.constraint, self._constraint_now)
+        fast = ~(np.abs(self.qvel).max(axis=1) < FASTEST)
+        if fast.any():
+            self._stop(fast, TOO_FAST, qpos, qvel)
+        ids = np.flatnonzero(self.fault)
+        if len(ids):
+            self._park(ids)
+
+    def _stop(self, which: Bools, reason: int, qpos: Floats, qvel: Floats) -> None:
+        """Note why simulations `which` stop, and the state that led to it."""
+        for sim in np.flatnonzero(which & (self.fault == 0)):
+            state = np.concatenate([qpos[sim], qvel[sim]])
+            after = np.concatenate([self.qpos[sim], self.qvel[sim]])
+            finite = np.isfinite(state).all() and np.isfinite(after).all()
+            self.fault[sim] = reason if finite else NOT_FINITE
+            self.fault_state[int(sim)] = (qpos[sim], qvel[sim])
+        self._park(np.flatnonzero(which))
+
+    def _park(self, ids: Ints) -> None:
+        """Put stopped simulations to rest, so that they cost and poison nothing."""
+        self.qpos[ids], self.qvel[ids] = self.model.qpos0, 0.0
+        self.ctrl[ids], self.push[ids], self._warmstart[ids] = 0.0, 0.0, 0.0
+        self.torque[ids] = 0.0
+        self.forward(ids)
+        self.constraint[ids] = self._constraint_now[ids]

@@ -1,0 +1,1 @@
+"""Locomotion tasks as batches and as Gymnasium environments."""

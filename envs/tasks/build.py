@@ -1,0 +1,102 @@
+"""The front door: a configured batch of bodies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, cast
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import LocomotionConfig, Task
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.reference import (
+    Reference,
+    body_of,
+    check_reference,
+    reference_of,
+)
+from ambulo.envs.tasks.imitate import ImitateBatch
+from ambulo.envs.tasks.locomote import LocomoteBatch
+from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.envs.tasks.stand import StandBatch
+from ambulo.muscle.muscle_nn import MuscleNN
+from ambulo.muscle.shipped import find_muscle_nn
+
+BATCHES: dict[str, type[LocomotionBatch]] = {
+    "imitate": ImitateBatch,
+    "locomote": LocomoteBatch,
+    "stand": StandBatch,
+}
+"""The batch of each task but `gait`."""
+
+
+def batch_class(task: Task) -> type[LocomotionBatch]:
+    """The batch of a task."""
+    if task == "gait":
+        from ambulo.envs.tasks.gait.batch import GaitBatch  # which needs this package
+
+        return cast(type[LocomotionBatch], GaitBatch)
+    return BATCHES[task]
+
+
+def make_batch(
+    config: LocomotionConfig,
+    num_bodies: int,
+    *,
+    seed: int | None = None,
+    threads: int = 1,
+    reference: Reference | None = None,
+    muscles: MuscleNN | None = None,
+) -> LocomotionBatch:
+    """A batch for the configured task, not yet reset.
+
+    Args:
+        config: All settings.
+        num_bodies: Bodies stepped together.
+        seed: Seeds body i with seed + i.
+        threads: CPU threads for the physics.
+        reference: What is followed, instead of `environment.reference`.
+        muscles: What resolves torques with `resolver = nn`, instead of
+            `environment.muscle_network`.
+
+    Raises:
+        ConfigError: A setting that cannot be used.
+        MotionError: A clip that is no reference.
+    """
+    env = config.environment
+    character = body_of(env)
+    if reference is None:
+        if env.more_references:
+            raise ConfigError(
+                "more_references is for train_locomotion, whose bodies are shared out"
+                " among them; an environment follows one reference"
+            )
+        reference = reference_of(env, character)
+    else:
+        check_reference(reference, character, env)
+    if env.resolver == "nn":
+        network = muscles or find_muscle_nn(env.muscle_network)
+        character = with_network(character, network)
+    batch = batch_class(env.task)(
+        config, reference, character, num_players=num_bodies, threads=threads
+    )
+    if seed is not None:
+        batch.seed([seed + i for i in range(num_bodies)])
+    return batch
+
+
+def with_network(character: Character, network: MuscleNN) -> Character:
+    """`character` with a muscle network instead of the exact solver.
+
+    Raises:
+        ConfigError: It has no muscles.
+    """
+    make = character.actuation
+    if make is None:
+        raise ConfigError(f"{character.name} has no muscles for a muscle network")
+
+    def made(batch: Any) -> Any:
+        muscles = make(batch)
+        muscles.use(network)
+        return muscles
+
+    return replace(character, actuation=made)

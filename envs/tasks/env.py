@@ -1,0 +1,240 @@
+"""Locomotion as Gymnasium environments: the batch of one, and of many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import gymnasium
+import mujoco
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+
+from ambulo.configs.base import Config, parse
+from ambulo.configs.errors import ConfigError, RenderError, nearest
+from ambulo.configs.locomotion import TASKS, LocomotionConfig, Task
+from ambulo.envs.gym_batch_env import GymBatchEnv, check_many
+from ambulo.envs.layout import ObservationLayout
+from ambulo.envs.tasks.build import make_batch
+from ambulo.envs.tasks.locomotion.observation import LIMIT
+
+WIDTH, HEIGHT = 640, 480
+"""Size of a picture."""
+
+
+def locomotion_config(
+    task: Task,
+    config: LocomotionConfig | Mapping[str, Any] | None = None,
+    *,
+    step_limit: int | None = None,
+    **settings: Any,
+) -> LocomotionConfig:
+    """The configuration of an environment from `gymnasium.make` keywords.
+
+    Args:
+        task: What the environment is for; replaces the configuration's.
+        config: Start from this, or from its JSON data, instead of the defaults.
+        step_limit: `environment.max_episode_steps`, under a name that `gymnasium.make`
+            does not keep to itself.
+        **settings: Any key of the groups environment, observations and rewards, such as
+            `reference="walk.amc"`. The name `speed` is both a range of commands and a
+            reward: `speed` means the range.
+
+    Raises:
+        ConfigError: An unknown name or a bad value, with the nearest valid name.
+    """
+    if task not in TASKS:
+        raise ConfigError(f"unknown task {task!r}{nearest(task, TASKS)}")
+    if config is None:
+        config = LocomotionConfig()
+    elif not isinstance(config, LocomotionConfig):
+        config = parse(LocomotionConfig, config, "config")
+    if step_limit is not None:
+        settings["max_episode_steps"] = step_limit
+    settings["task"] = task
+    where = {
+        key: group
+        for group in ("gait", "rewards", "observations", "environment")
+        for key in type(getattr(config, group)).model_fields
+    }
+    changes: dict[str, dict[str, Any]] = {}
+    for key, value in settings.items():
+        if key == "num_envs":
+            raise ConfigError(
+                f"num_envs = {value!r}: an environment is one body; "
+                "gymnasium.make_vec makes several"
+            )
+        if key not in where:
+            raise ConfigError(f"unknown setting {key!r}" + nearest(key, where))
+        plain = value.model_dump() if isinstance(value, Config) else value
+        changes.setdefault(where[key], {})[key] = plain
+    for group, values in changes.items():
+        try:
+            config = config.override(group, **values)
+        except ConfigError as error:
+            raise ConfigError(str(error).removeprefix("override: ")) from None
+    return config
+
+
+def observation_space(layout: ObservationLayout) -> spaces.Box:
+    """The flat vector of a layout's numbers."""
+    return spaces.Box(-LIMIT, LIMIT, (layout.size,), np.float32)
+
+
+def action_space(size: int) -> spaces.Box:
+    """One number in [-1, 1] for each joint axis that actions move."""
+    return spaces.Box(-1.0, 1.0, (size,), np.float32)
+
+
+class LocomotionEnv(gymnasium.Env[Any, Any]):
+    """One simulated body; `ImitateEnv`, `LocomoteEnv` and `StandEnv` are registered.
+
+    Thirty actions a second move the joint targets of stable PD. The observation and reward
+    tables are in docs/locomotion_envs.md, and `env.unwrapped.batch.layout.table()` prints
+    the one of an environment. The episode terminates on a fall or when the simulation
+    explodes, and is truncated at `environment.max_episode_steps`. `info` carries
+    `is_success`, `fell`, `fault`, `speed`, `joint_error`, `power` and every weighted reward
+    term as `reward/<term>`; the terms sum to the reward.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012
+    task: ClassVar[Task]
+    """What the environment is for."""
+
+    def __init__(
+        self,
+        config: LocomotionConfig | Mapping[str, Any] | None = None,
+        render_mode: str | None = None,
+        **settings: Any,
+    ) -> None:
+        """One body; see `locomotion_config` for the keyword `settings`."""
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ConfigError(
+                f"render_mode = {render_mode!r}: must be 'rgb_array' or None"
+            )
+        self.config = locomotion_config(self.task, config, **settings)
+        self.render_mode = render_mode
+        self.batch = make_batch(self.config, 1)
+        self.observation_space = observation_space(self.batch.layout)
+        self.action_space = action_space(self.batch.action_size)
+        self._player = np.zeros(1, np.int64)
+        self._picture: Any = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode drawn with the environment's generator."""
+        super().reset(seed=seed)
+        self.batch.rngs[0] = self.np_random
+        self.batch.reset(self._player)
+        return self.batch.obs[0].copy(), {"phase": float(self.batch.phase[0])}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """One control step; `ActionError` for a wrong shape or values not finite."""
+        obs, reward, terminated, truncated, arrays = self.batch.step(
+            np.asarray(action)[None]
+        )
+        info = {name: values[0].item() for name, values in arrays.items()}
+        return (
+            obs[0].copy(),
+            float(reward[0]),
+            bool(terminated[0]),
+            bool(truncated[0]),
+            info,
+        )
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """A frame (height, width, 3) beside the body; `RenderError` without OpenGL."""
+        if self.render_mode is None:
+            return None
+        model, simulation = self.batch.simulation.model, self.batch.simulation
+        if self._picture is None:
+            try:
+                renderer = mujoco.Renderer(model, HEIGHT, WIDTH)
+            except Exception as error:  # what an absent OpenGL raises differs
+                raise RenderError(f"no OpenGL: {error}") from None
+            camera = mujoco.MjvCamera()
+            camera.distance, camera.azimuth, camera.elevation = 3.5, 120.0, -12.0
+            self._picture = renderer, mujoco.MjData(model), camera
+        renderer, data, camera = self._picture
+        data.qpos[:] = simulation.qpos[0]
+        mujoco.mj_kinematics(model, data)
+        camera.lookat[:] = data.qpos[0], data.qpos[1], 0.9
+        renderer.update_scene(data, camera)
+        return np.asarray(renderer.render())
+
+    def close(self) -> None:
+        """Free the simulation and the renderer."""
+        if self._picture is not None:
+            self._picture[0].close()
+            self._picture = None
+        self.batch.close()
+
+
+class LocomotionVectorEnv(GymBatchEnv):
+    """N bodies stepped together; see `GymBatchEnv` and `LocomotionEnv`."""
+
+    task: ClassVar[Task]
+    """What the environment is for."""
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        config: LocomotionConfig | Mapping[str, Any] | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        render_mode: None = None,
+        threads: int = 1,
+        **settings: Any,
+    ) -> None:
+        """N bodies; see `locomotion_config` for the keyword `settings`.
+
+        Raises:
+            ConfigError: A setting or `num_envs` that cannot be used.
+        """
+        check_many(num_envs, render_mode)
+        self.config = locomotion_config(self.task, config, **settings)
+        batch = make_batch(self.config, num_envs, threads=threads)
+        super().__init__(
+            batch,
+            observation_space(batch.layout),
+            action_space(batch.action_size),
+            autoreset_mode=autoreset_mode,
+        )
+
+
+class ImitateEnv(LocomotionEnv):
+    """`ambulo/Imitate-v0`: track a reference gait."""
+
+    task = "imitate"
+
+
+class LocomoteEnv(LocomotionEnv):
+    """`ambulo/Locomote-v0`: walk at a commanded speed and turning rate."""
+
+    task = "locomote"
+
+
+class StandEnv(LocomotionEnv):
+    """`ambulo/Stand-v0`: keep standing."""
+
+    task = "stand"
+
+
+class ImitateVectorEnv(LocomotionVectorEnv):
+    """N bodies of `ambulo/Imitate-v0`."""
+
+    task = "imitate"
+
+
+class LocomoteVectorEnv(LocomotionVectorEnv):
+    """N bodies of `ambulo/Locomote-v0`."""
+
+    task = "locomote"
+
+
+class StandVectorEnv(LocomotionVectorEnv):
+    """N bodies of `ambulo/Stand-v0`."""
+
+    task = "stand"

@@ -1,0 +1,1 @@
+"""The gait task: bodies and gaits given as parameters."""

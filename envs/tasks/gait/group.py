@@ -1,0 +1,242 @@
+"""Players that share one body: its gait is followed, and rewarded as published."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ambulo.configs.gait import GaitSpace
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.gait_body import gait_body
+from ambulo.envs.layout import ObservationLayout, Part
+from ambulo.envs.reference.gait_legs import LegPoses, legs_body
+from ambulo.envs.reference.gait_reference import gait_reference
+from ambulo.envs.reference.gaits import Blend
+from ambulo.envs.reference.reference import Reference
+from ambulo.envs.tasks.gait.reward import GaitErrors, gait_factors
+from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.envs.tasks.locomotion.body import body_of_joint, effector_bodies
+from ambulo.envs.tasks.locomotion.reward import Terms, cost_terms, imitation_terms
+from ambulo.motion.roles import roles_of
+from ambulo.motion.rotations import (
+    quat_angle,
+    quat_conjugate,
+    quat_from_yaw,
+    quat_multiply,
+    quat_normalize,
+    quat_unroll,
+)
+from ambulo.muscle.actuation import MuscleActuation
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+PARAMETERS = "parameters"
+"""Name of the observation's part with the normalised parameters."""
+PHASE_ACTION = "phase"
+"""Name of the last action, which moves the clock."""
+HISTORY = 64
+"""Control steps that the average velocity looks back at most."""
+LEASH = 0.1
+"""How far the moving frame gets from the body along the way, [m]: speed is asked for by
+the average velocity, not by the place."""
+LEAST_HISTORY = 6
+"""Steps from which on an average velocity counts."""
+
+
+class GaitGroup(LocomotionBatch):
+    """N players with the body and the gait of one parameter vector.
+
+    An action moves joint targets as in `LocomotionBatch`; its last number lets the clock
+    run faster or slower. The observation ends with the normalised parameters.
+    """
+
+    extra_actions = (PHASE_ACTION,)
+
+    def __init__(
+        self,
+        config: LocomotionConfig,
+        healthy: Reference,
+        space: GaitSpace,
+        values: ArrayLike,
+        *,
+        num_players: int,
+        threads: int = 1,
+    ) -> None:
+        """Players not yet reset.
+
+        Args:
+            config: All settings.
+            healthy: The healthy gaits, whose laws balance this one.
+            space: Of the parameters.
+            values: The parameters. Shape (P,).
+            num_players: N.
+            threads: CPU threads for the physics.
+
+        Raises:
+            GaitParameterError: A parameter out of its range.
+            MotionError: Parameters whose gait the body cannot make.
+        """
+        env = config.environment
+        self.space, self.values = space, np.array(values, dtype=np.float64)
+        legs = space.name == "myolegs"
+        body = legs_body(space, values) if legs else gait_body(space, values)
+        body.model.opt.timestep = env.control_dt / env.substeps
+        reference = healthy if legs else gait_reference(space, values, body, healthy)
+        self._warp: Floats = np.zeros(num_players)
+        super().__init__(
+            config, reference, body, num_players=num_players, threads=threads
+        )
+        self._inner = self.layout
+        part = Part(
+            PARAMETERS, space.size, "1", "gait parameters, 0 to 1 of their range"
+        )
+        self.layout = ObservationLayout((*self._inner.parts, part))
+        self.obs = np.zeros((num_players, self.layout.size), np.float32)
+        self._told = space.normalize(values).astype(np.float32)
+        self.action_size += 1
+        self.action = np.zeros((num_players, self.action_size))
+        self._poses = LegPoses(body.model) if legs else None
+        # A rigid trunk has its head where the root is.
+        head = roles_of(body.skeleton).get("head", 0)
+        self._head = body_of_joint(body, head)
+        self._feet = _feet(body)
+        self._bodies_at = self.simulation.bind("xpos")
+        self._turns = self.simulation.bind("xquat")
+        self._looks = self._mean_look()
+        self._limits = self._motor_limits()
+        self._places: Floats = np.zeros((num_players, HISTORY, 2))
+        self._head_place: Floats = np.zeros((num_players, 3))
+        self._head_rate: Floats = np.zeros((num_players, 3))
+        period = self.reference.table.period
+        self._cycle = int(np.clip(round(period / self.simulation.dt), 2, HISTORY - 1))
+
+    _kept = (
+        *LocomotionBatch._kept, "_warp", "_places", "_head_place", "_head_rate",
+    )  # fmt: skip
+
+    def reset(
+        self, players: Ints, *, phases: Floats | None = None
+    ) -> NDArray[np.float32]:
+        """Begin new episodes of `players` (k,), at `phases` (k,) or as configured."""
+        self._warp[players] = 0.0
+        obs = super().reset(players, phases=phases)
+        self._places[players] = self.simulation.qpos[players, None, :2]
+        self._head_place[players] = self._bodies_at[players, self._head]
+        self._head_rate[players] = 0.0
+        return obs
+
+    def positions(self) -> Floats:
+        """The 56 published positions of all players now. Shape (N, 56)."""
+        if self._poses is not None:
+            return self._poses.positions(self._bodies_at, self._turns)
+        return self.character.get_positions(self.simulation.qpos)
+
+    def _blend(self) -> Blend:
+        natural = self.gaits.natural(self.num_players)
+        rate = 1.0 + self.config.gait.time_warp * self._warp
+        return replace(natural, rate=rate, period=natural.period / rate)
+
+    def _advance(self) -> None:
+        super()._advance()
+        # The frame waits for a body that falls behind, and catches up with a faster one.
+        root = self.simulation.qpos[:, 0]
+        apart = np.clip(self.anchor[:, 0] - root, -LEASH, LEASH)
+        self.anchor[:, 0] = root + apart
+
+    def _offsets(self, wanted: Floats) -> Floats:
+        self._warp[:] = wanted[:, -1]
+        self.blend = self._blend()
+        return super()._offsets(wanted[:, :-1])
+
+    def _terms(self, power: Floats, actions: Floats) -> Terms:
+        weights, config = self.config.rewards, self.config.gait
+        factors = gait_factors(self._errors(), config)
+        speed = np.hypot(self.state.heading[:, 0], self.state.heading[:, 1])
+        costs = cost_terms(power, self.weight, speed, actions, self.action, weights)
+        del costs["energy"]  # the metabolic term is in its place
+        gait = 2.0 * factors["head"] * factors["average"] * factors["step"]
+        terms = {"gait": gait, "metabolic": factors["metabolic"], **costs}
+        self.factors = factors
+        if config.likeness > 0.0:
+            effectors, com = self._followed_now()
+            likeness = imitation_terms(self.state, effectors, com, weights)
+            terms |= {name: config.likeness * term for name, term in likeness.items()}
+        return terms
+
+    def _errors(self) -> GaitErrors:
+        """What the reward is made of; moves the memory of the last steps on."""
+        dt, steps = self.simulation.dt, self.episode.steps
+        head = self._bodies_at[:, self._head]
+        rate = (head - self._head_place) / dt
+        change = np.where((steps > 1)[:, None], rate - self._head_rate, 0.0)
+        self._head_place[:], self._head_rate[:] = head, rate
+        self._places[:] = np.roll(self._places, 1, axis=1)
+        self._places[:, 0] = self.simulation.qpos[:, :2]
+        back = np.minimum(steps, self._cycle)
+        past = self._places[np.arange(self.num_players), back]
+        mean = (self._places[:, 0] - past) / (np.maximum(back, 1) * dt)[:, None]
+        wanted = np.stack([self.blend.speed, np.zeros(self.num_players)], axis=1)
+        slip = np.where((back >= LEAST_HISTORY)[:, None], mean - wanted, 0.0)
+        look = quat_multiply(
+            quat_conjugate(quat_from_yaw(self.anchor[:, 2])),
+            self._turns[:, self._head],
+        )
+        apart = quat_angle(look, np.broadcast_to(self._looks, look.shape))
+        return GaitErrors(change, apart, slip, self._step_error(), self._effort())
+
+    def _step_error(self) -> Floats:
+        """Place of the standing foot minus that of the reference, [m]. (N, 3)."""
+        effectors, _ = self._followed_now()
+        feet = (self.state.effectors - effectors)[:, self._feet]
+        feet = feet + self.state.deviation[:, None, :3]
+        height = self.state.soles.reshape(-1, 2, 3).min(axis=2)
+        standing = height.argmin(axis=1)
+        return np.asarray(feet[np.arange(len(feet)), standing])
+
+    def _effort(self) -> Floats:
+        """Mean squared activation, or torque over the motors' limits. (N,)."""
+        muscles = self.simulation.actuation
+        if isinstance(muscles, MuscleActuation):
+            return np.asarray(np.square(muscles.activation).mean(axis=1))
+        return np.asarray(np.square(self.simulation.ctrl / self._limits).mean(axis=1))
+
+    def _motor_limits(self) -> Floats:
+        limits = self.simulation.model.actuator_forcerange[:, 1]
+        return np.asarray(np.where(limits > 0.0, limits, 1.0))
+
+    def _mean_look(self) -> Floats:
+        """Mean orientation of the head along the gait, wxyz. Shape (4,)."""
+        model = self.character.model
+        data = mujoco.MjData(model)
+        turns = []
+        for qpos in self.gaits.qpos[0]:
+            data.qpos[:] = qpos
+            mujoco.mj_kinematics(model, data)
+            turns.append(data.xquat[self._head].copy())
+        return np.asarray(quat_normalize(quat_unroll(np.array(turns)).mean(axis=0)))
+
+    def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
+        if layout is not self.layout:  # another's view, without the parameters
+            super()._fill(layout, out)
+            return
+        super()._fill(self._inner, out[:, : self._inner.size])
+        out[:, self._inner.size :] = self._told
+
+
+def _feet(body: Character) -> list[int]:
+    """Which end effectors are the left and the right foot."""
+    soles, ids = body.soles, effector_bodies(body)
+    found = []
+    for side in (0, 1):
+        own = [
+            body_of_joint(body, j)
+            for j, s in zip(soles.joints, soles.sides, strict=True)
+            if s == side
+        ]
+        found.append(next(i for i, effector in enumerate(ids) if effector in own))
+    return found

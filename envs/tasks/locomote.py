@@ -1,0 +1,181 @@
+"""Locomote: walk at a commanded speed and turn at a commanded rate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.reference.gaits import Blend
+from ambulo.envs.reference.steering import Steering, leaning
+from ambulo.envs.simulation.terrain import EDGE, Terrain, terrain_model
+from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.envs.tasks.locomotion.reward import (
+    Terms,
+    command_terms,
+    cost_terms,
+    imitation_terms,
+)
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEASH = 0.2
+"""How far the moving frame runs ahead of a body that does not follow, [m]."""
+CHANGE = (0.4, 0.5)
+"""Fastest change of the speed, [m/s^2], and of the turning rate, [rad/s^2], towards what is
+wanted: 30 deg/s of turning come in about a second, 1 m/s of speed in two and a half."""
+EASE = 0.15
+"""Time in which such a change begins and ends, [s]."""
+
+
+class LocomoteBatch(LocomotionBatch):
+    """N bodies that follow commands; see `LocomotionBatch`.
+
+    The moving frame goes as commanded. With the base `gait`, the reference's gaits at the
+    commanded speed are followed in it; with the base `pose`, joint targets are the standing
+    pose's, and the frame keeps the commanded heading under the body.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """As `LocomotionBatch`."""
+        config, character = args[0], args[2]
+        env = config.environment
+        count = kwargs["num_players"]
+        self.goal: Floats = np.zeros((count, 2))
+        """Commanded speed, [m/s], and turning rate, [rad/s], that are settled into."""
+        self.change: Floats = np.zeros((count, 2))
+        """How fast the commands change now, [m/s^2], [rad/s^2]. Shape (N, 2)."""
+        self.next_command: Floats = np.full(count, np.inf)
+        """Time of the next command, [s]. Shape (N,)."""
+        self.reference_weight = config.rewards.reference_weight
+        """Factor on the imitation terms."""
+        self._terrain: Terrain | None = None
+        self.uses_law = env.base == "gait"
+        if env.terrain != "flat":
+            farthest = env.speed[1] * env.max_episode_steps * env.control_dt
+            if farthest > EDGE:
+                raise ConfigError(
+                    f"terrain = {env.terrain}: the ground ends after {EDGE:g} m, and an"
+                    f" episode may lead {farthest:.0f} m ahead: lower speed or"
+                    " max_episode_steps"
+                )
+            self._terrain = Terrain(env.terrain, env.terrain_height)
+            kwargs["model"] = terrain_model(character, self._terrain)
+        super().__init__(*args, **kwargs)
+        if self.uses_law:
+            # The feet are the first two end effectors.
+            ahead = self._followed.effectors[..., [0, 3]].mean(axis=0)
+            self._steering = Steering(self.character, ahead)
+
+    _kept = (*LocomotionBatch._kept, "goal", "change", "next_command")
+
+    def order(self, players: Ints, speed: Floats, turning: Floats) -> None:
+        """Want a speed, [m/s], and a turning rate, [rad/s], of `players` (k,), for good.
+
+        Commands settle into them; no others are drawn until the next reset. Shapes (k,).
+        """
+        self.goal[players, 0], self.goal[players, 1] = speed, turning
+        self.next_command[players] = np.inf
+
+    def set_progress(self, share: float) -> None:
+        """Lower the weight of the imitation terms, as `training.reference_weights` says."""
+        weights = self.config.training.reference_weights
+        if weights:
+            row = min(int(share * len(weights)), len(weights) - 1)
+            self.reference_weight = weights[row]
+
+    def _blend(self) -> Blend:
+        if not self.uses_law:
+            return self.gaits.natural(self.num_players)
+        return self.gaits.blend(self.command[:, 0])
+
+    def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
+        if not self.uses_law:
+            return super()._reference(phase)
+        qpos, qvel, torque = self.gaits.at(phase, self.blend)
+        turning = self.command[:, 1]
+        if not turning.any():
+            return qpos, qvel, torque
+        lean = leaning(self.command[:, 0], turning)
+        bent = self._steering.bend(
+            (qpos, qvel), phase, self.blend.period, turning, lean
+        )
+        return *bent, torque
+
+    def _begin(self, players: Ints) -> None:
+        for player in players:
+            self._draw(int(player), 0.0)
+        self.command[players] = self.goal[players]
+        self.command[players, 1] = 0.0
+        self.change[players] = 0.0
+        if self._terrain is not None:
+            for player in players:
+                self.anchor[player, :3] = self._terrain.place(self.rngs[player])
+            self.anchor[players, 3] = self._terrain.height(self.anchor[players, :2])
+
+    def _advance(self) -> None:
+        dt = self.simulation.dt
+        time = self.simulation.time
+        for player in np.flatnonzero(time >= self.next_command):
+            self._draw(int(player), float(time[player]))
+        self._walk_anchor(
+            self.blend.speed if self.uses_law else self.command[:, 0],
+            self.command[:, 1],
+        )
+        self._settle(dt)
+        self.blend = self._blend()
+        root = self.simulation.qpos
+        ahead = self.anchor[:, :2] - root[:, :2]
+        leash = LEASH if self.uses_law else 0.0
+        length = np.maximum(np.linalg.norm(ahead, axis=1, keepdims=True), 1e-9)
+        self.anchor[:, :2] = root[:, :2] + ahead * np.minimum(1.0, leash / length)
+        if self._terrain is not None:
+            under = self._terrain.height(root[:, :2])
+            self.anchor[:, 3] += 0.2 * (under - self.anchor[:, 3])
+
+    def _settle(self, dt: float) -> None:
+        """Let the commands come nearer to what is wanted, without a jerk."""
+        limit = np.array(CHANGE)
+        # Four times as long as the change eases: then it does not overshoot.
+        pull = np.clip((self.goal - self.command) / (4.0 * EASE), -limit, limit)
+        self.change += (pull - self.change) * min(1.0, dt / EASE)
+        self.command += self.change * dt
+
+    def _ground(self, places: Floats) -> Floats:
+        if self._terrain is None:
+            return super()._ground(places)
+        return self._terrain.height(places)
+
+    def _terms(self, power: Floats, actions: Floats) -> Terms:
+        weights = self.config.rewards
+        speed = np.hypot(self.state.heading[:, 0], self.state.heading[:, 1])
+        terms = {
+            **command_terms(
+                self.state, self.command[:, 0], self.command[:, 1], weights
+            ),
+            "alive": np.full(self.num_players, weights.alive),
+            **cost_terms(power, self.weight, speed, actions, self.action, weights),
+        }
+        if self.uses_law:
+            effectors, com = self._followed_now()
+            self._steering.shift_seen(
+                effectors, com, leaning(self.command[:, 0], self.command[:, 1])
+            )
+            likeness = imitation_terms(self.state, effectors, com, weights)
+            terms |= {n: self.reference_weight * term for n, term in likeness.items()}
+        return terms
+
+    def _draw(self, player: int, now: float) -> None:
+        """Give a body a new command."""
+        env = self.config.environment
+        wait, pace, straight, way = self.rngs[player].random(4)
+        low, high = env.command_interval
+        self.next_command[player] = now + low + wait * (high - low)
+        low, high = env.speed
+        self.goal[player, 0] = low + pace * (high - low)
+        low, high = np.deg2rad(env.turn[0]), np.deg2rad(env.turn[1])
+        turning = 0.0 if straight < env.straight else low + way * (high - low)
+        self.goal[player, 1] = turning

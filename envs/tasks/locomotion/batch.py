@@ -1,0 +1,410 @@
+"""What imitating, following commands and standing have in common: N bodies at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+from gymnasium.error import ResetNeeded
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ActionError, ConfigError
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.layout import ObservationLayout
+from ambulo.envs.reference.gaits import Blend, Gaits
+from ambulo.envs.reference.reference import Reference, matching_joints
+from ambulo.envs.simulation.disturbance import Pushes
+from ambulo.envs.simulation.power import JointPower
+from ambulo.envs.simulation.simulation import CharacterSimulation
+from ambulo.envs.simulation.simulation_state import (
+    capture_simulation,
+    restore_simulation,
+)
+from ambulo.envs.tasks.locomotion.body import (
+    BodyState,
+    BodyView,
+    body_of_joint,
+    out_of_frame,
+    reference_body,
+)
+from ambulo.envs.tasks.locomotion.episode import EpisodeState
+from ambulo.envs.tasks.locomotion.faults import (
+    StepBegin,
+    check_fault_folder,
+    report_faults,
+)
+from ambulo.envs.tasks.locomotion.observation import (
+    GROUND_AHEAD,
+    Seen,
+    observation_layout,
+    observe,
+)
+from ambulo.envs.tasks.locomotion.reward import Terms
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+Info = dict[str, NDArray[np.generic]]
+
+
+class LocomotionBatch:
+    """N bodies that follow a reference in a moving frame, without autoreset.
+
+    An action of 1 moves the target of one joint axis by `action_scale`, on top of the
+    reference and the balance law's offsets; stable PD with the reference's torque makes
+    the joints follow. `step` leaves finished bodies as they are; the caller resets them.
+    All arrays returned are owned by the batch and overwritten by the next call.
+    """
+
+    def __init__(
+        self,
+        config: LocomotionConfig,
+        reference: Reference,
+        character: Character,
+        *,
+        num_players: int,
+        threads: int = 1,
+        model: mujoco.MjModel | None = None,
+    ) -> None:
+        """Bodies not yet reset.
+
+        Args:
+            config: All settings.
+            reference: What is followed.
+            character: The body.
+            num_players: N.
+            threads: CPU threads for the physics.
+            model: The body in a world of its own; on level ground if None.
+        """
+        env = config.environment
+        check_fault_folder(env.fault_folder)
+        self.config, self.reference, self.character = config, reference, character
+        self.num_players = num_players
+        self.gaits = Gaits(reference, character)
+        self.dofs = character.dofs(*matching_joints(character, env.joints))
+        """Degrees of freedom that actions move. Shape (A,)."""
+        self.action_size = len(self.dofs)
+        self.simulation = CharacterSimulation(
+            character, num_players, substeps=env.substeps, threads=threads, model=model
+        )
+        self._view = BodyView(self.simulation)
+        self._followed = reference_body(self.gaits, character)
+        acts = env.balance_law and self.uses_law
+        self._law_acts = acts
+        self.layout = observation_layout(
+            config,
+            joints=self.simulation.model.nv - 6,
+            law=len(self.gaits.law_dofs) if acts else 0,
+            actions=self.action_size,
+        )
+        self._pelvis = body_of_joint(character, 0)
+        self._power = JointPower(self.simulation)
+        mass = self.simulation.model.body_mass.sum()
+        self.weight = float(mass * np.linalg.norm(self.simulation.model.opt.gravity))
+        """Body weight, [N]."""
+        self._rest = np.tile(self.simulation.model.qpos0, (num_players, 1))
+        self.rngs = [np.random.default_rng(i) for i in range(num_players)]
+        self.episode = EpisodeState.zeros(num_players)
+        self.obs = np.zeros((num_players, self.layout.size), np.float32)
+        self.phase: Floats = np.zeros(num_players)
+        """Place in the gait cycle, [0, 1). Shape (N,)."""
+        self.anchor: Floats = np.zeros((num_players, 4))
+        """The moving frame: x, y, [m], yaw, [rad], ground height, [m]. Shape (N, 4)."""
+        self.command: Floats = np.zeros((num_players, 2))
+        """Wanted speed, [m/s], and turning rate, [rad/s]. Shape (N, 2)."""
+        self.law: Floats = np.zeros((num_players, len(self.gaits.law_dofs)))
+        """Offsets that the balance law wants now, [rad]. Shape (N, U)."""
+        self.action: Floats = np.zeros((num_players, self.action_size))
+        """The action before. Shape (N, A)."""
+        self.pushes = Pushes(env, num_players)
+        self._begun = np.zeros(num_players, np.bool_)
+        self.blend: Blend = self._blend()
+        self.state: BodyState
+        """The bodies after the last step."""
+
+    extra_actions: tuple[str, ...] = ()
+    """Names of actions after those that move joints."""
+    uses_law = True
+    """Whether this task has a gait or pose that a balance law holds."""
+
+    # What a task decides ------------------------------------------------------
+
+    def _blend(self) -> Blend:
+        """The gaits that are followed now."""
+        return self.gaits.natural(self.num_players)
+
+    def _begin(self, players: Ints) -> None:
+        """Begin the task of new episodes (commands, moving frames)."""
+
+    def _advance(self) -> None:
+        """Move the frame on by one control step."""
+        self._walk_anchor(self.blend.speed, np.zeros(self.num_players))
+
+    def _terms(self, power: Floats, actions: Floats) -> Terms:
+        """The weighted reward terms of the step, each (N,)."""
+        raise NotImplementedError
+
+    def set_progress(self, share: float) -> None:
+        """Tell how much of the training is over, in [0, 1]; schedules follow it."""
+
+    # The contract -------------------------------------------------------------
+
+    def seed(self, seeds: Sequence[int | None]) -> None:
+        """Seed the generator of each body whose seed is not None."""
+        for player, seed in enumerate(seeds):
+            if seed is not None:
+                self.rngs[player] = np.random.default_rng(seed)
+
+    def reset(
+        self, players: Ints, *, phases: Floats | None = None
+    ) -> NDArray[np.float32]:
+        """Begin new episodes of `players` (k,), at `phases` (k,) or as configured."""
+        env, count = self.config.environment, len(players)
+        if count == 0:
+            return self.obs
+        # Tied joints follow those that they are tied to.
+        nv, driven = self.simulation.model.nv, self.simulation.driven
+        place, (turns, rates) = np.zeros(count), np.zeros((2, count, nv))
+        for row, player in enumerate(players):
+            rng = self.rngs[player]
+            draw = rng.random()
+            place[row] = draw if env.start == "random" else 0.0
+            turns[row, driven] = rng.normal(0.0, 1.0, len(driven))
+            rates[row, :6] = rng.normal(0.0, 1.0, 6)
+            rates[row, driven] = rng.normal(0.0, 1.0, len(driven))
+        self._begun[players] = True
+        self.phase[players] = place if phases is None else phases % 1.0
+        self.anchor[players] = 0.0
+        self.command[players] = 0.0
+        self.action[players] = 0.0
+        self.episode.begin(players)
+        self._begin(players)
+        self.blend = self._blend()
+        qpos, qvel, _ = self._reference(self.phase)
+        qpos, qvel = qpos[players], qvel[players]
+        qpos = self.simulation.tangent.moved(qpos, env.start_position_noise * turns)
+        qvel = qvel + env.start_velocity_noise * rates
+        out_of_frame(qpos, qvel, self.anchor[players])
+        self.simulation.reset(players, np.zeros(count), qpos, qvel)
+        self.pushes.begin(players, self.rngs)
+        self._look()
+        self._observe(players)
+        return self.obs
+
+    def step(
+        self, actions: NDArray[np.generic]
+    ) -> tuple[NDArray[np.float32], Floats, Bools, Bools, Info]:
+        """One control step: observations, rewards, terminated, truncated, info.
+
+        `info` holds arrays over bodies: `is_success` (on its feet at the time limit),
+        `fell`, `is_fault`, `fault` (a code of `simulation.FAULTS`), `speed`,
+        `joint_error`, `power` and every weighted reward term as `reward/<name>`; the
+        terms sum to the reward. A faulty simulation ends with a reward of 0.
+
+        Raises:
+            ActionError: Actions of the wrong shape, or not finite.
+            ResetNeeded: A body that was never reset.
+        """
+        if not self._begun.all():
+            body = int(np.argmin(self._begun))
+            raise ResetNeeded(f"body {body} has no episode yet: reset before step")
+        env, simulation = self.config.environment, self.simulation
+        wanted = np.clip(self._checked(actions), -1.0, 1.0)
+        before = simulation.qpos[:, :2].copy()
+        running = simulation.fault == 0
+        begin = None if env.fault_folder is None else StepBegin.of(self)
+        power = self._move(self._offsets(wanted))
+        self._advance()
+        self._look()
+        fault = simulation.fault > 0
+        report_faults(self, np.flatnonzero(fault & running), wanted, begin)
+        off = np.abs(self.state.deviation[:, 2]) > env.max_height_error
+        turned = np.linalg.norm(self.state.deviation[:, 3:6], axis=1)
+        fell = (off | (turned > env.max_rotation_error)) & ~fault
+        episode = self.episode
+        episode.steps[:] += 1
+        timeout = (episode.steps >= env.max_episode_steps) & ~(fell | fault)
+        terms = self._terms(power, wanted)
+        if fault.any():
+            terms = {name: np.where(fault, 0.0, term) for name, term in terms.items()}
+        reward = np.zeros(self.num_players)
+        for term in terms.values():
+            reward += term
+        moved = np.where(fault, 0.0, np.hypot(*(simulation.qpos[:, :2] - before).T))
+        episode.reward[:] += reward
+        episode.path[:] += moved
+        episode.work[:] += power * simulation.dt
+        self.action[:] = wanted
+        self._observe(np.arange(self.num_players))
+        info: Info = {
+            "is_success": timeout,
+            "fell": fell,
+            "is_fault": fault,
+            "fault": simulation.fault.copy(),
+            "speed": self.state.heading[:, 0].copy(),
+            "joint_error": np.abs(self.state.deviation[:, self.dofs]).mean(axis=1),
+            "power": power,
+            **{f"reward/{name}": value for name, value in terms.items()},
+        }
+        return self.obs, reward, fell | fault, timeout, info
+
+    def teacher_actions(self) -> Floats:
+        """The balance law's offsets for the state now, in units of action. (N, A).
+
+        Not clipped, and there whether the law acts or not.
+
+        Raises:
+            ConfigError: There is no law, or it moves joints that actions do not.
+        """
+        where = {int(dof): column for column, dof in enumerate(self.dofs)}
+        moved = [int(dof) for dof in self.gaits.law_dofs]
+        if not moved or any(dof not in where for dof in moved):
+            raise ConfigError("there is no balance law of the joints that actions move")
+        out = np.zeros((self.num_players, self.action_size))
+        scale = self.config.environment.action_scale
+        out[:, [where[dof] for dof in moved]] = self.law / scale
+        return out
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
+        parts = {
+            "simulation": capture_simulation(self.simulation),
+            "episode": self.episode.state_dict(),
+            "pushes": self.pushes.state_dict(),
+            "batch": {name: getattr(self, name).copy() for name in self._kept},
+        }
+        return {f"{p}.{k}": v for p, arrays in parts.items() for k, v in arrays.items()}
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`."""
+        parts: dict[str, dict[str, NDArray[np.generic]]] = {}
+        for name, array in arrays.items():
+            part, _, key = name.partition(".")
+            parts.setdefault(part, {})[key] = array
+        restore_simulation(self.simulation, parts["simulation"])
+        self.episode.load_state_dict(parts["episode"])
+        self.pushes.load_state_dict(parts["pushes"])
+        for name in self._kept:
+            getattr(self, name)[...] = parts["batch"][name]
+        self._begun[:] = True
+        self.blend = self._blend()
+        self._look()
+
+    def close(self) -> None:
+        """Nothing to free beyond memory."""
+
+    _kept: tuple[str, ...] = ("obs", "phase", "anchor", "command", "action")
+    """Arrays of the batch itself that `state_dict` keeps."""
+
+    # Parts of a step ----------------------------------------------------------
+
+    def _checked(self, actions: NDArray[np.generic]) -> Floats:
+        values = np.asarray(actions, dtype=np.float64)
+        expected = (self.num_players, self.action_size)
+        if values.shape != expected:
+            raise ActionError(f"actions: expected shape {expected}, got {values.shape}")
+        if not np.isfinite(values).all():
+            bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+            raise ActionError(f"actions of body {bad} are not finite")
+        return values
+
+    def _offsets(self, wanted: Floats) -> Floats:
+        """How far all joint targets are moved, [rad]. Shape (N, nv)."""
+        env = self.config.environment
+        offsets = np.zeros((self.num_players, self.simulation.model.nv))
+        offsets[:, self.dofs] = env.action_scale * wanted
+        if self._law_acts:
+            limit = env.balance_limit
+            offsets[:, self.gaits.law_dofs] += np.clip(self.law, -limit, limit)
+        if env.target_noise > 0.0:
+            noise = np.stack([rng.normal(size=len(self.dofs)) for rng in self.rngs])
+            offsets[:, self.dofs] += env.target_noise * noise
+        return offsets
+
+    def _move(self, offsets: Floats) -> Floats:
+        """Run the physics of a control step; mean absolute power of the joints, [W]."""
+        simulation, env = self.simulation, self.config.environment
+        if self.pushes.on:
+            force = self.pushes.at(simulation.time, self.rngs)
+            force[simulation.fault > 0] = 0.0
+            simulation.push[:, self._pelvis, :2] = force
+        advance = simulation.dt / simulation.substeps / self.blend.period
+        power = np.zeros(self.num_players)
+        for _ in range(simulation.substeps):
+            self.phase += advance
+            qpos, qvel, torque = self._reference(self.phase)
+            target = simulation.tangent.moved(qpos, offsets)
+            simulation.step(target, qvel, torque if env.feed_forward else None)
+            power += self._power.now()
+        self.phase %= 1.0
+        return power / simulation.substeps
+
+    def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
+        """Positions and velocities in the moving frame, and torques, at phases (N,)."""
+        qpos, qvel, torque = self.gaits.at(phase, self.blend)
+        turning = self.command[:, 1]
+        if turning.any():
+            # The moving frame's turning, seen from the root, which is nearly upright.
+            qvel[:, 5] += turning
+        return qpos, qvel, torque
+
+    def _walk_anchor(self, speed: Floats, turn: Floats) -> None:
+        """Move the frame by one control step at `speed`, [m/s], and `turn`, [rad/s]."""
+        dt = self.simulation.dt
+        yaw = self.anchor[:, 2] + 0.5 * dt * turn
+        self.anchor[:, 0] += dt * speed * np.cos(yaw)
+        self.anchor[:, 1] += dt * speed * np.sin(yaw)
+        self.anchor[:, 2] += dt * turn
+
+    def _ground(self, places: Floats) -> Floats:
+        """Height of the ground at world places (..., 2), [m]. Shape (...)."""
+        return np.zeros(places.shape[:-1])
+
+    def _look(self) -> None:
+        """Take in the bodies' state after a step or reset."""
+        qpos, qvel, _ = self._reference(self.phase)
+        points = self._view.sole_points()[..., :2]
+        self.state = self._view.state(
+            self.anchor,
+            (qpos, qvel),
+            self._ground(self.simulation.qpos[:, :2]),
+            self._ground(points),
+        )
+        if len(self.gaits.law_dofs):
+            self.law = self.gaits.law(
+                self.phase, self.blend, self.state.deviation, self.state.rate
+            )
+
+    def _followed_now(self) -> tuple[Floats, Floats]:
+        """The reference's end effectors and centre of mass."""
+        return self._followed.at(self.gaits, self.phase, self.blend)
+
+    def _ground_ahead(self) -> Floats:
+        """Ground ahead of the root over that under it, [m]. Shape (N, 5)."""
+        yaw = self.anchor[:, 2] + self.state.yaw
+        ahead = np.stack([np.cos(yaw), np.sin(yaw)], axis=1)
+        steps = np.array(GROUND_AHEAD)[None, :, None]
+        places = self.simulation.qpos[:, None, :2] + steps * ahead[:, None]
+        here = self._ground(self.simulation.qpos[:, :2])
+        return self._ground(places) - here[:, None]
+
+    def observation(self, layout: ObservationLayout) -> NDArray[np.float32]:
+        """What `layout` tells of the bodies now. Shape (N, layout.size)."""
+        out = np.empty((self.num_players, layout.size), np.float32)
+        self._fill(layout, out)
+        return out
+
+    def _observe(self, players: Ints) -> None:
+        """Write the observations of `players` (all are computed; few are cheap)."""
+        if len(players) == self.num_players:
+            self._fill(self.layout, self.obs)
+        else:
+            self.obs[players] = self.observation(self.layout)[players]
+
+    def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
+        joints = self.simulation.tangent.difference(self.state.qpos, self._rest)[:, 6:]
+        ahead = self._ground_ahead()
+        seen = Seen(self.phase, joints, self.law, self.command, ahead, self.action)
+        observe(layout, self.state, seen, out)

@@ -1,0 +1,132 @@
+"""The observation: its layout as data, and the function that fills it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.layout import ObservationLayout, Part
+from ambulo.envs.tasks.locomotion.body import BodyState
+
+Floats = NDArray[np.float64]
+
+LIMIT = 50.0
+"""No observed number is larger."""
+GROUND_AHEAD = (0.0, 0.2, 0.4, 0.6, 0.8)
+"""Places ahead of the root where the ground is seen, [m]."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What an observation is made of besides the body's state; arrays over N bodies."""
+
+    phase: Floats
+    """Place in the cycle, [0, 1). Shape (N,)."""
+    joints: Floats
+    """Joint positions from rest, tangent space. Shape (N, nv - 6)."""
+    law: Floats
+    """Offsets of the balance law, [rad]. Shape (N, U)."""
+    command: Floats
+    """Commanded speed, [m/s], turning rate, [rad/s]. Shape (N, 2)."""
+    ground: Floats
+    """Ground ahead over that under the root, [m]. Shape (N, 5)."""
+    action: Floats
+    """The action before. Shape (N, A)."""
+
+
+def observation_layout(
+    config: LocomotionConfig, *, joints: int, law: int, actions: int
+) -> ObservationLayout:
+    """The layout that a configuration asks for.
+
+    Args:
+        config: All settings.
+        joints: Degrees of freedom of the joints.
+        law: Those that a balance law moves; 0 without a law.
+        actions: Size of an action.
+    """
+    seen, env = config.observations, config.environment
+    parts = [
+        Part("height", 1, "m", "root over the ground"),
+        Part("up", 3, "1", "the vertical in the root's frame"),
+        Part("velocity", 3, "m/s", "root: ahead, left, up in its heading frame"),
+        Part("angular_velocity", 3, "rad/s", "root, in its own frame", 0.5),
+        Part("place_deviation", 3, "m", "root from its reference, moving frame", 4.0),
+        Part("turn_deviation", 3, "rad", "root from its reference, own frame", 4.0),
+        Part("joint_deviation", joints, "rad", "joints from their reference", 4.0),
+        Part("velocity_deviation", 6, "m/s, rad/s", "root from its reference"),
+        Part("rate_deviation", joints, "rad/s", "joints from their reference", 0.2),
+    ]
+    if has_clock(config):
+        parts.insert(0, Part("phase", 4, "1", "sin, cos of 1 and 2 turns a cycle"))
+    if seen.joint_state:
+        parts += [
+            Part("joint_positions", joints, "rad", "rotation vectors from rest"),
+            Part("joint_velocities", joints, "rad/s", "in the joints' frames", 0.1),
+        ]
+    if seen.feet:
+        parts += [
+            Part("soles", 6, "m", "over ground: heel, ball, toes; left, right", 5.0),
+            Part("contacts", 2, "1", "left, right foot touches the ground"),
+        ]
+    if seen.law and law:
+        parts.append(Part("law", law, "rad", "offsets of the balance law", 4.0))
+    if env.task == "locomote":
+        parts += [
+            Part("command", 2, "m/s, rad/s", "wanted speed and turning rate"),
+            Part("heading_error", 1, "rad", "heading from the wanted one", 2.0),
+        ]
+        if env.terrain != "flat":
+            text = "ground 0 to 0.8 m ahead, over that under the root"
+            parts.append(Part("ground", len(GROUND_AHEAD), "m", text, 5.0))
+    if seen.last_action:
+        parts.append(Part("last_action", actions, "1", "the action before"))
+    return ObservationLayout(tuple(parts))
+
+
+def has_clock(config: LocomotionConfig) -> bool:
+    """Whether a gait with a phase is followed."""
+    env = config.environment
+    return env.task in ("imitate", "gait") or (
+        env.task == "locomote" and env.base == "gait"
+    )
+
+
+def observe(
+    layout: ObservationLayout,
+    state: BodyState,
+    seen: Seen,
+    out: NDArray[np.float32],
+) -> None:
+    """Fill the observations `out` (N, size)."""
+    turn = 2.0 * np.pi * seen.phase
+    values = {
+        "height": state.height[:, None],
+        "up": state.up,
+        "velocity": state.heading,
+        "angular_velocity": state.qvel[:, 3:6],
+        "place_deviation": state.deviation[:, :3],
+        "turn_deviation": state.deviation[:, 3:6],
+        "joint_deviation": state.deviation[:, 6:],
+        "velocity_deviation": state.rate[:, :6],
+        "rate_deviation": state.rate[:, 6:],
+        "joint_positions": seen.joints,
+        "joint_velocities": state.qvel[:, 6:],
+        "soles": state.soles,
+        "contacts": state.contacts,
+        "law": seen.law,
+        "command": seen.command,
+        "heading_error": state.yaw[:, None],
+        "ground": seen.ground,
+        "last_action": seen.action,
+    }
+    for name, where in layout.slices().items():
+        if name == "phase":
+            waves = (np.sin(turn), np.cos(turn), np.sin(2 * turn), np.cos(2 * turn))
+            out[:, where] = np.stack(waves, axis=1)
+        else:
+            out[:, where] = values[name]
+    np.clip(out, -LIMIT, LIMIT, out=out)

@@ -1,0 +1,95 @@
+"""Named level sets; training, validation and held-out levels never share a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.envs.vr.families import FAMILIES, TRAINING_FAMILIES, generate
+from ambulo.envs.vr.levels.level import Level
+
+Split = Literal["train", "validation", "heldout"]
+
+SEEDS_PER_SPLIT = 1_000_000
+"""Levels of each family in each of `train` and `validation`."""
+SPLIT_OFFSETS: dict[Split, int] = {
+    "train": 0,
+    "validation": SEEDS_PER_SPLIT,
+    "heldout": 2 * SEEDS_PER_SPLIT,
+}
+"""First seed of each split: training uses [0, 1e6), validation (model selection)
+[1e6, 2e6), the held-out test [2e6, 3e6)."""
+SPLITS: tuple[Split, ...] = get_args(Split)
+
+
+@dataclass(frozen=True)
+class LevelSet:
+    """Levels of some families with the seeds of one split."""
+
+    name: str
+    """Set or family that was asked for."""
+    families: tuple[str, ...]
+    """In the order of tables."""
+    split: Split
+    """Which seeds."""
+
+    def level(self, family: str, index: int) -> Level:
+        """Level `index` of `family`."""
+        if family not in self.families:
+            hint = nearest(family, self.families)
+            raise ConfigError(f"level set {self.name!r} has no family {family!r}{hint}")
+        return split_level(family, self.split, index)
+
+
+def level_set(name: str, split: Split = "train") -> LevelSet:
+    """The set `name`: a split ("train", "validation", "heldout") or one family.
+
+    A split has the nine families, "train" also `mixed` and `large`; a family takes the
+    seeds of `split`.
+    """
+    if name in SPLITS:
+        split = name
+    return LevelSet(name, resolve([name], split), split)
+
+
+def resolve(names: Sequence[str], split: Split) -> tuple[str, ...]:
+    """The families behind set and family `names`, without repeats, for `split`.
+
+    "train" is allowed in every split (an agent's own training sets, on other seeds) and
+    means the nine families there; other sets only in their own split.
+    """
+    _check_split(split)
+    if not names:
+        raise ConfigError("levels must name at least one family or set")
+    families: list[str] = []
+    for name in names:
+        if name in SPLITS:
+            if name not in ("train", split):
+                raise ConfigError(
+                    f"level set {name!r} cannot be used as {split} levels; "
+                    f"name families, or 'train' for all of them"
+                )
+            families += TRAINING_FAMILIES if split == "train" else FAMILIES
+        elif name in TRAINING_FAMILIES:
+            families.append(name)
+        else:
+            hint = nearest(name, (*SPLITS, *TRAINING_FAMILIES))
+            raise ConfigError(f"unknown level family or set {name!r}{hint}")
+    return tuple(dict.fromkeys(families))
+
+
+def split_level(family: str, split: Split, index: int) -> Level:
+    """Level `index` of `family` in `split`; its seed is the split's offset + index."""
+    _check_split(split)
+    if not 0 <= index < SEEDS_PER_SPLIT:
+        raise ConfigError(
+            f"level index must be in [0, {SEEDS_PER_SPLIT}), got {index} ({split})"
+        )
+    return generate(family, SPLIT_OFFSETS[split] + index)
+
+
+def _check_split(split: str) -> None:
+    if split not in SPLITS:
+        raise ConfigError(f"unknown split {split!r}{nearest(split, SPLITS)}")

@@ -1,0 +1,1 @@
+"""Levels of VR navigation: data, files, checks and walking distances."""

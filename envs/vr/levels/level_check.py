@@ -1,0 +1,187 @@
+"""What makes a level unplayable: the first broken rule, found without long searches."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from ambulo.envs.vr.contract import BODY_RADIUS
+from ambulo.envs.vr.levels.geodesic import (
+    RESOLUTION,
+    FreeGrid,
+    distance_field,
+    field_resolution,
+    free_grid,
+)
+from ambulo.envs.vr.levels.level import Level
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+MAX_COORDINATE = 1e6
+"""Largest number in a level, [m] or [rad]."""
+MAX_OBSTACLES = 100_000
+"""Most boxes, cylinders and holes together."""
+MAX_AREA = 1e6
+"""Largest floor, [m^2]."""
+MAX_SIDE = 1e4
+"""Longest side of a floor, [m]."""
+MAX_COVER = 1e7
+"""Largest sum of the floor under each obstacle, overlaps counted, [m^2]."""
+GOAL_DISTANCE = (5.0, 30.0)
+"""Range of sampled straight-line distances unless the level says otherwise, [m]."""
+
+_MAX_PARTS = 2000
+_ANGLES = np.linspace(0.0, math.pi, 16, endpoint=False)
+
+
+def level_problem(level: Level) -> str | None:
+    """The first broken rule of `level` as `key: rule`; None: it can be played."""
+    return (
+        _bad_shapes(level)
+        or _bad_place(level, "start.position", level.start)
+        or _bad_place(level, "goal", level.goal)
+        or _bad_range(level)
+        or _unsolvable(level)
+    )
+
+
+def _bad_shapes(level: Level) -> str | None:
+    x0, y0, x1, y1 = level.bounds
+    if not (x1 > x0 and y1 > y0):
+        return f"bounds: need x0 < x1 and y0 < y1, got {level.bounds.tolist()}"
+    if (x1 - x0) * (y1 - y0) > MAX_AREA or max(x1 - x0, y1 - y0) > MAX_SIDE:
+        return f"bounds: more than {MAX_AREA:g} m^2 or a side over {MAX_SIDE:g} m"
+    holes, boxes, drums = level.holes, level.boxes, level.cylinders
+    if len(holes) + len(boxes) + len(drums) > MAX_OBSTACLES:
+        return f"boxes: more than {MAX_OBSTACLES} obstacles and holes"
+    inverted = (holes[:, 2] <= holes[:, 0]) | (holes[:, 3] <= holes[:, 1])
+    for key, bad, rule in (
+        ("holes[{}]", inverted, "need x0 < x1 and y0 < y1"),
+        ("boxes[{}].half_size", (boxes[:, 3:6] <= 0).any(axis=1), "must be > 0"),
+        ("cylinders[{}].radius", drums[:, 2] <= 0, "must be > 0"),
+        ("cylinders[{}].height", drums[:, 3] <= 0, "must be > 0"),
+    ):
+        if bad.any():
+            return f"{key.format(int(np.argmax(bad)))}: {rule}"
+    rectangles = np.vstack([holes, _footprints(boxes), _round_footprints(drums)])
+    low = np.maximum(rectangles[:, :2], level.bounds[:2])
+    high = np.minimum(rectangles[:, 2:], level.bounds[2:])
+    cover = np.maximum(high - low + 2.0, 0.0).prod(axis=1).sum()
+    if cover > MAX_COVER:
+        return f"boxes: obstacles cover more than {MAX_COVER:g} m^2 one by one"
+    return None
+
+
+def _footprints(boxes: Floats) -> Floats:
+    """Axis-aligned rectangles around boxes, shape (n, 4)."""
+    c, s = np.abs(np.cos(boxes[:, 6])), np.abs(np.sin(boxes[:, 6]))
+    half = np.column_stack(
+        [boxes[:, 3] * c + boxes[:, 4] * s, boxes[:, 3] * s + boxes[:, 4] * c]
+    )
+    return np.hstack([boxes[:, :2] - half, boxes[:, :2] + half])
+
+
+def _round_footprints(cylinders: Floats) -> Floats:
+    radius = cylinders[:, 2:3]
+    return np.hstack([cylinders[:, :2] - radius, cylinders[:, :2] + radius])
+
+
+def _bad_place(level: Level, key: str, pose: Floats | None) -> str | None:
+    """Whether the body cannot stand at `pose` (2,) or (3,)."""
+    if pose is None:
+        return None
+    x, y = float(pose[0]), float(pose[1])
+    x0, y0, x1, y1 = level.bounds
+    if not (x0 <= x <= x1 and y0 <= y <= y1):
+        return f"{key}: off the floor"
+    h = level.holes
+    over = (h[:, 0] < x) & (x < h[:, 2]) & (h[:, 1] < y) & (y < h[:, 3])
+    if over.any():
+        return f"{key}: in holes[{int(np.argmax(over))}]"
+    boxes = level.box_prisms()
+    dx, dy = x - boxes[:, 0], y - boxes[:, 1]
+    u = np.abs(boxes[:, 4] * dx + boxes[:, 5] * dy) - boxes[:, 2]
+    v = np.abs(boxes[:, 4] * dy - boxes[:, 5] * dx) - boxes[:, 3]
+    gaps = np.hypot(np.maximum(u, 0), np.maximum(v, 0))
+    drums = level.cylinder_prisms()
+    gaps = np.append(gaps, np.hypot(x - drums[:, 0], y - drums[:, 1]) - drums[:, 2])
+    if (gaps < BODY_RADIUS - 1e-9).any():
+        return f"{key}: inside an obstacle (the body needs {BODY_RADIUS} m around it)"
+    return None
+
+
+def _bad_range(level: Level) -> str | None:
+    if level.goal_distance is not None:
+        low, high = level.goal_distance
+        if not 0 < low <= high:
+            return f"goal_distance: need 0 < min <= max, got {[low, high]}"
+    start, goal = level.start, level.goal
+    if start is not None and goal is not None and np.allclose(start[:2], goal, 0, 1e-6):
+        return "goal: the same place as start"
+    return None
+
+
+def _unsolvable(level: Level) -> str | None:
+    if level.start is not None and level.goal is not None:
+        if field_resolution(level) == 0:
+            return "goal: no way for the body from start to goal"
+        return None
+    distance = level.goal_distance or GOAL_DISTANCE
+    grid = free_grid(level, RESOLUTION)
+    fixed = level.goal if level.goal is not None else level.start
+    if fixed is None:
+        found = _has_pair(grid, distance)
+        missing = "start and goal"
+    else:
+        reached = np.isfinite(distance_field(grid, fixed[:2]))
+        found = _in_range(grid, reached, fixed[:2], distance)
+        missing = "start" if level.start is None else "goal"
+    if not found:
+        low, high = distance
+        return (
+            f"{missing}: left to chance, but no two places that the body can walk "
+            f"between are {low:g} to {high:g} m apart"
+        )
+    return None
+
+
+def _in_range(
+    grid: FreeGrid, mask: Bools, xy: Floats, distance: tuple[float, float]
+) -> bool:
+    """Whether a cell of `mask` is in the range of straight distances from `xy`."""
+    away = np.hypot(*(grid.centres(mask) - xy).T)
+    return bool(((away >= distance[0]) & (away <= distance[1])).any())
+
+
+def _has_pair(grid: FreeGrid, distance: tuple[float, float]) -> bool:
+    """Whether some connected part of the grid holds two cells in the distance range.
+
+    Looks from the outermost cells of each part that is long enough, largest first.
+    """
+    labels, count = ndimage.label(grid.free)
+    if count == 0:
+        return False
+    slices = ndimage.find_objects(labels)
+    spans = np.array([[s.stop - s.start for s in pair] for pair in slices])
+    reach = np.hypot(*spans.T) * grid.resolution
+    order = np.argsort(-reach)[:_MAX_PARTS]
+    for part in order[reach[order] >= distance[0]]:
+        window = slices[part]
+        mask = labels[window] == part + 1
+        rows, columns = np.arange(mask.shape[0]), np.arange(mask.shape[1])
+        used = mask.any(axis=1)
+        left, right = mask.argmax(axis=1), columns[-1] - mask[:, ::-1].argmax(axis=1)
+        rim = np.vstack([np.c_[left, rows][used], np.c_[right, rows][used]])
+        along = rim @ np.array([np.cos(_ANGLES), np.sin(_ANGLES)])
+        low, high = (d / grid.resolution for d in distance)
+        for end in np.unique(np.concatenate([along.argmin(0), along.argmax(0)])):
+            dx = (columns - rim[end, 0]).astype(np.float32)
+            dy = (rows - rim[end, 1]).astype(np.float32)
+            away = np.hypot(dy[:, None], dx[None, :])
+            if ((away >= low) & (away <= high) & mask).any():
+                return True
+    return False

@@ -1,0 +1,1 @@
+"""Classical planners that agents are compared with."""

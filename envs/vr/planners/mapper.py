@@ -1,0 +1,52 @@
+"""The classical way with memory: map what the rays hit, plan on the map, walk the plan.
+
+It is the bound to hold a learned agent against that has the same sensors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ambulo.envs.vr.planners.senses import senses, stick
+from ambulo.envs.vr.task.grid_planner import GridPlanner
+from ambulo.envs.vr.world.state import Floats, Ints
+
+if TYPE_CHECKING:
+    from ambulo.envs.vr.task.batch import NavigationBatch
+
+_TURN_GAIN = 3.0
+"""Yaw rate per radian of heading error, [1/s]."""
+
+
+class Mapper:
+    """Maps obstacles and edges, plans as if the rest were free, walks to the waypoint."""
+
+    name = "mapper"
+
+    def __init__(self, num_players: int) -> None:
+        """Nothing mapped."""
+        self._planner = GridPlanner(num_players)
+
+    def reset(self, players: Ints, seeds: Ints) -> None:
+        """Forget the maps of `players`."""
+        self._planner.reset(players)
+
+    def act(self, batch: NavigationBatch) -> Floats:
+        """Straight to the waypoint, facing it, at full speed."""
+        now, spec = senses(batch), batch.spec
+        cos, sin = np.cos(now.yaw), np.sin(now.yaw)
+        goal = now.position + np.column_stack(
+            [cos * now.goal[:, 0] - sin * now.goal[:, 1],
+             sin * now.goal[:, 0] + cos * now.goal[:, 1]]
+        )  # fmt: skip
+        self._planner.update(
+            np.arange(len(goal)), now.position, goal, now.rays,
+            now.yaw + now.ray_angles[:, 0], spec.ray_length,
+        )  # fmt: skip
+        way = self._planner.points[:, 0] - now.position
+        error = np.arctan2(way[:, 1], way[:, 0]) - now.yaw
+        error = np.arctan2(np.sin(error), np.cos(error))
+        heading = np.column_stack([np.cos(error), np.sin(error)])
+        return stick(spec.max_speed * heading, _TURN_GAIN * error, spec)

@@ -1,0 +1,171 @@
+"""The oracle: knows the level, follows the taut shortest way under the same limits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ambulo.envs.vr.contract import HAND_OFFSET
+from ambulo.envs.vr.levels.geodesic import (
+    CLEARANCE,
+    FINE_RESOLUTION,
+    FreeGrid,
+    distance_field,
+    free_grid,
+    shortest_path,
+)
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.planners.senses import stick
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.comfort import FAST_SHARE, FAST_TURN
+from ambulo.envs.vr.task.observation import rotated
+from ambulo.envs.vr.world.state import Floats, Ints
+
+_CLEARANCES = (0.45, 0.4, 0.36, 0.32)
+"""Distances from obstacles and edges that a way may keep, widest first, [m]."""
+_DETOUR = 1.02
+"""How much longer a wider way may be."""
+_SPACING = 0.1
+"""Distance between the points of a way, [m]."""
+_MOVED = 0.3
+"""A goal that moved this far needs a new way, [m]."""
+_AHEAD = 0.33
+"""The body aims at the point of the way this far ahead, [m]."""
+_LOOK = 1.5
+"""The head turns to the point of the way this far ahead, [m]."""
+_TURN_GAIN = 2.5
+"""Yaw rate per radian of heading error, [1/s]."""
+_CACHE = 64
+
+
+class Oracle:
+    """Walks the shortest way at the published comfort limits, strafing where it bends.
+
+    Faster would earn nothing: every score here is already at its best.
+    """
+
+    name = "oracle"
+
+    def __init__(self, num_players: int) -> None:
+        """Players not yet reset."""
+        self._way = np.zeros((num_players, 1, 2))
+        self._count = np.ones(num_players, np.int64)
+        self._at = np.zeros(num_players, np.int64)
+        self._target = np.full((num_players, 2), np.nan)
+        self._grids: dict[tuple[int, float], FreeGrid] = {}
+
+    def reset(self, players: Ints, seeds: Ints) -> None:
+        """Forget the ways of `players`."""
+        self._target[players] = np.nan
+
+    def act(self, batch: NavigationBatch) -> Floats:
+        """Towards a point a little ahead on the way, facing one further on."""
+        state, spec = batch.world.state, batch.spec
+        goal = batch.task.goal[:, :2]
+        off = np.hypot(*(goal - self._target).T)
+        for player in np.flatnonzero(~(off <= _MOVED)):
+            self._plan(batch, int(player))
+        aim, look = _points_ahead(
+            self._way, self._count, self._at, state.position,
+            round(_AHEAD / _SPACING), round(_LOOK / _SPACING),
+        )  # fmt: skip
+        speed = 0.98 * FAST_SHARE * spec.max_speed
+        aim = self._in_hand_reach(batch, aim)
+        delta = aim - state.position[:, :2]
+        gap = np.hypot(delta[:, 0], delta[:, 1])
+        rest = np.hypot(*(self._target - state.position[:, :2]).T)
+        delta *= (np.minimum(speed, 3.0 * rest) / np.maximum(gap, 1e-9))[:, None]
+        velocity = np.column_stack(rotated(delta[:, 0], delta[:, 1], -state.yaw))
+        to = look - state.position[:, :2]
+        ahead, left = rotated(to[:, 0], to[:, 1], -state.yaw)
+        error = np.arctan2(left, ahead)
+        error[np.hypot(to[:, 0], to[:, 1]) < 0.5] = 0.0
+        rate = np.clip(_TURN_GAIN * error, -0.98 * FAST_TURN, 0.98 * FAST_TURN)
+        return stick(velocity, rate, spec)
+
+    def _in_hand_reach(self, batch: NavigationBatch, aim: Floats) -> Floats:
+        """`aim` moved so that a hand, not the body, comes to a goal in the air."""
+        state, goal = batch.world.state, batch.task.goal
+        delta = goal[:, :2] - state.position[:, :2]
+        close = (goal[:, 2] > 0.5 * HAND_OFFSET[2]) & (np.hypot(*delta.T) < 1.0)
+        if not close.any():
+            return aim
+        cos, sin = np.cos(state.yaw), np.sin(state.yaw)
+        side = np.sign(cos * delta[:, 1] - sin * delta[:, 0]) * HAND_OFFSET[1]
+        hand = np.column_stack(
+            [cos * HAND_OFFSET[0] - sin * side, sin * HAND_OFFSET[0] + cos * side]
+        )
+        return np.where(close[:, None], goal[:, :2] - hand, aim)
+
+    def _plan(self, batch: NavigationBatch, player: int) -> None:
+        """Write the way of one player from where it stands to its goal."""
+        slot = int(batch.task.slot[player])
+        goal = batch.task.goal[player, :2].copy()
+        here = batch.world.state.position[player, :2]
+        way = self._best_way(batch.bank.levels[slot], slot, here, goal)
+        points = _resampled(way)
+        if len(points) > self._way.shape[1]:
+            extra = len(points) - self._way.shape[1]
+            self._way = np.pad(self._way, ((0, 0), (0, extra), (0, 0)))
+        self._way[player, : len(points)] = points
+        self._count[player] = len(points)
+        self._at[player] = 0
+        self._target[player] = goal
+
+    def _best_way(self, level: Level, slot: int, here: Floats, goal: Floats) -> Floats:
+        """The shortest way, or one with more room that is hardly longer."""
+        shortest, length = self._search(level, slot, here, goal, CLEARANCE)
+        if len(shortest) == 0:
+            return np.vstack([here, goal])
+        for clearance in _CLEARANCES:
+            way, found = self._search(level, slot, here, goal, clearance)
+            if found <= _DETOUR * length + _SPACING:
+                return way
+        return shortest
+
+    def _search(
+        self, level: Level, slot: int, here: Floats, goal: Floats, clearance: float
+    ) -> tuple[Floats, float]:
+        """The taut way that keeps `clearance`, and its length (inf without one)."""
+        key = (slot, clearance)
+        grid = self._grids.get(key)
+        if grid is None:
+            while len(self._grids) >= _CACHE:
+                self._grids.pop(next(iter(self._grids)))
+            grid = self._grids[key] = free_grid(level, FINE_RESOLUTION, clearance)
+        way = shortest_path(grid, distance_field(grid, goal), here, goal)
+        if len(way) == 0:
+            return way, math.inf
+        return way, float(np.hypot(*np.diff(way, axis=0).T).sum())
+
+
+def _resampled(way: Floats) -> Floats:
+    """Points every `_SPACING` along a polyline (n, 2), with its last point."""
+    length = np.concatenate([[0.0], np.hypot(*np.diff(way, axis=0).T).cumsum()])
+    at = np.append(np.arange(0.0, length[-1], _SPACING), length[-1])
+    return np.column_stack([np.interp(at, length, way[:, k]) for k in (0, 1)])
+
+
+@njit(cache=True)
+def _points_ahead(  # type: ignore[no-untyped-def]
+    way, count, at, position, ahead, look
+):
+    """Points `ahead` and `look` steps beyond the nearest one; `at` (N,) is moved on."""
+    n = way.shape[0]
+    aim = np.empty((n, 2))
+    far = np.empty((n, 2))
+    for i in range(n):
+        last = count[i] - 1
+        best = np.inf
+        nearest = at[i]
+        for k in range(at[i], min(at[i] + 15, last + 1)):
+            d = math.hypot(way[i, k, 0] - position[i, 0], way[i, k, 1] - position[i, 1])
+            if d < best:
+                best = d
+                nearest = k
+        at[i] = nearest
+        aim[i] = way[i, min(nearest + ahead, last)]
+        far[i] = way[i, min(nearest + look, last)]
+    return aim, far

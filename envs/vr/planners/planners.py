@@ -1,0 +1,141 @@
+"""Classical controllers that agents are compared with, played through the same actions.
+
+`random`, `straight`, `potential`, `dwa` and `mapper` read nothing but the observation;
+`oracle` knows the level and is the upper bound. None of them learns, and no agent uses them.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.envs.vr.contract import BODY_RADIUS
+from ambulo.envs.vr.planners.dwa import DynamicWindow
+from ambulo.envs.vr.planners.mapper import Mapper
+from ambulo.envs.vr.planners.oracle import Oracle
+from ambulo.envs.vr.planners.senses import senses, stick, uniform
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.world.state import Floats, Ints
+
+_TURN_GAIN = 3.0
+"""Yaw rate per radian of heading error, [1/s]."""
+_WIDE = 0.5 * np.pi
+"""Heading error at which a walker stops to turn on the spot, [rad]."""
+
+
+class Planner(Protocol):
+    """Controls all players of a batch; actions of one player never depend on others."""
+
+    name: str
+    """As in `--baselines`."""
+
+    def reset(self, players: Ints, seeds: Ints) -> None:
+        """Begin new episodes of `players` (k,); `seeds` (k,) drive what is random."""
+        ...
+
+    def act(self, batch: NavigationBatch) -> Floats:
+        """Actions of all players, shape (N, 3), in [-1, 1]."""
+        ...
+
+
+class RandomWalk:
+    """Uniform stick positions, one every `HOLD` decisions, blended in between."""
+
+    name = "random"
+    HOLD = 5
+
+    def __init__(self, num_players: int) -> None:
+        """Players not yet reset."""
+        self._seed = np.zeros(num_players, np.int64)
+        self._step = np.zeros(num_players, np.int64)
+
+    def reset(self, players: Ints, seeds: Ints) -> None:
+        """Restart the random streams of `players`."""
+        self._seed[players] = seeds
+        self._step[players] = 0
+
+    def act(self, batch: NavigationBatch) -> Floats:
+        """The next point of every stream."""
+        knot, blend = np.divmod(self._step, self.HOLD)
+        self._step += 1
+        share = (blend / self.HOLD)[:, None]
+        here, there = (uniform(self._seed, knot + k, 3) for k in (0, 1))
+        return (1.0 - share) * here + share * there
+
+
+class StraightLine:
+    """Turns to the goal and walks; blind."""
+
+    name = "straight"
+
+    def __init__(self, num_players: int) -> None:
+        """Nothing to remember."""
+
+    def reset(self, players: Ints, seeds: Ints) -> None:
+        """Nothing to forget."""
+
+    def act(self, batch: NavigationBatch) -> Floats:
+        """Forward, slower the more the goal is to the side."""
+        goal = senses(batch).goal
+        error = np.arctan2(goal[:, 1], goal[:, 0])
+        speed = batch.spec.max_speed * np.clip(1.0 - np.abs(error) / _WIDE, 0.0, 1.0)
+        velocity = np.column_stack([speed, np.zeros_like(speed)])
+        return stick(velocity, _TURN_GAIN * error, batch.spec)
+
+
+class PotentialField:
+    """Attraction to the goal plus repulsion from every short ray (Khatib 1986)."""
+
+    name = "potential"
+    REACH = 1.5
+    """Free way beyond the body at which an obstacle begins to repel, [m]."""
+    STRENGTH = 0.35
+    """Repulsion of one ray against the attraction of 1."""
+
+    def __init__(self, num_players: int) -> None:
+        """Nothing to remember."""
+
+    def reset(self, players: Ints, seeds: Ints) -> None:
+        """Nothing to forget."""
+
+    def act(self, batch: NavigationBatch) -> Floats:
+        """Along the force, facing where it points."""
+        now, spec = senses(batch), batch.spec
+        length = np.maximum(np.hypot(now.goal[:, 0], now.goal[:, 1]), 1e-6)
+        pull = now.goal / length[:, None]
+        gap = np.maximum(now.rays - BODY_RADIUS, 0.05)
+        push = np.maximum(1.0 / gap - 1.0 / self.REACH, 0.0)
+        push *= self.STRENGTH * 16.0 / spec.num_rays
+        away = np.stack([np.cos(now.ray_angles), np.sin(now.ray_angles)], axis=2)
+        force = pull - (push[:, :, None] * away).sum(axis=1)
+        size = np.maximum(np.hypot(force[:, 0], force[:, 1]), 1e-6)
+        velocity = force / size[:, None] * np.minimum(size, 1.0)[:, None]
+        error = np.arctan2(force[:, 1], force[:, 0])
+        return stick(velocity * spec.max_speed, _TURN_GAIN * error, spec)
+
+
+PLANNERS: dict[str, type[Planner]] = {
+    planner.name: planner
+    for planner in (
+        RandomWalk,
+        StraightLine,
+        PotentialField,
+        DynamicWindow,
+        Mapper,
+        Oracle,
+    )
+}
+"""Every baseline by name, from weakest to strongest."""
+
+
+def make_planner(name: str, num_players: int) -> Planner:
+    """The planner `name` for `num_players` players.
+
+    Raises:
+        ConfigError: no such planner.
+    """
+    if name not in PLANNERS:
+        raise ConfigError(f"unknown baseline {name!r}{nearest(name, PLANNERS)}")
+    return PLANNERS[name](num_players)  # type: ignore[call-arg]

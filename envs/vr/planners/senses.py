@@ -1,0 +1,90 @@
+"""What a fair planner knows: the numbers of the observation, in the head frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ambulo.envs.vr.contract import HAND_OFFSET, WorldSpec
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.observation import rotated
+from ambulo.envs.vr.world.state import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Senses:
+    """Readings of N players, all from their observations; x is ahead, y is left."""
+
+    position: Floats
+    """x, y in a frame that stays fixed during the episode, shape (N, 2), [m]."""
+    yaw: Floats
+    """Heading in that frame, shape (N,), [rad]."""
+    velocity: Floats
+    """Head frame, shape (N, 2), [m/s]."""
+    yaw_rate: Floats
+    """Shape (N,), [rad/s]."""
+    rays: Floats
+    """Shape (N, R), [m]."""
+    ray_angles: Floats
+    """Direction of each ray in the head frame, shape (N, R), [rad]."""
+    goal: Floats
+    """Where the body should go, head frame, shape (N, 2), [m]."""
+
+
+def senses(batch: NavigationBatch) -> Senses:
+    """The readings in the observations of `batch`."""
+    where, obs = batch.layout.slices(), batch.obs.astype(np.float64)
+    spec = batch.spec
+    quaternion = obs[:, where["camera_rotation"]]
+    yaw = 2.0 * np.arctan2(quaternion[:, 2], quaternion[:, 3])
+    back = np.zeros_like(yaw) if spec.rays_in_head_frame else -yaw
+    goal = obs[:, where["goal_position"]]
+    ahead, left = rotated(goal[:, 0], goal[:, 1], back)
+    in_the_air = goal[:, 2] > 0.5 * HAND_OFFSET[2]
+    ahead = ahead - np.where(in_the_air, HAND_OFFSET[0], 0.0)
+    left = left - np.where(in_the_air, np.sign(left) * HAND_OFFSET[1], 0.0)
+    velocity = obs[:, where["camera_velocity"]]
+    fan = 2.0 * np.pi * np.arange(spec.num_rays) / spec.num_rays
+    return Senses(
+        position=obs[:, where["camera_position"]][:, :2],
+        yaw=yaw,
+        velocity=np.column_stack(rotated(velocity[:, 0], velocity[:, 1], back)),
+        yaw_rate=obs[:, where["camera_angular_velocity"]][:, 2],
+        rays=obs[:, where["ray_sensors"]],
+        ray_angles=fan + back[:, None],
+        goal=np.column_stack([ahead, left]),
+    )
+
+
+def stick(velocity: Floats, yaw_rate: Floats, spec: WorldSpec) -> Floats:
+    """Actions (N, 3) that ask for a head-frame velocity (N, 2) and a yaw rate (N,).
+
+    Beyond the limits the velocity is shortened and the yaw rate clipped; the dead zone
+    is undone.
+    """
+    speed = np.hypot(velocity[:, 0], velocity[:, 1])
+    share = velocity / np.maximum(speed, spec.max_speed)[:, None]
+    turn = np.clip(yaw_rate / spec.max_yaw_rate, -1.0, 1.0)
+    wanted = np.column_stack([-share[:, 1], share[:, 0], -turn])
+    full = np.abs(wanted) * (1.0 - spec.dead_zone) + spec.dead_zone
+    return np.sign(wanted) * np.where(wanted == 0.0, 0.0, full)
+
+
+def wrapped(angle: Floats) -> Floats:
+    """The same angle in [-pi, pi)."""
+    return np.remainder(angle + np.pi, 2.0 * np.pi) - np.pi
+
+
+def uniform(seed: Ints, counter: Ints, columns: int) -> Floats:
+    """Numbers in [-1, 1) for each (seed, counter), shape (N, columns) (SplitMix64).
+
+    Streams of different seeds are independent of each other and of the batch.
+    """
+    key = seed.astype(np.uint64)[:, None] * np.uint64(0xD1342543DE82EF95)
+    z = key + (counter.astype(np.uint64) * np.uint64(columns))[:, None]
+    z = (z + np.arange(columns, dtype=np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return (z >> np.uint64(11)).astype(np.float64) * 2.0**-52 - 1.0

@@ -1,0 +1,1 @@
+"""The VR-navigation task: levels, observation, reward, batch and environments."""

@@ -1,0 +1,275 @@
+"""The one implementation of VR navigation: N players, their tasks, rewards and endings.
+
+The Gymnasium environments and the SB3 adapter are thin fronts of `NavigationBatch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.task.bank import LevelBank, Start
+from ambulo.envs.vr.task.comfort import comfort_score, smoothness
+from ambulo.envs.vr.task.episode import EpisodeState
+from ambulo.envs.vr.task.memory import Memory
+from ambulo.envs.vr.task.observation import TASKS, observation_layout, observe, rotated
+from ambulo.envs.vr.task.reward import RewardTerm, Transition, reward_terms
+from ambulo.envs.vr.task.tasks import FOLLOW, TaskState, advance_tasks, task_distance
+from ambulo.envs.vr.world.state import Bools, Floats, Ints, World
+
+Info = dict[str, NDArray[np.generic]]
+
+
+class NavigationBatch:
+    """N players in a bank of levels, without autoreset.
+
+    `step` leaves finished players as they are; the caller resets them. All arrays returned
+    are owned by the batch and overwritten by the next call.
+    """
+
+    def __init__(
+        self,
+        config: NavigationConfig,
+        bank: LevelBank,
+        world: World,
+        *,
+        num_players: int,
+        privileged: bool = False,
+        custom_terms: Sequence[RewardTerm] = (),
+    ) -> None:
+        """Players not yet reset.
+
+        Args:
+            config: all settings.
+            bank: levels and distance fields; put into `world` here.
+            world: holds `num_players` players.
+            num_players: N.
+            privileged: append the critic's extra numbers to the observation.
+            custom_terms: extra reward terms.
+        """
+        self.config, self.bank, self.world = config, bank, world
+        self.num_players = num_players
+        self.privileged = privileged
+        self.layout = observation_layout(config)
+        self.spec: WorldSpec = world.spec
+        self.goal_distance = config.environment.goal_distance
+        self._custom = tuple(custom_terms)
+        self._memory = Memory(config.observations.memory, num_players)
+        size = self.layout.full_size if privileged else self.layout.size
+        self.obs = np.zeros((num_players, size), np.float32)
+        self._slices = self.layout.slices()
+        self.episode = EpisodeState.zeros(num_players)
+        self.task = TaskState.zeros(num_players)
+        self.starts: list[Start | None] = [None] * num_players
+        self.rngs = [np.random.default_rng(i) for i in range(num_players)]
+        world.set_levels(range(len(bank)), bank.levels)
+
+    def seed(self, seeds: Sequence[int | None]) -> None:
+        """Seed the generator of each player whose seed is not None."""
+        for player, seed in enumerate(seeds):
+            if seed is not None:
+                self.rngs[player] = np.random.default_rng(seed)
+
+    def reset(
+        self, players: Ints, starts: Sequence[Start] | None = None
+    ) -> NDArray[np.float32]:
+        """Begin new episodes of `players` (drawn, or the given `starts`); observations."""
+        if starts is None:
+            starts = [
+                self.bank.draw(self.rngs[p], goal_distance=self._goal_range())
+                for p in players
+            ]
+        slots = np.array([s.slot for s in starts], np.int64)
+        goals = np.array([s.goal for s in starts], np.int64)
+        poses = np.array([s.pose for s in starts])
+        for player, start in zip(players, starts, strict=True):
+            self.starts[player] = start
+        self.world.reset(players, slots, poses)
+        self._memory.reset(players)
+        tasks = self.config.environment.tasks
+        kinds = [
+            TASKS.index(tasks[0] if len(tasks) == 1 else self.rngs[p].choice(tasks))
+            for p in players
+        ]
+        self.task.begin(players, np.array(kinds), slots, goals, self.bank)
+        self.episode.begin(players, poses)
+        distance, euclid = self._distances()
+        distance = np.where(np.isfinite(distance), distance, euclid)
+        self.episode.start_distance[players] = distance[players]
+        self.episode.distance[players] = distance[players]
+        self.episode.best[players] = distance[players]
+        self._observe(players)
+        return self.obs
+
+    def step(
+        self, actions: NDArray[np.generic]
+    ) -> tuple[NDArray[np.float32], Floats, Bools, Bools, Info]:
+        """One decision: observations (N, size), rewards, terminated, truncated, info.
+
+        `info` holds arrays over players: `is_success`, `fell`, `distance`, `comfort`,
+        `collisions`, `bridge_fault` and every reward term as `reward/<name>`. A player with
+        a bridge fault was lost by the world: it is truncated, and earns nothing.
+
+        Raises:
+            ActionError: actions of the wrong shape, or not finite.
+        """
+        episode, env = self.episode, self.config.environment
+        old_command = self.world.state.command.copy()
+        old_velocity = self.world.state.velocity[:, :2].copy()
+        old_position = self.world.state.position.copy()
+        old_yaw = self.world.state.yaw.copy()
+        state = self.world.step(actions)
+        episode.steps[:] += 1
+        before = episode.distance
+        goals, switched = advance_tasks(
+            self.task, state, self.bank, env, self.spec.decision_dt
+        )
+        distance, euclid = self._distances()
+        distance = np.where(np.isfinite(distance), distance, before)
+        before = np.where(switched, distance, before)
+        follows = self.task.kind == FOLLOW
+        if follows.any():  # only what the player did counts, not where the goal went
+            to_goal = np.hypot(*(self.task.goal - old_position)[:, :2].T)
+            before = np.where(follows, to_goal, before)
+        fault = state.fault.copy()
+        solved = self.task.solved & ~state.fell & ~fault
+        fell = state.fell & ~fault
+        timeout = (episode.steps >= env.max_episode_steps) & ~(solved | fell | fault)
+        speed = np.hypot(state.velocity[:, 0], state.velocity[:, 1])
+        comfort = comfort_score(state.yaw_rate, speed, self.spec.max_speed)
+        best = np.where(switched, distance, np.minimum(episode.best, distance))
+        transition = Transition(
+            progress=before - distance,
+            new_best=np.where(
+                switched,
+                0.0,
+                np.maximum(np.minimum(episode.best, before) - distance, 0.0),
+            ),
+            goals=goals,
+            comfort=comfort,
+            smoothness=smoothness(
+                state.velocity[:, :2] - old_velocity, self.spec.decision_dt
+            ),
+            collisions=state.collisions,
+            contact_ticks=state.contact_ticks,
+            fell=fell,
+            timeout=timeout,
+            moves=state.moves,
+            turned=np.abs(state.yaw - old_yaw),
+            action_change=np.mean((state.command - old_command) ** 2, axis=1),
+        )
+        terms = reward_terms(transition, self.config.rewards, self._custom)
+        if fault.any():
+            terms = {name: np.where(fault, 0.0, term) for name, term in terms.items()}
+        reward = np.zeros(self.num_players)
+        for term in terms.values():
+            reward += term
+        episode.advance(state, distance, best, comfort, reward)
+        self._observe(np.arange(self.num_players), distance, euclid)
+        info: Info = {
+            "is_success": solved,
+            "fell": fell,
+            "distance": distance,
+            "comfort": comfort,
+            "collisions": state.collisions,
+            "bridge_fault": fault,
+            **{f"reward/{name}": value for name, value in terms.items()},
+        }
+        return self.obs, reward, solved | fell, timeout | fault, info
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays that a bit-exact continuation needs (bank excluded)."""
+        parts: dict[str, dict[str, NDArray[np.generic]]] = {
+            "world": self.world.state_dict(),
+            "memory": self._memory.state_dict(),
+            "episode": self.episode.state_dict(),
+            "task": self.task.state_dict(),
+            "batch": {"obs": self.obs.copy()},
+        }
+        return {f"{p}.{k}": v for p, arrays in parts.items() for k, v in arrays.items()}
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`; the bank must hold the same levels."""
+        parts: dict[str, dict[str, NDArray[np.generic]]] = {}
+        for name, array in arrays.items():
+            part, _, key = name.partition(".")
+            parts.setdefault(part, {})[key] = array
+        self.world.load_state_dict(parts["world"])
+        self._memory.load_state_dict(parts["memory"])
+        self.episode.load_state_dict(parts["episode"])
+        self.task.load_state_dict(parts["task"])
+        self.obs[...] = parts["batch"]["obs"]
+
+    def close(self) -> None:
+        """Free the world."""
+        self.world.close()
+
+    def _goal_range(self) -> tuple[float, float] | None:
+        """The configured range, unless levels from files carry their own."""
+        return None if self.config.environment.level_file else self.goal_distance
+
+    def _distances(self) -> tuple[Floats, Floats]:
+        """Distance that progress is measured on, and straight distance, shape (N,)."""
+        geodesic = self.config.rewards.progress_metric == "geodesic"
+        return task_distance(self.task, self.world.state, self.bank, geodesic)
+
+    def _observe(
+        self,
+        players: Ints,
+        distance: Floats | None = None,
+        euclid: Floats | None = None,
+    ) -> None:
+        """Write the observations of `players` (all rows are computed, few are cheap)."""
+        state, obs, config = self.world.state, self.obs, self.config
+        frame = config.observations.frame
+        if distance is None or euclid is None:
+            _, euclid = self._distances()
+            distance = self.episode.distance
+        whole = len(players) == self.num_players
+        out = obs if whole else np.empty_like(obs)
+        observe(state, self.task.goal, self.episode.origin, frame, out)
+        if "task" in self._slices:
+            out[:, self._slices["task"]] = np.eye(len(TASKS))[self.task.kind]
+        if self._memory.size:
+            origin = self.episode.origin
+            x, y = rotated(
+                state.position[:, 0] - origin[:, 0],
+                state.position[:, 1] - origin[:, 1],
+                -origin[:, 2],
+            )
+            yaw = state.yaw - origin[:, 2]
+            gx, gy = rotated(
+                self.task.goal[:, 0] - origin[:, 0],
+                self.task.goal[:, 1] - origin[:, 1],
+                -origin[:, 2],
+            )
+            at = self._slices["visits"].start
+            self._memory.update(
+                players, np.column_stack([x, y]), yaw, state.rays,
+                yaw if frame == "head" else -origin[:, 2],
+                self.spec.ray_length, np.column_stack([gx, gy]), euclid,
+                out[:, at : at + self._memory.size],
+            )  # fmt: skip
+        if self.privileged and self.layout.privileged:
+            self._observe_privileged(out, distance, euclid)
+        if not whole:
+            obs[players] = out[players]
+
+    def _observe_privileged(
+        self, out: NDArray[np.float32], distance: Floats, euclid: Floats
+    ) -> None:
+        """Write the critic's extra numbers."""
+        state, where = self.world.state, self._slices
+        way = self.bank.direction(self.task.slot, self.task.index, state.position)
+        ahead, left = rotated(way[:, 0], way[:, 1], -state.yaw)
+        out[:, where["geodesic_distance"]] = distance[:, None]
+        out[:, where["geodesic_direction"]] = np.column_stack([ahead, left])
+        limit = self.config.environment.max_episode_steps
+        out[:, where["time_fraction"]] = (self.episode.steps / limit)[:, None]
+        share = state.contact_ticks / self.spec.ticks_per_decision
+        out[:, where["contact_fraction"]] = share[:, None]
+        out[:, where["detour"]] = (distance - euclid)[:, None]

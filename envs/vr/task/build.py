@@ -1,0 +1,102 @@
+"""From a configuration to worlds, level banks and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.families.level_sets import Split, resolve, split_level
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level_io import load_levels
+from ambulo.envs.vr.task.bank import LevelBank
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.reward import RewardTerm
+from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.state import World
+
+TRAINING_RESOLUTION = 0.25
+"""Cell size of distance fields in training, [m]."""
+EVALUATION_RESOLUTION = 0.125
+"""Cell size of distance fields in evaluation, [m]."""
+GOAL_DRAWS = 8
+"""Goals that the seed of an episode chooses from where level files fix none."""
+
+
+def make_world(
+    config: NavigationConfig, num_players: int, log_folder: Path | None = None
+) -> World:
+    """The world that `environment.world` names; engines keep their logs in `log_folder`.
+
+    Raises:
+        BridgeError: a Godot engine that is not there or cannot be started.
+    """
+    spec = WorldSpec.from_config(config)
+    if config.environment.world == "godot":
+        from ambulo.envs.godot.settings import BridgeSettings
+        from ambulo.envs.godot.world import GodotWorld
+
+        settings = BridgeSettings.from_config(config.environment, log_folder)
+        return GodotWorld(num_players, spec, settings)
+    if config.environment.world == "mujoco":
+        from ambulo.envs.vr.world.mujoco_world import MujocoWorld
+
+        return MujocoWorld(num_players, spec)
+    return KernelWorld(num_players, spec)
+
+
+def make_levels(config: NavigationConfig, split: Split, per_family: int) -> list[Level]:
+    """Levels of the configured file or folder, or `per_family` of each family."""
+    env = config.environment
+    if env.level_file is not None:
+        return load_levels(env.level_file)
+    families = resolve(env.levels, split)
+    return [split_level(f, split, i) for i in range(per_family) for f in families]
+
+
+def make_bank(config: NavigationConfig, split: Split, seed: int) -> LevelBank:
+    """The level bank of a training run (`train`) or of evaluation (other splits)."""
+    env = config.environment
+    training = split == "train" and env.level_file is None
+    levels = make_levels(config, split, env.levels_per_family)
+    if any(level.goal is None for level in levels):
+        levels = levels * GOAL_DRAWS  # a slot holds one drawn goal
+    return LevelBank(
+        levels,
+        np.random.default_rng([seed, 1]),
+        designed=env.designed_start if training else 1.0,
+        goal_distance=env.goal_distance,
+        resolution=TRAINING_RESOLUTION if training else EVALUATION_RESOLUTION,
+    )
+
+
+def make_batch(
+    config: NavigationConfig,
+    num_players: int,
+    *,
+    split: Split = "train",
+    seed: int = 0,
+    privileged: bool = False,
+    bank: LevelBank | None = None,
+    custom_terms: Sequence[RewardTerm] = (),
+    log_folder: Path | None = None,
+) -> NavigationBatch:
+    """`num_players` players in their own bank (or in `bank`), each with its own generator.
+
+    Player i is seeded with (seed, i), so runs of different sizes share their first players.
+    Engines outside of this process keep their logs in `log_folder`.
+    """
+    bank = bank if bank is not None else make_bank(config, split, seed)
+    batch = NavigationBatch(
+        config,
+        bank,
+        make_world(config, num_players, log_folder),
+        num_players=num_players,
+        privileged=privileged and config.network.privileged_critic,
+        custom_terms=custom_terms,
+    )
+    batch.rngs = [np.random.default_rng([seed, 2, i]) for i in range(num_players)]
+    return batch

@@ -1,0 +1,176 @@
+"""VR navigation as a single Gymnasium environment: the batch of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from ambulo.configs.base import Config, parse
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.task.build import make_batch
+from ambulo.envs.vr.task.reward import load_custom_terms
+from ambulo.envs.vr.task.spaces import (
+    action_space,
+    observation_space,
+    split_observation,
+)
+
+MAX_EPISODE_STEPS = 600
+"""Step limit of the registered environments, [decisions] (one minute)."""
+LEVELS_PER_FAMILY = 8
+"""Different levels of each family that an environment made by hand holds."""
+
+
+def navigation_config(
+    config: NavigationConfig | Mapping[str, Any] | None = None,
+    *,
+    level: str | tuple[str, ...] | None = None,
+    level_file: str | None = None,
+    step_limit: int | None = None,
+    **settings: Any,
+) -> NavigationConfig:
+    """The configuration of an environment from `gymnasium.make` keywords.
+
+    Args:
+        config: start from this (or from its JSON data, which keeps the environment's spec
+            writable as JSON) instead of the defaults of the registered environment.
+        level: a level family or set, or several.
+        level_file: a level JSON file or a folder of them.
+        step_limit: `environment.max_episode_steps`, under a name that `gymnasium.make`
+            does not keep to itself (its own only truncates, without the timeout term).
+        **settings: any key of the groups environment, observations, actions and rewards
+            (their names do not overlap), such as `frame="world"` or `goal_reached=50`.
+
+    Raises:
+        ConfigError: an unknown name or a bad value, with the nearest valid name.
+    """
+    if config is None:
+        config = NavigationConfig().override(
+            "environment",
+            max_episode_steps=MAX_EPISODE_STEPS,
+            levels_per_family=LEVELS_PER_FAMILY,
+        )
+    elif not isinstance(config, NavigationConfig):
+        config = parse(NavigationConfig, config, "config")
+    if level is not None:
+        settings["levels"] = level if isinstance(level, tuple | list) else (level,)
+    if level_file is not None:
+        settings["level_file"] = str(level_file)
+    if step_limit is not None:
+        settings["max_episode_steps"] = step_limit
+    groups = ("environment", "observations", "actions", "rewards")
+    where = {
+        key: group
+        for group in groups
+        for key in type(getattr(config, group)).model_fields
+    }
+    for key, value in settings.items():
+        if key not in where:
+            raise ConfigError(f"unknown setting {key!r}" + nearest(key, where))
+        plain = value.model_dump() if isinstance(value, Config) else value
+        config = config.override(where[key], **{key: plain})
+    return config
+
+
+class VRNavigationEnv(gymnasium.Env[Any, Any]):
+    """A VR player walks to a goal between obstacles, doors, dead ends and pits.
+
+    Ten decisions a second drive a body of 0.25 m radius with a head camera and two hand
+    controllers. The observation, action and reward tables are printed by `ambulo schema`
+    and explained in docs/vr_navigation.md; the world itself in docs/vr_world.md.
+
+    The episode terminates on success or on a fall, and is truncated at
+    `environment.max_episode_steps`. `info` carries `is_success`, `distance`, `collisions`,
+    `comfort` and every weighted reward term as `reward/<term>`; the terms sum to the reward.
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
+
+    def __init__(
+        self,
+        config: NavigationConfig | Mapping[str, Any] | None = None,
+        render_mode: str | None = None,
+        **settings: Any,
+    ) -> None:
+        """One player; see `navigation_config` for the keyword `settings`."""
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ConfigError(
+                f"render_mode = {render_mode!r}: must be 'rgb_array' or None"
+            )
+        self.config = navigation_config(config, **settings)
+        self.render_mode = render_mode
+        self.batch = make_batch(
+            self.config, 1, custom_terms=load_custom_terms(self.config.rewards.custom)
+        )
+        self.observation_space = observation_space(
+            self.batch.layout, self.config.observations.format
+        )
+        self.action_space = action_space(self.config)
+        self._player = np.zeros(1, np.int64)
+        self._renderer: Any = None
+        self._trail: list[NDArray[np.float64]] = []
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode drawn with the environment's generator."""
+        super().reset(seed=seed)
+        self.batch.rngs[0] = self.np_random
+        self.batch.reset(self._player)
+        self._trail = []
+        return self._observation(), {"level": self._level().name}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """One decision; `ActionError` for a wrong shape or values that are not finite."""
+        batch = np.asarray(action)[None]
+        _, reward, terminated, truncated, arrays = self.batch.step(batch)
+        info = {name: values[0].item() for name, values in arrays.items()}
+        self._trail.append(self.batch.world.state.position[0].copy())
+        return (
+            self._observation(),
+            float(reward[0]),
+            bool(terminated[0]),
+            bool(truncated[0]),
+            info,
+        )
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """A frame (height, width, 3) from behind the player; `RenderError` without OpenGL."""
+        if self.render_mode is None:
+            return None
+        from ambulo.envs.vr.world.render import EpisodeRenderer
+
+        level = self._level()
+        if self._renderer is None or self._renderer.level is not level:
+            if self._renderer is not None:
+                self._renderer.close()
+            self._renderer = EpisodeRenderer(
+                level, goal_radius=self.config.environment.goal_radius
+            )
+        state = self.batch.world.state
+        return self._renderer.frame(
+            state.position[0], state.yaw[0], self.batch.task.goal[0], self._trail
+        )
+
+    def close(self) -> None:
+        """Free the world and the renderer."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+        self.batch.close()
+
+    def _level(self) -> Any:
+        return self.batch.bank.levels[int(self.batch.task.slot[0])]
+
+    def _observation(self) -> Any:
+        obs = self.batch.obs
+        if isinstance(self.observation_space, spaces.Dict):
+            parts = split_observation(self.batch.layout, obs)
+            return {name: part[0] for name, part in parts.items()}
+        return obs[0].copy()

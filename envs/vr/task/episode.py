@@ -1,0 +1,84 @@
+"""Book-keeping of running episodes: arrays over players."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.envs.vr.world.state import Floats, Ints, WorldState
+
+
+@dataclass(frozen=True)
+class EpisodeState:
+    """Totals of the running episode of each player; every array has first axis N."""
+
+    origin: Floats
+    """Start pose x, y [m], yaw [rad], shape (N, 3)."""
+    steps: Ints
+    """Decisions so far."""
+    start_distance: Floats
+    """Distance to the goal at the start, [m]."""
+    distance: Floats
+    """Distance to the goal now, [m]."""
+    best: Floats
+    """Smallest distance to the current goal so far, [m]."""
+    path: Floats
+    """Horizontal length walked, [m]."""
+    collisions: Ints
+    """Collision events."""
+    comfort: Floats
+    """Sum of the comfort score."""
+    reward: Floats
+    """Return so far, unscaled and undiscounted."""
+
+    @classmethod
+    def zeros(cls, num_players: int) -> EpisodeState:
+        """Episodes not begun."""
+        n = num_players
+        return cls(
+            origin=np.zeros((n, 3)),
+            steps=np.zeros(n, np.int64),
+            start_distance=np.zeros(n),
+            distance=np.zeros(n),
+            best=np.zeros(n),
+            path=np.zeros(n),
+            collisions=np.zeros(n, np.int64),
+            comfort=np.zeros(n),
+            reward=np.zeros(n),
+        )
+
+    def begin(self, players: Ints, poses: Floats) -> None:
+        """Clear the totals of `players`, who start at `poses` (k, 3)."""
+        for array in self._arrays().values():
+            array[players] = 0
+        self.origin[players] = poses
+
+    def advance(
+        self,
+        state: WorldState,
+        distance: Floats,
+        best: Floats,
+        comfort: Floats,
+        reward: Floats,
+    ) -> None:
+        """Add one decision to the totals."""
+        self.distance[:] = distance
+        self.best[:] = best
+        self.path[:] += state.path
+        self.collisions[:] += state.collisions
+        self.comfort[:] += comfort
+        self.reward[:] += reward
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays."""
+        return {name: array.copy() for name, array in self._arrays().items()}
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`."""
+        for name, array in self._arrays().items():
+            array[...] = arrays[name]
+
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}

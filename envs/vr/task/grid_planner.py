@@ -1,0 +1,298 @@
+"""A map of what rays hit, and the shortest way on it with the unknown taken as free.
+
+That is Koenig and Likhachev's "freespace assumption"; the way is found by A* with eight
+moves on 0.25 m cells, made anew every few decisions. Maps wrap around (128 m).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ambulo.envs.vr.world.state import Floats, Ints
+
+REPLAN = 3
+"""Decisions between two plans of a player."""
+AHEAD = (2.0, 4.0)
+"""Where along the way the points after the waypoint lie, [m]."""
+_PER_METRE = 4
+"""Cells per metre."""
+_GRID = 512
+"""Cells along a side."""
+_LOOKAHEAD = 10
+"""Cells that the waypoint lies ahead at most."""
+_GOAL_CELLS = 3
+"""Cells around the goal that are never taken as blocked."""
+_OWN_CELLS = 2
+"""Cells around the player that are never taken as blocked."""
+_MOST_CELLS = 20_000
+"""Cells expanded before a plan is given up."""
+_NEAR, _HIT = 1, 2
+_DX = np.array([1, 1, 0, -1, -1, -1, 0, 1])
+_DY = np.array([0, 1, 1, 1, 0, -1, -1, -1])
+_COST = np.array([1.0, math.sqrt(2.0)] * 4)
+_AHEAD = np.array(AHEAD) * _PER_METRE
+
+
+class GridPlanner:
+    """Maps and plans of N players, in any fixed frame of each."""
+
+    def __init__(self, num_players: int) -> None:
+        """Nothing mapped."""
+        self.points = np.zeros((num_players, 1 + len(AHEAD), 2))
+        """The furthest point in sight of at most 2.5 m along the way, and the points
+        `AHEAD` (or the goal, if nearer), shape (N, 3, 2), [m]."""
+        self.length = np.zeros(num_players)
+        """Length of the way when it was planned, shape (N,), [m]."""
+        self.found = np.zeros(num_players, np.bool_)
+        """Whether there is a way; without one every point is the goal, shape (N,)."""
+        self._map = np.zeros((num_players, _GRID, _GRID), np.uint8)
+        self._age = np.zeros(num_players, np.int64)
+        self._cost = np.zeros((_GRID, _GRID), np.float32)
+        self._parent = np.zeros((_GRID, _GRID), np.int8)
+        self._stamp = np.zeros((_GRID, _GRID), np.int64)
+        self._plans = 0
+
+    def reset(self, players: Ints) -> None:
+        """Forget the maps of `players`."""
+        self._map[players] = 0
+        self._age[players] = 0
+
+    def update(
+        self,
+        players: Ints,
+        position: Floats,
+        goal: Floats,
+        rays: Floats,
+        ray_angle: Floats,
+        ray_length: float,
+    ) -> None:
+        """Map what `players` see and plan for those whose plan is old.
+
+        Args:
+            players: indices (k,); the other arrays are over all N players.
+            position: x, y, shape (N, 2), [m].
+            goal: x, y in the same frame, shape (N, 2), [m].
+            rays: readings, shape (N, R), [m].
+            ray_angle: direction of ray 0 in that frame, shape (N,), [rad].
+            ray_length: range of a ray, [m].
+        """
+        players = np.asarray(players, np.int64)
+        _map_rays(players, self._map, position, rays, ray_angle, ray_length)
+        self._plans = _plan_all(
+            players, self._map, position, goal, self.points, self.length, self.found,
+            self._age, self._cost, self._parent, self._stamp, self._plans,
+        )  # fmt: skip
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of maps and plans."""
+        arrays: dict[str, NDArray[Any]] = {
+            "map": self._map, "age": self._age, "points": self.points,
+            "length": self.length, "found": self.found,
+        }  # fmt: skip
+        return {name: array.copy() for name, array in arrays.items()}
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`."""
+        self._map[...] = arrays["map"]
+        self._age[...] = arrays["age"]
+        self.points[...] = arrays["points"]
+        self.length[...] = arrays["length"]
+        self.found[...] = arrays["found"]
+
+
+@njit(cache=True)
+def _map_rays(players, maps, position, rays, ray_angle, ray_length):
+    step = 2.0 * math.pi / rays.shape[1]
+    for i in players:
+        for r in range(rays.shape[1]):
+            if rays[i, r] >= ray_length - 1e-4:
+                continue
+            reach = rays[i, r] + 0.02
+            x = position[i, 0] + math.cos(ray_angle[i] + step * r) * reach
+            y = position[i, 1] + math.sin(ray_angle[i] + step * r) * reach
+            c = int(math.floor(x * _PER_METRE))
+            w = int(math.floor(y * _PER_METRE))
+            if maps[i, w % _GRID, c % _GRID] & _HIT:
+                continue
+            maps[i, w % _GRID, c % _GRID] |= _HIT
+            for dy in range(-1, 2):
+                for dx in range(-1, 2):
+                    maps[i, (w + dy) % _GRID, (c + dx) % _GRID] |= _NEAR
+
+
+@njit(cache=True)
+def _plan_all(
+    players,
+    maps,
+    position,
+    goal,
+    points,
+    length,
+    found,
+    age,
+    cost,
+    parent,
+    stamp,
+    plans,
+):
+    keys = np.empty(8 * _MOST_CELLS + 16, np.float32)
+    cells = np.empty(8 * _MOST_CELLS + 16, np.int64)
+    for i in players:
+        age[i] -= 1
+        if age[i] >= 0:
+            continue
+        age[i] = REPLAN - 1
+        points[i, :] = goal[i]
+        found[i] = False
+        length[i] = math.hypot(goal[i, 0] - position[i, 0], goal[i, 1] - position[i, 1])
+        for mask in (_NEAR, _HIT):
+            plans += 1
+            way = _plan(
+                maps[i], position[i], goal[i], points[i], mask,
+                cost, parent, stamp, plans, keys, cells,
+            )  # fmt: skip
+            if way >= 0.0:
+                length[i] = way
+                found[i] = True
+                break
+    return plans
+
+
+@njit(cache=True)
+def _octile(dx, dy):
+    dx = abs(dx)
+    dy = abs(dy)
+    return max(dx, dy) + (math.sqrt(2.0) - 1.0) * min(dx, dy)
+
+
+@njit(cache=True)
+def _plan(grid, position, goal, points, mask, cost, parent, stamp, mark, keys, cells):
+    """A* from the goal to the player, so that parents lead the player's way.
+
+    Writes `points` and returns the length of the way in metres, or -1 without one.
+    """
+    px = int(math.floor(position[0] * _PER_METRE))
+    py = int(math.floor(position[1] * _PER_METRE))
+    half = _GRID // 2
+    gx = int(math.floor(goal[0] * _PER_METRE)) - px
+    gy = int(math.floor(goal[1] * _PER_METRE)) - py
+    gx = min(max(gx, 2 - half), half - 2)
+    gy = min(max(gy, 2 - half), half - 2)
+    cost[(gy + py) % _GRID, (gx + px) % _GRID] = 0.0
+    stamp[(gy + py) % _GRID, (gx + px) % _GRID] = mark
+    parent[(gy + py) % _GRID, (gx + px) % _GRID] = -1
+    keys[0] = _octile(gx, gy)
+    cells[0] = (gy + half) * _GRID + gx + half
+    size = 1
+    expanded = 0
+    reached = False
+    while size > 0 and expanded < _MOST_CELLS:
+        key = keys[0]
+        x = cells[0] % _GRID - half
+        y = cells[0] // _GRID - half
+        size -= 1
+        _sift_down(keys, cells, size)
+        here = cost[(y + py) % _GRID, (x + px) % _GRID]
+        if key > here + _octile(x, y) + 1e-3:
+            continue
+        if x == 0 and y == 0:
+            reached = True
+            break
+        expanded += 1
+        for m in range(8):
+            nx = x + _DX[m]
+            ny = y + _DY[m]
+            if abs(nx) >= half - 1 or abs(ny) >= half - 1:
+                continue
+            row = (ny + py) % _GRID
+            column = (nx + px) % _GRID
+            if grid[row, column] & mask:
+                near_goal = max(abs(nx - gx), abs(ny - gy)) <= _GOAL_CELLS
+                own = max(abs(nx), abs(ny)) <= _OWN_CELLS
+                if not near_goal and not (own and not grid[row, column] & _HIT):
+                    continue
+            new = here + _COST[m]
+            if stamp[row, column] == mark and cost[row, column] <= new + 1e-4:
+                continue
+            stamp[row, column] = mark
+            cost[row, column] = new
+            parent[row, column] = (m + 4) % 8
+            keys[size] = new + _octile(nx, ny)
+            cells[size] = (ny + half) * _GRID + nx + half
+            _sift_up(keys, cells, size)
+            size += 1
+    if not reached:
+        return -1.0
+    x = 0
+    y = 0
+    walked = 0.0
+    seen = True
+    for step in range(4 * _LOOKAHEAD):
+        m = parent[(y + py) % _GRID, (x + px) % _GRID]
+        if m < 0 or (walked > _AHEAD[-1] and not seen):
+            break
+        x += _DX[m]
+        y += _DY[m]
+        walked += _COST[m]
+        wx = (px + x + 0.5) / _PER_METRE
+        wy = (py + y + 0.5) / _PER_METRE
+        if step >= _LOOKAHEAD or (step > 0 and not _clear(grid, px, py, x, y, mask)):
+            seen = False
+        if seen:
+            points[0, 0] = wx
+            points[0, 1] = wy
+        for p in range(_AHEAD.shape[0]):
+            if walked <= _AHEAD[p]:
+                points[1 + p, 0] = wx
+                points[1 + p, 1] = wy
+    return cost[py % _GRID, px % _GRID] / _PER_METRE
+
+
+@njit(cache=True)
+def _clear(grid, px, py, x, y, mask):
+    """Whether the straight way from the player to a cell (x, y) from it is open."""
+    steps = 2 * max(abs(x), abs(y))
+    for k in range(1, steps + 1):
+        cx = int(round(x * k / steps))
+        cy = int(round(y * k / steps))
+        if max(abs(cx), abs(cy)) > _OWN_CELLS:
+            if grid[(py + cy) % _GRID, (px + cx) % _GRID] & mask:
+                return False
+        elif grid[(py + cy) % _GRID, (px + cx) % _GRID] & _HIT:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _sift_up(keys, cells, at):
+    while at > 0:
+        up = (at - 1) // 2
+        if keys[up] <= keys[at]:
+            return
+        keys[up], keys[at] = keys[at], keys[up]
+        cells[up], cells[at] = cells[at], cells[up]
+        at = up
+
+
+@njit(cache=True)
+def _sift_down(keys, cells, size):
+    """Move the last entry (index `size`) to the root and down."""
+    keys[0] = keys[size]
+    cells[0] = cells[size]
+    at = 0
+    while True:
+        low = 2 * at + 1
+        if low >= size:
+            return
+        if low + 1 < size and keys[low + 1] < keys[low]:
+            low += 1
+        if keys[at] <= keys[low]:
+            return
+        keys[low], keys[at] = keys[at], keys[low]
+        cells[low], cells[at] = cells[at], cells[low]
+        at = low

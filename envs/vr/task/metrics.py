@@ -1,0 +1,266 @@
+"""Measures of navigation episodes: success, path efficiency, time, and comfort proxies.
+
+Pure functions of arrays. The proxies are physical quantities that the literature links
+to discomfort; none of them measures how a person feels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ambulo.envs.vr.world.state import Bools, Floats, Ints
+
+BARN_FASTEST, BARN_SLOWEST = 2.0, 8.0
+"""Multiples of the optimal time between which the BARN score falls from 1/2 to 1/8."""
+BOOTSTRAP_SAMPLES = 2000
+
+FAST = 3.0
+"""Jogging speed, [m/s]."""
+HARD = 5.0
+"""Acceleration at which the published vignette begins, [m/s^2]."""
+HARD_FULL = 20.0
+"""Acceleration at which the published vignette is closed, [m/s^2]."""
+TURNING = np.radians(20.0)
+"""Yaw rate at which godot-xr-tools closes its vignette, [rad/s]."""
+FAST_TURNING = np.radians(90.0)
+"""An ordinary smooth-turn limit, [rad/s]."""
+VIGNETTE_SPEED = 10.0
+"""Speed at which godot-xr-tools closes its vignette, [m/s]."""
+_MOVING = 0.1
+"""Slower than this has no direction of motion, [m/s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """What happened in one episode, one row a decision; row 0 is the start, at rest."""
+
+    dt: float
+    """Time between two rows, [s]."""
+    position: Floats
+    """Shape (T + 1, 3), world frame, [m]."""
+    yaw: Floats
+    """Unwrapped, shape (T + 1,), [rad]."""
+    velocity: Floats
+    """Shape (T + 1, 3), world frame, [m/s]."""
+    yaw_rate: Floats
+    """Snap turns excluded, shape (T + 1,), [rad/s]."""
+    clearance: Floats
+    """Shortest ray, from the axis of the body, shape (T + 1,), [m]."""
+    contact_ticks: Ints
+    """Ticks in contact, shape (T + 1,)."""
+    snaps: Ints
+    """Snap turns, shape (T + 1,)."""
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """One row of the comfort table."""
+
+    unit: str
+    meaning: str
+    source: str
+    """Why it is reported."""
+
+
+_OCULUS = "Oculus best practices (2015): accelerations short and infrequent"
+_HU = "Hu et al. 2019: discomfort model of acceleration, yaw rate and depth"
+_SUOMALAINEN = "Suomalainen et al. 2021: rotational acceleration, distance to walls"
+_DE_WINKEL = "de Winkel et al. 2023 (physical motion; direction of the effect debated)"
+_WALK = "Oculus best practices (2015): walk 1.4 m/s, jog 3 m/s"
+_XR_TOOLS = "engineering default: godot-xr-tools vignette is full at 20 deg/s or 10 m/s"
+_VIGNETTE = "engineering default: published vignette grows from 5 to 20 m/s^2"
+_TURN = "engineering default: smooth turn at 90 deg/s"
+_SIDE = "Oculus best practices (2015): avoid moving backwards and sideways"
+
+COMFORT_PROXIES: dict[str, Proxy] = {
+    "speed_mean": Proxy("m/s", "mean horizontal speed", _WALK),
+    "speed_over_3": Proxy("1", "time share faster than 3 m/s", _WALK),
+    "acceleration_mean": Proxy("m/s^2", "mean |a|", _OCULUS),
+    "acceleration_p95": Proxy("m/s^2", "95th percentile of |a|", _OCULUS),
+    "acceleration_max": Proxy("m/s^2", "largest |a|", _OCULUS),
+    "acceleration_over_5": Proxy("1", "time share of |a| > 5 m/s^2", _VIGNETTE),
+    "jerk_mean": Proxy("m/s^3", "mean |jerk|", _DE_WINKEL),
+    "jerk_p95": Proxy("m/s^3", "95th percentile of |jerk|", _DE_WINKEL),
+    "jerk_max": Proxy("m/s^3", "largest |jerk|", _DE_WINKEL),
+    "yaw_rate_mean": Proxy("rad/s", "mean |yaw rate|", _HU),
+    "yaw_rate_p95": Proxy("rad/s", "95th percentile of |yaw rate|", _HU),
+    "yaw_rate_max": Proxy("rad/s", "largest |yaw rate|", _HU),
+    "yaw_rate_over_20_deg": Proxy("1", "time share of it > 20 deg/s", _XR_TOOLS),
+    "yaw_rate_over_90_deg": Proxy("1", "time share of it > 90 deg/s", _TURN),
+    "yaw_acceleration_mean": Proxy("rad/s^2", "mean |yaw acceleration|", _SUOMALAINEN),
+    "yaw_acceleration_p95": Proxy("rad/s^2", "95th percentile of it", _SUOMALAINEN),
+    "yaw_acceleration_max": Proxy("rad/s^2", "largest", _SUOMALAINEN),
+    "yaw_per_metre": Proxy(
+        "rad/m", "total turn, snaps included, per metre walked",
+        "Ujike 2009: total rotation predicts; Mimnaugh et al. 2021: fewest turns",
+    ),
+    "strafe_share": Proxy("1", "share of moving time 45-135 deg to the side", _SIDE),
+    "back_share": Proxy("1", "share of moving time over 135 deg backwards", _SIDE),
+    "snaps_per_second": Proxy(
+        "1/s", "snap turns", "Meta locomotion guide: from 8/s they are seen as motion",
+    ),
+    "clearance_min": Proxy("m", "smallest shortest ray", _SUOMALAINEN),
+    "clearance_mean": Proxy("m", "mean shortest ray", _SUOMALAINEN),
+    "vignette_duty": Proxy(
+        "1", "mean of clip((|a| - 5) / 15, 0, 1), |a| in m/s^2", _VIGNETTE,
+    ),
+    "vignette_duty_xr_tools": Proxy(
+        "1", "mean of min(1, max(|yaw rate| / 20 deg/s, speed / 10 m/s))", _XR_TOOLS,
+    ),
+}  # fmt: skip
+"""Names, units and sources of `comfort_proxies`; none measures how a person feels."""
+
+
+def optimal_length(start_distance: ArrayLike, goal_radius: float) -> Floats:
+    """Walking distance from the start to the edge of the goal disc: the l of SPL, [m].
+
+    `start_distance` is the walking distance to the goal's centre; an episode ends at
+    the edge of the disc, so l is shorter by `goal_radius`, and at least 0.
+    """
+    return np.maximum(np.asarray(start_distance, np.float64) - goal_radius, 0.0)
+
+
+def spl(success: Floats, optimal: Floats, path: Floats) -> Floats:
+    """Success weighted by path length, S l / max(p, l), per episode.
+
+    After Anderson et al. 2018 (arXiv 1807.06757).
+
+    Args:
+        success: 1 or 0.
+        optimal: l, see `optimal_length`, [m].
+        path: p, length walked, [m].
+    """
+    return np.asarray(success, np.float64) * _efficiency(optimal, path)
+
+
+def soft_spl(end_distance: Floats, optimal: Floats, path: Floats) -> Floats:
+    """Progress weighted by path length, max(0, 1 - d / l) l / max(p, l), per episode.
+
+    `end_distance` (d) is the walking distance left to the edge of the goal disc, [m].
+    """
+    left = np.asarray(end_distance, np.float64)
+    length = np.asarray(optimal, np.float64)
+    safe = np.maximum(length, 1e-9)
+    progress = np.where(length > 0.0, 1.0 - left / safe, left <= 0.0)
+    return np.maximum(progress, 0.0) * _efficiency(optimal, path)
+
+
+def barn_score(
+    success: Floats, optimal: Floats, time: Floats, max_speed: float
+) -> Floats:
+    """BARN time score, S T_opt / clip(T, 2 T_opt, 8 T_opt), at most 0.5, per episode.
+
+    T_opt = l / max_speed (BARN challenge, Perille et al. 2020).
+
+    Args:
+        success: 1 or 0.
+        optimal: l, see `optimal_length`, [m].
+        time: T, duration of the episode, [s].
+        max_speed: of the player, [m/s].
+    """
+    best = np.maximum(np.asarray(optimal, np.float64) / max_speed, 1e-9)
+    clipped = np.clip(time, BARN_FASTEST * best, BARN_SLOWEST * best)
+    return np.asarray(success, np.float64) * best / clipped
+
+
+def bootstrap_interval(
+    values: Floats, seed: int, level: float = 0.95, samples: int = BOOTSTRAP_SAMPLES
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean of `values` (n,)."""
+    data = np.asarray(values, np.float64)
+    rng = np.random.default_rng(seed)
+    rows = max(1, int(1e6) // len(data))
+    means = [
+        data[rng.integers(len(data), size=(min(rows, samples - k), len(data)))].mean(1)
+        for k in range(0, samples, rows)
+    ]
+    tail = 50.0 * (1.0 - level)
+    low, high = np.percentile(np.concatenate(means), [tail, 100.0 - tail])
+    return float(low), float(high)
+
+
+def comfort_proxies(traces: Sequence[Trace]) -> dict[str, float]:
+    """The table of `COMFORT_PROXIES` over all decisions of `traces`.
+
+    Derivatives are differences between decisions.
+    """
+    parts = [_derivatives(trace) for trace in traces]
+    speed, accel, jerk, rate, twist, side, clearance = (
+        np.concatenate([part[k] for part in parts]) for k in range(7)
+    )
+    path = sum(part[7] for part in parts)
+    turned = sum(part[8] for part in parts)
+    seconds = sum(trace.dt * (len(trace.yaw) - 1) for trace in traces)
+    moving = side[speed > _MOVING]
+    table = {
+        "speed_mean": speed.mean(),
+        "speed_over_3": (speed > FAST).mean(),
+        **_spread("acceleration", accel),
+        "acceleration_over_5": (accel > HARD).mean(),
+        **_spread("jerk", jerk),
+        **_spread("yaw_rate", rate),
+        "yaw_rate_over_20_deg": (rate > TURNING).mean(),
+        "yaw_rate_over_90_deg": (rate > FAST_TURNING + 1e-6).mean(),
+        **_spread("yaw_acceleration", twist),
+        "yaw_per_metre": turned / max(path, 1e-9),
+        "strafe_share": _share((moving > 0.25 * np.pi) & (moving <= 0.75 * np.pi)),
+        "back_share": _share(moving > 0.75 * np.pi),
+        "snaps_per_second": sum(int(t.snaps.sum()) for t in traces) / seconds,
+        "clearance_min": clearance.min(),
+        "clearance_mean": clearance.mean(),
+        "vignette_duty": np.clip((accel - HARD) / (HARD_FULL - HARD), 0.0, 1.0).mean(),
+        "vignette_duty_xr_tools": np.minimum(
+            1.0, np.maximum(rate / TURNING, speed / VIGNETTE_SPEED)
+        ).mean(),
+    }
+    return {name: float(table[name]) for name in COMFORT_PROXIES}
+
+
+def _efficiency(optimal: Floats, path: Floats) -> Floats:
+    """L / max(p, l); 1 where both are 0."""
+    length = np.asarray(optimal, np.float64)
+    longest = np.maximum(path, length)
+    return np.where(longest > 0.0, length / np.maximum(longest, 1e-9), 1.0)
+
+
+def _derivatives(trace: Trace) -> tuple[Floats, ...]:
+    """Series of speed, |a|, |jerk|, |yaw rate|, |yaw acceleration|, angle, clearance.
+
+    The angle lies between motion and heading. Two numbers follow: the length of the
+    path and the total turn.
+    """
+    flat, dt = trace.velocity[:, :2], trace.dt
+    accel = np.diff(flat, axis=0) / dt
+    jerk = np.diff(accel, axis=0) / dt
+    heading = np.arctan2(flat[1:, 1], flat[1:, 0]) - trace.yaw[1:]
+    side = np.abs(np.remainder(heading + np.pi, 2.0 * np.pi) - np.pi)
+    return (
+        np.hypot(flat[1:, 0], flat[1:, 1]),
+        np.hypot(accel[:, 0], accel[:, 1]),
+        np.hypot(jerk[:, 0], jerk[:, 1]),
+        np.abs(trace.yaw_rate[1:]),
+        np.abs(np.diff(trace.yaw_rate)) / dt,
+        side,
+        trace.clearance,
+        np.hypot(*np.diff(trace.position[:, :2], axis=0).T).sum(),
+        np.abs(np.diff(trace.yaw)).sum(),
+    )
+
+
+def _spread(name: str, values: Floats) -> dict[str, float]:
+    """Mean, 95th percentile and maximum."""
+    if len(values) == 0:
+        return {f"{name}_{k}": 0.0 for k in ("mean", "p95", "max")}
+    return {
+        f"{name}_mean": float(values.mean()),
+        f"{name}_p95": float(np.percentile(values, 95)),
+        f"{name}_max": float(values.max()),
+    }
+
+
+def _share(mask: Bools) -> float:
+    return float(mask.mean()) if len(mask) else 0.0

@@ -1,0 +1,143 @@
+"""The observation: its layout as data, and the pure function that fills it.
+
+The first 48 numbers (with 16 rays) are the published ones in the published order; docs and
+schema are generated from `observation_layout`, so they cannot drift from the code.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.layout import ObservationLayout, Part
+from ambulo.envs.vr.contract import EYE_HEIGHT, HAND_OFFSET
+from ambulo.envs.vr.task.memory import memory_fields
+from ambulo.envs.vr.world.state import Floats, WorldState
+
+TASKS = ("navigate", "follow", "reach", "patrol")
+"""Order of the task id."""
+
+Frame = Literal["head", "world"]
+
+
+PRIVILEGED = (
+    Part("geodesic_distance", 1, "m", "length of the shortest way to the goal", 0.1),
+    Part("geodesic_direction", 2, "1", "direction of the shortest way, head frame"),
+    Part("time_fraction", 1, "1", "share of the step limit used"),
+    Part("contact_fraction", 1, "1", "share of the last decision in contact"),
+    Part("detour", 1, "m", "geodesic minus straight distance", 0.1),
+)
+
+
+def observation_layout(config: NavigationConfig) -> ObservationLayout:
+    """The layout that a configuration asks for."""
+    obs, env = config.observations, config.environment
+    head = obs.frame == "head"
+    axes = "head (yaw) frame" if head else "world axes"
+    origin = "from the episode's start, in its heading frame" if head else "world"
+    parts = [
+        Part("camera_position", 3, "m", f"head camera, {origin}", 0.1),
+        Part("camera_rotation", 4, "1", f"quaternion xyzw, {origin}"),
+        Part("camera_velocity", 3, "m/s", axes, 0.5),
+        Part("camera_angular_velocity", 3, "rad/s", axes, 0.64),
+        Part(
+            "ray_sensors", obs.num_ray_sensors, "m",
+            f"ray i at i * 360/{obs.num_ray_sensors} deg to the left of +X, {axes}",
+            1.0 / obs.ray_length,
+        ),
+        Part("left_controller_position", 3, "m", f"from the XR origin, {axes}"),
+        Part("right_controller_position", 3, "m", f"from the XR origin, {axes}"),
+        Part("left_controller_velocity", 3, "m/s", axes, 0.5),
+        Part("right_controller_velocity", 3, "m/s", axes, 0.5),
+        Part("goal_position", 3, "m", f"from the XR origin, {axes}", 0.1),
+        Part("goal_distance", 1, "m", "horizontal", 0.1),
+        Part("goal_direction", 3, "1", f"unit vector, {axes}"),
+    ]  # fmt: skip
+    if len(env.tasks) > 1:
+        parts.append(Part("task", len(TASKS), "1", "one-hot: " + ", ".join(TASKS)))
+    parts += [Part(*row) for row in memory_fields(obs.memory)]
+    privileged = PRIVILEGED if config.network.privileged_critic else ()
+    return ObservationLayout(tuple(parts), privileged)
+
+
+def rotated(x: Floats, y: Floats, angle: Floats) -> tuple[Floats, Floats]:
+    """(x, y) turned counter-clockwise by `angle`."""
+    cos, sin = np.cos(angle), np.sin(angle)
+    return cos * x - sin * y, sin * x + cos * y
+
+
+def hand_positions(state: WorldState, frame: Frame) -> Floats:
+    """Left and right hand from the XR origin, shape (N, 2, 3), [m]."""
+    forward, left, up = HAND_OFFSET
+    angle = np.zeros_like(state.yaw) if frame == "head" else state.yaw
+    hands = np.empty((len(angle), 2, 3))
+    for side, sign in enumerate((1.0, -1.0)):
+        hands[:, side, 0], hands[:, side, 1] = rotated(
+            np.full_like(angle, forward), np.full_like(angle, sign * left), angle
+        )
+    hands[:, :, 2] = up
+    return hands
+
+
+def observe(
+    state: WorldState,
+    goal: Floats,
+    origin: Floats,
+    frame: Frame,
+    out: NDArray[np.float32],
+) -> None:
+    """Fill the published numbers of the observation.
+
+    Args:
+        state: the players' state.
+        goal: goal points in the world, shape (N, 3), [m].
+        origin: episode starts x, y, yaw, shape (N, 3).
+        frame: `head` or `world`.
+        out: shape (N, >= 32 + num_rays); the first columns are written.
+    """
+    head = frame == "head"
+    rays = state.rays.shape[1]
+    back = -state.yaw if head else np.zeros_like(state.yaw)
+    x, y = state.position[:, 0], state.position[:, 1]
+    yaw = state.yaw
+    if head:
+        yaw = state.yaw - origin[:, 2]
+        x, y = rotated(x - origin[:, 0], y - origin[:, 1], -origin[:, 2])
+    out[:, 0] = x
+    out[:, 1] = y
+    out[:, 2] = state.position[:, 2] + EYE_HEIGHT
+    half = 0.5 * np.remainder(yaw + np.pi, 2.0 * np.pi) - 0.5 * np.pi
+    out[:, 3:5] = 0.0
+    out[:, 5] = np.sin(half)
+    out[:, 6] = np.cos(half)
+    vx, vy = rotated(state.velocity[:, 0], state.velocity[:, 1], back)
+    out[:, 7] = vx
+    out[:, 8] = vy
+    out[:, 9] = state.velocity[:, 2]
+    out[:, 10:12] = 0.0
+    out[:, 12] = state.yaw_rate
+    out[:, 13 : 13 + rays] = state.rays
+    at = 13 + rays
+    hands = hand_positions(state, frame)
+    out[:, at : at + 6] = hands.reshape(-1, 6)
+    rate = state.yaw_rate[:, None]
+    velocity = np.empty_like(hands)
+    velocity[:, :, 0] = vx[:, None] - rate * hands[:, :, 1]
+    velocity[:, :, 1] = vy[:, None] + rate * hands[:, :, 0]
+    velocity[:, :, 2] = state.velocity[:, 2:3]
+    out[:, at + 6 : at + 12] = velocity.reshape(-1, 6)
+    at += 12
+    delta = goal - state.position
+    gx, gy = rotated(delta[:, 0], delta[:, 1], back)
+    out[:, at] = gx
+    out[:, at + 1] = gy
+    out[:, at + 2] = delta[:, 2]
+    out[:, at + 3] = np.hypot(gx, gy)
+    length = np.sqrt(gx * gx + gy * gy + delta[:, 2] ** 2)
+    safe = np.maximum(length, 1e-9)
+    out[:, at + 4] = gx / safe
+    out[:, at + 5] = gy / safe
+    out[:, at + 6] = delta[:, 2] / safe

@@ -1,0 +1,129 @@
+"""Rewards: what happened in a decision, and the weighted terms it earns.
+
+The published bonuses paid per step make standing still the best policy (2 x 1000 steps
+against 100 for the goal). Here they are paid per metre of new best distance to the goal, so
+their sum is bounded by the length of the way; see docs/vr_rewards.md.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.vr import RewardsConfig
+from ambulo.envs.vr.world.state import Bools, Floats, Ints
+
+
+@dataclass(frozen=True)
+class Transition:
+    """What happened to N players in one decision; every array has shape (N,)."""
+
+    progress: Floats
+    """Distance to the goal before minus after, [m]."""
+    new_best: Floats
+    """How much the smallest distance so far was lowered, [m], >= 0."""
+    goals: Floats
+    """Share of the task's goals reached in this decision."""
+    comfort: Floats
+    """Published comfort score."""
+    smoothness: Floats
+    """1 for unaccelerated motion."""
+    collisions: Ints
+    """Collision events."""
+    contact_ticks: Ints
+    """Ticks in contact."""
+    fell: Bools
+    """Fell off the floor."""
+    timeout: Bools
+    """The step limit ended the episode."""
+    moves: Ints
+    """Discrete moves."""
+    turned: Floats
+    """Absolute turn, snaps included, [rad]."""
+    action_change: Floats
+    """Mean squared change of the smoothed command."""
+
+
+class RewardTerm(Protocol):
+    """A custom term: a class without constructor arguments, given by dotted path."""
+
+    name: str
+    """Logged as `reward/<name>`."""
+
+    def __call__(self, transition: Transition) -> Floats:
+        """The term of each player, shape (N,)."""
+        ...
+
+
+def reward_terms(
+    t: Transition, weights: RewardsConfig, custom: Sequence[RewardTerm] = ()
+) -> dict[str, NDArray[Any]]:
+    """Weighted terms by name, each of shape (N,); the reward is their sum."""
+    paid = t.new_best if weights.bonus_mode == "progress" else np.ones_like(t.progress)
+    counts: dict[str, NDArray[Any]] = {
+        "event": t.collisions,
+        "decision": t.contact_ticks > 0,
+        "tick": t.contact_ticks,
+    }
+    count = counts[weights.collision_mode]
+    terms: dict[str, NDArray[Any]] = {
+        "goal": weights.goal_reached * t.goals,
+        "progress": weights.progress * t.progress,
+        "smooth": weights.smooth_movement * t.smoothness * paid,
+        "comfort": weights.comfort_bonus * t.comfort * paid,
+        "collision": weights.collision_penalty * count,
+        "fall": weights.fall_penalty * t.fell,
+        "timeout": weights.timeout_penalty * t.timeout,
+        "teleport": weights.teleport_penalty * t.moves,
+        "discomfort": -weights.discomfort_cost * (1.0 - t.comfort),
+        "turn": -weights.turn_cost * t.turned,
+        "jerk": -weights.jerk_cost * t.action_change,
+        "step": np.full_like(t.progress, -weights.step_cost),
+    }
+    for term in custom:
+        terms[term.name] = np.asarray(term(t), np.float64)
+    return terms
+
+
+REWARD_TERMS = (
+    "goal", "progress", "smooth", "comfort", "collision", "fall", "timeout", "teleport",
+    "discomfort", "turn", "jerk", "step",
+)  # fmt: skip
+"""Names of the built-in terms."""
+
+
+def load_custom_terms(paths: Sequence[str]) -> tuple[RewardTerm, ...]:
+    """Import and construct the custom terms `package.module:ClassName`.
+
+    Only call this for a configuration that the user gave, never for one from a model file.
+
+    Raises:
+        ConfigError: not such a path, import failure, or a class without name or call.
+    """
+    terms: list[RewardTerm] = []
+    for path in paths:
+        module_name, _, class_name = path.partition(":")
+        if not module_name or not class_name:
+            raise ConfigError(
+                f"rewards.custom: {path!r} is not of the form package.module:ClassName"
+            )
+        try:
+            term = getattr(importlib.import_module(module_name), class_name)()
+        except Exception as error:
+            raise ConfigError(
+                f"rewards.custom: {path!r} cannot be made: {error}"
+            ) from error
+        if not isinstance(getattr(term, "name", None), str) or not callable(term):
+            raise ConfigError(
+                f"rewards.custom: {path!r} needs a `name` and a `__call__`"
+            )
+        if term.name in REWARD_TERMS or term.name in {t.name for t in terms}:
+            raise ConfigError(f"rewards.custom: {path!r}: name {term.name!r} is taken")
+        terms.append(term)
+    return tuple(terms)

@@ -1,0 +1,158 @@
+"""The four tasks: navigate, follow a moving goal, reach with a hand, patrol several goals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.vr import EnvironmentConfig
+from ambulo.envs.vr.contract import HAND_OFFSET
+from ambulo.envs.vr.task.bank import GOALS, LevelBank
+from ambulo.envs.vr.task.observation import TASKS, hand_positions
+from ambulo.envs.vr.world.state import Bools, Floats, Ints, WorldState
+
+NAVIGATE, FOLLOW, REACH, PATROL = range(len(TASKS))
+FOLLOW_HOLD = 2.0
+"""Seconds in a row near the moving goal that solve `follow`, [s]."""
+
+
+@dataclass(frozen=True)
+class TaskState:
+    """The task of each player; every array has first axis N."""
+
+    kind: Ints
+    """Index into `TASKS`."""
+    slot: Ints
+    """Level slot."""
+    index: Ints
+    """Goal of the level that is current (for `follow`: where the episode's goal began)."""
+    heading_for: Ints
+    """Goal of the level that a moving goal walks to."""
+    goal: Floats
+    """Goal point in the world, shape (N, 3), [m]."""
+    held: Floats
+    """Seconds in a row near a moving goal, [s]."""
+    visited: Ints
+    """Patrol goals reached."""
+    solved: Bools
+    """The task is done."""
+
+    @classmethod
+    def zeros(cls, num_players: int) -> TaskState:
+        """Tasks not begun."""
+        n = num_players
+        return cls(
+            kind=np.zeros(n, np.int64),
+            slot=np.zeros(n, np.int64),
+            index=np.zeros(n, np.int64),
+            heading_for=np.zeros(n, np.int64),
+            goal=np.zeros((n, 3)),
+            held=np.zeros(n),
+            visited=np.zeros(n, np.int64),
+            solved=np.zeros(n, np.bool_),
+        )
+
+    def begin(
+        self, players: Ints, kinds: Ints, slots: Ints, goals: Ints, bank: LevelBank
+    ) -> None:
+        """Give `players` their tasks."""
+        self.kind[players] = kinds
+        self.slot[players] = slots
+        self.index[players] = goals
+        self.heading_for[players] = (goals + 1) % GOALS
+        self.goal[players, :2] = bank.goals[slots, goals]
+        self.goal[players, 2] = np.where(kinds == REACH, HAND_OFFSET[2], 0.0)
+        self.held[players] = 0.0
+        self.visited[players] = 0
+        self.solved[players] = False
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays."""
+        return {f.name: getattr(self, f.name).copy() for f in fields(self)}
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`."""
+        for f in fields(self):
+            getattr(self, f.name)[...] = arrays[f.name]
+
+
+def advance_tasks(
+    task: TaskState,
+    state: WorldState,
+    bank: LevelBank,
+    env: EnvironmentConfig,
+    dt: float,
+) -> tuple[Floats, Bools]:
+    """Move goals and notice what was reached in the last decision of `dt` seconds.
+
+    Returns:
+        The share of each task's goals that was reached now, shape (N,), and who got
+        another goal, shape (N,). `task.solved` is updated.
+    """
+    reached = np.zeros(len(task.kind))
+    switched = np.zeros(len(task.kind), np.bool_)
+    above = state.position[:, 2] >= 0.0
+    near = above & (np.hypot(*(task.goal - state.position)[:, :2].T) < env.goal_radius)
+    simple = near & (task.kind == NAVIGATE)
+    reached[simple] = 1.0
+    task.solved[simple] = True
+    if (task.kind == NAVIGATE).all():
+        return reached, switched
+    moving = task.kind == FOLLOW
+    if moving.any():
+        _move_goals(task, np.flatnonzero(moving), bank, env.follow_speed * dt)
+        task.held[:] = np.where(moving & near, task.held + dt, 0.0)
+        done = moving & (task.held >= FOLLOW_HOLD)
+        reached[done] = 1.0
+        task.solved[:] |= done
+    touch = above & (hand_distance(task, state) < env.reach_radius)
+    touch &= task.kind == REACH
+    reached[touch] = 1.0
+    task.solved[:] |= touch
+    stop = near & (task.kind == PATROL)
+    if stop.any():
+        reached[stop] = 1.0 / env.patrol_goals
+        task.visited[stop] += 1
+        done = stop & (task.visited >= env.patrol_goals)
+        task.solved[:] |= done
+        switched = stop & ~done
+        task.index[switched] = (task.index[switched] + 1) % GOALS
+        task.goal[switched, :2] = bank.goals[task.slot[switched], task.index[switched]]
+    return reached, switched
+
+
+def _move_goals(task: TaskState, players: Ints, bank: LevelBank, step: float) -> None:
+    """Walk moving goals back and forth between the goals of their level."""
+    slots, ends = task.slot[players], task.heading_for[players]
+    way = bank.direction(slots, ends, task.goal[players])
+    task.goal[players, :2] += step * way
+    left = bank.distance(slots, ends, task.goal[players])
+    turn = players[~(left > 0.5)]
+    task.heading_for[turn] = (task.heading_for[turn] + 1) % GOALS
+
+
+def hand_distance(task: TaskState, state: WorldState) -> Floats:
+    """Distance from the nearer hand to the goal, shape (N,), [m]."""
+    hands = hand_positions(state, "world") + state.position[:, None]
+    return np.linalg.norm(hands - task.goal[:, None], axis=2).min(axis=1)
+
+
+def task_distance(
+    task: TaskState, state: WorldState, bank: LevelBank, geodesic: bool
+) -> tuple[Floats, Floats]:
+    """Distance that progress is measured on, and straight distance, shape (N,), [m].
+
+    With `geodesic` the walking detour around obstacles is added for goals that stand still;
+    inf where there is no way (a falling player).
+    """
+    euclid = np.hypot(*(task.goal - state.position)[:, :2].T)
+    distance = euclid
+    if (task.kind == REACH).any():
+        distance = np.where(task.kind == REACH, hand_distance(task, state), euclid)
+    if geodesic:
+        walk = bank.distance(task.slot, task.index, state.position)
+        detour = np.maximum(walk - euclid, 0.0)
+        distance = distance + np.where(task.kind == FOLLOW, 0.0, detour)
+    return distance, euclid

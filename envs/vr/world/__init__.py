@@ -1,0 +1,1 @@
+"""Worlds of VR navigation: the compiled one and the MuJoCo one."""

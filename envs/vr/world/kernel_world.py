@@ -1,0 +1,133 @@
+"""The compiled world: all players of the contract stepped by one numba kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import AmbuloError
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world import kernels
+from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.state import Floats, Ints, WorldState
+
+A = TypeVar("A", bound=NDArray[Any])
+
+
+class PackedLevels:
+    """Levels in padded arrays, one row a slot, that grow when a level needs more room."""
+
+    def __init__(self) -> None:
+        """No slots."""
+        self.boxes = np.zeros((0, 1, 6))
+        self.cylinders = np.zeros((0, 1, 3))
+        self.holes = np.zeros((0, 1, 4))
+        self.bounds = np.zeros((0, 4))
+        self.counts = np.zeros((0, 3), np.int64)
+
+    def set(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
+        """Write `levels[i]` into row `slots[i]`."""
+        parts = [
+            (level.box_prisms(), level.cylinder_prisms(), level.holes)
+            for level in levels
+        ]
+        rows = max([len(self.bounds), *(slot + 1 for slot in slots)])
+        self.boxes = _grown(self.boxes, rows, max(len(p[0]) for p in parts))
+        self.cylinders = _grown(self.cylinders, rows, max(len(p[1]) for p in parts))
+        self.holes = _grown(self.holes, rows, max(len(p[2]) for p in parts))
+        self.bounds = _grown(self.bounds[:, None], rows, 1)[:, 0]
+        self.counts = _grown(self.counts[:, None], rows, 1)[:, 0]
+        for slot, level, part in zip(slots, levels, parts, strict=True):
+            for array, values in zip(
+                (self.boxes, self.cylinders, self.holes), part, strict=True
+            ):
+                array[slot, : len(values)] = values
+            self.counts[slot] = [len(values) for values in part]
+            self.bounds[slot] = level.bounds
+
+    def arrays(self) -> tuple[NDArray[np.generic], ...]:
+        """boxes, cylinders, holes, bounds, counts, as the kernels take them."""
+        return self.boxes, self.cylinders, self.holes, self.bounds, self.counts
+
+
+def _grown(array: A, rows: int, columns: int) -> A:
+    """`array` (S, M, K), zero-padded to at least (rows, columns, K)."""
+    missing = (max(rows - array.shape[0], 0), max(columns - array.shape[1], 0))
+    if missing == (0, 0):
+        return array
+    return np.pad(array, ((0, missing[0]), (0, missing[1]), (0, 0)))  # type: ignore[return-value]
+
+
+class KernelWorld:
+    """N players in compiled prisms; see `World` for the interface."""
+
+    def __init__(self, num_players: int, spec: WorldSpec) -> None:
+        """`num_players` players, not yet placed in any level."""
+        self.spec = spec
+        self.state = WorldState.zeros(num_players, spec.num_rays)
+        self._levels = PackedLevels()
+        self._slot = np.full(num_players, -1, np.int64)
+        self._falling = np.zeros(num_players, np.bool_)
+
+    def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
+        """Put `levels[i]` into slot `slots[i]`."""
+        self._levels.set(slots, levels)
+
+    def reset(self, players: Ints, slots: Ints, poses: Floats) -> None:
+        """Place `players` at `poses` (x, y, yaw) in level `slots`, at rest."""
+        place(self.state, players, poses)
+        self._slot[players] = slots
+        self._falling[players] = False
+        kernels.read_rays(
+            np.asarray(players, np.int64), self._slot, self.state.position,
+            self.state.yaw, self.state.rays, self.spec.rays_in_head_frame,
+            self.spec.ray_length, self.spec.rays_see_edges, self._levels.arrays(),
+        )  # fmt: skip
+
+    def step(self, actions: NDArray[np.generic]) -> WorldState:
+        """Advance every player by one decision."""
+        spec, state = self.spec, self.state
+        motion = motion_of(actions, spec, len(self._slot))
+        if self._slot.min() < 0:
+            player = int(np.argmin(self._slot))
+            raise AmbuloError(f"player {player} is in no level: call reset before step")
+        state.moves[:] = motion.jump.any(axis=1)
+        state.snaps[:] = motion.snap != 0.0
+        kernels.step_players(
+            motion.target, motion.jump, motion.snap, self._slot, state.position,
+            state.yaw, state.velocity, state.yaw_rate, state.command, state.rays,
+            state.path, state.contact_ticks, state.collisions, state.since_contact,
+            state.fell, self._falling, spec.ticks_per_decision, spec.dt,
+            spec.tick_decay, spec.max_speed, spec.max_yaw_rate, spec.rearm_ticks,
+            spec.fall_depth, spec.rays_in_head_frame, spec.ray_length,
+            spec.rays_see_edges, self._levels.arrays(),
+        )  # fmt: skip
+        return state
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays that a bit-exact continuation needs."""
+        arrays = {**self.state.arrays(), "slot": self._slot, "falling": self._falling}
+        return {name: array.copy() for name, array in arrays.items()}
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`; slots must hold the same levels."""
+        for name, array in self.state.arrays().items():
+            array[...] = arrays[name]
+        self._slot[...] = arrays["slot"]
+        self._falling[...] = arrays["falling"]
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+
+def place(state: WorldState, players: Ints, poses: Floats) -> None:
+    """Write the state of `players` at rest at `poses` (k, 3: x, y, yaw)."""
+    for array in state.arrays().values():
+        array[players] = 0
+    state.since_contact[players] = 1 << 30
+    state.position[players, :2] = poses[:, :2]
+    state.yaw[players] = poses[:, 2]

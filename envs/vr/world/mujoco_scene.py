@@ -1,0 +1,240 @@
+"""MuJoCo models of a level: what the player collides with, and what a camera sees.
+
+The physics model is planar, as the contract is: obstacles are full-height prisms, so
+the vertical body capsule touches them exactly as its mid-height sphere does, and the
+player is that sphere on two slides. The render model has the true sizes; nothing in it
+moves by itself.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, HAND_OFFSET
+from ambulo.envs.vr.levels.level import Level
+
+Floats = NDArray[np.float64]
+
+PLAYER = "player"
+"""Name of the player's body."""
+
+_PRISM_HALF_HEIGHT = 100.0
+"""More than any obstacle's half width, so that no contact is with a top face, [m]."""
+_IMPEDANCE = 0.9999
+"""MuJoCo's hardest contact."""
+_ARENA_BYTES = 1 << 16
+"""Room for the contacts of one player; far more than a disc in a plane can have."""
+_UNUSED = (
+    "EQUALITY FRICTIONLOSS LIMIT SPRING DAMPER GRAVITY CLAMPCTRL WARMSTART FILTERPARENT"
+    " ACTUATION SENSOR EULERDAMP AUTORESET ISLAND MIDPHASE"
+)
+"""Stages of `mj_step` that a disc among prisms does not need."""
+
+_FLOOR_THICKNESS = 0.2
+_HEAD_RADIUS = 0.13
+_HAND_RADIUS = 0.06
+
+
+def physics_model(level: Level, dt: float) -> mujoco.MjModel:
+    """The planar collision model of `level` for ticks of `dt` seconds.
+
+    qpos is the player's (x, y). From rest, a contact undoes its overlap in one step:
+    its stiffness is 1 / dt^2.
+    """
+    spec = mujoco.MjSpec()
+    spec.memory = _ARENA_BYTES
+    spec.option.timestep = dt
+    spec.option.disableflags = _flags(_UNUSED)
+    spec.option.cone = mujoco.mjtCone.mjCONE_PYRAMIDAL
+    world = spec.worldbody
+    for x, y, a, b, cos, sin in level.box_prisms():
+        world.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            pos=[x, y, 0.0],
+            quat=_yaw_quaternion(np.arctan2(sin, cos)),
+            size=[a, b, _PRISM_HALF_HEIGHT],
+        )
+    for x, y, radius in level.cylinder_prisms():
+        world.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_CYLINDER,
+            pos=[x, y, 0.0],
+            size=[radius, _PRISM_HALF_HEIGHT, 0.0],
+        )
+    player = world.add_body(name=PLAYER)
+    player.add_joint(type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[1, 0, 0])
+    player.add_joint(type=mujoco.mjtJoint.mjJNT_SLIDE, axis=[0, 1, 0])
+    player.add_geom(
+        type=mujoco.mjtGeom.mjGEOM_SPHERE,
+        size=[BODY_RADIUS, 0.0, 0.0],
+        mass=1.0,
+        priority=1,
+        condim=1,
+        solref=[-1.0 / dt**2, -1.0 / dt],
+        solimp=[_IMPEDANCE, _IMPEDANCE, 1.0, 0.5, 1.0],
+    )
+    return spec.compile()
+
+
+def floor_rectangles(level: Level) -> Floats:
+    """The floor without its holes, as rectangles x0, y0, x1, y1, shape (R, 4), [m]."""
+    x0, y0, x1, y1 = level.bounds
+    xs = np.unique(np.clip([x0, x1, *level.holes[:, [0, 2]].ravel()], x0, x1))
+    rectangles: list[tuple[float, float, float, float]] = []
+    for left, right in pairwise(xs):
+        middle = 0.5 * (left + right)
+        cut = level.holes[(level.holes[:, 0] < middle) & (middle < level.holes[:, 2])]
+        bottom = y0
+        for hole in cut[np.argsort(cut[:, 1])]:
+            if hole[1] > bottom:
+                rectangles.append((left, bottom, right, min(hole[1], y1)))
+            bottom = max(bottom, hole[3])
+        if bottom < y1:
+            rectangles.append((left, bottom, right, y1))
+    return np.array(rectangles).reshape(-1, 4)
+
+
+def render_model(
+    level: Level, width: int, height: int, goal_radius: float = 1.0
+) -> mujoco.MjModel:
+    """The level as one sees it, for frames of `width` x `height` pixels.
+
+    Mocap bodies: `player` (origin at the XR origin) and `goal`.
+    """
+    spec = mujoco.MjSpec()
+    spec.visual.global_.offwidth = width
+    spec.visual.global_.offheight = height
+    spec.visual.quality.shadowsize = 4096
+    spec.visual.headlight.ambient = [0.40, 0.40, 0.43]
+    spec.visual.headlight.diffuse = [0.18, 0.18, 0.18]
+    spec.visual.headlight.specular = [0.0, 0.0, 0.0]
+    spec.visual.map.znear = 0.005
+    spec.visual.map.zfar = 6.0
+    spec.visual.map.shadowclip = 0.75
+    spec.stat.center = [*(0.5 * (level.bounds[:2] + level.bounds[2:])), 0.0]
+    spec.stat.extent = max(float(np.ptp(level.bounds.reshape(2, 2), axis=0).max()), 1.0)
+    _add_looks(spec)
+    _add_static(spec.worldbody, level)
+    _add_player(spec.worldbody)
+    goal = spec.worldbody.add_body(name="goal", mocap=True)
+    _visual(
+        goal, "CYLINDER", [goal_radius, 0.015, 0], [0, 0, 0.02], [0.2, 0.9, 0.35, 0.9]
+    )
+    _visual(goal, "CYLINDER", [0.06, 1.2, 0], [0, 0, 1.2], [0.2, 0.9, 0.35, 0.35])
+    return spec.compile()
+
+
+def _add_looks(spec: mujoco.MjSpec) -> None:
+    spec.add_texture(
+        name="sky",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+        rgb1=[0.70, 0.82, 0.94],
+        rgb2=[0.16, 0.20, 0.28],
+        width=256,
+        height=256,
+    )
+    spec.add_texture(
+        name="checker",
+        type=mujoco.mjtTexture.mjTEXTURE_2D,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
+        rgb1=[0.80, 0.82, 0.85],
+        rgb2=[0.66, 0.69, 0.74],
+        width=256,
+        height=256,
+    )
+    floor = spec.add_material(
+        name="floor", texrepeat=[1, 1], texuniform=True, specular=0.1
+    )
+    textures = list(floor.textures)
+    textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "checker"
+    floor.textures = textures
+    sun = np.array([0.3, 0.2, -1.0])
+    spec.worldbody.add_light(
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+        pos=spec.stat.center - spec.stat.extent * sun,
+        dir=sun,
+        diffuse=[0.45, 0.45, 0.43],
+        specular=[0.1, 0.1, 0.1],
+        castshadow=True,
+    )
+
+
+def _add_static(world: mujoco.MjsBody, level: Level) -> None:
+    for x0, y0, x1, y1 in floor_rectangles(level):
+        world.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_BOX,
+            pos=[(x0 + x1) / 2, (y0 + y1) / 2, -_FLOOR_THICKNESS / 2],
+            size=[(x1 - x0) / 2, (y1 - y0) / 2, _FLOOR_THICKNESS / 2],
+            material="floor",
+        )
+    for k, (x, y, z, a, b, c, yaw) in enumerate(level.boxes):
+        wall = max(a, b) > 8 * min(a, b)
+        colour = [0.55, 0.58, 0.64, 1.0] if wall else _BOX_COLOURS[k % 3]
+        tops_apart = 0.001 * (k % 8)
+        _visual(world, "BOX", [a, b, c + tops_apart], [x, y, z], colour, yaw=yaw)
+    for x, y, radius, tall in level.cylinders:
+        _visual(
+            world, "CYLINDER", [radius, tall / 2, 0], [x, y, tall / 2],
+            [0.23, 0.48, 0.62, 1.0],
+        )  # fmt: skip
+
+
+_BOX_COLOURS = [
+    [0.80, 0.45, 0.28, 1.0],
+    [0.87, 0.62, 0.33, 1.0],
+    [0.68, 0.36, 0.30, 1.0],
+]
+
+
+def _add_player(world: mujoco.MjsBody) -> None:
+    player = world.add_body(name=PLAYER, mocap=True)
+    shoulder = BODY_HEIGHT - 2 * _HEAD_RADIUS
+    _visual(
+        player, "CAPSULE", [BODY_RADIUS, shoulder / 2 - BODY_RADIUS, 0],
+        [0, 0, shoulder / 2], [0.22, 0.38, 0.80, 1.0],
+    )  # fmt: skip
+    head = [0, 0, BODY_HEIGHT - _HEAD_RADIUS]
+    _visual(player, "SPHERE", [_HEAD_RADIUS, 0, 0], head, [0.93, 0.78, 0.66, 1.0])
+    visor = [_HEAD_RADIUS * 0.8, 0, head[2]]
+    _visual(player, "BOX", [0.05, 0.1, 0.05], visor, [0.1, 0.1, 0.12, 1.0])
+    ahead, left, up = HAND_OFFSET
+    for side in (left, -left):
+        _visual(
+            player, "SPHERE", [_HAND_RADIUS, 0, 0], [ahead, side, up],
+            [0.95, 0.75, 0.2, 1.0],
+        )  # fmt: skip
+
+
+def _visual(
+    body: mujoco.MjsBody,
+    shape: str,
+    size: list[float],
+    pos: list[float],
+    rgba: list[float],
+    *,
+    yaw: float = 0.0,
+) -> None:
+    body.add_geom(
+        type=getattr(mujoco.mjtGeom, f"mjGEOM_{shape}"),
+        size=size,
+        pos=pos,
+        quat=_yaw_quaternion(yaw),
+        rgba=rgba,
+        contype=0,
+        conaffinity=0,
+    )
+
+
+def _yaw_quaternion(yaw: float) -> list[float]:
+    """Rotation about Z as wxyz."""
+    return [float(np.cos(yaw / 2)), 0.0, 0.0, float(np.sin(yaw / 2))]
+
+
+def _flags(names: str) -> int:
+    return sum(
+        int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")) for name in names.split()
+    )

@@ -1,0 +1,312 @@
+"""Pictures and videos of VR episodes: offscreen MuJoCo frames, no window.
+
+OpenGL may be absent or may abort the process that asks for it, so the first renderer of
+a process tries the possible back ends in child processes and raises `RenderError` when
+none works.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import RenderError
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world.mujoco_scene import render_model
+
+Floats = NDArray[np.float64]
+Frame = NDArray[np.uint8]
+Camera = Literal["chase", "top"]
+
+CHASE_DISTANCE = 7.0
+"""From the chase camera to its target, [m]."""
+CHASE_ELEVATION = -54.0
+"""Of the chase camera's line of sight: steep, to see over walls, [deg]."""
+CHASE_TARGET = (0.8, 0.9)
+"""What the chase camera looks at: ahead of and above the player's feet, [m]."""
+CHASE_FIELD_OF_VIEW = 50.0
+"""Vertical, of the chase camera, [deg]."""
+_TRAIL_RADIUS = 0.04
+_TRAIL_SEGMENTS = 600
+"""More points than this are thinned."""
+_TRAIL_COLOUR = np.array([0.98, 0.83, 0.15, 0.9], np.float32)
+_PROBE_SECONDS = 60.0
+
+_PROBE = """
+import importlib, sys, mujoco
+context = importlib.import_module("mujoco." + sys.argv[1]).GLContext(16, 16)
+context.make_current()
+model = mujoco.MjSpec().compile()
+mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value).free()
+context.free()
+"""
+
+
+def gl_candidates() -> list[str]:
+    """OpenGL back ends worth trying here, best first; MUJOCO_GL, when set, decides."""
+    asked = os.environ.get("MUJOCO_GL", "").lower().strip()
+    if asked in ("disable", "disabled", "off", "false", "0"):
+        return []
+    if asked in ("egl", "osmesa", "glfw", "cgl"):
+        return [asked]
+    if sys.platform == "darwin":
+        return ["cgl", "glfw"]
+    if sys.platform == "win32":
+        return ["glfw"]
+    screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return ["egl", "osmesa", *(["glfw"] if screen else [])]
+
+
+def gl_backend() -> str:
+    """The first OpenGL back end that works in a child process.
+
+    Raises:
+        RenderError: none works.
+    """
+    return _working_backend(tuple(gl_candidates()))
+
+
+@lru_cache(maxsize=8)
+def _working_backend(candidates: tuple[str, ...]) -> str:
+    for name in candidates:
+        try:
+            probe = subprocess.run(
+                [sys.executable, "-c", _PROBE, name],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        if probe.returncode == 0:
+            return name
+    tried = ", ".join(candidates) or "none, MUJOCO_GL switches it off"
+    raise RenderError(
+        f"no OpenGL for pictures (tried: {tried}); install a driver with EGL or OSMesa"
+        " (Debian: apt install libegl1 or libosmesa6), or run without --video"
+    )
+
+
+class Offscreen:
+    """Draws scenes of one model without a window."""
+
+    def __init__(self, model: mujoco.MjModel, width: int, height: int) -> None:
+        """Frames of `width` x `height` pixels; the model's offscreen buffer is as large.
+
+        Raises:
+            RenderError: no OpenGL on this machine.
+        """
+        backend = gl_backend()
+        self.width, self.height = width, height
+        self._rect = mujoco.MjrRect(0, 0, width, height)
+        self._gl: Any = None
+        self._mjr: mujoco.MjrContext | None = None
+        try:
+            module = importlib.import_module(f"mujoco.{backend}")
+            self._gl = module.GLContext(width, height)
+            self._gl.make_current()
+            self._mjr = mujoco.MjrContext(
+                model, mujoco.mjtFontScale.mjFONTSCALE_100.value
+            )
+            mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._mjr)
+        except Exception as error:
+            self.close()
+            raise RenderError(f"OpenGL back end {backend} failed: {error}") from error
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing can be drawn any more."""
+        return self._mjr is None
+
+    def draw(self, scene: mujoco.MjvScene) -> Frame:
+        """One picture, shape (height, width, 3)."""
+        pixels = np.empty((self.height, self.width, 3), np.uint8)
+        self._gl.make_current()
+        mujoco.mjr_render(self._rect, scene, self._mjr)
+        mujoco.mjr_readPixels(pixels, None, self._rect, self._mjr)
+        return np.ascontiguousarray(pixels[::-1])
+
+    def close(self) -> None:
+        """Free the OpenGL context."""
+        if self._gl is not None:
+            self._gl.make_current()
+        if self._mjr is not None:
+            self._mjr.free()
+            self._mjr = None
+        if self._gl is not None:
+            self._gl.free()
+            self._gl = None
+
+
+class EpisodeRenderer:
+    """Draws one level with a player in it; use as a context manager or call `close`."""
+
+    def __init__(
+        self,
+        level: Level,
+        width: int = 640,
+        height: int = 480,
+        *,
+        goal_radius: float = 1.0,
+    ) -> None:
+        """Frames of `width` x `height` pixels with a disc of `goal_radius` [m].
+
+        Raises:
+            RenderError: no OpenGL on this machine.
+        """
+        gl_backend()
+        self.level = level
+        self.width, self.height = width, height
+        self._model = render_model(level, width, height, goal_radius)
+        self._data = mujoco.MjData(self._model)
+        self._player, self._goal = (
+            int(self._model.body(name).mocapid[0]) for name in ("player", "goal")
+        )
+        mujoco.mj_forward(self._model, self._data)
+        self._scene = mujoco.MjvScene(
+            self._model, self._model.ngeom + _TRAIL_SEGMENTS + 8
+        )
+        self._option, self._camera = mujoco.MjvOption(), mujoco.MjvCamera()
+        self._screen = Offscreen(self._model, width, height)
+
+    def frame(
+        self,
+        position: Floats,
+        yaw: float,
+        goal: Floats | None = None,
+        trail: Sequence[Floats] | Floats | None = None,
+        camera: Camera = "chase",
+        heading: float | None = None,
+    ) -> Frame:
+        """One picture, shape (height, width, 3).
+
+        `position` (2,) or (3,) of the XR origin [m], `yaw` [rad], `goal` (2,) [m],
+        `trail` (T, 2 or more): past positions [m], drawn just above the floor. `heading`
+        of the chase camera [rad]; None: the player's yaw.
+        """
+        if self._screen.closed:
+            raise RenderError("this renderer is closed")
+        data, height = self._data, float(position[2]) if len(position) > 2 else 0.0
+        data.mocap_pos[self._player] = (position[0], position[1], height)
+        data.mocap_quat[self._player] = (np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2))
+        data.mocap_pos[self._goal] = (0, 0, -1e3) if goal is None else (*goal[:2], 0)
+        mujoco.mj_kinematics(self._model, data)
+        if camera == "top":
+            self._look_down()
+        else:
+            turned = yaw if heading is None else heading
+            self._chase(data.mocap_pos[self._player], turned)
+        mujoco.mjv_updateScene(
+            self._model, data, self._option, None, self._camera,
+            mujoco.mjtCatBit.mjCAT_ALL.value, self._scene,
+        )  # fmt: skip
+        if trail is not None and len(trail) > 1:
+            self._draw_trail(np.asarray(trail, np.float64)[:, :2])
+        return self._screen.draw(self._scene)
+
+    def close(self) -> None:
+        """Free the OpenGL context."""
+        self._screen.close()
+
+    def __enter__(self) -> EpisodeRenderer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _chase(self, player: Floats, heading: float) -> None:
+        self._model.vis.global_.fovy = CHASE_FIELD_OF_VIEW
+        self._model.vis.global_.orthographic = 0
+        camera = self._camera
+        ahead, up = CHASE_TARGET
+        offset = [ahead * np.cos(heading), ahead * np.sin(heading), up]
+        camera.lookat[:] = player + np.array(offset)
+        camera.distance = CHASE_DISTANCE
+        camera.azimuth = np.degrees(heading)
+        camera.elevation = CHASE_ELEVATION
+
+    def _look_down(self) -> None:
+        """The whole level, X to the right and Y up."""
+        x0, y0, x1, y1 = self.level.bounds
+        tall = 1.06 * max(y1 - y0, (x1 - x0) * self.height / self.width)
+        self._model.vis.global_.fovy = tall
+        self._model.vis.global_.orthographic = 1
+        camera = self._camera
+        camera.lookat[:] = ((x0 + x1) / 2, (y0 + y1) / 2, 0.0)
+        camera.distance = 30.0
+        camera.azimuth = 90.0
+        camera.elevation = -90.0
+
+    def _draw_trail(self, points: Floats) -> None:
+        stride = max(1, -(-len(points) // _TRAIL_SEGMENTS))
+        kept = np.vstack([points[::stride], points[-1:]])
+        lifted = np.column_stack([kept, np.full(len(kept), _TRAIL_RADIUS)])
+        scene = self._scene
+        for begin, end in pairwise(lifted):
+            if scene.ngeom >= scene.maxgeom:
+                return
+            if np.array_equal(begin, end):
+                continue
+            geom = scene.geoms[scene.ngeom]
+            capsule = mujoco.mjtGeom.mjGEOM_CAPSULE
+            mujoco.mjv_initGeom(
+                geom, capsule, np.zeros(3), np.zeros(3), np.zeros(9), _TRAIL_COLOUR
+            )
+            mujoco.mjv_connector(geom, capsule, _TRAIL_RADIUS, begin, end)
+            scene.ngeom += 1
+
+
+def write_video(frames: Iterable[Frame], path: Path | str, fps: float = 10.0) -> Path:
+    """Write `frames` to an .mp4 (H.264) or .gif file, whole or not at all.
+
+    Raises:
+        RenderError: another ending, no frames, or the encoder fails.
+    """
+    import imageio.v2 as imageio
+
+    path = Path(path)
+    if path.suffix not in (".mp4", ".gif"):
+        raise RenderError(f"cannot write {path.name}: a video ends in .mp4 or .gif")
+    options: dict[str, Any] = (
+        {"fps": fps, "codec": "libx264", "quality": 7, "macro_block_size": 2}
+        if path.suffix == ".mp4"
+        else {"duration": 1000.0 / fps, "loop": 0}
+    )
+    partial = path.with_name(f".partial-{os.getpid()}-{path.name}")
+    count = 0
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        writer: Any
+        with imageio.get_writer(partial, **options) as writer:
+            for frame in frames:
+                writer.append_data(frame)
+                count += 1
+        if count:
+            os.replace(partial, path)
+    except RenderError:
+        raise
+    except Exception as error:
+        raise RenderError(f"cannot write {path}: {error}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    if not count:
+        raise RenderError(f"cannot write {path}: there are no frames")
+    return path

@@ -1,0 +1,122 @@
+"""The state that every world returns: arrays over players, and the world's interface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.level import Level
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class WorldState:
+    """State of N players after a decision. World frame, SI units, float64.
+
+    The arrays are the world's own and are overwritten by its next `step`.
+    """
+
+    position: Floats
+    """XR origin (body axis at floor height), shape (N, 3), [m]."""
+    yaw: Floats
+    """Heading, counter-clockwise from +X, unwrapped, shape (N,), [rad]."""
+    velocity: Floats
+    """Displacement in the last tick / dt, shape (N, 3), [m/s]."""
+    yaw_rate: Floats
+    """Turn in the last tick / dt (snap turns excluded), shape (N,), [rad/s]."""
+    command: Floats
+    """Smoothed (strafe, forward, rotation), shape (N, 3), in [-1, 1]."""
+    rays: Floats
+    """Ray readings, shape (N, num_rays), [m]."""
+    path: Floats
+    """Horizontal distance walked in this decision, summed over ticks, shape (N,), [m]."""
+    contact_ticks: Ints
+    """Ticks of this decision in contact with an obstacle, shape (N,)."""
+    collisions: Ints
+    """Collision events of this decision, shape (N,)."""
+    since_contact: Ints
+    """Ticks since the last contact (large when there was none), shape (N,)."""
+    moves: Ints
+    """Discrete moves made in this decision (0 or 1), shape (N,)."""
+    snaps: Ints
+    """Snap turns made in this decision (0 or 1), shape (N,)."""
+    fell: Bools
+    """Deeper than `fall_depth` below the floor, shape (N,)."""
+    fault: Bools
+    """The world lost this player in this decision (an engine broke down): it stands where it
+    was, nothing happened to it, and its episode cannot go on; shape (N,)."""
+
+    @classmethod
+    def zeros(cls, num_players: int, num_rays: int) -> WorldState:
+        """A state of `num_players` players at the origin."""
+        n = num_players
+        return cls(
+            position=np.zeros((n, 3)),
+            yaw=np.zeros(n),
+            velocity=np.zeros((n, 3)),
+            yaw_rate=np.zeros(n),
+            command=np.zeros((n, 3)),
+            rays=np.zeros((n, num_rays)),
+            path=np.zeros(n),
+            contact_ticks=np.zeros(n, np.int64),
+            collisions=np.zeros(n, np.int64),
+            since_contact=np.full(n, 1 << 30, np.int64),
+            moves=np.zeros(n, np.int64),
+            snaps=np.zeros(n, np.int64),
+            fell=np.zeros(n, np.bool_),
+            fault=np.zeros(n, np.bool_),
+        )
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """The arrays of the player's motion by name (not copied): all but `fault`."""
+        names = (f.name for f in fields(self) if f.name != "fault")
+        return {name: getattr(self, name) for name in names}
+
+
+class World(Protocol):
+    """N players that never meet each other, each in one level of a shared list."""
+
+    spec: WorldSpec
+    state: WorldState
+
+    def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
+        """Put `levels[i]` into slot `slots[i]`; slots are what `reset` refers to.
+
+        No player may be stepped in a replaced slot before it is reset.
+        """
+        ...
+
+    def reset(self, players: Ints, slots: Ints, poses: Floats) -> None:
+        """Place `players` (k,) at `poses` (k, 3: x, y [m], yaw [rad]) in level `slots` (k,).
+
+        Everything else of their state is as at rest; rays are read.
+        """
+        ...
+
+    def step(self, actions: NDArray[np.generic]) -> WorldState:
+        """Advance every player by one decision.
+
+        `actions`: shape (N, 3) floats (strafe, forward, rotation; + is right), clipped to
+        [-1, 1], or shape (N,) integers 0..6 when `spec.discrete`.
+        """
+        ...
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays that a bit-exact continuation needs (levels excluded)."""
+        ...
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`; slots must hold the same levels."""
+        ...
+
+    def close(self) -> None:
+        """Free what the world holds."""
+        ...

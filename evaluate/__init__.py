@@ -1,0 +1,1 @@
+"""Evaluation of trained models: scores, baselines, tables and reports."""

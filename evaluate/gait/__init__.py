@@ -1,0 +1,1 @@
+"""Evaluation of gait networks and gait policies."""

@@ -1,0 +1,26 @@
+"""The data of a gait network, split as in its training."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from ambulo.configs.base import parse
+from ambulo.configs.ref_nn import RefRunConfig
+from ambulo.evaluate.gait.data import GaitData, open_data
+from ambulo.policies.networks.ref_network import RefNNMetadata
+
+
+def data_of(metadata: RefNNMetadata, places: Sequence[str]) -> GaitData:
+    """Refined sequences, split as the network `metadata` was trained.
+
+    A network that does not tell its training gets the default split.
+
+    Raises:
+        GaitDataError: No file, or other parameters than the network's.
+    """
+    logging.getLogger("ambulo.motion.gaits.shards").setLevel("ERROR")
+    told = metadata.training.get("run", {})
+    run = parse(RefRunConfig, told, "training of the network")
+    space = metadata.gait_space()
+    return open_data(places, run.dataset, run.training.seed, space)

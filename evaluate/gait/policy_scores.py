@@ -1,0 +1,142 @@
+"""How well a gait policy walks with bodies that were drawn for the purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.gait import HEALTHY, gait_space
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.reference.reference import Reference, body_of
+from ambulo.envs.tasks.gait.batch import GaitBatch
+from ambulo.envs.tasks.gait.sampling import random_parameters
+from ambulo.evaluate.intervals import wilson_interval
+from ambulo.evaluate.locomotion.cascades import GaitPolicy, acting
+from ambulo.motion.gaits.skeleton import leg_length
+
+Floats = NDArray[np.float64]
+
+SETTLED = 1.0
+"""Beginning that does not count for stride, cadence and speed, [s]."""
+
+
+@dataclass(frozen=True)
+class GaitPolicyScores:
+    """One episode of each of N bodies; means, errors only over those that did not fall."""
+
+    bodies: int
+    """N."""
+    survival_rate: float
+    """Share that does not fall."""
+    survival_ci95: tuple[float, float]
+    """Its 95 % Wilson interval."""
+    survival_s: float
+    """Time on the feet, [s]."""
+    return_mean: float
+    """Sum of rewards until a fall."""
+    joint_error_deg: float
+    """Legs, trunk and arms off the reference at its phase, [deg]."""
+    stride_error: float
+    """Size of the error of the stride's ratio."""
+    cadence_error: float
+    """Size of the error of the cadence's ratio."""
+    speed_error: float
+    """Size of the error of the mean speed over the wanted speed."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON; NaN, where nobody is left, becomes None."""
+        return {
+            name: None if isinstance(value, float) and np.isnan(value) else value
+            for name, value in asdict(self).items()
+        }
+
+
+def drawn_bodies(
+    config: LocomotionConfig, healthy: Reference, seed: int, count: int
+) -> Floats:
+    """Parameters (count, P) as `config` draws them, decided by `seed`."""
+    rng = np.random.default_rng(seed)
+    return random_parameters(config, healthy, rng, count)
+
+
+def play_bodies(
+    config: LocomotionConfig,
+    healthy: Reference,
+    values: Floats,
+    actor: GaitPolicy | None,
+    seed: int,
+    *,
+    deterministic: bool = True,
+    progress: Callable[[], None] = lambda: None,
+) -> GaitPolicyScores:
+    """Scores of one episode of each body of `values` (N, P).
+
+    Args:
+        config: All settings; pushes and `max_episode_steps` are taken from here.
+        healthy: The healthy gait with its balance law.
+        values: The bodies' parameters.
+        actor: Who acts; None plays actions of 0: the balance law alone.
+        seed: Of starts and pushes.
+        deterministic: Mean actions instead of samples.
+        progress: Called after each control step.
+    """
+    count = len(values)
+    batch = GaitBatch(
+        config,
+        healthy,
+        body_of(config.environment),
+        num_players=count,
+        parameters=values,
+    )
+    batch.seed([seed + i for i in range(count)])
+    obs = batch.reset(np.arange(count))
+    steps, dt = config.environment.max_episode_steps, config.environment.control_dt
+    settled = min(round(SETTLED / dt), steps - 1)
+    alive, lived = np.ones(count, np.bool_), np.zeros(count)
+    returns, error = np.zeros(count), np.zeros(count)
+    turns, phase, start = np.zeros(count), batch.phases(), np.zeros(count)
+    still = np.zeros((count, batch.action_size), np.float32)
+    act = None if actor is None else acting(actor, batch, deterministic=deterministic)
+    for step in range(steps):
+        action = still if act is None else act(obs)
+        obs, reward, terminated, _, info = batch.step(action)
+        alive &= ~terminated
+        lived += alive
+        returns += np.where(alive, reward, 0.0)
+        error += np.where(alive, info["joint_error"], 0.0)
+        now = batch.phases()
+        turns += (now - phase) % 1.0
+        phase = now
+        if step == settled:
+            start, turns = batch.positions()[:, 3].copy(), np.zeros(count)
+        if terminated.any():
+            batch.reset(np.flatnonzero(terminated))
+            phase = batch.phases()
+        progress()
+    way = batch.positions()[:, 3] - start
+    batch.close()
+    time = max(steps - 1 - settled, 1) * dt
+    space = gait_space(config.environment.character)
+    legs = leg_length(space, values)
+    stride, cadence = HEALTHY.ratios(way / np.maximum(turns, 1e-9), turns / time, legs)
+    strides, cadences = (values[:, space.index(n)] for n in ("stride", "cadence"))
+    wanted = HEALTHY.stride_of(strides, legs) * HEALTHY.rate_of(cadences, legs)
+
+    def off(errors: Floats) -> float:
+        return float(np.abs(errors)[alive].mean()) if alive.any() else float("nan")
+
+    return GaitPolicyScores(
+        bodies=count,
+        survival_rate=float(alive.mean()),
+        survival_ci95=wilson_interval(int(alive.sum()), count),
+        survival_s=float((lived * dt).mean()),
+        return_mean=float(returns.mean()),
+        joint_error_deg=float(np.rad2deg((error / np.maximum(lived, 1)).mean())),
+        stride_error=off(stride - strides),
+        cadence_error=off(cadence - cadences),
+        speed_error=off(way / time / wanted - 1.0),
+    )

@@ -1,0 +1,135 @@
+"""Pictures of a gait network: curves over the cycle by parameter, errors, recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.common.figures import new_figure, png_of
+from ambulo.evaluate.gait.curves import PERCENT
+from ambulo.evaluate.locomotion.gait_norms import gait_norms
+from ambulo.motion.gaits.angles import ANGLES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ambulo.evaluate.gait.recovery import Recovery
+
+Floats = NDArray[np.float64]
+
+TITLES = {
+    "hip": "hip flexion [deg]",
+    "knee": "knee flexion [deg]",
+    "ankle": "ankle dorsiflexion [deg]",
+}
+"""Of the columns."""
+COLOURS = ("#0b3c6f", "#2f7fc1", "#8d8d8d", "#e07b39", "#a3200d")
+"""From the least value to the largest."""
+METHODS = {"optimisation": "#2f62c9", "vae": "#c2185b"}
+"""Colour of each way back."""
+_NORMAL = "#c9d3df"
+
+
+def draw_curves(
+    rows: Mapping[str, Mapping[float, Floats]],
+    levels: Mapping[str, Mapping[float, str]],
+) -> bytes:
+    """PNG of the angles over the cycle: a row for each parameter, a line for each value.
+
+    Args:
+        rows: By parameter and value, curves (3, 101), [deg], as `ANGLES`.
+        levels: By parameter and value, what the legend says.
+    """
+    figure = new_figure((11.5, 3.3 * len(rows)))
+    for line, (parameter, curves) in enumerate(rows.items()):
+        for column, joint in enumerate(ANGLES):
+            ax = figure.add_subplot(len(rows), 3, 3 * line + column + 1)
+            mean, sd = gait_norms().angles[joint].at(PERCENT)
+            ax.fill_between(
+                PERCENT, mean - 2 * sd, mean + 2 * sd, color=_NORMAL, alpha=0.45, lw=0,
+                label="people ± 2 sd",
+            )  # fmt: skip
+            for colour, (value, curve) in zip(
+                _colours(len(curves)), curves.items(), strict=True
+            ):
+                label = levels[parameter][value]
+                ax.plot(PERCENT, curve[column], color=colour, lw=1.6, label=label)
+            ax.set_title(f"{TITLES[joint]}, by {parameter}", fontsize=9)
+            ax.set_xlim(0, 100)
+            ax.set_xlabel("gait cycle from strike to strike [%]", fontsize=8)
+            _clean(ax)
+            if column == 0:
+                ax.legend(fontsize=7, frameon=False)
+    figure.tight_layout()
+    return png_of(figure)
+
+
+def draw_error_places(errors: Floats, names: Sequence[str]) -> bytes:
+    """PNG of the mean error over the cycle of each joint, [deg]. Shapes (30, J), (J,)."""
+    figure = new_figure((6.4, 3.6))
+    ax = figure.add_subplot()
+    places = np.arange(len(errors)) / len(errors) * 100.0
+    for name, column, colour in zip(names, errors.T, COLOURS[::2], strict=True):
+        ax.plot(places, column, "o-", ms=3, color=colour, label=name)
+    ax.set_xlabel("phase of the network's cycle [%]")
+    ax.set_ylabel("mean error [deg]")
+    ax.set_ylim(bottom=0)
+    ax.legend(frameon=False)
+    _clean(ax)
+    figure.tight_layout()
+    return png_of(figure)
+
+
+def draw_scatter(truth: Floats, said: Floats, names: Sequence[str], unit: str) -> bytes:
+    """PNG of what is said against what is true; arrays (N, K), one panel a column."""
+    figure = new_figure((3.4 * len(names), 3.4))
+    for k, name in enumerate(names):
+        ax = figure.add_subplot(1, len(names), k + 1)
+        both = np.concatenate([truth[:, k], said[:, k]])
+        low, high = both.min(), both.max()
+        ax.plot([low, high], [low, high], color="#8d8d8d", lw=0.8)
+        ax.plot(truth[:, k], said[:, k], ".", ms=4, color="#2f62c9", alpha=0.6)
+        ax.set_title(name, fontsize=9)
+        ax.set_xlabel(f"true {unit}", fontsize=8)
+        if k == 0:
+            ax.set_ylabel(f"generated {unit}", fontsize=8)
+        _clean(ax)
+    figure.tight_layout()
+    return png_of(figure)
+
+
+def draw_recovery(found: Mapping[str, Recovery]) -> bytes:
+    """PNG of bars: the error of each parameter found again, over its range."""
+    first = next(iter(found.values()))
+    shown = [k for k in range(len(first.names)) if not first.given[k]]
+    figure = new_figure((max(6.4, 0.5 * len(shown) + 2.0), 4.2))
+    ax = figure.add_subplot()
+    width = 0.8 / (len(found) + 1)
+    at = np.arange(len(shown))
+    bars = {"knowing nothing": first.guess, **{n: r.error for n, r in found.items()}}
+    for k, (name, values) in enumerate(bars.items()):
+        colour = METHODS.get(name, _NORMAL)
+        place = at + (k - 0.5 * len(found)) * width
+        ax.bar(place, 100.0 * values[shown], 0.92 * width, color=colour, label=name)
+    ax.axhline(5.0, color="#14213d", lw=0.8, ls=":")
+    ax.set_xticks(
+        at, [first.names[k] for k in shown], rotation=50, ha="right", fontsize=8
+    )
+    ax.set_ylabel("mean error [% of the range]")
+    ax.legend(frameon=False)
+    _clean(ax)
+    figure.tight_layout()
+    return png_of(figure)
+
+
+def _colours(count: int) -> list[str]:
+    places = np.linspace(0, len(COLOURS) - 1, count).round().astype(int)
+    return [COLOURS[k] for k in places]
+
+
+def _clean(ax: Axes) -> None:
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)

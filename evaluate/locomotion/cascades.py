@@ -1,0 +1,255 @@
+"""Cascades of gait policies at work: composed, trained above a base, and acting."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.common.find_model import find_model
+from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.gait import gait_space
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.reference.reference import reference_from_bytes
+from ambulo.envs.tasks.gait.batch import GaitBatch
+from ambulo.envs.tasks.gait.group import PARAMETERS
+from ambulo.envs.tasks.gait.joint_state import joint_states
+from ambulo.envs.tasks.gait.sampling import parameter_box
+from ambulo.envs.tasks.locomotion.batch import Info
+from ambulo.policies.cascade import (
+    Cascade,
+    CascadeNode,
+    is_cascade,
+    load_cascade,
+    stored_models,
+)
+from ambulo.policies.files.archive import unzip
+from ambulo.policies.files.locomotion_model import load_locomotion, locomotion_of
+from ambulo.policies.files.model_format import HEADER, Layout
+from ambulo.policies.locomotion_agent import LocomotionAgent
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Singles = NDArray[np.float32]
+GaitPolicy = LocomotionAgent | Cascade
+Acts = Callable[[Singles], Singles]
+
+BASE = "base"
+"""Name of the first node."""
+SHARED = (
+    "actuation", "control_rate", "substeps", "joints", "action_scale", "balance_law",
+    "balance_limit",
+)  # fmt: skip
+"""Settings of the environment that change what an action means."""
+WEIGHT_ACTION = "weight"
+"""Name of the last action of a correction, which moves its threshold."""
+
+
+class _Given:
+    """Acts as it was told."""
+
+    def __init__(self) -> None:
+        self.actions: Singles = np.zeros((0, 0), np.float32)
+
+    def act(self, obs: Singles) -> Singles:
+        """The actions that were given."""
+        return self.actions
+
+
+class CascadeBatch:
+    """A batch whose actions correct those of a base policy, as a node of a cascade above it.
+
+    An action has one number more than the batch's, which moves its own threshold.
+    """
+
+    def __init__(self, batch: GaitBatch, base: GaitPolicy) -> None:
+        """Let `base` act in `batch`, below what actions say.
+
+        Raises:
+            ConfigError: The base is for other bodies.
+        """
+        self._batch, self._given = batch, _Given()
+        check_base(base, batch.config, batch.layout)
+        low, high = parameter_box(batch.config, batch.reference)
+        node = CascadeNode("correction", self._given, low, high)
+        self._cascade = joined(base, node)
+        self.action_size = batch.action_size + 1
+        self.extra_actions = (*batch.extra_actions, WEIGHT_ACTION)
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the batch's."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._batch, name)
+
+    def step(self, actions: NDArray[Any]) -> tuple[Singles, Floats, Bools, Bools, Info]:
+        """One control step of the batch with base and corrections."""
+        self._given.actions = np.asarray(actions, dtype=np.float32)
+        return self._batch.step(acting(self._cascade, self._batch)(self._batch.obs))
+
+
+def check_base(
+    base: GaitPolicy,
+    config: LocomotionConfig,
+    layout: Layout,
+    actions: Sequence[str] | None = None,
+) -> None:
+    """Check that a policy with these settings and observations can correct `base`.
+
+    Raises:
+        ConfigError: The base is for other bodies, observations or actions.
+    """
+    agent = last_agent(base)
+    env, theirs = config.environment, agent.config.environment
+    base_actions = first_agent(base).metadata.actions
+    wanted = (*base_actions, WEIGHT_ACTION)
+    if theirs.task != "gait" or theirs.character != env.character:
+        raise ConfigError(
+            f"gait.base: a policy of {theirs.task} for {theirs.character} cannot be the base "
+            f"of one of {env.task} for {env.character}"
+        )
+    if agent.layout.schema() != layout.schema():
+        raise ConfigError("gait.base: the base sees other observations")
+    for name in SHARED:
+        own, other = getattr(env, name), getattr(theirs, name)
+        if own != other:
+            raise ConfigError(f"gait.base: its {name} is {other}, not {own}")
+    if config.gait.time_warp != agent.config.gait.time_warp:
+        raise ConfigError(
+            f"gait.base: its gait.time_warp is {agent.config.gait.time_warp:g}, "
+            f"not {config.gait.time_warp:g}"
+        )
+    if actions is not None and tuple(actions) != wanted:
+        raise ConfigError(
+            f"gait.base: {len(actions)} actions do not fit the base's {len(base_actions)} "
+            f"and one more, {WEIGHT_ACTION!r}"
+        )
+
+
+def joined(base: GaitPolicy, node: CascadeNode) -> Cascade:
+    """`base` with `node` above all that is in it."""
+    if isinstance(base, Cascade):
+        whole = tuple(known.name for known in base.nodes)
+        return replace(base, nodes=(*base.nodes, replace(node, parents=whole)))
+    env = base.config.environment
+    return Cascade(
+        gait_space(env.character),
+        (CascadeNode(BASE, base, *box_of(base)), replace(node, parents=(BASE,))),
+        parameters_of(base),
+        balls_of(base.metadata.actions),
+        env.action_scale,
+    )
+
+
+def acting(policy: GaitPolicy, batch: GaitBatch, *, deterministic: bool = True) -> Acts:
+    """How `policy` acts on the observations of `batch`; cascades have mean actions only."""
+    if isinstance(policy, Cascade):
+        return lambda obs: policy.act(obs, lambda values: joint_states(batch, values))
+    return lambda obs: policy.act(obs, deterministic=deterministic)
+
+
+def load_gait_policy(name: str | Path) -> GaitPolicy:
+    """The policy or the cascade in a model file, a run folder or a shipped model.
+
+    Raises:
+        ModelFileError: Missing or damaged.
+    """
+    file = find_model(name)
+    if is_cascade(file):
+        return load_cascade(file, lambda data: _agent_of(data, str(file)))
+    agent = LocomotionAgent(load_locomotion(file), str(file))
+    check_alone(agent, file)
+    return agent
+
+
+def model_files(name: str | Path) -> dict[str, bytes]:
+    """The model files of a policy or a cascade by the names of nodes."""
+    file = find_model(name)
+    return stored_models(file) if is_cascade(file) else {BASE: file.read_bytes()}
+
+
+def digest_of(name: str | Path) -> str:
+    """What tells a base policy from others: of its model files."""
+    digest = hashlib.blake2b(digest_size=16)
+    for data in model_files(name).values():
+        digest.update(len(data).to_bytes(8, "little") + data)
+    return digest.hexdigest()
+
+
+def varied(policy: GaitPolicy) -> tuple[str, ...]:
+    """The muscle parameters that a policy's corrections vary; none stands for all."""
+    if not isinstance(policy, Cascade):
+        return policy.config.gait.vary
+    sets = [node.agent.config.gait.vary for node in policy.nodes if node.parents]
+    if not all(sets):
+        return ()
+    return tuple(dict.fromkeys(name for names in sets for name in names))
+
+
+def first_agent(policy: GaitPolicy) -> LocomotionAgent:
+    """The policy itself, or a cascade's base."""
+    if isinstance(policy, Cascade):
+        agent: LocomotionAgent = policy.nodes[0].agent
+        return agent
+    return policy
+
+
+def last_agent(policy: GaitPolicy) -> LocomotionAgent:
+    """The policy itself, or a cascade's last node."""
+    if isinstance(policy, Cascade):
+        agent: LocomotionAgent = policy.nodes[-1].agent
+        return agent
+    return policy
+
+
+def box_of(agent: LocomotionAgent) -> tuple[Floats, Floats]:
+    """Least and largest parameters that a policy was trained on. (P,) each."""
+    return parameter_box(agent.config, healthy_of(agent))
+
+
+def healthy_of(agent: LocomotionAgent) -> Any:
+    """The healthy gait that a policy follows; `ModelFileError` without one."""
+    if not agent.references:
+        raise ModelFileError("a gait policy's model file holds no healthy gait")
+    return reference_from_bytes(agent.references[0], "the model")
+
+
+def parameters_of(agent: LocomotionAgent) -> slice:
+    """Where the observation has the normalised parameters."""
+    part = next(part for part in agent.metadata.observation if part.name == PARAMETERS)
+    return slice(part.start, part.stop)
+
+
+def balls_of(actions: Sequence[str]) -> tuple[int, ...]:
+    """First action of each ball joint: it moves three axes, `<joint>_x` to `<joint>_z`."""
+    known = list(actions)
+    stems = [name[:-2] for name in known if name.endswith("_x")]
+    axes = {stem: [f"{stem}_{axis}" for axis in "xyz"] for stem in stems}
+    return tuple(
+        known.index(three[0])
+        for three in axes.values()
+        if known[known.index(three[0]) :][:3] == three
+    )
+
+
+def check_alone(agent: LocomotionAgent, file: Path) -> None:
+    """`ModelFileError` for a correction, which does not act without its base."""
+    base = agent.config.gait.base
+    if base is not None:
+        raise ModelFileError(
+            f"{file}: only corrects {base}; make one policy of both with "
+            f"`ambulo gait compose BASE {file.name} --out FILE`"
+        )
+
+
+def _agent_of(data: bytes, source: str) -> LocomotionAgent:
+    members = unzip(io.BytesIO(data), source)
+    if HEADER not in members:
+        raise ModelFileError(f"{source}: a node is no model file")
+    return LocomotionAgent(locomotion_of(members, source), source)

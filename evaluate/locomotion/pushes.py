@@ -1,0 +1,171 @@
+"""Push recovery: what share stays on its feet after a push, by the impulse.
+
+Each body is pushed once, at the pelvis, in a random horizontal direction, at a random
+moment of a stride, and has to stay on its feet for some seconds more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.evaluate.intervals import wilson_interval
+from ambulo.evaluate.locomotion.evaluation import (
+    EvalSubject,
+    bodies,
+    play,
+    shares,
+    undisturbed,
+)
+
+Floats = NDArray[np.float64]
+
+IMPULSES = (0.0, 15.0, 30.0, 45.0, 60.0, 75.0, 90.0)
+"""Impulses that are tried, [N s]; 0 tells what falls without a push."""
+DURATION = 0.2
+"""Duration of a push, [s]."""
+FIRST, SPREAD = 1.0, 1.2
+"""A push begins at `FIRST` plus up to `SPREAD`, [s]; about a stride."""
+AFTER = 4.0
+"""Time to stay on the feet after a push, [s]."""
+HOPELESS = 0.05
+"""Larger impulses are not tried after one that a smaller share survives."""
+SURE = 0.9
+"""Share that has to survive the impulse that is told as `impulse_90`."""
+_NEVER = 1000.0
+"""Longer than an episode, [s]."""
+_PUSH_STREAM = 11
+"""Random numbers of pushes, apart from those of starts."""
+
+
+@dataclass(frozen=True)
+class PushRecovery:
+    """Survival by impulse."""
+
+    impulses: tuple[float, ...]
+    """[N s], ascending."""
+    survival: tuple[float, ...]
+    """Share on their feet `AFTER` the push."""
+    interval: tuple[tuple[float, float], ...]
+    """95 % Wilson intervals of it."""
+    episodes: int
+    """Of each impulse."""
+    mass: float
+    """Of the body, [kg]."""
+
+    @property
+    def impulse_90(self) -> float:
+        """Largest impulse that `SURE` survive, between samples linear, [N s].
+
+        0 where not even the smallest is survived; the largest tried is the upper limit.
+        """
+        if self.survival[0] < SURE:
+            return 0.0
+        for k in range(1, len(self.impulses)):
+            if self.survival[k] < SURE:
+                drop = self.survival[k - 1] - self.survival[k]
+                share = (self.survival[k - 1] - SURE) / drop
+                step = self.impulses[k] - self.impulses[k - 1]
+                return self.impulses[k - 1] + share * step
+        return self.impulses[-1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "impulses": list(self.impulses),
+            "survival": list(self.survival),
+            "interval95": [list(row) for row in self.interval],
+            "episodes": self.episodes,
+            "duration_s": DURATION,
+            "after_s": AFTER,
+            "impulse_90": self.impulse_90,
+            "impulse_90_per_kg": self.impulse_90 / self.mass,
+        }
+
+
+def push_recovery(
+    contestant: EvalSubject,
+    episodes: int,
+    *,
+    impulses: Sequence[float] = IMPULSES,
+    seed: int = 0,
+    players: int = 64,
+    progress: Callable[[int], None] | None = None,
+) -> PushRecovery:
+    """Push the bodies of `contestant`; the same pushes for all contestants.
+
+    Args:
+        contestant: Who plays.
+        episodes: Of each impulse.
+        impulses: Ascending, [N s].
+        seed: Of starts, directions and moments.
+        players: Bodies at once, at most.
+        progress: Told of finished episodes, those left out as hopeless too.
+    """
+    tried = [float(impulse) for impulse in impulses]
+    if not tried or tried != sorted(tried) or tried[0] < 0.0:
+        raise ConfigError("impulses must be ascending and not negative")
+    seconds = FIRST + SPREAD + DURATION + AFTER
+    config = undisturbed(contestant.config, seconds)
+    steps = config.environment.max_episode_steps
+    config = config.override(
+        "environment",
+        push_impulse=(1.0, 1.0),
+        push_interval=(_NEVER, _NEVER),
+        push_duration=DURATION,
+    )
+    survival: list[float] = []
+    interval: list[tuple[float, float]] = []
+    mass = 0.0
+    for impulse in tried:
+        stood = []
+        for mode, seeds in shares(contestant, seed, episodes, players):
+            batch = bodies(contestant, config, seeds, mode)
+            mass = float(batch.batch.simulation.model.body_mass.sum())
+            prepare = _Pusher(impulse, seeds)
+            stood.append(play(batch, contestant, steps, prepare=prepare).survived)
+            batch.close()
+            if progress is not None:
+                progress(len(seeds))
+        on_feet = np.concatenate(stood).astype(np.float64)
+        survival.append(float(on_feet.mean()))
+        interval.append(wilson_interval(int(on_feet.sum()), len(on_feet)))
+        if survival[-1] < HOPELESS:
+            if progress is not None:
+                progress(episodes * (len(tried) - len(survival)))
+            break
+    return PushRecovery(
+        tuple(tried[: len(survival)]),
+        tuple(survival),
+        tuple(interval),
+        episodes,
+        mass,
+    )
+
+
+@dataclass(frozen=True)
+class _Pusher:
+    """Gives each body of a batch its one push."""
+
+    impulse: float
+    seeds: Sequence[int]
+
+    def __call__(self, batch: LocomotionBatch) -> None:
+        """Set the pushes of a batch that has just been reset."""
+        draws = np.array(
+            [
+                np.random.default_rng([seed, _PUSH_STREAM]).random(2)
+                for seed in self.seeds
+            ]
+        )
+        angle = 2.0 * np.pi * draws[:, 1]
+        force = self.impulse / DURATION
+        batch.pushes.start[:] = FIRST + SPREAD * draws[:, 0]
+        batch.pushes.force[:, 0] = force * np.cos(angle)
+        batch.pushes.force[:, 1] = force * np.sin(angle)

@@ -1,0 +1,281 @@
+"""What bodies did in an evaluation, step by step: arrays that all scores are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.envs.tasks.locomotion.body import body_of_joint
+from ambulo.envs.tasks.locomotion.reward import turn_rate
+from ambulo.evaluate.locomotion.gait_probe import (
+    AngleProbe,
+    ForceProbe,
+    SlipProbe,
+    TorqueProbe,
+    leg_joints,
+)
+from ambulo.evaluate.locomotion.muscle_probe import MetabolicProbe
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+WATCHED = 8
+"""Bodies of a recording whose ground forces and poses are kept too."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """One episode of each of N bodies, sampled after each of T control steps.
+
+    What stands after the end of an episode is of no meaning; `standing` tells.
+    """
+
+    dt: float
+    """Duration of a control step, [s]."""
+    weight: float
+    """Body weight, [N]."""
+    joints: tuple[str, ...]
+    """The J joints of the skeleton but its root."""
+    legs: tuple[int, ...]
+    """Which of them are hips, knees and ankles."""
+    standing: Bools
+    """The episode goes on after this step, or was ended by the time limit. (T, N)."""
+    fell: Bools
+    """Ended by a fall. Shape (N,)."""
+    fault: Ints
+    """Why the simulation stopped (`simulation.FAULTS`); 0: it did not. Shape (N,)."""
+    reward: Floats
+    """Shape (T, N)."""
+    velocity: Floats
+    """Root velocity ahead and to the left, in its own heading, [m/s]. (T, N, 2)."""
+    turn: Floats
+    """Turning rate of the root, [rad/s]. Shape (T, N)."""
+    yaw: Floats
+    """Heading of the root from the wanted one, [rad]. Shape (T, N)."""
+    wanted: Floats
+    """Wanted speed, [m/s], and turning rate, [rad/s]. Shape (T, N, 2)."""
+    moved: Floats
+    """Horizontal way of the root in the step, [m]. Shape (T, N)."""
+    power: Floats
+    """Mean absolute power of all joints, [W]. Shape (T, N)."""
+    metabolic: Floats
+    """Metabolic power of all muscles, [W]; NaN without muscles. Shape (T, N)."""
+    action: Floats
+    """Mean squared action. Shape (T, N)."""
+    joint_error: NDArray[np.float32]
+    """Angle between each joint and its reference, [rad]. Shape (T, N, J)."""
+    place_error: NDArray[np.float32]
+    """Distance of each joint's place, seen from the root, from its reference, [m].
+    Shape (T, N, J)."""
+    root_error: Floats
+    """Distance of the root from its reference, [m]. Shape (T, N)."""
+    angles: NDArray[np.float32]
+    """Hip, knee and ankle of the left and right leg (`gait_probe`), [rad].
+    Shape (T, N, 2, 3)."""
+    lowest: NDArray[np.float32]
+    """Height of the lowest point of the left and right sole, [m]. Shape (T, N, 2)."""
+    slip: Floats
+    """Sum of the speeds of standing sole parts, [m/s]. Shape (T, N)."""
+    slip_parts: Ints
+    """How many stood. Shape (T, N)."""
+    torque_error: Floats
+    """Sum of squares of the torque that acted minus that of stable PD, [N^2 m^2].
+    Shape (T, N)."""
+    torque_best: Floats
+    """The same of the least-squares optimum of the muscles. Shape (T, N)."""
+    torque: Floats
+    """Sum of squares of the torque of stable PD, [N^2 m^2]. Shape (T, N)."""
+    torques: int
+    """Joint axes in these sums."""
+    watched: Ints
+    """The bodies whose forces and poses were kept, the first of each part. Shape (K,)."""
+    force: Floats
+    """Vertical force of their left and right foot, [N]. Shape (T, K, 2)."""
+    poses: Floats
+    """Their positions. Shape (T, K, nq)."""
+
+    @property
+    def episodes(self) -> int:
+        """N."""
+        return self.standing.shape[1]
+
+    @property
+    def survived(self) -> Bools:
+        """On their feet to the end. Shape (N,)."""
+        return self.standing[-1].copy()
+
+
+def joined(parts: list[Recording]) -> Recording:
+    """Recordings of the same length and body side by side."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    whole: dict[str, Any] = {}
+    for field in fields(Recording):
+        values = [getattr(part, field.name) for part in parts]
+        if isinstance(values[0], np.ndarray):
+            whole[field.name] = np.concatenate(values, axis=min(values[0].ndim - 1, 1))
+    before = np.cumsum([0, *(part.episodes for part in parts[:-1])])
+    shifted = [part.watched + n for part, n in zip(parts, before, strict=True)]
+    whole["watched"] = np.concatenate(shifted)
+    return replace(first, **whole)
+
+
+class Recorder:
+    """Fills a `Recording` while a batch plays."""
+
+    def __init__(self, batch: LocomotionBatch, steps: int) -> None:
+        """Room for `steps` steps of all bodies."""
+        count = batch.num_players
+        character = batch.character
+        self._batch, self._row = batch, 0
+        self._angles, self._slip = AngleProbe(batch), SlipProbe(batch)
+        self._force = ForceProbe(batch, min(count, WATCHED))
+        self._joints = _JointProbe(batch)
+        names = character.skeleton.joints[1:]
+        legs = tuple(int(j) - 1 for j in leg_joints(character)[:, :3].ravel())
+        self._alive: Bools = np.ones(count, np.bool_)
+        self._root = batch.simulation.qpos[:, :2].copy()
+        self._torque = TorqueProbe(batch)
+        self._metabolic = MetabolicProbe(batch)
+        nq = batch.simulation.model.nq
+
+        def room(*shape: int) -> Floats:
+            return np.zeros((steps, count, *shape))
+
+        def small(*shape: int) -> NDArray[np.float32]:
+            return np.zeros((steps, count, *shape), np.float32)
+
+        watched = self._force.bodies
+        self._out = Recording(
+            dt=batch.simulation.dt,
+            weight=batch.weight,
+            joints=names,
+            legs=legs,
+            standing=np.zeros((steps, count), np.bool_),
+            fell=np.zeros(count, np.bool_),
+            fault=np.zeros(count, np.int64),
+            reward=room(),
+            velocity=room(2),
+            turn=room(),
+            yaw=room(),
+            wanted=room(2),
+            moved=room(),
+            power=room(),
+            metabolic=room(),
+            action=room(),
+            joint_error=small(len(names)),
+            place_error=small(len(names)),
+            root_error=room(),
+            angles=small(2, 3),
+            lowest=small(2),
+            slip=room(),
+            slip_parts=np.zeros((steps, count), np.int64),
+            torque_error=room(),
+            torque_best=room(),
+            torque=room(),
+            torques=self._torque.size,
+            watched=np.arange(watched),
+            force=np.zeros((steps, watched, 2)),
+            poses=np.zeros((steps, watched, nq)),
+        )
+
+    def add(
+        self,
+        actions: NDArray[np.generic],
+        outcome: tuple[Floats, Bools, dict[str, NDArray[np.generic]]],
+    ) -> Bools:
+        """Take in a step; who is still on its feet, (N,).
+
+        Args:
+            actions: What was played. Shape (N, A).
+            outcome: The step's rewards, `terminated` and `info`.
+        """
+        rewards, terminated, info = outcome
+        batch, out, t = self._batch, self._out, self._row
+        state = batch.state
+        ended = terminated & self._alive
+        out.fell[ended] = np.asarray(info["fell"], np.bool_)[ended]
+        out.fault[ended] = np.asarray(info["fault"], np.int64)[ended]
+        self._alive &= ~terminated
+        out.standing[t] = self._alive
+        out.reward[t] = rewards
+        out.velocity[t] = state.heading[:, :2]
+        out.turn[t], out.yaw[t] = turn_rate(state), state.yaw
+        out.wanted[t] = self._wanted()
+        root = batch.simulation.qpos[:, :2]
+        out.moved[t] = np.linalg.norm(root - self._root, axis=1)
+        out.power[t] = np.asarray(info["power"], np.float64)
+        out.metabolic[t] = self._metabolic.now()
+        out.action[t] = np.square(np.clip(actions, -1.0, 1.0)).mean(axis=1)
+        out.joint_error[t], out.place_error[t] = self._joints.now()
+        out.root_error[t] = np.linalg.norm(state.deviation[:, :3], axis=1)
+        out.angles[t] = self._angles.now()
+        out.lowest[t] = state.soles.reshape(-1, 2, 3).min(axis=2)
+        out.slip[t], out.slip_parts[t] = self._slip.step()
+        out.torque_error[t], out.torque_best[t], out.torque[t] = self._torque.now()
+        out.force[t] = self._force.now()
+        out.poses[t] = batch.simulation.qpos[: self._force.bodies]
+        self._row += 1
+        return self._alive
+
+    def begin_step(self) -> None:
+        """Note where bodies are; call it after resets, before each step."""
+        self._root = self._batch.simulation.qpos[:, :2].copy()
+        self._slip.begin()
+
+    def recording(self) -> Recording:
+        """All steps; those that were not played stand as fallen."""
+        return self._out
+
+    def _wanted(self) -> Floats:
+        """What the task asks for: speed and turning rate. Shape (N, 2)."""
+        batch = self._batch
+        task = batch.config.environment.task
+        if task == "locomote":
+            return batch.command
+        speed = batch.blend.speed if task == "imitate" else np.zeros(batch.num_players)
+        return np.stack([speed, np.zeros(batch.num_players)], axis=1)
+
+
+class _JointProbe:
+    """How far joints are from the reference, in angle and place."""
+
+    def __init__(self, batch: LocomotionBatch) -> None:
+        """Places of the reference's joints at each phase of each gait."""
+        character, model = batch.character, batch.simulation.model
+        names = character.skeleton.joints[1:]
+        dofs = [character.dofs(name) for name in names]
+        starts = np.cumsum([0, *(len(own) for own in dofs[:-1])])
+        self._dofs, self._starts = np.concatenate(dofs), starts
+        self._bodies = [body_of_joint(character, j) for j in range(1, len(names) + 1)]
+        self._root = body_of_joint(character, 0)
+        self._batch = batch
+        self._places = batch.simulation.bind("xpos")
+        qpos = batch.gaits.qpos
+        data = mujoco.MjData(model)
+        self._table = np.empty((*qpos.shape[:2], 3 * len(names)))
+        for gait, phase in np.ndindex(*qpos.shape[:2]):
+            data.qpos[:] = qpos[gait, phase]
+            mujoco.mj_kinematics(model, data)
+            seen = data.xpos[self._bodies] - data.xpos[self._root]
+            self._table[gait, phase] = seen.ravel()
+
+    def now(self) -> tuple[Floats, Floats]:
+        """Errors of angle, [rad], and of place seen from the root, [m], each (N, J)."""
+        batch = self._batch
+        squares = np.square(batch.state.deviation[:, self._dofs])
+        angle = np.sqrt(np.add.reduceat(squares, self._starts, axis=1))
+        wanted = batch.gaits.sample(self._table, batch.phase, batch.blend)
+        seen = self._places[:, self._bodies] - self._places[:, self._root, None]
+        c, s = np.cos(batch.anchor[:, 2, None]), np.sin(batch.anchor[:, 2, None])
+        x, y = c * seen[..., 0] + s * seen[..., 1], c * seen[..., 1] - s * seen[..., 0]
+        back = np.stack([x, y, seen[..., 2]], axis=-1)
+        off = back - wanted.reshape(back.shape)
+        return angle, np.linalg.norm(off, axis=-1)

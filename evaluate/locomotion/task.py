@@ -1,0 +1,191 @@
+"""What a locomotion training plays: bodies, references and what policies see of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from gymnasium import spaces
+from rich.console import Console
+
+from ambulo.common.find_model import find_model
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import EnvironmentConfig, LocomotionConfig
+from ambulo.configs.simulation_nn import TeacherConfig
+from ambulo.envs.reference.reference import (
+    Reference,
+    body_of,
+    is_reference,
+    reference_bytes,
+    reference_from_bytes,
+    reference_of,
+)
+from ambulo.envs.tasks.build import make_batch
+from ambulo.envs.tasks.gait.batch import GaitBatch
+from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.envs.tasks.locomotion.wrappers import HistoryBatch, MultiReferenceBatch
+from ambulo.evaluate.locomotion.cascades import CascadeBatch, load_gait_policy
+from ambulo.evaluate.locomotion.teachers import LawTeacher, PolicyTeacher, Teacher
+from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes
+from ambulo.policies.files.locomotion_model import LocomotionModel, load_locomotion
+from ambulo.policies.locomotion_agent import load_locomotion_agent
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
+
+References = tuple[Reference, ...]
+
+
+def references_for(config: LocomotionConfig) -> References:
+    """The configured references, with balance laws if anything asks for them.
+
+    A teacher needs the law also where it does not act. A trained one brings the
+    references that it follows.
+
+    Raises:
+        ConfigError: the configuration names another reference than its teacher's.
+    """
+    env, teacher = config.environment, config.training.teacher
+    if teacher is not None and teacher.model is not None:
+        return _references_of_teacher(teacher.model, env.reference)
+    if teacher is not None:
+        env = config.override("environment", balance_law=True).environment
+    names = (env.reference, *env.more_references)
+    return tuple(_prepared(env.replace(reference=name)) for name in names)
+
+
+def _prepared(env: EnvironmentConfig) -> Reference:
+    """The configured reference; making one takes up to minutes, so that is told."""
+    path = None if env.reference is None else Path(env.reference)
+    body = body_of(env)
+    ready = path is not None and (not path.is_file() or is_reference(path))
+    if ready or env.character == "myolegs":  # whose walks tell it themselves
+        return reference_of(env, body)
+    console = Console(stderr=True)
+    plain = "the healthy gait" if env.task == "gait" else "the plain walk"
+    name = plain if path is None else path.name
+    what = "the standing pose" if env.task == "stand" else f"{name} ({env.task})"
+    law = ", with its balance law" if env.balance_law else ""
+    told = f"preparing {what} for {body.name}{law}: this takes up to a minute"
+    console.print(told, soft_wrap=True, markup=False, highlight=False)
+    began = time.perf_counter()
+    reference = reference_of(env, body)
+    seconds = time.perf_counter() - began
+    console.print(f"prepared in {seconds:.0f} s", markup=False, highlight=False)
+    return reference
+
+
+def _references_of_teacher(name: str, wanted: str | None) -> References:
+    """The references in the model `name`, which must be called as the one `wanted`."""
+    file = find_model(name)
+    model = load_locomotion(file)
+    theirs = model.metadata.config.environment.reference
+    if wanted is not None and theirs is not None and Path(wanted).name != theirs:
+        raise ConfigError(
+            f"{file}: this teacher follows {theirs}, not {Path(wanted).name}; "
+            f"leave the reference out"
+        )
+    return stored_references(model, str(file))
+
+
+def teacher_of(config: TeacherConfig, batch: LocomotionBatch) -> Teacher:
+    """The configured teacher for the bodies of `batch`.
+
+    Raises:
+        ConfigError: a trained policy of other bodies, or several references.
+        ModelFileError: no such model, or a damaged one.
+    """
+    if config.model is None:
+        return LawTeacher()
+    if not isinstance(batch, LocomotionBatch):
+        raise ConfigError(
+            "training.teacher.model teaches one reference, without network.prior"
+        )
+    file = find_model(config.model)
+    return PolicyTeacher(load_locomotion_agent(file), batch)
+
+
+def stored_references(model: LocomotionModel, source: str) -> References:
+    """The references in a model file."""
+    return tuple(reference_from_bytes(data, source) for data in model.references)
+
+
+def stored_muscles(model: LocomotionModel | None, source: str) -> MuscleNN | None:
+    """The muscle network in a model file, if there is one."""
+    if model is None or model.muscles is None:
+        return None
+    return muscle_nn_from_bytes(model.muscles, source)
+
+
+def bytes_of(references: References) -> tuple[bytes, ...]:
+    """References for a model file."""
+    return tuple(reference_bytes(reference) for reference in references)
+
+
+def make_bodies(
+    config: LocomotionConfig,
+    count: int,
+    references: References,
+    *,
+    seed: int,
+    threads: int = 1,
+    muscles: MuscleNN | None = None,
+) -> LocomotionBatch:
+    """`count` bodies for `config`, not yet reset.
+
+    They are shared out among several references, each a mode of its own; for a policy
+    with a prior they also show their last states.
+    """
+    modes = len(references)
+    if count < modes:
+        raise ConfigError(f"{count} bodies for {modes} references: one each, at least")
+    batches = [
+        make_batch(
+            config,
+            count // modes + (mode < count % modes),
+            seed=seed + mode * count,
+            threads=threads,
+            reference=reference,
+            muscles=muscles,
+        )
+        for mode, reference in enumerate(references)
+    ]
+    batch = (
+        batches[0]
+        if modes == 1
+        else cast(LocomotionBatch, MultiReferenceBatch(batches))
+    )
+    if config.gait.base is not None:
+        batch = above_base(config, batch)
+    prior = config.network.prior
+    if prior is not None:
+        batch = cast(LocomotionBatch, HistoryBatch(batch, prior.frames))
+    return batch
+
+
+def above_base(config: LocomotionConfig, batch: LocomotionBatch) -> LocomotionBatch:
+    """Bodies in which the configured base policy acts below what actions say."""
+    assert config.gait.base is not None
+    if config.environment.task != "gait":
+        raise ConfigError("gait.base: only policies of the task gait have a base")
+    base = load_gait_policy(config.gait.base)
+    return cast(LocomotionBatch, CascadeBatch(cast(GaitBatch, batch), base))
+
+
+def vector_env(batch: LocomotionBatch) -> Sb3BatchEnv:
+    """The bodies for a learner."""
+    space = spaces.Box(-1.0, 1.0, (batch.action_size,), np.float32)
+    return Sb3BatchEnv(batch, space)
+
+
+def action_names(batch: LocomotionBatch) -> Sequence[str]:
+    """The joint axes that an action moves, such as `FemurR_x`."""
+    model = batch.simulation.model
+    names = []
+    for dof in batch.dofs:
+        joint = model.joint(int(model.dof_jntid[dof]))
+        wide = int(joint.type[0]) == 1  # a ball joint has three axes
+        axis = f"_{'xyz'[int(dof - joint.dofadr[0])]}" if wide else ""
+        names.append(f"{joint.name}{axis}")
+    return [*names, *batch.extra_actions]

@@ -1,0 +1,94 @@
+"""Who teaches a network: the balance law, or a trained policy with what is built into it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.reference.reference import matching_joints
+from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.envs.tasks.locomotion.observation import observation_layout
+from ambulo.policies.locomotion_agent import LocomotionAgent
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Teacher(Protocol):
+    """Tells what it would do in the state of bodies that somebody else moves."""
+
+    def actions(self, batch: LocomotionBatch) -> Floats:
+        """Its offsets now in units of the actions of `batch`, not clipped. (N, A)."""
+        ...
+
+
+class LawTeacher:
+    """The balance law alone."""
+
+    def actions(self, batch: LocomotionBatch) -> Floats:
+        """See `Teacher`."""
+        return batch.teacher_actions()
+
+
+class PolicyTeacher:
+    """A trained policy: its mean action together with the balance law under it.
+
+    The bodies of the pupil have neither: one network learns the sum.
+    """
+
+    def __init__(self, agent: LocomotionAgent, batch: LocomotionBatch) -> None:
+        """`agent` teaches on the bodies of `batch`.
+
+        Raises:
+            ConfigError: it was trained on other bodies, joints or observations.
+        """
+        theirs, ours = agent.config.environment, batch.config.environment
+        for name in ("task", "character", "actuation", "control_rate"):
+            there, here = getattr(theirs, name), getattr(ours, name)
+            if there != here:
+                raise ConfigError(
+                    f"the teacher was trained with environment.{name} = {there!r}, "
+                    f"not {here!r}"
+                )
+        if agent.config.observations.last_action:
+            raise ConfigError("a teacher that observes its last action cannot teach")
+        dofs = batch.character.dofs(*matching_joints(batch.character, theirs.joints))
+        lawful: Ints = np.zeros(0, dtype=np.int64)
+        if theirs.balance_law and batch.uses_law:
+            lawful = batch.gaits.law_dofs
+        self._agent = agent
+        self._layout = observation_layout(
+            agent.config,
+            joints=batch.simulation.model.nv - 6,
+            law=len(lawful),
+            actions=len(dofs),
+        )
+        if self._layout.size != agent.layout.size:
+            raise ConfigError(
+                f"the teacher observes {agent.layout.size} numbers, "
+                f"these bodies would show it {self._layout.size}"
+            )
+        self._own = _columns(dofs, batch.dofs)
+        self._lawful = _columns(lawful, batch.dofs)
+        self._scale, self._limit = theirs.action_scale, theirs.balance_limit
+
+    def actions(self, batch: LocomotionBatch) -> Floats:
+        """See `Teacher`."""
+        out = np.zeros((batch.num_players, batch.action_size))
+        own = self._agent.act(batch.observation(self._layout))
+        out[:, self._own] += self._scale * own
+        if len(self._lawful):
+            out[:, self._lawful] += np.clip(batch.law, -self._limit, self._limit)
+        out /= batch.config.environment.action_scale
+        return out
+
+
+def _columns(dofs: Ints, among: Ints) -> Ints:
+    """Where each of `dofs` stands `among` the pupil's; `ConfigError` if one is missing."""
+    where = {int(dof): column for column, dof in enumerate(among)}
+    if any(int(dof) not in where for dof in dofs):
+        raise ConfigError("the teacher moves joints that the actions do not move")
+    return np.array([where[int(dof)] for dof in dofs], dtype=np.int64)

@@ -1,0 +1,383 @@
+"""Predictors without a network, which every MotionNN is held against.
+
+All see the same known frames of the same windows. What has numbers to fit is fitted on
+training clips, with its strength chosen on validation clips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from ambulo.configs.errors import MotionError
+from ambulo.evaluate.motion.metrics import (
+    HORIZONS_MS,
+    horizon_frames,
+    joint_distance_mm,
+)
+from ambulo.evaluate.motion.windows import (
+    EvalClip,
+    Heading,
+    Poses,
+    Windows,
+    cut_windows,
+    differences,
+    poses_of,
+)
+from ambulo.motion import human23
+
+Floats = NDArray[np.float64]
+
+STRENGTHS = tuple(10.0**k for k in range(-5, 4))
+"""Ridge strengths that are tried, for features and errors of variance one."""
+LEAST_SPREAD = 1e-4
+"""A feature that spreads less stands still: it is not blown up."""
+DAMPING_WINDOWS = 400
+"""Training windows that the damping is fitted on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Forecast:
+    """What a predictor says about the F frames after the known ones."""
+
+    world: Floats
+    """Major joints in the world, [m]. Shape (B, F, 17, 3)."""
+    local: Floats
+    """Major joints without the root's motion, [m]. Shape (B, F, 17, 3)."""
+    poses: Poses | None = None
+    """Poses (B, F); None of a predictor that knows only points."""
+    velocities: Floats | None = None
+    """Velocities (B, F, 56) as `human23.velocities` has them; None without poses."""
+
+
+Predictor = Callable[[Poses, int, float], Forecast]
+"""Known poses (B, H), frames to predict, frames a second -> forecast."""
+
+
+def forecast_of(
+    past: Poses, positions: Floats, fps: float, velocities: Floats | None = None
+) -> Forecast:
+    """The forecast of poses (B, F, 56); velocities from the poses unless they are given."""
+    poses = poses_of(positions)
+    if velocities is None:
+        joined = np.concatenate([past.positions[:, -1:], positions], axis=1)
+        velocities = np.asarray(human23.velocities(joined, fps))[:, 1:]
+    return Forecast(poses.world, poses.local, poses, velocities)
+
+
+def zero_velocity(past: Poses, steps: int, fps: float) -> Forecast:
+    """The last known pose for ever."""
+    return forecast_of(past, np.repeat(past.positions[:, -1:], steps, axis=1), fps)
+
+
+def constant_velocity(past: Poses, steps: int, fps: float) -> Forecast:
+    """Every joint and the root go on turning and moving as in the last known step."""
+    return damped_velocity(past, steps, fps, 1.0)
+
+
+def damped_velocity(past: Poses, steps: int, fps: float, damping: float) -> Forecast:
+    """As `constant_velocity`, but each step is `damping` times the step before."""
+    last = past.positions[:, -1]
+    step = differences(past.positions[:, -2], last)
+    gone = np.cumsum(damping ** np.arange(1.0, steps + 1.0))
+    # One axis throughout: k steps about it are one step k times as large.
+    moved = human23.integrate(last[:, None], step[:, None] * gone[:, None], 1.0)
+    return forecast_of(past, np.asarray(moved), fps)
+
+
+def constant_velocity_xyz(past: Poses, steps: int, fps: float) -> Forecast:
+    """Every joint goes straight on, without care for the lengths of bones."""
+    ahead = np.arange(1.0, steps + 1.0)[:, None, None]
+
+    def extended(points: Floats) -> Floats:
+        return points[:, -1:] + ahead * (points[:, -1:] - points[:, -2:-1])
+
+    return Forecast(extended(past.world), extended(past.local))
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """Clips that baselines are fitted on, and the windows that they will be used for."""
+
+    train: Sequence[EvalClip]
+    """Fitted on."""
+    validation: Sequence[EvalClip]
+    """Strengths are chosen on these."""
+    history: int
+    """States that a predictor is given."""
+    steps: int
+    """Frames to predict."""
+    fps: float
+    """Of the clips, [Hz]."""
+    stride: int = 5
+    """Frames between the starts of windows."""
+
+    def windows(self, clips: Sequence[EvalClip]) -> Iterator[Windows]:
+        """The windows of each clip that is long enough, clip after clip."""
+        for clip in clips:
+            if len(clip.positions) > self.history + self.steps:
+                yield self._cut([clip], None)
+
+    def some(self, limit: int) -> Windows:
+        """At most `limit` training windows; `MotionError` when no clip is long enough."""
+        return self._cut(self.train, limit)
+
+    def _cut(self, clips: Sequence[EvalClip], limit: int | None) -> Windows:
+        return cut_windows(
+            clips, history=self.history, steps=self.steps, fps=self.fps,
+            stride=self.stride, limit=limit,
+        )  # fmt: skip
+
+
+def fit_damping(some: Windows) -> float:
+    """The damping with the least mean position error over the horizons."""
+    frames = [k - 1 for k in horizon_frames(HORIZONS_MS, some.fps) if k <= some.steps]
+    frames = frames or [some.steps - 1]
+
+    def error(damping: float) -> float:
+        found = damped_velocity(some.past, some.steps, some.fps, damping)
+        gap = joint_distance_mm(found.local[:, frames], some.future.local[:, frames])
+        return float(gap.mean())
+
+    best = minimize_scalar(
+        error, bounds=(0.0, 1.0), method="bounded", options={"xatol": 0.01}
+    )
+    return float(best.x)
+
+
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """A fitted linear map from features (N, D) to targets (N, K)."""
+
+    feature_mean: Floats
+    """Shape (D,)."""
+    target_mean: Floats
+    """Shape (K,)."""
+    weights: Floats
+    """Shape (D, K)."""
+    strength: float
+    """Chosen from `STRENGTHS`."""
+
+    def __call__(self, features: Floats) -> Floats:
+        """Predicted targets (N, K)."""
+        return (features - self.feature_mean) @ self.weights + self.target_mean
+
+
+class _Moments:
+    """Sums over samples that a linear regression needs, so that no sample is kept."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._sums: list[Floats] = []
+
+    def add(self, features: Floats, targets: Floats) -> None:
+        """More samples (N, D) and (N, K)."""
+        found = (
+            features.sum(axis=0),
+            targets.sum(axis=0),
+            features.T @ features,
+            features.T @ targets,
+            (targets**2).sum(axis=0),
+        )
+        if not self._sums:
+            self._sums = list(found)
+        else:
+            for total, more in zip(self._sums, found, strict=True):
+                np.add(total, more, out=total)
+        self.count += len(features)
+
+    def means(self) -> tuple[Floats, Floats]:
+        """Of features (D,) and targets (K,)."""
+        x, y, *_ = self._sums
+        return x / self.count, y / self.count
+
+    def about(self, x0: Floats, y0: Floats) -> tuple[Floats, Floats, float]:
+        """Sums of products of features, of both, and of targets' squares, about a point.
+
+        Shapes (D, D), (D, K) and one number.
+        """
+        x, y, xx, xy, yy = self._sums
+        n = self.count
+        across = np.outer(x, x0)
+        return (
+            xx - across - across.T + n * np.outer(x0, x0),
+            xy - np.outer(x, y0) - np.outer(x0, y) + n * np.outer(x0, y0),
+            float((yy - 2.0 * y * y0 + n * y0**2).sum()),
+        )
+
+
+def _ridge(train: _Moments, validation: _Moments) -> Ridge:
+    """The ridge regression whose strength has the least squared error on `validation`.
+
+    In the basis of the features' principal axes every strength only scales rows, so one
+    eigendecomposition and a few products serve all of them.
+    """
+    x, y = train.means()
+    xx, xy, _ = train.about(x, y)
+    spread = np.sqrt(np.maximum(np.diag(xx), 0.0) / train.count)
+    scale = 1.0 / np.maximum(spread, LEAST_SPREAD)
+    values, vectors = np.linalg.eigh(scale[:, None] * xx * scale)
+    values, vectors = np.maximum(values, 0.0), scale[:, None] * vectors
+    turned = vectors.T @ xy
+    gram, cross, squares = validation.about(x, y)
+    gram = (vectors.T @ gram @ vectors) * (turned @ turned.T)
+    cross = ((vectors.T @ cross) * turned).sum(axis=1)
+
+    def error(strength: float) -> float:
+        shrunk = 1.0 / (values + strength * train.count)
+        return float(shrunk @ gram @ shrunk - 2.0 * shrunk @ cross + squares)
+
+    best = min(STRENGTHS, key=error)
+    weights = vectors @ (turned / (values + best * train.count)[:, None])
+    return Ridge(x, y, weights, best)
+
+
+Pairs = Callable[[Windows], tuple[Floats, Floats]]
+"""Windows -> features (N, D) and targets (N, K) of a regression."""
+
+
+def fit_ridges(
+    train: Iterable[Windows], validation: Iterable[Windows], pairs: Sequence[Pairs]
+) -> list[Ridge]:
+    """A ridge regression for each of `pairs`; the strength with the least squared error.
+
+    Closed form (Hoerl and Kennard 1970); features are centred, so that the constant is
+    not shrunk, and have variance one, so that all are shrunk alike. Both sets of windows
+    are gone through once.
+    """
+    sums = [(_Moments(), _Moments()) for _ in pairs]
+    for part, windows_of_part in enumerate((train, validation)):
+        for windows in windows_of_part:
+            for moments, pair in zip(sums, pairs, strict=True):
+                moments[part].add(*pair(windows))
+    if not all(moments.count for both in sums for moments in both):
+        raise MotionError("no clip is long enough to fit or to choose a ridge by")
+    return [_ridge(*both) for both in sums]
+
+
+class RidgeXyz:
+    """Ridge regression of joint displacements, with and without the root's motion."""
+
+    def __init__(self, local: Ridge, world: Ridge) -> None:
+        """Both regressions: without the root's motion, and in the ground frame."""
+        self._ridges = (local, world)
+
+    def __call__(self, past: Poses, steps: int, fps: float) -> Forecast:
+        """Joints only: their displacements added to the last known ones."""
+        heading = Heading.of(past.positions[:, -1])
+        found = []
+        for ridge, points in zip(
+            self._ridges, (past.local, heading.points_inside(past.world)), strict=True
+        ):
+            moved = ridge(_point_features(points))
+            moved = moved.reshape(len(points), -1, *points.shape[2:])
+            found.append(points[:, -1:] + _first(moved, steps))
+        return Forecast(heading.points_outside(found[1]), found[0])
+
+
+class RidgePose:
+    """Ridge regression of pose displacements on SO(3), in the ground frame."""
+
+    def __init__(self, ridge: Ridge) -> None:
+        """With the regression of `pose_pairs`."""
+        self._ridge = ridge
+
+    def __call__(self, past: Poses, steps: int, fps: float) -> Forecast:
+        """Poses: displacements integrated from the last known one."""
+        heading = Heading.of(past.positions[:, -1])
+        known = heading.inside(past.positions)
+        moved = self._ridge(_pose_features(known))
+        moved = _first(moved.reshape(len(known), -1, known.shape[-1]), steps)
+        found = human23.integrate(known[:, -1:], moved, 1.0)
+        return forecast_of(past, heading.outside(np.asarray(found)), fps)
+
+
+def local_pairs(windows: Windows) -> tuple[Floats, Floats]:
+    """Known joints and where they go, without the root's motion."""
+    past = windows.past.local
+    moved = windows.future.local - past[:, -1:]
+    return _point_features(past), moved.reshape(len(moved), -1)
+
+
+def world_pairs(windows: Windows) -> tuple[Floats, Floats]:
+    """Known joints and where they go, in the ground frame."""
+    heading = Heading.of(windows.past.positions[:, -1])
+    past = heading.points_inside(windows.past.world)
+    moved = heading.points_inside(windows.future.world) - past[:, -1:]
+    return _point_features(past), moved.reshape(len(moved), -1)
+
+
+def pose_pairs(windows: Windows) -> tuple[Floats, Floats]:
+    """Known poses and displacements to the later ones, in the ground frame."""
+    heading = Heading.of(windows.past.positions[:, -1])
+    past = heading.inside(windows.past.positions)
+    moved = differences(past[:, -1:], heading.inside(windows.future.positions))
+    return _pose_features(past), moved.reshape(len(moved), -1)
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """All baselines, ready to predict."""
+
+    predictors: Mapping[str, Predictor]
+    """By name, in the order of the tables."""
+    fitted: Mapping[str, float]
+    """The chosen damping and ridge strengths."""
+
+
+def fit_baselines(fitting: Fitting, damping: float | None = None) -> Baselines:
+    """All baselines; `damping` of an earlier fit is used instead of a new one.
+
+    `MotionError` when no training clip is long enough.
+    """
+    some = fitting.some(DAMPING_WINDOWS)
+    chosen = fit_damping(some) if damping is None else damping
+    pose, local, world = fit_ridges(
+        fitting.windows(fitting.train),
+        fitting.windows(fitting.validation),
+        (pose_pairs, local_pairs, world_pairs),
+    )
+
+    def damped(past: Poses, steps: int, fps: float) -> Forecast:
+        return damped_velocity(past, steps, fps, chosen)
+
+    return Baselines(
+        {
+            "zero_velocity": zero_velocity,
+            "constant_velocity": constant_velocity,
+            "constant_velocity_xyz": constant_velocity_xyz,
+            "damped_velocity": damped,
+            "ridge": RidgePose(pose),
+            "ridge_xyz": RidgeXyz(local, world),
+        },
+        {
+            "damping": chosen,
+            "ridge_strength": pose.strength,
+            "ridge_xyz_strength": local.strength,
+            "ridge_xyz_world_strength": world.strength,
+        },
+    )
+
+
+def _point_features(points: Floats) -> Floats:
+    """The last points and those before relative to them: (B, H, K, 3) -> (B, H 3 K)."""
+    before = points[:, :-1] - points[:, -1:]
+    return np.concatenate([points[:, -1:], before], axis=1).reshape(len(points), -1)
+
+
+def _pose_features(positions: Floats) -> Floats:
+    """The last pose and those before relative to it: (B, H, 56) -> (B, 56 H)."""
+    last = positions[:, -1:]
+    before = differences(last, positions[:, :-1])
+    return np.concatenate([last, before], axis=1).reshape(len(positions), -1)
+
+
+def _first(moved: Floats, steps: int) -> Floats:
+    """The first `steps` frames (B, steps, ...) of those a regression was fitted for."""
+    if steps > moved.shape[1]:
+        raise ValueError(f"fitted for {moved.shape[1]} frames, asked for {steps}")
+    return moved[:, :steps]

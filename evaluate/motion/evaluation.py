@@ -1,0 +1,190 @@
+"""Predict the windows of judged clips with a network and baselines, and score them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import MotionError
+from ambulo.evaluate.motion.baselines import (
+    Baselines,
+    Fitting,
+    Forecast,
+    Predictor,
+    fit_baselines,
+    forecast_of,
+)
+from ambulo.evaluate.motion.metrics import GROWTH_STEPS, horizon_frames
+from ambulo.evaluate.motion.scores import (
+    MethodScores,
+    Setting,
+    growth_of,
+    paired_differences,
+    score_method,
+)
+from ambulo.evaluate.motion.windows import (
+    EvalClip,
+    Poses,
+    Windows,
+    causal_states,
+    cut_windows,
+)
+from ambulo.motion.human23 import N_POSITIONS
+
+if TYPE_CHECKING:
+    from ambulo.policies.networks.motion_nn import MotionNN
+
+MODEL = "model"
+"""Name of the evaluated network in tables and JSON."""
+LONG_STEPS = max(GROWTH_STEPS)
+"""Frames over which the growth of errors is measured."""
+BATCH = 256
+"""Windows that the network predicts at once."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is predicted from what."""
+
+    history: int
+    """States that are given."""
+    fps: float
+    """[Hz]."""
+    horizons: tuple[int, ...]
+    """[ms]."""
+    stride: int
+    """Frames between the starts of windows."""
+    limit: int | None
+    """Most windows."""
+    seed: int
+    """Of draws and intervals."""
+
+    @property
+    def steps(self) -> int:
+        """Frames to the furthest horizon."""
+        return max(horizon_frames(self.horizons, self.fps))
+
+    def windows(self, clips: Sequence[EvalClip], steps: int) -> Windows:
+        """The windows that are judged."""
+        return cut_windows(
+            clips, history=self.history, steps=steps, fps=self.fps, stride=self.stride,
+            limit=self.limit, seed=self.seed,
+        )  # fmt: skip
+
+    def baselines(self, data: EvalData, steps: int, damping: float | None) -> Baselines:
+        """Baselines fitted for that many frames."""
+        fitting = Fitting(
+            data.train, data.validation, self.history, steps, self.fps, self.stride
+        )
+        return fit_baselines(fitting, damping)
+
+
+@dataclass(frozen=True)
+class EvalData:
+    """Clips as arrays."""
+
+    judged: list[EvalClip]
+    """What scores are told of."""
+    train: list[EvalClip]
+    """What baselines are fitted on."""
+    validation: list[EvalClip]
+    """What the strength of baselines is chosen on."""
+
+    def has_windows(self, length: int) -> bool:
+        """Whether every part has a clip of `length` frames."""
+        parts = (self.judged, self.train, self.validation)
+        return all(any(len(c.positions) >= length for c in part) for part in parts)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything that was found."""
+
+    scores: Mapping[str, MethodScores]
+    """By method."""
+    windows: Windows
+    """What errors were measured on."""
+    long: Windows | None
+    """What their growth was measured on; None when clips are too short."""
+    differences: Mapping[str, Mapping[str, tuple[float, float, float]]]
+    """Joint distance of the model less that of each baseline, by horizon: mean and ends
+    of its 95 % interval, [mm]. Below 0 the model is better."""
+    fitted: Mapping[str, float]
+    """Damping and ridge strengths."""
+    predictors: Mapping[str, Predictor]
+    """By method, for the frames of `long`, else of `windows`."""
+
+
+def evaluate(
+    data: EvalData, network: MotionNN | None, plan: Plan, device: str = "cpu"
+) -> Evaluation:
+    """All methods on the same windows; growth where clips are long enough."""
+    windows = plan.windows(data.judged, plan.steps)
+    fitted = plan.baselines(data, plan.steps, None)
+    known = plan.history + 1
+    long, growing = None, fitted
+    if data.has_windows(known + LONG_STEPS):
+        long = plan.windows(data.judged, LONG_STEPS)
+        if plan.steps < LONG_STEPS:
+            growing = plan.baselines(data, LONG_STEPS, fitted.fitted["damping"])
+    methods = _with_model(fitted.predictors, network, device)
+    long_methods = _with_model(growing.predictors, network, device)
+    setting = Setting(plan.horizons, plan.seed)
+    scores, errors = {}, {}
+    for name, predictor in methods.items():
+        growth = None if long is None else growth_of(long_methods[name], long)
+        scores[name], errors[name] = score_method(predictor, windows, setting, growth)
+    differences = {
+        name: dict(
+            zip(
+                map(str, plan.horizons),
+                paired_differences(errors[MODEL], errors[name], windows, plan.seed),
+                strict=True,
+            )
+        )
+        for name in errors
+        if MODEL in errors and name != MODEL
+    }
+    return Evaluation(
+        scores=scores,
+        windows=windows,
+        long=long,
+        differences=differences,
+        fitted=dict(fitted.fitted),
+        predictors=methods if long is None else long_methods,
+    )
+
+
+def network_predictor(network: MotionNN, device: str = "cpu") -> Predictor:
+    """`network` as a predictor; it gets causal states of the known poses."""
+    import torch
+
+    def predict(past: Poses, steps: int, fps: float) -> Forecast:
+        states = causal_states(past.positions, fps)[:, -network.config.history :]
+        parts = []
+        with torch.inference_mode():
+            for first in range(0, len(states), BATCH):
+                given = torch.as_tensor(
+                    states[first : first + BATCH], dtype=torch.float32
+                )
+                parts.append(network.rollout(given.to(device), steps).cpu().double())
+        found: NDArray[np.float64] = torch.cat(parts).numpy()
+        if not np.isfinite(found).all():
+            raise MotionError("the model predicts numbers that are not finite")
+        return forecast_of(
+            past, found[..., :N_POSITIONS], fps, velocities=found[..., N_POSITIONS:]
+        )
+
+    return predict
+
+
+def _with_model(
+    predictors: Mapping[str, Predictor], network: MotionNN | None, device: str
+) -> dict[str, Predictor]:
+    if network is None:
+        return dict(predictors)
+    return {MODEL: network_predictor(network, device), **predictors}

@@ -1,0 +1,305 @@
+"""Pictures of motion predictions: errors, their growth, root paths and joint traces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.common.figures import new_figure, png_of
+from ambulo.evaluate.motion.baselines import Forecast
+from ambulo.evaluate.motion.evaluation import MODEL
+from ambulo.evaluate.motion.report import NO_ROOT_JOINTS, Scores, told_horizons
+from ambulo.evaluate.motion.scores import Growth
+from ambulo.evaluate.motion.windows import MAJOR_JOINTS, Heading, Poses, Windows, body
+from ambulo.motion.rotations import quat_angle
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+
+COLOURS = {
+    MODEL: "#c2185b",
+    "zero_velocity": "#8d8d8d",
+    "constant_velocity": "#00796b",
+    "constant_velocity_xyz": "#66bb9e",
+    "damped_velocity": "#6d4c41",
+    "ridge": "#2f62c9",
+    "ridge_xyz": "#8ab0e8",
+}
+"""Line colour of each method."""
+TRUE_COLOUR = "#14213d"
+MOST_ERROR = 1.35
+"""Top of an error axis, in units of the largest error but that of constant velocity."""
+TRACED = (
+    ("left knee", "TibiaL"),
+    ("left hip", "FemurL"),
+    ("left shoulder", "ArmL"),
+    ("right elbow", "ForeArmR"),
+)
+"""Joints whose angle from rest is drawn."""
+PATHS = 6
+"""Root paths in one picture."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """Windows to draw and what each method says about them."""
+
+    windows: Windows
+    """One row a window."""
+    forecasts: Mapping[str, Forecast]
+    """By method, of the same windows."""
+
+
+def draw_horizons(scores: Scores, seed_note: str) -> bytes:
+    """PNG: joint distance at every horizon, with and without the root's motion."""
+    figure = new_figure((11.0, 4.6))
+    for column, world in enumerate((False, True)):
+        ax = figure.add_subplot(1, 2, column + 1)
+        for name, s in scores.items():
+            values = s.mpjpe_world_mm if world else s.mpjpe_mm
+            bounds = s.mpjpe_world_mm_ci95 if world else s.mpjpe_mm_ci95
+            times = [int(ms) for ms in values]
+            ax.plot(times, list(values.values()), marker="o", ms=3.5, **_line(name))
+            if name in (MODEL, "zero_velocity"):
+                low, high = np.array(list(bounds.values())).T
+                ax.fill_between(times, low, high, color=_colour(name), alpha=0.15, lw=0)
+        ax.set_ylim(0, MOST_ERROR * _highest(scores, world=world))
+        ax.set_xlim(0, None)
+        ax.set_xlabel("after the last known frame [ms]")
+        ax.set_ylabel("joint distance [mm]")
+        ax.set_title("in the world" if world else NO_ROOT_JOINTS, fontsize=10)
+        _clean(ax)
+    _legend(figure, scores)
+    figure.text(0.01, 0.01, seed_note, fontsize=7, color="#5b6675")
+    figure.tight_layout(rect=(0, 0.03, 1, 0.93))
+    return png_of(figure)
+
+
+def draw_growth(scores: Scores, fps: float) -> bytes | None:
+    """PNG: errors against the number of predicted frames, both logarithmic."""
+    grown = {name: s.growth for name, s in scores.items() if s.growth is not None}
+    if not grown:
+        return None
+    figure = new_figure((11.0, 4.6))
+    for column, (key, label) in enumerate(
+        (
+            ("mpjpe_mm", f"joint distance [mm], {NO_ROOT_JOINTS}"),
+            ("position_rmse", "root mean square error of the 56 positions"),
+        )
+    ):
+        ax = figure.add_subplot(1, 2, column + 1)
+        for name, growth in grown.items():
+            if key in growth:
+                curve = growth[key].curve
+                ax.plot(range(1, len(curve) + 1), curve, **_line(name))
+        _proportional(ax, grown, key)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ticks = next(iter(grown.values()))["mpjpe_mm"].steps
+        ax.set_xticks(ticks, [f"{k}\n{1000 * k / fps:.0f} ms" for k in ticks])
+        ax.minorticks_off()
+        ax.set_xlabel("predicted frames")
+        ax.set_title(label, fontsize=10)
+        _clean(ax)
+    _legend(figure, scores)
+    figure.tight_layout(rect=(0, 0, 1, 0.93))
+    return png_of(figure)
+
+
+def draw_root_paths(shown: Shown) -> bytes:
+    """PNG: the root's way over the ground in a few windows, known and predicted."""
+    count = min(PATHS, len(shown.windows))
+    columns = min(3, count)
+    rows = -(-count // columns)
+    height = 3.7 * rows + 0.5
+    figure = new_figure((3.9 * columns, height))
+    windows = shown.windows
+    heading = Heading.of(windows.past.positions[:, -1])
+    past = heading.inside(windows.past.positions)
+    true = heading.inside(windows.future.positions)
+    for row in range(count):
+        ax = figure.add_subplot(rows, columns, row + 1)
+        ax.plot(*past[row, :, 3:5].T, color=TRUE_COLOUR, lw=2.4, alpha=0.35)
+        joined = np.concatenate([past[:, -1:], true], axis=1)[row, :, 3:5]
+        ax.plot(*joined.T, color=TRUE_COLOUR, lw=2.4, label="truth")
+        for name, found in shown.forecasts.items():
+            if found.poses is not None:
+                places = heading.inside(found.poses.positions)[row, :, 3:5]
+                places = np.concatenate([past[row, -1:, 3:5], places])
+                ax.plot(*places.T, **_line(name))
+                ax.plot(*places[-1], "o", ms=4, color=_colour(name))
+        ax.plot(*joined[-1], "o", ms=5, color=TRUE_COLOUR)
+        _square(ax)
+        clip = int(windows.clips[row])
+        ax.set_title(
+            f"{windows.names[clip]} ({windows.activities[clip]})",
+            fontsize=9,
+            parse_math=False,
+        )
+        ax.set_xlabel("ahead [m]", fontsize=8)
+        ax.set_ylabel("to the left [m]", fontsize=8)
+        ax.tick_params(labelsize=7)
+        _clean(ax)
+    _legend(figure, shown.forecasts, truth=True)
+    figure.tight_layout(rect=(0, 0, 1, 1 - 0.45 / height))
+    return png_of(figure)
+
+
+def draw_traces(shown: Shown) -> bytes:
+    """PNG: joint angles and heights over time in the first of the windows."""
+    windows = shown.windows
+    fps, steps = windows.fps, windows.steps
+    known = windows.past.positions.shape[1]
+    before = 1000.0 * np.arange(1 - known, 1) / fps
+    after = 1000.0 * np.arange(0, steps + 1) / fps
+    figure = new_figure((11.0, 6.0))
+    panels = [*TRACED, ("height of the pelvis", ""), ("height of the left toes", "")]
+    for panel, (label, joint) in enumerate(panels):
+        ax = figure.add_subplot(2, 3, panel + 1)
+        past = _trace(windows.past, label, joint)
+        ax.axvspan(before[0], 0.0, color="#eef1f5", lw=0)
+        true = np.concatenate([past[-1:], _trace(windows.future, label, joint)])
+        ax.plot(before, past, color=TRUE_COLOUR, lw=2.4, alpha=0.5)
+        ax.plot(after, true, color=TRUE_COLOUR, lw=2.4)
+        for name, found in shown.forecasts.items():
+            if found.poses is not None:
+                values = np.concatenate([past[-1:], _trace(found.poses, label, joint)])
+                ax.plot(after, values, **_line(name))
+        low, high = (
+            np.concatenate([past, true]).min(),
+            np.concatenate([past, true]).max(),
+        )
+        pad = 0.35 * (high - low) + (3.0 if joint else 0.01)
+        ax.set_ylim(low - pad, high + pad)
+        ax.set_title(f"{label} [{'deg from rest' if joint else 'm'}]", fontsize=9)
+        ax.set_xlim(before[0], after[-1])
+        if panel >= 3:
+            ax.set_xlabel("time [ms]")
+        _clean(ax)
+    _legend(figure, shown.forecasts, truth=True)
+    figure.tight_layout(rect=(0, 0, 1, 0.94))
+    return png_of(figure)
+
+
+def draw_activities(scores: Scores) -> bytes:
+    """PNG of bars: joint distance of each method in each activity."""
+    first = next(iter(scores.values()))
+    told = told_horizons(first)
+    activities = list(first.per_activity)
+    figure = new_figure((max(9.5, 1.3 * len(activities) + 2.0), 2.5 * len(told) + 0.5))
+    width = 0.84 / len(scores)
+    for row, ms in enumerate(told):
+        ax = figure.add_subplot(len(told), 1, row + 1)
+        rows = {
+            name: [s.per_activity[a]["mpjpe_mm"][ms] for a in activities]
+            for name, s in scores.items()
+        }
+        for k, (name, values) in enumerate(rows.items()):
+            at = np.arange(len(activities)) + (k - (len(scores) - 1) / 2) * width
+            ax.bar(at, values, 0.92 * width, color=_colour(name))
+        calm = [v for name, v in rows.items() if not name.startswith("constant")]
+        ax.set_ylim(0, MOST_ERROR * max(map(max, calm or list(rows.values()))))
+        labels = [f"{a}\n{first.per_activity[a]['windows']}" for a in activities]
+        ax.set_xticks(range(len(activities)), labels, parse_math=False, fontsize=8)
+        ax.set_ylabel(f"[mm] at {ms} ms")
+        _clean(ax)
+    _legend(figure, scores, bars=True)
+    figure.tight_layout(rect=(0, 0, 1, 1 - 0.45 / (2.5 * len(told) + 0.5)))
+    return png_of(figure)
+
+
+def _trace(poses: Poses, label: str, joint: str) -> Floats:
+    """A joint's angle from rest, [deg], or a height, [m], in window 0. Shape (T,)."""
+    if joint:
+        turned = poses.rotations[0, :, body().index(joint)]
+        rest = np.zeros_like(turned)
+        rest[:, 0] = 1.0
+        return np.degrees(quat_angle(rest, turned))
+    if "pelvis" in label:
+        return poses.positions[0, :, 5]
+    return poses.world[0, :, MAJOR_JOINTS.index("FootThumbL"), 2]
+
+
+def _proportional(
+    ax: Axes, grown: Mapping[str, Mapping[str, Growth]], key: str
+) -> None:
+    """A dotted line of growth in proportion to time, through step 10 of the first."""
+    for growth in grown.values():
+        found = growth.get(key)
+        if found is not None and len(found.curve) >= 60:
+            steps = np.array([10.0, 60.0])
+            ax.plot(steps, found.curve[9] * steps / 10.0, ":", color="#5b6675", lw=1.2)
+            return
+
+
+def _highest(scores: Scores, *, world: bool) -> float:
+    """The largest error of the methods that stay in the picture, [mm]."""
+    calm = [s for name, s in scores.items() if not name.startswith("constant")]
+    rows = [s.mpjpe_world_mm if world else s.mpjpe_mm for s in calm or scores.values()]
+    return max(max(row.values()) for row in rows)
+
+
+def _square(ax: Axes) -> None:
+    """Equal axes with room, however straight the path."""
+    ax.set_aspect("equal", adjustable="datalim")
+    low, high = ax.get_ylim()
+    if high - low < 0.2:
+        middle = (low + high) / 2
+        ax.update_datalim(
+            [(ax.get_xlim()[0], middle - 0.1), (ax.get_xlim()[0], middle + 0.1)]
+        )
+        ax.autoscale_view()
+
+
+def _legend(
+    figure: Figure,
+    names: Mapping[str, object],
+    *,
+    truth: bool = False,
+    bars: bool = False,
+) -> None:
+    from matplotlib.lines import Line2D
+
+    width = 7.0 if bars else 2.2
+    shown: Sequence[str] = list(names)
+    handles = [
+        Line2D(
+            [], [], color=_colour(n), lw=width, ls=_dashes(n), label=n.replace("_", " ")
+        )
+        for n in shown
+    ]
+    if truth:
+        handles.insert(0, Line2D([], [], color=TRUE_COLOUR, lw=2.4, label="truth"))
+    figure.legend(
+        handles=handles, loc="upper center", ncols=len(handles), frameon=False,
+        fontsize=8, handlelength=1.6, columnspacing=1.2,
+    )  # fmt: skip
+
+
+def _line(name: str) -> dict[str, Any]:
+    return {
+        "color": _colour(name),
+        "lw": 2.4 if name == MODEL else 1.5,
+        "ls": _dashes(name),
+        "zorder": 5 if name == MODEL else 3,
+    }
+
+
+def _dashes(name: str) -> str:
+    return "--" if name.endswith("_xyz") else "-"
+
+
+def _colour(name: str) -> str:
+    return COLOURS.get(name, "#b8860b")
+
+
+def _clean(ax: Axes) -> None:
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,344 @@
+"""Scores of motion predictors on windows of test clips: one table row for each method."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.common.files import without_nan
+from ambulo.evaluate.motion.baselines import Forecast, Predictor
+from ambulo.evaluate.motion.metrics import (
+    GROWTH_STEPS,
+    clip_intervals,
+    euler_errors,
+    foot_skate_cm_s,
+    growth_slope,
+    horizon_frames,
+    joint_angle_deg,
+    joint_distance_mm,
+    npss_parts,
+    r_squared,
+    spectrum_features,
+)
+from ambulo.evaluate.motion.windows import (
+    FOOT_ROWS,
+    Heading,
+    Windows,
+    body,
+)
+from ambulo.motion import human23
+
+Floats = NDArray[np.float64]
+Interval = tuple[float, float]
+
+TRUTH = "truth"
+"""Name of the real motion where it stands beside predictions."""
+
+
+@dataclass(frozen=True)
+class SingleStep:
+    """Errors of the first predicted frame; numbers as in a state, ground frame."""
+
+    mpjpe_mm: float
+    """Root motion removed."""
+    position_mse: float | None
+    """Mean over the 56 numbers of squared errors, [rad^2] and [m^2] mixed."""
+    velocity_mse: float | None
+    """The same of the 56 velocities, [rad^2/s^2] and [m^2/s^2]."""
+    r2: float | None
+    """Pooled over the 112 numbers."""
+    r2_mean: float | None
+    """Mean of the R^2 of each of the 112 numbers."""
+    r2_positions: float | None
+    """Pooled over the 56 positions."""
+    r2_velocities: float | None
+    """Pooled over the 56 velocities."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How the error grows with the number of predicted frames."""
+
+    steps: list[int]
+    """Frames after the last known one that are told."""
+    ratio: float
+    """Error at the last of `steps` over that at the first."""
+    slope: float
+    """Of log error over log step from 10 to 60; below 1 is sublinear."""
+    values: list[float]
+    """Errors at `steps`."""
+    curve: list[float]
+    """Errors at every frame."""
+
+
+@dataclass(frozen=True)
+class MethodScores:
+    """Scores of one method; intervals are 95 % bootstrap intervals over clips.
+
+    What needs joint rotations is None for methods that predict points only.
+    """
+
+    mpjpe_mm: dict[str, float]
+    """By horizon in ms: mean joint distance without the root's motion."""
+    mpjpe_mm_ci95: dict[str, Interval]
+    """Of `mpjpe_mm`."""
+    mpjpe_world_mm: dict[str, float]
+    """By horizon: the same in the world, with the root's motion."""
+    mpjpe_world_mm_ci95: dict[str, Interval]
+    """Of `mpjpe_world_mm`."""
+    joint_angle_deg: dict[str, float] | None
+    """By horizon: mean angle between joint rotations, without the root."""
+    euler_rad: dict[str, float] | None
+    """By horizon: norm of all Euler angle differences, without the root."""
+    euler_mae_deg: dict[str, float] | None
+    """By horizon: mean absolute Euler angle difference, without the root."""
+    npss: float | None
+    """Power spectrum distance of the joint rotations over the window."""
+    npss_ci95: Interval | None
+    """Of `npss`."""
+    foot_skate_cm_s: float
+    """Horizontal foot speed near the ground."""
+    foot_skate_cm_s_ci95: Interval
+    """Of `foot_skate_cm_s`."""
+    single_step: SingleStep
+    """Errors of the first frame."""
+    growth: dict[str, Growth] | None
+    """`mpjpe_mm`, `mpjpe_world_mm`, `position_mse` and its root `position_rmse`; None
+    when no clip is long enough."""
+    per_activity: dict[str, dict[str, Any]]
+    """`windows`, `clips` and `mpjpe_mm` by horizon, of each activity."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, ready for JSON."""
+        return without_nan(dataclasses.asdict(self))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is told, and how."""
+
+    horizons_ms: tuple[int, ...]
+    """Horizons of the errors, [ms]."""
+    seed: int
+    """Of the bootstrap."""
+
+
+def score_method(
+    predictor: Predictor,
+    windows: Windows,
+    setting: Setting,
+    growth: dict[str, Growth] | None = None,
+) -> tuple[MethodScores, Floats]:
+    """The scores of `predictor`, and its joint distances at each horizon.
+
+    Args:
+        predictor: The method.
+        windows: With as many later frames as the furthest horizon has.
+        setting: What is told.
+        growth: From `growth_of`, on longer windows.
+
+    Returns:
+        The scores, and distances without the root's motion, [mm], shape (B, horizons).
+    """
+    found = predictor(windows.past, windows.steps, windows.fps)
+    local = joint_distance_mm(found.local, windows.future.local)
+    world = joint_distance_mm(found.world, windows.future.world)
+    frames = [k - 1 for k in horizon_frames(setting.horizons_ms, windows.fps)]
+    names = [str(ms) for ms in setting.horizons_ms]
+
+    def told(values: Floats) -> dict[str, float]:
+        return dict(zip(names, values[:, frames].mean(axis=0).tolist(), strict=True))
+
+    def intervals(values: Floats) -> dict[str, Interval]:
+        rows = clip_intervals(values[:, frames], windows.clips, setting.seed).tolist()
+        return {name: (row[0], row[1]) for name, row in zip(names, rows, strict=True)}
+
+    angles = _angle_scores(found, windows, frames, names)
+    skate = skate_of(windows, found.world)
+    spectrum, spectrum_ci = _spectrum_score(found, windows, setting.seed)
+    scores = MethodScores(
+        mpjpe_mm=told(local),
+        mpjpe_mm_ci95=intervals(local),
+        mpjpe_world_mm=told(world),
+        mpjpe_world_mm_ci95=intervals(world),
+        joint_angle_deg=angles.get("angle"),
+        euler_rad=angles.get("norm"),
+        euler_mae_deg=angles.get("mean"),
+        npss=spectrum,
+        npss_ci95=spectrum_ci,
+        foot_skate_cm_s=float(skate.mean()),
+        foot_skate_cm_s_ci95=_interval(skate, windows, setting.seed),
+        single_step=_single_step(found, windows, float(local[:, 0].mean())),
+        growth=growth,
+        per_activity=_per_activity(local[:, frames], names, windows),
+    )
+    return scores, local[:, frames]
+
+
+def growth_of(predictor: Predictor, windows: Windows) -> dict[str, Growth]:
+    """Growth of each error over the frames of `windows`."""
+    found = predictor(windows.past, windows.steps, windows.fps)
+    curves = {
+        "mpjpe_mm": joint_distance_mm(found.local, windows.future.local).mean(axis=0),
+        "mpjpe_world_mm": joint_distance_mm(found.world, windows.future.world).mean(0),
+    }
+    gaps = state_gaps(found, windows)
+    if gaps is not None:
+        squares = (gaps[0] ** 2).mean(axis=(0, 2))
+        curves["position_mse"] = squares
+        curves["position_rmse"] = np.sqrt(squares)
+    steps = [k for k in GROWTH_STEPS if k <= windows.steps]
+    return {name: _growth(curve, steps) for name, curve in curves.items()}
+
+
+def _growth(curve: Floats, steps: list[int]) -> Growth:
+    values = [float(curve[k - 1]) for k in steps]
+    ratio = values[-1] / values[0] if values[0] > 0.0 else float("nan")
+    return Growth(steps, ratio, growth_slope(curve), values, curve.tolist())
+
+
+def paired_differences(
+    first: Floats, second: Floats, windows: Windows, seed: int
+) -> list[tuple[float, float, float]]:
+    """Mean of `first` - `second` (B, K) and its 95 % interval, of each column."""
+    gap = first - second
+    rows = clip_intervals(gap, windows.clips, seed)
+    return [
+        (float(mean), float(low), float(high))
+        for mean, (low, high) in zip(gap.mean(axis=0), rows, strict=True)
+    ]
+
+
+def skate_of(windows: Windows, world: Floats) -> Floats:
+    """Foot skate (B,), [cm/s], of predicted or true major joints (B, F, 17, 3)."""
+    joined = np.concatenate([windows.past.world[:, -1:], world], axis=1)
+    return foot_skate_cm_s(joined[:, :, FOOT_ROWS], windows.ground, windows.fps)
+
+
+def state_gaps(found: Forecast, windows: Windows) -> tuple[Floats, Floats] | None:
+    """Errors of positions and velocities, two (B, F, 56), in the ground frame.
+
+    Of the two rotation vectors that mean one rotation the one nearer to the truth is
+    taken. None without poses.
+    """
+    states = _states_inside(found, windows)
+    if states is None:
+        return None
+    positions, velocities, true_positions, true_velocities = states
+    return positions - true_positions, velocities - true_velocities
+
+
+def _states_inside(
+    found: Forecast, windows: Windows
+) -> tuple[Floats, Floats, Floats, Floats] | None:
+    """Predicted and true positions and velocities in the ground frame."""
+    if found.poses is None or found.velocities is None:
+        return None
+    last = windows.past.positions[:, -1]
+    heading = Heading.of(last)
+    true = heading.inside(windows.future.positions)
+    joined = np.concatenate([last[:, None], windows.future.positions], axis=1)
+    true_velocities = np.asarray(human23.velocities(joined, windows.fps))[:, 1:]
+    positions = heading.inside(found.poses.positions)
+    for at in rotation_slots():
+        part = slice(at, at + 3)
+        positions[..., part] = _nearer_branch(positions[..., part], true[..., part])
+    return (
+        positions,
+        heading.velocities_inside(found.velocities),
+        true,
+        heading.velocities_inside(true_velocities),
+    )
+
+
+def rotation_slots() -> list[int]:
+    """Where rotation vectors start in the 56 numbers of a pose."""
+    slices = human23.position_slices().values()
+    return [part.start for part in slices if part.stop - part.start == 3]
+
+
+def _nearer_branch(vectors: Floats, wanted: Floats) -> Floats:
+    """Of rotation vectors (..., 3) and their twins a turn away, the nearer to `wanted`."""
+    angle = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    away = 2.0 * np.pi / np.maximum(angle, 1e-9)
+    twin = vectors * np.where(angle > 1e-9, 1.0 - away, 1.0)
+    near = np.linalg.norm(vectors - wanted, axis=-1, keepdims=True)
+    far = np.linalg.norm(twin - wanted, axis=-1, keepdims=True)
+    return np.where(far < near, twin, vectors)
+
+
+def _single_step(found: Forecast, windows: Windows, mpjpe_mm: float) -> SingleStep:
+    states = _states_inside(found, windows)
+    if states is None:
+        return SingleStep(mpjpe_mm, None, None, None, None, None, None)
+    positions, velocities, true, true_velocities = (part[:, 0] for part in states)
+    both = np.concatenate([positions, velocities], axis=-1)
+    true_both = np.concatenate([true, true_velocities], axis=-1)
+    pooled, mean = r_squared(both, true_both)
+    return SingleStep(
+        mpjpe_mm=mpjpe_mm,
+        position_mse=float(((positions - true) ** 2).mean()),
+        velocity_mse=float(((velocities - true_velocities) ** 2).mean()),
+        r2=pooled,
+        r2_mean=mean,
+        r2_positions=r_squared(positions, true)[0],
+        r2_velocities=r_squared(velocities, true_velocities)[0],
+    )
+
+
+def _angle_scores(
+    found: Forecast, windows: Windows, frames: Sequence[int], names: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """`angle`, `norm` and `mean` by horizon; empty without poses."""
+    if found.poses is None:
+        return {}
+    predicted = found.poses.rotations[:, frames, 1:]
+    true = windows.future.rotations[:, frames, 1:]
+    norm, mean = euler_errors(predicted, true, body().orders[1:])
+    columns = {"angle": joint_angle_deg(predicted, true), "norm": norm, "mean": mean}
+    return {
+        key: dict(zip(names, values.mean(axis=0).tolist(), strict=True))
+        for key, values in columns.items()
+    }
+
+
+def _spectrum_score(
+    found: Forecast, windows: Windows, seed: int
+) -> tuple[float | None, Interval | None]:
+    """NPSS and its interval; None without poses."""
+    if found.poses is None:
+        return None, None
+    parts, weights = npss_parts(
+        spectrum_features(found.poses.rotations[:, :, 1:]),
+        spectrum_features(windows.future.rotations[:, :, 1:]),
+    )
+    low, high = clip_intervals(parts, windows.clips, seed, weights)[0]
+    value = float(parts.sum() / max(weights.sum(), 1e-12))
+    return value, (float(low), float(high))
+
+
+def _interval(values: Floats, windows: Windows, seed: int) -> Interval:
+    low, high = clip_intervals(values, windows.clips, seed)[0]
+    return float(low), float(high)
+
+
+def _per_activity(
+    values: Floats, names: Sequence[str], windows: Windows
+) -> dict[str, dict[str, Any]]:
+    """Mean errors (B, K) of the windows of each activity, by name."""
+    activities = windows.activity_of_windows()
+    found = {}
+    for activity in sorted(set(activities.tolist())):
+        rows = activities == activity
+        means = values[rows].mean(axis=0).tolist()
+        found[activity] = {
+            "windows": int(rows.sum()),
+            "clips": len(np.unique(windows.clips[rows])),
+            "mpjpe_mm": dict(zip(names, means, strict=True)),
+        }
+    return found

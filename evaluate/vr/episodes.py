@@ -1,0 +1,173 @@
+"""Which episodes an evaluation plays: levels, starts and goals, by names and a seed.
+
+Nothing is for training here. Episode i is the same for every agent, for any number of
+players, and for any number of episodes in all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import ConfigError, LevelError
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.families.level_sets import SPLITS, Split, resolve, split_level
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level_io import load_levels
+from ambulo.envs.vr.task.bank import LevelBank, Start
+from ambulo.envs.vr.task.build import EVALUATION_RESOLUTION
+
+CHUNK = 256
+"""Episodes whose levels are held in memory at once."""
+LEVELS_PER_SEED = 10_000
+"""Evaluation seed s plays the levels from index s * LEVELS_PER_SEED on."""
+_SEEDS = 100
+
+
+@dataclass(frozen=True)
+class EpisodeChunk:
+    """Consecutive episodes with the levels that they need."""
+
+    first: int
+    """Index of the first episode."""
+    bank: LevelBank
+    """Levels, each with designed start and goal."""
+    starts: list[Start]
+    """One an episode."""
+
+
+class LevelSource:
+    """The levels of an evaluation by episode, made when they are asked for."""
+
+    def __init__(
+        self,
+        config: NavigationConfig,
+        *,
+        level_set: str | None = None,
+        level_file: str | None = None,
+        seed: int = 0,
+        split: Split = "heldout",
+    ) -> None:
+        """Levels of a set, of files, or what `config` names.
+
+        Args:
+            config: tells levels and goal distance when neither set nor file is given.
+            level_set: family or set names with commas between; played round-robin.
+            level_file: level file or folder, played round-robin.
+            seed: chooses generated levels, and starts and goals that are left open.
+            split: which seeds generated levels have, unless `level_set` is a split.
+
+        Raises:
+            ConfigError: no such set, or set and file together.
+            LevelError: bad level file.
+        """
+        if level_set is not None and level_file is not None:
+            raise ConfigError("give a level set or a level file, not both")
+        if seed < 0:
+            raise ConfigError(f"evaluation seed = {seed}: must be >= 0")
+        env = config.environment
+        self.seed, self.split = seed, split
+        self.default_range = env.goal_distance
+        self._range: tuple[float, float] | None = None
+        self._files: list[Level] = []
+        self._families: tuple[str, ...] = ()
+        names = tuple(env.levels)
+        if level_set is not None:
+            names = tuple(name.strip() for name in level_set.split(","))
+            if len(names) == 1 and names[0] in SPLITS:
+                self.split = names[0]
+        elif level_file is None:
+            level_file = env.level_file
+            self._range = env.goal_distance if level_file is None else None
+        if level_file is not None:
+            self._files = load_levels(resolve_path(level_file))
+        else:
+            self._families = resolve(names, self.split)
+
+    def level(self, episode: int) -> Level:
+        """The level of one episode, with start and goal."""
+        level = self._template(episode)
+        if level.start is not None and level.goal is not None:
+            reach = float(np.hypot(*(level.goal - level.start[:2])))
+            if self._range is None or reach <= self._range[1]:
+                return level
+        return self._completed(level, episode)
+
+    def _template(self, episode: int) -> Level:
+        """The level before open starts and goals are drawn."""
+        if self._files:
+            return self._files[episode % len(self._files)]
+        index, family = divmod(episode, len(self._families))
+        first = LEVELS_PER_SEED * (self.seed % _SEEDS)
+        return split_level(self._families[family], self.split, first + index)
+
+    def _completed(self, level: Level, episode: int) -> Level:
+        """`level` with a drawn start, and a drawn goal where it has none."""
+        rng = np.random.default_rng([self.seed, 3, episode])
+        bank = LevelBank(
+            [level],
+            rng,
+            goal_distance=self.default_range,
+            resolution=EVALUATION_RESOLUTION,
+        )
+        start = bank.draw(rng, 0, goal_distance=self._range)
+        goal = bank.goals[0, start.goal].copy()
+        return dataclasses.replace(level, start=start.pose, goal=goal)
+
+
+def episode_chunks(source: LevelSource, episodes: int) -> Iterator[EpisodeChunk]:
+    """The first `episodes` episodes of `source`, in chunks of at most `CHUNK`."""
+    if episodes < 1:
+        raise ConfigError(f"episodes = {episodes}: must be at least 1")
+    for first in range(0, episodes, CHUNK):
+        yield _chunk(source, first, min(CHUNK, episodes - first))
+
+
+def episodes_for(
+    config: NavigationConfig,
+    *,
+    level_set: str | None = None,
+    level_file: str | None = None,
+    episodes: int = 45,
+    seed: int = 0,
+    split: Split = "heldout",
+) -> tuple[LevelBank, list[Start]]:
+    """All episodes of a small evaluation at once; see `LevelSource`."""
+    if episodes < 1:
+        raise ConfigError(f"episodes = {episodes}: must be at least 1")
+    source = LevelSource(
+        config, level_set=level_set, level_file=level_file, seed=seed, split=split
+    )
+    chunk = _chunk(source, 0, episodes)
+    return chunk.bank, chunk.starts
+
+
+def _chunk(source: LevelSource, first: int, count: int) -> EpisodeChunk:
+    """Episodes `first` .. `first + count - 1`; a level that repeats is held once."""
+    levels: list[Level] = []
+    slots: dict[int, int] = {}
+    starts = []
+    for episode in range(first, first + count):
+        level = source.level(episode)
+        slot = slots.setdefault(id(level), len(levels))
+        if slot == len(levels):
+            levels.append(level)
+        assert level.start is not None, "a level of an episode has a start"
+        starts.append(Start(slot, 0, level.start.copy()))
+    bank = LevelBank(
+        levels,
+        np.random.default_rng([source.seed, 4, first]),
+        goal_distance=source.default_range,
+        resolution=EVALUATION_RESOLUTION,
+    )
+    for start in starts:
+        row = np.array([start.slot])
+        way = bank.distance(row, np.zeros(1, np.int64), start.pose[None, :2])
+        if not np.isfinite(way[0]):
+            name = bank.levels[start.slot].name
+            raise LevelError(f"level {name!r}: no way from the start to the goal")
+    return EpisodeChunk(first, bank, starts)

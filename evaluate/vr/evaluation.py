@@ -1,0 +1,371 @@
+"""Play episodes and sum them up: one loop for agents and for classical planners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.families.level_sets import Split
+from ambulo.envs.vr.levels.geodesic import path_length
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.planners.planners import make_planner
+from ambulo.envs.vr.task.bank import LevelBank, Start
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.build import make_world
+from ambulo.envs.vr.task.metrics import Trace, optimal_length
+from ambulo.envs.vr.world.state import Floats, Ints
+from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks, episodes_for
+from ambulo.evaluate.vr.scores import (
+    EpisodeRecord,
+    EpisodeRecords,
+    EvaluationResult,
+    summarise,
+)
+
+if TYPE_CHECKING:
+    from ambulo.policies.agent import Agent
+
+__all__ = [
+    "Controller",
+    "EpisodeRecord",
+    "EpisodeRecords",
+    "EvalSubject",
+    "EvaluationResult",
+    "LevelSource",
+    "WorldName",
+    "agent_contestant",
+    "episodes_for",
+    "evaluate",
+    "evaluate_agent",
+    "evaluate_planner",
+    "in_world",
+    "planner_contestant",
+    "run_episodes",
+    "summarise",
+]
+
+WorldName = Literal["kernel", "mujoco", "godot"]
+Progress = Callable[[str, int], None]
+"""Called with a contestant's name and the episodes that it has just finished."""
+
+DEFAULT_PLAYERS = 64
+"""Players at once."""
+_COLUMNS = 11
+"""Numbers in one row of a recording."""
+_SEED_STRIDE = 1_000_003
+"""More episodes than this, and two evaluation seeds could share some."""
+
+
+class Controller(Protocol):
+    """What plays: a planner, or an agent in `AgentController`."""
+
+    def reset(self, players: Ints, seeds: Ints) -> None:
+        """Begin new episodes of `players` with the episodes' own `seeds`."""
+        ...
+
+    def act(self, batch: NavigationBatch) -> NDArray[np.generic]:
+        """Actions of all players."""
+        ...
+
+
+class AgentController:
+    """A trained agent as a controller."""
+
+    def __init__(self, agent: Agent, *, deterministic: bool, seed: int) -> None:
+        """`seed` drives the samples of an agent that is not `deterministic`."""
+        import torch
+
+        self._agent, self._deterministic = agent, deterministic
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def reset(self, players: Ints, seeds: Ints) -> None:
+        """Agents remember nothing: their memory is part of the observation."""
+
+    def act(self, batch: NavigationBatch) -> NDArray[np.generic]:
+        """The agent's actions for the observations of `batch`."""
+        return self._agent.act(
+            batch.obs[:, : batch.layout.size],
+            deterministic=self._deterministic,
+            generator=self._generator,
+        )
+
+
+def run_episodes(
+    controller: Controller,
+    config: NavigationConfig,
+    bank: LevelBank,
+    starts: Sequence[Start],
+    *,
+    num_players: int = DEFAULT_PLAYERS,
+    seed: int = 0,
+    first: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> EpisodeRecords:
+    """Play one episode from each of `starts`, `num_players` at a time.
+
+    Who finishes takes the next start. Episode i has its own seed (`seed`, `first` + i),
+    so the number of players changes nothing for a controller that treats each player
+    alone (planners do; deterministic networks up to rounding). An episode that an engine
+    broke down in is played again from its start.
+
+    Args:
+        controller: of `min(num_players, len(starts))` players.
+        config: of observations, actions, rewards and limits.
+        bank: levels.
+        starts: of the episodes.
+        num_players: at once, at most.
+        seed: of everything random.
+        first: index of the first episode.
+        progress: called with the number of episodes that have just ended.
+    """
+    if num_players < 1:
+        raise ConfigError(f"number of players = {num_players}: must be at least 1")
+    count = min(num_players, len(starts))
+    batch = NavigationBatch(config, bank, make_world(config, count), num_players=count)
+    recorder = _Recorder(batch)
+    records: list[EpisodeRecord | None] = [None] * len(starts)
+    running = np.arange(count)
+    waiting = count
+
+    def begin(players: Ints) -> None:
+        seeds = _SEED_STRIDE * seed + first + running[players]
+        for player, value in zip(players, seeds, strict=True):
+            batch.rngs[player] = np.random.default_rng([value, 5])
+        batch.reset(players, [starts[running[p]] for p in players])
+        controller.reset(players, seeds)
+        recorder.begin(players)
+
+    try:
+        begin(np.arange(count))
+        while (running >= 0).any():
+            _, _, terminated, truncated, info = batch.step(controller.act(batch))
+            recorder.add()
+            lost = (running >= 0) & info["bridge_fault"].astype(np.bool_)
+            if lost.any():
+                begin(np.flatnonzero(lost))
+            done = (terminated | truncated) & ~lost
+            ended = np.flatnonzero(done & (running >= 0))
+            for player in ended:
+                records[running[player]] = recorder.record(int(player), info)
+                running[player] = waiting if waiting < len(starts) else -1
+                waiting += 1
+            again = ended[running[ended] >= 0]
+            if len(again):
+                begin(again)
+            if progress is not None and len(ended):
+                progress(len(ended))
+    finally:
+        batch.close()
+    return EpisodeRecords(
+        tuple(record for record in records if record is not None), batch.spec.max_speed
+    )
+
+
+class _Recorder:
+    """Writes down every decision of the running episodes."""
+
+    def __init__(self, batch: NavigationBatch) -> None:
+        """Room for the longest episodes of all players."""
+        self._batch = batch
+        steps = batch.config.environment.max_episode_steps
+        self._rows = np.zeros((batch.num_players, steps + 1, _COLUMNS))
+
+    def begin(self, players: Ints) -> None:
+        """Row 0 of new episodes."""
+        self._rows[players, 0] = self._now()[players]
+
+    def add(self) -> None:
+        """The next row of every player; those who wait overwrite their last one."""
+        at = np.minimum(self._batch.episode.steps, self._rows.shape[1] - 1)
+        self._rows[np.arange(len(at)), at] = self._now()
+
+    def record(
+        self, player: int, info: Mapping[str, NDArray[np.generic]]
+    ) -> EpisodeRecord:
+        """The episode of `player` that has just ended."""
+        batch = self._batch
+        episode, task, env = batch.episode, batch.task, batch.config.environment
+        steps = int(episode.steps[player])
+        level, start = batch.bank.levels[task.slot[player]], episode.origin[player, :2]
+        success, fell = bool(info["is_success"][player]), bool(info["fell"][player])
+        distance = _walk(batch, player)
+        shortest = _shortest(batch, player, start)
+        return EpisodeRecord(
+            level=level,
+            success=success,
+            fell=fell,
+            timeout=not success and not fell,
+            optimal=float(optimal_length(shortest, env.goal_radius)),
+            left=0.0 if success else max(distance - env.goal_radius, 0.0),
+            path=float(episode.path[player]),
+            time=steps * batch.spec.decision_dt,
+            collisions=int(episode.collisions[player]),
+            comfort=float(episode.comfort[player]) / steps,
+            reward=float(episode.reward[player]),
+            trace=self._trace(player, steps),
+        )
+
+    def _trace(self, player: int, steps: int) -> Trace:
+        rows = self._rows[player, : steps + 1].copy()
+        return Trace(
+            dt=self._batch.spec.decision_dt,
+            position=rows[:, :3],
+            yaw=rows[:, 3],
+            velocity=rows[:, 4:7],
+            yaw_rate=rows[:, 7],
+            clearance=rows[:, 8],
+            contact_ticks=rows[:, 9].astype(np.int64),
+            snaps=rows[:, 10].astype(np.int64),
+        )
+
+    def _now(self) -> Floats:
+        s = self._batch.world.state
+        return np.column_stack(
+            [
+                s.position, s.yaw, s.velocity, s.yaw_rate, s.rays.min(axis=1),
+                s.contact_ticks, s.snaps,
+            ]
+        )  # fmt: skip
+
+
+def _walk(batch: NavigationBatch, player: int) -> float:
+    """Walking distance from where `player` is to its goal; straight without a way."""
+    task, here = batch.task, batch.world.state.position[player]
+    rows = np.array([player])
+    walk = batch.bank.distance(task.slot[rows], task.index[rows], here[None])[0]
+    straight = float(np.hypot(*(task.goal[player, :2] - here[:2])))
+    return max(float(walk), straight) if np.isfinite(walk) else straight
+
+
+def _shortest(batch: NavigationBatch, player: int, start: Floats) -> float:
+    """Length of the taut way from `start` to the first goal of the episode, [m]."""
+    begun = batch.starts[player]
+    assert begun is not None, "the player was reset"
+    x, y = (float(v) for v in batch.bank.goals[begun.slot, begun.goal])
+    level = batch.bank.levels[begun.slot]
+    length = _path_length(level, float(start[0]), float(start[1]), x, y)
+    if np.isfinite(length):
+        return length
+    slot, index = np.array([begun.slot]), np.array([begun.goal])
+    return float(batch.bank.distance(slot, index, start[None])[0])
+
+
+@lru_cache(maxsize=2 * CHUNK)
+def _path_length(level: Level, x0: float, y0: float, x1: float, y1: float) -> float:
+    """`path_length`, remembered for the other contestants of the same episode."""
+    return path_length(level, (x0, y0), (x1, y1))
+
+
+@dataclass(frozen=True)
+class EvalSubject:
+    """Who plays, under which settings."""
+
+    config: NavigationConfig
+    """Observations, actions and limits."""
+    make: Callable[[int], Controller]
+    """A controller for that many players."""
+
+
+def agent_contestant(
+    agent: Agent, config: NavigationConfig, *, deterministic: bool = True, seed: int = 0
+) -> EvalSubject:
+    """A trained agent in the world of `config`; its layout is checked."""
+    from ambulo.envs.vr.task.observation import observation_layout
+
+    agent.check_layout(observation_layout(config))
+    return EvalSubject(
+        config,
+        lambda _: AgentController(agent, deterministic=deterministic, seed=seed),
+    )
+
+
+def planner_contestant(name: str, config: NavigationConfig) -> EvalSubject:
+    """A planner with the limits and rays of `config`, with continuous actions."""
+    make_planner(name, 1)
+    own = config.override("actions", mode="continuous")
+    own = own.override("observations", memory="none")
+    return EvalSubject(own, lambda players: make_planner(name, players))
+
+
+def evaluate(
+    contestants: Mapping[str, EvalSubject],
+    source: LevelSource,
+    episodes: int,
+    *,
+    num_players: int = DEFAULT_PLAYERS,
+    progress: Progress | None = None,
+) -> dict[str, EpisodeRecords]:
+    """All contestants on the same `episodes` of `source`."""
+    found: dict[str, list[EpisodeRecord]] = {name: [] for name in contestants}
+    speeds: dict[str, float] = {}
+    for chunk in episode_chunks(source, episodes):
+        for name, contestant in contestants.items():
+            players = max(1, min(num_players, len(chunk.starts)))
+            records = run_episodes(
+                contestant.make(players),
+                contestant.config,
+                chunk.bank,
+                chunk.starts,
+                num_players=num_players,
+                seed=source.seed,
+                first=chunk.first,
+                progress=None if progress is None else partial(progress, name),
+            )
+            found[name] += records.episodes
+            speeds[name] = records.max_speed
+    return {name: EpisodeRecords(tuple(e), speeds[name]) for name, e in found.items()}
+
+
+def evaluate_agent(
+    agent: Agent,
+    config: NavigationConfig | None = None,
+    *,
+    level_set: str | None = None,
+    level_file: str | None = None,
+    episodes: int = 45,
+    seed: int = 0,
+    split: Split = "heldout",
+    world: WorldName | None = None,
+    deterministic: bool = True,
+    num_players: int = DEFAULT_PLAYERS,
+) -> EvaluationResult:
+    """Scores of `agent`; `config` (None: its own) tells levels, limits and tasks."""
+    config = in_world(config or agent.config, world)
+    source = LevelSource(
+        config, level_set=level_set, level_file=level_file, seed=seed, split=split
+    )
+    one = {"": agent_contestant(agent, config, deterministic=deterministic, seed=seed)}
+    return summarise(evaluate(one, source, episodes, num_players=num_players)[""], seed)
+
+
+def evaluate_planner(
+    name: str,
+    config: NavigationConfig,
+    *,
+    level_set: str | None = None,
+    level_file: str | None = None,
+    episodes: int = 45,
+    seed: int = 0,
+    split: Split = "heldout",
+    world: WorldName | None = None,
+    num_players: int = DEFAULT_PLAYERS,
+) -> EvaluationResult:
+    """Scores of the planner `name` on the same episodes as `evaluate_agent`."""
+    config = in_world(config, world)
+    source = LevelSource(
+        config, level_set=level_set, level_file=level_file, seed=seed, split=split
+    )
+    one = {"": planner_contestant(name, config)}
+    return summarise(evaluate(one, source, episodes, num_players=num_players)[""], seed)
+
+
+def in_world(config: NavigationConfig, world: WorldName | None) -> NavigationConfig:
+    """`config` in another world (None: in its own)."""
+    return config if world is None else config.override("environment", world=world)

@@ -1,0 +1,230 @@
+"""Pictures of evaluations: paths on maps, families, and learning curves."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ambulo.common.figures import new_figure, png_of
+from ambulo.common.run_folder import RunFolder
+from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords, EvaluationResult
+from ambulo.viz.map_plot import draw_level_map
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLOURS = {
+    "policy": "#c2185b",
+    "oracle": "#14213d",
+    "mapper": "#6d4c41",
+    "dwa": "#00796b",
+    "potential": "#b8860b",
+    "straight": "#5c6bc0",
+    "random": "#8d8d8d",
+}
+"""Line colour of each agent."""
+PANELS = 9
+"""Maps in one picture."""
+
+
+def first_of_each(records: EpisodeRecords, limit: int = PANELS) -> list[int]:
+    """The first episode of each family, or of each level when there is one family."""
+    families = [e.level.family for e in records.episodes]
+    keys = families
+    if len(set(families)) == 1:
+        keys = [e.level.name for e in records.episodes]
+    return sorted({key: i for i, key in reversed(list(enumerate(keys)))}.values())[
+        :limit
+    ]
+
+
+def failures(records: EpisodeRecords, limit: int = PANELS) -> list[int]:
+    """The first episodes that were not solved."""
+    return [i for i, e in enumerate(records.episodes) if not e.success][:limit]
+
+
+def longest_detour(records: EpisodeRecords) -> EpisodeRecord:
+    """Of the first episodes of each family, the one with most metres off the bee-line."""
+    chosen = [records.episodes[i] for i in first_of_each(records)]
+
+    def detour(episode: EpisodeRecord) -> float:
+        level = episode.level
+        if level.start is None or level.goal is None:
+            return 0.0
+        return episode.optimal - float(np.hypot(*(level.goal - level.start[:2])))
+
+    return max(chosen, key=detour)
+
+
+def draw_trajectories(
+    agents: Mapping[str, EpisodeRecords], episodes: Sequence[int], goal_radius: float
+) -> bytes:
+    """PNG of maps with the paths of all `agents`, one panel an episode."""
+    from matplotlib.lines import Line2D
+
+    columns = min(3, len(episodes))
+    rows = -(-len(episodes) // columns)
+    figure = new_figure((4.6 * columns, 4.9 * rows + 0.5))
+    for panel, episode in enumerate(episodes):
+        ax = figure.add_subplot(rows, columns, panel + 1)
+        played = {name: r.episodes[episode] for name, r in agents.items()}
+        _draw_panel(ax, played, goal_radius)
+    handles = [
+        Line2D([], [], color=_colour(name), ls=_style(name), lw=2, label=name)
+        for name in agents
+    ]
+    handles.append(
+        Line2D([], [], color="#d32f2f", marker="X", ls="", ms=9, label="not solved")
+    )
+    figure.legend(
+        handles=handles, loc="upper center", ncols=len(handles), frameon=False
+    )
+    height = 4.9 * rows + 0.5
+    figure.tight_layout(rect=(0, 0, 1, 1 - 0.4 / height))
+    return png_of(figure)
+
+
+def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:
+    """PNG of bars: success and SPL of every agent by family."""
+    families = list(next(iter(results.values())).per_family)
+    figure = new_figure((max(6.0, 1.25 * len(families) + 1.5), 5.6))
+    width = 0.84 / len(results)
+    for row, (key, label) in enumerate((("success_rate", "success"), ("spl", "SPL"))):
+        ax = figure.add_subplot(2, 1, row + 1)
+        for k, (name, result) in enumerate(results.items()):
+            at = np.arange(len(families)) + (k - (len(results) - 1) / 2) * width
+            values = [result.per_family[f][key] for f in families]
+            ax.bar(at, values, 0.92 * width, color=_colour(name), label=name)
+        ax.set_xticks(range(len(families)), families, parse_math=False)
+        ax.set_ylim(0, 1.02)
+        ax.set_ylabel(label)
+        ax.grid(axis="y", alpha=0.3)
+        ax.spines[["top", "right"]].set_visible(False)
+        if row == 0:
+            ax.legend(
+                ncols=len(results), frameon=False, loc="lower center",
+                bbox_to_anchor=(0.5, 1.0),
+            )  # fmt: skip
+    figure.tight_layout()
+    return png_of(figure)
+
+
+def draw_learning_curve(run: RunFolder) -> bytes | None:
+    """PNG of the training that a model comes from; None when nothing was logged."""
+    logged = _columns(run.metrics)
+    evaluations = _evaluations(run.evaluations)
+    if len(logged.get("timesteps", ())) < 2 and not evaluations:
+        return None
+    figure = new_figure((9.0, 3.6))
+    left, right = figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2)
+    steps = logged.get("timesteps", np.zeros(0))
+    for ax, key in ((left, "rollout/success_rate"), (right, "rollout/ep_return")):
+        if key in logged:
+            _curve(ax, steps, logged[key], "training")
+    at = [row["timesteps"] for row in evaluations]
+    names = {"success_rate": "success", "spl": "SPL"}
+    for key, colour in (("success_rate", "#c2185b"), ("spl", "#00796b")):
+        values = [row.get(key, np.nan) for row in evaluations]
+        if at:
+            left.plot(
+                at, values, "o-", ms=3, color=colour, label=f"validation {names[key]}"
+            )
+    if at:
+        values = [row.get("return_mean", np.nan) for row in evaluations]
+        right.plot(at, values, "o-", ms=3, color="#c2185b", label="validation")
+    left.set_ylim(-0.02, 1.02)
+    left.set_ylabel("success rate, SPL")
+    right.set_ylabel("return")
+    for ax in (left, right):
+        ax.set_xlabel("decisions")
+        ax.grid(alpha=0.3)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(frameon=False, fontsize=8)
+    figure.tight_layout()
+    return png_of(figure)
+
+
+def _draw_panel(
+    ax: Axes, played: Mapping[str, EpisodeRecord], goal_radius: float
+) -> None:
+    """One map with the paths of all agents; a cross where an episode failed."""
+    level = next(iter(played.values())).level
+    draw_level_map(ax, level, goal_radius)
+    ax.set_xlabel("")
+    ax.set_ylabel("")
+    ax.tick_params(labelsize=7, length=2)
+    lines = []
+    for z, (name, episode) in enumerate(played.items()):
+        x, y = episode.trace.position[:, 0], episode.trace.position[:, 1]
+        ax.plot(
+            x, y, color=_colour(name), ls=_style(name), lw=1.8,
+            zorder=4 + 0.1 * (len(played) - z), solid_capstyle="round",
+        )  # fmt: skip
+        if not episode.success:
+            ax.plot(x[-1], y[-1], "X", color="#d32f2f", ms=8, mec="white", zorder=6)
+        lines.append(f"{name} {_outcome(episode)}")
+    # A name is text, also with dollar signs in it.
+    title = f"{level.name}\n" + ", ".join(lines[:2])
+    ax.set_title(title, fontsize=8, parse_math=False)
+
+
+def _outcome(episode: EpisodeRecord) -> str:
+    if episode.success:
+        n = episode.collisions
+        bumps = f" ({n} bump{'s' * (n > 1)})" if n else ""
+        return f"{episode.time:.1f} s{bumps}"
+    return "fell" if episode.fell else "timed out"
+
+
+def _curve(ax: Axes, steps: Any, values: Any, label: str) -> None:
+    """A noisy line with its running mean."""
+    known = np.isfinite(values)
+    steps, values = steps[known], values[known]
+    if len(values) == 0:
+        return
+    window = max(1, len(values) // 50)
+    padded = np.concatenate([np.full(window - 1, values[0]), values])
+    mean = np.convolve(padded, np.full(window, 1.0 / window), "valid")
+    ax.plot(steps, values, color="#9db4d0", lw=0.8, alpha=0.6)
+    ax.plot(steps, mean, color="#2f62c9", lw=1.8, label=label)
+
+
+def _columns(file: Path) -> dict[str, Any]:
+    """Columns of a CSV file of numbers; empty cells are NaN."""
+    if not file.is_file():
+        return {}
+    with file.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    names = [name for name in (rows[0] if rows else ()) if name]
+    return {name: np.array([_number(row.get(name)) for row in rows]) for name in names}
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return float("nan")
+
+
+def _evaluations(file: Path) -> list[dict[str, float]]:
+    """Rows of `evaluations.json`; none when it is missing or not such a list."""
+    try:
+        rows = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    if not isinstance(rows, list):
+        return []
+    return [row for row in rows if isinstance(row, dict) and "timesteps" in row]
+
+
+def _colour(name: str) -> str:
+    return COLOURS.get(name, "#6d4c41")
+
+
+def _style(name: str) -> str:
+    return "--" if name == "oracle" else "-"

@@ -1,0 +1,169 @@
+"""What an evaluation found: records of episodes, and their scores."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.task.metrics import (
+    Trace,
+    barn_score,
+    bootstrap_interval,
+    comfort_proxies,
+    soft_spl,
+    spl,
+)
+from ambulo.envs.vr.world.state import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class EpisodeRecord:
+    """One finished episode."""
+
+    level: Level
+    """Where, with its start and goal."""
+    success: bool
+    """The task was solved."""
+    fell: bool
+    """Ended by a fall."""
+    timeout: bool
+    """Ended by the step limit."""
+    optimal: float
+    """Shortest way from the start to the edge of the goal disc, [m]."""
+    left: float
+    """Shortest way from the end to the edge of the goal disc, [m]."""
+    path: float
+    """Length walked, [m]."""
+    time: float
+    """Duration, [s]."""
+    collisions: int
+    """Collision events."""
+    comfort: float
+    """Mean published comfort score."""
+    reward: float
+    """Return, unscaled."""
+    trace: Trace
+    """Every decision."""
+
+
+@dataclass(frozen=True)
+class EpisodeRecords:
+    """Finished episodes, in the order of their starts."""
+
+    episodes: tuple[EpisodeRecord, ...]
+    """One a start."""
+    max_speed: float
+    """Of the player, [m/s]."""
+
+    def column(self, name: str) -> Floats:
+        """One field of all episodes, shape (n,)."""
+        return np.array([getattr(e, name) for e in self.episodes], np.float64)
+
+    def spl(self) -> Floats:
+        """SPL of each episode, shape (n,)."""
+        return spl(self.column("success"), self.column("optimal"), self.column("path"))
+
+
+@dataclass(frozen=True)
+class EvaluationResult:
+    """What an evaluation found; intervals are 95 % bootstrap intervals of the mean."""
+
+    episodes: int
+    """Episodes played."""
+    success_rate: float
+    """Share of episodes solved."""
+    success_ci95: tuple[float, float]
+    """Of `success_rate`."""
+    spl: float
+    """Success weighted by path length."""
+    spl_ci95: tuple[float, float]
+    """Of `spl`."""
+    soft_spl: float
+    """Progress weighted by path length."""
+    barn: float
+    """BARN time score; 0.5 is the best."""
+    collisions_per_episode: float
+    """Collision events."""
+    falls: int
+    """Episodes that ended by a fall."""
+    timeouts: int
+    """Episodes that ended by the step limit."""
+    mean_time_s: float
+    """Mean duration of all episodes, [s]."""
+    mean_path_m: float
+    """Mean length walked in all episodes, [m]."""
+    comfort_score: float
+    """Mean published comfort score, in [0, 1]."""
+    return_mean: float
+    """Mean return; custom reward terms are left out."""
+    comfort: dict[str, float]
+    """Proxies, see `ambulo.envs.vr.task.metrics.COMFORT_PROXIES`."""
+    per_family: dict[str, dict[str, float]]
+    """Main numbers by level family."""
+    per_level: dict[str, dict[str, float]]
+    """Main numbers by level."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, ready for JSON."""
+        return dataclasses.asdict(self)
+
+
+def summarise(records: EpisodeRecords, seed: int = 0) -> EvaluationResult:
+    """The scores of `records`; `seed` drives the bootstrap."""
+    if not records.episodes:
+        raise ConfigError("no episodes to sum up")
+    success, path = records.column("success"), records.column("path")
+    optimal, time = records.column("optimal"), records.column("time")
+    efficiency = records.spl()
+    families = [e.level.family for e in records.episodes]
+    names = [e.level.name for e in records.episodes]
+    return EvaluationResult(
+        episodes=len(success),
+        success_rate=float(success.mean()),
+        success_ci95=bootstrap_interval(success, seed),
+        spl=float(efficiency.mean()),
+        spl_ci95=bootstrap_interval(efficiency, seed),
+        soft_spl=float(soft_spl(records.column("left"), optimal, path).mean()),
+        barn=float(barn_score(success, optimal, time, records.max_speed).mean()),
+        collisions_per_episode=float(records.column("collisions").mean()),
+        falls=int(records.column("fell").sum()),
+        timeouts=int(records.column("timeout").sum()),
+        mean_time_s=float(time.mean()),
+        mean_path_m=float(path.mean()),
+        comfort_score=float(records.column("comfort").mean()),
+        return_mean=float(records.column("reward").mean()),
+        comfort=comfort_proxies([e.trace for e in records.episodes]),
+        per_family=_grouped(records, efficiency, families),
+        per_level=_grouped(records, efficiency, names),
+    )
+
+
+def _grouped(
+    records: EpisodeRecords, efficiency: Floats, keys: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Main numbers of each group of episodes, in order of appearance."""
+    columns = {
+        "success_rate": records.column("success"),
+        "spl": efficiency,
+        "collisions_per_episode": records.column("collisions"),
+        "fall_rate": records.column("fell"),
+        "mean_time_s": records.column("time"),
+        "mean_path_m": records.column("path"),
+        "comfort_score": records.column("comfort"),
+    }
+    groups: dict[str, list[int]] = {}
+    for row, key in enumerate(keys):
+        groups.setdefault(key, []).append(row)
+    return {
+        key: {
+            "episodes": len(rows),
+            **{name: float(values[rows].mean()) for name, values in columns.items()},
+        }
+        for key, rows in groups.items()
+    }

@@ -1,0 +1,1 @@
+"""Training data of poses: extracted from clips, kept in one file."""

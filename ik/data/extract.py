@@ -1,0 +1,276 @@
+"""Poses of clips: every clip on the rig, at one rate, inside the limits, thinned.
+
+Clips go through the same steps as any motion here (low pass, resampling, retargeting);
+what the rig's joints cannot do is put inside their limits and counted. What is so far
+outside that the pose would be another one is left out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import IKError, MotionError, MotionFileError, SkeletonError
+from ambulo.ik.data.pose_data import (
+    ClipRecord,
+    PoseData,
+    PoseHeader,
+    in_own_frame,
+    unique_poses,
+)
+from ambulo.ik.limits import clamp, violation
+from ambulo.ik.pose import Pose, fk
+from ambulo.ik.rig import Rig
+from ambulo.motion.contacts import foot_contacts
+from ambulo.motion.datasets.clips import Clip
+from ambulo.motion.datasets.prepare import CUTOFF_RATIO, cache_key, default_cache
+from ambulo.motion.filters import smoothed
+from ambulo.motion.formats.files import read_motion, write_motion
+from ambulo.motion.motion import Motion
+from ambulo.motion.operations import resample
+from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.retargeting.twists import untwisted
+
+logger = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+
+FPS = 30.0
+"""Rate of the poses unless told otherwise, [Hz]."""
+
+STEP = 0.005
+"""A pose is kept when a joint has moved this far in the root frame since the last, [m]."""
+
+FAR = np.deg2rad(30.0)
+"""A frame with a joint further outside its limits than this is left out, [rad]: no person
+took that pose, and inside the limits it would be another one."""
+
+MOST = 0.5
+"""A clip with more than this share of such frames is not used at all."""
+
+_ROUNDING = np.deg2rad(0.01)
+"""Violations below this are rounding, [rad]."""
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """What came out of clips."""
+
+    data: PoseData
+    """The poses."""
+    frames: int
+    """Frames of all clips at the poses' rate, before thinning."""
+    left_out: dict[str, int]
+    """Of each clip that has such: its frames that are too far outside the limits, or all
+    its frames, where most of them are."""
+    clamped: float
+    """Share of the other frames with a joint outside its limits."""
+    joints_clamped: float
+    """Share of all joints of these frames outside."""
+    mean_degrees: float
+    """Mean of how far those joints were outside, [deg]."""
+    worst: tuple[str, float]
+    """The joint that was farthest outside, and how far, [deg]."""
+    moved: float
+    """Mean way of a joint of a clamped frame by the clamping, [m]."""
+    errors: tuple[MotionFileError, ...]
+    """Files that could not be used."""
+
+
+def motion_on_rig(
+    clip: Clip,
+    rig: Rig,
+    fps: float = FPS,
+    *,
+    cached: bool = True,
+    cache_folder: str | Path | None = None,
+) -> Motion:
+    """The clip at `fps` on the rig's skeleton; limits of the rig are not applied.
+
+    Args:
+        clip: The clip.
+        rig: The rig.
+        fps: Wanted rate, [Hz]; faster clips are low-pass filtered first.
+        cached: Keep the result, and take it from there the next time.
+        cache_folder: Where; None is `default_cache()`.
+
+    Raises:
+        MotionFileError: the file cannot be used.
+    """
+    if not cached:
+        return _on_rig(clip, rig, fps)
+    folder = default_cache() if cache_folder is None else Path(cache_folder)
+    key = cache_key(clip.path, fps, clip.asf)
+    entry = folder / f"{key}_{rig.skeleton.name}.npz"
+    try:
+        kept = read_motion(entry)
+        if kept.skeleton.same_tree(rig.skeleton):
+            return kept
+    except MotionFileError:
+        pass  # not there, or damaged: made again
+    motion = _on_rig(clip, rig, fps)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_motion(entry, motion)
+    except (OSError, MotionFileError) as error:
+        logger.warning("no cache: %s", error)
+    return motion
+
+
+def _on_rig(clip: Clip, rig: Rig, fps: float) -> Motion:
+    motion = read_motion(clip.path, asf=clip.asf, drop_tpose=True)
+    try:
+        # Before the filter, which would draw a jump by half a turn over many frames.
+        motion = untwisted(motion)
+        if motion.fps > fps * 1.001:
+            motion = smoothed(motion, CUTOFF_RATIO * fps)
+        moved = retarget(resample(motion, fps), rig.skeleton).motion
+    except MotionFileError:
+        raise
+    except (MotionError, SkeletonError) as error:
+        raise MotionFileError(clip.path, 0, str(error)) from None
+    if not (
+        np.isfinite(moved.root_positions).all() and np.isfinite(moved.rotations).all()
+    ):
+        raise MotionFileError(clip.path, 0, "its poses are not finite")
+    return moved
+
+
+def extract(
+    clips: Sequence[Clip],
+    rig: Rig,
+    fps: float = FPS,
+    *,
+    step: float = STEP,
+    progress: Iterable[Clip] | None = None,
+    strict: bool = False,
+    cached: bool = True,
+    cache_folder: str | Path | None = None,
+) -> Extraction:
+    """The poses of `clips` on `rig`.
+
+    Args:
+        clips: What to read.
+        rig: The rig.
+        fps: Rate of the poses, [Hz].
+        step: Thinning: least way of the joint that moves most, since the last kept pose
+            of the clip, [m]; 0 keeps all. Equal poses of all clips are kept once.
+        progress: The same clips, through something that shows how far it is.
+        strict: A file that cannot be used is an error.
+        cached: As in `motion_on_rig`.
+        cache_folder: As in `motion_on_rig`.
+    """
+    errors: list[MotionFileError] = []
+    records: list[ClipRecord] = []
+    parts: list[tuple[Pose, NDArray[np.int32], NDArray[np.uint8]]] = []
+    tally = _Tally(rig)
+    for clip in clips if progress is None else progress:
+        try:
+            motion = motion_on_rig(
+                clip, rig, fps, cached=cached, cache_folder=cache_folder
+            )
+        except MotionFileError as error:
+            if strict:
+                raise
+            logger.warning("%s", error)
+            errors.append(error)
+            continue
+        pose, usable = tally.clamped(clip.name, motion)
+        if not usable.any():
+            continue
+        rows = _thinned(rig, pose, usable, step)
+        stands = foot_contacts(motion).astype(np.uint8)
+        records.append(
+            ClipRecord(name=clip.name, subject=clip.subject, activity=clip.activity)
+        )
+        parts.append((pose[rows], rows.astype(np.int32), stands[rows]))
+    if not parts:
+        raise IKError(
+            f"none of {len(clips)} clips can be used ({len(errors)} cannot be read, "
+            f"{len(tally.left_out)} are mostly outside the rig's limits)"
+        )
+    counts = [len(rows) for _, rows, _ in parts]
+    data = PoseData(
+        PoseHeader(rig=rig.name, fps=fps, clips=tuple(records)),
+        np.concatenate([pose.root for pose, _, _ in parts]).astype(np.float32),
+        np.concatenate([pose.rotations for pose, _, _ in parts]).astype(np.float32),
+        np.repeat(np.arange(len(parts), dtype=np.int32), counts),
+        np.concatenate([rows for _, rows, _ in parts]),
+        np.concatenate([stands for _, _, stands in parts]),
+    )
+    if step > 0.0:
+        data = data[unique_poses(rig, data.pose)]
+    return tally.report(data, errors)
+
+
+def _thinned(
+    rig: Rig, pose: Pose, usable: NDArray[np.bool_], step: float
+) -> NDArray[np.int64]:
+    """Indices of the usable poses that differ from the one kept before."""
+    rows = np.flatnonzero(usable)
+    if step <= 0.0:
+        return rows
+    places = fk(rig, in_own_frame(rig, pose)[1])[0]
+    kept = [int(rows[0])]
+    for i in rows[1:].tolist():
+        way = places[i] - places[kept[-1]]
+        if float((way * way).sum(axis=-1).max()) >= step * step:
+            kept.append(i)
+    return np.array(kept)
+
+
+class _Tally:
+    """Puts poses inside the limits and counts what that took."""
+
+    def __init__(self, rig: Rig) -> None:
+        self.rig = rig
+        self.frames = self.frames_used = self.frames_outside = 0
+        self.left_out: dict[str, int] = {}
+        self.outside = np.zeros(len(rig), dtype=np.int64)
+        self.far = np.zeros(len(rig))
+        self.sum = self.moved = 0.0
+
+    def clamped(self, name: str, motion: Motion) -> tuple[Pose, NDArray[np.bool_]]:
+        """The frames of `motion` inside the limits, and which can be used, (T,)."""
+        pose = Pose(motion.root_positions, motion.rotations)
+        far = violation(self.rig, pose.rotations)
+        usable = (far <= FAR).all(axis=1)
+        if usable.mean() < 1.0 - MOST:
+            usable[:] = False
+        if not usable.all():
+            self.left_out[name] = int((~usable).sum())
+        far[~usable] = 0.0
+        bad = far > _ROUNDING
+        inside = Pose(pose.root, clamp(self.rig, pose.rotations))
+        frames = bad.any(axis=1)
+        self.frames += len(pose)
+        self.frames_used += int(usable.sum())
+        self.frames_outside += int(frames.sum())
+        self.outside += bad.sum(axis=0)
+        self.far = np.maximum(self.far, far.max(axis=0))
+        self.sum += float(far[bad].sum())
+        if frames.any():
+            way = fk(self.rig, inside[frames])[0] - fk(self.rig, pose[frames])[0]
+            self.moved += float(np.linalg.norm(way, axis=-1).mean(axis=1).sum())
+        return inside, usable
+
+    def report(self, data: PoseData, errors: Sequence[MotionFileError]) -> Extraction:
+        """Everything counted, with the poses."""
+        worst = int(self.far.argmax())
+        return Extraction(
+            data=data,
+            frames=self.frames,
+            left_out=self.left_out,
+            clamped=self.frames_outside / self.frames_used,
+            joints_clamped=float(self.outside.sum())
+            / (self.frames_used * len(self.rig)),
+            mean_degrees=float(np.rad2deg(self.sum / max(int(self.outside.sum()), 1))),
+            worst=(self.rig.skeleton.joints[worst], float(np.rad2deg(self.far[worst]))),
+            moved=self.moved / max(self.frames_outside, 1),
+            errors=tuple(errors),
+        )

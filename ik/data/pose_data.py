@@ -1,0 +1,263 @@
+"""Poses to learn from: arrays of one rig, whose they are, and the file that keeps them.
+
+A file is an NPZ (`numpy.load` opens it) of plain arrays and a JSON header as bytes; nothing
+in it is ever run: pickled objects are refused.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.atomic import replace_file
+from ambulo.configs.base import Config, parse
+from ambulo.configs.errors import ConfigError, IKError
+from ambulo.ik.kernels.targets import HIPS, WIDTH
+from ambulo.ik.pose import Pose, fk
+from ambulo.ik.rig import TARGETS, Rig, load_rig
+from ambulo.ik.solver.features import network_input, pose_in_frame
+from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.targets import Targets
+from ambulo.motion.operations import mirror
+from ambulo.motion.rotations import quat_angle
+
+Singles = NDArray[np.float32]
+
+GRID = 0.01
+"""Poses whose joints all lie in the same cells of this size are one pose, [m]."""
+
+MIN_UNIQUE = 500
+"""Fewer unique poses than this teach nothing."""
+
+STILL = 1e-4
+"""An input that varies less than this (standard deviation) is dead."""
+
+_BROKEN = (
+    zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, ValueError, TypeError,
+    RecursionError, NotImplementedError, MemoryError,
+)  # fmt: skip
+
+
+class ClipRecord(Config):
+    """Where poses come from."""
+
+    name: str
+    """Subject and trial, such as "02_01"."""
+    subject: str
+    """Who moves."""
+    activity: str
+    """What is done."""
+
+
+class PoseHeader(Config):
+    """The header of a file of poses."""
+
+    format: Literal["ambulo-ik-poses"] = "ambulo-ik-poses"
+    """Names this format."""
+    version: Literal[1] = 1
+    """Of the format."""
+    rig: str
+    """The rig whose poses they are."""
+    fps: float
+    """Rate of the frames, [Hz]."""
+    clips: tuple[ClipRecord, ...]
+    """Every clip that poses are from."""
+
+
+@dataclass(frozen=True, eq=False)
+class PoseData:
+    """N poses of a rig with J joints."""
+
+    header: PoseHeader
+    """Rig, rate and clips."""
+    root: Singles
+    """World position of the root, [m]. Shape (N, 3)."""
+    rotations: Singles
+    """Local rotations, wxyz. Shape (N, J, 4)."""
+    clip: NDArray[np.int32]
+    """Index of each pose's clip in the header. Shape (N,)."""
+    frame: NDArray[np.int32]
+    """Frame of each pose in its clip, at the header's rate. Shape (N,)."""
+    contacts: NDArray[np.uint8]
+    """Whether the left and right foot stand. Shape (N, 2)."""
+
+    def __len__(self) -> int:
+        """The number of poses."""
+        return len(self.root)
+
+    @property
+    def pose(self) -> Pose:
+        """The poses in the world."""
+        return Pose(self.root.astype(np.float64), self.rotations.astype(np.float64))
+
+    @property
+    def subjects(self) -> NDArray[np.str_]:
+        """The subject of each pose. Shape (N,)."""
+        return np.array([c.subject for c in self.header.clips])[self.clip]
+
+    def __getitem__(self, rows: NDArray[np.integer | np.bool_]) -> PoseData:
+        """The poses of indices or of a mask."""
+        names = [field.name for field in fields(self) if field.name != "header"]
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
+
+    def of_clips(self, names: Sequence[str]) -> PoseData:
+        """The poses of the clips with these names."""
+        wanted = [clip.name in set(names) for clip in self.header.clips]
+        return self[np.array(wanted, dtype=np.bool_)[self.clip]]
+
+    def successors(self) -> NDArray[np.int64]:
+        """The index of the pose one frame later in the same clip; -1 where none is kept."""
+        place = {
+            (int(c), int(f)): i
+            for i, (c, f) in enumerate(zip(self.clip, self.frame, strict=True))
+        }
+        found = [
+            place.get((int(c), int(f) + 1), -1)
+            for c, f in zip(self.clip, self.frame, strict=True)
+        ]
+        return np.array(found, dtype=np.int64)
+
+
+def mirrored(data: PoseData, rig: Rig) -> PoseData:
+    """The same poses with left and right exchanged."""
+    motion = mirror(data.pose.motion(rig, data.header.fps))
+    return replace(
+        data,
+        root=motion.root_positions.astype(np.float32),
+        rotations=motion.rotations.astype(np.float32),
+        contacts=data.contacts[:, ::-1].copy(),
+    )
+
+
+def in_own_frame(rig: Rig, pose: Pose) -> tuple[Targets, Pose]:
+    """All six targets of `pose`, and the pose as their root frames see it."""
+    targets = Targets.of_pose(rig, pose)
+    return targets, pose_in_frame(rig, pose, root_frame(rig, targets))
+
+
+def unique_poses(rig: Rig, pose: Pose) -> NDArray[np.int64]:
+    """Indices of the first of each group of poses whose joints lie in the same cells."""
+    places = fk(rig, in_own_frame(rig, pose)[1])[0]
+    cells = np.round(places / GRID).astype(np.int16).reshape(len(pose), -1)
+    rows = np.ascontiguousarray(cells).view(np.dtype((np.void, cells.shape[1] * 2)))
+    return np.sort(np.unique(rows.ravel(), return_index=True)[1]).astype(np.int64)
+
+
+def still_joints(rig: Rig, pose: Pose) -> list[str]:
+    """Names of the joints (not the root) that never turn, in any pose."""
+    turns = quat_angle(pose.rotations[:1], pose.rotations)
+    moves = turns.max(axis=0) > 1e-3
+    return [
+        name
+        for name, m in zip(rig.skeleton.joints[1:], moves[1:], strict=True)
+        if not m
+    ]
+
+
+def dead_columns(inputs: Singles) -> list[str]:
+    """Names of the network inputs (N, 66) that hardly vary though they should.
+
+    Weights of targets are left out, and the hips' x and y: in their own root frame these
+    are constant by construction.
+    """
+    names = [
+        f"{t}.{n}"
+        for t in TARGETS
+        for n in (*"xyz", *(f"rotation{i}" for i in range(6)))
+    ]
+    columns = [e * WIDTH + i for e in range(len(TARGETS)) for i in range(9)]
+    spread = inputs[:, columns].std(axis=0)
+    exempt = {f"{TARGETS[HIPS]}.x", f"{TARGETS[HIPS]}.y"}
+    return [
+        name
+        for name, value in zip(names, spread, strict=True)
+        if value < STILL and name not in exempt
+    ]
+
+
+def check_poses(data: PoseData, rig: Rig, least: int = MIN_UNIQUE) -> int:
+    """The number of unique poses; `IKError` if nothing can be learnt from `data`.
+
+    Refused are too few unique poses, and inputs that never change (dead columns), by name.
+    """
+    unique = unique_poses(rig, data.pose) if len(data) else np.zeros(0, np.int64)
+    if len(unique) < least:
+        raise IKError(
+            f"{len(data)} poses, but only {len(unique)} are unique (joints within "
+            f"{100 * GRID:g} cm are one pose); at least {least} are needed"
+        )
+    dead = dead_columns(network_input(rig, Targets.of_pose(rig, data.pose)))
+    if dead:
+        more = f" and {len(dead) - 6} more" if len(dead) > 6 else ""
+        raise IKError(
+            f"dead inputs, the same in every pose: {', '.join(dead[:6])}{more}"
+        )
+    return len(unique)
+
+
+def save_poses(path: str | Path, data: PoseData) -> None:
+    """Write `data`, whole or not at all; the same bytes for the same poses."""
+    arrays: dict[str, NDArray[Any]] = {
+        "header": np.frombuffer(data.header.to_json().encode(), dtype=np.uint8),
+        **{f.name: getattr(data, f.name) for f in fields(data) if f.name != "header"},
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            info = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
+            with archive.open(info, "w", force_zip64=True) as member:
+                np.lib.format.write_array(
+                    member, np.ascontiguousarray(array), allow_pickle=False
+                )
+    replace_file(Path(path), buffer.getvalue())
+
+
+def load_poses(path: str | Path) -> PoseData:
+    """The poses in the file `path`; `IKError` names what is wrong with it."""
+    file = Path(path)
+    if not file.is_file():
+        raise IKError(f"{file}: no such file of poses")
+    try:
+        with np.load(file, allow_pickle=False) as opened:
+            arrays = {name: opened[name] for name in opened.files}
+        text = json.loads(arrays.pop("header").tobytes())
+        header = parse(PoseHeader, text, f"{file}: header")
+    except ConfigError as error:
+        raise IKError(str(error)) from None
+    except _BROKEN as error:
+        reason = " ".join(str(error).split())[:160] or type(error).__name__
+        raise IKError(f"{file}: damaged, or no file of poses ({reason})") from None
+    joints = len(load_rig(header.rig))
+    count = len(arrays.get("root", ()))
+    wanted: dict[str, tuple[tuple[int, ...], type]] = {
+        "root": ((count, 3), np.float32),
+        "rotations": ((count, joints, 4), np.float32),
+        "clip": ((count,), np.int32),
+        "frame": ((count,), np.int32),
+        "contacts": ((count, 2), np.uint8),
+    }
+    for name in sorted(wanted.keys() | arrays.keys()):
+        if name not in wanted or name not in arrays:
+            raise IKError(f"{file}: array {name!r} is missing or not expected")
+        shape, kind = wanted[name]
+        if arrays[name].shape != shape or arrays[name].dtype != kind:
+            raise IKError(
+                f"{file}: array {name!r} is {arrays[name].dtype} {arrays[name].shape}, "
+                f"expected {np.dtype(kind)} {shape}"
+            )
+    lengths = np.linalg.norm(arrays["rotations"], axis=-1)
+    if not (np.isfinite(arrays["root"]).all() and (np.abs(lengths - 1.0) < 1e-3).all()):
+        raise IKError(f"{file}: positions must be finite and quaternions of length 1")
+    clip = arrays["clip"]
+    if count and not (clip.min() >= 0 and clip.max() < len(header.clips)):
+        raise IKError(f"{file}: a pose is of a clip that the header does not name")
+    return PoseData(header, **arrays)

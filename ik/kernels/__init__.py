@@ -1,0 +1,1 @@
+"""Compiled arithmetic of inverse kinematics (numba)."""

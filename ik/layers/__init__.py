@@ -1,0 +1,1 @@
+"""Layers over an animation: additive, override and IK, with transitions."""

@@ -1,0 +1,244 @@
+"""One layer: what it is, how far it has faded in, what its provider answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import IKError
+from ambulo.ik.layers.goals import Goals
+from ambulo.ik.pose import Pose
+from ambulo.ik.rig import Rig
+from ambulo.ik.solver.targets import Targets
+
+if TYPE_CHECKING:
+    from ambulo.ik.layers.stack import LayerStack
+
+logger = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+
+UNIT = 1e-3
+"""Quaternions may be off unit length by this much."""
+
+
+class Kind(IntEnum):
+    """What a layer does, in the order in which kinds are applied."""
+
+    ADDITIVE = 1
+    OVERRIDE = 2
+    IK = 3
+
+    @property
+    def label(self) -> str:
+        """For logs and traces."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, eq=False)
+class Tick:
+    """What a provider is told."""
+
+    time: float
+    """Of the tick, [s]."""
+    dt: float
+    """Since the tick before, [s]; 0 in the first."""
+    number: int
+    """Of the tick, from 1."""
+    pose: Pose | None = None
+    """For layers of IK: the poses below."""
+    goals: Goals | None = None
+    """For layers of IK: where effectors are, and where layers below lead them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Timed:
+    """A provider's answer with the time it is from."""
+
+    value: Pose | Targets | Goals
+    time: float
+    """When it was made, [s], on the clock of the ticks."""
+
+
+Answer = Pose | Targets | Goals | Timed | None
+Provider = Callable[[Tick], Answer]
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """A layer; times in seconds."""
+
+    name: str
+    """What traces call it."""
+    kind: Kind
+    """What it does."""
+    provider: Provider
+    """Poses (OVERRIDE), differences of poses (ADDITIVE), targets or goals (IK)."""
+    priority: int = 0
+    """Within its kind, a higher one is applied later and so wins."""
+    weight: float = 1.0
+    """How much it counts when faded in, 0 to 1."""
+    mask: Floats | None = field(default=None)
+    """How much each bone takes (see `ambulo.ik.solver.masks`); None: all. Shape (J,)."""
+    fade_in: float = 0.2
+    """Until it counts fully."""
+    fade_out: float = 0.2
+    """Until it is gone after its release."""
+    duration: float = np.inf
+    """When it releases itself."""
+    max_age: float = 0.25
+    """An older answer (see `Timed`) is stale."""
+
+    def __post_init__(self) -> None:
+        """Check; `IKError` names the rule."""
+        if not 0.0 <= self.weight <= 1.0:
+            raise IKError(f"layer {self.name}: weight must be 0 to 1")
+        times = (self.fade_in, self.fade_out, self.duration, self.max_age)
+        if not all(time >= 0.0 for time in times):  # NaN is no time
+            raise IKError(f"layer {self.name}: times must be at least 0")
+        if self.mask is None:
+            return
+        if not isinstance(self.mask, np.ndarray):
+            raise IKError(
+                f"layer {self.name}: mask: expected an array of a weight a bone"
+            )
+        if not ((self.mask >= 0) & (self.mask <= 1)).all():
+            raise IKError(f"layer {self.name}: mask: weights must be from 0 to 1")
+
+    def mask_of(self, rig: Rig) -> Floats:
+        """The mask. Shape (J,)."""
+        return np.ones(len(rig)) if self.mask is None else self.mask
+
+
+class State:
+    """A layer in a stack: when it came, when it goes, whether its provider works."""
+
+    def __init__(self, layer: Layer, now: float) -> None:
+        self.layer = layer
+        self.reason = ""
+        self._begin = now
+        self._released: float | None = None
+        self._from = 0.0
+        self._fade_out = layer.fade_out
+
+    def level(self, now: float) -> float:
+        """How much it counts at `now`, fades included, 0 to 1."""
+        self._expire(now)
+        if self._released is not None:
+            past = now - self._released
+            left = 1.0 - past / self._fade_out if past < self._fade_out else 0.0
+            return self.layer.weight * self._from * left
+        return self.layer.weight * self._risen(now)
+
+    def release(self, now: float, fade_out: float | None = None) -> None:
+        """Begin to fade out, from wherever it is."""
+        if self._released is None:
+            self._from = self._risen(now)
+            self._released = now
+            if fade_out is not None:
+                self._fade_out = fade_out
+
+    def over(self, now: float) -> bool:
+        """Whether it has faded out."""
+        self._expire(now)
+        return self._released is not None and now - self._released >= self._fade_out
+
+    def asked(
+        self,
+        tick: Tick,
+        wanted: type | tuple[type, ...],
+        count: int,
+        joints: int,
+    ) -> Pose | Targets | Goals | None:
+        """What the provider answers, or None; a change of the reason is logged."""
+        value, reason = ask(self.layer.provider, tick, self.layer.max_age)
+        if not reason and not isinstance(value, wanted):
+            reason = f"a {type(value).__name__} does not fit {self.layer.kind.label}"
+        if not reason and value is not None and len(value) != count:
+            reason = f"{len(value)} characters instead of {count}"
+        if (
+            not reason
+            and isinstance(value, Pose)
+            and value.rotations.shape[1] != joints
+        ):
+            reason = f"a pose of {value.rotations.shape[1]} joints"
+        if reason != self.reason:
+            logger.warning("layer %s: %s", self.layer.name, reason or "works again")
+            self.reason = reason
+        return None if reason else value
+
+    def _risen(self, now: float) -> float:
+        past = now - self._begin
+        return min(1.0, past / self.layer.fade_in) if self.layer.fade_in > 0 else 1.0
+
+    def _expire(self, now: float) -> None:
+        end = self._begin + self.layer.duration
+        if self._released is None and now >= end:
+            self.release(end)
+
+
+class Handle:
+    """A hold on a layer; it belongs to the stack and tells what the stack has."""
+
+    def __init__(self, stack: LayerStack, state: State) -> None:
+        self._stack = stack
+        self._state = state
+
+    @property
+    def active(self) -> bool:
+        """Whether the layer is still in the stack, fading out included."""
+        return self._stack.holds(self._state)
+
+    @property
+    def reason(self) -> str:
+        """Why the layer is left out at present, else empty."""
+        return self._state.reason
+
+    def level(self, now: float) -> float:
+        """How much the layer counts, 0 to 1; 0 if it is gone."""
+        return self._state.level(now) if self.active else 0.0
+
+    def release(self, now: float, fade_out: float | None = None) -> None:
+        """Let the layer fade out; it is removed then."""
+        self._state.release(now, fade_out)
+
+
+def ask(
+    provider: Provider, tick: Tick, max_age: float
+) -> tuple[Pose | Targets | Goals | None, str]:
+    """A provider's answer, or why it cannot be used."""
+    try:
+        answer: Any = provider(tick)
+    except Exception as error:  # a layer of somebody else's must not stop the character
+        return None, f"{type(error).__name__}: {error}"
+    if isinstance(answer, Timed):
+        age = tick.time - answer.time
+        if not age <= max_age:  # NaN is no time
+            # Without its age: the reason is logged when it changes.
+            return None, f"stale: more than {max_age:g} s old, or of no time"
+        answer = answer.value
+    reason = _problem(answer)
+    return (None, reason) if reason else (answer, "")
+
+
+def _problem(answer: Pose | Targets | Goals | None) -> str:
+    """Why an answer cannot be used; empty if it can."""
+    if answer is None:
+        return "no answer"
+    if isinstance(answer, Pose):
+        if not (np.isfinite(answer.root).all() and np.isfinite(answer.rotations).all()):
+            return "not finite"
+        lengths = np.linalg.norm(answer.rotations, axis=-1)
+        if np.abs(lengths - 1.0).max(initial=0.0) > UNIT:
+            return "a quaternion is not of unit length"
+    if isinstance(answer, Goals) and not (
+        np.isfinite(answer.positions).all() and np.isfinite(answer.rotations).all()
+    ):
+        return "not finite"
+    return ""

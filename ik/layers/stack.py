@@ -1,0 +1,305 @@
+"""Layers: base -> additive -> override -> IK -> limits -> one write, every tick.
+
+The base is asked for anew in every tick and never read back from the character, so that a
+layer at half weight stays half-way for ever. A provider that fails, is late or answers
+nonsense is left out for the tick, with its reason in the log and in the trace.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import IKError
+from ambulo.ik.layers.blending import add, override
+from ambulo.ik.layers.continuity import Continuity
+from ambulo.ik.layers.goals import Goals
+from ambulo.ik.layers.layer import Handle, Kind, Layer, Provider, State, Tick, ask
+from ambulo.ik.layers.trace import LayerTrace, TickTrace, change, left_out
+from ambulo.ik.layers.transitions import Transition, transition
+from ambulo.ik.limits import clamp
+from ambulo.ik.pose import Pose, start_pose
+from ambulo.ik.rig import Rig
+from ambulo.ik.solver.refine import Solution
+from ambulo.ik.solver.solver import NeuralIKSolver
+from ambulo.ik.solver.targets import Targets
+
+logger = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+Solve = Callable[[Targets, Pose], Solution]
+
+FEET = ("LeftFoot", "RightFoot")
+FIRST_STEP = 1.0 / 60.0
+"""Taken as the time between ticks where there was only one, [s]."""
+TRACES = 256
+"""Traces that are kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What a tick made."""
+
+    pose: Pose
+    """Poses of all characters, as they were written."""
+    trace: TickTrace
+    """What each layer did."""
+    solution: Solution | None
+    """The solver's answer for the IK layers; None without any. The pose is the same, unless
+    it is led over a jump (see `ambulo.ik.layers.continuity`), for some tenths of a second."""
+
+
+class LayerStack:
+    """The layers of B characters that move together; one thread."""
+
+    def __init__(
+        self,
+        rig: Rig,
+        base: Provider,
+        *,
+        write: Callable[[Pose], None] | None = None,
+        solve: Solve | None = None,
+        held: Sequence[str] = FEET,
+        limits: bool = True,
+    ) -> None:
+        """A stack without layers.
+
+        Args:
+            rig: The rig.
+            base: The motion below everything: a function of the tick.
+            write: Called once in every tick with the finished poses.
+            solve: Solves targets from poses, as `NeuralIKPool` can; the solver of this
+                process if left out.
+            held: Rows that IK keeps where the layers below have them, unless led.
+            limits: Whether poses are put inside the joint limits at the end.
+        """
+        self.rig = rig
+        self.held = tuple(held)
+        self.limits = limits
+        self.traces: deque[TickTrace] = deque(maxlen=TRACES)
+        self._base = base
+        self._write = write
+        self._solve = NeuralIKSolver(rig).solve if solve is None else solve
+        self._states: list[State] = []
+        self._continuity = Continuity()
+        self._transition: Transition | None = None
+        self._good: Pose | None = None
+        self._last: Tick | None = None
+        self._number = 0
+        self._base_reason = ""
+        self._ik_reason = ""
+
+    def add(self, layer: Layer, now: float) -> Handle:
+        """Put a layer into its place by kind and priority; it fades in from `now`."""
+        if not np.isfinite(now):
+            raise IKError(f"layer {layer.name}: time must be finite, got {now}")
+        if any(state.layer.name == layer.name for state in self._states):
+            raise IKError(f"there is a layer {layer.name!r} already")
+        if layer.mask is not None and layer.mask.shape != (len(self.rig),):
+            raise IKError(
+                f"layer {layer.name}: mask: expected shape ({len(self.rig)},), "
+                f"got {layer.mask.shape}"
+            )
+        state = State(layer, now)
+        self._states.append(state)
+        # Stable: of equal priorities the later one lies above.
+        self._states.sort(key=lambda s: (s.layer.kind, s.layer.priority))
+        return Handle(self, state)
+
+    def holds(self, state: State) -> bool:
+        """Whether a layer is still here; handles ask."""
+        return state in self._states
+
+    def clear(self) -> None:
+        """Remove all layers at once; their handles are inactive from now on."""
+        self._states.clear()
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Names of the layers, in the order in which they are applied."""
+        return tuple(state.layer.name for state in self._states)
+
+    def set_base(self, base: Provider, seconds: float = 0.3) -> None:
+        """Change the base motion; the jump decays within `seconds`, 0: at once.
+
+        The old motion is let go: it is not asked any more.
+        """
+        if not 0.0 <= seconds < np.inf:
+            raise IKError(f"a change of the base takes 0 s or more, got {seconds:g} s")
+        if seconds > 0.0 and self._last is not None:
+            at, step = self._last, self._last.dt or FIRST_STEP
+            old = self._pair(at, step)
+            self._base, self._transition = base, None
+            new = self._pair(at, step)
+            self._transition = transition(old, new, at.time, step, seconds)
+        else:
+            self._base, self._transition = base, None
+
+    def tick(self, now: float) -> Frame:
+        """One tick at `now`, [s]: all layers, then one write."""
+        if not np.isfinite(now):
+            raise IKError(f"time must be finite, got {now}")
+        if self._last is not None and now <= self._last.time:
+            raise IKError(f"time must grow: {now:g} s after {self._last.time:g} s")
+        self._number += 1
+        dt = 0.0 if self._last is None else now - self._last.time
+        tick = Tick(now, dt, self._number)
+        traces: list[LayerTrace] = []
+        base = pose = self._base_pose(tick, traces)
+        pose = self._blended(tick, pose, traces)
+        pose, solution = self._with_ik(tick, pose, traces)
+        if self.limits:
+            inside = clamp(self.rig, pose.rotations)
+            limited = Pose(pose.root, inside)
+            traces.append(change("limits", "limits", 1.0, pose, limited))
+            pose = limited
+        if not _finite(pose):
+            pose = base
+            traces.append(left_out("result", "limits", "not finite: base pose shown"))
+            logger.error("tick %d: the result is not finite", self._number)
+        self._states = [state for state in self._states if not state.over(now)]
+        self._last = tick
+        trace = TickTrace(self._number, now, tuple(traces))
+        self.traces.append(trace)
+        if self._write is not None:
+            self._write(pose)
+        return Frame(pose, trace, solution)
+
+    def _pair(self, tick: Tick, step: float) -> tuple[Pose, Pose]:
+        """The base, transition included, at a tick and `step` earlier."""
+        earlier = Tick(tick.time - step, step, tick.number)
+        now, before = self._asked_base(tick)[0], self._asked_base(earlier)[0]
+        if self._transition is None:
+            return now, before
+        return (
+            self._transition.apply(now, tick.time),
+            self._transition.apply(before, earlier.time),
+        )
+
+    def _asked_base(self, tick: Tick) -> tuple[Pose, str]:
+        """The base, or the last good one and why."""
+        value, reason = ask(self._base, tick, np.inf)
+        if not reason and not isinstance(value, Pose):
+            reason = f"expected a pose, got {type(value).__name__}"
+        if not reason and isinstance(value, Pose):
+            if value.rotations.shape[1] != len(self.rig):
+                reason = f"a pose of {value.rotations.shape[1]} joints"
+            elif self._good is not None and len(value) != len(self._good):
+                reason = f"{len(value)} poses instead of {len(self._good)}"
+            else:
+                return value, ""
+        return (start_pose(self.rig) if self._good is None else self._good), reason
+
+    def _base_pose(self, tick: Tick, traces: list[LayerTrace]) -> Pose:
+        """The base with what is left of the last switch."""
+        pose, reason = self._asked_base(tick)
+        if reason != self._base_reason:
+            logger.warning("base: %s", reason or "works again")
+            self._base_reason = reason
+        if not reason:
+            self._good = pose
+            traces.append(change("base", "base", 1.0, pose, pose))
+        else:
+            traces.append(left_out("base", "base", reason))
+        if self._transition is not None:
+            smooth = self._transition.apply(pose, tick.time)
+            traces.append(change("base", "transition", 1.0, pose, smooth))
+            if self._transition.over(tick.time):
+                self._transition = None
+            pose = smooth
+        return pose
+
+    def _blended(self, tick: Tick, pose: Pose, traces: list[LayerTrace]) -> Pose:
+        """Additive layers, then overrides, in order of priority."""
+        for state in self._states:
+            layer = state.layer
+            if layer.kind is Kind.IK:
+                continue
+            level = state.level(tick.time)
+            value = state.asked(tick, Pose, len(pose), len(self.rig))
+            if not isinstance(value, Pose):
+                traces.append(left_out(layer.name, layer.kind.label, state.reason))
+                continue
+            weights = level * layer.mask_of(self.rig)
+            if level == 0.0:
+                above = pose
+            elif layer.kind is Kind.ADDITIVE:
+                above = add(self.rig, pose, value, weights)
+            else:
+                above = override(pose, value, weights)
+            traces.append(change(layer.name, layer.kind.label, level, pose, above))
+            pose = above
+        return pose
+
+    def _tell(self, reason: str) -> None:
+        """Log why the solver's answer is left out, once."""
+        if reason != self._ik_reason:
+            logger.warning("IK: %s", reason)
+        self._ik_reason = reason
+
+    def _with_ik(
+        self, tick: Tick, pose: Pose, traces: list[LayerTrace]
+    ) -> tuple[Pose, Solution | None]:
+        """One solve for all layers of IK together, from the pose below them."""
+        states = [s for s in self._states if s.layer.kind is Kind.IK]
+        if not states:
+            self._continuity.forget()
+            return pose, None
+        reference = Targets.of_pose(self.rig, pose)
+        goals = Goals.at(reference, self.held)
+        led: list[tuple[State, float]] = []
+        mask = np.zeros(len(self.rig))
+        for state in states:
+            level = state.level(tick.time)
+            looked = Tick(tick.time, tick.dt, tick.number, pose, goals)
+            wanted = state.asked(looked, (Targets, Goals), len(pose), len(self.rig))
+            if level == 0.0 and wanted is not None:
+                led.append((state, 0.0))
+            elif isinstance(wanted, Goals):
+                goals = goals.mix(wanted, level)
+                led.append((state, level))
+            elif isinstance(wanted, Targets):
+                goals = goals.lead(wanted, level)
+                led.append((state, level))
+            else:
+                traces.append(left_out(state.layer.name, "ik", state.reason))
+                continue
+            if level > 0.0:
+                mask = np.maximum(mask, state.layer.mask_of(self.rig))
+        highest = max((level for _, level in led), default=0.0)
+        if highest == 0.0:
+            self._continuity.forget()
+            traces += [change(s.layer.name, "ik", 0.0, pose, pose) for s, _ in led]
+            return pose, None
+        try:
+            start = self._continuity.start(pose, tick.dt, highest)
+            solution = self._solve(goals.targets(), start)
+            if not _finite(solution.pose):
+                raise IKError("the solver's answer is not finite")
+            if solution.pose.rotations.shape != pose.rotations.shape:
+                raise IKError(
+                    f"the solver answered poses of shape {solution.pose.rotations.shape}"
+                )
+        except Exception as error:  # a solver that fails must not stop the character
+            reason = f"{type(error).__name__}: {error}"
+            self._tell(reason)
+            self._continuity.forget()
+            traces += [left_out(s.layer.name, "ik", reason) for s, _ in led]
+            return pose, None
+        self._ik_reason = ""
+        reached = np.asarray(solution.reached.all(axis=1))
+        above = self._continuity.follow(pose, solution.pose, reached, tick.dt, highest)
+        if (mask < 1.0).any():
+            above = override(pose, above, mask)
+        # One solve serves all of them: each tells what all have changed together.
+        traces += [change(s.layer.name, "ik", level, pose, above) for s, level in led]
+        return above, solution
+
+
+def _finite(pose: Pose) -> bool:
+    return bool(np.isfinite(pose.root).all() and np.isfinite(pose.rotations).all())

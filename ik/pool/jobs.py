@@ -1,0 +1,291 @@
+"""The published jobs of the worker pool, as plain dictionaries.
+
+`CACHE_NEURAL_IK {weights}` -> `{success, param_count}`; every worker has confirmed.
+`NEURAL_IK_SOLVE {effector_positions, ...}` -> `{success, bone_rotations (23, 4) wxyz, ...}`;
+with `characters`, a list of such inputs, all of a frame are one job and `characters` of
+the answer has an entry for each. Keys, shapes and units: docs/ik_runtime.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ambulo.configs.errors import AmbuloError, IKError, nearest
+from ambulo.ik.pool.pool_jobs import JobResult
+from ambulo.ik.pool.workers import NeuralIKPool
+from ambulo.ik.pose import Pose
+from ambulo.ik.rig import EFFECTORS, TARGETS, Rig
+from ambulo.ik.solver.features import pose_in_frame
+from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.published import GROUNDED, TASKS, Context
+from ambulo.ik.solver.targets import Targets, row_of
+from ambulo.motion.euler import quat_from_euler
+from ambulo.motion.rotations import quat_from_matrix, quat_multiply, quat_to_rotvec
+
+Floats = NDArray[np.float64]
+
+CACHE_NEURAL_IK = "CACHE_NEURAL_IK"
+NEURAL_IK_SOLVE = "NEURAL_IK_SOLVE"
+
+HIPS = TARGETS.index("Hips")
+LAYERS = {8: "published", 6: "published_compact"}
+"""Which published network has this many weight arrays."""
+
+SOLVE_KEYS = (
+    "effector_positions",
+    "effector_rotations",
+    "root_position",
+    "root_forward",
+    "root_up",
+    "ground_height",
+    "ground_normal",
+    "contact_left",
+    "contact_right",
+    "motion_phase",
+    "task_type",
+)
+"""What NEURAL_IK_SOLVE takes of a character."""
+
+
+def run_job(pool: NeuralIKPool, kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Run one of the published jobs; wrong input is answered with `success` False."""
+    try:
+        if kind == CACHE_NEURAL_IK:
+            return _cache(pool, data)
+        if kind == NEURAL_IK_SOLVE:
+            return _solve(pool, data)
+        raise IKError(
+            f"no job {kind!r}{nearest(kind, (CACHE_NEURAL_IK, NEURAL_IK_SOLVE))}"
+        )
+    except AmbuloError as error:
+        return {"success": False, "error": str(error)}
+    except (TypeError, ValueError, AttributeError, OverflowError):
+        # Not of the documented kinds at all.
+        reason = "a value is of the wrong kind: a number, list or dictionary"
+        return {"success": False, "error": f"{kind}: {reason}"}
+
+
+def _cache(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
+    weights = data.get("weights")
+    if not isinstance(weights, Mapping) or len(weights) not in LAYERS:
+        raise IKError("CACHE_NEURAL_IK: weights must map W1, b1, ... to arrays")
+    tensors = {
+        str(name): np.asarray(array, dtype=np.float32)
+        for name, array in weights.items()
+    }
+    count = pool.cache_tensors(LAYERS[len(tensors)], tensors)
+    return {"success": True, "param_count": count}
+
+
+def _solve(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
+    many = "characters" in data
+    people = data["characters"] if many else [data]
+    if many and len(data) > 1:
+        extra = next(str(key) for key in data if key != "characters")
+        raise IKError(f"NEURAL_IK_SOLVE: {extra!r} beside characters: put it into each")
+    if not isinstance(people, Sequence) or not people:
+        raise IKError("NEURAL_IK_SOLVE: characters must be a list, not empty")
+    for at, person in enumerate(people):
+        if not isinstance(person, Mapping):
+            raise IKError(f"NEURAL_IK_SOLVE: character {at} must be a dictionary")
+    rows = [_row(pool.rig, person, at) for at, person in enumerate(people)]
+    targets = _stacked([row for row, _ in rows])
+    whole = bool((targets.rotation_weights > 0.0).all())
+    whole &= bool((targets.position_weights > 0.0).all())
+    # The published network knows no absent input, and zeros in its place mislead it: then
+    # the network with masks answers, or, without one, the solver alone.
+    context = _context([context for _, context in rows])
+    published = whole and pool.has_published
+    result = pool.solve(targets, context=context if published else None)
+    answers = [_answer(pool.rig, targets, result, b) for b in range(len(rows))]
+    if not many:
+        return answers[0]
+    return {
+        "success": result.success,
+        "characters": answers,
+        "inference_us": result.solve_us,
+        "total_us": result.total_us,
+        "worker": result.worker,
+    }
+
+
+def targets_of_job(rig: Rig, data: Mapping[str, Any]) -> Targets:
+    """The targets of one character that NEURAL_IK_SOLVE is given."""
+    return _row(rig, data, 0)[0]
+
+
+def _row(rig: Rig, data: Mapping[str, Any], at: int) -> tuple[Targets, Floats]:
+    """Targets and the 14 numbers of the context of one character."""
+    what = f"NEURAL_IK_SOLVE: character {at}"
+    for key in data:
+        if key not in SOLVE_KEYS:
+            raise IKError(f"{what}: unknown key {key!r}{nearest(str(key), SOLVE_KEYS)}")
+    if "effector_positions" not in data:
+        raise IKError(f"{what}: effector_positions is missing")
+    positions, rotations = np.zeros((1, 6, 3)), np.zeros((1, 6, 4))
+    moved, turned = np.zeros((1, 6)), np.zeros((1, 6))
+    for key in ("effector_positions", "effector_rotations"):
+        given = data.get(key)
+        if given is not None and not isinstance(given, Mapping):
+            raise IKError(f"{what}: {key} must map names of effectors to numbers")
+    for name, place in data["effector_positions"].items():
+        positions[0, row_of(name)] = _vector(place, 3, f"{what}: position of {name}")
+        moved[0, row_of(name)] = 1.0
+    for name, turn in (data.get("effector_rotations") or {}).items():
+        rotations[0, row_of(name)] = _rotation(turn, f"{what}: rotation of {name}")
+        turned[0, row_of(name)] = 1.0
+    if data.get("root_position") is not None:
+        positions[0, HIPS] = _vector(data["root_position"], 3, f"{what}: root_position")
+        moved[0, HIPS] = 1.0
+    if data.get("root_forward") is not None or data.get("root_up") is not None:
+        forward = _vector(
+            data.get("root_forward", (1.0, 0.0, 0.0)), 3, f"{what}: root_forward"
+        )
+        up = _vector(data.get("root_up", (0.0, 0.0, 1.0)), 3, f"{what}: root_up")
+        rotations[0, HIPS] = quat_multiply(
+            _facing(forward, up, what), rig.target_rest[HIPS]
+        )
+        turned[0, HIPS] = 1.0
+    targets = Targets(positions, rotations, moved, turned)
+    return targets, _context_row(data, targets, what)
+
+
+def _context_row(data: Mapping[str, Any], targets: Targets, what: str) -> Floats:
+    """Ground, contacts, phase and task of one character. Shape (14,)."""
+    height = _number(data, "ground_height", 0.0, what)
+    normal = _vector(data.get("ground_normal", (0, 0, 1)), 3, f"{what}: ground_normal")
+    feet = [EFFECTORS.index("LeftFoot"), EFFECTORS.index("RightFoot")]
+    stands = (targets.positions[0, feet, 2] - height < GROUNDED).astype(np.float64)
+    task = data.get("task_type", "idle")
+    if task not in TASKS and task not in range(len(TASKS)):
+        raise IKError(f"{what}: task_type {task!r}{nearest(str(task), TASKS)}")
+    contacts = [
+        _number(data, key, stand, what)
+        for key, stand in zip(("contact_left", "contact_right"), stands, strict=True)
+    ]
+    number = TASKS.index(task) if task in TASKS else int(task)
+    row = np.array(
+        [height, height, *normal, *normal, *stands, *contacts,
+         _number(data, "motion_phase", 0.0, what), float(number)]
+    )  # fmt: skip
+    return row
+
+
+def _number(data: Mapping[str, Any], key: str, default: float, what: str) -> float:
+    value = data.get(key, default)
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise IKError(f"{what}: {key}: expected a finite number, got {value!r}")
+    return number
+
+
+def _context(rows: Sequence[Floats]) -> Context:
+    c = np.stack(rows)
+    return Context(
+        c[:, :2],
+        c[:, 2:8].reshape(-1, 2, 3),
+        c[:, 8:10],
+        c[:, 10:12],
+        c[:, 12],
+        c[:, 13],
+    )
+
+
+def _stacked(rows: Sequence[Targets]) -> Targets:
+    return Targets(
+        np.concatenate([row.positions for row in rows]),
+        np.concatenate([row.rotations for row in rows]),
+        np.concatenate([row.position_weights for row in rows]),
+        np.concatenate([row.rotation_weights for row in rows]),
+    )
+
+
+def _vector(value: ArrayLike, size: int, what: str) -> Floats:
+    try:
+        vector = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise IKError(
+            f"{what}: expected {size} finite numbers, got {value!r}"
+        ) from None
+    if vector.shape != (size,) or not np.isfinite(vector).all():
+        raise IKError(f"{what}: expected {size} finite numbers, got {value!r}")
+    return vector
+
+
+def _rotation(value: ArrayLike, what: str) -> Floats:
+    """World orientation of wxyz, or of the published Euler angles (R = Rz Ry Rx)."""
+    if np.shape(value) == (3,):
+        angles = _vector(value, 3, what)
+        return quat_from_euler(angles[::-1].copy(), "ZYX")
+    return _vector(value, 4, what)
+
+
+def _facing(forward: Floats, up: Floats, what: str) -> Floats:
+    """The turn that takes +X to `forward` and +Z as near to `up` as can be, wxyz."""
+    left = np.cross(up, forward)
+    if np.linalg.norm(left) < 1e-6:
+        raise IKError(f"{what}: root_forward and root_up must not be parallel or 0")
+    x = forward / np.linalg.norm(forward)
+    y = left / np.linalg.norm(left)
+    found: Floats = quat_from_matrix(np.stack([x, y, np.cross(x, y)], axis=-1))
+    return found
+
+
+def _answer(rig: Rig, targets: Targets, result: JobResult, b: int) -> dict[str, Any]:
+    """The published answer of character `b`, and how well its targets are met."""
+    timing = {
+        "inference_us": result.solve_us,
+        "total_us": result.total_us,
+        "worker": result.worker,
+        "attempts": result.attempts,
+    }
+    if result.solution is None:
+        return {"success": False, "error": result.reason, **timing}
+    solution = result.solution
+    if not np.isfinite(solution.pose.rotations[b]).all():
+        error = "the network's answer is not finite: its weights are damaged"
+        return {"success": False, "error": error, **timing}
+    one = targets[b : b + 1]
+    frame = root_frame(rig, one)
+    pose = Pose(solution.pose.root[b : b + 1], solution.pose.rotations[b : b + 1])
+    seen = pose_in_frame(rig, pose, frame)
+    vectors = quat_to_rotvec(seen.rotations[0])
+    answer: dict[str, Any] = {
+        "success": True,
+        "bone_rotations": solution.pose.rotations[b],
+        "root_position": solution.pose.root[b],
+        "axis_angles": vectors,
+        "angle_magnitudes_deg": np.rad2deg(np.linalg.norm(vectors, axis=1)),
+        "reached": dict(zip(TARGETS, solution.reached[b].tolist(), strict=True)),
+        "position_residual": dict(
+            zip(TARGETS, solution.position_residual[b].tolist(), strict=True)
+        ),
+        "rotation_residual": dict(
+            zip(TARGETS, solution.rotation_residual[b].tolist(), strict=True)
+        ),
+        "steps": int(solution.steps[b]),
+        **timing,
+    }
+    if result.network_input is not None and result.network_output is not None:
+        given, output = result.network_input[b], result.network_output[b]
+        raw = given.copy()
+        raw[:30].reshape(5, 6)[:, 3:] *= np.pi
+        raw[[36, 42]] *= 2.0
+        answer |= {
+            "input_raw": raw,
+            "input_range": (float(raw.min()), float(raw.max())),
+            "normalized_range": (float(given.min()), float(given.max())),
+            "output_range": (float(output.min()), float(output.max())),
+            "effector_rel_pos": {
+                name: raw[6 * row : 6 * row + 3].copy()
+                for row, name in enumerate(EFFECTORS)
+            },
+        }
+    return answer

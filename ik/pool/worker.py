@@ -1,0 +1,205 @@
+"""One worker of the pool: reads a job from shared memory, solves it, writes the answer.
+
+Messages are shorter than a pipe's buffer and of fixed size, so that neither side can be
+stopped in the middle of one: everything large goes through shared memory.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import struct
+import time
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load, save
+
+from ambulo.ik.pool.pipes import SIZE, Ear, send
+from ambulo.ik.pool.worker_memory import (
+    BASE,
+    INPUTS,
+    NETWORK,
+    OUTPUTS,
+    Layout,
+    SlotMemory,
+    read_blob,
+)
+from ambulo.ik.pose import Pose
+from ambulo.ik.rig import Rig, load_rig
+from ambulo.ik.solver.network import IKNetwork, IKNetworkHeader
+from ambulo.ik.solver.published import (
+    Context,
+    PublishedNetwork,
+    published_input,
+    published_pose,
+)
+from ambulo.ik.solver.refine import Solution, refine_in_place
+from ambulo.ik.solver.solver import NeuralIKSolver
+from ambulo.ik.solver.targets import Targets
+
+TO_WORKER = struct.Struct("<BBHHHIQ")
+"""Kind, mode, slot, first character, characters, attempt, job; then, of CACHE, the size
+and the name of a block."""
+FROM_WORKER = struct.Struct("<BBHIQQ")
+"""Kind, whether it went well, first character, attempt, job, time of the solve [ns]; then
+a reason."""
+
+STOP, SOLVE, CACHE = 0, 1, 2
+"""Kinds of messages to a worker."""
+READY, SOLVED, CACHED = 10, 11, 12
+"""Kinds of messages from a worker."""
+FROM_BASE, FROM_NETWORK, FROM_PUBLISHED = 0, 1, 2
+"""Modes of SOLVE: where the refinement starts."""
+
+REASON = SIZE - FROM_WORKER.size
+"""Longest reason in a message, [byte]."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a worker needs to know when it starts."""
+
+    rig: str
+    layout: Layout
+    memory: str
+    steps: int
+    blobs: tuple[tuple[str, int], ...] = ()
+    """Name and size of the weights that are in use already."""
+
+
+def pack_network(network: IKNetworkHeader | str, tensors: dict[str, Any]) -> bytes:
+    """A network as bytes: its header, or the kind of a published one, then weights."""
+    if isinstance(network, str):
+        head = json.dumps({"published": network}).encode()
+    else:
+        head = network.to_json().encode()
+    arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+    return struct.pack("<I", len(head)) + head + save(arrays)
+
+
+def unpack_network(data: bytes, rig: Rig) -> IKNetwork | PublishedNetwork:
+    """The network of `pack_network`, checked."""
+    (length,) = struct.unpack_from("<I", data)
+    head = json.loads(data[4 : 4 + length])
+    tensors = load(data[4 + length :])
+    if "published" in head:
+        return PublishedNetwork(tensors, head["published"], rig=rig)
+    return IKNetwork(IKNetworkHeader.model_validate(head), tensors, rig=rig)
+
+
+def run_worker(connection: Connection, plan: Plan) -> None:
+    """Serve jobs until told to stop, or until the pool is gone."""
+    # Control-C goes to the whole group of processes; the pool decides what ends.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    memory = SlotMemory(plan.layout, plan.memory)
+    try:
+        worker = SlotSolver(plan, memory)
+        send(connection, FROM_WORKER.pack(READY, 1, 0, 0, 0, 0))
+        ear = Ear(connection)
+        while worker.serve(connection, ear.receive()):
+            pass
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        pass
+    finally:
+        memory.close()
+
+
+class SlotSolver:
+    """Solves characters of a slot; solver and networks stay between jobs."""
+
+    def __init__(self, plan: Plan, memory: SlotMemory) -> None:
+        self.rig = load_rig(plan.rig)
+        self.memory = memory
+        self.solver = NeuralIKSolver(self.rig, steps=plan.steps)
+        self.published: PublishedNetwork | None = None
+        self.solver.warm_up()
+        for name, size in plan.blobs:
+            self.use(read_blob(name, size))
+
+    def serve(self, connection: Connection, message: bytes) -> bool:
+        """Answer one message; False if it asks to stop."""
+        kind, mode, slot, first, count, attempt, job = TO_WORKER.unpack_from(message)
+        if kind == STOP:
+            return False
+        begin = time.perf_counter_ns()
+        good, reason = 1, b""
+        try:
+            if kind == CACHE:
+                (size,) = struct.unpack_from("<Q", message, TO_WORKER.size)
+                name = message[TO_WORKER.size + 8 :].rstrip(b"\0").decode()
+                self.use(read_blob(name, size))
+            else:
+                self.solve(mode, slot, first, count)
+        except Exception as error:  # the pool tells whoever gave the job
+            text = f"{type(error).__name__}: {error}".splitlines()[0]
+            good, reason = 0, (text.encode()[:REASON] or b"failed")
+        taken = time.perf_counter_ns() - begin
+        answer = CACHED if kind == CACHE else SOLVED
+        send(
+            connection,
+            FROM_WORKER.pack(answer, good, first, attempt, job, taken) + reason,
+        )
+        return True
+
+    def use(self, data: bytes) -> None:
+        """Take a network into use, and compile what it needs."""
+        network = unpack_network(data, self.rig)
+        if isinstance(network, PublishedNetwork):
+            self.published = network
+        else:
+            self.solver = NeuralIKSolver(self.rig, network, steps=self.solver.steps)
+            self.solver.warm_up()
+
+    def solve(self, mode: int, slot: int, first: int, count: int) -> None:
+        """Solve characters of a slot, from `first` on."""
+        rows = self.memory.rows
+        # The pool has written arrays that `Targets` had checked.
+        targets = Targets.of_checked(*rows(slot, first, count, *INPUTS))
+        if mode == FROM_BASE:
+            base = Pose(*rows(slot, first, count, *BASE))
+            solution = self.solver.solve(targets, base)
+        elif mode == FROM_PUBLISHED:
+            solution = self._solve_published(targets, slot, first, count)
+        else:
+            solution = self.solver.solve(targets)
+        found = (
+            solution.pose.root,
+            solution.pose.rotations,
+            solution.position_residual,
+            solution.rotation_residual,
+            solution.reached,
+            solution.steps[:, None],
+        )
+        for place, values in zip(
+            rows(slot, first, count, *OUTPUTS), found, strict=True
+        ):
+            place[...] = values
+
+    def _solve_published(
+        self, targets: Targets, slot: int, first: int, count: int
+    ) -> Solution:
+        if self.published is None:
+            raise LookupError("no published network is cached")
+        c, shown_input, shown_output = self.memory.rows(
+            slot, first, count, "context", *NETWORK
+        )
+        context = Context(
+            c[:, :2], c[:, 2:8].reshape(-1, 2, 3), c[:, 8:10], c[:, 10:12],
+            c[:, 12], c[:, 13],
+        )  # fmt: skip
+        inputs = published_input(self.rig, targets, context)
+        output = self.published.forward(inputs)
+        shown_input[...] = inputs
+        shown_output[...] = output
+        pose = published_pose(self.rig, output, targets)
+        return refine_in_place(
+            self.rig,
+            targets,
+            np.ascontiguousarray(pose.root),
+            np.ascontiguousarray(pose.rotations),
+            self.solver.steps,
+            self.solver.config,
+        )

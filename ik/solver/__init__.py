@@ -1,0 +1,1 @@
+"""Targets in, poses out: a network's guess, refined."""

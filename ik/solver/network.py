@@ -1,0 +1,284 @@
+"""The network of poses at run time: NumPy arrays and compiled loops, no torch.
+
+A network is a folder with two files: `ik_network.json` says what it is, and
+`ik_network.safetensors` holds its weights, float32, under the names `layers.0.weight`
+(outputs, inputs), `layers.0.bias`, ... and `mean` (3 + 6 J,), the mean pose that answers
+are offsets from (see `ambulo.ik.solver.features`). `policies/networks/ik_net.py` trains it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from importlib.resources import as_file, files
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from ambulo.configs.atomic import replace_file
+from ambulo.configs.base import Config, parse
+from ambulo.configs.errors import ConfigError, IKError, ModelFileError, nearest
+from ambulo.ik.kernels.network import (
+    ELU,
+    LEAKY_RELU,
+    SILU,
+    TANH,
+    add_and_activate,
+    forward,
+    poses_of,
+)
+from ambulo.ik.pose import Pose
+from ambulo.ik.rig import Rig, load_rig
+from ambulo.ik.solver.features import inputs_of, network_input, outputs_of
+from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.refine import rig_tables
+from ambulo.ik.solver.targets import Targets
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+HEADER = "ik_network.json"
+WEIGHTS = "ik_network.safetensors"
+
+KINDS = {"leaky_relu": LEAKY_RELU, "elu": ELU, "tanh": TANH, "silu": SILU}
+
+MANY = 2
+"""From this many characters on, BLAS is faster than compiled loops."""
+
+MAX_WEIGHTS = 256 * 1024 * 1024
+"""A larger file is no network of poses, [byte]."""
+
+
+class IKNetworkHeader(Config):
+    """The contents of `ik_network.json`."""
+
+    format: Literal["ambulo-ik-network"] = "ambulo-ik-network"
+    """Names this format."""
+    version: Literal[1] = 1
+    """Of the format."""
+    rig: str = "ik23"
+    """The rig whose poses it answers."""
+    hidden: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(max_length=16)]
+    """Widths of the hidden layers."""
+    activation: Literal["leaky_relu", "elu", "tanh", "silu"] = "leaky_relu"
+    """After each hidden layer."""
+    slope: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.1
+    """Of the leaky ReLU below 0."""
+    past: Annotated[
+        tuple[Annotated[float, Field(gt=0.0)], ...], Field(max_length=16)
+    ] = ()
+    """Earlier moments whose head and hands it sees too, [s] ago."""
+    extra: dict[str, Any] = Field(default_factory=dict)
+    """Anything more, as plain JSON: how it was trained, what it scores."""
+
+
+class IKNetwork:
+    """Answers targets with poses; weights are checked once, here.
+
+    Not for several threads at once: buffers are kept between calls. Batches go through
+    BLAS; set OPENBLAS_NUM_THREADS=1 where latency counts, as the workers do.
+    """
+
+    def __init__(
+        self,
+        header: IKNetworkHeader,
+        tensors: Mapping[str, NDArray[Any]],
+        *,
+        rig: Rig | None = None,
+        source: str = "network",
+    ) -> None:
+        self.header = header
+        self.rig = load_rig(header.rig) if rig is None else rig
+        sizes = _sizes(header, self.rig)
+        checked = _checked(tensors, sizes, source)
+        self._sizes = np.array(sizes, dtype=np.int64)
+        self._mean = checked["mean"].astype(np.float64)
+        self._parameters = np.concatenate(
+            [
+                part
+                for layer in range(len(sizes) - 1)
+                for part in (
+                    checked[f"layers.{layer}.weight"].T.ravel(),
+                    checked[f"layers.{layer}.bias"],
+                )
+            ]
+        )
+        self._kind = KINDS[header.activation]
+        self._slope = np.array([header.slope], dtype=np.float32)
+        self._work = np.empty((2, max(sizes)), dtype=np.float32)
+        self._weights = _split(self._parameters, sizes)
+        self._layers = [np.empty((1, n), dtype=np.float32) for n in sizes[1:]]
+        self._out = self._layers[-1]
+        self._table = rig_tables(self.rig).table
+
+    @property
+    def parameters(self) -> int:
+        """How many weights it has."""
+        return len(self._parameters)
+
+    @property
+    def mean(self) -> Floats:
+        """The mean pose that answers are offsets from. Shape (3 + 6 J,)."""
+        return self._mean
+
+    def tensors(self) -> dict[str, Singles]:
+        """The weights as files have them, by name."""
+        found = {"mean": self._mean.astype(np.float32)}
+        for layer, (weights, bias) in enumerate(self._weights):
+            found[f"layers.{layer}.weight"] = np.ascontiguousarray(weights.T)
+            found[f"layers.{layer}.bias"] = bias
+        return found
+
+    def forward(self, inputs: Singles) -> Singles:
+        """The answers (B, 3 + 6 J) to `inputs` (B, 66 or more), float32.
+
+        The array is used again by the next call with as many characters.
+        """
+        if len(self._out) != len(inputs):
+            widths = self._sizes[1:].tolist()
+            self._layers = [np.empty((len(inputs), n), np.float32) for n in widths]
+            self._out = self._layers[-1]
+        if len(inputs) < MANY:
+            forward(
+                self._parameters,
+                self._sizes,
+                self._kind,
+                self._slope,
+                inputs,
+                self._work,
+                self._out,
+            )
+            return self._out
+        values = inputs
+        last = len(self._layers) - 1
+        for layer, (weights, bias) in enumerate(self._weights):
+            values = np.matmul(values, weights, out=self._layers[layer])
+            kind = -1 if layer == last else self._kind
+            add_and_activate(kind, self._slope, bias, values)
+        return values
+
+    def predict(self, targets: Targets, past: Sequence[Targets] = ()) -> Pose:
+        """Poses for `targets`, near them but not on them, and limits not observed.
+
+        `past` are head and hands of the same characters at the moments that
+        `header.past` tells.
+        """
+        if len(past) != len(self.header.past):
+            told = ", ".join(f"{ago:g} s" for ago in self.header.past) or "none"
+            raise IKError(
+                f"the network sees earlier moments ({told}), got {len(past)} of them"
+            )
+        frame = root_frame(self.rig, targets)
+        output = self.forward(network_input(self.rig, targets, frame, past))
+        root = np.empty((len(targets), 3))
+        local = np.empty((len(targets), len(self.rig), 4))
+        poses_of(output, self._mean, self._table, *frame, root, local)
+        if not math.isfinite(float(local.sum())):
+            raise IKError("the network's answer is not finite: its weights are damaged")
+        return Pose(root, local)
+
+
+def load_ik_network(path_or_name: str | Path, rig: Rig | None = None) -> IKNetwork:
+    """The network in a folder, or one that ships, by name.
+
+    Raises:
+        ModelFileError: missing, damaged, or made for something else.
+    """
+    folder = Path(path_or_name)
+    if folder.is_dir():
+        return _read(folder, rig)
+    shipped = files("ambulo.models")
+    name = str(path_or_name)
+    known = [
+        entry.name
+        for entry in shipped.iterdir()
+        if entry.is_dir() and entry.joinpath(HEADER).is_file()
+    ]
+    if name not in known:
+        raise ModelFileError(f"{name}: no such folder or network{nearest(name, known)}")
+    with as_file(shipped.joinpath(name)) as place:
+        return _read(place, rig)
+
+
+def save_ik_network(
+    folder: str | Path, header: IKNetworkHeader, tensors: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write a network's two files into `folder`; the header last, as its seal."""
+    place = Path(folder)
+    sizes = _sizes(header, load_rig(header.rig))
+    data = save(_checked(tensors, sizes, str(place)))
+    place.mkdir(parents=True, exist_ok=True)
+    replace_file(place / WEIGHTS, data)
+    replace_file(place / HEADER, header.to_json().encode())
+
+
+def _read(folder: Path, rig: Rig | None) -> IKNetwork:
+    """The network of `folder`, checked."""
+    path = folder / HEADER
+    try:
+        text = json.loads(path.read_text(encoding="utf-8"))
+        header = parse(IKNetworkHeader, text, str(path))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelFileError(f"{path}: cannot be read: {_line(error)}") from None
+    except ConfigError as error:
+        raise ModelFileError(str(error)) from None
+    path = folder / WEIGHTS
+    try:
+        if path.stat().st_size > MAX_WEIGHTS:
+            raise ModelFileError(f"{path}: larger than {MAX_WEIGHTS} bytes")
+        tensors = load(path.read_bytes())
+    except (OSError, SafetensorError) as error:
+        raise ModelFileError(f"{path}: cannot be read: {_line(error)}") from None
+    return IKNetwork(header, tensors, rig=rig, source=str(path))
+
+
+def _sizes(header: IKNetworkHeader, rig: Rig) -> tuple[int, ...]:
+    """Numbers that go into each layer, and those that come out of the last."""
+    return (inputs_of(len(header.past)), *header.hidden, outputs_of(rig))
+
+
+def _split(
+    parameters: Singles, sizes: tuple[int, ...]
+) -> list[tuple[Singles, Singles]]:
+    """Weights (inputs, outputs) and biases of each layer, as views."""
+    layers, at = [], 0
+    for n, m in pairwise(sizes):
+        weights = parameters[at : at + n * m].reshape(n, m)
+        layers.append((weights, parameters[at + n * m : at + n * m + m]))
+        at += n * m + m
+    return layers
+
+
+def _line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def _checked(
+    tensors: Mapping[str, NDArray[Any]], sizes: tuple[int, ...], source: str
+) -> dict[str, Singles]:
+    """The tensors of a network with these layer sizes; `ModelFileError` names a bad one."""
+    wanted: dict[str, tuple[int, ...]] = {"mean": (sizes[-1],)}
+    for layer, (n, m) in enumerate(pairwise(sizes)):
+        wanted[f"layers.{layer}.weight"] = (m, n)
+        wanted[f"layers.{layer}.bias"] = (m,)
+    for name in sorted(wanted.keys() | tensors.keys()):
+        if name not in tensors:
+            raise ModelFileError(f"{source}: tensor {name!r} is missing")
+        if name not in wanted:
+            raise ModelFileError(f"{source}: unexpected tensor {name!r}")
+        tensor = tensors[name]
+        if tensor.shape != wanted[name] or tensor.dtype != np.float32:
+            raise ModelFileError(
+                f"{source}: tensor {name!r} is {tensor.dtype} {tensor.shape}, "
+                f"expected float32 {wanted[name]}"
+            )
+        if not np.isfinite(tensor).all():
+            raise ModelFileError(f"{source}: tensor {name!r} has values not finite")
+    return {name: np.ascontiguousarray(tensors[name]) for name in wanted}

@@ -1,0 +1,149 @@
+"""The solver: targets in, poses out. A network's guess, refined; or without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import IKError
+from ambulo.ik.pose import Pose, start_pose
+from ambulo.ik.rig import Rig
+from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.network import IKNetwork
+from ambulo.ik.solver.refine import RefineConfig, Solution, refine
+from ambulo.ik.solver.targets import Targets
+from ambulo.motion.rotations import quat_slerp
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.integer]
+
+FAR_SLACK = 0.3
+"""How wrong the shoulders of a pose that no network chose may be, [m]."""
+
+
+def bent(rig: Rig, pose: Pose, part: float) -> Pose:
+    """`pose` with every joint but the root this part of the way to the rig's start.
+
+    A limb that is quite straight, as in a T pose, cannot be shortened by small turns: no
+    solver that follows derivatives lifts a foot from there.
+    """
+    rotations = pose.rotations.copy()
+    start = np.broadcast_to(rig.start[1:], rotations[:, 1:].shape)
+    share = np.full(start.shape[:2], part)
+    rotations[:, 1:] = quat_slerp(rotations[:, 1:], start, share)
+    return Pose(pose.root, rotations)
+
+
+class NeuralIKSolver:
+    """Full-body poses from a few targets, batched over characters.
+
+    Not for several threads at once: the network keeps buffers between calls.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        network: IKNetwork | None = None,
+        *,
+        steps: int = 4,
+        far_steps: int = 15,
+        config: RefineConfig | None = None,
+        bends: tuple[float, ...] = (0.1, 0.5),
+    ) -> None:
+        """Prepare a solver.
+
+        Args:
+            rig: The rig.
+            network: Chooses the starting poses; without it they are the rig's own.
+            steps: Most refinement steps from a network's pose; 0 for the network alone.
+            far_steps: Most steps from the rig's starting pose or a given one.
+            config: Tolerances and weights of the refinement.
+            bends: Characters that miss a target are tried again from their starting pose
+                bent by each of these parts (see `bent`), and keep the best answer.
+        """
+        if steps < 0 or far_steps < 0:
+            raise IKError(f"steps must be at least 0, got {min(steps, far_steps)}")
+        if network is not None and not network.rig.skeleton.same_tree(rig.skeleton):
+            raise IKError(
+                f"the network answers poses of the rig {network.rig.name!r}, "
+                f"whose joints are not those of {rig.name!r}"
+            )
+        self.rig = rig
+        self.network = network
+        self.steps = steps
+        self.far_steps = far_steps
+        self.config = RefineConfig() if config is None else config
+        self.bends = bends
+        self._far = self.config.replace(slack=max(self.config.slack, FAR_SLACK))
+
+    def solve(
+        self,
+        targets: Targets,
+        base: Pose | None = None,
+        past: Sequence[Targets] = (),
+    ) -> Solution:
+        """Poses that meet `targets`, inside the joint limits.
+
+        Args:
+            targets: Targets of B characters.
+            base: B poses to start from, instead of the network's: an animation's, or the
+                last frame's. What targets leave free stays near them.
+            past: Earlier targets, for a network that sees them (see
+                `ambulo.ik.solver.history`).
+        """
+        if not isinstance(targets, Targets):
+            raise IKError(
+                f"targets: expected Targets, got {type(targets).__name__}; see Targets.of"
+            )
+        steps, config = self.far_steps, self._far
+        if base is not None:
+            start = base
+        elif self.network is not None:
+            start = self.network.predict(targets, past)
+            steps, config = self.steps, self.config
+        else:
+            origin, yaw = root_frame(self.rig, targets)
+            start = start_pose(self.rig, origin[:, :2], yaw)
+        found = refine(self.rig, targets, start, steps, config)
+        for part in self.bends:
+            if found.reached.all():
+                break
+            missed = np.flatnonzero(~found.reached.all(axis=1))
+            self._try_again(targets, start, part, missed, found)
+        return found
+
+    def _try_again(
+        self, targets: Targets, start: Pose, part: float, rows: Rows, found: Solution
+    ) -> None:
+        """Solve `rows` from bent starting poses; better answers replace those of `found`."""
+        asked = targets[rows]
+        again = refine(
+            self.rig,
+            asked,
+            bent(self.rig, start[rows], part),
+            self.far_steps,
+            self._far,
+        )
+        met, before = again.reached.sum(axis=1), found.reached[rows].sum(axis=1)
+        lower = self._miss(again) < 0.999 * self._miss(found, rows)
+        better = (met > before) | ((met == before) & lower)
+        kept = rows[better]
+        found.pose.root[kept] = again.pose.root[better]
+        found.pose.rotations[kept] = again.pose.rotations[better]
+        found.reached[kept] = again.reached[better]
+        found.position_residual[kept] = again.position_residual[better]
+        found.rotation_residual[kept] = again.rotation_residual[better]
+        found.steps[rows] += again.steps
+
+    def _miss(self, found: Solution, rows: Rows | slice = slice(None)) -> Floats:
+        """How much each character misses in all, [m]. Shape (B,)."""
+        angles = self.config.length * found.rotation_residual[rows]
+        missed: Floats = (found.position_residual[rows] + angles).sum(axis=1)
+        return missed
+
+    def warm_up(self) -> None:
+        """Compile (or load from the cache) everything that `solve` runs."""
+        here = Targets.of_pose(self.rig, start_pose(self.rig))
+        self.solve(here)

@@ -1,0 +1,87 @@
+"""The healthy walk that gait parameters are ratios of: a captured one, symmetric, as data.
+
+`configs/gaits/healthy_walk.json` holds Fourier coefficients: of the root's place (its travel
+taken off), and of each joint's rotation vector about its mean, with their cosines and sines.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from ambulo.motion.gaits.cycle import Cycle
+from ambulo.motion.motion import Floats
+from ambulo.motion.rotations import (
+    quat_conjugate,
+    quat_from_rotvec,
+    quat_multiply,
+    quat_normalize,
+    quat_to_rotvec,
+    quat_unroll,
+)
+from ambulo.motion.skeletons import load_skeleton
+
+HARMONICS = 8
+"""Harmonics that the file keeps."""
+
+
+def healthy_walk(phases: int = 512) -> Cycle:
+    """The walk on the canonical human23, at `phases` equal phases."""
+    data = _data()
+    waves = _waves(phases, len(data["root"]) // 2)
+    progress = np.arange(phases)[:, None] / phases
+    stride = np.array([data["stride"], 0.0, 0.0])
+    turns = np.einsum("pk,kji->pji", waves, np.array(data["turns"]))
+    mean = quat_normalize(np.array(data["mean"]))
+    return Cycle(
+        load_skeleton("human23"),
+        float(data["period"]),
+        stride,
+        waves @ np.array(data["root"]) + progress * stride,
+        quat_multiply(mean[None], quat_from_rotvec(turns)),
+    )
+
+
+def walk_data(cycle: Cycle, source: str) -> str:
+    """The file of a cycle on human23, as JSON text."""
+    rotations = quat_unroll(cycle.rotations)
+    mean = quat_normalize(rotations.mean(axis=0))
+    turns = quat_to_rotvec(quat_multiply(quat_conjugate(mean)[None], rotations))
+    waves = _waves(len(cycle), HARMONICS)
+    progress = np.arange(len(cycle))[:, None] / len(cycle) * cycle.stride
+
+    def fitted(values: Floats) -> list[Any]:
+        flat = values.reshape(len(cycle), -1)
+        found = np.linalg.lstsq(waves, flat, rcond=None)[0]
+        rounded: list[Any] = np.round(found.reshape(-1, *values.shape[1:]), 7).tolist()
+        return rounded
+
+    data = {
+        "source": source,
+        "period": cycle.period,
+        "stride": round(float(cycle.stride[0]), 7),
+        "root": fitted(cycle.root_positions - progress),
+        "mean": np.round(mean, 9).tolist(),
+        "turns": fitted(turns),
+    }
+    return json.dumps(data) + "\n"
+
+
+def _waves(phases: int, harmonics: int) -> Floats:
+    """A constant, then cosine and sine of each harmonic. Shape (phases, 2 H + 1)."""
+    angle = 2.0 * np.pi * np.arange(phases) / phases
+    waves = [np.ones(phases)]
+    for k in range(1, harmonics + 1):
+        waves += [np.cos(k * angle), np.sin(k * angle)]
+    return np.stack(waves, axis=1)
+
+
+@cache
+def _data() -> dict[str, Any]:
+    text = files("ambulo.configs.gaits").joinpath("healthy_walk.json")
+    found: dict[str, Any] = json.loads(text.read_text(encoding="utf-8"))
+    return found

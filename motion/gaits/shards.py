@@ -1,0 +1,343 @@
+"""Files of gait: raw roll-outs, and refined sequences of 60 frames to train on.
+
+Both are zip files of `.npy` members that are not compressed, so that `numpy.load` opens
+them and parts can be read where they lie. Nothing in them is ever run. They appear whole
+or not at all; readers name the file and the rule that it breaks (`GaitDataError`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ConfigError, GaitDataError
+from ambulo.configs.gait import GaitSpace
+from ambulo.motion.gaits.npz import (
+    Answer,
+    as_json,
+    check_motions,
+    parsed,
+    read_arrays,
+    rule,
+    within,
+    write_arrays,
+)
+from ambulo.motion.human23 import N_POSITIONS, N_SIXDOF
+
+logger = logging.getLogger(__name__)
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Ints = NDArray[np.int64]
+Texts = NDArray[np.str_]
+
+FRAMES = 60
+"""Frames of a refined sequence: two cycles."""
+PER_CYCLE = 30
+"""Frames of one cycle, at equal phases."""
+RAW_COLUMNS = N_POSITIONS + 1
+"""Numbers of a raw frame: positions and phase."""
+_RAW = {"lengths": "i", "params": "f", "motions": "f", "names": "U", "source": "U"}
+_REFINED = {
+    "params": "f", "motions": "f", "names": "U", "fps": "f", "subject": "U", "clip": "U",
+    "origin": "U", "source": "U",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class RawShard:
+    """N episodes as they were simulated."""
+
+    lengths: Ints
+    """Frames of each episode. Shape (N,)."""
+    params: Floats
+    """Parameters of each episode, in their own units. Shape (N, P)."""
+    motions: Floats
+    """All frames, episode after episode: 56 positions of human23 and the phase of the
+    cycle in [0, 1). Shape (sum of lengths, 57)."""
+    names: tuple[str, ...]
+    """Names of the parameters, P of them."""
+    source: dict[str, Any] = field(default_factory=dict)
+    """Where it is from, plain JSON: character, policy, seed, `rate` [Hz]."""
+
+    def __post_init__(self) -> None:
+        """`GaitDataError` names the rule that is broken."""
+        rows = int(self.lengths.sum())
+        rule(self.lengths.ndim == 1 and len(self.lengths) > 0, "holds no episode")
+        rule(bool((self.lengths > 0).all()), "every length must be above 0")
+        rule(
+            self.motions.shape == (rows, RAW_COLUMNS),
+            f"motions: expected shape ({rows}, {RAW_COLUMNS}), got {self.motions.shape}",
+        )
+        _check_params(self.params, self.names, len(self.lengths))
+        rule(bool(np.isfinite(self.motions).all()), "motions: a number is not finite")
+        rate = self.source.get("rate", 30.0)
+        told = isinstance(rate, int | float) and 0.0 < rate < np.inf
+        rule(told, f"source: rate = {rate!r} must be a number above 0")
+        phase = self.motions[:, -1]
+        rule(bool(((phase >= 0.0) & (phase < 1.0)).all()), "a phase is not in [0, 1)")
+
+    @property
+    def rate(self) -> float:
+        """Frames per second, [Hz]; 30 unless the source says otherwise."""
+        return float(self.source.get("rate", 30.0))
+
+    def episodes(self) -> Iterable[tuple[Floats, Floats]]:
+        """Parameters (P,) and frames (T, 57) of each episode."""
+        stops = np.cumsum(self.lengths).tolist()
+        for row, (stop, count) in enumerate(
+            zip(stops, self.lengths.tolist(), strict=True)
+        ):
+            yield self.params[row], self.motions[stop - count : stop]
+
+
+@dataclass(frozen=True, eq=False)
+class RefinedShard:
+    """N sequences of two gait cycles, 60 frames at equal phases."""
+
+    params: Floats
+    """Parameters of each sequence, in their own units. Shape (N, P)."""
+    motions: Singles
+    """Frames of 101 numbers (`motion.human23.to_sixdof`), of which 6 and 7 are the way of
+    the root in 1/30 s along +X, where the two cycles lead, and along +Y, [m], and 8 its
+    height, [m]. Shape (N, 60, 101)."""
+    names: tuple[str, ...]
+    """Names of the parameters, P of them."""
+    fps: Floats
+    """True rate of the frames: 30 times the cycles per second, [Hz]. Shape (N,)."""
+    subject: Texts
+    """Who moved, or which character. Shape (N,)."""
+    clip: Texts
+    """The clip or the episode. Shape (N,)."""
+    origin: Texts
+    """"rollout" or "captured". Shape (N,)."""
+    source: dict[str, Any] = field(default_factory=dict)
+    """Where it is from, plain JSON; `space` holds the parameters' ranges, if known."""
+
+    def __post_init__(self) -> None:
+        """`GaitDataError` names the rule that is broken."""
+        count = len(self.params)
+        shape = (count, FRAMES, N_SIXDOF)
+        rule(count > 0, "holds no sequence")
+        rule(
+            self.motions.shape == shape,
+            f"motions: expected shape {shape}, got {self.motions.shape}",
+        )
+        _check_params(self.params, self.names, count)
+        _check_rows(vars(self), count)
+        rule(bool(np.isfinite(self.motions).all()), "motions: a number is not finite")
+
+    def __len__(self) -> int:
+        """The number of sequences."""
+        return len(self.params)
+
+
+@dataclass(frozen=True, eq=False)
+class RefinedHead:
+    """A refined shard without its motions, and where these lie in the file."""
+
+    path: Path
+    """The file."""
+    params: Floats
+    """As in `RefinedShard`; (N, P)."""
+    names: tuple[str, ...]
+    """As in `RefinedShard`."""
+    fps: Floats
+    """As in `RefinedShard`; (N,)."""
+    subject: Texts
+    """As in `RefinedShard`; (N,)."""
+    clip: Texts
+    """As in `RefinedShard`; (N,)."""
+    origin: Texts
+    """As in `RefinedShard`; (N,)."""
+    source: dict[str, Any]
+    """As in `RefinedShard`."""
+    offset: int
+    """Where the motions begin in the file, [bytes]."""
+    crc: int
+    """CRC-32 of the whole shard's motions as the file has it."""
+
+    def __len__(self) -> int:
+        """The number of sequences."""
+        return len(self.params)
+
+    def read(self, start: int, out: Singles) -> None:
+        """Fill `out` (K, 60, 101) with the sequences from `start` on."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self.offset + start * out.itemsize * FRAMES * N_SIXDOF)
+                got = file.readinto(out.reshape(-1).view(np.uint8).data)
+        except OSError as error:
+            raise GaitDataError(
+                f"{self.path}: cannot be read: {error.strerror}"
+            ) from None
+        if got != out.nbytes:
+            raise GaitDataError(f"{self.path}: has become shorter")
+
+
+def write_raw(path: Path, shard: RawShard) -> None:
+    """Write a raw shard; the file appears whole or not at all."""
+    arrays: dict[str, NDArray[Any]] = {
+        "lengths": shard.lengths.astype("<i8"),
+        "params": shard.params.astype("<f8"),
+        "motions": shard.motions.astype("<f8"),
+        "names": np.array(shard.names),
+        "source": as_json(shard.source),
+    }
+    write_arrays(path, arrays)
+
+
+def read_raw(path: Path) -> RawShard:
+    """The raw shard in the file `path`; `GaitDataError` names the rule it breaks."""
+
+    def make() -> RawShard:
+        found = read_arrays(path, _RAW)
+        return RawShard(
+            found["lengths"].astype(np.int64),
+            found["params"].astype(np.float64),
+            found["motions"].astype(np.float64),
+            tuple(found["names"].tolist()),
+            parsed(found["source"]),
+        )
+
+    return within(path, make)
+
+
+def write_refined(path: Path, shard: RefinedShard) -> None:
+    """Write a refined shard; the file appears whole or not at all."""
+    arrays: dict[str, NDArray[Any]] = {
+        "params": shard.params.astype("<f8"),
+        "motions": shard.motions.astype("<f4"),
+        "names": np.array(shard.names),
+        "fps": shard.fps.astype("<f8"),
+        "subject": np.array(shard.subject),
+        "clip": np.array(shard.clip),
+        "origin": np.array(shard.origin),
+        "source": as_json(shard.source),
+    }
+    write_arrays(path, arrays)
+
+
+def read_refined(path: Path) -> RefinedShard:
+    """The refined shard in the file `path`; `GaitDataError` names the rule it breaks."""
+
+    def make() -> RefinedShard:
+        found = read_arrays(path, _REFINED)
+        return RefinedShard(
+            found["params"].astype(np.float64),
+            found["motions"].astype(np.float32),
+            tuple(found["names"].tolist()),
+            found["fps"].astype(np.float64),
+            found["subject"],
+            found["clip"],
+            found["origin"],
+            parsed(found["source"]),
+        )
+
+    return within(path, make)
+
+
+def _check_rows(found: Mapping[str, Any], count: int) -> None:
+    """`GaitDataError` unless each of `count` sequences has a rate and its labels."""
+    for name in ("fps", "subject", "clip", "origin"):
+        got = found[name].shape
+        rule(got == (count,), f"{name}: expected shape ({count},), got {got}")
+    fps = found["fps"]
+    rule(
+        bool(((fps > 0.0) & np.isfinite(fps)).all()), "fps: every rate must be above 0"
+    )
+
+
+def read_head(path: Path) -> RefinedHead:
+    """A refined shard's head; its motions are checked in blocks of 4 MiB, not kept."""
+
+    def make() -> RefinedHead:
+        found = read_arrays(path, {k: v for k, v in _REFINED.items() if k != "motions"})
+        params = found["params"].astype(np.float64)
+        names = tuple(found["names"].tolist())
+        rule(len(params) > 0, "holds no sequence")
+        _check_params(params, names, len(params))
+        _check_rows(found, len(params))
+        offset, crc = check_motions(path, (len(params), FRAMES, N_SIXDOF))
+        return RefinedHead(
+            path,
+            params,
+            names,
+            found["fps"].astype(np.float64),
+            found["subject"],
+            found["clip"],
+            found["origin"],
+            parsed(found["source"]),
+            offset,
+            crc,
+        )
+
+    return within(path, make)
+
+
+def find_shards(places: str | Path | Sequence[str | Path]) -> list[Path]:
+    """The NPZ files in folders (not below), or single files, sorted within each.
+
+    Raises:
+        GaitDataError: A place does not exist, or there is no file at all.
+    """
+    listed = [places] if isinstance(places, str | Path) else list(places)
+    found: list[Path] = []
+    for place in map(Path, listed):
+        if place.is_dir():
+            found += sorted(
+                p for p in place.glob("*.npz") if not p.name.startswith(".")
+            )
+        elif place.exists():
+            found.append(place)
+        else:
+            raise GaitDataError(f"{place}: no such file or folder")
+    if not found:
+        raise GaitDataError(f"{', '.join(map(str, listed))}: no NPZ files of gait")
+    return found
+
+
+def usable(
+    paths: Iterable[Path],
+    read: Callable[[Path], Answer],
+    errors: list[GaitDataError],
+    *,
+    strict: bool = False,
+) -> Iterable[Answer]:
+    """What `read` makes of each file; the bad ones are told and put into `errors`.
+
+    Args:
+        paths: The files.
+        read: `read_raw`, `read_refined` or `read_head`.
+        errors: Gets the errors of files that are passed over.
+        strict: Raise the first error instead.
+    """
+    for path in paths:
+        try:
+            yield read(path)
+        except GaitDataError as error:
+            if strict:
+                raise
+            logger.warning("%s", error)
+            errors.append(error)
+
+
+def _check_params(params: Floats, names: tuple[str, ...], count: int) -> None:
+    shape = (count, len(names))
+    rule(params.shape == shape, f"params: expected shape {shape}, got {params.shape}")
+    rule(len(set(names)) == len(names), "two parameters have one name")
+    rule(bool(np.isfinite(params).all()), "params: a number is not finite")
+
+
+def space_told(told: Any, path: Path) -> GaitSpace:
+    """The space in the source of the shard `path`; `GaitDataError` if it is none."""
+    try:
+        return GaitSpace.from_json(told)
+    except ConfigError as error:
+        raise GaitDataError(f"{path}: {error}") from None

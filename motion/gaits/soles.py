@@ -1,0 +1,202 @@
+"""A cycle on the ground: soles flat in stance, feet that neither sink, float nor slip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.motion.gaits.cycle import Cycle, derivative
+from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.mass import center_of_mass
+from ambulo.motion.motion import Floats
+from ambulo.motion.roles import SIDES, roles_of
+from ambulo.motion.rotations import (
+    quat_between,
+    quat_conjugate,
+    quat_multiply,
+    quat_normalize,
+    quat_rotate,
+)
+
+Bools = NDArray[np.bool_]
+
+STANCE_SHARE = 0.3
+"""The slowest part of the cycle, in which a foot is taken to stand flat."""
+
+DEPTH = 0.002
+"""How deep the lowest sole point presses into the ground, [m]."""
+
+STANDING_SPEED = 0.8
+"""Speed below which the lowest sole point is taken to stand, [m/s]."""
+
+GROUND_HARMONICS = 7
+"""Harmonics of the height correction."""
+
+FLIGHT_HEIGHT, FLIGHT_SHARE = 0.015, 0.05
+"""Height of the lowest sole point, [m], above which nothing stands, and the share of the
+cycle from which that counts as a flight."""
+
+STANCE_ERROR, FLIGHT_ERROR, BEND = 0.01, 1.0, 0.15
+"""Where there is a flight: errors that weigh alike, of the height of standing soles, [m],
+and of the acceleration of the falling body, [m/s^2], and the share of the latter's weight
+that bending the root's path has elsewhere."""
+
+GRAVITY = 9.81
+"""[m/s^2]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Soles:
+    """Points of the soles on their joints; the ground is touched by balls about them."""
+
+    joints: tuple[int, ...]
+    """The joint of each of P points."""
+    offsets: Floats
+    """Places in their joints' frames, [m]. Shape (P, 3)."""
+    radius: float
+    """Radius of the balls, [m]; 0 for plain points."""
+    sides: tuple[int, ...]
+    """0 for the left foot, 1 for the right."""
+
+
+def sole_places(cycle: Cycle, soles: Soles) -> Floats:
+    """The lowest place of each sole ball in the world, [m]. Shape (N, P, 3)."""
+    places, turns = forward_kinematics(
+        cycle.skeleton, cycle.root_positions, cycle.rotations
+    )
+    at = list(soles.joints)
+    points: Floats = places[:, at] + quat_rotate(turns[:, at], soles.offsets[None])
+    return points - [0.0, 0.0, soles.radius]
+
+
+def sole_velocities(cycle: Cycle, soles: Soles) -> Floats:
+    """World velocities of the sole points, [m/s]. Shape (N, P, 3)."""
+    progress = np.arange(len(cycle))[:, None, None] / len(cycle) * cycle.stride
+    moving = derivative(sole_places(cycle, soles) - progress, cycle.period)
+    return moving + cycle.stride / cycle.period
+
+
+def stance(cycle: Cycle, soles: Soles) -> np.ndarray:
+    """The phases in which each foot stands: the slowest `STANCE_SHARE`. Shape (N, 2)."""
+    speeds = np.linalg.norm(sole_velocities(cycle, soles)[..., :2], axis=-1)
+    sides = np.array(soles.sides)
+    slow = np.empty((len(cycle), 2), dtype=bool)
+    for foot in range(2):
+        mean = speeds[:, sides == foot].mean(axis=1)
+        slow[:, foot] = mean <= np.quantile(mean, STANCE_SHARE)
+    return slow
+
+
+def flat_soles(cycle: Cycle, soles: Soles) -> tuple[Cycle, Floats]:
+    """Both ankles turned by a constant, so that the soles are level in mid-stance.
+
+    Captured ankle angles on a body of other proportions leave the sole pitched by as much
+    as 15 deg; the constant keeps how the ankle moves.
+
+    Returns:
+        The cycle and the two angles, left and right, [rad].
+    """
+    rotations = cycle.rotations.copy()
+    angles = np.zeros(2)
+    roles = roles_of(cycle.skeleton)
+    standing = stance(cycle, soles)
+    _, turns = forward_kinematics(cycle.skeleton, cycle.root_positions, rotations)
+    up = np.array([0.0, 0.0, 1.0])
+    for foot, side in enumerate(SIDES):
+        ankle = roles[f"{side}_foot"]
+        # The sole's normal in the world, and the mean normal seen from the foot.
+        seen = quat_rotate(quat_conjugate(turns[standing[:, foot], ankle]), up)
+        normal = seen.mean(axis=0) / np.linalg.norm(seen.mean(axis=0))
+        fix = quat_between(normal, up)
+        angles[foot] = np.arccos(np.clip(normal @ up, -1.0, 1.0))
+        rotations[:, ankle] = quat_normalize(
+            quat_multiply(rotations[:, ankle], quat_conjugate(fix)[None])
+        )
+    fixed = Cycle(
+        cycle.skeleton, cycle.period, cycle.stride, cycle.root_positions, rotations
+    )
+    return fixed, angles
+
+
+def grounded(cycle: Cycle, soles: Soles, depth: float = DEPTH) -> Cycle:
+    """The root raised or lowered so that the lowest sole point stands at -`depth`, [m].
+
+    The correction has `GROUND_HARMONICS` harmonics, fitted where a foot stands (the
+    lowest sole point is slow), so that the body still moves smoothly and a flight keeps
+    its height. A gait with a flight is corrected again: there the centre of mass falls
+    freely, and the correction bends little elsewhere.
+    """
+    lowest, slow = _lowest(cycle, soles)
+    waves, bends = _waves(cycle)
+    # A little stiffness decides the correction where nothing stands.
+    count = len(cycle)
+    rigid = np.diag(np.r_[0.0, np.repeat(np.arange(1, GROUND_HARMONICS + 1), 2) ** 2])
+    standing = waves * slow[:, None]
+    normal = standing.T @ waves + 1e-3 * count * rigid * (~slow).mean()
+    lift = (
+        waves @ np.linalg.lstsq(normal, standing.T @ (-depth - lowest), rcond=None)[0]
+    )
+    first = _raised(cycle, lift)
+    flight = _lowest(first, soles)[0] > FLIGHT_HEIGHT
+    if flight.mean() < FLIGHT_SHARE:
+        return first
+    falling = derivative(
+        derivative(center_of_mass(cycle.motion())[:, 2], cycle.period), cycle.period
+    )
+    goal = np.where(flight, -GRAVITY - falling, 0.0) / FLIGHT_ERROR
+    weight = np.where(flight, 1.0, BEND)
+    rows = np.concatenate([
+        standing / STANCE_ERROR,
+        bends * (weight / FLIGHT_ERROR)[:, None],
+    ])  # fmt: skip
+    goals = np.r_[slow * (-depth - lowest) / STANCE_ERROR, goal]
+    return _raised(cycle, waves @ np.linalg.lstsq(rows, goals, rcond=None)[0])
+
+
+def _lowest(cycle: Cycle, soles: Soles) -> tuple[Floats, Bools]:
+    """Height of the lowest sole point, [m], and whether it stands, each (N,)."""
+    heights = sole_places(cycle, soles)[..., 2]
+    speeds = np.linalg.norm(sole_velocities(cycle, soles), axis=-1)
+    point = heights.argmin(axis=1)[:, None]
+    slow = np.take_along_axis(speeds, point, axis=1)[:, 0] < STANDING_SPEED
+    return heights.min(axis=1), slow
+
+
+def _waves(cycle: Cycle) -> tuple[Floats, Floats]:
+    """The correction's harmonics and their second time derivatives, each (N, 2 H + 1)."""
+    phase = 2.0 * np.pi * np.arange(len(cycle)) / len(cycle)
+    rate = 2.0 * np.pi / cycle.period
+    waves, bends = [np.ones_like(phase)], [np.zeros_like(phase)]
+    for k in range(1, GROUND_HARMONICS + 1):
+        for wave in (np.cos(k * phase), np.sin(k * phase)):
+            waves.append(wave)
+            bends.append(-((k * rate) ** 2) * wave)
+    return np.stack(waves, axis=1), np.stack(bends, axis=1)
+
+
+def _raised(cycle: Cycle, lift: Floats) -> Cycle:
+    root = cycle.root_positions.copy()
+    root[:, 2] += lift
+    return cycle.with_root(root, cycle.stride)
+
+
+def no_slip(cycle: Cycle, soles: Soles) -> tuple[Cycle, float]:
+    """The stride changed so that standing feet have no mean forward velocity.
+
+    Returns:
+        The cycle and the velocity that was taken off, [m/s].
+    """
+    velocities = sole_velocities(cycle, soles)
+    standing = stance(cycle, soles)
+    sides = np.array(soles.sides)
+    slips = [
+        velocities[standing[:, foot]][:, sides == foot, 0].mean(axis=1)
+        for foot in range(2)
+    ]
+    slip = float(np.median(np.concatenate(slips)))
+    change = np.array([slip * cycle.period, 0.0, 0.0])
+    share = np.arange(len(cycle))[:, None] / len(cycle)
+    root = cycle.root_positions - share * change
+    return cycle.with_root(root, cycle.stride - change), slip

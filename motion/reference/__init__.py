@@ -1,1 +1,0 @@
-"""Reference motions: captured gait made periodic and physical for the body that imitates it."""

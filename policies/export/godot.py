@@ -1,0 +1,119 @@
+"""Trained agents for Godot: one file of data that the add-on's GDScript reads.
+
+The format is docs/model_format.md: eight bytes, the length of a JSON header, the header,
+32-bit floats. The same agent gives the same bytes on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.policies.agent import Agent
+from ambulo.policies.export.export import (
+    check_export,
+    folded_layers,
+    output_stage,
+    run_json,
+)
+from ambulo.policies.files.archive import write_atomic
+
+MAGIC = b"AMBULOP1"
+"""First bytes of the file; the last one is the version of the format."""
+MEMORIES = ("none", "visits", "map")
+"""Kinds of memory that the add-on computes."""
+
+Floats = NDArray[np.float32]
+
+
+def export_godot(
+    agent: Agent, path: str | os.PathLike[str], world: Mapping[str, float]
+) -> None:
+    """Write `agent` as one file for the policy node of the add-on.
+
+    Args:
+        agent: trained with a memory of `MEMORIES`.
+        path: of the file.
+        world: the settings of the world it was trained in, named as in `WorldSpec`.
+
+    Raises:
+        ModelFileError: Godot cannot run this agent, the file cannot be written, or it
+            does not act like the agent.
+    """
+    file = Path(path)
+    data = _pack(agent, file, world)
+    header, weights = unpack(data)
+    check_export(agent, lambda obs: run_json(header, weights, obs), str(file))
+    write_atomic(file, data)
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], Floats]:
+    """Header and weights of a file that `export_godot` wrote; for tests and readers."""
+    start = len(MAGIC) + 4
+    (size,) = struct.unpack_from("<I", data, len(MAGIC))
+    header: dict[str, Any] = json.loads(data[start : start + size])
+    return header, np.frombuffer(data, "<f4", offset=start + size)
+
+
+def _pack(agent: Agent, file: Path, world: Mapping[str, float]) -> bytes:
+    header = _header(agent, file, world)
+    blocks: list[Floats] = []
+    at = 0
+    layers = folded_layers(agent)
+    for i, (weight, bias) in enumerate(layers):
+        last = i == len(layers) - 1
+        row: dict[str, Any] = {"inputs": weight.shape[1], "outputs": weight.shape[0]}
+        for name, block in (("weight", weight), ("bias", bias)):
+            row[name] = at
+            at += block.size
+            blocks.append(block.astype("<f4").ravel())
+        row["activation"] = "none" if last else agent.config.network.activation_fn
+        header["layers"].append(row)
+    weights = np.concatenate(blocks).tobytes()
+    header["weights"] = {"numbers": at, "sha256": hashlib.sha256(weights).hexdigest()}
+    text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
+    return MAGIC + struct.pack("<I", len(text)) + text + weights
+
+
+def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, Any]:
+    metadata, config = agent.metadata, agent.config
+    obs, env = config.observations, config.environment
+    if obs.memory not in MEMORIES:
+        raise ModelFileError(
+            f"{file}: memory {obs.memory!r} does not run in Godot; "
+            f"use one of {', '.join(MEMORIES)}, or the HTTP bridge"
+        )
+    return {
+        "kind": metadata.kind,
+        "num_timesteps": metadata.num_timesteps,
+        "observation_size": metadata.observation_size,
+        "observation": [
+            {"name": part.name, "start": part.start, "stop": part.stop}
+            for part in agent.layout.parts
+        ],
+        "senses": {
+            "frame": obs.frame,
+            "memory": obs.memory,
+            "num_rays": obs.num_ray_sensors,
+            "ray_length": obs.ray_length,
+        },
+        "world": dict(world),
+        "episode": {
+            "tasks": list(env.tasks),
+            "goal_radius": env.goal_radius,
+            "max_steps": env.max_episode_steps,
+            "goal_distance": list(env.goal_distance),
+        },
+        "output": output_stage(agent),
+        "bound": agent.actor.bound,
+        "layers": [],
+    }

@@ -1,0 +1,1 @@
+"""Model files: one format, one module for each kind of model."""

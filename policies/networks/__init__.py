@@ -1,0 +1,1 @@
+"""Neural networks of policies and models."""

@@ -1,0 +1,266 @@
+"""The gait network at run time: NumPy alone, no torch. Training is in `ref_nn`.
+
+A model file is a zip with `ambulo.json` and `policy.safetensors` (see `model_format`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic import Field
+from safetensors import SafetensorError
+from safetensors.numpy import load
+
+from ambulo.configs.base import Config, parse
+from ambulo.configs.errors import ConfigError, GaitParameterError, ModelFileError
+from ambulo.configs.gait import GaitSpace
+from ambulo.motion.gaits.frames import frame_rate, motion_of, orthonormal
+from ambulo.motion.gaits.shards import PER_CYCLE
+from ambulo.motion.gaits.skeleton import gait_skeleton
+from ambulo.motion.human23 import N_SIXDOF
+from ambulo.motion.motion import Motion
+from ambulo.policies.files.archive import parse_json, read_archive
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+KIND = "ref_nn"
+HELD_WITHIN = 1e-6
+"""How near to a held value another one is the same."""
+HEADER, WEIGHTS = "ambulo.json", "policy.safetensors"
+
+
+class RefNNMetadata(Config):
+    """The contents of `ambulo.json` in the file of a gait network."""
+
+    format: Literal["ambulo-model"] = "ambulo-model"
+    """Names this format."""
+    version: Literal[1] = 1
+    """Of the format."""
+    kind: Literal["ref_nn"] = "ref_nn"
+    """What the model does."""
+    space: dict[str, Any]
+    """Its parameters: `GaitSpace.to_json`."""
+    is_cascaded: bool = False
+    """Whether the motions were made by cascaded networks."""
+    hidden: Annotated[int, Field(ge=1, le=4096)] = 512
+    """Width of the hidden layers."""
+    layers: Annotated[int, Field(ge=1, le=8)] = 3
+    """How many hidden layers."""
+    harmonics: Annotated[int, Field(ge=1, le=16)] = 1
+    """Multiples of the phase among its inputs."""
+    training: dict[str, Any] = Field(default_factory=dict)
+    """How it was trained and what it scored; plain JSON."""
+    versions: dict[str, str] = Field(default_factory=dict)
+    """Python and packages."""
+    command: str = ""
+    """Command line of the training."""
+    created: str = ""
+    """ISO time."""
+    extra: dict[str, Any] = Field(default_factory=dict)
+    """Anything more, as plain JSON."""
+
+    def gait_space(self) -> GaitSpace:
+        """Its parameters; `ConfigError` if they are damaged."""
+        return GaitSpace.from_json(self.space)
+
+
+class RefNetwork:
+    """Answers parameters with the frames of their gait."""
+
+    def __init__(
+        self,
+        metadata: RefNNMetadata,
+        weights: Mapping[str, NDArray[Any]],
+        source: str = "network",
+    ) -> None:
+        """Of the weights of a `RefNN`, by its names; they are checked here."""
+        self.metadata = metadata
+        self.space = metadata.gait_space()
+        shapes = shapes_of(metadata)
+        if set(weights) != set(shapes):
+            odd = sorted(set(weights) ^ set(shapes))[0]
+            raise ModelFileError(f"{source}: weight {odd!r} is missing or unexpected")
+        for name, shape in shapes.items():
+            array = weights[name]
+            if array.shape != shape or array.dtype != np.float32:
+                raise ModelFileError(
+                    f"{source}: weight {name!r} is {array.dtype} {array.shape}, "
+                    f"expected float32 {shape}"
+                )
+            if not np.isfinite(array).all():
+                raise ModelFileError(f"{source}: weight {name!r} is not finite")
+        self.held = _held(metadata, self.space, source)
+        """Parameters that did not vary in its training, with their values."""
+        layers = [
+            (
+                weights[f"layers.{k}.weight"].astype(np.float64),
+                weights[f"layers.{k}.bias"].astype(np.float64),
+            )
+            for k in range(metadata.layers + 1)
+        ]
+        first = layers[0][0] / weights["scale"]
+        layers[0] = (first, layers[0][1] - first @ weights["center"])
+        spread = weights["spread"]
+        last, bias = layers[-1]
+        layers[-1] = (last * spread[:, None], bias * spread + weights["mean"])
+        self._layers = [
+            (np.ascontiguousarray(w.T, np.float32), b.astype(np.float32))
+            for w, b in layers
+        ]
+
+    def __call__(self, normalized: ArrayLike, phase: ArrayLike) -> Singles:
+        """Raw answers (B, 101) to normalised parameters (P,) or (B, P), phases (B,).
+
+        Phases count cycles; whole ones are the same.
+        """
+        given = np.asarray(normalized, dtype=np.float32)
+        size = self.space.size
+        weights, bias = self._layers[0]
+        values = phase_inputs(np.asarray(phase), self.metadata.harmonics)
+        hidden = values.astype(np.float32) @ weights[size:]
+        hidden += given @ weights[:size] + bias
+        for weights, bias in self._layers[1:]:
+            np.maximum(hidden, 0.0, out=hidden)
+            hidden = hidden @ weights
+            hidden += bias
+        return np.asarray(hidden)
+
+    def vector(self, **named: float) -> Floats:
+        """The healthy parameters, or those held, with the named values. Shape (P,).
+
+        Raises:
+            GaitParameterError: An unknown name, a value out of range, or another value of
+                a parameter that did not vary in the training.
+        """
+        for name, value in named.items():
+            only = self.held.get(name, value)
+            if abs(value - only) > HELD_WITHIN:
+                raise GaitParameterError(
+                    f"{name} = {value:g}: this network has learnt {only:.4g} alone"
+                )
+        return self.space.vector(**named | self.held)
+
+    def motion_of(self, params: ArrayLike, cycles: int = 2) -> Floats:
+        """Frames (30 cycles, 101) of `params` (P,), in their units; rotations are valid.
+
+        Raises:
+            GaitParameterError: Names the parameter that is out of its range.
+        """
+        self.space.check(params)
+        phase = np.arange(cycles * PER_CYCLE) / PER_CYCLE
+        once = self(self.space.normalize(params), phase[:PER_CYCLE])
+        return np.tile(orthonormal(once.astype(np.float64)), (cycles, 1))
+
+    def to_motion(
+        self, params: ArrayLike, cycles: int = 2, fps: float | None = None
+    ) -> Motion:
+        """The gait of `params` (P,) on a body of their lengths; it leads along +X.
+
+        The root's way is integrated; a mean drift to the side is taken off. The frame
+        after the last would be the first again, further on by the cycles' way.
+
+        Args:
+            params: In their units.
+            cycles: How many.
+            fps: Rate, rounded so that whole cycles are whole numbers of frames, [Hz];
+                30 frames a cycle if left out.
+        """
+        self.space.check(params)
+        own = float(frame_rate(self.space, params))
+        per_cycle = PER_CYCLE if fps is None else max(round(PER_CYCLE * fps / own), 4)
+        phase = np.arange(per_cycle) / per_cycle
+        once = self(self.space.normalize(params), phase).astype(np.float64)
+        once[:, 7] -= once[:, 7].mean()
+        frames = np.tile(orthonormal(once), (cycles, 1))
+        rate = own * per_cycle / PER_CYCLE
+        skeleton = gait_skeleton(self.space, params)
+        return motion_of(frames, rate, skeleton, name="gait")
+
+
+def _held(metadata: RefNNMetadata, space: GaitSpace, source: str) -> dict[str, float]:
+    """What the training tells of parameters that did not vary."""
+    try:
+        held = {
+            str(name): float(value)
+            for name, value in dict(metadata.training.get("held", {})).items()
+        }
+        space.vector(**held)
+    except (TypeError, ValueError, GaitParameterError) as error:
+        raise ModelFileError(f"{source}: training.held is damaged ({error})") from None
+    return held
+
+
+def phase_inputs(phase: Floats, harmonics: int) -> Floats:
+    """Sines and cosines of phases (B,) and of their multiples. Shape (B, 2 harmonics)."""
+    angle = 2.0 * np.pi * phase[..., None] * np.arange(1, harmonics + 1)
+    both = np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+    return both.reshape(*phase.shape, 2 * harmonics)
+
+
+def shapes_of(metadata: RefNNMetadata) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the weights of a network as `metadata` tells it."""
+    inputs = len(metadata.space["parameters"]) + 2 * metadata.harmonics
+    sizes = [inputs, *[metadata.hidden] * metadata.layers, N_SIXDOF]
+    shapes: dict[str, tuple[int, ...]] = {
+        "center": (inputs,),
+        "scale": (inputs,),
+        "mean": (N_SIXDOF,),
+        "spread": (N_SIXDOF,),
+    }
+    for k in range(len(sizes) - 1):
+        shapes[f"layers.{k}.weight"] = (sizes[k + 1], sizes[k])
+        shapes[f"layers.{k}.bias"] = (sizes[k + 1],)
+    return shapes
+
+
+def load_ref_network(
+    path: str | os.PathLike[str], space: GaitSpace | None = None
+) -> RefNetwork:
+    """The network in a model file, for run time.
+
+    Raises:
+        ModelFileError: Missing, damaged, or of another parameter list than `space`.
+    """
+    file = Path(path)
+    members = read_archive(file)
+    metadata = metadata_of(members, str(file), space)
+    if WEIGHTS not in members:
+        raise ModelFileError(f"{file}: no {WEIGHTS} inside")
+    try:
+        weights = load(members[WEIGHTS])
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise ModelFileError(f"{file}: {WEIGHTS}: {error}") from None
+    return RefNetwork(metadata, weights, str(file))
+
+
+def metadata_of(
+    members: Mapping[str, bytes], source: str, space: GaitSpace | None = None
+) -> RefNNMetadata:
+    """The header among the members of a model file, checked.
+
+    Raises:
+        ModelFileError: It is none of ours, or its parameters are not those of `space`.
+    """
+    if HEADER not in members:
+        raise ModelFileError(f"{source}: no {HEADER} inside: not a model file")
+    data = parse_json(members[HEADER], f"{source}: {HEADER}")
+    if not isinstance(data, dict) or data.get("kind") != KIND:
+        found = data.get("kind") if isinstance(data, dict) else None
+        raise ModelFileError(f"{source}: kind is {found!r}, expected {KIND!r}")
+    try:
+        metadata = parse(RefNNMetadata, data, f"{source}: {HEADER}")
+    except ConfigError as error:
+        raise ModelFileError(str(error)) from None
+    try:
+        own = metadata.gait_space()
+    except ConfigError as error:
+        raise ModelFileError(f"{source}: {HEADER}: {error}") from None
+    if space is not None and (difference := space.difference(own)):
+        raise ModelFileError(f"{source}: has other gait parameters: {difference}")
+    return metadata

@@ -1,0 +1,187 @@
+"""SimulationNN: the actor-critic of a simulated body, as an SB3 policy.
+
+The actor is a diagonal Gaussian over moves of joint targets; actor and critic are
+separate perceptrons over observations that running statistics normalise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from numpy.typing import NDArray
+from stable_baselines3.common.distributions import Distribution
+from stable_baselines3.common.policies import ActorCriticPolicy
+from torch import Tensor, nn
+
+from ambulo.configs.simulation_nn import SimulationNetworkConfig
+from ambulo.policies.networks.actor_critic import ACTIVATIONS, perceptron
+from ambulo.policies.networks.normalizer import Normalizer
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where the parts of an observation lie that a policy treats on their own."""
+
+    size: int
+    """Numbers of the observation in all."""
+    modes: tuple[int, int] = (0, 0)
+    """First column of the mode (one-hot) and one behind its last; equal: none."""
+    history: tuple[int, int] = (0, 0)
+    """The same of the last states of the body, flat, 112 numbers each."""
+
+    @classmethod
+    def of(cls, schema: Sequence[dict[str, Any]]) -> Columns:
+        """From the rows of an observation layout: parts `mode` and `motion_history`."""
+        found = {row["name"]: (int(row["start"]), int(row["stop"])) for row in schema}
+        return cls(
+            int(schema[-1]["stop"]),
+            found.get("mode", (0, 0)),
+            found.get("motion_history", (0, 0)),
+        )
+
+    @property
+    def own(self) -> NDArray[np.int64]:
+        """Columns of what is neither mode nor history."""
+        taken = [np.arange(*self.modes), np.arange(*self.history)]
+        return np.setdiff1d(np.arange(self.size), np.concatenate(taken))
+
+
+class Branches(nn.Module):
+    """The hidden layers of actor and critic, which share nothing."""
+
+    def __init__(
+        self, inputs: int, widths: Sequence[int], activation: type[nn.Module]
+    ) -> None:
+        """For features (B, inputs)."""
+        super().__init__()
+        self.latent_dim_pi = self.latent_dim_vf = widths[-1]
+        self.actor = perceptron(inputs, widths, activation)
+        self.critic = perceptron(inputs, widths, activation)
+
+    def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Latents of actor and critic, each (B, width)."""
+        return self.actor(features), self.critic(features)
+
+    def forward_actor(self, features: Tensor) -> Tensor:
+        """Latent of the actor."""
+        latent: Tensor = self.actor(features)
+        return latent
+
+    def forward_critic(self, features: Tensor) -> Tensor:
+        """Latent of the critic."""
+        latent: Tensor = self.critic(features)
+        return latent
+
+
+class SimulationNN(ActorCriticPolicy):
+    """Gaussian actor and separate critic over normalised observations.
+
+    Mode columns pass as they are. History columns, if any, are left out: they are for
+    `SimulationNNWithPrior`.
+    """
+
+    own: Tensor
+    scales: Tensor
+
+    def __init__(
+        self,
+        observation_space: spaces.Space[Any],
+        action_space: spaces.Space[Any],
+        lr_schedule: Any,
+        *,
+        columns: Columns,
+        scales: NDArray[np.float32],
+        network: SimulationNetworkConfig,
+        **kwargs: Any,
+    ) -> None:
+        """As SB3's policy, with normalised observations.
+
+        Args:
+            observation_space: Box (size,).
+            action_space: Box (actions,).
+            lr_schedule: step size by the remaining share.
+            columns: parts of the observation.
+            scales: fixed factor of each number of the observation, (size,).
+            network: settings.
+            **kwargs: passed on.
+        """
+        self.columns, self.network = columns, network
+        self._own_scales = torch.as_tensor(np.asarray(scales, np.float32)[columns.own])
+        super().__init__(
+            observation_space,
+            action_space,
+            lr_schedule,
+            ortho_init=False,
+            log_std_init=network.log_std_init,
+            **kwargs,
+        )
+        for layer, gain in ((self.action_net, 0.01), (self.value_net, 1.0)):
+            if isinstance(layer, nn.Linear):
+                nn.init.orthogonal_(layer.weight, gain)
+                nn.init.zeros_(layer.bias)
+        if network.zero_start:
+            for parameter in self.action_net.parameters():
+                nn.init.zeros_(parameter)
+        if not network.learn_std:
+            self.log_std.requires_grad_(False)
+
+    @property
+    def actions(self) -> int:
+        """Size of an action."""
+        assert isinstance(self.action_space, spaces.Box)
+        return int(np.prod(self.action_space.shape))
+
+    @property
+    def feature_size(self) -> int:
+        """Numbers that actor and critic see."""
+        first, last = self.columns.modes
+        return len(self.columns.own) + last - first
+
+    def _build_mlp_extractor(self) -> None:
+        """Hidden layers and the normaliser; called when the policy is built."""
+        own = torch.as_tensor(self.columns.own)
+        self.register_buffer("own", own, persistent=False)
+        self.register_buffer("scales", self._own_scales)
+        self.normalizer = Normalizer(len(own), self.network.normalize_samples)
+        self._build_inputs()
+        self.mlp_extractor: Any = Branches(
+            self.feature_size,
+            self.network.net_arch,
+            ACTIVATIONS[self.network.activation_fn],
+        )
+
+    def _build_inputs(self) -> None:
+        """What a kind of policy needs for its features."""
+
+    def extract_features(self, obs: Any, features_extractor: Any = None) -> Any:
+        """Features (B, feature_size) of observations (B, size)."""
+        obs = obs.float()
+        first, last = self.columns.modes
+        own = self.normalizer(obs[:, self.own] * self.scales)
+        return torch.cat([own, obs[:, first:last]], dim=1) if last > first else own
+
+    def predict_values(self, obs: Any) -> Tensor:
+        """Values (B, 1). SB3's own would take the observation as it is."""
+        latent = self.mlp_extractor.forward_critic(self.extract_features(obs))
+        values: Tensor = self.value_net(latent)
+        return values
+
+    def get_distribution(self, obs: Any) -> Distribution:
+        """Of the actions for observations (B, size); see `predict_values`."""
+        latent = self.mlp_extractor.forward_actor(self.extract_features(obs))
+        return self._get_action_dist_from_latent(latent)
+
+    def observe(self, obs: Tensor) -> None:
+        """Take observations (N, size) into the running statistics."""
+        self.normalizer.update(obs.float()[:, self.own] * self.scales)
+
+    def means(self, obs: Tensor) -> Tensor:
+        """Mean actions (B, actions), unclipped."""
+        latent = self.mlp_extractor.forward_actor(self.extract_features(obs))
+        mean: Tensor = self.action_net(latent)
+        return mean

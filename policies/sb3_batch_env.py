@@ -1,0 +1,165 @@
+"""A batch of players as an SB3 `VecEnv`, and as plain arrays for `FastPPO`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from stable_baselines3.common.vec_env import VecEnv
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+EPISODE_FIELDS = ("path", "start_distance")
+"""Numbers of an episode that its last info tells, where the batch counts them: metres
+walked, and metres to the goal at the start."""
+
+
+class Batch(Protocol):
+    """N environments stepped together without autoreset."""
+
+    num_players: int
+    obs: NDArray[np.float32]
+    episode: Any
+
+    def seed(self, seeds: Sequence[int | None]) -> None:
+        """Seed each environment."""
+
+    def reset(self, players: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Begin new episodes of `players`; all observations."""
+
+    def step(
+        self, actions: NDArray[Any]
+    ) -> tuple[NDArray[np.float32], Floats, Bools, Bools, dict[str, NDArray[Any]]]:
+        """One decision: observations, rewards, terminated, truncated, info arrays."""
+
+    def close(self) -> None:
+        """Free everything."""
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """What ended in a step: k finished players."""
+
+    players: NDArray[np.int64]
+    """Indices of the finished players, shape (k,)."""
+    obs: NDArray[np.float32]
+    """Their last observations, shape (k, size)."""
+    truncated_rows: NDArray[np.int64]
+    """Rows of `obs` that were truncated."""
+    truncated: NDArray[np.int64]
+    """Players that were truncated."""
+    infos: list[dict[str, Any]]
+    """One dictionary a finished player: `episode`, `is_success`, and those of
+    `EPISODE_FIELDS` that its batch counts."""
+
+
+class Sb3BatchEnv(VecEnv):
+    """Same-step autoreset over a `Batch`; `step_arrays` is `step` without dictionaries."""
+
+    def __init__(self, batch: Batch, action_space: spaces.Space[Any]) -> None:
+        """Wrap `batch`; its observation array gives the observation space."""
+        self.batch = batch
+        size = batch.obs.shape[1]
+        self._fields = [f for f in EPISODE_FIELDS if hasattr(batch.episode, f)]
+        self.info_sums: dict[str, float] = {}
+        self.info_count = 0
+        space = spaces.Box(-np.inf, np.inf, (size,), np.float32)
+        self._actions: NDArray[Any] | None = None
+        self.render_mode = None
+        super().__init__(batch.num_players, space, action_space)
+
+    def reset(self) -> NDArray[np.float32]:
+        """Begin new episodes everywhere."""
+        if any(seed is not None for seed in self._seeds):
+            self.batch.seed(self._seeds)
+        self._reset_seeds()
+        self._reset_options()
+        return self.batch.reset(np.arange(self.num_envs)).copy()
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Keep the actions for `step_wait`."""
+        self._actions = actions
+
+    def step_wait(self) -> Any:
+        """SB3's step: observations, rewards, dones and one dictionary a player."""
+        assert self._actions is not None
+        obs, rewards, dones, terminal = self.step_arrays(self._actions)
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        if terminal is not None:
+            for player, info in zip(terminal.players, terminal.infos, strict=True):
+                infos[player] = info
+        return obs.copy(), rewards.astype(np.float32), dones, infos
+
+    def step_arrays(
+        self, actions: NDArray[Any]
+    ) -> tuple[NDArray[np.float32], Floats, Bools, Terminal | None]:
+        """One decision as arrays; finished players are reset at once.
+
+        The observations are the batch's own array, overwritten by the next step.
+        """
+        obs, rewards, terminated, truncated, info = self.batch.step(actions)
+        for name, values in info.items():
+            total = float(np.sum(values))
+            self.info_sums[name] = self.info_sums.get(name, 0.0) + total
+        self.info_count += self.num_envs
+        dones = terminated | truncated
+        terminal = None
+        if dones.any():
+            players = np.flatnonzero(dones)
+            terminal = self._terminal(players, obs, truncated, info)
+            obs = self.batch.reset(players)
+        return obs, rewards, dones, terminal
+
+    def _terminal(
+        self,
+        players: NDArray[np.int64],
+        obs: NDArray[np.float32],
+        truncated: Bools,
+        info: dict[str, NDArray[Any]],
+    ) -> Terminal:
+        episode, last = self.batch.episode, obs[players]
+        infos = [
+            {
+                "episode": {
+                    "r": float(episode.reward[p]),
+                    "l": int(episode.steps[p]),
+                    "t": 0.0,
+                },
+                "is_success": bool(info["is_success"][p]),
+                **{name: float(getattr(episode, name)[p]) for name in self._fields},
+                "terminal_observation": last[row],
+                "TimeLimit.truncated": bool(truncated[p]),
+            }
+            for row, p in enumerate(players)
+        ]
+        rows = np.flatnonzero(truncated[players])
+        return Terminal(players, last, rows, players[rows], infos)
+
+    def close(self) -> None:
+        """Free the batch."""
+        self.batch.close()
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """The batch's attribute, once per environment."""
+        value = getattr(self.batch, attr_name, getattr(self, attr_name, None))
+        return [value] * len(list(self._get_indices(indices)))
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set an attribute of the batch."""
+        setattr(self.batch, attr_name, value)
+
+    def env_method(
+        self, method_name: str, *args: Any, indices: Any = None, **kwargs: Any
+    ) -> list[Any]:
+        """Call a method of the batch once; the result, once per environment."""
+        value = getattr(self.batch, method_name)(*args, **kwargs)
+        return [value] * len(list(self._get_indices(indices)))
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """Nothing is wrapped."""
+        return [False] * len(list(self._get_indices(indices)))

@@ -1,0 +1,164 @@
+"""The clients of a rig server: who is there, which model each has, what is kept on disk."""
+
+from __future__ import annotations
+
+import collections
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from ambulo.rig_server import store
+from ambulo.rig_server.character import Address, Character, Models
+from ambulo.rig_server.faults import Fault, PacketError
+from ambulo.rig_server.layout import RigError, RigLayout
+from ambulo.rig_server.server_config import ServerConfig
+
+log = logging.getLogger(__name__)
+
+TAKEOVER = 2.0
+"""Silence after which a new session may take over the model of an old one, [s]."""
+
+
+class Clients:
+    """The characters of all clients, in turn; their models come from disk and go there."""
+
+    def __init__(
+        self, config: ServerConfig, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.characters: dict[tuple[Address, int], Character] = {}
+        """By address and session (0 in version 1)."""
+        self.damaged_files = 0
+        self.saver = store.Saver()
+        self._config, self._clock = config, clock
+        self._turns: tuple[collections.deque[Character], ...] = (
+            collections.deque(),
+            collections.deque(),
+        )
+        self._swept = clock()
+
+    def of(self, address: Address) -> list[Character]:
+        """The characters of an address."""
+        return [c for (a, _), c in self.characters.items() if a == address]
+
+    def next_to_answer(self) -> Character | None:
+        """The next client in turn that has a frame waiting."""
+        turn = self._turns[0]
+        for _ in range(len(turn)):
+            character = turn[0]
+            turn.rotate(-1)
+            if character.queue:
+                return character
+        return None
+
+    def next_to_teach(self) -> Character | None:
+        """The next client in turn that has a lesson or a free run waiting."""
+        turn = self._turns[1]
+        for _ in range(len(turn)):
+            character = turn[0]
+            turn.rotate(-1)
+            if character.lessons or character.runs:
+                return character
+        return None
+
+    def admit(
+        self, address: Address, version: int, session: int, layout: RigLayout
+    ) -> Character:
+        """A new client with the model of its rig: taken over, from disk, or new."""
+        now = self._clock()
+        path, models = self._free_place(layout, now)
+        if len(self.characters) >= self._config.max_clients:
+            oldest = min(self.characters.values(), key=lambda c: c.heard)
+            if now - oldest.heard < min(10.0, self._config.idle_seconds):
+                raise PacketError(Fault.FULL, f"{len(self.characters)} clients already")
+            self.forget(oldest)
+        if models is None:
+            models = self._loaded(layout, path)
+        character = Character(address, version, session, models, path)
+        character.heard = character.saved_at = now
+        character.saved_learned = models.trainee.progress.learned
+        self.characters[address, session] = character
+        for turn in self._turns:
+            turn.append(character)
+        log.info("%s:%d: %s, version %d", *address, path.stem, version)
+        return character
+
+    def _free_place(self, layout: RigLayout, now: float) -> tuple[Path, Models | None]:
+        """The file that a new client of `layout` keeps, and a model left behind for it.
+
+        Clients of the same rig at the same time have files, and models, of their own.
+        """
+        folder = self._config.models or Path()
+        used = {c.path: c for c in self.characters.values()}
+        for number in range(1, len(used) + 2):
+            name = layout.name if number == 1 else f"{layout.name}~{number}"
+            path = folder / store.file_name(layout.named(name))
+            other = used.get(path)
+            if other is None:
+                return path, None
+            if now - other.heard > TAKEOVER and other.layout == layout:
+                models = other.models
+                self.forget(other)
+                return path, models
+        raise AssertionError("unreachable: one more name than clients")
+
+    def _loaded(self, layout: RigLayout, path: Path) -> Models:
+        """The model in `path`; a new one if there is none, or none that can be used."""
+        config = self._config
+        models = Models(layout, config.thresholds, sequences=config.sequences)
+        if config.models is None:
+            return models
+        # It may wait to be written still.
+        self.saver.flush()
+        if not path.is_file():
+            return models
+        try:
+            store.restore(path, models.trainee, models.sequence)
+            models.solver.update()
+            return models
+        except RigError as error:
+            self.damaged_files += 1
+            log.warning("%s; learning anew", error)
+            return Models(layout, config.thresholds, sequences=config.sequences)
+
+    def forget(self, character: Character) -> None:
+        """Let a client go; what it has learned is saved."""
+        self.save(character)
+        self.drop(character)
+
+    def drop(self, character: Character) -> None:
+        """Let a client go, and what it has learned with it."""
+        self.characters.pop((character.address, character.session), None)
+        for turn in self._turns:
+            if character in turn:
+                turn.remove(character)
+
+    def sweep(self) -> None:
+        """Forget who is silent and save what has changed; call it often, it is cheap."""
+        now = self._clock()
+        if now - self._swept < 0.5:
+            return
+        self._swept = now
+        for character in list(self.characters.values()):
+            if now - character.heard > self._config.idle_seconds:
+                self.forget(character)
+        # One at a time: to put a model into bytes takes milliseconds.
+        oldest = min(self.characters.values(), key=lambda c: c.saved_at, default=None)
+        if oldest and now - oldest.saved_at > self._config.save_seconds:
+            self.save(oldest)
+
+    def save(self, character: Character) -> None:
+        """Hand a model that has changed to the saver."""
+        learned = character.models.trainee.progress.learned
+        character.saved_at = self._clock()
+        if self._config.models is None or learned == character.saved_learned:
+            return
+        character.saved_learned = learned
+        data = store.to_bytes(character.models.trainee, character.models.sequence)
+        self.saver.put(character.path, data)
+
+    def close(self) -> None:
+        """Save every model and wait until all is on disk."""
+        for character in list(self.characters.values()):
+            self.forget(character)
+        self.saver.close()

@@ -1,0 +1,272 @@
+"""Compiled parts of a learning step: the loss of a batch of frames, and its gradient.
+
+What the anatomy makes of a frame (`Ready`) is worked out once and kept with the frame
+until the anatomy is read again: a step repeats 31 older frames for one new one.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ambulo.rig_server.kernels import (
+    VECTORS,
+    Array,
+    forward,
+    multiply_at,
+    root_space,
+)
+from ambulo.rig_server.network import Weights, slopes_of
+from ambulo.rig_server.pose_kernels import (
+    Anatomy,
+    Scene,
+    inputs_and_base,
+    tilt_effectors,
+)
+
+
+class Ready(NamedTuple):
+    """What an anatomy makes of M frames in memory."""
+
+    inputs: NDArray[np.float32]
+    """Of the network. Shape (M, I)."""
+    base: NDArray[np.float32]
+    """The pose that anatomy alone gives, wxyz. Shape (M, B, 4)."""
+    label: NDArray[np.float32]
+    """The pose to be learned, on level ground, wxyz. Shape (M, B, 4)."""
+    wanted: NDArray[np.float32]
+    """Where the label's bones are in the root's frame, [m]. Shape (M, B, 3)."""
+    made_by: NDArray[np.int64]
+    """Number of the anatomy that a row was made with, 0 for none. Shape (M,)."""
+
+
+def no_rows_ready(rows: int, inputs: int, bones: int) -> Ready:
+    """Room for `rows` frames of a network of so many `inputs`."""
+    return Ready(
+        np.zeros((rows, inputs), np.float32),
+        np.zeros((rows, bones, 4), np.float32),
+        np.zeros((rows, bones, 4), np.float32),
+        np.zeros((rows, bones, 3), np.float32),
+        np.zeros(rows, np.int64),
+    )
+
+
+@njit(cache=True)
+def make_ready(
+    rig: Anatomy, number: int, rotations: Array, scene: Scene, rows: Array, ready: Ready
+) -> None:
+    """Fill those of `rows` that were not made with the anatomy `number`.
+
+    Args:
+        rig: The anatomy.
+        number: Its number, above 0.
+        rotations: Local rotations of the frames in memory, (M, B, 4).
+        scene: Their targets and ground, M frames.
+        rows: Which frames, (N,).
+        ready: Where the results are kept.
+    """
+    bones = len(rig.parents)
+    base, label = np.empty((bones, 4)), np.empty((bones, 4))
+    wanted, turned = np.empty((bones, 3)), np.empty((bones, 4))
+    for row in rows:
+        if ready.made_by[row] == number:
+            continue
+        inputs_and_base(rig, scene, row, ready.inputs[row], base)
+        label[:] = rotations[row]
+        tilt_effectors(rig, scene, row, label, -1.0)
+        root_space(rig.parents, rig.offsets, label, wanted, turned)
+        ready.base[row], ready.label[row], ready.wanted[row] = base, label, wanted
+        ready.made_by[row] = number
+
+
+@njit(cache=True)
+def batch_gradient(
+    rig: Anatomy,
+    number: int,
+    net: Weights,
+    rotations: Array,
+    scene: Scene,
+    ready: Ready,
+    rows: Array,
+    weights: Array,
+    slopes: Weights,
+) -> float:
+    """Mean loss of the frames `rows`; `slopes` is filled with its gradient.
+
+    The arguments are those of `make_ready` and `loss_and_gradient`.
+    """
+    make_ready(rig, number, rotations, scene, rows, ready)
+    x = np.empty((len(rows), ready.inputs.shape[1]), np.float32)
+    for n in range(len(rows)):
+        for i in range(x.shape[1]):
+            x[n, i] = ready.inputs[rows[n], i]
+    first, second, y = forward(x, net.w1, net.b1, net.w2, net.b2, net.w3, net.b3)
+    dy = np.empty_like(y)
+    loss = loss_and_gradient(rig, scene, ready, rows, y, weights, dy)
+    slopes_of(net, x, first, second, dy, slopes)
+    return loss
+
+
+@njit(cache=True, error_model="numpy", fastmath=VECTORS)
+def loss_and_gradient(
+    rig: Anatomy,
+    scene: Scene,
+    ready: Ready,
+    rows: Array,
+    y: Array,
+    weights: Array,
+    dy: Array,
+) -> float:
+    """The learner's mean loss over N frames, and its gradient to the outputs.
+
+    With s the mean reach: loss = weights[0] * sum of squared bone position errors / s^2
+    + weights[1] * sum of squared local rotation errors [rad^2]
+    + weights[2] * sum over hit effectors of (height error over the ground / s)^2.
+    A gradient g to bone positions turns into torques sum (p_k - p_j) x g_k about each
+    bone j above, and from a body turn d into one to the residual q by dq = q (0, d) / 2.
+
+    Args:
+        rig: The anatomy.
+        scene: Where the ground is.
+        ready: What the anatomy makes of the frames.
+        rows: Which frames of `scene` and `ready`, (N,).
+        y: Outputs, (N, 4 (B - 1)).
+        weights: Of position, rotation and contact, (3,).
+        dy: Gradient, (N, 4 (B - 1)); filled.
+    """
+    count, bones = len(rows), len(rig.parents)
+    size = rig.reach.mean()
+    share, loss = 1.0 / count, 0.0
+    r, norms = np.empty((bones, 4)), np.empty(bones)
+    base, local = np.empty((bones, 4)), np.empty((bones, 4))
+    positions, turned = np.empty((bones, 3)), np.empty((bones, 4))
+    force, total = np.empty((bones, 3)), np.empty((bones, 3))
+    moment, g, missing = np.empty((bones, 3)), np.empty((1, 4)), np.empty(3)
+    for n in range(count):
+        row = rows[n]
+        local[0, 0], local[0, 1], local[0, 2], local[0, 3] = 1.0, 0.0, 0.0, 0.0
+        for bone in range(1, bones):
+            norms[bone] = _residual_at(y, n, bone, r)
+            for i in range(4):
+                base[bone, i] = ready.base[row, bone, i]
+            multiply_at(base, bone, r, bone, local, bone)
+        root_space(rig.parents, rig.offsets, local, positions, turned)
+        loss += _forces(rig, scene, ready.wanted, row, positions, weights, size, force)
+        _sums_below(rig.parents, positions, force, total, moment)
+        for bone in range(1, bones):
+            p0, p1, p2 = positions[bone, 0], positions[bone, 1], positions[bone, 2]
+            f0, f1, f2 = total[bone, 0], total[bone, 1], total[bone, 2]
+            a = moment[bone, 0] - (p1 * f2 - p2 * f1)
+            b = moment[bone, 1] - (p2 * f0 - p0 * f2)
+            c = moment[bone, 2] - (p0 * f1 - p1 * f0)
+            # The torque in the bone's own frame.
+            w, qx, qy, qz = (
+                turned[bone, 0], -turned[bone, 1], -turned[bone, 2], -turned[bone, 3],
+            )  # fmt: skip
+            tx, ty, tz = (
+                2.0 * (qy * c - qz * b), 2.0 * (qz * a - qx * c), 2.0 * (qx * b - qy * a),
+            )  # fmt: skip
+            a, b, c = (
+                a + w * tx + qy * tz - qz * ty,
+                b + w * ty + qz * tx - qx * tz,
+                c + w * tz + qx * ty - qy * tx,
+            )
+            _missing_turn(local, ready.label, row, bone, missing)
+            for i in range(3):
+                loss += weights[1] * missing[i] * missing[i]
+            g[0, 0] = 0.0
+            g[0, 1] = a - 2.0 * weights[1] * missing[0]
+            g[0, 2] = b - 2.0 * weights[1] * missing[1]
+            g[0, 3] = c - 2.0 * weights[1] * missing[2]
+            multiply_at(r, bone, g, 0, g, 0)
+            norm = norms[bone]
+            for i in range(4):
+                dy[n, 4 * (bone - 1) + i] = (
+                    share * 2.0 * g[0, i] / norm if norm > 0.0 else 0.0
+                )
+    return share * loss
+
+
+@njit(cache=True, error_model="numpy", fastmath=VECTORS)
+def _forces(
+    rig: Anatomy,
+    scene: Scene,
+    wanted: Array,
+    row: int,
+    positions: Array,
+    weights: Array,
+    size: float,
+    force: Array,
+) -> float:
+    """The loss of positions and contact; `force` (B, 3) is its gradient to positions."""
+    force[:] = 0.0
+    per_area, loss = 1.0 / (size * size), 0.0
+    for bone in range(1, len(positions)):
+        for i in range(3):
+            error = positions[bone, i] - wanted[row, bone, i]
+            loss += weights[0] * per_area * error * error
+            force[bone, i] += 2.0 * weights[0] * per_area * error
+    for e in range(len(rig.effectors)):
+        if scene.hits[row, e] > 0.5:
+            bone, height = rig.effectors[e], 0.0
+            for i in range(3):
+                error = positions[bone, i] - wanted[row, bone, i]
+                height += scene.normals[row, e, i] * error
+            loss += weights[2] * per_area * height * height
+            push = 2.0 * weights[2] * per_area * height
+            for i in range(3):
+                force[bone, i] += push * scene.normals[row, e, i]
+    return loss
+
+
+@njit(cache=True, error_model="numpy", fastmath=VECTORS)
+def _sums_below(
+    parents: Array, positions: Array, force: Array, total: Array, moment: Array
+) -> None:
+    """Of each bone's descendants (not itself): force (B, 3), moment about the root."""
+    total[:], moment[:] = 0.0, 0.0
+    for bone in range(len(parents) - 1, 0, -1):
+        parent = parents[bone]
+        p0, p1, p2 = positions[bone, 0], positions[bone, 1], positions[bone, 2]
+        f0, f1, f2 = force[bone, 0], force[bone, 1], force[bone, 2]
+        for i in range(3):
+            total[parent, i] += total[bone, i] + force[bone, i]
+        moment[parent, 0] += moment[bone, 0] + p1 * f2 - p2 * f1
+        moment[parent, 1] += moment[bone, 1] + p2 * f0 - p0 * f2
+        moment[parent, 2] += moment[bone, 2] + p0 * f1 - p1 * f0
+
+
+@njit(cache=True, error_model="numpy", fastmath=VECTORS)
+def _missing_turn(local: Array, label: Array, row: int, bone: int, out: Array) -> None:
+    """`out` (3,) = the logarithm of conjugate(local) label, [rad], the short way."""
+    w, x, y, z = local[bone, 0], -local[bone, 1], -local[bone, 2], -local[bone, 3]
+    lw, lx, ly, lz = (
+        label[row, bone, 0], label[row, bone, 1], label[row, bone, 2], label[row, bone, 3],
+    )  # fmt: skip
+    ew = w * lw - x * lx - y * ly - z * lz
+    ex = w * lx + x * lw + y * lz - z * ly
+    ey = w * ly - x * lz + y * lw + z * lx
+    ez = w * lz + x * ly - y * lx + z * lw
+    sine = math.sqrt(ex * ex + ey * ey + ez * ez)
+    scale = 2.0 if sine < 1e-9 else 2.0 * math.atan2(sine, abs(ew)) / sine
+    if ew < 0.0:
+        scale = -scale
+    out[0], out[1], out[2] = scale * ex, scale * ey, scale * ez
+
+
+@njit(cache=True, error_model="numpy")
+def _residual_at(y: Array, n: int, bone: int, out: Array) -> float:
+    """`pose_kernels.residual` of one bone of row n of `y`, into row `bone` of `out`."""
+    at = 4 * (bone - 1)
+    a, b, c, d = 1.0 + y[n, at], y[n, at + 1], y[n, at + 2], y[n, at + 3]
+    norm = math.sqrt(a * a + b * b + c * c + d * d)
+    if not 1e-6 < norm < 1e12:
+        out[bone, 0], out[bone, 1], out[bone, 2], out[bone, 3] = 1.0, 0.0, 0.0, 0.0
+        return 0.0
+    out[bone, 0], out[bone, 1] = a / norm, b / norm
+    out[bone, 2], out[bone, 3] = c / norm, d / norm
+    return norm

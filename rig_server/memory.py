@@ -1,0 +1,147 @@
+"""What a rig has been shown: the newest frames, and a fair sample of all older ones.
+
+Learning repeats both, so that a walk is not forgotten while a crouch is learned.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ambulo.rig_server.frames import RigFrame
+from ambulo.rig_server.kernels import Array
+from ambulo.rig_server.layout import RigLayout
+from ambulo.rig_server.learning_kernels import no_rows_ready
+from ambulo.rig_server.pose_kernels import INPUTS_OF_EFFECTOR, INPUTS_OF_RIG, Scene
+
+RECENT = 512
+"""Rows for the newest frames, a ring."""
+SAMPLE = 3584
+"""Rows for the sample of all frames (Vitter's reservoir sampling, algorithm R, 1985)."""
+LARGEST = 16_000_000
+"""Bytes that a rig of many bones may take; its sample has fewer rows then."""
+
+
+class FrameMemory:
+    """Up to `RECENT` + `sample` frames of one rig, in arrays of fixed size."""
+
+    def __init__(self, layout: RigLayout, *, seed: int = 0) -> None:
+        """Empty; the pages of the arrays are taken by the system as they are written."""
+        bones, effectors = len(layout.bones), len(layout.effectors)
+        inputs = INPUTS_OF_RIG + INPUTS_OF_EFFECTOR * effectors
+        row_bytes = 88 * bones + 56 * effectors + 4 * inputs + 32
+        self.sample = max(128, min(SAMPLE, LARGEST // row_bytes - RECENT))
+        rows = RECENT + self.sample
+        self.rotations = np.zeros((rows, bones, 4))
+        self.offsets = np.zeros((rows, bones, 3), np.float32)
+        self.scene = Scene(
+            np.zeros((rows, 3)),
+            np.zeros((rows, effectors, 3)),
+            np.zeros((rows, effectors)),
+            np.zeros((rows, effectors, 3)),
+        )
+        self.ready = no_rows_ready(rows, inputs, bones)
+        self.seen = 0
+        """Frames added so far."""
+        self._rng = np.random.default_rng(seed)
+
+    def add(self, frame: RigFrame, reached: NDArray[np.float64]) -> int:
+        """Keep `frame` with the targets that it reached (E, 3) [m]; its row."""
+        newest = self.seen % RECENT
+        place = self.seen
+        if place >= self.sample:
+            place = int(self._rng.integers(0, self.seen + 1))
+        second = RECENT + place if place < self.sample else newest
+        _write(
+            self.rotations, self.offsets, self.scene, self.ready.made_by, newest, second,
+            frame.rotations, frame.offsets, frame.up, frame.normals, frame.hits, reached,
+        )  # fmt: skip
+        self.seen += 1
+        return newest
+
+    @property
+    def sampled(self) -> int:
+        """How many rows of the sample are filled."""
+        return min(self.seen, self.sample)
+
+    def batch(self, newest: int, size: int) -> NDArray[np.int64]:
+        """Rows to learn from: `newest`, a quarter of recent ones, the rest of the sample."""
+        recent = max(1, size // 4)
+        rows = np.empty(size, np.int64)
+        shares = self._rng.random(size)
+        shares[:recent] *= min(self.seen, RECENT)
+        shares[recent:] *= self.sampled
+        rows[:] = shares
+        rows[recent:] += RECENT
+        rows[0] = newest
+        return rows
+
+    def spread(self, count: int) -> NDArray[np.int64]:
+        """At most `count` rows of the sample, evenly spread."""
+        step = max(1, -(-self.sampled // count))
+        return RECENT + np.arange(0, self.sampled, step)
+
+    def state(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of the filled rows of the sample, as float32, and the count."""
+        rows = slice(RECENT, RECENT + self.sampled)
+        arrays = self._arrays()
+        kept: dict[str, NDArray[np.generic]] = {
+            name: array[rows].astype(np.float32) for name, array in arrays.items()
+        }
+        return kept | {"seen": np.array(self.seen)}
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        own: dict[str, NDArray[Any]] = {
+            "rotations": self.rotations,
+            "offsets": self.offsets,
+        }
+        return own | self.scene._asdict()
+
+    def restore(self, state: dict[str, NDArray[np.generic]]) -> None:
+        """Take over `state`; the recent rows are filled from the sample."""
+        seen = int(state["seen"])
+        rows = min(seen, self.sample)
+        arrays = self._arrays()
+        for name, array in arrays.items():
+            given = state[name]
+            if seen < 0 or given.shape != (rows, *array.shape[1:]):
+                raise ValueError(f"{name}: expected {rows} rows")
+            if not np.isfinite(given).all() or np.abs(given).max(initial=0.0) > 1e5:
+                raise ValueError(f"{name}: not finite")
+        for name, array in arrays.items():
+            array[RECENT : RECENT + rows] = state[name]
+            newest = min(rows, RECENT)
+            array[:newest] = state[name][rows - newest :]
+        lengths = np.linalg.norm(self.rotations, axis=-1, keepdims=True)
+        self.rotations /= np.where(lengths > 0.5, lengths, 1.0)
+        self.ready.made_by[:] = 0
+        self.seen = seen
+
+
+@njit(cache=True)
+def _write(
+    all_rotations: Array,
+    all_offsets: Array,
+    scene: Scene,
+    made_by: Array,
+    first: int,
+    second: int,
+    rotations: Array,
+    offsets: Array,
+    up: Array,
+    normals: Array,
+    hits: Array,
+    targets: Array,
+) -> None:
+    """Put a frame into rows `first` and `second` of the memory."""
+    for row in (first, second):
+        all_rotations[row] = rotations
+        all_offsets[row] = offsets
+        scene.ups[row] = up
+        scene.normals[row] = normals
+        scene.hits[row] = hits
+        scene.targets[row] = targets
+        made_by[row] = 0

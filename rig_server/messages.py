@@ -1,0 +1,385 @@
+"""Version 2 of the rig protocol: what the messages say. Little endian throughout."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.rig_server.faults import Fault, PacketError
+from ambulo.rig_server.layout import MAX_NAME, RigError, RigLayout
+from ambulo.rig_server.packets import MAX_PAYLOAD
+
+MAX_NEXT = 600
+"""Most frames of one free run, if they fit into a packet: see `most_next`."""
+
+
+class Kind(IntEnum):
+    """Types of messages; below 0x20 from clients, from there on the server's."""
+
+    HELLO = 0x10
+    FRAMES = 0x11
+    STATUS_REQUEST = 0x12
+    NEXT_REQUEST = 0x13
+    BYE = 0x14
+    PING = 0x15
+    WELCOME = 0x20
+    ACK = 0x21
+    STATUS = 0x22
+    PREDICTION = 0x23
+    NEXT = 0x24
+    PONG = 0x25
+    ERROR = 0x26
+
+
+class Option(IntFlag):
+    """What is to be done with frames."""
+
+    LEARN = 1
+    PREDICT = 2
+
+
+class Result(IntEnum):
+    """What was done with frames, in an ACK."""
+
+    LEARNED = 0
+    SEEN = 1
+    """Scored, but not learned from: not asked for, or no time."""
+    REFUSED = 2
+    """A value that cannot be."""
+
+
+class ErrorCode(IntEnum):
+    """Why the server cannot serve."""
+
+    UNKNOWN_SESSION = 1
+    """Say HELLO again: the server has forgotten you, or was restarted."""
+    BAD_RIG = 2
+    FULL = 3
+    BAD_FRAME = 4
+    NOT_READY = 5
+    """Not enough was seen for a free run."""
+
+
+@dataclass(frozen=True)
+class Hello:
+    """A client's rig; the nonce comes back in the WELCOME."""
+
+    nonce: int
+    layout: RigLayout
+
+
+@dataclass(frozen=True)
+class Welcome:
+    """The session is in the header."""
+
+    nonce: int
+    frames: int
+    """Frames that the model has learned from, in earlier lives too."""
+    frame_size: int
+    output_size: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Frames to learn from or to answer. Values (k, frame_size)."""
+
+    options: Option
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Ack:
+    """What became of the frames in the client's datagram `sequence`."""
+
+    sequence: int
+    result: Result
+
+
+@dataclass(frozen=True)
+class Status:
+    """How well a model knows its character; errors are prequential and smoothed."""
+
+    frames: int
+    learned: int
+    dropped: int
+    loss: float
+    """The published loss of the answers, [cm^2]."""
+    network_loss: float
+    """The same before chains are closed, [cm^2]."""
+    position_error: float
+    """[m]"""
+    angle_error: float
+    """[rad]"""
+    latency: float
+    """Median time to score, answer and learn from one frame, [s]."""
+    converged: bool
+    share: int = 100
+    """How many of the last 512 frames for learning were learned from, [%]; the others
+    came when there was no time, and are only in memory."""
+    waiting: int = 0
+    """Frames that were answered and still wait to be learned from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Answers to the frames of the client's datagram `sequence`."""
+
+    sequence: int
+    reached: NDArray[np.bool_]
+    """Shape (k, E)."""
+    values: NDArray[np.float32]
+    """Local quaternions xyzw. Shape (k, 4 (B - 1))."""
+
+
+@dataclass(frozen=True, eq=False)
+class Next:
+    """A free run: root position, root quaternion xyzw, local quaternions of each frame."""
+
+    values: NDArray[np.float32]
+    """Shape (k, 7 + 4 (B - 1))."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why the client's datagram `sequence` could not be served."""
+
+    code: ErrorCode
+    sequence: int
+    text: str
+
+
+_HELLO = struct.Struct("<QfHH")
+_WELCOME = struct.Struct("<QQHHB3x")
+_FRAMES = struct.Struct("<HH")
+_ACK = struct.Struct("<IB3x")
+_STATUS = struct.Struct("<QQIfffffBBH")
+_ANSWER = struct.Struct("<IHH")
+_ERROR = struct.Struct("<HHI")
+_SHORT = struct.Struct("<H")
+_PARENT = struct.Struct("<h")
+
+
+def encode_hello(hello: Hello) -> bytes:
+    """Payload of HELLO."""
+    layout = hello.layout
+    head = (len(layout.bones), len(layout.effectors))
+    parts = [_HELLO.pack(hello.nonce, layout.scale, *head), _text(layout.name)]
+    for bone, parent in zip(layout.bones, layout.parents, strict=True):
+        parts += [_PARENT.pack(parent), _text(bone)]
+    parts += [_SHORT.pack(bone) for bone in layout.effectors]
+    return b"".join(parts)
+
+
+def decode_hello(payload: bytes) -> Hello:
+    """What `encode_hello` wrote; `PacketError` for a rig that breaks a rule."""
+    reader = _Reader(payload)
+    nonce, scale, bones, effectors = reader.values(_HELLO)
+    name = reader.text()
+    tree = [(reader.values(_PARENT)[0], reader.text()) for _ in range(bones)]
+    ends = tuple(reader.values(_SHORT)[0] for _ in range(effectors))
+    reader.finish()
+    try:
+        layout = RigLayout(
+            name,
+            tuple(bone for _, bone in tree),
+            tuple(parent for parent, _ in tree),
+            ends,
+            # The shortest decimal of the float32: 0.01 stays 0.01.
+            float(str(np.float32(scale))),
+        )
+    except RigError as error:
+        raise PacketError(Fault.CONTENT, str(error)) from None
+    return Hello(nonce, layout)
+
+
+def encode_welcome(message: Welcome) -> bytes:
+    """Payload of WELCOME."""
+    return _WELCOME.pack(
+        message.nonce, message.frames, message.frame_size, message.output_size,
+        message.converged,
+    )  # fmt: skip
+
+
+def decode_welcome(payload: bytes) -> Welcome:
+    """What `encode_welcome` wrote."""
+    nonce, frames, size, outputs, converged = _only(_WELCOME, payload)
+    return Welcome(nonce, frames, size, outputs, bool(converged))
+
+
+def encode_frames(message: Frames) -> bytes:
+    """Payload of FRAMES."""
+    values = np.ascontiguousarray(message.values, "<f4")
+    return _FRAMES.pack(len(values), message.options) + values.tobytes()
+
+
+def decode_frames(payload: bytes, frame_size: int) -> Frames:
+    """What `encode_frames` wrote for a rig whose frames have `frame_size` numbers."""
+    reader = _Reader(payload)
+    count, options = reader.values(_FRAMES)
+    if not count or options & ~3 or not options:
+        raise PacketError(Fault.CONTENT, f"{count} frames with options {options:#x}")
+    values = reader.floats(count * frame_size).reshape(count, frame_size)
+    reader.finish()
+    return Frames(Option(options), values)
+
+
+def encode_ack(message: Ack) -> bytes:
+    """Payload of ACK."""
+    return _ACK.pack(message.sequence, message.result)
+
+
+def decode_ack(payload: bytes) -> Ack:
+    """What `encode_ack` wrote."""
+    sequence, result = _only(_ACK, payload)
+    if result not in set(Result):
+        raise PacketError(Fault.CONTENT, f"no result {result}")
+    return Ack(sequence, Result(result))
+
+
+def encode_status(message: Status) -> bytes:
+    """Payload of STATUS."""
+    return _STATUS.pack(
+        message.frames, message.learned, message.dropped, message.loss,
+        message.network_loss, message.position_error, message.angle_error,
+        message.latency, message.converged, message.share, message.waiting,
+    )  # fmt: skip
+
+
+def decode_status(payload: bytes) -> Status:
+    """What `encode_status` wrote."""
+    frames, learned, dropped, *errors = _only(_STATUS, payload)
+    loss, network_loss, position_error, angle_error, latency, *state = errors
+    converged, share, waiting = state
+    return Status(
+        frames,
+        learned,
+        dropped,
+        loss,
+        network_loss,
+        position_error,
+        angle_error,
+        latency,
+        bool(converged),
+        share,
+        waiting,
+    )
+
+
+def encode_answer(message: Answer) -> bytes:
+    """Payload of PREDICTION."""
+    count, effectors = message.reached.shape
+    return (
+        _ANSWER.pack(message.sequence, count, effectors)
+        + np.ascontiguousarray(message.reached, np.uint8).tobytes()
+        + np.ascontiguousarray(message.values, "<f4").tobytes()
+    )
+
+
+def decode_answer(payload: bytes, output_size: int) -> Answer:
+    """What `encode_answer` wrote for a rig with `output_size` numbers to answer."""
+    reader = _Reader(payload)
+    sequence, count, effectors = reader.values(_ANSWER)
+    reached = np.frombuffer(reader.take(count * effectors), np.uint8) > 0
+    values = reader.floats(count * output_size).reshape(count, output_size)
+    reader.finish()
+    return Answer(sequence, reached.reshape(count, effectors), values)
+
+
+def encode_next(message: Next) -> bytes:
+    """Payload of NEXT."""
+    values = np.ascontiguousarray(message.values, "<f4")
+    return _FRAMES.pack(len(values), 0) + values.tobytes()
+
+
+def decode_next(payload: bytes, output_size: int) -> Next:
+    """What `encode_next` wrote."""
+    reader = _Reader(payload)
+    count, _ = reader.values(_FRAMES)
+    values = reader.floats(count * (7 + output_size)).reshape(count, 7 + output_size)
+    reader.finish()
+    return Next(values)
+
+
+def most_next(output_size: int) -> int:
+    """Most frames of a free run that one packet holds, for a rig's size of answers."""
+    return min(MAX_NEXT, (MAX_PAYLOAD - 4) // (4 * (7 + output_size)))
+
+
+def encode_next_request(count: int) -> bytes:
+    """Payload of NEXT_REQUEST."""
+    return _SHORT.pack(count)
+
+
+def decode_next_request(payload: bytes) -> int:
+    """How many frames are wanted, 1 to `MAX_NEXT`."""
+    (count,) = _only(_SHORT, payload)
+    if not 1 <= count <= MAX_NEXT:
+        raise PacketError(Fault.CONTENT, f"{count} frames; 1 to {MAX_NEXT} can be had")
+    return int(count)
+
+
+def encode_failure(message: Failure) -> bytes:
+    """Payload of ERROR."""
+    text = message.text.encode()[:MAX_NAME].decode(errors="ignore").encode()
+    return _ERROR.pack(message.code, len(text), message.sequence) + text
+
+
+def decode_failure(payload: bytes) -> Failure:
+    """What `encode_failure` wrote."""
+    reader = _Reader(payload)
+    code, size, sequence = reader.values(_ERROR)
+    text = reader.take(size).decode(errors="replace")
+    reader.finish()
+    if code not in set(ErrorCode):
+        raise PacketError(Fault.CONTENT, f"no error {code}")
+    return Failure(ErrorCode(code), sequence, text)
+
+
+class _Reader:
+    """Takes a payload apart; every step too far is a `PacketError`."""
+
+    def __init__(self, payload: bytes) -> None:
+        self._payload, self._at = payload, 0
+
+    def take(self, size: int) -> bytes:
+        part = self._payload[self._at : self._at + size]
+        if len(part) != size:
+            raise PacketError(Fault.LENGTH, "the payload is too short")
+        self._at += size
+        return part
+
+    def values(self, form: struct.Struct) -> tuple[Any, ...]:
+        return form.unpack(self.take(form.size))
+
+    def text(self) -> str:
+        (size,) = self.values(_SHORT)
+        if not 1 <= size <= MAX_NAME:
+            raise PacketError(Fault.CONTENT, f"a name of {size} bytes")
+        try:
+            return self.take(size).decode()
+        except UnicodeDecodeError:
+            raise PacketError(Fault.CONTENT, "a name that is not UTF-8") from None
+
+    def floats(self, count: int) -> NDArray[np.float32]:
+        return np.frombuffer(self.take(4 * count), "<f4").astype(np.float32)
+
+    def finish(self) -> None:
+        if self._at != len(self._payload):
+            raise PacketError(Fault.LENGTH, "the payload is too long")
+
+
+def _text(text: str) -> bytes:
+    data = text.encode()
+    return _SHORT.pack(len(data)) + data
+
+
+def _only(form: struct.Struct, payload: bytes) -> tuple[Any, ...]:
+    if len(payload) != form.size:
+        raise PacketError(Fault.LENGTH, f"expected {form.size} bytes of payload")
+    return form.unpack(payload)

@@ -1,0 +1,118 @@
+"""Version 2 of the rig protocol: the frame around every message.
+
+A header of 28 bytes, little endian, then the payload, then, where a secret is shared, a
+tag of 16 bytes; see docs/rig_protocol.md. Payloads are in `messages`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import struct
+import zlib
+from dataclasses import dataclass
+
+from ambulo.rig_server.faults import Fault, PacketError
+
+MAGIC = b"RIG2"
+"""First bytes of a datagram of version 2; no version 1 type begins with 0x52."""
+VERSION = 2
+SIGNED = 1
+"""Flag: a tag follows the payload."""
+TAG = 16
+"""Bytes of a tag."""
+MAX_PAYLOAD = 32_768
+"""Most bytes of a payload."""
+
+_HEADER = struct.Struct("<4sBBHQIII")
+_BEFORE_CHECKSUM = _HEADER.size - 4
+HEADER = _HEADER.size
+"""Bytes of a header: 28."""
+
+
+@dataclass(frozen=True)
+class Packet:
+    """One datagram of version 2, checked."""
+
+    kind: int
+    """Type of message, see `messages.Kind`."""
+    session: int
+    """64 bits that the server gave; 0 in a HELLO."""
+    sequence: int
+    """Number of the datagram in its direction, from 1; never repeated in a session."""
+    payload: bytes
+
+
+def encode(packet: Packet, secret: bytes = b"") -> bytes:
+    """The bytes of `packet`, with a tag if there is a `secret`."""
+    if len(packet.payload) > MAX_PAYLOAD:
+        raise PacketError(Fault.LENGTH, f"a payload has at most {MAX_PAYLOAD} bytes")
+    flags = SIGNED if secret else 0
+    head = _HEADER.pack(
+        MAGIC, VERSION, packet.kind, flags,
+        packet.session, packet.sequence, len(packet.payload), 0,
+    )[:_BEFORE_CHECKSUM]  # fmt: skip
+    checksum = zlib.crc32(packet.payload, zlib.crc32(head))
+    data = head + checksum.to_bytes(4, "little") + packet.payload
+    return data + tag_of(data, secret) if secret else data
+
+
+def decode(data: bytes, secret: bytes = b"") -> Packet:
+    """The packet in a datagram; `PacketError` says which rule it breaks.
+
+    With a `secret` an unsigned packet is refused; without one a tag is not looked at.
+    """
+    if not HEADER <= len(data) <= HEADER + MAX_PAYLOAD + TAG:
+        raise PacketError(Fault.LENGTH, f"{len(data)} bytes")
+    magic, version, kind, flags, session, sequence, length, checksum = (
+        _HEADER.unpack_from(data)
+    )
+    if magic != MAGIC:
+        raise PacketError(Fault.TYPE, "not a datagram of version 2")
+    if version != VERSION or flags & ~SIGNED:
+        raise PacketError(Fault.VERSION, f"version {version}, flags {flags:#x}")
+    end = HEADER + length
+    if len(data) != end + (TAG if flags & SIGNED else 0):
+        raise PacketError(Fault.LENGTH, f"{len(data)} bytes with a payload of {length}")
+    payload = data[HEADER:end]
+    if zlib.crc32(payload, zlib.crc32(data[:_BEFORE_CHECKSUM])) != checksum:
+        raise PacketError(Fault.CHECKSUM, "wrong CRC32")
+    if secret and not (
+        flags & SIGNED and hmac.compare_digest(data[end:], tag_of(data[:end], secret))
+    ):
+        raise PacketError(Fault.SECRET, "no tag of the shared secret")
+    return Packet(kind, session, sequence, payload)
+
+
+def tag_of(data: bytes, secret: bytes) -> bytes:
+    """First 16 bytes of HMAC-SHA256 (RFC 2104) of header and payload."""
+    return hmac.new(secret, data, hashlib.sha256).digest()[:TAG]
+
+
+class ReplayWindow:
+    """Which sequence numbers of a session came already; 64 back are remembered.
+
+    The sliding window of IPsec (RFC 4303, section 3.4.3): datagrams may overtake each
+    other within it, and none is taken twice.
+    """
+
+    SIZE = 64
+
+    def __init__(self) -> None:
+        """Nothing has come yet."""
+        self.newest = 0
+        self._seen = 0
+
+    def take(self, sequence: int) -> bool:
+        """Whether `sequence` is new; if so, it is noted."""
+        if sequence > self.newest:
+            shift = sequence - self.newest
+            self._seen = (self._seen << shift) & (2**self.SIZE - 1) if shift < 64 else 0
+            self._seen |= 1
+            self.newest = sequence
+            return True
+        behind = self.newest - sequence
+        if sequence < 1 or behind >= self.SIZE or self._seen >> behind & 1:
+            return False
+        self._seen |= 1 << behind
+        return True

@@ -1,0 +1,191 @@
+"""Compiled parts of the rig model between frames and network: inputs and poses."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ambulo.rig_server.kernels import (
+    Array,
+    between,
+    close_chain,
+    inverse_multiply,
+    logarithm,
+    multiply,
+    root_space,
+    unrotate,
+)
+
+INPUTS_OF_RIG = 3
+"""Inputs that each rig has: the world's up direction."""
+INPUTS_OF_EFFECTOR = 5
+"""Inputs for each effector: target 3, its distance, hit. The ground's normal is none of
+them: it acts by geometry (`tilt_effectors`), so that slopes need not be learned."""
+
+
+class Anatomy(NamedTuple):
+    """What is known of one character's bones; see `ambulo.rig_server.anatomy`."""
+
+    parents: NDArray[np.int64]
+    """Parent of each bone, -1 for the root. Shape (B,)."""
+    effectors: NDArray[np.int64]
+    """Bones of the effectors. Shape (E,)."""
+    chains: NDArray[np.int64]
+    """Upper, lower and end bone of each effector's chain, or -1. Shape (E, 3)."""
+    offsets: NDArray[np.float64]
+    """Each bone from its parent, in the parent's frame, [m]. Shape (B, 3)."""
+    mean: NDArray[np.float64]
+    """Mean local rotations, wxyz. Shape (B, 4)."""
+    axes: NDArray[np.float64]
+    """Unit hinge axis of each chain's lower bone in its own frame. Shape (B, 3)."""
+    limits: NDArray[np.float64]
+    """Smallest and largest turn of these hinges from the mean, [rad]. Shape (B, 2)."""
+    reach: NDArray[np.float64]
+    """Length that scales each effector's target, [m]. Shape (E,)."""
+
+
+class Scene(NamedTuple):
+    """What the effectors of N frames are asked, in the root's frame."""
+
+    ups: NDArray[np.float64]
+    """The world's up direction. Shape (N, 3)."""
+    normals: NDArray[np.float64]
+    """Unit ground normals. Shape (N, E, 3)."""
+    hits: NDArray[np.float64]
+    """1 where the ground was hit. Shape (N, E)."""
+    targets: NDArray[np.float64]
+    """Targets, [m]. Shape (N, E, 3)."""
+
+
+@njit(cache=True)
+def tilt_of(up: Array, normal: Array, hit: float, out: Array) -> None:
+    """`out` = the turn from level ground to the ground that was hit, (4,)."""
+    out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
+    if hit > 0.5:
+        between(up, normal, out)
+
+
+@njit(cache=True)
+def tilt_effectors(
+    rig: Anatomy, scene: Scene, row: int, local: Array, sign: float
+) -> None:
+    """Turn the effectors of a pose (B, 4) with the ground (sign 1) or back (-1).
+
+    With it a foot learned on level ground stands flat on a slope too.
+    """
+    bones = len(rig.parents)
+    positions, turned = np.empty((bones, 3)), np.empty((bones, 4))
+    root_space(rig.parents, rig.offsets, local, positions, turned)
+    tilt, whole = np.empty(4), np.empty(4)
+    for e in range(len(rig.effectors)):
+        bone = rig.effectors[e]
+        tilt_of(scene.ups[row], scene.normals[row, e], scene.hits[row, e], tilt)
+        for i in range(1, 4):
+            tilt[i] *= sign
+        multiply(tilt, turned[bone], whole)
+        inverse_multiply(turned[rig.parents[bone]], whole, local[bone])
+
+
+@njit(cache=True)
+def inputs_and_base(
+    rig: Anatomy, scene: Scene, row: int, x: Array, base: Array
+) -> None:
+    """Inputs `x` (3 + 5 E,) of the network, and the pose that anatomy alone gives.
+
+    The pose `base` (B, 4) is the mean pose with each two-bone chain closed on its
+    target. Inputs are in the frame of the chain's parent bone as far as the mean pose
+    tells it: the up direction, and for each effector target / reach, distance / reach,
+    hit.
+    """
+    bones = len(rig.parents)
+    positions, turned = np.empty((bones, 3)), np.empty((bones, 4))
+    base[:] = rig.mean
+    root_space(rig.parents, rig.offsets, rig.mean, positions, turned)
+    for i in range(3):
+        x[i] = scene.ups[row, i]
+    goal = np.empty(3)
+    for e in range(len(rig.effectors)):
+        at = INPUTS_OF_RIG + INPUTS_OF_EFFECTOR * e
+        upper, lower, end = rig.chains[e, 0], rig.chains[e, 1], rig.chains[e, 2]
+        square = 0.0
+        for i in range(3):
+            goal[i] = scene.targets[row, e, i]
+            if upper > 0:
+                goal[i] -= positions[upper, i]
+            square += goal[i] * goal[i]
+        if upper > 0:
+            unrotate(turned[rig.parents[upper]], goal, goal)
+            close_chain(
+                base[upper], base[lower], rig.offsets[lower], rig.offsets[end], goal,
+                rig.axes[lower], rig.limits[lower], 0.0,
+            )  # fmt: skip
+        for i in range(3):
+            x[at + i] = min(4.0, max(-4.0, goal[i] / rig.reach[e]))
+        x[at + 3] = min(4.0, math.sqrt(square) / rig.reach[e])
+        x[at + 4] = scene.hits[row, e]
+
+
+@njit(cache=True)
+def residual(y: Array, at: int, out: Array) -> float:
+    """`out` (4,) = (1 + y0, y1, y2, y3) normalised; returns its length before.
+
+    A unit quaternion whatever y is, and the identity where y is 0. Length 0 is returned
+    where there is no direction.
+    """
+    norm = 0.0
+    for i in range(4):
+        out[i] = y[at + i] + (1.0 if i == 0 else 0.0)
+        norm += out[i] * out[i]
+    norm = math.sqrt(norm)
+    if not 1e-6 < norm < 1e12:
+        out[0], out[1], out[2], out[3] = 1.0, 0.0, 0.0, 0.0
+        return 0.0
+    for i in range(4):
+        out[i] /= norm
+    return norm
+
+
+@njit(cache=True)
+def apply_residuals(base: Array, y: Array, local: Array) -> None:
+    """`local` (B, 4) = `base` (B, 4) turned by the outputs `y` (4 (B - 1),)."""
+    r = np.empty(4)
+    local[0] = base[0]
+    for bone in range(1, len(base)):
+        residual(y, 4 * (bone - 1), r)
+        multiply(base[bone], r, local[bone])
+
+
+@njit(cache=True)
+def close_all(
+    rig: Anatomy, scene: Scene, row: int, local: Array, reached: Array
+) -> None:
+    """Put the end of each two-bone chain of a pose `local` (B, 4) on its target.
+
+    `reached` (E,) is filled with whether each target lies within reach; true for
+    effectors without a chain of their own.
+    """
+    bones = len(rig.parents)
+    positions, turned = np.empty((bones, 3)), np.empty((bones, 4))
+    goal, delta, vector = np.empty(3), np.empty(4), np.empty(3)
+    for e in range(len(rig.effectors)):
+        reached[e] = True
+        upper, lower, end = rig.chains[e, 0], rig.chains[e, 1], rig.chains[e, 2]
+        if upper <= 0:
+            continue
+        root_space(rig.parents, rig.offsets, local, positions, turned)
+        for i in range(3):
+            goal[i] = scene.targets[row, e, i] - positions[upper, i]
+        unrotate(turned[rig.parents[upper]], goal, goal)
+        inverse_multiply(rig.mean[lower], local[lower], delta)
+        logarithm(delta, vector)
+        angle = 0.0
+        for i in range(3):
+            angle += vector[i] * rig.axes[lower, i]
+        reached[e] = close_chain(
+            local[upper], local[lower], rig.offsets[lower], rig.offsets[end], goal,
+            rig.axes[lower], rig.limits[lower], angle,
+        )  # fmt: skip

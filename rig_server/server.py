@@ -1,0 +1,349 @@
+"""The live rig server: datagrams in, answers out, one model for each client.
+
+One thread does all the work, a piece at a time: it answers a frame of the next client that
+has one, and where none waits it learns from a frame that was answered (or makes a free run),
+again client by client, so that no client starves another. Between two pieces it empties
+the socket. Where answers never end, every `PATIENCE`th piece is a lesson all the same. What
+waits is bounded: of frames the oldest are dropped, of lessons the oldest are left out.
+What is dropped, and why, is counted. Nothing that arrives on the socket can raise out of
+here.
+"""
+
+from __future__ import annotations
+
+import collections
+import logging
+import secrets
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.rig_server import messages, packets, packets_v1
+from ambulo.rig_server.character import (
+    RUNS,
+    Address,
+    Batch,
+    Character,
+    Lesson,
+    Timer,
+    Waiting,
+)
+from ambulo.rig_server.clients import Clients
+from ambulo.rig_server.faults import Fault, PacketError
+from ambulo.rig_server.frames import RigFrame, frame_of
+from ambulo.rig_server.layout import LEGS, RigError, RigLayout, legs_named
+from ambulo.rig_server.messages import ErrorCode, Kind, Option, Result
+from ambulo.rig_server.packets import Packet
+from ambulo.rig_server.server_config import ServerConfig
+
+log = logging.getLogger(__name__)
+
+PORT = 6003
+"""The published port."""
+STATUS_EVERY = 30
+"""Frames between two STATUS messages."""
+PATIENCE = 16
+"""Frames that are answered at a stretch while a lesson waits."""
+SESSIONS = 8
+"""Most sessions of one address."""
+
+
+class RigServer:
+    """All clients of one socket. `receive` and `work` may be driven without a socket."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        send: Callable[[bytes, Address], None],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """A server without clients.
+
+        Args:
+            config: How it treats them.
+            send: Sends a datagram to an address.
+            clock: Seconds from any moment on.
+        """
+        self.config = config
+        self.clients = Clients(config, clock)
+        self.faults: collections.Counter[Fault] = collections.Counter()
+        """Datagrams that were not used, or frames that were dropped, and why."""
+        self.datagrams = self.pings = self.unsent = 0
+        self.broken = 0
+        """Clients that were given up because work on their frames failed."""
+        self._answered = 0  # at a stretch
+        self._send, self._clock = send, clock
+        self._names: dict[Address, RigLayout] = {}
+
+    @property
+    def characters(self) -> dict[tuple[Address, int], Character]:
+        """By address and session (0 in version 1)."""
+        return self.clients.characters
+
+    # What comes in
+
+    def receive(self, data: bytes, address: Address) -> None:
+        """Take one datagram."""
+        self.datagrams += 1
+        try:
+            if data[:4] == packets.MAGIC:
+                self._receive_v2(data, address)
+            else:
+                self._receive_v1(data, address)
+        except PacketError as error:
+            self.faults[error.fault] += 1
+            log.debug("%s:%d: %s", *address, error)
+
+    def _receive_v1(self, data: bytes, address: Address) -> None:
+        if self.config.secret or not self.config.version_1:
+            raise PacketError(Fault.SECRET, "version 1 is not spoken here")
+        message = packets_v1.decode(data)
+        if isinstance(message, packets_v1.Ping):
+            self.pings += 1
+            return
+        key = (address, 0)
+        character = self.characters.get(key)
+        if isinstance(message, packets_v1.Setup):
+            layout = legs_named([name for _, name in message.names])
+            if character is not None and character.layout != layout:
+                self.clients.forget(character)
+            self._names[address] = layout
+            while len(self._names) > 4 * self.config.max_clients:
+                del self._names[next(iter(self._names))]
+            return
+        frames = self._checked(LEGS, message.values)
+        if character is None:
+            layout = self._names.get(address, LEGS)
+            character = self.clients.admit(address, 1, 0, layout)
+        character.heard = self._clock()
+        batch = Batch(0, len(frames))
+        self._enqueue(character, batch, frames, Option.LEARN | Option.PREDICT, True)
+
+    def _receive_v2(self, data: bytes, address: Address) -> None:
+        packet = packets.decode(data, self.config.secret)
+        if packet.kind == Kind.HELLO:
+            self._hello(packet, address)
+            return
+        character = self.characters.get((address, packet.session))
+        if character is None or character.version != 2:
+            self._fail(address, packet, ErrorCode.UNKNOWN_SESSION, "")
+            raise PacketError(Fault.SESSION, "no such session of this address")
+        handler = {
+            Kind.FRAMES: self._frames,
+            Kind.STATUS_REQUEST: self._status_request,
+            Kind.NEXT_REQUEST: self._next_request,
+            Kind.BYE: self._bye,
+            Kind.PING: self._ping,
+        }.get(packet.kind)  # type: ignore[call-overload]
+        if handler is None:
+            raise PacketError(
+                Fault.TYPE, f"no message 0x{packet.kind:02x} for a server"
+            )
+        if not character.window.take(packet.sequence):
+            raise PacketError(Fault.REPLAYED, f"sequence {packet.sequence} again")
+        character.heard = self._clock()
+        handler(character, packet)
+
+    def _hello(self, packet: Packet, address: Address) -> None:
+        try:
+            hello = messages.decode_hello(packet.payload)
+        except PacketError as error:
+            self._fail(address, packet, ErrorCode.BAD_RIG, str(error))
+            raise
+        mine = self.clients.of(address)
+        character = next(
+            (c for c in mine if c.nonce == hello.nonce and c.layout == hello.layout),
+            None,
+        )
+        if character is None:
+            if len(mine) >= SESSIONS:
+                self.clients.forget(min(mine, key=lambda c: c.heard))
+            session = secrets.randbits(63) + 1
+            try:
+                character = self.clients.admit(address, 2, session, hello.layout)
+            except PacketError as error:
+                self._fail(address, packet, ErrorCode.FULL, str(error))
+                raise
+            character.nonce = hello.nonce
+            character.heard = self._clock()
+        welcome = messages.Welcome(
+            hello.nonce,
+            character.models.trainee.progress.frames,
+            character.layout.frame_size,
+            character.layout.output_size,
+            character.models.solver.started,
+        )
+        self._reply(character, Kind.WELCOME, messages.encode_welcome(welcome))
+
+    def _frames(self, character: Character, packet: Packet) -> None:
+        layout = character.layout
+        try:
+            message = messages.decode_frames(packet.payload, layout.frame_size)
+            frames = self._checked(layout, message.values)
+        except PacketError as error:
+            character.refused += 1
+            self._ack(character, packet.sequence, Result.REFUSED)
+            log.debug("%s: %s", layout.name, error)
+            raise
+        batch = Batch(packet.sequence, len(frames))
+        follows = packet.sequence == character.last_frames + 1
+        character.last_frames = max(character.last_frames, packet.sequence)
+        self._enqueue(character, batch, frames, message.options, follows)
+
+    def _status_request(self, character: Character, _: Packet) -> None:
+        self._reply(character, Kind.STATUS, messages.encode_status(character.status()))
+
+    def _next_request(self, character: Character, packet: Packet) -> None:
+        messages.decode_next_request(packet.payload)
+        if len(character.runs) >= RUNS:
+            text = f"{RUNS} free runs wait already"
+            self._fail(character.address, packet, ErrorCode.FULL, text)
+            raise PacketError(Fault.BUSY, text)
+        character.runs.append(packet)
+
+    def _free_run(self, character: Character) -> None:
+        packet = character.runs.popleft()
+        count = messages.decode_next_request(packet.payload)
+        model = character.models.sequence
+        width = 7 + character.layout.output_size
+        count = min(count, messages.most_next(character.layout.output_size))
+        if model is None or not model.ready or not count:
+            self._fail(
+                character.address, packet, ErrorCode.NOT_READY, "no walk learned yet"
+            )
+            return
+        track = model.run(count)
+        values = np.empty((count, width), np.float32)
+        values[:, :3] = track.positions / character.layout.scale
+        values[:, 3:7] = track.rotations[:, [1, 2, 3, 0]]
+        values[:, 7:] = track.local[:, :, [1, 2, 3, 0]].reshape(count, -1)
+        self._reply(character, Kind.NEXT, messages.encode_next(messages.Next(values)))
+
+    def _bye(self, character: Character, _: Packet) -> None:
+        self.clients.forget(character)
+
+    def _ping(self, character: Character, packet: Packet) -> None:
+        self._reply(character, Kind.PONG, packet.payload[:64])
+
+    # Work
+
+    def work(self) -> bool:
+        """Do one piece of work: an answer if a frame waits, else a lesson; False if none."""
+        teach = self._answered >= PATIENCE
+        character = self.clients.next_to_teach() if teach else None
+        if character is None:
+            character = self.clients.next_to_answer()
+            teach = character is None
+            if character is None:
+                character = self.clients.next_to_teach()
+        if character is None:
+            return False
+        self._answered = 0 if teach else self._answered + 1
+        try:
+            if not teach:
+                self._work_on(character)
+            elif character.runs:
+                self._free_run(character)
+            else:
+                character.learn()
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+            # Its own stream broke it: the others go on, and it begins anew.
+            log.exception("%s: given up", character.path.stem)
+            self.broken += 1
+            self.clients.drop(character)
+        return True
+
+    def _work_on(self, character: Character) -> None:
+        timer, waiting = Timer(), character.queue.popleft()
+        models, batch = character.models, waiting.batch
+        to_learn = models.answer(waiting)
+        batch.left -= 1
+        batch.learned += to_learn
+        if not batch.left:
+            self._answer(character, batch)
+        character.waits.append(self._clock() - waiting.arrived)
+        if to_learn:
+            character.postpone(Lesson(models.trainee.memory.seen, timer.read()))
+        else:
+            character.work.append(timer.read())
+
+    def _answer(self, character: Character, batch: Batch) -> None:
+        """Reply to a datagram whose frames are done."""
+        if character.version == 1:
+            if batch.answers:
+                character.answered += 1
+                self._out(
+                    packets_v1.encode_prediction(batch.answers[-1]), character.address
+                )
+            return
+        if batch.answers:
+            character.answered += 1
+            answer = messages.Answer(
+                batch.sequence, np.array(batch.reached), np.array(batch.answers)
+            )
+            self._reply(character, Kind.PREDICTION, messages.encode_answer(answer))
+        else:
+            result = Result.LEARNED if batch.learned else Result.SEEN
+            self._ack(character, batch.sequence, result)
+        if character.models.trainee.progress.frames % STATUS_EVERY == 0:
+            self._status_request(character, Packet(0, 0, 0, b""))
+
+    def sweep(self) -> None:
+        """Forget who is silent and save what has changed; call it often, it is cheap."""
+        self.clients.sweep()
+
+    def close(self) -> None:
+        """Save every model and wait until all is on disk."""
+        self.clients.close()
+
+    # Small steps
+
+    def _checked(
+        self, layout: RigLayout, values: NDArray[np.float32]
+    ) -> list[RigFrame]:
+        try:
+            return [frame_of(layout, row) for row in values]
+        except RigError as error:
+            raise PacketError(Fault.CONTENT, str(error)) from None
+
+    def _enqueue(
+        self,
+        character: Character,
+        batch: Batch,
+        frames: list[RigFrame],
+        options: Option,
+        follows: bool,
+    ) -> None:
+        now, before = self._clock(), character.dropped
+        for i, frame in enumerate(frames):
+            waiting = Waiting(batch, frame, options, follows or i > 0, now)
+            for emptied in character.enqueue(waiting):
+                self._answer(character, emptied)
+        if character.dropped > before:
+            self.faults[Fault.BUSY] += character.dropped - before
+
+    def _ack(self, character: Character, sequence: int, result: Result) -> None:
+        payload = messages.encode_ack(messages.Ack(sequence, result))
+        self._reply(character, Kind.ACK, payload)
+
+    def _reply(self, character: Character, kind: Kind, payload: bytes) -> None:
+        character.sent += 1
+        packet = Packet(kind, character.session, character.sent, payload)
+        self._out(packets.encode(packet, self.config.secret), character.address)
+
+    def _fail(
+        self, address: Address, packet: Packet, code: ErrorCode, text: str
+    ) -> None:
+        failure = messages.Failure(code, packet.sequence, text)
+        reply = Packet(Kind.ERROR, packet.session, 0, messages.encode_failure(failure))
+        self._out(packets.encode(reply, self.config.secret), address)
+
+    def _out(self, data: bytes, address: Address) -> None:
+        try:
+            self._send(data, address)
+        except OSError as error:
+            self.unsent += 1
+            log.debug("%s:%d: %s", *address, error)

@@ -1,0 +1,169 @@
+"""Learned rigs on disk: one safetensors file each, whole or not at all.
+
+What is needed to go on exactly as before: weights, Adam's moments, the sample of frames
+that the anatomy is read from, errors; the description of the rig is JSON in the file's
+header. Never a pickle.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+import threading
+from pathlib import Path
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from ambulo.configs.atomic import replace_file
+from ambulo.rig_server.layout import RigError, RigLayout, layout_from_json
+from ambulo.rig_server.sequence import SequenceTrainee
+from ambulo.rig_server.trainee import RigTrainee
+
+log = logging.getLogger(__name__)
+
+FORMAT, VERSION = "ambulo-rig", "1"
+SUFFIX = ".safetensors"
+MAX_BYTES = 64_000_000
+"""Largest file that is read."""
+
+Arrays = dict[str, NDArray[np.generic]]
+
+
+def file_name(layout: RigLayout) -> str:
+    """The name of a rig's file: its name as far as file systems take it, and a hash."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "_", layout.name)[:48]
+    return f"{plain}-{layout.fingerprint}{SUFFIX}"
+
+
+def to_bytes(trainee: RigTrainee, sequence: SequenceTrainee | None = None) -> bytes:
+    """The file of a trainee, and of its sequence model if there is one."""
+    tensors: Arrays = _prefixed("network", trainee.model.network.state())
+    tensors |= _prefixed("memory", trainee.memory.state())
+    if sequence is not None:
+        tensors |= _prefixed("sequence", sequence.state())
+    progress = trainee.progress
+    about = {
+        "layout": trainee.layout.to_json(),
+        "frames": progress.frames,
+        "learned": progress.learned,
+        "errors": {k: v for k, v in progress.means.items() if math.isfinite(v)},
+    }
+    metadata = {"format": FORMAT, "version": VERSION, "rig": json.dumps(about)}
+    ready = {name: np.array(array, order="C") for name, array in tensors.items()}
+    return safetensors.numpy.save(ready, metadata)
+
+
+def restore(
+    path: Path, trainee: RigTrainee, sequence: SequenceTrainee | None = None
+) -> None:
+    """Fill `trainee` and `sequence` from a file; `RigError` if it does not fit.
+
+    Both are as new when it fails half-way only if the caller throws them away then.
+    """
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise RigError(f"{path}: larger than {MAX_BYTES} bytes")
+        with safetensors.safe_open(path, "numpy") as file:
+            metadata = file.metadata() or {}
+            tensors: Arrays = {
+                name: file.get_tensor(name) for name in list(file.keys())
+            }
+        if (metadata.get("format"), metadata.get("version")) != (FORMAT, VERSION):
+            raise RigError(f"{path}: not a learned rig of version {VERSION}")
+        about = json.loads(metadata["rig"])
+        layout = layout_from_json(about["layout"])
+        if not layout.same_rig(trainee.layout):
+            raise RigError(f"{path}: made for another rig")
+        trainee.memory.restore(_without("memory", tensors))
+        trainee.model.network.restore(_without("network", tensors))
+        if sequence is not None:
+            sequence.restore(_without("sequence", tensors))
+        trainee.progress.frames = max(0, int(about["frames"]))
+        trainee.progress.learned = max(0, int(about["learned"]))
+        trainee.progress.means = {
+            str(name): float(value) for name, value in about["errors"].items()
+        }
+        trainee.resume()
+    except OSError as error:
+        raise RigError(f"{path}: cannot be read: {error.strerror}") from None
+    except (
+        safetensors.SafetensorError, KeyError, TypeError, ValueError, AttributeError,
+        OverflowError,
+    ) as error:  # fmt: skip
+        raise RigError(f"{path}: damaged: {error}") from None
+
+
+class Saver:
+    """Writes files beside the server's work; only the newest of each waits its turn."""
+
+    def __init__(self) -> None:
+        """A thread that waits."""
+        self.written = 0
+        self.failed = 0
+        """Writes that the disk refused (full, read-only); the old file is still there."""
+        self._waiting: dict[Path, bytes] = {}
+        self._wake = threading.Condition()
+        self._busy = self._closed = False
+        self._thread = threading.Thread(
+            target=self._work, daemon=True, name="rig-saver"
+        )
+        self._thread.start()
+
+    def put(self, path: Path, data: bytes) -> None:
+        """Write `data` to `path` soon."""
+        with self._wake:
+            self._waiting[path] = data
+            self._wake.notify_all()
+
+    def flush(self, timeout: float = 30.0) -> bool:
+        """Wait until all is written, [s]; False if it took longer."""
+        with self._wake:
+            return self._wake.wait_for(
+                lambda: not self._waiting and not self._busy, timeout
+            )
+
+    def close(self) -> None:
+        """Write what waits, then end."""
+        self.flush()
+        with self._wake:
+            self._closed = True
+            self._wake.notify_all()
+        self._thread.join(5.0)
+
+    def _work(self) -> None:
+        while True:
+            with self._wake:
+                self._busy = False
+                self._wake.notify_all()
+                self._wake.wait_for(lambda: self._waiting or self._closed)
+                if not self._waiting:
+                    return
+                path = next(iter(self._waiting))
+                data = self._waiting.pop(path)
+                self._busy = True
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                replace_file(path, data)
+                self.written += 1
+            except OSError as error:
+                if not self.failed:
+                    log.warning("%s: cannot be written: %s", path, error.strerror)
+                self.failed += 1
+
+
+def _prefixed(prefix: str, arrays: Arrays) -> Arrays:
+    return {f"{prefix}.{name}": array for name, array in arrays.items()}
+
+
+def _without(prefix: str, arrays: Arrays) -> Arrays:
+    start = f"{prefix}."
+    return {
+        name.removeprefix(start): array
+        for name, array in arrays.items()
+        if name.startswith(start)
+    }

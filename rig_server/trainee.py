@@ -1,0 +1,297 @@
+"""Learning one character from its stream: predict first, then learn (prequential).
+
+Every frame is scored before the model has seen it (Dawid, 1984), so the errors told here
+are those of unseen frames, never those of the frame that was just trained on.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ambulo.rig_server.anatomy import anatomy_of
+from ambulo.rig_server.frames import RigFrame
+from ambulo.rig_server.kernels import Array, inverse_multiply, logarithm, root_space
+from ambulo.rig_server.layout import RigLayout
+from ambulo.rig_server.memory import RECENT, FrameMemory
+from ambulo.rig_server.model import Prediction, RigModel, predict_pose
+from ambulo.rig_server.network import Weights
+from ambulo.rig_server.pose_kernels import Anatomy, Scene
+
+log = logging.getLogger(__name__)
+
+BATCH = 32
+"""Frames of a learning step: the newest, and repeated ones."""
+RATE = 2e-3
+"""Adam's rate at the start."""
+SLOWEST = 2e-4
+"""Adam's rate after a long time."""
+SETTLING = 1000
+"""Steps after which the rate has fallen by the square root of 2."""
+SMOOTHING = 60.0
+"""Frames over which prequential errors are averaged (time constant)."""
+SPREAD = 512
+"""Most frames that the anatomy is read from."""
+SAME = 1e-5
+"""Targets nearer than this to where the effectors are ask for the frame's own pose, [m]."""
+REFRESHED = (2, 4, 8, 16, 32, 64, 128, 256)
+"""Frames after which the anatomy is read again; later every `SPREAD`."""
+
+
+@dataclass(frozen=True)
+class FrameScore:
+    """How far one answer was from the frame that came, before learning from it."""
+
+    loss: float
+    """The published loss of the answer, [cm^2]: squared distance of the FK foot from its
+    target, averaged over the effectors with a ground hit (NaN if none has one), plus
+    0.01 times the mean of (length of quaternion - 1)^2."""
+    network_loss: float
+    """The same of the network's pose before chains are closed, [cm^2]."""
+    position_error: float
+    """Distance of a bone from where it was, mean over all but the root, [m]."""
+    middle_error: float
+    """The same of the chains' lower bones (the calves) alone, [m]; NaN without chains."""
+    angle_error: float
+    """Angle of a bone's orientation in the root's frame from what it was, mean over all
+    but the root, [rad]."""
+    middle_angle: float
+    """The same of the chains' lower bones alone, [rad]."""
+
+
+@dataclass
+class Progress:
+    """Prequential errors, smoothed over about `SMOOTHING` frames."""
+
+    frames: int = 0
+    """Frames scored."""
+    learned: int = 0
+    """Frames learned from (fewer when the server had no time)."""
+    means: dict[str, float] = field(default_factory=dict)
+    """Smoothed value of each field of `FrameScore`."""
+    training_loss: float = math.nan
+    """The learner's own loss of its last step; no unit, and not of unseen frames."""
+
+    def add(self, score: FrameScore) -> None:
+        """Take in the score of a frame."""
+        self.frames += 1
+        keep = min(1.0 - 1.0 / SMOOTHING, 1.0 - 1.0 / self.frames)
+        for name, value in vars(score).items():
+            if math.isfinite(value):
+                old = self.means.get(name, value)
+                self.means[name] = keep * old + (1.0 - keep) * value
+
+    def mean(self, name: str) -> float:
+        """Smoothed value of a field of `FrameScore`, NaN before the first."""
+        return self.means.get(name, math.nan)
+
+
+class RigTrainee:
+    """One character's model while it learns: memory, anatomy, network, errors."""
+
+    def __init__(self, layout: RigLayout, *, seed: int = 0) -> None:
+        """A trainee that has seen nothing."""
+        self.layout = layout
+        self.model = RigModel(layout, seed=seed)
+        self.memory = FrameMemory(layout, seed=seed)
+        self.progress = Progress()
+        self.size = 1.0
+        """Mean length of the limbs, [m]."""
+        self._parents = np.array(layout.parents)
+        self._ends = np.array(layout.effectors)
+        self._last: tuple[RigFrame, Prediction] | None = None
+        self._due = 1  # frames seen when the anatomy is read again
+
+    def observe(self, frame: RigFrame) -> FrameScore:
+        """Score the model on `frame`, then keep it in memory; `learn` comes after.
+
+        What is predicted is the frame's own pose from where its effectors really are,
+        which need not be where its targets ask them to be.
+        """
+        first = self.model.anatomy is None
+        if first:
+            self.memory.add(frame, self.effectors_of(frame))
+            self._read_anatomy()
+        score, found, reached = self._scored(frame)
+        if not first:
+            self.memory.add(frame, reached)
+        same = float(np.abs(reached - frame.targets).max()) < SAME
+        self._last = (frame, found) if same else None
+        return score
+
+    def effectors_of(self, frame: RigFrame) -> NDArray[np.float64]:
+        """Where the effectors of a frame's own pose are, in the root's frame, [m]. (E, 3)."""
+        positions = np.empty((len(self._parents), 3))
+        turned = np.empty((len(self._parents), 4))
+        root_space(self._parents, frame.offsets, frame.rotations, positions, turned)
+        return positions[self._ends]
+
+    def learn(self, number: int | None = None) -> float:
+        """One step from one frame and repeated ones; the loss before the step.
+
+        Args:
+            number: Which frame, counted from 1 in the order in which they were observed,
+                one of the newest `RECENT`; by default the newest.
+        """
+        if self.memory.seen >= self._due:
+            self._read_anatomy()
+        newest = (number or self.memory.seen) - 1
+        rows = self.memory.batch(newest % RECENT, BATCH)
+        steps = self.model.network.steps
+        rate = max(SLOWEST, RATE / math.sqrt(1.0 + steps / SETTLING))
+        self._last = None
+        memory = self.memory
+        loss = self.model.learn(
+            memory.rotations, memory.scene, memory.ready, rows, rate
+        )
+        self.progress.learned += 1
+        self.progress.training_loss = loss
+        return loss
+
+    def predict(
+        self, frame: RigFrame, targets: NDArray[np.float64] | None = None
+    ) -> Prediction:
+        """The pose for the targets of `frame`, or for `targets` (E, 3) [m] instead."""
+        if targets is None and self._last is not None and self._last[0] is frame:
+            return self._last[1]  # asked for what was just scored
+        goals = frame.targets if targets is None else targets
+        scene = Scene(
+            frame.up[None],
+            frame.normals[None],
+            frame.hits[None],
+            goals[None],
+        )
+        return self.model.predict(scene)
+
+    def resume(self) -> None:
+        """Go on after memory and network were restored."""
+        if self.memory.seen:
+            self._read_anatomy()
+
+    def _read_anatomy(self) -> None:
+        rows = self.memory.spread(SPREAD)
+        self.model.anatomy = anatomy_of(
+            self.layout,
+            self.memory.offsets[rows].astype(np.float64),
+            self.memory.rotations[rows],
+        )
+        self.size = float(self.model.anatomy.reach.mean())
+        seen = self.memory.seen
+        later = SPREAD * (seen // SPREAD + 1)
+        self._due = next((count for count in REFRESHED if count > seen), later)
+
+    def _scored(
+        self, frame: RigFrame
+    ) -> tuple[FrameScore, Prediction, NDArray[np.float64]]:
+        """Score, prediction, and where the frame's own effectors are, [m]. (E, 3)."""
+        anatomy = self.model.anatomy
+        assert anatomy is not None
+        bones, effectors = len(self._parents), len(self._ends)
+        values, reached = np.empty(6), np.empty((effectors, 3))
+        local, opened = np.empty((bones, 4)), np.empty((bones, 4))
+        within = np.empty(effectors, np.bool_)
+        _predict_and_score(
+            anatomy, self.model.network.running, frame.up, frame.normals, frame.hits,
+            frame.offsets, frame.rotations, reached, local, opened, within, values,
+        )  # fmt: skip
+        score = FrameScore(*values.tolist())
+        self.progress.add(score)
+        return score, Prediction(local, opened, within), reached
+
+
+@njit(cache=True)
+def _predict_and_score(
+    rig: Anatomy,
+    net: Weights,
+    up: Array,
+    normals: Array,
+    hits: Array,
+    offsets: Array,
+    rotations: Array,
+    reached: Array,
+    local: Array,
+    opened: Array,
+    within: Array,
+    values: Array,
+) -> None:
+    """Predict a frame from where its effectors are, and compare; fills the last five."""
+    bones, effectors = len(rig.parents), len(rig.effectors)
+    positions, turned = np.empty((bones, 3)), np.empty((bones, 4))
+    root_space(rig.parents, offsets, rotations, positions, turned)
+    for e in range(effectors):
+        reached[e] = positions[rig.effectors[e]]
+    scene = Scene(
+        up.reshape((1, 3)),
+        normals.reshape((1, effectors, 3)),
+        hits.reshape((1, effectors)),
+        reached.reshape((1, effectors, 3)),
+    )
+    predict_pose(rig, net, scene, 0, local, opened, within)
+    _score(
+        rig.parents, rig.effectors, rig.chains, rig.offsets, offsets, rotations, hits,
+        reached, local, opened, values,
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def _score(
+    parents: Array,
+    effectors: Array,
+    chains: Array,
+    offsets: Array,
+    true_offsets: Array,
+    true_local: Array,
+    hits: Array,
+    targets: Array,
+    local: Array,
+    opened: Array,
+    out: Array,
+) -> None:
+    """Fill `out` with the fields of `FrameScore`."""
+    bones = len(parents)
+    positions, turned = np.empty((bones, 3)), np.empty((bones, 4))
+    wanted, wanted_turned = np.empty((bones, 3)), np.empty((bones, 4))
+    q, v = np.empty(4), np.empty(3)
+    root_space(parents, true_offsets, true_local, wanted, wanted_turned)
+    for which in range(2):
+        pose = opened if which == 0 else local
+        root_space(parents, offsets, pose, positions, turned)
+        total, count = 0.0, 0
+        for e in range(len(effectors)):
+            if hits[e] > 0.5:
+                count += 1
+                for i in range(3):
+                    error = positions[effectors[e], i] - targets[e, i]
+                    total += 1e4 * error * error
+        total = total / count if count > 0 else math.nan
+        lengths = 0.0
+        for bone in range(1, bones):
+            norm = 0.0
+            for i in range(4):
+                norm += pose[bone, i] * pose[bone, i]
+            lengths += (math.sqrt(norm) - 1.0) ** 2
+        out[1 - which] = total + 0.01 * lengths / (bones - 1)
+    out[2], out[4] = 0.0, 0.0
+    middle, middle_angle, middles = 0.0, 0.0, 0
+    for bone in range(1, bones):
+        distance = 0.0
+        for i in range(3):
+            distance += (positions[bone, i] - wanted[bone, i]) ** 2
+        distance = math.sqrt(distance)
+        inverse_multiply(turned[bone], wanted_turned[bone], q)
+        logarithm(q, v)
+        angle = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+        out[2] += distance / (bones - 1)
+        out[4] += angle / (bones - 1)
+        for e in range(len(chains)):
+            if chains[e, 1] == bone:
+                middle += distance
+                middle_angle += angle
+                middles += 1
+    out[3] = middle / middles if middles > 0 else math.nan
+    out[5] = middle_angle / middles if middles > 0 else math.nan

@@ -1,0 +1,128 @@
+"""The rig server on a UDP socket."""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from ambulo.configs.errors import AmbuloError
+from ambulo.rig_server.frames import RigFrame, floats_of, frame_of, up_of
+from ambulo.rig_server.layout import LEGS
+from ambulo.rig_server.sequence import FIRST, SequenceTrainee
+from ambulo.rig_server.server import PORT, RigServer
+from ambulo.rig_server.server_config import ServerConfig
+from ambulo.rig_server.trainee import RigTrainee
+
+DRAINED = 64
+"""Most datagrams that are taken off the socket before frames are worked on again."""
+LARGEST = 65_535
+"""Bytes of the receive buffer: no datagram is larger, so none is cut unseen."""
+SOCKET_BUFFER = 1 << 20
+NAP = 0.05
+"""Longest wait without datagrams, [s]."""
+
+
+class UdpServer:
+    """A `RigServer` with its socket; a context that closes both."""
+
+    def __init__(
+        self, config: ServerConfig, bind: str = "127.0.0.1", port: int = PORT
+    ) -> None:
+        """Bind `bind`:`port` (0: any free port)."""
+        family = socket.AF_INET6 if ":" in bind else socket.AF_INET
+        self._socket = socket.socket(family, socket.SOCK_DGRAM)
+        try:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER)
+            self._socket.setblocking(False)
+            self._socket.bind((bind, port))
+        except (OSError, OverflowError) as error:
+            self._socket.close()
+            reason = getattr(error, "strerror", None) or str(error)
+            raise AmbuloError(f"{bind}:{port}: cannot be bound: {reason}") from None
+        self.port: int = self._socket.getsockname()[1]
+        self.server = RigServer(config, self._send)
+        self._busy = False
+
+    def __enter__(self) -> UdpServer:
+        """As it is."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Save all models and close the socket."""
+        self.server.close()
+        self._socket.close()
+
+    def run(
+        self,
+        stopped: Callable[[], bool],
+        tick: Callable[[], None] | None = None,
+        every: float = 0.25,
+    ) -> None:
+        """Serve until `stopped()`; call `tick` about every `every` seconds."""
+        due = time.monotonic()
+        while not stopped():
+            self.step()
+            now = time.monotonic()
+            if now >= due:
+                due = now + every
+                self.server.sweep()
+                if tick is not None:
+                    tick()
+
+    def step(self) -> None:
+        """Empty the socket (wait for it where there is no work), then do a piece of work.
+
+        Where the socket never empties, work gets as much time as taking datagrams does.
+        """
+        if not self._busy:
+            select.select([self._socket], [], [], NAP)
+        start = time.perf_counter()
+        emptied = self._drain()
+        end = 0.0 if emptied else 2.0 * time.perf_counter() - start
+        self._busy = self.server.work()
+        while self._busy and time.perf_counter() < end:
+            self._busy = self.server.work()
+
+    def _drain(self) -> bool:
+        """Take datagrams off the socket; True if none is left."""
+        for _ in range(DRAINED):
+            try:
+                data, address = self._socket.recvfrom(LARGEST)
+            except BlockingIOError:
+                return True
+            except OSError:
+                continue  # an answer that could not be delivered (Windows tells so)
+            self.server.receive(data, (address[0], address[1]))
+        return False
+
+    def _send(self, data: bytes, address: tuple[str, int]) -> None:
+        self._socket.sendto(data, address)
+
+
+def warm_up() -> None:
+    """Compile (or load) all compiled code, so that no client waits for it."""
+    trainee, sequence = RigTrainee(LEGS), SequenceTrainee(LEGS)
+    bones = len(LEGS.bones)
+    root = np.array([1.0, 0.0, 0.0, 0.0])
+    up = up_of(root)
+    for i in range(FIRST + 4):
+        local, offsets = np.zeros((bones, 4)), np.zeros((bones, 3))
+        angle = 0.3 + 0.2 * np.sin(0.1 * i)
+        local[:, 0], local[1:, 2] = np.cos(angle), np.sin(angle)
+        local[0] = root
+        offsets[1:, 2] = -0.4
+        frame = RigFrame(
+            np.array([0.01 * i, 0.0, 1.0]), root, offsets, local,
+            np.tile(up, (2, 1)), np.ones(2), np.full((2, 3), -0.5), up,
+        )  # fmt: skip
+        frame = frame_of(LEGS, floats_of(LEGS, frame))
+        if i < 4:
+            trainee.observe(frame)
+            trainee.learn()
+        sequence.add(frame)
+        sequence.learn()
+    trainee.predict(frame)

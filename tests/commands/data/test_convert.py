@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ambulo.commands.motion_data import main
+from ambulo.motion.formats.files import read_motion, write_motion
+from ambulo.motion.kinematics import joint_positions
+from ambulo.motion.motion import Motion
+
+Walk = Callable[..., Motion]
+
+
+def convert(*arguments: object) -> int:
+    return main(["convert", *map(str, arguments)])
+
+
+def same_places(first: Motion, second: Motion) -> float:
+    """The largest distance between joints of the same name, [m]."""
+    there = [second.skeleton.index(name) for name in first.skeleton.joints]
+    return float(
+        np.abs(joint_positions(first) - joint_positions(second)[:, there]).max()
+    )
+
+
+def test_a_chain_of_formats_keeps_every_joint_in_place(
+    tmp_path: Path, walk_motion: Walk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_motion(Path("1.npz"), walk_motion())
+    for source, target in (
+        ("1.npz", "2.bvh"), ("2.bvh", "3.amc"), ("3.amc", "4.npz"), ("4.npz", "5.bvh"),
+    ):  # fmt: skip
+        assert convert(source, target) == 0
+    assert Path("3.asf").is_file()
+    first, last = read_motion("1.npz"), read_motion("5.bvh", units="cm")
+    assert last.fps == pytest.approx(120.0)
+    assert same_places(first, last) < 1e-9
+
+
+def test_the_numbers_of_an_amc_survive_the_way_over_bvh(
+    tmp_path: Path, cmu: Path
+) -> None:
+    source = cmu / "asfamc" / "02" / "02_03.amc"
+    assert convert(source, tmp_path / "run.bvh") == 0
+    assert same_places(read_motion(source), read_motion(tmp_path / "run.bvh")) < 1e-9
+
+
+def test_what_is_there_stays_without_force(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.npz"
+    out.write_text("mine")
+    assert convert(clips / "a.bvh", out) == 2
+    assert "--force replaces it" in capsys.readouterr().err
+    assert out.read_text() == "mine"
+    assert convert(clips / "a.bvh", out, "--force") == 0
+    assert len(read_motion(out)) == 60
+
+
+def test_the_skeleton_beside_an_amc_counts_as_there(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.asf").write_text("mine")
+    assert convert(clips / "a.bvh", tmp_path / "x.amc") == 2
+    assert "x.asf: is there already" in capsys.readouterr().err
+    assert not (tmp_path / "x.amc").exists()
+
+
+def test_rate_and_skeleton_are_changed(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "x.npz"
+    assert convert(clips / "a.bvh", out, "--fps", 25, "--skeleton", "human23") == 0
+    motion = read_motion(out)
+    assert (motion.fps, len(motion), motion.skeleton.name) == (25.0, 13, "human23")
+    assert "retargeted to" in capsys.readouterr().out
+
+
+def test_the_filter_takes_out_what_is_fast(tmp_path: Path, walk_motion: Walk) -> None:
+    walk = walk_motion(frames=240)
+    shaken = walk.root_positions.copy()
+    shaken[:, 2] += 0.01 * (-1.0) ** np.arange(240)
+    write_motion(tmp_path / "s.npz", walk.replace(root_positions=shaken))
+    assert convert(tmp_path / "s.npz", tmp_path / "f.npz", "--filter", 10) == 0
+    heights = read_motion(tmp_path / "f.npz").root_positions[20:-20, 2]
+    assert np.abs(heights - walk.root_positions[20:-20, 2]).max() < 5e-4
+
+
+def test_units_of_both_sides(tmp_path: Path, clips: Path) -> None:
+    out = tmp_path / "x.bvh"
+    assert convert(clips / "a.bvh", out, "--units", "cm", "--out-units", "m") == 0
+    as_metres = read_motion(out, units="m")
+    assert same_places(read_motion(clips / "a.bvh", units="cm"), as_metres) < 1e-9
+
+
+def test_a_folder_is_converted_and_bad_files_are_passed_over(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert convert(clips, out, "--to", "npz") == 1
+    streams = capsys.readouterr()
+    made = sorted(str(file.relative_to(out)) for file in out.rglob("*.*"))
+    assert made == ["a.npz", str(Path("b/b.npz")), "c.npz"]
+    assert "3 of 4 files converted, 1 failed" in streams.out
+    assert streams.err.count("\n") == 1
+    assert "d.bvh: line" in streams.err
+    assert convert(clips, out, "--to", "npz") == 1
+    assert "0 of 4 files converted, 1 failed, 3 were there" in capsys.readouterr().out
+
+
+def test_strict_stops_at_the_bad_file(tmp_path: Path, clips: Path) -> None:
+    assert convert(clips, tmp_path / "out", "--to", "npz", "--strict") == 2
+
+
+def test_two_sources_of_one_target_are_named(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (clips / "d.bvh").unlink()
+    (clips / "c.bvh").write_bytes((clips / "a.bvh").read_bytes())
+    assert convert(clips, tmp_path / "out", "--to", "npz") == 1
+    assert "is made from" in capsys.readouterr().err
+
+
+def test_nothing_is_converted_into_itself(
+    clips: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (clips / "a.bvh").read_bytes()
+    assert convert(clips / "a.bvh", clips / "a.bvh", "--force") == 2
+    assert "into itself" in capsys.readouterr().err
+    assert (clips / "a.bvh").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["a.bvh", "x.fbx"], "x.fbx: cannot write this format"),
+        (["a.bvh", "x"], "x: cannot write this format"),
+        (["a.bvh", "x.npz", "--to", "npz"], "--to is for folders"),
+        (["a.bvh", "none/x.npz"], "none: no such folder"),
+        (["none.bvh", "x.npz"], "none.bvh: no such file or folder"),
+        ([".", "out"], "a folder needs --to"),
+        ([".", "out", "--to", "fbx"], "--to fbx: cannot write"),
+        ([".", "a.bvh", "--to", "npz"], "expected a folder"),
+        (["a.bvh", "x.npz", "--fps", "0"], "--fps 0"),
+        (["a.bvh", "x.npz", "--fps", "nan"], "--fps nan"),
+        (["a.bvh", "x.npz", "--fps", "1e7"], "--fps 1e+07"),
+        (["a.bvh", "x.npz", "--filter", "-1"], "--filter -1"),
+        (["a.bvh", "x.npz", "--filter", "60"], "cut-off 60 Hz"),
+        (["a.bvh", "x.npz", "--units", "miles"], "miles"),
+        (["a.bvh", "x.bvh", "--out-units", "0"], "got 0.0"),
+        (["a.bvh", "x.npz", "--out-units", "cm"], "NPZ is always in metres"),
+        ([".", "out", "--to", "npz", "--out-units", "cm"], "always in metres"),
+        (["a.bvh", "x.npz", "--skeleton", "human2"], "human23"),
+        (["a.bvh", "x.npz", "--fit-lengths"], "needs --skeleton"),
+        (["c.amc", "x.npz", "--asf", "none.asf"], "none.asf: no such file"),
+        (["d.bvh", "x.npz"], "d.bvh: line"),
+    ],
+)
+def test_bad_usage_is_one_line_and_code_2(
+    clips: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(clips)
+    assert convert(*arguments) == 2
+    err = capsys.readouterr().err
+    assert words in err
+    assert len(err.splitlines()) == 1
+    assert not list(clips.glob("x*"))
+    assert not (clips / "out").exists()

@@ -1,0 +1,64 @@
+"""The small commands: presets, schema, levels and export."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ambulo import cli
+from ambulo.configs.presets.vr import PRESETS, preset
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.families import generate
+from ambulo.envs.vr.levels.level_io import level_data, load_levels
+from ambulo.envs.vr.task.observation import observation_layout
+
+
+def test_presets_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["presets"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(PRESETS)
+    assert cli.main(["presets", "quick_test"]) == 0
+    assert capsys.readouterr().out == preset("quick_test").to_json()
+
+
+def test_schema_is_the_layout(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["schema"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["observation"]["size"] == 48
+    assert (
+        data["observation"]["parts"] == observation_layout(NavigationConfig()).schema()
+    )
+    assert [part["name"] for part in data["action"]["parts"]] == [
+        "strafe",
+        "forward",
+        "rotation",
+    ]
+    assert cli.main(["schema", "--set", "actions.mode=discrete"]) == 0
+    assert json.loads(capsys.readouterr().out)["action"]["size"] == 7
+
+
+def test_levels_are_generated_checked_and_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, picture = tmp_path / "levels", tmp_path / "map.png"
+    arguments = ["levels", "generate", "--family", "pillars", "--seed", "4"]
+    assert cli.main([*arguments, "--count", "2", "--out", str(folder)]) == 0
+    names = [level.name for level in load_levels(folder)]
+    assert names == ["pillars-4", "pillars-5"]
+    dollars = level_data(generate("pillars", 4)) | {"name": "$ [/b] $e_^$"}
+    (folder / "name.json").write_text(json.dumps(dollars), encoding="utf-8")
+    assert cli.main([*arguments, "--out", str(tmp_path / "one.json")]) == 0
+    [level] = load_levels(tmp_path / "one.json")
+    assert level_data(level) == level_data(generate("pillars", 4))
+    assert cli.main(["levels", "validate", str(folder)]) == 0
+    assert cli.main(["levels", "draw", str(folder), "--out", str(picture)]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    capsys.readouterr()
+    (folder / "bad.json").write_text('{"name": "x"}', encoding="utf-8")
+    assert cli.main(["levels", "validate", str(folder)]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1
+    assert "bad.json: bounds: missing" in captured.err
+    assert captured.out.count(": ok: ") == 3

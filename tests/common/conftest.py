@@ -1,0 +1,3 @@
+"""Fixtures of this folder."""
+
+from fixtures.motion import *  # noqa: F403

@@ -1,0 +1,63 @@
+"""The presets are valid, hold what was published, and are package data."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import pytest
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.presets.vr import PRESETS, preset
+
+TIMESTEPS = {
+    "quick_test": 10_000,
+    "full_training": 5_000_000,
+    "curriculum_learning": 3_000_000,
+    "comfort_optimized": 1_000_000,
+}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_budget_is_the_published_one(name: str) -> None:
+    assert preset(name).training.total_timesteps == TIMESTEPS[name]
+
+
+def test_every_file_is_listed() -> None:
+    found = {
+        file.name.removesuffix(".json")
+        for file in files("ambulo.configs.presets.vr").iterdir()
+        if file.name.endswith(".json")
+    }
+    assert found == set(PRESETS)
+
+
+def test_quick_test_has_the_published_episodes_and_checkpoints() -> None:
+    config = preset("quick_test")
+    assert config.environment.max_episode_steps == 200
+    assert config.training.save_freq == 2000
+
+
+def test_full_training_has_the_published_episodes() -> None:
+    assert preset("full_training").environment.max_episode_steps == 1000
+
+
+def test_curriculum_has_the_published_stages() -> None:
+    training = preset("curriculum_learning").training
+    stages = training.curriculum_stages
+    assert training.use_curriculum
+    assert [s.name for s in stages] == ["easy", "medium", "hard"]
+    assert [s.max_goal_distance for s in stages] == [10.0, 20.0, 30.0]
+    assert [s.timesteps for s in stages] == [500_000, 1_000_000, 1_500_000]
+    assert sum(s.timesteps for s in stages) == training.total_timesteps
+
+
+def test_comfort_weighs_more_in_comfort_optimized() -> None:
+    comfort, full = preset("comfort_optimized"), preset("full_training")
+    assert comfort.actions.action_smoothing == 0.4
+    assert comfort.rewards.comfort_bonus > full.rewards.comfort_bonus
+    assert comfort.rewards.discomfort_cost > full.rewards.discomfort_cost
+
+
+def test_unknown_preset_suggests_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'quick_test'"):
+        preset("quick-test")

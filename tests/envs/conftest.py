@@ -1,0 +1,4 @@
+"""Fixtures of this folder."""
+
+from fixtures.bodies import *  # noqa: F403
+from fixtures.gait_bodies import *  # noqa: F403

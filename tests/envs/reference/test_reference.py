@@ -1,0 +1,145 @@
+"""References: files, checks and balance laws."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
+from ambulo.configs.locomotion import EnvironmentConfig, LocomotionConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.balance import BalanceLaw
+from ambulo.envs.reference.gaits import Gaits
+from ambulo.envs.reference.reference import (
+    Gait,
+    Reference,
+    build_reference,
+    check_reference,
+    is_reference,
+    load_reference,
+    reference_bytes,
+    reference_from_bytes,
+    save_reference,
+)
+from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.envs.tasks.build import make_batch
+from ambulo.motion.formats.npz import packed
+from ambulo.motion.motion import Motion
+
+
+def test_a_file_gives_back_what_was_saved(standing: Reference, tmp_path: Path) -> None:
+    path = tmp_path / "standing.npz"
+    save_reference(path, standing)
+    loaded = load_reference(path)
+    assert is_reference(path)
+    assert reference_bytes(loaded) == reference_bytes(standing) == path.read_bytes()
+    assert loaded.law is not None
+    assert standing.law is not None
+    np.testing.assert_array_equal(loaded.law.gains, standing.law.gains)
+    np.testing.assert_array_equal(loaded.law.dofs, standing.law.dofs)
+
+
+@pytest.mark.parametrize("cut", [0, 10, 0.3, 0.9])
+def test_damaged_files_are_refused(plain: Reference, cut: float) -> None:
+    data = reference_bytes(plain)
+    end = int(cut if cut > 1 else cut * len(data))
+    with pytest.raises(MotionFileError, match=r"x\.npz"):
+        reference_from_bytes(data[:end], "x.npz")
+
+
+def test_bad_contents_are_refused(plain: Reference) -> None:
+    table = plain.table
+    arrays = {"header": np.frombuffer(b'{"format": "other"}', np.uint8)}
+    with pytest.raises(MotionFileError, match="format"):
+        reference_from_bytes(packed(arrays), "x.npz")
+    bad = table.qpos.copy()
+    bad[0, 0] = np.nan
+    broken = Reference(
+        plain.name, plain.character, plain.control_dt,
+        (type(plain.gaits[0])(
+            type(table)(table.period, table.stride, bad, table.qvel, table.torque),
+            None, {},
+        ),),
+    )  # fmt: skip
+    with pytest.raises(MotionFileError, match="qpos_0 is not finite"):
+        reference_from_bytes(reference_bytes(broken), "x.npz")
+
+
+def test_gaits_that_do_not_go_together_are_refused(family: Reference) -> None:
+    first, second, _ = family.gaits
+    table = second.table
+    short = ReferenceTable(
+        table.period, table.stride, table.qpos[::2], table.qvel[::2], table.torque[::2]
+    )
+    law = BalanceLaw(np.zeros((3, 1, 2 * table.qvel.shape[1])), np.array([6]))
+    for other, words in (
+        (Gait(short, None, {}), "different numbers of phases"),
+        (Gait(table, law, {}), "move different joints"),
+    ):
+        mixed = Reference("mixed", family.character, family.control_dt, (first, other))
+        with pytest.raises(MotionFileError, match=words):
+            reference_from_bytes(reference_bytes(mixed), "x.npz")
+
+
+def test_a_reference_for_something_else(
+    plain: Reference, standing: Reference, character: Character
+) -> None:
+    with pytest.raises(ConfigError, match="no balance law"):
+        check_reference(plain, character, EnvironmentConfig())
+    other = Reference("walk", "robot", plain.control_dt, plain.gaits)
+    with pytest.raises(ConfigError, match="made for robot"):
+        check_reference(other, character, EnvironmentConfig(balance_law=False))
+    with pytest.raises(ConfigError, match="30 Hz"):
+        check_reference(standing, character, EnvironmentConfig(control_rate=60))
+
+
+def test_a_clip_without_a_cycle(character: Character, plain: Reference) -> None:
+    skeleton = character.skeleton
+    still = np.tile([1.0, 0.0, 0.0, 0.0], (5, len(skeleton), 1))
+    short = Motion(skeleton, 120.0, np.zeros((5, 3)), still, name="short")
+    with pytest.raises(MotionError, match=r"hold no cycle"):
+        build_reference(short, character, balance=False)
+
+
+def test_stacked_gaits_are_the_tables(plain: Reference, character: Character) -> None:
+    gaits, table = Gaits(plain, character), plain.table
+    phase = np.array([0.0, 0.31, 0.9999])
+    qpos, qvel, torque = gaits.at(phase, gaits.natural(3))
+    wanted = table.at(phase * table.period)
+    shift = wanted[0][:, 0] - phase * table.stride[0]
+    np.testing.assert_allclose(qpos[:, 0] - shift, qpos[0, 0] - shift[0], atol=1e-4)
+    np.testing.assert_allclose(qpos[:, 1:3], wanted[0][:, 1:3], atol=1e-9)
+    np.testing.assert_allclose(qvel, wanted[1], atol=1e-9)
+    np.testing.assert_allclose(torque, wanted[2], atol=1e-9)
+
+
+def test_the_law_is_its_gains_times_the_deviation(
+    standing: Reference, character: Character
+) -> None:
+    gaits, law = Gaits(standing, character), standing.law
+    assert law is not None
+    rng = np.random.default_rng(0)
+    deviation, rate = rng.normal(0, 0.1, (2, 4, 56))
+    found = gaits.law(np.zeros(4), gaits.natural(4), deviation, rate)
+    wanted = law.offsets(np.zeros(4), deviation, rate)[:, law.dofs]
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_the_law_keeps_the_plain_walk_on_its_feet() -> None:
+    config = LocomotionConfig()
+    lives = []
+    for law in (False, True):
+        batch = make_batch(config.override("environment", balance_law=law), 16, seed=0)
+        batch.reset(np.arange(16))
+        alive = np.ones(16, bool)
+        steps = np.zeros(16)
+        for _ in range(120):
+            _, _, terminated, _, _ = batch.step(np.zeros((16, batch.action_size)))
+            alive &= ~terminated
+            steps += alive
+        lives.append(steps.mean() / 30.0)
+    assert lives[0] < 2.0
+    assert lives[1] > 3.0

@@ -1,0 +1,162 @@
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import ambulo.envs  # noqa: F401
+from ambulo.configs.errors import ActionError, GaitParameterError
+from ambulo.configs.gait import gait_space
+from ambulo.envs.reference.reference import body_of, save_reference
+from ambulo.envs.tasks.build import make_batch
+from ambulo.envs.tasks.env import locomotion_config
+from ambulo.envs.tasks.gait.batch import GaitBatch
+from ambulo.envs.tasks.gait.group import PARAMETERS
+from ambulo.envs.tasks.gait_env import GaitEnv
+
+SPACE = gait_space("human23")
+
+
+@pytest.fixture
+def batch(config, reference):
+    made = make_batch(config, 4, seed=0, reference=reference)
+    yield made
+    made.close()
+
+
+def play(batch, steps, action=0.0):
+    actions = np.full((batch.num_players, batch.action_size), action)
+    return [batch.step(actions) for _ in range(steps)]
+
+
+def test_groups_have_bodies_of_their_own(batch):
+    batch.reset(np.arange(4))
+    values = batch.parameters
+    assert np.array_equal(values[0], values[1])
+    assert np.array_equal(values[2], values[3])
+    assert not np.array_equal(values[0], values[2])
+    told = batch.obs[:, batch.layout.slices()[PARAMETERS]]
+    np.testing.assert_allclose(told, SPACE.normalize(values), rtol=1e-6)
+    masses = [group.simulation.model.body_mass.sum() for group in batch.groups]
+    wanted = [75.0 * SPACE.named(group.values)["global"] ** 3 for group in batch.groups]
+    np.testing.assert_allclose(masses, wanted, rtol=0.05)
+
+
+def test_the_same_seed_gives_the_same_bodies_and_steps(config, reference):
+    runs = []
+    for _ in range(2):
+        made = make_batch(config, 4, seed=7, reference=reference)
+        made.reset(np.arange(4))
+        steps = play(made, 3, 0.1)
+        runs.append((made.parameters, steps[-1][0].copy(), steps[-1][1]))
+        made.close()
+    for first, second in zip(*runs, strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+def test_reward_is_the_sum_of_its_terms_and_the_published_product(batch):
+    batch.reset(np.arange(4))
+    _, reward, _, _, info = play(batch, 2)[-1]
+    terms = [value for name, value in info.items() if name.startswith("reward/")]
+    np.testing.assert_allclose(reward, np.sum(terms, axis=0))
+    product = 2.0 * info["factor/head"] * info["factor/average"] * info["factor/step"]
+    np.testing.assert_allclose(info["reward/gait"], product)
+    assert (reward > 1.0).all()  # near the reference
+
+
+def test_a_life_ends_with_new_bodies(config, reference):
+    short = config.override("gait", lifetime=3)
+    made = make_batch(short, 4, seed=0, reference=reference)
+    made.reset(np.arange(4))
+    before = made.parameters
+    for step in range(3):
+        _, _, terminated, truncated, _ = play(made, 1)[0]
+        assert truncated.all() == (step == 2)
+    assert not terminated.any()
+    made.reset(np.arange(4))
+    assert not np.array_equal(made.parameters, before)
+    made.close()
+
+
+def test_the_clock_follows_its_action(batch):
+    batch.reset(np.arange(4), phases=np.zeros(4))
+    actions = np.zeros((4, batch.action_size))
+    actions[1, -1], actions[2, -1] = 1.0, -1.0
+    batch.step(actions)
+    ahead = batch.phases()
+    assert ahead[1] / ahead[0] == pytest.approx(1.1)
+    assert ahead[2] / ahead[3] == pytest.approx(0.9)
+
+
+def test_it_goes_on_bit_for_bit(config, reference):
+    made = make_batch(config, 4, seed=3, reference=reference)
+    made.reset(np.arange(4))
+    play(made, 2, 0.05)
+    kept = made.state_dict()
+    after = play(made, 2, -0.05)[-1]
+    other = make_batch(config, 4, seed=99, reference=reference)
+    other.reset(np.arange(4))
+    other.load_state_dict(kept)
+    again = play(other, 2, -0.05)[-1]
+    np.testing.assert_array_equal(after[0], again[0])
+    np.testing.assert_array_equal(after[1], again[1])
+    made.close()
+    other.close()
+
+
+def test_given_parameters_stay(config, reference):
+    values = np.stack([SPACE.default, SPACE.vector(stride=0.9)])
+    character = body_of(config.environment)
+    made = GaitBatch(config, reference, character, num_players=2, parameters=values)
+    for _ in range(2):
+        made.reset(np.arange(2))
+        np.testing.assert_array_equal(made.parameters, values)
+    made.set_parameters(1, SPACE.vector(stride=1.1))
+    made.reset(np.array([1]))
+    assert SPACE.named(made.parameters[1])["stride"] == 1.1
+    with pytest.raises(GaitParameterError, match="stride"):
+        made.set_parameters(0, 2.0 * SPACE.default)
+    made.close()
+
+
+def test_fixed_parameters_do_not_vary(config, reference):
+    fixed = config.override("gait", parameters={"stride": 1.1, "global": 0.9})
+    made = make_batch(fixed, 4, seed=0, reference=reference)
+    made.reset(np.arange(4))
+    assert (made.parameters[:, SPACE.index("stride")] == 1.1).all()
+    assert len(np.unique(made.parameters[:, SPACE.index("cadence")])) == 2
+    made.close()
+    wrong = config.override("gait", parameters={"strde": 1.1})
+    with pytest.raises(GaitParameterError, match="stride"):
+        make_batch(wrong, 2, reference=reference)
+
+
+def test_wrong_actions_are_refused(batch):
+    batch.reset(np.arange(4))
+    with pytest.raises(ActionError, match="shape"):
+        batch.step(np.zeros((4, batch.action_size - 1)))
+    actions = np.zeros((4, batch.action_size))
+    actions[3, 0] = np.nan
+    with pytest.raises(ActionError, match="finite"):
+        batch.step(actions)
+
+
+def test_gymnasium_makes_it(tmp_path, reference):
+    path = tmp_path / "healthy.npz"
+    save_reference(path, reference)
+    settings = {"reference": str(path), "balance_law": False}
+    env = gymnasium.make("ambulo/Gait-v0", step_limit=5, **settings)
+    check_env(env.unwrapped, skip_render_check=True)
+    first, _ = env.reset(seed=4)
+    assert isinstance(env.unwrapped, GaitEnv)
+    values = env.unwrapped.batch.parameters[0]
+    again, _ = env.reset(seed=4)
+    np.testing.assert_array_equal(first, again)
+    env.reset()
+    assert not np.array_equal(env.unwrapped.batch.parameters[0], values)
+    env.close()
+
+
+def test_settings_reach_their_group():
+    config = locomotion_config("gait", time_warp=0.2)
+    assert config.gait.time_warp == 0.2
+    assert config.environment.task == "gait"

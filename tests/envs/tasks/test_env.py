@@ -1,0 +1,127 @@
+"""The registered environments keep Gymnasium's contract."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import ambulo.envs
+from ambulo.configs.errors import ConfigError, MotionFileError
+from ambulo.envs.reference.reference import Reference, save_reference
+from ambulo.envs.tasks.env import locomotion_config
+
+IDS = ("ambulo/Imitate-v0", "ambulo/Locomote-v0", "ambulo/Stand-v0")
+
+
+@pytest.fixture
+def settings(plain: Reference, family: Reference, tmp_path: Path) -> dict[str, dict]:
+    """Keyword settings of each id that need no balance law."""
+    for name, reference in (("plain", plain), ("family", family)):
+        save_reference(tmp_path / f"{name}.npz", reference)
+    off = {"balance_law": False}
+    return {
+        IDS[0]: {**off, "reference": str(tmp_path / "plain.npz")},
+        IDS[1]: {**off, "reference": str(tmp_path / "family.npz")},
+        IDS[2]: {},
+    }
+
+
+@pytest.mark.parametrize("name", IDS)
+@pytest.mark.filterwarnings("ignore:.*render_mode.*", "ignore:.*render modes.*")
+def test_the_checker_passes(name: str, settings: dict[str, dict]) -> None:
+    env = gymnasium.make(name, **settings[name])
+    check_env(env.unwrapped, skip_render_check=True)
+    env.close()
+
+
+@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+def test_the_vector_version(name: str, mode: str, settings: dict[str, dict]) -> None:
+    env = gymnasium.make_vec(
+        name, num_envs=3, vectorization_mode="vector_entry_point",
+        autoreset_mode=mode, step_limit=4, **settings[name],
+    )  # fmt: skip
+    obs, _ = env.reset(seed=7)
+    single = gymnasium.make(name, **settings[name])
+    alone, _ = single.reset(seed=8)
+    np.testing.assert_array_equal(obs[1], alone)
+    assert env.observation_space.contains(obs)
+    ended = 0
+    for _ in range(6):
+        obs, reward, _, truncated, infos = env.step(np.zeros(env.action_space.shape))
+        assert env.observation_space.contains(obs)
+        assert reward.shape == (3,)
+        ended += int(truncated.sum())
+    assert ended >= 3
+    assert "reward/smoothness" in infos
+    env.close()
+    single.close()
+
+
+def test_importing_the_environments_stays_light() -> None:
+    code = (
+        "import sys, ambulo.envs, ambulo.envs.tasks.env;"
+        "heavy = {'torch', 'stable_baselines3', 'matplotlib'} & set(sys.modules);"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert ambulo.envs
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"charcter": "human23"}, "did you mean 'character'"),
+        ({"character": "robot9"}, "unknown character 'robot9'"),
+        ({"control_rate": 0}, "control_rate = 0"),
+        ({"speed": (2.0, 1.0)}, "speed must be"),
+        ({"actuation": "steam"}, "actuation"),
+        ({"actuation": "muscle"}, "human23 has no muscles"),
+        ({"character": "myolegs_motors"}, "set character = myolegs and actuation"),
+        ({"conditions": [{"muscles": "*", "force": 0.5}]}, "need actuation = muscle"),
+        ({"conditions": [{"muscles": "soleus_r"}]}, "a force or a length"),
+        ({"num_envs": 3}, "gymnasium.make_vec makes several"),
+        ({"fault_folder": "/proc/nope"}, "fault_folder = /proc/nope: cannot be"),
+    ],
+)
+def test_wrong_settings_are_one_clear_line(settings: dict, text: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        gymnasium.make("ambulo/Stand-v0", **settings)
+    assert text in str(error.value)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 200  # no settings that nobody asked about
+    assert not str(error.value).startswith("override")
+
+
+def test_a_number_of_bodies_is_whole() -> None:
+    with pytest.raises(ConfigError, match=r"num_envs = 2\.5: must be a whole number"):
+        gymnasium.make_vec("ambulo/Stand-v0", num_envs=2.5)  # type: ignore[arg-type]
+
+
+def test_muscles_cannot_follow_commands_yet() -> None:
+    with pytest.raises(ConfigError, match="no gaits for myolegs yet"):
+        gymnasium.make("ambulo/Locomote-v0", character="myolegs")
+
+
+def test_an_environment_does_not_pass_over_further_references() -> None:
+    with pytest.raises(ConfigError, match="more_references is for train_locomotion"):
+        gymnasium.make("ambulo/Imitate-v0", more_references=("run.amc",))
+
+
+def test_a_clip_that_is_not_there() -> None:
+    with pytest.raises(MotionFileError, match=r"nowhere\.amc"):
+        gymnasium.make("ambulo/Imitate-v0", reference="nowhere.amc")
+
+
+def test_settings_find_their_group() -> None:
+    config = locomotion_config("stand", feet=False, pose=0.5, step_limit=7)
+    assert not config.observations.feet
+    assert config.rewards.pose == 0.5
+    assert config.environment.max_episode_steps == 7
+    assert locomotion_config("stand", config.model_dump(mode="json")) == config

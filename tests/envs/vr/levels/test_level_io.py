@@ -1,0 +1,290 @@
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ambulo.configs.errors import LevelError
+from ambulo.envs.vr.families import TRAINING_FAMILIES, generate
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level_io import load_levels, parse_level, save_level
+
+GOOD: dict[str, Any] = {
+    "name": "demo",
+    "bounds": [0, 0, 20, 10],
+    "holes": [[8, 0, 9, 4]],
+    "boxes": [{"center": [5, 5, 1], "half_size": [0.5, 1, 1], "yaw": 0.3}],
+    "cylinders": [{"center": [12, 5], "radius": 0.4, "height": 2}],
+    "start": {"position": [2, 5], "yaw": 0.0},
+    "goal": [18, 5],
+    "goal_distance": None,
+}
+
+
+def _with(path: str, value: object) -> dict[str, Any]:
+    """`GOOD` with one value replaced, by a path such as `boxes.0.yaw`."""
+    data = json.loads(json.dumps(GOOD))
+    *parents, last = [int(p) if p.isdigit() else p for p in path.split(".")]
+    spot = data
+    for key in parents:
+        spot = spot[key]
+    spot[last] = value
+    return data
+
+
+def _error(data: object) -> str:
+    with pytest.raises(LevelError) as caught:
+        parse_level(data, "x.json")
+    message = str(caught.value)
+    assert message.startswith("x.json: ")
+    assert "\n" not in message
+    return message
+
+
+def test_a_good_level() -> None:
+    level = parse_level(GOOD, "x.json")
+    assert level.name == "demo"
+    assert level.family == "custom"
+    assert level.boxes.tolist() == [[5, 5, 1, 0.5, 1, 1, 0.3]]
+    assert level.cylinders.tolist() == [[12, 5, 0.4, 2]]
+    assert level.start is not None
+    assert level.goal_distance is None
+
+
+def test_only_name_and_bounds_are_needed() -> None:
+    level = parse_level({"name": "a", "bounds": [0, 0, 12, 12]}, "x.json")
+    assert level.start is None
+    assert level.goal is None
+    assert level.boxes.shape == (0, 7)
+    assert level.holes.shape == (0, 4)
+
+
+@pytest.mark.parametrize("family", TRAINING_FAMILIES)
+def test_round_trip(tmp_path: Path, family: str) -> None:
+    level = generate(family, 4)
+    save_level(level, tmp_path / "a.json")
+    (loaded,) = load_levels(tmp_path / "a.json")
+    for key in ("bounds", "holes", "boxes", "cylinders", "start", "goal"):
+        np.testing.assert_array_equal(getattr(loaded, key), getattr(level, key))
+    assert (loaded.name, loaded.family) == (level.name, level.family)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_folder_is_sorted_and_names_differ(tmp_path: Path) -> None:
+    with pytest.raises(LevelError, match=r"no \*\.json"):
+        load_levels(tmp_path)
+    for name in ("b", "a"):
+        text = json.dumps({"name": name, "bounds": [0, 0, 12, 12]})
+        (tmp_path / f"{name}.json").write_text(text)
+    (tmp_path / "notes.txt").write_text("not a level")
+    assert [level.name for level in load_levels(tmp_path)] == ["a", "b"]
+    text = json.dumps({"name": "a", "bounds": [0, 0, 12, 12]})
+    (tmp_path / "c.json").write_text(text)
+    with pytest.raises(LevelError, match="is also the name of"):
+        load_levels(tmp_path)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(LevelError, match="no such level file"):
+        load_levels(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        ("name", 3, "name: expected one line"),
+        ("name", "a\nb", "name: expected one line"),
+        ("name", "a" * 201, "name: longer"),
+        ("family", "", "family: expected one line"),
+        ("bounds", [0, 0, 5], "bounds: expected 4 numbers"),
+        ("bounds", [0, 0, True, 5], "bounds: expected a number"),
+        ("bounds", [5, 0, 0, 5], "bounds: need x0 < x1"),
+        ("bounds", [0, 0, 0, 5], "bounds: need x0 < x1"),
+        ("bounds", [0, 0, 2000, 2000], "bounds: more than 1e+06 m^2"),
+        ("bounds", [0, 0, 1e6, 0.1], "bounds: more than 1e+06 m^2"),
+        ("bounds", [0, 0, 1e300, 1], "bounds: beyond 1e+06"),
+        ("bounds", [0, 0, float("inf"), 1], "bounds: must be finite"),
+        ("bounds", [0, 0, 10**400, 1], "bounds: beyond 1e+06"),
+        ("holes", {}, "holes: expected a list"),
+        ("holes.0", [8, 4, 9, 0], "holes[0]: need x0 < x1"),
+        ("holes.0", "hole", "holes[0]: expected 4 numbers"),
+        ("boxes.0", 1, "boxes[0]: expected an object"),
+        ("boxes.0.half_size", [1, 0, 1], "boxes[0].half_size: must be > 0"),
+        ("boxes.0.half_size", [1, 1], "boxes[0].half_size: expected 3 numbers"),
+        ("boxes.0.center", None, "boxes[0].center: expected 3 numbers"),
+        ("boxes.0.yaw", float("nan"), "boxes[0].yaw: must be finite"),
+        ("boxes.0.size", 1, "boxes[0].size: unknown key"),
+        ("cylinders.0.radius", -1, "cylinders[0].radius: must be > 0"),
+        ("cylinders.0.height", 0, "cylinders[0].height: must be > 0"),
+        ("cylinders.0.radius", "1", "cylinders[0].radius: expected a number"),
+        ("start", [1, 2], "start: expected an object"),
+        ("start.position", [-1, 5], "start.position: off the floor"),
+        ("start.position", [8.5, 2], "start.position: in holes[0]"),
+        ("start.position", [12.5, 5], "start.position: inside an obstacle"),
+        ("start.position", [18, 5], "goal: the same place"),
+        ("goal", [5.6, 5], "goal: inside an obstacle"),
+        ("goal", [30, 5], "goal: off the floor"),
+        ("goal_distance", [9, 5], "goal_distance: need 0 < min <= max"),
+        ("goal_distance", [0, 5], "goal_distance: need 0 < min <= max"),
+        ("holes.0", [8, 0, 9, 10], "goal: no way for the body"),
+        ("gaol", [1, 1], "gaol: unknown key (did you mean 'goal'?)"),
+    ],
+)
+def test_bad_levels_name_key_and_rule(path: str, value: object, expected: str) -> None:
+    assert expected in _error(_with(path, value))
+
+
+def test_missing_keys() -> None:
+    assert "bounds: missing" in _error({"name": "a"})
+    assert "name: missing" in _error({"bounds": [0, 0, 12, 12]})
+    assert "level: expected an object" in _error([1])
+    data = _with("cylinders.0", {"center": [1, 1], "radius": 1})
+    assert "cylinders[0].height: missing" in _error(data)
+
+
+def test_nothing_left_to_chance_in_vain() -> None:
+    small = {"name": "a", "bounds": [0, 0, 3, 3]}
+    assert "start and goal: left to chance" in _error(small)
+    assert parse_level({**small, "goal_distance": [1, 2]}, "x.json")
+    assert "start: left to chance" in _error({**small, "goal": [1, 1]})
+    pose = {"position": [1, 1], "yaw": 0}
+    assert "goal: left to chance" in _error({**small, "start": pose})
+    assert "left to chance" in _error({**small, "bounds": [0, 0, 0.4, 30]})
+    cut = [[x, 0, x + 1, 12] for x in range(4, 30, 5)]
+    striped = {"name": "a", "bounds": [0, 0, 30, 12], "holes": cut}
+    assert parse_level(striped, "x.json")
+    far = {**striped, "goal_distance": [12, 30]}
+    assert "start and goal" in _error(far)
+
+
+def test_too_much_does_not_hang() -> None:
+    begin = time.perf_counter()
+    box = {"center": [1, 1, 1], "half_size": [0.1, 0.1, 1], "yaw": 0}
+    many = {"name": "a", "bounds": [0, 0, 12, 12], "boxes": [box] * 100_001}
+    assert "at most 100000" in _error(many)
+    huge = {"center": [500, 500, 1], "half_size": [900, 900, 1], "yaw": 0}
+    many = {"name": "a", "bounds": [0, 0, 1000, 1000], "boxes": [huge] * 1000}
+    assert "cover more than" in _error(many)
+    assert parse_level({"name": "a", "bounds": [0, 0, 300, 300]}, "x.json")
+    assert time.perf_counter() - begin < 20
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b"", "not JSON"),
+        (b"{", "not JSON"),
+        (b"\xff\xfe", "not JSON"),
+        (b"[" * 100_000, "not JSON"),
+        (b'{"name": "a", "bounds": [0, 0, NaN, 1]}', "bounds: must be finite"),
+        (b'{"name": "a", "bounds": [0, 0, 1e999, 1]}', "bounds: must be finite"),
+        (b'{"name": "a", "name": "b"}', "given twice"),
+        (b'{"name": "a", "bounds": [' + b"9" * 5000 + b"]}", "not JSON"),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: bytes, expected: str) -> None:
+    file = tmp_path / "bad.json"
+    file.write_bytes(text)
+    with pytest.raises(LevelError) as caught:
+        load_levels(file)
+    message = str(caught.value)
+    assert expected in message
+    assert message.startswith(str(file))
+    assert "\n" not in message
+
+
+def test_saving_is_whole_or_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    level = generate("open", 1)
+    bad = Level(name="n", bounds=np.array([0, 0, np.nan, 1]))
+    with pytest.raises(LevelError, match="not finite"):
+        save_level(bad, tmp_path / "a.json")
+    with pytest.raises(LevelError, match="cannot be written"):
+        save_level(level, tmp_path / "none" / "a.json")
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(LevelError, match="No space left"):
+        save_level(level, tmp_path / "a.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner)
+    ),
+    max_leaves=12,
+)
+NUMBER = st.floats(-30, 30) | st.integers(-30, 30) | JSON
+
+
+def _numbers(count: int) -> st.SearchStrategy[list[object]]:
+    return st.lists(NUMBER, min_size=count, max_size=count)
+
+
+NEARLY = st.fixed_dictionaries(
+    {"name": st.just("a") | JSON, "bounds": st.just([-9, -9, 9, 9]) | _numbers(4)},
+    optional={
+        "holes": st.lists(_numbers(4), max_size=2) | JSON,
+        "boxes": st.lists(
+            st.fixed_dictionaries(
+                {"center": _numbers(3), "half_size": _numbers(3)},
+                optional={"yaw": NUMBER},
+            ),
+            max_size=2,
+        ),
+        "cylinders": st.lists(
+            st.fixed_dictionaries(
+                {"center": _numbers(2), "radius": NUMBER, "height": NUMBER}
+            ),
+            max_size=2,
+        ),
+        "start": st.fixed_dictionaries({"position": _numbers(2), "yaw": NUMBER}),
+        "goal": _numbers(2),
+        "goal_distance": _numbers(2),
+        "family": JSON,
+    },
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(JSON | NEARLY)
+def test_junk_is_refused_in_one_line(data: object) -> None:
+    try:
+        level = parse_level(data, "x.json")
+    except LevelError as error:
+        message = str(error)
+        assert message.startswith("x.json: ")
+        assert len(message.splitlines()) == 1
+        assert len(message) < 600
+    else:
+        assert isinstance(level, Level)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(text=st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+def test_junk_files_are_refused(
+    tmp_path_factory: pytest.TempPathFactory, text: bytes
+) -> None:
+    file = tmp_path_factory.mktemp("junk") / "a.json"
+    file.write_bytes(text)
+    with pytest.raises(LevelError):
+        load_levels(file)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_in_a_folder_is_refused_unread(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "endless.json")
+    with pytest.raises(LevelError, match=r"endless\.json: not a file"):
+        load_levels(tmp_path)

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.families import FAMILIES
+from ambulo.envs.vr.families.level_sets import split_level
+from ambulo.envs.vr.planners.planners import PLANNERS, make_planner
+from ambulo.envs.vr.planners.senses import senses, stick, uniform
+from ambulo.envs.vr.task.bank import LevelBank, Start
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.build import make_world
+from ambulo.envs.vr.world.actions import motion_of
+
+CONFIG = NavigationConfig().override("environment", max_episode_steps=500)
+
+
+def play(name, levels, config=CONFIG):
+    """Success, path, collisions of each level's designed episode."""
+    n = len(levels)
+    bank = LevelBank(levels, np.random.default_rng(0))
+    batch = NavigationBatch(config, bank, make_world(config, n), num_players=n)
+    players = np.arange(n)
+    batch.reset(players, [Start(i, 0, levels[i].start) for i in players])
+    planner = make_planner(name, n)
+    planner.reset(players, players)
+    done, success = np.zeros(n, bool), np.zeros(n, bool)
+    path, collisions = np.zeros(n), np.zeros(n)
+    while not done.all():
+        actions = planner.act(batch)
+        assert actions.shape == (n, 3)
+        assert np.isfinite(actions).all()
+        assert np.abs(actions).max() <= 1.0
+        _, _, terminated, truncated, info = batch.step(actions)
+        new = (terminated | truncated) & ~done
+        success |= new & info["is_success"]
+        path[new] = batch.episode.path[new]
+        collisions[new] = batch.episode.collisions[new]
+        done |= new
+    return success, path, collisions
+
+
+def levels_of(*families, count=2):
+    return [split_level(f, "validation", i) for f in families for i in range(count)]
+
+
+def test_oracle_reaches_every_family_without_bumps():
+    levels = levels_of(*FAMILIES)
+    success, path, collisions = play("oracle", levels)
+    assert success.all(), [lv.name for lv in np.array(levels)[~success]]
+    assert collisions.sum() == 0
+    assert (path > 0).all()
+
+
+def test_straight_line_solves_the_open_field():
+    success, path, _ = play("straight", levels_of("open", count=4))
+    assert success.all()
+    assert (path > 0).all()
+
+
+def test_dynamic_window_beats_the_straight_line_in_clutter():
+    levels = levels_of("clutter", count=6)
+    success, _, bumps = play("dwa", levels)
+    plain, _, plain_bumps = play("straight", levels)
+    assert success.mean() >= plain.mean()
+    assert bumps.sum() < plain_bumps.sum()
+
+
+def test_mapper_leaves_dead_ends_that_hold_the_dynamic_window():
+    levels = levels_of("utrap", "slalom", count=4)
+    mapped, _, _ = play("mapper", levels)
+    reactive, _, _ = play("dwa", levels)
+    assert mapped.mean() > 0.85
+    assert mapped.sum() >= reactive.sum()
+
+
+@pytest.mark.parametrize("name", PLANNERS)
+@pytest.mark.parametrize("frame", ["head", "world"])
+def test_planners_play_in_both_frames_with_other_rays(name, frame):
+    config = CONFIG.override("environment", max_episode_steps=30)
+    config = config.override("observations", frame=frame, num_ray_sensors=12)
+    play(name, levels_of("pits", "maze", count=1), config)
+
+
+def test_the_frame_of_the_observation_changes_nothing():
+    levels = levels_of("open", count=2)
+    world = CONFIG.override("observations", frame="world")
+    _, from_head, _ = play("straight", levels)
+    _, from_world, _ = play("straight", levels, world)
+    np.testing.assert_allclose(from_head, from_world, rtol=1e-4)
+
+
+@pytest.mark.parametrize("task", ["follow", "patrol", "reach"])
+def test_oracle_solves_the_other_tasks(task):
+    config = CONFIG.override("environment", tasks=(task,), max_episode_steps=1000)
+    success, _, _ = play("oracle", levels_of("open", count=2), config)
+    assert success.all()
+
+
+def test_unknown_planner_gets_a_hint():
+    with pytest.raises(ConfigError, match="did you mean 'oracle'"):
+        make_planner("orakel", 1)
+
+
+def test_stick_undoes_the_dead_zone():
+    spec = WorldSpec()
+    velocity = np.array([[1.0, 0.5], [0.0, 0.0], [-0.2, 1.9], [9.0, 0.0]])
+    rate = np.array([0.3, 0.0, -1.2, 9.0])
+    command = motion_of(stick(velocity, rate, spec), spec, 4).target
+    np.testing.assert_allclose(command[:3, 1], velocity[:3, 0] / 2.0, atol=1e-12)
+    np.testing.assert_allclose(command[:3, 0], -velocity[:3, 1] / 2.0, atol=1e-12)
+    np.testing.assert_allclose(
+        command[:, 2], -np.clip(rate / spec.max_yaw_rate, -1, 1), atol=1e-12
+    )
+    assert command[3, 1] == pytest.approx(1.0)
+
+
+def test_senses_are_the_state_seen_from_the_head():
+    levels = levels_of("clutter", count=2)
+    for frame in ("head", "world"):
+        config = CONFIG.override("observations", frame=frame)
+        bank = LevelBank(levels, np.random.default_rng(0))
+        batch = NavigationBatch(config, bank, make_world(config, 2), num_players=2)
+        batch.reset(np.arange(2), [Start(i, 0, levels[i].start) for i in range(2)])
+        for _ in range(5):
+            batch.step(np.array([[0.3, 0.8, 0.5], [-0.4, 0.2, -0.7]]))
+        state, now = batch.world.state, senses(batch)
+        delta = (batch.task.goal - state.position)[:, :2]
+        bearing = np.arctan2(delta[:, 1], delta[:, 0]) - state.yaw
+        found = np.arctan2(now.goal[:, 1], now.goal[:, 0])
+        np.testing.assert_allclose(np.exp(1j * found), np.exp(1j * bearing), atol=1e-5)
+        way = state.yaw + now.ray_angles[:, 0]
+        np.testing.assert_allclose(
+            np.exp(1j * way),
+            np.exp(1j * state.yaw) if frame == "head" else 1.0,
+            atol=1e-5,
+        )
+
+
+def test_uniform_streams_are_independent_of_the_batch():
+    seeds, steps = np.array([5, 6, 7]), np.array([0, 1, 2])
+    whole = uniform(seeds, steps, 3)
+    np.testing.assert_array_equal(whole[1:2], uniform(seeds[1:2], steps[1:2], 3))
+    many = uniform(np.arange(4000), np.zeros(4000, np.int64), 3)
+    assert np.abs(many).max() <= 1.0
+    np.testing.assert_allclose(many.mean(axis=0), 0.0, atol=0.04)
+    np.testing.assert_allclose(many.var(axis=0), 1 / 3, atol=0.02)

@@ -1,0 +1,153 @@
+"""The remembered grids: hand-made scenes, forgetting, and continuation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ambulo.envs.vr.task.memory import Memory, memory_fields
+
+RAYS = 16
+
+
+def slices(kind: str) -> dict[str, slice]:
+    """Where each field of a memory lies."""
+    found, at = {}, 0
+    for name, size, _, _ in memory_fields(kind):
+        found[name] = slice(at, at + size)
+        at += size
+    return found
+
+
+def remember(
+    memory: Memory,
+    x: float,
+    y: float,
+    yaw: float,
+    reading: float | np.ndarray = 5.0,
+    distance: float = 9.0,
+    goal: tuple[float, float] = (9.0, 0.0),
+) -> dict[str, np.ndarray]:
+    """One decision of the only player with equal rays all around; named features."""
+    out = np.zeros((1, memory.size), np.float32)
+    memory.update(
+        np.zeros(1, np.int64), np.array([[x, y]]), np.array([yaw]),
+        np.full((1, RAYS), 1.0) * reading, np.array([yaw]), 5.0, np.array([goal]),
+        np.array([distance]), out,
+    )  # fmt: skip
+    return {name: out[0, where] for name, where in slices(memory.kind).items()}
+
+
+def test_visits_are_seen_where_they_were() -> None:
+    """A place walked through lies behind after walking on, and to the left after a turn."""
+    memory = Memory("visits", 1)
+    for _ in range(3):
+        remember(memory, 0.5, 0.5, 0.0)
+    seen = remember(memory, 2.5, 0.5, 0.0)["visits"]
+    behind = 4 * 4 + 1
+    assert seen[behind] == pytest.approx(0.2 * np.log1p(3))
+    assert seen[32] == pytest.approx(0.2 * np.log1p(1))
+    turned = remember(memory, 2.5, 0.5, np.pi / 2)["visits"]
+    left = 2 * 4 + 1
+    assert turned[left] == pytest.approx(0.2 * np.log1p(3))
+
+
+def test_staleness_counts_decisions_without_progress() -> None:
+    """Getting nearer resets the clock; pacing about lets it run, up to its cap."""
+    memory = Memory("visits", 1)
+    for step in range(5):
+        seen = remember(memory, 0, 0, 0, distance=9.0 - step)["visits"]
+    assert seen[33] == 0.0
+    for _ in range(400):
+        seen = remember(memory, 0, 0, 0, distance=8.0)["visits"]
+    assert seen[33] == 3.0
+
+
+def test_map_remembers_a_wall_out_of_ray_range() -> None:
+    """A wall seen 4 m ahead is still known from 8 m away, and unknown ground is unknown."""
+    memory = Memory("map", 1)
+    ahead_only = np.where(np.arange(RAYS) == 0, 4.0, 5.0)
+    remember(memory, 4.0, 0.1, 0.0, ahead_only)
+    seen = remember(memory, 0.0, 0.1, 0.0, reading=5.0)
+    assert seen["map_blocked"][0] == pytest.approx(0.8, abs=0.03)
+    assert seen["map_blocked"][12] == 1.0
+    assert seen["map_known"][0] == pytest.approx(0.78, abs=0.05)
+    assert seen["map_known"][12] == pytest.approx(0.5, abs=0.05)
+
+
+def test_sectors_tell_blocked_from_unknown() -> None:
+    """A ring of obstacles at 1.8 m blocks the second ring of sectors, hides the outer."""
+    memory = Memory("map", 1)
+    for yaw in np.linspace(0, 2 * np.pi / RAYS, 12, endpoint=False):
+        seen = remember(memory, 0.1, 0.1, yaw, reading=1.8)
+    blocked = seen["sector_blocked"].reshape(RAYS, 5)
+    unknown = seen["sector_unknown"].reshape(RAYS, 5)
+    assert blocked[:, 0].max() == 0.0
+    assert blocked[:, 1].mean() > 0.2
+    assert unknown[:, 0].max() == 0.0
+    assert unknown[:, 3:].min() > 0.999
+
+
+def test_memory_does_not_depend_on_where_the_frame_lies() -> None:
+    """Far from the origin (the grid wraps) the features are the same."""
+    features = []
+    for shift in (0.0, 64.0, -640.0):
+        memory = Memory("map", 1)
+        for step in range(6):
+            last = remember(
+                memory, shift + 0.3 * step + 0.11, shift - 0.21, 0.2 * step, 2.93
+            )
+        features.append(np.concatenate(list(last.values())))
+    np.testing.assert_allclose(features[0], features[1], atol=1e-6)
+    np.testing.assert_allclose(features[0], features[2], atol=1e-6)
+
+
+def test_plan_leads_around_a_remembered_wall() -> None:
+    """A wall between player and goal, once seen, bends the way; before, it is straight."""
+    memory = Memory("plan", 1)
+    free = remember(memory, 0.1, 0.1, 0.0, 5.0, goal=(6.0, 0.1))
+    assert free["plan_found"] == [1.0]
+    assert free["plan_length"][0] == pytest.approx(0.05 * 5.9, abs=0.02)
+    waypoint = 5.0 * free["plan_points"][:2]
+    assert waypoint[0] == pytest.approx(2.5, abs=0.3)
+    assert abs(waypoint[1]) < 0.3
+    for x in np.linspace(0.1, 1.0, 8):  # the fan of rays leaves gaps from one place
+        for y in np.linspace(-2.0, 2.0, 12):
+            angles = 2.0 * np.pi * np.arange(RAYS) / RAYS
+            with np.errstate(divide="ignore"):
+                hit = np.where(np.cos(angles) > 0, (2.0 - x) / np.cos(angles), 5.0)
+            hits_wall = (hit < 5.0) & (np.abs(y + hit * np.sin(angles)) < 3.0)
+            reading = np.where(hits_wall, hit, 5.0)
+            seen = remember(memory, x, y, 0.0, reading, goal=(6.0, 0.1))
+    for _ in range(3):  # the plan is renewed every third decision
+        seen = remember(memory, 0.1, 0.1, 0.0, 5.0, goal=(6.0, 0.1))
+    assert seen["plan_found"] == [1.0]
+    around = 2 * np.hypot(2.0, 3.0) + 2.0
+    assert 20 * seen["plan_length"][0] > 0.9 * around
+    ahead = 5.0 * seen["plan_points"][4:]
+    assert abs(ahead[1]) > 1.5
+    turned = remember(memory, 0.1, 0.1, np.pi / 2, 5.0, goal=(6.0, 0.1))
+    back = np.array([-turned["plan_points"][5], turned["plan_points"][4]])
+    np.testing.assert_allclose(5.0 * back, ahead, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["visits", "map", "plan"])
+def test_reset_forgets_and_state_dict_continues(kind: str) -> None:
+    """Reset equals new; a copy continues as the original."""
+    memory = Memory(kind, 1)
+    first = remember(memory, 1.0, 1.0, 0.5, 2.0)
+    remember(memory, 2.0, 1.0, 0.5, 2.0)
+    copy = Memory(kind, 1)
+    copy.load_state_dict(memory.state_dict())
+    a, b = (remember(m, 2.5, 1.5, 0.1, 3.0) for m in (memory, copy))
+    for name in a:
+        np.testing.assert_array_equal(a[name], b[name])
+    memory.reset(np.zeros(1, np.int64))
+    again = remember(memory, 1.0, 1.0, 0.5, 2.0)
+    for name in first:
+        np.testing.assert_array_equal(first[name], again[name])
+
+
+def test_no_memory_adds_nothing() -> None:
+    """`none` has no features."""
+    assert Memory("none", 4).size == 0

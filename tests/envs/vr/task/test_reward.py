@@ -1,0 +1,243 @@
+"""Rewards: the terms, and that nothing out-earns reaching the goal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.vr import NavigationConfig, RewardsConfig
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.families import FAMILIES
+from ambulo.envs.vr.families.level_sets import split_level
+from ambulo.envs.vr.planners.planners import make_planner
+from ambulo.envs.vr.task.bank import LevelBank, Start
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.reward import (
+    REWARD_TERMS,
+    Transition,
+    load_custom_terms,
+    reward_terms,
+)
+from ambulo.envs.vr.world.kernel_world import KernelWorld
+
+STEPS = 300
+
+
+def transition(**changes: object) -> Transition:
+    """One player to whom nothing happened, but for `changes`."""
+    zeros = dict.fromkeys(
+        ("progress", "new_best", "goals", "turned", "action_change"), np.zeros(1)
+    )
+    counts = dict.fromkeys(("collisions", "contact_ticks", "moves"), np.zeros(1, int))
+    flags = dict.fromkeys(("fell", "timeout"), np.zeros(1, bool))
+    still = {"comfort": np.ones(1), "smoothness": np.ones(1)}
+    return Transition(**(zeros | counts | flags | still | changes))
+
+
+def total(change: dict[str, object], **weights: object) -> float:
+    """Reward of one decision."""
+    terms = reward_terms(transition(**change), RewardsConfig(**weights))
+    return float(np.sum(list(terms.values())))
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, 0.0),
+        ({"goals": np.ones(1)}, 100.0),
+        ({"progress": np.array([0.2])}, 0.2),
+        ({"new_best": np.array([0.2])}, 0.2 * (2.0 + 0.1)),
+        ({"new_best": np.array([0.2]), "comfort": np.array([0.5])}, 0.2 * (1.0 + 0.1)),
+        ({"collisions": np.array([2]), "contact_ticks": np.array([9])}, -20.0),
+        ({"fell": np.array([True])}, -50.0),
+        ({"timeout": np.array([True])}, -20.0),
+        ({"moves": np.array([1])}, -1.0),
+    ],
+)
+def test_published_weights(change: dict[str, object], expected: float) -> None:
+    """Each published term pays its published weight."""
+    assert total(change) == pytest.approx(expected)
+
+
+def test_collision_modes() -> None:
+    """Events, decisions and ticks count differently."""
+    touch = {"collisions": np.array([1]), "contact_ticks": np.array([4])}
+    assert total(touch, collision_mode="event") == -10.0
+    assert total(touch, collision_mode="decision") == -10.0
+    assert total(touch, collision_mode="tick") == -40.0
+
+
+def make_batch(
+    goal_distance: tuple[float, float] = (5.0, 30.0), task: str = "navigate"
+) -> NavigationBatch:
+    """Two designed levels of each family, step limit `STEPS`."""
+    config = NavigationConfig().override(
+        "environment", max_episode_steps=STEPS, goal_distance=goal_distance,
+        tasks=(task,),
+    )  # fmt: skip
+    levels = [split_level(family, "train", i) for family in FAMILIES for i in range(2)]
+    bank = LevelBank(levels, np.random.default_rng(0), goal_distance=goal_distance)
+    world = KernelWorld(len(levels), WorldSpec.from_config(config))
+    batch = NavigationBatch(config, bank, world, num_players=len(levels))
+    starts = [Start(i, 0, lv.start) for i, lv in enumerate(levels)]
+    batch.reset(np.arange(len(levels)), starts)
+    return batch
+
+
+def beside_a_wall(batch: NavigationBatch, scrape: bool) -> np.ndarray:
+    """Walk ahead with the right hand 0.4 m from the wall, or pressed against it."""
+    rays = batch.obs[:, 13:29]
+    blocked = rays[:, [0, 1, 15]].min(axis=1) < 0.6
+    turn = np.where(blocked, -1.0, np.clip(2.0 * (rays[:, 12] - 0.4), -0.3, 1.0))
+    ahead = np.where(blocked, 0.0, 1.0)
+    return np.column_stack([np.full_like(turn, 1.0 if scrape else 0.0), ahead, turn])
+
+
+def play(batch: NavigationBatch, policy: str) -> np.ndarray:
+    """Return of each player's one episode under `policy`, shape (N,).
+
+    -inf where a lazy policy happens to succeed.
+    """
+    n = batch.num_players
+    rng = np.random.default_rng(0)
+    oracle = make_planner("oracle", n)
+    oracle.reset(np.arange(n), np.arange(n))
+    returns, done = np.zeros(n), np.zeros(n, bool)
+    solved = np.zeros(n, bool)
+    for step in range(STEPS):
+        actions = np.zeros((n, 3))
+        if policy == "spin":
+            actions[:, 2] = 1.0
+        elif policy == "ahead":
+            actions[:, 1] = 1.0
+        elif policy == "pace":
+            actions[:, 1] = 1.0 if (step // 20) % 2 else -1.0
+        elif policy == "circle":
+            actions[:, 1:] = 1.0
+        elif policy in ("hug", "scrape"):
+            actions[:] = beside_a_wall(batch, scrape=policy == "scrape")
+        elif policy == "oracle":
+            actions[:] = oracle.act(batch)
+        elif policy == "jitter":
+            actions = rng.uniform(-1, 1, (n, 3))
+        _, reward, terminated, truncated, info = batch.step(actions)
+        terms = [v for k, v in info.items() if k.startswith("reward/")]
+        np.testing.assert_allclose(np.sum(terms, axis=0), reward, atol=1e-9)
+        returns += np.where(done, 0.0, reward)
+        solved |= info["is_success"] & ~done
+        done |= terminated | truncated
+    return returns if policy == "oracle" else np.where(solved, -np.inf, returns)
+
+
+@pytest.mark.parametrize(
+    "policy", ["idle", "spin", "ahead", "pace", "circle", "jitter", "hug", "scrape"]
+)
+def test_lazy_policies_earn_less_than_the_goal(policy: str) -> None:
+    """Whoever does not reach the goal earns less than half of the goal's reward."""
+    batch = make_batch()
+    returns = play(batch, policy)
+    goal = batch.config.rewards.goal_reached
+    assert returns.max() < 0.5 * goal
+    if policy in ("idle", "spin"):
+        np.testing.assert_allclose(returns, batch.config.rewards.timeout_penalty)
+
+
+def test_reaching_the_goal_earns_more_than_the_goal() -> None:
+    """On the same episodes: the goal's reward, the way, and the bonuses for it."""
+    batch = make_batch()
+    start = batch.episode.start_distance.copy()
+    returns = play(batch, "oracle")
+    slow = start > 0.7 * 2.0 * STEPS * 0.1  # the step limit is too short for the way
+    assert slow.sum() < 4
+    assert (returns[~slow] > batch.config.rewards.goal_reached).all()
+
+
+@pytest.mark.parametrize("task", ["follow", "reach", "patrol"])
+@pytest.mark.parametrize("policy", ["idle", "spin", "pace", "hug", "jitter"])
+def test_lazy_policies_earn_no_task(task: str, policy: str) -> None:
+    """A goal that walks past, a second goal or a hand near the target pay no idler."""
+    batch = make_batch(task=task)
+    shares = batch.config.environment.patrol_goals if task == "patrol" else 1
+    returns = play(batch, policy)
+    # Who happens to pass some goals of a patrol is paid for these.
+    assert returns.max() < 100.0 * (1.0 - 1.0 / shares) + 40.0
+    if policy in ("idle", "spin"):
+        assert returns.max() < 0.0  # turning moves the hands by some centimetres
+
+
+def test_pacing_at_a_goal_of_a_patrol_is_paid_once() -> None:
+    """In and out of the first goal's disc: one share, and no more bonus than the way."""
+    batch = make_batch(task="patrol")
+    n, clear = batch.num_players, slice(0, 2)  # the levels without obstacles
+    first, second = batch.bank.goals[clear, 0], batch.bank.goals[clear, 1]
+    apart = np.hypot(*(second - first).T)
+    assert (apart > 3.0).all()
+    way = batch.episode.start_distance[clear] + apart
+    paid, bonus = np.zeros(2), np.zeros(2)
+    for step in range(60):
+        batch.world.state.position[clear, :2] = first
+        batch.world.state.position[clear, 0] += 1.5 if step % 2 else 0.5
+        _, _, _, _, info = batch.step(np.zeros((n, 3)))
+        paid += info["reward/goal"][clear]
+        bonus += info["reward/comfort"][clear]
+    np.testing.assert_allclose(paid, 100.0 / 3.0)
+    assert (bonus <= 2.0 * (way + 1.0)).all()
+
+
+def test_bonuses_are_bounded_by_the_way() -> None:
+    """Pacing back and forth never earns more bonus than walking there once."""
+    batch = make_batch()
+    start = batch.episode.start_distance.copy()
+    bonus, alive = np.zeros(batch.num_players), np.ones(batch.num_players, bool)
+    rng = np.random.default_rng(1)
+    for _ in range(STEPS):
+        actions = rng.uniform(-1, 1, (batch.num_players, 3))
+        _, _, terminated, _, info = batch.step(actions)
+        bonus += alive * (info["reward/comfort"] + info["reward/smooth"])
+        alive &= ~terminated
+    assert (bonus <= 2.1 * start + 1e-9).all()
+
+
+def test_literal_bonuses_reward_standing_still() -> None:
+    """The published reading, kept for study, does pay idlers more than the goal."""
+    config = NavigationConfig().override("rewards", bonus_mode="step").rewards
+    assert sum(v[0] for v in reward_terms(transition(), config).values()) == 2.1
+
+
+class Brisk:
+    """A custom term."""
+
+    name = "brisk"
+
+    def __call__(self, transition: Transition) -> np.ndarray:
+        """Half a point for each player."""
+        return np.full_like(transition.progress, 0.5)
+
+
+class Taken(Brisk):
+    """A custom term with a built-in name."""
+
+    name = "goal"
+
+
+def test_custom_terms_join_the_sum() -> None:
+    """A custom term is paid and named."""
+    terms = reward_terms(transition(), RewardsConfig(), (Brisk(),))
+    assert terms["brisk"][0] == 0.5
+    assert set(terms) == {*REWARD_TERMS, "brisk"}
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("no_colon", "package.module:ClassName"),
+        ("no_such_module_xyz:A", "cannot be made"),
+        ("math:nothing", "cannot be made"),
+        ("fractions:Fraction", "needs a `name`"),
+    ],
+)
+def test_bad_custom_terms_are_named(path: str, rule: str) -> None:
+    """Each way to get the dotted path wrong has its own words."""
+    with pytest.raises(ConfigError, match=rule):
+        load_custom_terms([path])

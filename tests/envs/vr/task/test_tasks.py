@@ -1,0 +1,140 @@
+"""The four tasks, played in an empty level with scripted poses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.task.bank import LevelBank, Start
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.tasks import FOLLOW_HOLD, hand_distance
+from ambulo.envs.vr.world.kernel_world import KernelWorld
+
+IDLE = np.zeros((1, 3))
+
+
+def one_player(
+    task: str, pose: tuple[float, float, float], **settings: object
+) -> NavigationBatch:
+    """A player on an empty floor with the goal at (5, 0)."""
+    config = NavigationConfig().override("environment", tasks=(task,), **settings)
+    level = Level(
+        "empty",
+        np.array([-10.0, -10, 10, 10]),
+        start=np.array(pose),
+        goal=np.array([5.0, 0]),
+    )
+    bank = LevelBank([level], np.random.default_rng(3))
+    world = KernelWorld(1, WorldSpec.from_config(config))
+    batch = NavigationBatch(config, bank, world, num_players=1)
+    batch.reset(np.zeros(1, np.int64), [Start(0, 0, np.array(pose))])
+    return batch
+
+
+def test_navigate_ends_within_the_radius() -> None:
+    """0.9 m from the goal is there, 1.1 m is not."""
+    assert one_player("navigate", (4.1, 0, 0)).step(IDLE)[2][0]
+    assert not one_player("navigate", (3.9, 0, 0)).step(IDLE)[2][0]
+
+
+def test_follow_moves_the_goal_and_asks_to_stay() -> None:
+    """The goal walks at its speed; standing still near its start does not solve it."""
+    batch = one_player("follow", (5.0, 0, 0), follow_speed=0.6)
+    before = batch.task.goal[0].copy()
+    ended = [bool(batch.step(IDLE)[2][0]) for _ in range(10)]
+    assert not any(ended)
+    assert np.hypot(*(batch.task.goal[0] - before)[:2]) == pytest.approx(0.6, abs=0.05)
+    slow = one_player("follow", (5.0, 0, 0), follow_speed=0.0)
+    steps = 0
+    while not slow.step(IDLE)[2][0]:
+        steps += 1
+    assert steps == round(FOLLOW_HOLD / 0.1) - 1
+
+
+def test_reach_wants_the_hand_there() -> None:
+    """Standing on the spot is not enough; with the right hand on it, it is."""
+    assert not one_player("reach", (5.0, 0, 0)).step(IDLE)[2][0]
+    assert one_player("reach", (5.0 - 0.35, 0.22, 0)).step(IDLE)[2][0]
+
+
+def test_patrol_pays_its_goals_in_shares() -> None:
+    """Each goal pays its share, the last one ends the episode."""
+    batch = one_player("patrol", (5.0, 0, 0), patrol_goals=2)
+    _, _, terminated, _, info = batch.step(IDLE)
+    assert not terminated[0]
+    assert info["reward/goal"][0] == 50.0
+    assert info["reward/progress"][0] == 0.0
+    second = batch.task.goal[0, :2]
+    np.testing.assert_allclose(second, batch.bank.goals[0, 1])
+    pose = np.array([*second, 0.0])
+    batch.world.reset(np.zeros(1, np.int64), np.zeros(1, np.int64), pose[None])
+    _, _, terminated, _, info = batch.step(IDLE)
+    assert terminated[0]
+    assert info["is_success"][0]
+    assert info["reward/goal"][0] == 50.0
+
+
+def test_falling_past_the_goal_is_no_success() -> None:
+    """Below the floor nothing is reached, and the fall is no progress."""
+    config = NavigationConfig()
+    level = Level(
+        "pit", np.array([-10.0, -10, 10, 10]), holes=np.array([[2.0, -9, 9, 9]]),
+        start=np.array([1.0, 0, 0]), goal=np.array([9.5, 0.0]),
+    )  # fmt: skip
+    bank = LevelBank([level], np.random.default_rng(3))
+    batch = NavigationBatch(
+        config, bank, KernelWorld(1, WorldSpec.from_config(config)), num_players=1
+    )
+    batch.reset(np.zeros(1, np.int64), [Start(0, 0, level.start)])
+    progress = 0.0
+    for _ in range(40):
+        _, _, terminated, _, info = batch.step(np.array([[0.0, 1.0, 0.0]]))
+        progress += info["reward/progress"][0]
+        if terminated[0]:
+            break
+    assert info["fell"][0]
+    assert not info["is_success"][0]
+    assert info["reward/fall"][0] == -50.0
+    assert progress < 2.0
+
+
+def test_task_id_is_appended_when_there_are_several() -> None:
+    """One-hot of the drawn task, and every task is drawn."""
+    config = NavigationConfig().override(
+        "environment", tasks=("navigate", "reach", "patrol"), levels=("open",),
+        levels_per_family=1,
+    )  # fmt: skip
+    from ambulo.envs.vr.task.build import make_batch
+
+    batch = make_batch(config, 32)
+    obs = batch.reset(np.arange(32))
+    where = batch.layout.slices()["task"]
+    assert batch.layout.size == 52
+    assert (obs[:, where].sum(axis=1) == 1).all()
+    assert set(np.argmax(obs[:, where], axis=1)) == {0, 2, 3}
+
+
+def test_a_hand_that_falls_past_the_target_reached_nothing() -> None:
+    """The body falls beside the target; the hand passes within the radius."""
+    config = NavigationConfig().override(
+        "environment", tasks=("reach",), reach_radius=0.4
+    )
+    level = Level(
+        "pit", np.array([-10.0, -10, 10, 10]), holes=np.array([[2.0, -9, 9, 9]]),
+        start=np.array([1.9, 0, 0]), goal=np.array([2.9, -0.22]),
+    )  # fmt: skip
+    bank = LevelBank([level], np.random.default_rng(3))
+    world = KernelWorld(1, WorldSpec.from_config(config))
+    batch = NavigationBatch(config, bank, world, num_players=1)
+    batch.reset(np.zeros(1, np.int64), [Start(0, 0, level.start)])
+    nearest, ended = np.inf, False
+    while not ended:
+        _, _, terminated, _, info = batch.step(np.array([[0.0, 1.0, 0.0]]))
+        nearest = min(nearest, hand_distance(batch.task, world.state)[0])
+        ended = bool(terminated[0])
+    assert nearest < 0.4
+    assert info["fell"][0]
+    assert not info["is_success"][0]

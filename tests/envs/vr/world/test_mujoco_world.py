@@ -1,0 +1,254 @@
+import copy
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ambulo.configs.errors import ActionError, AmbuloError
+from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.kernels import box_distance
+from ambulo.envs.vr.world.mujoco_world import MujocoWorld
+
+HALF = 5.0
+
+
+def random_level(seed, boxes=12, cylinders=5, walls=True):
+    """Obstacles that keep 1 m from the origin, a hole, and walls around all."""
+    rng = np.random.default_rng(seed)
+    n = boxes + cylinders
+    angle, far = rng.uniform(-np.pi, np.pi, n), rng.uniform(1.5, HALF, n)
+    x, y = far * np.cos(angle), far * np.sin(angle)
+    half = rng.uniform(0.1, 0.5, (boxes, 2))
+    rows = np.column_stack(
+        [x[:boxes], y[:boxes], np.full(boxes, 0.6), half, np.full(boxes, 0.6)]
+    )
+    rows = np.column_stack([rows, rng.uniform(-np.pi, np.pi, boxes)])
+    sides = [
+        [0, HALF, 1, HALF, 0.1, 1, 0],
+        [0, -HALF, 1, HALF, 0.1, 1, 0],
+        [HALF, 0, 1, 0.1, HALF, 1, 0],
+        [-HALF, 0, 1, 0.1, HALF, 1, 0],
+    ]
+    return Level(
+        f"random-{seed}",
+        np.array([-HALF, -HALF, HALF, HALF]),
+        holes=np.array([[2.0, 2.0, 2.8, 3.0]]),
+        boxes=np.vstack([sides, rows]) if walls else rows,
+        cylinders=np.column_stack(
+            [x[boxes:], y[boxes:], rng.uniform(0.1, 0.4, cylinders), np.ones(cylinders)]
+        ),
+    )
+
+
+def pair(levels, spec=None, poses=None):
+    """A MuJoCo and a compiled world in equal states, one player a level."""
+    n = len(levels)
+    players = np.arange(n)
+    worlds = []
+    for kind in (MujocoWorld, KernelWorld):
+        world = kind(n, spec or WorldSpec())
+        world.set_levels(range(n), levels)
+        world.reset(players, players, np.zeros((n, 3)) if poses is None else poses)
+        worlds.append(world)
+    return worlds
+
+
+def wandering(rng, steps, n):
+    """Commands that mostly walk ahead and change every ten decisions."""
+    actions = np.repeat(rng.uniform(-1, 1, (steps // 10, n, 3)), 10, axis=0)
+    actions[..., 1] = np.abs(actions[..., 1])
+    return actions
+
+
+def test_free_motion_is_that_of_the_compiled_world():
+    empty = Level("empty", np.array([-500.0, -500.0, 500.0, 500.0]))
+    ours, theirs = pair([empty] * 4)
+    for action in np.random.default_rng(0).uniform(-1.5, 1.5, (100, 4, 3)):
+        ours.step(action)
+        theirs.step(action)
+    for name, array in ours.state.arrays().items():
+        np.testing.assert_allclose(
+            array, theirs.state.arrays()[name], atol=1e-6, err_msg=name
+        )
+
+
+def test_walks_among_obstacles_end_where_the_compiled_world_says():
+    ours, theirs = pair([random_level(seed) for seed in range(20)])
+    events = np.zeros(2)
+    touches = np.zeros(2)
+    for action in wandering(np.random.default_rng(1), 200, 20):
+        for k, world in enumerate((ours, theirs)):
+            world.step(action)
+            events[k] += world.state.collisions.sum()
+            touches[k] += world.state.contact_ticks.sum()
+    apart = np.linalg.norm(ours.state.position - theirs.state.position, axis=1)
+    assert np.median(apart) < 0.05
+    assert np.mean(apart < 0.05) >= 0.85
+    assert events.min() > 20
+    assert abs(events[0] - events[1]) <= 0.1 * events[1]
+    assert abs(touches[0] - touches[1]) <= 0.1 * touches[1]
+    assert np.mean(ours.state.fell == theirs.state.fell) >= 0.9
+
+
+@pytest.mark.parametrize("head", [False, True])
+@pytest.mark.parametrize("edges", [False, True])
+def test_rays_agree_at_equal_poses(head, edges):
+    levels = [random_level(seed, walls=seed % 2 == 0) for seed in range(30)]
+    poses = np.random.default_rng(2).uniform(-6.0, 6.0, (30, 3))
+    spec = WorldSpec(num_rays=24, rays_in_head_frame=head, rays_see_edges=edges)
+    ours, theirs = pair(levels, spec, poses)
+    np.testing.assert_allclose(ours.state.rays, theirs.state.rays, atol=1e-6)
+    assert (ours.state.rays < spec.ray_length).any()
+
+
+def test_rays_after_a_step_are_those_of_the_new_pose():
+    ours, theirs = pair([random_level(seed) for seed in range(5)])
+    for action in wandering(np.random.default_rng(3), 10, 5):
+        ours.step(action)
+        poses = np.column_stack([ours.state.position[:, :2], ours.state.yaw])
+        theirs.reset(np.arange(5), np.arange(5), poses)
+        np.testing.assert_allclose(ours.state.rays, theirs.state.rays, atol=1e-6)
+
+
+def test_falls_are_equal():
+    island = Level("island", np.array([-1.0, -1.0, 1.0, 1.0]))
+    ours, theirs = pair([island])
+    for _ in range(20):
+        ours.step(np.array([[0.2, 1.0, 0.1]]))
+        theirs.step(np.array([[0.2, 1.0, 0.1]]))
+        np.testing.assert_allclose(
+            ours.state.position, theirs.state.position, atol=1e-9
+        )
+        assert ours.state.fell[0] == theirs.state.fell[0]
+    assert ours.state.fell[0]
+    assert (ours.state.rays == ours.spec.ray_length).all()
+
+
+def test_discrete_actions_are_equal():
+    spec = WorldSpec(discrete=True)
+    ours, theirs = pair([random_level(seed) for seed in range(10)], spec)
+    rng = np.random.default_rng(4)
+    for _ in range(30):
+        actions = rng.integers(0, 7, 10)
+        ours.step(actions)
+        theirs.step(actions)
+        np.testing.assert_array_equal(ours.state.moves, theirs.state.moves)
+        np.testing.assert_array_equal(ours.state.snaps, theirs.state.snaps)
+        np.testing.assert_array_equal(ours.state.yaw, theirs.state.yaw)
+    apart = np.linalg.norm(ours.state.position - theirs.state.position, axis=1)
+    assert np.median(apart) < 0.05
+
+
+def test_continuation_is_bit_exact():
+    levels = [random_level(seed) for seed in range(6)]
+    world, _ = pair(levels)
+    actions = wandering(np.random.default_rng(5), 60, 6)
+    for action in actions[:30]:
+        world.step(action)
+    saved = world.state_dict()
+    for action in actions[30:]:
+        world.step(action)
+    expected = world.state_dict()
+    fresh, _ = pair(levels)
+    for other in (world, fresh):
+        other.load_state_dict(saved)
+        for action in actions[30:]:
+            other.step(action)
+        for name, array in other.state_dict().items():
+            np.testing.assert_array_equal(array, expected[name], err_msg=name)
+
+
+def test_players_of_one_level_do_not_meet():
+    level = random_level(0)
+    alone, _ = pair([level])
+    crowd = MujocoWorld(8, WorldSpec())
+    crowd.set_levels([3], [level])
+    crowd.reset(np.arange(8), np.full(8, 3), np.zeros((8, 3)))
+    for action in wandering(np.random.default_rng(6), 40, 1):
+        alone.step(action)
+        others = np.random.default_rng(7).uniform(-1, 1, (8, 3))
+        others[5] = action[0]
+        crowd.step(others)
+    np.testing.assert_array_equal(alone.state.position[0], crowd.state.position[5])
+
+
+def test_levels_come_and_go():
+    world = MujocoWorld(2, WorldSpec(), cache_size=2)
+    levels = [random_level(seed) for seed in range(6)]
+    world.set_levels(range(6), levels)
+    for slot in range(6):
+        world.reset(np.array([slot % 2]), np.array([slot]), np.zeros((1, 3)))
+    assert len(world._cache) == 2
+    world.step(np.zeros((2, 3)))
+    world.set_levels([0], [levels[1]])
+    world.reset(np.array([0, 1]), np.array([0, 1]), np.zeros((2, 3)))
+    np.testing.assert_array_equal(world.state.rays[0], world.state.rays[1])
+    world.close()
+    with pytest.raises(AmbuloError, match="reset"):
+        world.step(np.zeros((2, 3)))
+
+
+def test_unknown_slots_and_bad_actions_are_refused():
+    world, _ = pair([random_level(0)])
+    with pytest.raises(ActionError, match="finite"):
+        world.step(np.array([[0.0, math.nan, 0.0]]))
+    with pytest.raises(ActionError, match="shape"):
+        world.step(np.zeros((2, 3)))
+    with pytest.raises(AmbuloError, match="slot 9"):
+        world.reset(np.array([0]), np.array([9]), np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize("yaw", [0.0, 0.3, math.pi / 4])
+def test_pressing_at_a_wall_neither_sinks_nor_drifts(yaw):
+    wall = [2.0 * math.cos(yaw), 2.0 * math.sin(yaw), 1.0, 0.1, 20.0, 1.0, yaw]
+    level = Level("wall", np.array([-50.0, -50, 50, 50]), boxes=np.array([wall]))
+    world, _ = pair([level], poses=np.array([[0.0, 0.0, yaw]]))
+    for _ in range(35):
+        world.step(np.array([[0.0, 1.0, 0.0]]))
+    x, y = world.state.position[0, :2]
+    distance = box_distance(x, y, level.box_prisms()[0])
+    assert abs(distance - BODY_RADIUS) < 1e-4
+    assert abs(-math.sin(yaw) * x + math.cos(yaw) * y) < 1e-9
+    for _ in range(5):
+        world.step(np.zeros((1, 3)))
+    for _ in range(5):
+        world.step(np.zeros((1, 3)))
+    assert world.state.contact_ticks[0] == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 9), st.integers(0, 1 << 30))
+def test_penetration_stays_below_two_millimetres(level_seed, seed):
+    level = random_level(level_seed)
+    world, _ = pair([level])
+    for action in wandering(np.random.default_rng(seed), 40, 1):
+        world.step(action)
+        if world.state.position[0, 2] < 0.0:
+            return
+        x, y = world.state.position[0, :2]
+        for prism in level.box_prisms():
+            assert BODY_RADIUS - box_distance(x, y, prism) < 2e-3
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda w: pickle.loads(pickle.dumps(w))]
+)
+def test_a_copy_has_scenes_of_its_own(copied):
+    """Addresses of the original would move its bodies, or freed memory."""
+    world = MujocoWorld(2, WorldSpec())
+    world.set_levels([0], [random_level(3)])
+    fresh = copied(world)
+    assert not fresh._addresses.any()
+    world.reset(np.arange(2), np.zeros(2, int), np.zeros((2, 3)))
+    twin = copied(world)
+    assert not np.isin(twin._addresses, world._addresses).any()
+    actions = np.array([[0.0, 1.0, 0.2], [0.3, -1.0, 0.0]])
+    expected = [world.step(actions).position.copy() for _ in range(10)]
+    world.close()
+    for position in expected:
+        np.testing.assert_array_equal(twin.step(actions).position, position)

@@ -1,0 +1,4 @@
+"""Fixtures of this folder."""
+
+from fixtures.clips import *  # noqa: F403
+from fixtures.motion import *  # noqa: F403

@@ -1,0 +1,106 @@
+"""`ambulo eval` of a gait policy: an untrained one, over the shipped balance law."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ambulo.configs.gait import gait_space
+from ambulo.configs.presets.locomotion import preset
+from ambulo.envs.reference.gait_reference import healthy_gait
+from ambulo.envs.reference.reference import Reference, body_of
+from ambulo.envs.tasks.gait.batch import GaitBatch
+from ambulo.evaluate.command import main
+from ambulo.evaluate.gait.policy_scores import drawn_bodies, play_bodies
+from ambulo.evaluate.locomotion.evaluation import undisturbed
+from ambulo.evaluate.locomotion.task import action_names, bytes_of
+from ambulo.policies.files.locomotion_model import (
+    LocomotionModel,
+    describe_locomotion,
+    save_locomotion,
+)
+from ambulo.policies.locomotion_learner import make_policy
+
+CONFIG = preset("gait").override("network", net_arch=(8,))
+SPACE = gait_space("human23")
+
+
+@pytest.fixture(scope="module")
+def healthy() -> Reference:
+    return healthy_gait(CONFIG.environment)
+
+
+@pytest.fixture(scope="module")
+def model(healthy: Reference, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh policy, which plays actions of 0."""
+    body = body_of(CONFIG.environment)
+    batch = GaitBatch(CONFIG, healthy, body, num_players=1)
+    policy = make_policy(CONFIG.network, batch.layout, batch.action_size, None)
+    metadata = describe_locomotion(CONFIG, batch.layout, action_names(batch))
+    file = tmp_path_factory.mktemp("model") / "gait.zip"
+    weights = dict(policy.state_dict())
+    save_locomotion(file, LocomotionModel(metadata, weights, bytes_of((healthy,))))
+    return file
+
+
+def test_strides_and_cadences_of_bodies_that_walk(healthy: Reference) -> None:
+    config = undisturbed(CONFIG, 4.0)
+    values = drawn_bodies(config, healthy, 5, 2)
+    np.testing.assert_array_equal(values, drawn_bodies(config, healthy, 5, 2))
+    assert SPACE.size == values.shape[1]
+    found = play_bodies(config, healthy, values, None, 5)
+    assert found.survival_rate == 1.0
+    assert found.survival_s == pytest.approx(4.0)
+    assert max(found.stride_error, found.cadence_error, found.speed_error) < 0.1
+    assert found.joint_error_deg < 3.0
+
+
+def test_nobody_is_left(healthy: Reference) -> None:
+    config = undisturbed(CONFIG, 1.5).override(
+        "environment", push_impulse=(300.0, 300.0), push_interval=(0.1, 0.2)
+    )
+    values = drawn_bodies(config, healthy, 5, 2)
+    found = play_bodies(config, healthy, values, None, 5)
+    assert found.survival_rate == 0.0
+    assert found.survival_s < 1.5
+    assert found.to_dict()["speed_error"] is None
+
+
+def test_the_command_scores_policy_and_law(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, told = tmp_path / "report", tmp_path / "scores.json"
+    flags = ["--episodes", "2", "--seconds", "0.2", "--json", str(told)]
+    assert main([str(model), *flags, "--output", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "2 bodies, 0.2 s, undisturbed" in text
+    assert "pushed with 0 to 50 N s" in text
+    scores = json.loads(told.read_text())["scores"]
+    assert list(scores) == ["undisturbed", "pushed with 0 to 50 N s"]
+    # Actions of 0 are the law.
+    calm = scores["undisturbed"]
+    assert calm["policy"] == calm["law"]
+    assert calm["law"]["bodies"] == 2
+    page = (out / "report.html").read_text()
+    assert "Gait: evaluation" in page
+    assert "law" in page
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [(["--video", "walk.mp4"], "gait policies are not filmed"),
+     (["--baselines", "zero"], "beside a gait policy only law, or none"),
+     (["--push-episodes", "5"], "every body is pushed"),
+     (["--episodes", "0"], "--episodes 0: must be at least 1"),
+     (["--seconds", "0"], "--seconds 0: must be above 0"),
+     (["--seed", "-1"], "--seed -1: must be >= 0"),
+     (["--world", "godot"], "--world: is for VR agents")],
+)  # fmt: skip
+def test_flags_that_make_no_sense(
+    model: Path, flags: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(model), *flags, "--no-report"]) == 2
+    assert told in capsys.readouterr().err

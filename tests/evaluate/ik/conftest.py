@@ -1,0 +1,3 @@
+"""Fixtures of this folder."""
+
+from fixtures.poses import *  # noqa: F403

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+
+from ambulo.common.find_model import find_model
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.families import generate
+from ambulo.envs.vr.levels.level_io import level_data
+from ambulo.envs.vr.task.observation import observation_layout
+from ambulo.evaluate.command import main
+from ambulo.policies.files.vr_model import ModelFile, describe, save_model
+from ambulo.policies.networks.actor_critic import NavigationPolicy
+
+SCORES = {
+    "success_rate", "success_ci95", "spl", "soft_spl", "barn", "collisions_per_episode",
+    "falls", "timeouts", "mean_time_s", "mean_path_m", "comfort_score", "return_mean",
+    "per_level",
+}  # fmt: skip
+SHORT = ["--level-set", "open,pits", "--episodes", "4", "--world", "kernel"]
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A run folder with an untrained best model and a logged training."""
+    config = NavigationConfig().override("environment", max_episode_steps=250)
+    config = config.override("network", net_arch=(8,))
+    layout = observation_layout(config)
+    torch.manual_seed(0)
+    policy = NavigationPolicy(
+        spaces.Box(-np.inf, np.inf, (layout.full_size,)),
+        spaces.Box(-1, 1, (3,)),
+        lambda _: 1e-3,
+        scales=layout.scales(),
+        actor_size=layout.size,
+        widths=(8,),
+        activation="relu",
+    )
+    run = tmp_path / "run"
+    (run / "best_models").mkdir(parents=True)
+    file = run / "best_models" / "best_model.zip"
+    save_model(file, ModelFile(describe(config, layout), dict(policy.state_dict())))
+    (run / "config.json").write_text(config.to_json())
+    (run / "run.json").write_text("{}")
+    rows = ["timesteps,rollout/success_rate,rollout/ep_return"]
+    rows += [f"{100 * i},{i / 20},{i}" for i in range(1, 21)] + ["2100,,"]
+    (run / "metrics.csv").write_text("\n".join(rows) + "\n")
+    (run / "evaluations.json").write_text(
+        json.dumps([{"timesteps": 1000, "success_rate": 0.5, "spl": 0.4}])
+    )
+    return file
+
+
+def test_json_has_the_published_keys_and_the_report_holds_everything(
+    model, tmp_path, capsys
+):
+    file, out = tmp_path / "scores.json", tmp_path / "out"
+    arguments = [str(model), *SHORT, "--baselines", "straight,oracle"]
+    assert main([*arguments, "--json", str(file), "--output", str(out)]) == 0
+    data = json.loads(file.read_text())
+    assert set(data) == {"model", "episodes", "seed", "agents"}
+    assert (data["model"], data["episodes"], data["seed"]) == (str(model), 4, 0)
+    assert list(data["agents"]) == ["policy", "straight", "oracle"]
+    for scores in data["agents"].values():
+        assert set(scores) >= SCORES
+    assert data["agents"]["oracle"]["success_rate"] == 1.0
+    shown = capsys.readouterr().out
+    assert "policy" in shown
+    assert "report.html" in shown
+    pictures = {p.name for p in out.glob("*.png")}
+    assert {"trajectories.png", "learning_curve.png", "families.png"} <= pictures
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert page.count("data:image/png;base64,") == len(pictures)
+    assert "href=" not in page
+    assert re.findall(r"src=.(?!data:)", page) == []
+    assert not [p for p in out.iterdir() if p.name.startswith(".")]
+
+
+def test_json_to_standard_output_stands_alone(capsys):
+    arguments = ["none", *SHORT, "--baselines", "straight", "--no-report", "--json"]
+    assert main(arguments) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["model"] == "none"
+    assert "straight" in captured.err
+
+
+def test_a_run_folder_stands_for_its_best_model(model, capsys):
+    run = model.parent.parent
+    assert find_model(run) == model
+    assert main([str(run), *SHORT, "--baselines", "none", "--stochastic"]) == 0
+    assert (run / "evaluation" / "report.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none", "--episodes", "0"], "--episodes 0: must be at least 1"),
+        (["none", "--episodes", "-3"], "--episodes -3: must be at least 1"),
+        (["none", "--episodes", "many"], "invalid int value"),
+        (["none", "--num-envs", "0"], "--num-envs 0"),
+        (["none", "--seed", "-1"], "--seed -1"),
+        (["none", "--baselines", "orakel"], "did you mean 'oracle'"),
+        (["none", "--baselines", "none"], "nothing to evaluate"),
+        (["none", "--level-set", "mazes"], "did you mean 'maze'"),
+        (["none", "--level-file", "absent.json"], "absent.json"),
+        (["none", "--level-set", "maze", "--level-file", "x"], "exclude each other"),
+        (["none", "--world", "mujco"], "did you mean 'mujoco'"),
+        (["none", "--video", "film.avi"], "must end in .mp4 or .gif"),
+        (["none", "--json", "no/such/folder/a.json"], "no such folder"),
+        (["absent.zip"], "absent.zip: no such model file"),
+        (["here/absent.zip"], "absent.zip: no such model file"),
+        (["none", "--frobnicate"], "--frobnicate"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments, message, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = main(arguments)
+    except SystemExit as leaving:
+        code = leaving.code
+    error = capsys.readouterr().err
+    assert code == 2
+    assert message in error
+    assert error.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    out = tmp_path / "file" / "out"
+    assert main(["none", *SHORT, "--output", str(out)]) == 2
+    assert str(out) in capsys.readouterr().err
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_full_disk, capsys):
+    out = tmp_full_disk / "out"
+    (tmp_full_disk / "filler").write_bytes(bytes(180 * 1024))
+    arguments = ["none", *SHORT, "--baselines", "straight,oracle"]
+    assert main([*arguments, "--output", str(out)]) == 2
+    error = capsys.readouterr().err
+    assert "cannot be written" in error
+    assert error.count("\n") == 1
+    assert not [p for p in out.rglob("*") if p.name.startswith(".")]
+    assert not (out / "report.html").exists()
+
+
+def test_no_opengl_skips_the_video_with_a_message(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(os.environ, "MUJOCO_GL", "disable")
+    film = tmp_path / "film.mp4"
+    arguments = ["none", *SHORT, "--baselines", "oracle", "--no-report"]
+    assert main([*arguments, "--video", str(film)]) == 0
+    assert "no video: no OpenGL" in capsys.readouterr().out
+    assert not film.exists()
+
+
+def test_names_from_level_files_are_plain_text(tmp_path, capsys):
+    """Dollars are no formulas, brackets no colours, angles no HTML."""
+    names = ["a $e_^$ [/b]", "<script src=x>"]
+    for number, name in enumerate(names):
+        level = level_data(generate("open", number))
+        level |= {"name": name, "family": f"{name}!"}
+        (tmp_path / f"{number}.json").write_text(json.dumps(level))
+    arguments = ["none", "--episodes", "2", "--level-file", str(tmp_path)]
+    out = tmp_path / "[/out]"
+    arguments += ["--baselines", "oracle", "--world", "kernel", "--output", str(out)]
+    assert main(arguments) == 0
+    printed = capsys.readouterr().out
+    assert f"{names[0]}!" in printed
+    assert str(out / "report.html") in printed
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "&lt;script" in page

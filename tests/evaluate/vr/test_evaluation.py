@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+
+from ambulo.configs.errors import ConfigError, LevelError, ModelFileError
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.families import FAMILIES
+from ambulo.envs.vr.families.level_sets import split_level
+from ambulo.envs.vr.levels.level_io import save_level
+from ambulo.envs.vr.task.observation import observation_layout
+from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks, episodes_for
+from ambulo.evaluate.vr.evaluation import (
+    agent_contestant,
+    evaluate,
+    evaluate_agent,
+    evaluate_planner,
+    planner_contestant,
+    run_episodes,
+    summarise,
+)
+from ambulo.policies.agent import Agent
+from ambulo.policies.files.vr_model import ModelFile, describe
+from ambulo.policies.networks.actor_critic import NavigationPolicy
+
+CONFIG = NavigationConfig().override("environment", max_episode_steps=200)
+
+
+def random_agent(config=CONFIG):
+    layout = observation_layout(config)
+    torch.manual_seed(0)
+    policy = NavigationPolicy(
+        spaces.Box(-np.inf, np.inf, (layout.full_size,)),
+        spaces.Box(-1, 1, (3,)),
+        lambda _: 1e-3,
+        scales=layout.scales(),
+        actor_size=layout.size,
+        widths=config.network.net_arch,
+        activation="relu",
+    )
+    return Agent(ModelFile(describe(config, layout), dict(policy.state_dict())))
+
+
+def level_folder(folder, *, goal=True, start=True):
+    """Three level files; without goal or start where that is asked for."""
+    for i, family in enumerate(("open", "pillars", "rooms")):
+        level = split_level(family, "validation", i)
+        file = folder / f"{i}.json"
+        save_level(level, file)
+        data = json.loads(file.read_text())
+        if not goal:
+            data["goal"] = None
+        if not start:
+            data["start"] = None
+        data["goal_distance"] = [4.0, 9.0]
+        file.write_text(json.dumps(data))
+    return str(folder)
+
+
+@pytest.mark.parametrize("name", ["random", "straight", "dwa", "oracle"])
+def test_the_number_of_players_changes_nothing(name):
+    bank, starts = episodes_for(CONFIG, level_set="validation", episodes=9, seed=2)
+    contestant = planner_contestant(name, CONFIG)
+    found = []
+    for players in (1, 4, 64):
+        controller = contestant.make(min(players, len(starts)))
+        records = run_episodes(
+            controller, contestant.config, bank, starts, num_players=players, seed=2
+        )
+        found.append(summarise(records).to_dict())
+    assert found[0] == found[1] == found[2]
+
+
+def test_an_agent_scores_the_same_twice():
+    agent = random_agent()
+    first = evaluate_agent(agent, episodes=6, seed=1)
+    assert first == evaluate_agent(agent, episodes=6, seed=1)
+    sampled = [
+        evaluate_agent(agent, episodes=6, seed=1, deterministic=False) for _ in range(2)
+    ]
+    assert sampled[0] == sampled[1]
+    assert sampled[0] != first
+
+
+def test_result_counts_add_up_and_are_json():
+    result = evaluate_planner("straight", CONFIG, level_set="open,maze", episodes=10)
+    assert result.episodes == 10
+    ended = round(result.success_rate * 10) + result.falls + result.timeouts
+    assert ended == 10
+    assert list(result.per_family) == ["open", "maze"]
+    assert result.per_family["open"]["success_rate"] == 1.0
+    assert len(result.per_level) == 10
+    assert result.success_ci95[0] <= result.success_rate <= result.success_ci95[1]
+    assert result.spl <= result.success_rate
+    json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_traces_agree_with_the_scores():
+    bank, starts = episodes_for(CONFIG, level_set="pillars", episodes=4)
+    contestant = planner_contestant("oracle", CONFIG)
+    records = run_episodes(contestant.make(2), CONFIG, bank, starts, num_players=2)
+    for episode, start in zip(records.episodes, starts, strict=True):
+        trace = episode.trace
+        assert episode.level is bank.levels[start.slot]
+        np.testing.assert_allclose(trace.position[0, :2], start.pose[:2])
+        assert len(trace.yaw) == round(episode.time / trace.dt) + 1
+        assert np.hypot(*np.diff(trace.position[:, :2], axis=0).T).sum() <= (
+            episode.path + 1e-9
+        )
+        assert episode.success
+        end = np.hypot(*(trace.position[-1, :2] - episode.level.goal))
+        assert end < CONFIG.environment.goal_radius
+
+
+def test_level_sets_go_round_robin_over_held_out_seeds():
+    bank, starts = episodes_for(CONFIG, level_set="heldout", episodes=11)
+    names = [bank.levels[s.slot].name for s in starts]
+    expected = [f"{f}-2000000" for f in FAMILIES]
+    assert names == [*expected, "open-2000001", "pillars-2000001"]
+    other, _ = episodes_for(CONFIG, level_set="heldout", episodes=1, seed=3)
+    assert other.levels[0].name == "open-2030000"
+
+
+def test_the_configured_goal_range_is_kept_without_a_level_set():
+    config = CONFIG.override("environment", levels=("open",), goal_distance=(5.0, 8.0))
+    bank, _ = episodes_for(config, episodes=12)
+    reach = [np.hypot(*(lv.goal - lv.start[:2])) for lv in bank.levels]
+    assert min(reach) >= 4.9
+    assert max(reach) <= 8.1
+
+
+def test_a_folder_is_played_round_robin_and_each_level_held_once(tmp_path):
+    folder = level_folder(tmp_path)
+    bank, starts = episodes_for(CONFIG, level_file=folder, episodes=7)
+    assert [s.slot for s in starts] == [0, 1, 2, 0, 1, 2, 0]
+    assert len(bank) == 3
+
+
+def test_open_goals_and_starts_are_drawn_from_the_seed(tmp_path):
+    folder = level_folder(tmp_path, goal=False, start=False)
+
+    def drawn(seed, episodes):
+        bank, starts = episodes_for(
+            CONFIG, level_file=folder, episodes=episodes, seed=seed
+        )
+        return np.array([[*s.pose, *bank.goals[s.slot, 0]] for s in starts])
+
+    six = drawn(0, 6)
+    np.testing.assert_array_equal(six, drawn(0, 6))
+    np.testing.assert_array_equal(six[:4], drawn(0, 4))
+    assert not np.allclose(six, drawn(1, 6))
+    assert not np.allclose(six[0], six[3])
+    reach = np.hypot(*(six[:, :2] - six[:, 3:]).T)
+    assert (reach >= 3.9).all()
+    assert (reach <= 9.1).all()
+    result = evaluate_planner("oracle", CONFIG, level_file=folder, episodes=6)
+    assert result.success_rate == 1.0
+    assert len(result.per_level) == 3
+
+
+def test_chunks_give_the_same_episodes(monkeypatch):
+    source = LevelSource(CONFIG, level_set="open,pits")
+    whole = [c for c in episode_chunks(source, 7)]
+    assert len(whole) == 1
+    assert CHUNK >= 7
+    one = {"a": planner_contestant("straight", CONFIG)}
+    full = evaluate(one, source, 7)["a"]
+    monkeypatch.setattr("ambulo.evaluate.vr.episodes.CHUNK", 3)
+    parts = evaluate(one, source, 7)["a"]
+    assert summarise(full) == summarise(parts)
+
+
+def test_worlds_agree():
+    fast, slow = (
+        evaluate_planner("oracle", CONFIG, level_set="pillars", episodes=3, world=world)
+        for world in ("kernel", "mujoco")
+    )
+    assert fast.success_rate == slow.success_rate == 1.0
+    assert fast.mean_path_m == pytest.approx(slow.mean_path_m, rel=1e-3)
+
+
+def test_baselines_of_a_discrete_agent_stay_continuous():
+    config = CONFIG.override("actions", mode="discrete")
+    config = config.override("observations", memory="map")
+    assert evaluate_planner("straight", config, level_set="open", episodes=2).spl > 0.9
+
+
+def test_an_agent_of_another_layout_is_refused():
+    with pytest.raises(ModelFileError, match="observation part"):
+        agent_contestant(
+            random_agent(), CONFIG.override("observations", num_ray_sensors=8)
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"episodes": 0}, "must be at least 1"),
+        ({"level_set": "mazes"}, "did you mean 'maze'"),
+        ({"level_set": "maze", "level_file": "x"}, "not both"),
+        ({"seed": -1}, "must be >= 0"),
+    ],
+)
+def test_bad_choices_are_named(arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        episodes_for(CONFIG, **arguments)
+
+
+def test_missing_level_file_is_named():
+    with pytest.raises(LevelError, match=r"nowhere\.json"):
+        episodes_for(CONFIG, level_file="nowhere.json")

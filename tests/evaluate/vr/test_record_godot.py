@@ -1,0 +1,276 @@
+"""Films from a real Godot engine that draws, and what is said without one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import imageio.v2 as imageio
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import BridgeError, RenderError
+from ambulo.envs.godot.locate import find_engine
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.task.metrics import Trace
+from ambulo.evaluate.command import main, make_parser
+from ambulo.evaluate.vr.films import LAST_HOLD, MOST_FRAMES, film_poses, film_rate
+from ambulo.viz import godot_film
+from ambulo.viz.godot_film import GodotFilm, find_drawing_engine
+
+LEVEL = Level(
+    "small",
+    np.array([-4.0, -4.0, 4.0, 4.0]),
+    holes=np.array([[-3.0, 1.0, -1.0, 3.0]]),
+    boxes=np.array([[-2.0, -2.0, 1.25, 0.5, 0.5, 1.25, 0.3]]),
+    cylinders=np.array([[2.0, 2.0, 0.4, 1.0]]),
+    start=np.array([0.0, 0.0, 0.0]),
+    goal=np.array([2.0, -2.0]),
+)
+HERE = np.array([[0.0, 0.0, 0.0, 0.0, 0.0]])
+PLAY = [
+    "none", "--baselines", "oracle", "--level-set", "open", "--episodes", "1",
+    "--no-report", "--world", "godot", "--seed", "3",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def drawing() -> None:
+    """A test that asks for this is skipped where no engine can draw."""
+    try:
+        find_drawing_engine()
+    except RenderError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def blind(tmp_path, monkeypatch) -> Path:
+    """A Godot program of this machine that has no screen."""
+    program = tmp_path / "engine" / "godot"
+    program.parent.mkdir()
+    program.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && echo 4.6.stable && exit 0\nexit 3\n'
+    )
+    program.chmod(0o755)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    return program
+
+
+def film(poses=HERE, **options) -> GodotFilm:
+    options = {"goal_radius": 1.0, "size": (160, 120), "rays": False, **options}
+    return GodotFilm(LEVEL, poses, WorldSpec(), **options)
+
+
+def group_of(pid: int) -> list[int]:
+    """Processes of the group that `pid` leads."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == pid and fields[0] != "Z":
+            found.append(int(folder.name))
+    return found
+
+
+def test_the_map_from_above_shows_every_thing_in_its_place(drawing):
+    with film(views=("top",)) as drawn:
+        (picture,) = drawn.frames()
+    assert picture.shape == (120, 160, 3)
+    # X to the right, Y up; the level is 8 m, the picture 8 * 1.06 m tall
+    scale = 120 / (8 * 1.06)
+
+    def colour(x: float, y: float):
+        row, column = round(59.5 - scale * y), round(79.5 + scale * x)
+        patch = picture[row - 1 : row + 2, column - 1 : column + 2]
+        return patch.reshape(-1, 3).mean(axis=0)
+
+    sky = np.array([204, 217, 230])
+    np.testing.assert_allclose(colour(-5.2, 0.0), sky, atol=2)
+    floor = colour(3.0, 0.5)
+    assert np.abs(floor - sky).max() > 3
+    assert floor.min() > 150
+    goal = colour(2.0, -2.6)
+    assert goal[1] > goal[0] + 40
+    assert colour(-2.0, 2.0).max() < 90  # the hole is dark
+    player = colour(-0.1, 0.0)
+    assert np.abs(player - floor).max() > 20
+    box, drum = colour(-2.0, -2.0), colour(2.0, 2.0)
+    for thing in (box, drum):
+        assert np.abs(thing - floor).max() > 15
+
+
+def test_the_picture_follows_the_player(drawing):
+    poses = np.array([[0, 0, 0, 0, 0], [0.5, 0, 0, 0.4, 0.4], [0, 0, 0, 0, 0.0]])
+    with film(poses, views=("chase", "top"), rays=True) as drawn:
+        frames = list(drawn.frames())
+    assert len(frames) == 3
+    assert all(frame.shape == (120, 320, 3) for frame in frames)
+    for view in (slice(0, 160), slice(160, 320)):
+        assert (frames[0][:, view] != frames[1][:, view]).mean() > 0.005
+        assert frames[0][:, view].std() > 10
+
+
+def test_nothing_is_left_when_a_film_is_given_up(drawing):
+    many = np.repeat(HERE, 500, axis=0)
+    with film(many) as drawn:
+        next(drawn.frames())
+        pid = drawn.pid
+        assert len(group_of(pid)) >= 1
+    assert group_of(pid) == []
+    drawn.close()  # again does nothing
+
+
+def test_an_engine_that_is_killed_is_one_line_and_leaves_nothing(drawing):
+    with film(np.repeat(HERE, 500, axis=0)) as drawn:
+        frames = drawn.frames()
+        next(frames)
+        pid = drawn.pid
+        os.killpg(pid, signal.SIGKILL)
+        with pytest.raises(RenderError, match="the engine stopped drawing"):
+            list(frames)
+    assert group_of(pid) == []
+
+
+def test_what_the_engine_refuses_is_told(drawing):
+    with (
+        film(views=("side",)) as drawn,
+        pytest.raises(RenderError, match='replay: views: unknown "side"'),
+    ):
+        list(drawn.frames())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_killed_program_takes_the_engine_with_it(drawing):
+    code = (
+        "import numpy as np, time\n"
+        "from ambulo.envs.vr.contract import WorldSpec\n"
+        "from ambulo.envs.vr.levels.level import Level\n"
+        "from ambulo.viz.godot_film import GodotFilm\n"
+        "level = Level('l', np.array([-4.0, -4.0, 4.0, 4.0]))\n"
+        "film = GodotFilm(level, np.zeros((5000, 5)), WorldSpec(), goal_radius=1.0,"
+        " size=(160, 120))\n"
+        "next(film.frames())\n"
+        "print(film.pid, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as one:
+        assert one.stdout is not None
+        pid = int(one.stdout.readline())
+        assert group_of(pid)
+        one.kill()
+    deadline = time.monotonic() + 60
+    while group_of(pid) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert group_of(pid) == []
+
+
+@pytest.mark.slow
+def test_an_evaluation_is_filmed_in_the_engine(drawing, tmp_path, capsys):
+    path = tmp_path / "walk.gif"
+    assert main([*PLAY, "--record", str(path)]) == 0
+    assert f"video: {path}" in capsys.readouterr().out
+    frames = imageio.mimread(path, memtest=False)
+    assert len(frames) > 20
+    assert frames[0].shape[:2] == (360, 960)
+    assert (np.asarray(frames[0]) != np.asarray(frames[-1])).any()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["walk.gif"]
+
+
+def test_record_is_another_name_of_video():
+    for flag in ("--video", "--record"):
+        assert make_parser().parse_args([flag, "walk.mp4"]).video == "walk.mp4"
+
+
+def test_no_engine_that_draws_is_one_line_before_anything_is_played(
+    blind, tmp_path, capsys
+):
+    path = tmp_path / "walk.mp4"
+    arguments = [*PLAY, "--godot-bin", str(blind), "--record", str(path)]
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "godot/install_engine.sh --with-gl" in error
+    assert not path.exists()
+
+
+def test_no_engine_at_all_names_the_same_installer(blind, monkeypatch):
+    monkeypatch.delenv("GODOT_BIN", raising=False)
+    with pytest.raises(BridgeError):
+        find_engine()
+    with pytest.raises(RenderError, match=r"install_engine\.sh --with-gl"):
+        find_drawing_engine()
+
+
+def test_the_starter_beside_the_named_engine_comes_first(blind):
+    starter = blind.with_name("godot-xvfb")
+    starter.write_text("#!/bin/sh\n")
+    starter.chmod(0o755)
+    assert find_drawing_engine(str(blind)) == starter
+
+
+def test_an_engine_that_ends_at_once_is_one_line(blind, monkeypatch):
+    monkeypatch.setenv("DISPLAY", ":9")
+    monkeypatch.setattr(godot_film, "import_project", lambda *_: None)
+    with (
+        film(engine=str(blind)) as drawn,
+        pytest.raises(RenderError, match="the engine could not draw"),
+    ):
+        list(drawn.frames())
+
+
+def test_a_stranger_at_the_door_is_turned_away(blind, monkeypatch):
+    """Another program of the machine that connects learns nothing."""
+    blind.write_text("#!/bin/sh\nexec /bin/sleep 600\n")
+    monkeypatch.setenv("DISPLAY", ":9")
+    monkeypatch.setattr(godot_film, "import_project", lambda *_: None)
+    monkeypatch.setattr(godot_film, "START_TIMEOUT", 1.0)
+    with film(engine=str(blind)) as drawn:
+        stranger = socket.create_connection(drawn.address)
+        stranger.sendall(b"0" * 32 + b"\n")
+        with pytest.raises(RenderError, match="did not begin to draw"):
+            list(drawn.frames())
+        stranger.settimeout(5)
+        assert stranger.recv(1) == b""
+        stranger.close()
+
+
+def trace_of(decisions: int, dt: float = 0.1) -> Trace:
+    """A walk of 1 m a decision along X that turns by 0.1 rad a decision."""
+    steps = np.arange(decisions + 1.0)
+    zeros = np.zeros(decisions + 1)
+    position = np.column_stack([steps, zeros, zeros])
+    return Trace(
+        dt, position, 0.1 * steps, position, zeros, zeros,
+        zeros.astype(np.int64), zeros.astype(np.int64),
+    )  # fmt: skip
+
+
+def test_a_film_runs_in_real_time():
+    trace = trace_of(20)
+    poses = film_poses(trace, 30.0)
+    assert len(poses) == round((2.0 + LAST_HOLD) * 30)
+    np.testing.assert_allclose(poses[:61, 0], np.arange(61) / 3, atol=1e-9)
+    np.testing.assert_allclose(poses[61:, 0], 20)
+    np.testing.assert_allclose(poses[:61, 3], np.arange(61) / 30, atol=1e-9)
+    np.testing.assert_allclose(poses[30, 4], poses[30, 3], atol=0.1)
+    assert (np.diff(poses[:, 4]) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("decisions", "rate"), [(20, 30.0), (290, 30.0), (400, 20.0), (1000, 100 / 12)]
+)
+def test_long_films_have_fewer_frames_a_second(decisions, rate):
+    found = film_rate(trace_of(decisions), 30.0)
+    assert found == pytest.approx(rate)
+    assert len(film_poses(trace_of(decisions), found)) <= MOST_FRAMES + 1

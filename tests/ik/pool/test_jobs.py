@@ -1,0 +1,171 @@
+"""The published jobs: what they mean, what they answer, what they refuse."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.ik.pool.jobs import run_job, targets_of_job
+from ambulo.ik.pool.workers import NeuralIKPool
+from ambulo.ik.pose import Pose, start_pose
+from ambulo.ik.rig import EFFECTORS, TARGETS, load_rig
+from ambulo.ik.solver.published import SIZES, Context, PublishedNetwork, published_input
+from ambulo.ik.solver.targets import Targets
+from ambulo.motion.rotations import (
+    quat_conjugate,
+    quat_from_rotvec,
+    quat_multiply,
+    quat_rotate,
+)
+
+RIG = load_rig()
+
+
+def turned_pose(seed: int) -> Pose:
+    """The starting pose, all joints but the hips turned a little."""
+    rng = np.random.default_rng(seed)
+    turns = rng.normal(0.0, 0.1, (1, len(RIG), 3))
+    turns[:, 0] = 0.0
+    start = start_pose(RIG, rng.normal(size=(1, 2)), rng.uniform(-3, 3, 1))
+    return Pose(start.root, quat_multiply(start.rotations, quat_from_rotvec(turns)))
+
+
+def published_weights(kind: str = "published") -> dict[str, np.ndarray]:
+    """Random weights of a published network that answers nearly no rotation."""
+    rng = np.random.default_rng(3)
+    weights = {}
+    for layer, (n, m) in enumerate(pairwise(SIZES[kind]), start=1):
+        weights[f"W{layer}"] = (0.3 * rng.normal(size=(n, m)) / n).astype(np.float32)
+        weights[f"b{layer}"] = np.zeros(m, dtype=np.float32)
+    return weights
+
+
+def job_of(pose: Pose) -> dict[str, object]:
+    """The published input of a pose, from the joints' own places and turns."""
+    targets = Targets.of_pose(RIG, pose)
+    away = quat_multiply(targets.rotations[0], quat_conjugate(RIG.target_rest))
+    return {
+        "effector_positions": dict(
+            zip(EFFECTORS, targets.positions[0, :5], strict=True)
+        ),
+        "effector_rotations": dict(
+            zip(EFFECTORS, targets.rotations[0, :5], strict=True)
+        ),
+        "root_position": targets.positions[0, 5],
+        "root_forward": quat_rotate(away[5], np.array([1.0, 0.0, 0.0])),
+        "root_up": quat_rotate(away[5], np.array([0.0, 0.0, 1.0])),
+        "ground_height": 0.0,
+        "motion_phase": 0.25,
+        "task_type": "reach",
+    }
+
+
+def test_published_job_means_the_pose_that_it_was_made_of() -> None:
+    """Defect 1: hips axes of the wrong pose, rotations as zeros."""
+    pose = turned_pose(4)
+    given, wanted = targets_of_job(RIG, job_of(pose)), Targets.of_pose(RIG, pose)
+    np.testing.assert_allclose(given.positions, wanted.positions, atol=1e-12)
+    dots = np.abs(np.sum(given.rotations * wanted.rotations, axis=-1))
+    np.testing.assert_allclose(dots, 1.0, atol=1e-12)
+    np.testing.assert_array_equal(given.rotation_weights, 1.0)
+
+
+def test_published_euler_angles_are_x_then_y_then_z() -> None:
+    """(90, 0, 90) degrees: X up to Z's place first, so Y goes to Z, then X to Y."""
+    data = {
+        "effector_positions": {"Head": (0, 0, 1.6)},
+        "effector_rotations": {"Head": (0.5 * np.pi, 0.0, 0.5 * np.pi)},
+    }
+    turn = targets_of_job(RIG, data).rotations[0, TARGETS.index("Head")]
+    np.testing.assert_allclose(
+        quat_rotate(turn, np.array([0.0, 1.0, 0.0])), [0, 0, 1], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        quat_rotate(turn, np.array([1.0, 0.0, 0.0])), [0, 1, 0], atol=1e-12
+    )
+
+
+def test_published_jobs(pool: NeuralIKPool) -> None:
+    weights = published_weights()
+    answer = run_job(pool, "CACHE_NEURAL_IK", {"weights": weights})
+    assert answer == {"success": True, "param_count": 120_645}
+    pose = turned_pose(5)
+    data = job_of(pose)
+    one = run_job(pool, "NEURAL_IK_SOLVE", data)
+    assert one["success"]
+    assert one["bone_rotations"].shape == (23, 4)
+    np.testing.assert_allclose(np.linalg.norm(one["bone_rotations"], axis=1), 1.0)
+    assert one["axis_angles"].shape == (23, 3)
+    targets = Targets.of_pose(RIG, pose)
+    context = Context.level(targets, "reach", 0.25)
+    given = published_input(RIG, targets, context)[0]
+    raw = one["input_raw"].copy()
+    raw[:30].reshape(5, 6)[:, 3:] /= np.pi
+    raw[[36, 42]] /= 2.0
+    np.testing.assert_allclose(raw, given, atol=1e-6)
+    output = PublishedNetwork(weights, rig=RIG).forward(given[None])
+    assert one["output_range"] == pytest.approx((output.min(), output.max()))
+    assert one["normalized_range"] == pytest.approx((given.min(), given.max()))
+    np.testing.assert_allclose(one["effector_rel_pos"]["Head"], given[24:27], atol=1e-6)
+    assert 0.0 < one["inference_us"] <= one["total_us"]
+    # All characters of a frame in one job; partial targets do without that network.
+    jobs = sum(stats.jobs for stats in pool.stats())
+    hand = {"effector_positions": {"LeftHand": (0.3, 0.4, 1.2)}}
+    many = run_job(pool, "NEURAL_IK_SOLVE", {"characters": [data, hand]})
+    assert many["success"]
+    assert sum(stats.jobs for stats in pool.stats()) == jobs + 1
+    assert many["characters"][1]["reached"]["LeftHand"]
+    assert "input_raw" not in many["characters"][1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "rule"),
+    [
+        ("NEURAL_IK", {}, "did you mean"),
+        ("CACHE_NEURAL_IK", {"weights": [1, 2]}, "must map"),
+        ("CACHE_NEURAL_IK", {"weights": {f"W{k}": [0.0] for k in range(8)}}, "W0"),
+        ("NEURAL_IK_SOLVE", {"effector_position": {}}, "did you mean"),
+        ("NEURAL_IK_SOLVE", {"effector_positions": {"Tail": (0, 0, 0)}}, "Tail"),
+        ("NEURAL_IK_SOLVE", {"effector_positions": {"Head": (0, 0)}}, "3 finite"),
+        ("NEURAL_IK_SOLVE", {"characters": []}, "not empty"),
+        ("NEURAL_IK_SOLVE", {"characters": [3]}, "NEURAL_IK_SOLVE"),
+        ("NEURAL_IK_SOLVE", {"effector_positions": [1.0]}, "NEURAL_IK_SOLVE"),
+        ("NEURAL_IK_SOLVE", {"effector_positions": {"Head": "far"}}, "NEURAL_IK_SOLVE"),
+        (
+            "NEURAL_IK_SOLVE",
+            {"effector_positions": {"Head": (0, 0, np.nan)}},
+            "3 finite",
+        ),
+        (
+            "NEURAL_IK_SOLVE",
+            {"effector_positions": {}, "motion_phase": None},
+            "NEURAL_IK_SOLVE",
+        ),
+        (
+            "CACHE_NEURAL_IK",
+            {"weights": {f"W{k}": "text" for k in range(8)}},
+            "CACHE_NEURAL_IK",
+        ),
+        (
+            "NEURAL_IK_SOLVE",
+            {"effector_positions": {}, "root_forward": (0, 0, 1)},
+            "parallel",
+        ),
+    ],
+)
+def test_published_jobs_answer_wrong_input(
+    pool: NeuralIKPool, kind: str, data: dict[str, object], rule: str
+) -> None:
+    answer = run_job(pool, kind, data)
+    assert answer["success"] is False
+    assert rule in answer["error"]
+
+
+def test_damaged_weights_are_refused_before_they_are_sent(pool: NeuralIKPool) -> None:
+    weights = published_weights()
+    weights["W1"] = weights["W1"] * np.float32(np.nan)
+    with pytest.raises(ModelFileError, match="not finite"):
+        pool.cache_tensors("published", weights)

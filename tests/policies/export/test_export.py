@@ -1,0 +1,166 @@
+"""Exports act like the agent, in other programs, and the documented reader works."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.task.observation import observation_layout
+from ambulo.policies.agent import Agent
+from ambulo.policies.export import export
+from ambulo.policies.export.export import export_json, export_onnx
+from ambulo.policies.files.vr_model import ModelFile, describe
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "model_format.md"
+
+
+def agent_of(
+    mode: str = "continuous",
+    activation: str = "relu",
+    memory: str = "none",
+    bound: tuple[float, float] | None = None,
+) -> Agent:
+    """A random agent whose actions are partly clipped."""
+    widths = (16, 12)
+    config = (
+        NavigationConfig()
+        .override(
+            "network", net_arch=widths, activation_fn=activation, action_bound=bound
+        )
+        .override("actions", mode=mode)
+        .override("observations", memory=memory)
+    )
+    layout = observation_layout(config)
+    metadata = describe(config, layout)
+    generator = torch.Generator().manual_seed(0)
+    policy = {"mlp_extractor.scales": torch.as_tensor(layout.scales())}
+    sizes = (layout.size, *widths, metadata.action.size)
+    names = ("mlp_extractor.actor.0", "mlp_extractor.actor.2", "action_net")
+    for name, inputs, outputs in zip(names, sizes, sizes[1:], strict=False):
+        weight = torch.randn(outputs, inputs, generator=generator)
+        policy[f"{name}.weight"] = weight * 1.5 / inputs**0.5
+        policy[f"{name}.bias"] = torch.randn(outputs, generator=generator)
+    policy["log_std"] = torch.zeros(3)
+    return Agent(ModelFile(metadata, policy))
+
+
+def observations(agent: Agent, count: int) -> Any:
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=(count, agent.layout.size)).astype(np.float32)
+    return noise / agent.actor.scales.numpy()
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "elu", "silu"])
+@pytest.mark.parametrize("mode", ["continuous", "discrete"])
+def test_onnx_acts_like_the_agent(tmp_path: Path, mode: str, activation: str) -> None:
+    agent = agent_of(mode, activation)
+    path = tmp_path / "model.onnx"
+    export_onnx(agent, path)
+    assert os.listdir(tmp_path) == ["model.onnx"]
+    session = onnxruntime.InferenceSession(
+        str(path), providers=["CPUExecutionProvider"]
+    )
+    for count in (1, 50):
+        obs = observations(agent, count)
+        got = session.run(["action"], {"observation": obs})[0]
+        want = agent.act(obs, deterministic=True)
+        assert got.dtype == want.dtype
+        np.testing.assert_allclose(got, want, atol=1e-5)
+        if mode == "continuous" and count > 1:
+            assert (np.abs(want) == 1.0).any()
+            assert (np.abs(want) < 1.0).any()
+
+
+def test_a_bounded_agent_stays_within_its_bound(tmp_path: Path) -> None:
+    agent = agent_of(bound=(0.8, 0.4))
+    obs = observations(agent, 50) * 3.0
+    obs[0] = 0.0
+    want = agent.act(obs, deterministic=True)
+    stick = np.hypot(want[:, 0], want[:, 1])
+    assert 0.75 < stick.max() <= 0.8 + 1e-6
+    assert 0.38 < np.abs(want[:, 2]).max() <= 0.4 + 1e-6
+    free = agent_of().act(obs, deterministic=True)
+    small = (np.hypot(free[:, 0], free[:, 1]) < 0.1) & (np.abs(free[:, 2]) < 0.05)
+    np.testing.assert_allclose(want[small], free[small], atol=2e-3)
+    export_onnx(agent, tmp_path / "model.onnx")
+    session = onnxruntime.InferenceSession(
+        str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"]
+    )
+    got = session.run(["action"], {"observation": obs})[0]
+    np.testing.assert_allclose(got, want, atol=1e-5)
+
+
+def test_onnx_says_what_it_is_and_is_the_same_every_time(tmp_path: Path) -> None:
+    agent = agent_of(memory="map")
+    for name in ("a.onnx", "b.onnx"):
+        export_onnx(agent, tmp_path / name)
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+    model = onnx.load(tmp_path / "a.onnx")
+    assert model.opset_import[0].version == 18
+    header = json.loads(model.metadata_props[0].value)
+    assert header["observation"] == agent.layout.schema()
+    assert header["config"] == agent.config.model_dump(mode="json")
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh", "elu", "silu"])
+@pytest.mark.parametrize("mode", ["continuous", "bounded", "discrete"])
+def test_the_documented_reader_works(
+    tmp_path: Path, mode: str, activation: str
+) -> None:
+    agent = (
+        agent_of(activation=activation, bound=(0.8, 0.4))
+        if mode == "bounded"
+        else agent_of(mode, activation)
+    )
+    export_json(agent, tmp_path / "model.json")
+    text = DOCUMENT.read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    assert code is not None
+    script = code[1] + "\nprint(action)\n"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    header = json.loads((tmp_path / "model.json").read_text())
+    size = (tmp_path / "model.bin").stat().st_size
+    assert size == 4 * header["weights"]["numbers"]
+
+
+def test_exports_that_act_otherwise_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, right = agent_of(), export.folded_layers
+
+    def wrong(agent: Agent) -> Any:
+        layers = right(agent)
+        return [*layers[:-1], (layers[-1][0], layers[-1][1] + 1e-3)]
+
+    monkeypatch.setattr(export, "folded_layers", wrong)
+    for write, name in ((export_onnx, "a.onnx"), (export_json, "a.json")):
+        with pytest.raises(ModelFileError, match=r"differs from the agent by 0\.001"):
+            write(agent, tmp_path / name)  # type: ignore[operator]
+    assert os.listdir(tmp_path) == []
+
+
+def test_places_that_cannot_be_written_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="cannot be written"):
+        export_onnx(agent_of(), tmp_path / "no" / "model.onnx")
+    with pytest.raises(ModelFileError, match=r"must end in \.json"):
+        export_json(agent_of(), tmp_path / "model.bin")

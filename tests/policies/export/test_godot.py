@@ -1,0 +1,100 @@
+"""The file for Godot: what it says, that it acts like the agent, when it is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ambulo import cli
+from ambulo.common.find_model import shipped_model
+from ambulo.configs.errors import ModelFileError
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.policies.agent import Agent, load_agent
+from ambulo.policies.export import godot as module
+from ambulo.policies.export.export import run_json
+from ambulo.policies.export.godot import MAGIC, export_godot, unpack
+
+GODOT = Path(__file__).parents[3] / "godot"
+SPEC = asdict(WorldSpec())
+
+
+@pytest.fixture
+def agent() -> Agent:
+    return load_agent(shipped_model("vr_navigation"))
+
+
+def test_the_file_says_all_that_the_engine_needs(tmp_path: Path, agent: Agent) -> None:
+    path = tmp_path / "agent.ambulo"
+    export_godot(agent, path, SPEC)
+    data = path.read_bytes()
+    assert data.startswith(MAGIC)
+    header, weights = unpack(data)
+    assert header["world"] == SPEC
+    assert header["senses"] == {
+        "frame": "head", "memory": "map", "num_rays": 16, "ray_length": 5.0,
+    }  # fmt: skip
+    assert header["episode"]["goal_radius"] == agent.config.environment.goal_radius
+    assert [part["name"] for part in header["observation"]] == list(
+        agent.layout.slices()
+    )
+    assert header["output"] == "clip"
+    assert weights.size == header["weights"]["numbers"]
+    digest = hashlib.sha256(weights.tobytes()).hexdigest()
+    assert header["weights"]["sha256"] == digest
+    rng = np.random.default_rng(0)
+    obs = rng.normal(size=(100, agent.layout.size)).astype(np.float32)
+    np.testing.assert_allclose(
+        run_json(header, weights, obs), agent.act(obs, deterministic=True), atol=1e-5
+    )
+
+
+def test_the_shipped_file_is_that_of_the_shipped_agent(tmp_path: Path) -> None:
+    """After a new agent: `ambulo export vr_navigation --out godot/policies/...`."""
+    path = tmp_path / "vr_navigation.ambulo"
+    assert cli.main(["export", "vr_navigation", "--out", str(path)]) == 0
+    shipped = GODOT / "policies" / "vr_navigation.ambulo"
+    assert path.read_bytes() == shipped.read_bytes()
+
+
+def test_the_target_can_be_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.ambulo"
+    arguments = ["export", "vr_comfort", "--target", "godot", "--out", str(path)]
+    assert cli.main(arguments) == 0
+    assert capsys.readouterr().out == f"{path}\n"
+    assert os.listdir(tmp_path) == ["a.ambulo"]
+    assert unpack(path.read_bytes())[0]["kind"] == "vr_navigation"
+
+
+def test_agents_that_godot_cannot_run_are_refused(tmp_path: Path, agent: Agent) -> None:
+    agent.config = agent.config.override("observations", memory="plan")
+    with pytest.raises(ModelFileError, match="memory 'plan' does not run in Godot"):
+        export_godot(agent, tmp_path / "a.ambulo", SPEC)
+    assert os.listdir(tmp_path) == []
+
+
+def test_exports_that_act_otherwise_are_refused(
+    tmp_path: Path, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = module.folded_layers
+
+    def wrong(agent: Agent) -> Any:
+        layers = right(agent)
+        return [*layers[:-1], (layers[-1][0], layers[-1][1] + 1e-3)]
+
+    monkeypatch.setattr(module, "folded_layers", wrong)
+    with pytest.raises(ModelFileError, match=r"differs from the agent by 0\.001"):
+        export_godot(agent, tmp_path / "a.ambulo", SPEC)
+    assert os.listdir(tmp_path) == []
+
+
+def test_places_that_cannot_be_written_are_named(tmp_path: Path, agent: Agent) -> None:
+    with pytest.raises(ModelFileError, match="cannot be written"):
+        export_godot(agent, tmp_path / "no" / "a.ambulo", SPEC)

@@ -1,0 +1,173 @@
+"""Files of motion networks: round trip, damage, and files of other things."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.configs.motion_nn import MotionNNConfig, MotionRunConfig
+from ambulo.policies.files.motion_model import (
+    MotionModelFile,
+    describe_motion,
+    load_encoder,
+    load_motion_file,
+    load_motion_nn,
+    save_motion_model,
+)
+from ambulo.policies.networks.motion_nn import MotionNN
+from ambulo.policies.networks.motion_state import columns
+
+SMALL = {"width": 8, "depth": 1, "heads": 2, "chunk": 2, "history": 3}
+Members = dict[str, bytes]
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> tuple[Path, MotionNN]:
+    """A file, and the network in it."""
+    run = MotionRunConfig(
+        model=MotionNNConfig(**SMALL),  # type: ignore[arg-type]
+        data=("/home/someone/clips",),
+    ).replace(training={"output": "/home/someone/runs"})
+    torch.manual_seed(0)
+    network = MotionNN(run.model).eval()
+    path = tmp_path / "model.zip"
+    metadata = describe_motion(run, steps=7, command="train_motion", extra={"a": 1})
+    save_motion_model(path, MotionModelFile(metadata, network.state_dict()))
+    return path, network
+
+
+def rewrite(path: Path, change: Callable[[Members], None]) -> None:
+    """Change the members of a model file."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    change(members)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+def test_round_trip(saved: tuple[Path, MotionNN]) -> None:
+    path, network = saved
+    states = torch.randn(2, 3, 112)
+    again = load_motion_nn(path)
+    assert not again.training
+    with torch.no_grad():
+        assert torch.equal(again.rollout(states, 5), network.rollout(states, 5))
+    metadata = load_motion_file(path).metadata
+    assert (metadata.steps, metadata.extra) == (7, {"a": 1})
+    assert not any(p.requires_grad for p in again.parameters())
+
+
+def test_loading_first_leaves_nothing_on_the_meta_device(
+    saved: tuple[Path, MotionNN],
+) -> None:
+    columns.cache_clear()  # as in a process that has done nothing else
+    load_motion_nn(saved[0])
+    assert {part.device.type for part in columns()} == {"cpu"}
+
+
+def test_file_tells_no_folders(saved: tuple[Path, MotionNN]) -> None:
+    with zipfile.ZipFile(saved[0]) as archive:
+        assert b"someone" not in archive.read("ambulo.json")
+
+
+def test_encoder_of_any_file_learns_on(saved: tuple[Path, MotionNN]) -> None:
+    path, network = saved
+    encoder = load_encoder(path)
+    states = torch.randn(2, 3, 112)
+    encoded = encoder.encode(states)
+    torch.testing.assert_close(encoded, network.encode(states))
+    encoded.sum().backward()  # type: ignore[no-untyped-call]
+    assert all(p.grad is not None for p in encoder.trunk.parameters())
+    assert not encoder.head.weight.requires_grad
+
+
+@pytest.mark.parametrize("mode", ["mlp", "encoder"])
+def test_other_modes(tmp_path: Path, mode: str) -> None:
+    run = MotionRunConfig(model=MotionNNConfig(mode=mode, **SMALL))  # type: ignore[arg-type]
+    network = MotionNN(run.model).eval()
+    path = tmp_path / "model.zip"
+    save_motion_model(path, MotionModelFile(describe_motion(run), network.state_dict()))
+    states = torch.randn(2, 3, 112)
+    with torch.no_grad():
+        assert torch.equal(load_encoder(path).encode(states), network.encode(states))
+
+
+def _header(**changes: object) -> Callable[[Members], None]:
+    def change(members: Members) -> None:
+        header = json.loads(members["ambulo.json"])
+        members["ambulo.json"] = json.dumps({**header, **changes}).encode()
+
+    return change
+
+
+def _weights(
+    change: Callable[[dict[str, torch.Tensor]], object],
+) -> Callable[..., None]:
+    def apply(members: Members) -> None:
+        weights = safetensors.torch.load(members["policy.safetensors"])
+        change(weights)
+        members["policy.safetensors"] = safetensors.torch.save(weights)
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        (_header(format="other"), "format is not"),
+        (_header(version=99), "newer"),
+        (
+            _header(kind="vr_navigation"),
+            "kind is 'vr_navigation', expected 'motion_nn'",
+        ),
+        (_header(state_size=111), "state_size"),
+        (_header(surprise=1), "unknown key"),
+        (lambda members: members.pop("ambulo.json"), "no ambulo.json"),
+        (lambda members: members.pop("policy.safetensors"), "no policy.safetensors"),
+        (_weights(lambda w: w.pop("head.bias")), "'head.bias' is missing"),
+        (_weights(lambda w: w.update(more=torch.ones(1))), "unexpected weight 'more'"),
+        (_weights(lambda w: w["mean"].fill_(torch.nan)), "not finite"),
+        (_weights(lambda w: w.update(mean=torch.ones(3))), "'mean' has shape"),
+    ],
+)
+def test_bad_files_end_in_one_line(
+    saved: tuple[Path, MotionNN], change: Callable[[Members], None], rule: str
+) -> None:
+    path = saved[0]
+    rewrite(path, change)
+    with pytest.raises(ModelFileError, match=rule) as caught:
+        load_motion_nn(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_truncated_and_missing_files(
+    saved: tuple[Path, MotionNN], tmp_path: Path
+) -> None:
+    path = saved[0]
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(ModelFileError, match="truncated"):
+        load_motion_nn(path)
+    with pytest.raises(ModelFileError, match="no such model file"):
+        load_motion_nn(tmp_path / "none.zip")
+
+
+def test_a_huge_network_is_refused_before_it_is_built(
+    saved: tuple[Path, MotionNN],
+) -> None:
+    def widen(members: Members) -> None:
+        header = json.loads(members["ambulo.json"])
+        header["run"]["model"]["width"] = 4096
+        members["ambulo.json"] = json.dumps(header).encode()
+
+    rewrite(saved[0], widen)
+    with pytest.raises(ModelFileError, match=r"has shape .*, expected .*4096"):
+        load_motion_nn(saved[0])

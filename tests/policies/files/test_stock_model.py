@@ -1,0 +1,154 @@
+"""Stable-Baselines3's own files: they act the same, and their pickles do not run."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from gymnasium import Env, spaces
+from stable_baselines3 import PPO
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.task.observation import observation_layout
+from ambulo.policies.agent import load_agent
+from ambulo.policies.files.stock_model import PUBLISHED_PARTS
+from ambulo.policies.files.vr_model import ModelFile, load_model, save_model
+
+Members = dict[str, bytes]
+Make = Callable[..., ModelFile]
+Read = Callable[[Path], Members]
+Write = Callable[[Path, Members], Path]
+
+
+class _Nothing(Env[Any, Any]):
+    """48 numbers and three actions, for making Stable-Baselines3 files."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (48,))
+    action_space = spaces.Box(-1, 1, (3,))
+
+
+def stock_file(path: Path, env: Env[Any, Any] | None = None, **policy: Any) -> PPO:
+    """A file of Stable-Baselines3's own, and the model in it."""
+    kwargs = {"net_arch": [8, 6], **policy}
+    model = PPO("MlpPolicy", env or _Nothing(), policy_kwargs=kwargs, device="cpu")
+    model.num_timesteps = 123
+    model.save(path)
+    return model
+
+
+@pytest.mark.parametrize("activation", [None, torch.nn.ReLU, torch.nn.ELU])
+@pytest.mark.parametrize("trust", [False, True])
+def test_published_agents_act_the_same(
+    tmp_path: Path, activation: Any, trust: bool
+) -> None:
+    path = tmp_path / "stock.zip"
+    kwargs = {} if activation is None else {"activation_fn": activation}
+    model = stock_file(path, **kwargs)
+    agent = load_agent(path, trust_pickle=trust)
+    obs = np.random.default_rng(0).normal(size=(5, 48)).astype(np.float32)
+    want = model.predict(obs, deterministic=True)[0]
+    np.testing.assert_allclose(agent.act(obs, deterministic=True), want, atol=1e-6)
+    assert agent.metadata.num_timesteps == 123
+    assert agent.config.observations.frame == "head"
+    world = load_agent(path, stock_frame="world")
+    assert world.config.observations.frame == "world"
+    again = tmp_path / "ours.zip"
+    save_model(again, load_model(path))
+    np.testing.assert_array_equal(
+        load_agent(again).act(obs, deterministic=True),
+        agent.act(obs, deterministic=True),
+    )
+
+
+def test_published_parts_are_those_of_the_layout() -> None:
+    parts = observation_layout(NavigationConfig()).parts
+    assert tuple((p.name, p.size, p.unit) for p in parts) == PUBLISHED_PARTS
+
+
+def test_other_stock_policies_are_refused(tmp_path: Path) -> None:
+    path, env = tmp_path / "stock.zip", _Nothing()
+    stock_file(path, net_arch={"pi": [8], "vf": [9]})
+    with pytest.raises(ModelFileError, match="has shape"):
+        load_model(path)
+    stock_file(path, activation_fn=torch.nn.Softplus)
+    with pytest.raises(ModelFileError, match="activation 'Softplus'"):
+        load_model(path)
+    stock_file(path, net_arch=[])
+    with pytest.raises(ModelFileError, match="hidden layers"):
+        load_model(path)
+    env.observation_space = spaces.Box(-np.inf, np.inf, (40,))
+    stock_file(path, env)
+    with pytest.raises(ModelFileError, match="40 observations"):
+        load_model(path)
+    env.action_space = spaces.Discrete(3)  # type: ignore[assignment]
+    stock_file(path, env)
+    with pytest.raises(ModelFileError, match="continuous actions"):
+        load_model(path)
+
+
+class _Payload:
+    """Runs a command when it is unpickled."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, (f"touch {self.target}",)
+
+
+def torch_bytes(value: Any) -> bytes:
+    buffer = io.BytesIO()
+    torch.save(value, buffer)
+    return buffer.getvalue()
+
+
+def test_pickles_in_hostile_files_do_not_run(
+    tmp_path: Path, tiny_model: Make, members_of: Read, write_zip: Write
+) -> None:
+    path, target = tmp_path / "stock.zip", tmp_path / "owned"
+    payload = _Payload(target)
+    stock_file(path)
+    good = members_of(path)
+    data = json.loads(good["data"])
+    code = base64.b64encode(pickle.dumps(payload)).decode()
+    for key in data:
+        if isinstance(data[key], dict):
+            data[key][":serialized:"] = code
+    data["learning_rate"] = {":type:": "x", ":serialized:": code}
+    harmless = {**good, "data": json.dumps(data).encode()}
+    harmless["pytorch_variables.pth"] = torch_bytes(payload)
+    harmless["policy.optimizer.pth"] = torch_bytes(payload)
+    load_model(write_zip(path, harmless))
+    weights = torch.load(io.BytesIO(good["policy.pth"]), weights_only=True)
+    for bad in (
+        torch_bytes(payload),
+        torch_bytes({**weights, "log_std": payload}),
+        torch_bytes({**weights, "log_std": 3}),
+        torch_bytes({**weights, "log_std": torch.zeros(3).to_sparse()}),
+        torch_bytes({**weights, "log_std": torch.zeros(1).expand(3)}),
+        torch_bytes([1]),
+        pickle.dumps(payload),
+        b"",
+    ):
+        with pytest.raises(ModelFileError, match=r"policy\.pth"):
+            load_model(write_zip(path, {**harmless, "policy.pth": bad}))
+    for name in ("ambulo.json", "policy.safetensors", "training.safetensors"):
+        save_model(path, tiny_model())
+        with pytest.raises(ModelFileError):
+            load_model(
+                write_zip(path, {**members_of(path), name: pickle.dumps(payload)})
+            )
+    assert not target.exists()
+    with pytest.raises(ModelFileError, match=r"PPO\.load failed"):
+        load_model(write_zip(path, {**harmless, "policy.pth": bad}), trust_pickle=True)
+    assert target.exists(), "the payload itself works: only trust runs it"

@@ -1,0 +1,191 @@
+"""Model files: round trip, and headers and weights that do not fit."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.envs.vr.task.observation import observation_layout
+from ambulo.policies.agent import load_agent
+from ambulo.policies.files.vr_model import ModelFile, describe, load_model, save_model
+
+Members = dict[str, bytes]
+Make = Callable[..., ModelFile]
+Read = Callable[[Path], Members]
+Write = Callable[[Path, Members], Path]
+
+
+@pytest.mark.parametrize("mode", ["continuous", "discrete"])
+def test_what_is_saved_is_loaded(tmp_path: Path, mode: str, tiny_model: Make) -> None:
+    model, path = tiny_model(mode), tmp_path / "model.zip"
+    save_model(path, model)
+    loaded = load_model(path)
+    assert loaded.metadata == model.metadata
+    assert loaded.metadata.versions["torch"] == torch.__version__
+    assert loaded.policy.keys() == model.policy.keys()
+    assert all(torch.equal(loaded.policy[k], v) for k, v in model.policy.items())
+    assert loaded.training is not None
+    assert loaded.training.values == model.training.values
+    for name, array in model.training.arrays.items():
+        assert loaded.training.arrays[name].dtype == array.dtype
+        assert loaded.training.arrays[name].shape == array.shape
+        np.testing.assert_array_equal(loaded.training.arrays[name], array)
+    assert os.listdir(tmp_path) == ["model.zip"]
+
+
+PLACES = {
+    "godot_url": "http://10.0.0.1:8080",
+    "godot_bin": "/home/somebody/godot",
+    "godot_project": "/home/somebody/game",
+}
+
+
+def test_where_engines_are_is_not_saved(
+    tmp_path: Path, tiny_model: Make, members_of: Read
+) -> None:
+    model = tiny_model()
+    config = model.metadata.config.override("environment", godot_engines=2, **PLACES)
+    config = config.override("training", output="/home/somebody/runs")
+    metadata = describe(config, observation_layout(config))
+    save_model(tmp_path / "model.zip", dataclasses.replace(model, metadata=metadata))
+    header = members_of(tmp_path / "model.zip")["ambulo.json"].decode()
+    assert "somebody" not in header
+    assert "10.0.0.1" not in header
+    assert load_agent(tmp_path / "model.zip").config.environment.godot_engines == 2
+
+
+def test_where_engines_are_is_not_taken_from_a_file(
+    saved: Path, members_of: Read, write_zip: Write
+) -> None:
+    members = members_of(saved)
+    header = json.loads(members["ambulo.json"])
+    header["config"]["environment"] |= PLACES
+    members["ambulo.json"] = json.dumps(header).encode()
+    environment = load_model(write_zip(saved, members)).metadata.config.environment
+    assert [getattr(environment, name) for name in PLACES] == [None] * 3
+
+
+def test_a_model_without_training_state_is_smaller(
+    saved: Path, tmp_path: Path, tiny_model: Make
+) -> None:
+    path = tmp_path / "best.zip"
+    save_model(path, dataclasses.replace(tiny_model(), training=None))
+    assert load_model(path).training is None
+    assert path.stat().st_size < saved.stat().st_size
+
+
+Edit = Callable[[dict[str, Any]], Any]
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda h: h.update(format="other"), "format is not"),
+        (lambda h: h.update(version=2), "version 2 is newer than 1"),
+        (lambda h: h.update(version=0), "version = 0"),
+        (lambda h: h.update(kind="walk"), "kind"),
+        (lambda h: h.update(surprise=1), "unknown key 'surprise'"),
+        (lambda h: h.pop("config"), "config"),
+        (lambda h: h["config"]["network"].update(net_arch=[8, 9]), "has shape"),
+        (lambda h: h["config"]["network"].update(net_arch=[2**40]), "has shape"),
+        (lambda h: h["config"]["network"].update(net_arch=[8]), "unexpected weight"),
+        (lambda h: h["config"]["network"].update(net_arch=[]), "net_arch"),
+        (lambda h: h.update(observation_size=47), "the parts make 48"),
+        (lambda h: h["observation"].pop(), "the parts make 45"),
+        (lambda h: h["observation"][3].update(start=0), "has a gap"),
+        (lambda h: h["action"].update(size=4), "action does not fit"),
+    ],
+)
+def test_headers_that_do_not_fit_are_refused(
+    saved: Path, edit: Edit, message: str, members_of: Read, write_zip: Write
+) -> None:
+    members = members_of(saved)
+    header = json.loads(members["ambulo.json"])
+    edit(header)
+    members["ambulo.json"] = json.dumps(header).encode()
+    write_zip(saved, members)
+    with pytest.raises(ModelFileError, match=message) as caught:
+        load_model(saved)
+    assert str(saved) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"[]", b"{", b"\xff", b'{"a": NaN}', b"[" * 100_000, b"9" * 5000]
+)
+def test_headers_that_are_not_json_are_refused(
+    saved: Path, text: bytes, members_of: Read, write_zip: Write
+) -> None:
+    write_zip(saved, {**members_of(saved), "ambulo.json": text})
+    with pytest.raises(ModelFileError, match=r"ambulo\.json"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize(
+    ("left_out", "message"),
+    [
+        ("ambulo.json", "not a model file"),
+        ("policy.safetensors", "no policy.safetensors"),
+        ("training.json", "half a checkpoint"),
+        ("training.safetensors", "half a checkpoint"),
+    ],
+)
+def test_missing_members_are_named(
+    saved: Path, left_out: str, message: str, members_of: Read, write_zip: Write
+) -> None:
+    members = members_of(saved)
+    del members[left_out]
+    write_zip(saved, members)
+    with pytest.raises(ModelFileError, match=message):
+        load_model(saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "message"),
+    [
+        ("log_std", torch.tensor([0.0, torch.nan, 0.0]), "not finite"),
+        ("log_std", torch.full((3,), torch.inf), "not finite"),
+        ("log_std", torch.zeros(4), r"shape \(4,\), expected \(3,\)"),
+        ("log_std", torch.zeros(3, dtype=torch.float64), "torch.float64"),
+        ("log_std", None, "'log_std' is missing"),
+        ("mlp_extractor.scales", None, "scales"),
+        ("more", torch.zeros(1), "unexpected weight 'more'"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(
+    saved: Path,
+    name: str,
+    tensor: torch.Tensor | None,
+    message: str,
+    members_of: Read,
+    write_zip: Write,
+) -> None:
+    members = members_of(saved)
+    policy = safetensors.torch.load(members["policy.safetensors"])
+    if tensor is None:
+        del policy[name]
+    else:
+        policy[name] = tensor
+    members["policy.safetensors"] = safetensors.torch.save(policy)
+    write_zip(saved, members)
+    with pytest.raises(ModelFileError, match=message):
+        load_model(saved)
+
+
+def test_weights_that_are_not_finite_are_not_saved(
+    saved: Path, tiny_model: Make
+) -> None:
+    before, model = saved.read_bytes(), tiny_model()
+    model.policy["log_std"][0] = torch.nan
+    with pytest.raises(ModelFileError, match="not finite"):
+        save_model(saved, model)
+    assert saved.read_bytes() == before

@@ -1,0 +1,122 @@
+"""Learned rigs on disk: exact, whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ambulo.rig_server import store
+from ambulo.rig_server.frames import RigFrame
+from ambulo.rig_server.layout import LEGS, RigError, RigLayout
+from ambulo.rig_server.sequence import SequenceTrainee
+from ambulo.rig_server.store import Saver
+from ambulo.rig_server.trainee import RigTrainee
+
+
+@pytest.fixture(scope="module")
+def trainee(walk: list[RigFrame]) -> RigTrainee:
+    made = RigTrainee(LEGS)
+    for frame in walk[:150]:
+        made.observe(frame)
+        made.learn()
+    return made
+
+
+def test_a_restored_trainee_predicts_the_same(
+    trainee: RigTrainee, walk: list[RigFrame], tmp_path: Path
+) -> None:
+    path = tmp_path / "rig.safetensors"
+    sequence = SequenceTrainee(LEGS)
+    path.write_bytes(store.to_bytes(trainee, sequence))
+    other = RigTrainee(LEGS, seed=9)
+    store.restore(path, other, SequenceTrainee(LEGS))
+    assert other.progress.frames == 150
+    assert other.progress.mean("loss") == trainee.progress.mean("loss")
+    np.testing.assert_array_equal(other.model.network.flat, trainee.model.network.flat)
+    np.testing.assert_allclose(
+        other.predict(walk[170]).rotations,
+        trainee.predict(walk[170]).rotations,
+        atol=0.01,
+    )
+    score = other.observe(walk[170])
+    assert score.middle_error < 0.02
+    other.learn()
+
+
+def test_damaged_files_are_refused(trainee: RigTrainee, tmp_path: Path) -> None:
+    whole = store.to_bytes(trainee)
+    path = tmp_path / "rig.safetensors"
+    for data in (
+        b"",
+        whole[:100],
+        whole[:-50],
+        b"\xff" * 200,
+        whole.replace(b"ambulo-rig", b"other--rig"),
+    ):
+        path.write_bytes(data)
+        with pytest.raises(RigError, match=str(path)):
+            store.restore(path, RigTrainee(LEGS))
+    with pytest.raises(RigError, match="cannot be read"):
+        store.restore(tmp_path / "none", RigTrainee(LEGS))
+
+
+def test_weights_that_are_not_finite_are_refused(
+    trainee: RigTrainee, tmp_path: Path
+) -> None:
+    other = RigTrainee(LEGS)
+    other.model.network.flat[7] = np.nan
+    path = tmp_path / "rig.safetensors"
+    path.write_bytes(store.to_bytes(other))
+    with pytest.raises(RigError, match="not finite"):
+        store.restore(path, RigTrainee(LEGS))
+
+
+def test_a_file_of_another_rig_is_refused(trainee: RigTrainee, tmp_path: Path) -> None:
+    path = tmp_path / "rig.safetensors"
+    path.write_bytes(store.to_bytes(trainee))
+    small = RigLayout("legs", ("a", "b"), (-1, 0), (1,))
+    with pytest.raises(RigError, match="another rig"):
+        store.restore(path, RigTrainee(small))
+
+
+def test_names_of_files_are_tame() -> None:
+    name = store.file_name(LEGS.named("../../etc/passwd\x1b[31m"))
+    assert name == f"_etc_passwd_31m-{LEGS.fingerprint}.safetensors"
+
+
+def test_the_saver_keeps_the_newest(tmp_path: Path) -> None:
+    saver, path = Saver(), tmp_path / "deep" / "a"
+    for i in range(50):
+        saver.put(path, str(i).encode())
+    assert saver.flush()
+    assert path.read_bytes() == b"49"
+    assert 1 <= saver.written <= 50
+    assert saver.failed == 0
+    saver.close()
+
+
+def test_a_full_disk_is_counted_and_the_old_file_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saver, path = Saver(), tmp_path / "a"
+    saver.put(path, b"old")
+    assert saver.flush()
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        saver.put(path, b"new")
+        assert saver.flush()
+    assert saver.failed == 1
+    assert path.read_bytes() == b"old"
+    assert [file.name for file in tmp_path.iterdir()] == ["a"]
+    saver.put(path, b"newer")  # and goes on when there is room again
+    assert saver.flush()
+    assert path.read_bytes() == b"newer"
+    saver.close()

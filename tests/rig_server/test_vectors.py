@@ -1,0 +1,159 @@
+"""The test vectors of docs/rig_protocol.md: bytes that every implementation must agree on.
+
+`python tests/ik/rig_server/test_vectors.py` writes them anew after a change of the
+protocol.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ambulo.rig_server import messages, packets, packets_v1
+from ambulo.rig_server.layout import LEGS, RigLayout
+from ambulo.rig_server.messages import ErrorCode, Kind, Option, Result
+from ambulo.rig_server.packets import Packet
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "tests" / "data" / "rig_protocol" / "vectors.json"
+SPECIFICATION = ROOT / "docs" / "rig_protocol.md"
+SECRET = b"a secret for test vectors"
+SESSION = 0x1122334455667788
+ARM = RigLayout("arm", ("root", "upper", "lower", "hand"), (-1, 0, 1, 2), (3,), 1.0)
+
+
+def frame_values() -> np.ndarray:
+    """63 floats: quarters, exact in float32; every quaternion is the identity."""
+    values = np.arange(63, dtype=np.float32) / 4
+    for bone in range(7):
+        values[7 * bone + 3 : 7 * bone + 7] = (0.0, 0.0, 0.0, 1.0)
+    return values
+
+
+def cases() -> dict[str, bytes]:
+    """Every datagram by its name."""
+    answer = np.tile(np.array([0.0, 0.0, 0.0, 1.0], np.float32), 6)
+    status = messages.Status(
+        300, 280, 5, 2.0**-12, 0.125, 0.0078125, 0.03125, 2.0**-11, True, 96, 3
+    )
+    run = np.zeros((2, 7 + ARM.output_size), np.float32)
+    run[:, 6] = run[:, 10] = run[:, 14] = run[:, 18] = 1.0
+    payloads: dict[str, tuple[Kind, int, int, bytes]] = {
+        "v2_hello": (Kind.HELLO, 0, 1, messages.encode_hello(messages.Hello(7, ARM))),
+        "v2_frames": (
+            Kind.FRAMES, SESSION, 2,
+            messages.encode_frames(
+                messages.Frames(Option.LEARN | Option.PREDICT, frame_values()[None])
+            ),
+        ),
+        "v2_status_request": (Kind.STATUS_REQUEST, SESSION, 3, b""),
+        "v2_next_request": (
+            Kind.NEXT_REQUEST, SESSION, 4, messages.encode_next_request(240),
+        ),
+        "v2_bye": (Kind.BYE, SESSION, 5, b""),
+        "v2_ping": (Kind.PING, SESSION, 6, b"ping"),
+        "v2_welcome": (
+            Kind.WELCOME, SESSION, 1,
+            messages.encode_welcome(messages.Welcome(7, 1200, 35, 12, True)),
+        ),
+        "v2_ack": (
+            Kind.ACK, SESSION, 2, messages.encode_ack(messages.Ack(2, Result.LEARNED)),
+        ),
+        "v2_status": (Kind.STATUS, SESSION, 3, messages.encode_status(status)),
+        "v2_prediction": (
+            Kind.PREDICTION, SESSION, 4,
+            messages.encode_answer(
+                messages.Answer(2, np.array([[True, False]]), answer[None])
+            ),
+        ),
+        "v2_next": (Kind.NEXT, SESSION, 5, messages.encode_next(messages.Next(run))),
+        "v2_pong": (Kind.PONG, SESSION, 6, b"ping"),
+        "v2_error": (
+            Kind.ERROR, SESSION, 0,
+            messages.encode_failure(
+                messages.Failure(ErrorCode.BAD_RIG, 1, "a parent must come before")
+            ),
+        ),
+    }  # fmt: skip
+    found = {
+        "v1_setup": packets_v1.encode_setup(tuple(enumerate(LEGS.bones))),
+        "v1_frame": packets_v1.encode_frames(frame_values()),
+        "v1_prediction": packets_v1.encode_prediction(answer),
+        "v1_ping": b"\x00",
+    }
+    for name, (kind, session, sequence, payload) in payloads.items():
+        found[name] = packets.encode(Packet(kind, session, sequence, payload))
+    kind, session, sequence, payload = payloads["v2_ping"]
+    found["v2_ping_signed"] = packets.encode(
+        Packet(kind, session, sequence, payload), SECRET
+    )
+    return found
+
+
+def stored() -> dict[str, str]:
+    vectors: dict[str, str] = json.loads(FILE.read_text())["vectors"]
+    return vectors
+
+
+@pytest.mark.parametrize("name", cases())
+def test_vector(name: str) -> None:
+    assert cases()[name].hex() == stored()[name]
+
+
+def test_no_vector_is_left_over() -> None:
+    assert set(stored()) == set(cases())
+
+
+@pytest.mark.parametrize("name", [name for name in cases() if name.startswith("v2")])
+def test_the_bytes_decode(name: str) -> None:
+    packet = packets.decode(bytes.fromhex(stored()[name]))
+    assert (
+        packets.encode(packet, SECRET if "signed" in name else b"").hex()
+        == stored()[name]
+    )
+
+
+def test_what_the_bytes_say() -> None:
+    vectors = {name: bytes.fromhex(text) for name, text in stored().items()}
+
+    def payload(name: str) -> bytes:
+        return packets.decode(vectors[name]).payload
+
+    assert messages.decode_hello(payload("v2_hello")) == messages.Hello(7, ARM)
+    frames = messages.decode_frames(payload("v2_frames"), 63)
+    np.testing.assert_array_equal(frames.values[0], frame_values())
+    assert messages.decode_status(payload("v2_status")).position_error == 0.0078125
+    assert messages.decode_next_request(payload("v2_next_request")) == 240
+    assert messages.decode_next(payload("v2_next"), 12).values.shape == (2, 19)
+    assert messages.decode_failure(payload("v2_error")).code == ErrorCode.BAD_RIG
+    setup = packets_v1.decode(vectors["v1_setup"])
+    assert isinstance(setup, packets_v1.Setup)
+    assert [name for _, name in setup.names] == list(LEGS.bones)
+
+
+def test_the_examples_of_the_specification_are_these() -> None:
+    text = "".join(SPECIFICATION.read_text().split())
+    for name in (
+        "v1_setup",
+        "v2_ping",
+        "v2_ping_signed",
+        "v2_hello",
+        "v2_ack",
+        "v2_status",
+    ):
+        assert stored()[name] in text, name
+
+
+def write() -> None:
+    """Write the file."""
+    about = "hex of whole datagrams; v2_ping_signed: secret is " + SECRET.decode()
+    vectors = {name: data.hex() for name, data in cases().items()}
+    FILE.parent.mkdir(parents=True, exist_ok=True)
+    FILE.write_text(json.dumps({"about": about, "vectors": vectors}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,1 @@
+"""Pictures, films and HTML parts, without windows."""

@@ -1,0 +1,305 @@
+"""Pictures of recorded episodes from a real Godot engine that draws.
+
+An engine is started on `scenes/demo/replay.tscn`, with a virtual screen where there is no
+other. It connects to this process, is told level and poses, and sends frames back; nothing
+is written to disk. When the connection ends, on either side, so does the engine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from ambulo.configs.errors import BridgeError, RenderError
+from ambulo.envs.godot.locate import (
+    INSTALLER,
+    find_engine,
+    find_project,
+    import_project,
+    installed_engine,
+)
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level_io import level_data
+from ambulo.envs.vr.world.render import (
+    CHASE_DISTANCE,
+    CHASE_ELEVATION,
+    CHASE_FIELD_OF_VIEW,
+    CHASE_TARGET,
+    Frame,
+)
+from ambulo.envs.vr.world.state import Floats
+
+SCREEN_STARTER = "godot-xvfb"
+"""The engine with a virtual screen, as the installer makes it."""
+SCENE = "res://scenes/demo/replay.tscn"
+START_TIMEOUT = 120.0
+"""From the start of the engine to its first word, [s]."""
+FRAME_TIMEOUT = 120.0
+"""Longest wait for a part of a frame, [s]."""
+STOP_TIMEOUT = 5.0
+"""How long the engine may take to quit by itself, [s]."""
+_POLL = 0.05
+_NOISE = "libEGL warning"
+"""Begins lines of every engine on a virtual screen."""
+
+
+def find_drawing_engine(named: str | None = None) -> Path:
+    """The program that draws: an engine with a virtual screen, or with the real one.
+
+    Args:
+        named: the Godot program, see `find_engine`; its neighbour is looked at first.
+
+    Raises:
+        RenderError: there is none; the message says how to get one.
+    """
+    engine: Path | None = None
+    with contextlib.suppress(BridgeError):
+        engine = find_engine(named)
+    beside = [installed_engine()] if engine is None else [engine, installed_engine()]
+    places = [str(path.with_name(SCREEN_STARTER)) for path in beside]
+    for place in (*places, SCREEN_STARTER):
+        found = shutil.which(place)
+        if found is not None:
+            return Path(found).absolute()
+    if engine is not None and _has_screen():
+        return engine
+    raise RenderError(
+        f"no Godot engine that can draw here: run {INSTALLER} --with-gl of the checkout"
+    )
+
+
+class GodotFilm:
+    """Draws one episode in a real engine; use as a context manager or call `close`."""
+
+    def __init__(
+        self,
+        level: Level,
+        poses: Floats,
+        spec: WorldSpec,
+        *,
+        goal_radius: float,
+        size: tuple[int, int] = (640, 480),
+        views: Sequence[str] = ("chase",),
+        rays: bool = True,
+        smooth: bool = True,
+        engine: str | None = None,
+    ) -> None:
+        """Start the engine; `frames` gives the pictures.
+
+        Args:
+            level: what is drawn, with its goal.
+            poses: one row a frame, see `films.film_poses`, shape (F, 5).
+            spec: whose rays are drawn.
+            goal_radius: of the disc around the goal, [m].
+            size: width and height of a view, [px].
+            views: of "chase" and "top", side by side.
+            rays: draw the ray sensor's readings.
+            smooth: smooth edges, which takes a processor four times as long.
+            engine: the Godot program, see `find_drawing_engine`.
+
+        Raises:
+            RenderError: no engine that can draw.
+            BridgeError: no Godot project.
+        """
+        program, project = find_drawing_engine(engine), find_project()
+        import_project(_headless(program, engine), project)
+        self._job = {
+            "size": list(size),
+            "views": list(views),
+            "level": level_data(level),
+            "spec": asdict(spec),
+            "goal": None if level.goal is None else level.goal.tolist(),
+            "goal_radius": goal_radius,
+            "rays": rays,
+            "smooth": smooth,
+            "chase": [
+                CHASE_DISTANCE, CHASE_ELEVATION, CHASE_FIELD_OF_VIEW, *CHASE_TARGET,
+            ],
+            "frames": np.round(poses, 5).tolist(),
+        }  # fmt: skip
+        self._key = secrets.token_hex(16)
+        self._wire: socket.socket | None = None
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed in close)
+        self._door = socket.create_server(("127.0.0.1", 0))
+        try:
+            self._process = self._start(program, project)
+        except OSError as error:
+            self._door.close()
+            self._log.close()
+            raise RenderError(
+                f"{program}: cannot be started: {error.strerror or error}"
+            ) from None
+
+    @property
+    def pid(self) -> int:
+        """Process id of the engine or its starter, which leads a process group."""
+        return self._process.pid
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where this process waits for the engine."""
+        host, port = self._door.getsockname()
+        return host, port
+
+    def frames(self) -> Iterator[Frame]:
+        """The pictures, one a pose, shape (height, views * width, 3).
+
+        Raises:
+            RenderError: the engine ended early, or does not answer; with its last words.
+        """
+        self._connect()
+        width, height = self._job["size"]
+        views = len(self._job["views"])
+        for _ in range(len(self._job["frames"])):
+            data = self._receive(views * width * height * 3)
+            pictures = np.frombuffer(data, np.uint8).reshape(views, height, width, 3)
+            yield np.concatenate(list(pictures), axis=1)
+
+    def close(self) -> None:
+        """Hang up, and see that the engine and its screen end. Again does nothing."""
+        self._door.close()
+        if self._wire is not None:
+            self._wire.close()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(STOP_TIMEOUT)
+        self._end()
+        self._log.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _start(self, program: Path, project: Path) -> subprocess.Popen[bytes]:
+        port = self._door.getsockname()[1]
+        arguments = [
+            str(program), "--path", str(project), "--xr-mode", "off",
+            "--audio-driver", "Dummy", "--rendering-driver", "opengl3",
+            "--disable-vsync", "--resolution", "320x180", SCENE,
+            "--", f"--port={port}", f"--key={self._key}",
+        ]  # fmt: skip
+        return subprocess.Popen(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C is for us; we end the group
+        )
+
+    def _connect(self) -> None:
+        """Wait for the engine, and tell it what to draw."""
+        deadline = time.monotonic() + START_TIMEOUT
+        self._door.settimeout(_POLL)
+        while self._wire is None:
+            if self._process.poll() is not None:
+                raise RenderError(f"the engine could not draw {self._last_words()}")
+            if time.monotonic() > deadline:
+                raise RenderError(
+                    f"the engine did not begin to draw within {START_TIMEOUT:g} s "
+                    f"{self._last_words()}"
+                )
+            with contextlib.suppress(TimeoutError):
+                self._wire = self._accept()
+        body = json.dumps(self._job, allow_nan=False).encode()
+        try:
+            self._wire.sendall(len(body).to_bytes(4, "little") + body)
+        except OSError:
+            raise self._broken() from None
+
+    def _accept(self) -> socket.socket | None:
+        """The next connection, if it is our engine's."""
+        wire, _ = self._door.accept()
+        wire.settimeout(FRAME_TIMEOUT)
+        said, expected = b"", f"{self._key}\n".encode()
+        with contextlib.suppress(OSError):
+            while len(said) < len(expected):
+                part = wire.recv(len(expected) - len(said))
+                if not part:
+                    break
+                said += part
+        if hmac.compare_digest(said, expected):
+            return wire
+        wire.close()
+        return None
+
+    def _receive(self, count: int) -> bytearray:
+        assert self._wire is not None, "connected"
+        data = bytearray(count)
+        view, got = memoryview(data), 0
+        while got < count:
+            try:
+                size = self._wire.recv_into(view[got:])
+            except OSError:
+                raise self._broken() from None
+            if size == 0:
+                raise self._broken()
+            got += size
+        return data
+
+    def _broken(self) -> RenderError:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)  # its last words are written by then
+        return RenderError(f"the engine stopped drawing {self._last_words()}")
+
+    def _last_words(self) -> str:
+        self._log.seek(0)
+        text = self._log.read().decode("utf-8", "replace")
+        lines = [" ".join(line.split()) for line in text.splitlines()]
+        lines = [line for line in lines if line and not line.startswith(_NOISE)]
+        return f"[{' | '.join(lines[-4:]) or 'it said nothing'}]"
+
+    def _end(self) -> None:
+        """End the process group: the engine, its starter and its screen."""
+        if self._process.returncode is None:
+            self._signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(STOP_TIMEOUT)
+        if self._process.returncode is None:
+            self._signal(getattr(signal, "SIGKILL", signal.SIGTERM))
+            self._process.wait()
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if sys.platform == "win32":
+                self._process.kill()
+            else:
+                os.killpg(self._process.pid, number)
+
+
+def _headless(program: Path, named: str | None) -> Path:
+    """An engine that imports the project: the one beside the starter, if need be."""
+    if program.name != SCREEN_STARTER:
+        return program
+    neighbour: Any = shutil.which(program.with_name("godot"))
+    return Path(neighbour) if neighbour else find_engine(named)
+
+
+def _has_screen() -> bool:
+    """Whether a window can be expected to open."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

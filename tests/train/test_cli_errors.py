@@ -132,9 +132,9 @@ def test_a_wrong_engine_is_told_before_levels_are_built(
         raise AssertionError("levels are built")
 
     for place in (
-        "bank.LevelBank.__init__",
-        "level_sets.generate",
-        "build.split_level",
+        "task.bank.LevelBank.__init__",
+        "families.level_sets.generate",
+        "task.build.split_level",
     ):
         monkeypatch.setattr(f"ambulo.envs.vr.{place}", too_late)
     monkeypatch.setenv("AMBULO_TOKEN", "secret")

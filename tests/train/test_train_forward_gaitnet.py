@@ -209,7 +209,7 @@ def test_bad_files_are_named_and_counted(
     ("options", "told"),
     [
         (["--data", "nowhere"], "nowhere: no such file or folder"),
-        (["--data", "x", "--preset", "slow"], "unknown 'slow'"),
+        (["--data", "x", "--preset", "slow"], "unknown preset 'slow'"),
         (["--data", "x", "--loss", "wrong"], "loss.kind"),
         (["--data", "x", "--resume", "y"], "--resume continues"),
         ([], "--data DIR"),

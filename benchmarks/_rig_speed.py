@@ -20,7 +20,7 @@ from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.messages import Kind
 from ambulo.rig_server.server import RigServer
 from ambulo.rig_server.server_config import ServerConfig
-from ambulo.rig_server.udp import warm_up
+from ambulo.rig_server.warm_up import warm_up
 
 NAMES = ("02_01", "02_02", "07_01", "07_03", "07_06", "07_07", "07_08", "07_10")
 

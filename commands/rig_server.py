@@ -51,10 +51,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             "server (--secret-file FILE closes it)",
             args.bind,
         )
-    from ambulo.commands.rig.view import View, report_of
+    from ambulo.commands.rig.view import CompileView, View, report_of
     from ambulo.rig_server.answer_gate import Thresholds
     from ambulo.rig_server.server_config import ServerConfig
-    from ambulo.rig_server.udp import UdpServer, warm_up
+    from ambulo.rig_server.udp import UdpServer
+    from ambulo.rig_server.warm_up import warm_up
 
     folder = None if args.forget else resolve_path(args.models)
     if folder is not None and folder.exists() and not folder.is_dir():
@@ -70,9 +71,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         thresholds=Thresholds(loss=args.loss),
     )
     with UdpServer(config, args.bind, args.port) as udp:
-        # After binding: a port that is taken shall not be told after a minute.
-        print("compiling ...", file=sys.stderr, flush=True)
-        warm_up()
+        # After binding, so that a port that is taken is reported at once.
+        with CompileView(live=False if args.plain else None) as report_kernel:
+            warm_up(report_kernel)
         with StopRequest("the frame in hand") as request:
             print(f"listening on {args.bind}:{udp.port}", file=sys.stderr, flush=True)
             end = time.monotonic() + args.seconds if args.seconds else float("inf")

@@ -54,8 +54,9 @@ def frame_of(layout: RigLayout, floats: NDArray[np.float32]) -> RigFrame:
         np.empty((effectors, 3)), np.empty(effectors), np.empty((effectors, 3)),
         np.empty(3),
     )  # fmt: skip
+    # A copy: the kernel is compiled for writable arrays, datagrams are read-only ones.
     broken = _unpack(
-        np.ascontiguousarray(floats, np.float32), layout.scale,
+        np.array(floats, np.float32), layout.scale,
         frame.root_position, frame.root_rotation, frame.offsets, frame.rotations,
         frame.normals, frame.hits, frame.targets, frame.up,
     )  # fmt: skip
@@ -70,6 +71,27 @@ _RULES = (
     f"a position lies farther than {MAX_LENGTH:g} m",
     "a quaternion is not of unit length",
 )
+
+
+@njit(cache=True)
+def _separate_root(
+    offsets: Array,
+    rotations: Array,
+    root_position: Array,
+    root_rotation: Array,
+    up: Array,
+) -> None:
+    """Move the root's pose out of the first rows of `offsets` and `rotations`."""
+    for i in range(3):
+        root_position[i] = offsets[0, i]
+        offsets[0, i] = 0.0
+    for i in range(4):
+        root_rotation[i] = rotations[0, i]
+        rotations[0, i] = 1.0 if i == 0 else 0.0
+    w, x, y, z = root_rotation[0], root_rotation[1], root_rotation[2], root_rotation[3]
+    up[0] = 2.0 * (x * z - w * y)
+    up[1] = 2.0 * (y * z + w * x)
+    up[2] = 1.0 - 2.0 * (x * x + y * y)
 
 
 @njit(cache=True)
@@ -105,15 +127,7 @@ def _unpack(
             return 3
         for i in range(4):
             rotations[bone, i] /= length
-    root_position[:] = offsets[0]
-    root_rotation[:] = rotations[0]
-    offsets[0, :] = 0.0
-    rotations[0, 1:] = 0.0
-    rotations[0, 0] = 1.0
-    w, x, y, z = root_rotation[0], root_rotation[1], root_rotation[2], root_rotation[3]
-    up[0] = 2.0 * (x * z - w * y)
-    up[1] = 2.0 * (y * z + w * x)
-    up[2] = 1.0 - 2.0 * (x * x + y * y)
+    _separate_root(offsets, rotations, root_position, root_rotation, up)
     for e in range(effectors):
         at, length = 7 * bones + 4 * e, 0.0
         hits[e] = 1.0 if values[at + 3] > 0.5 else 0.0

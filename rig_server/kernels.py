@@ -21,6 +21,14 @@ VECTORS = {"nsz", "arcp", "contract", "reassoc"}
 
 
 @njit(cache=True)
+def copy_into(values: Array, out: Array) -> None:
+    """`out` = `values`, both (N, n). Compiles faster than an assignment of arrays."""
+    for row in range(values.shape[0]):
+        for i in range(values.shape[1]):
+            out[row, i] = values[row, i]
+
+
+@njit(cache=True)
 def multiply(a: Array, b: Array, out: Array) -> None:
     """`out` = the rotation b, then a. Shapes (4,); `out` may be `a` or `b`."""
     aw, ax, ay, az = a[0], a[1], a[2], a[3]
@@ -277,33 +285,6 @@ def column_sums(values: Array, out: Array) -> None:
     for row in range(values.shape[0]):
         for i in range(values.shape[1]):
             out[i] += values[row, i]
-
-
-@njit(cache=True)
-def backward(
-    x: Array,
-    first: Array,
-    second: Array,
-    dy: Array,
-    w2: Array,
-    w3: Array,
-    g1: Array,
-    c1: Array,
-    g2: Array,
-    c2: Array,
-    g3: Array,
-    c3: Array,
-) -> None:
-    """Gradients of weights (g) and biases (c) from `dy` (N, O), the outputs' gradients."""
-    one = np.float32(1.0)
-    np.dot(second.T, dy, g3)
-    column_sums(dy, c3)
-    d2 = np.dot(dy, w3.T) * (one - second * second)
-    np.dot(first.T, d2, g2)
-    column_sums(d2, c2)
-    d1 = np.dot(d2, w2.T) * (one - first * first)
-    np.dot(x.T, d1, g1)
-    column_sums(d1, c1)
 
 
 @njit(cache=True, error_model="numpy", fastmath=VECTORS)

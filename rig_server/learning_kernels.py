@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ambulo.rig_server.kernels import (
     VECTORS,
     Array,
+    copy_into,
     forward,
     multiply_at,
     root_space,
@@ -76,10 +77,12 @@ def make_ready(
         if ready.made_by[row] == number:
             continue
         inputs_and_base(rig, scene, row, ready.inputs[row], base)
-        label[:] = rotations[row]
+        copy_into(rotations[row], label)
         tilt_effectors(rig, scene, row, label, -1.0)
         root_space(rig.parents, rig.offsets, label, wanted, turned)
-        ready.base[row], ready.label[row], ready.wanted[row] = base, label, wanted
+        copy_into(base, ready.base[row])
+        copy_into(label, ready.label[row])
+        copy_into(wanted, ready.wanted[row])
         ready.made_by[row] = number
 
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.rig_server.frames import RigFrame
-from ambulo.rig_server.kernels import Array
 from ambulo.rig_server.layout import RigLayout
 from ambulo.rig_server.learning_kernels import no_rows_ready
 from ambulo.rig_server.pose_kernels import INPUTS_OF_EFFECTOR, INPUTS_OF_RIG, Scene
@@ -55,10 +53,14 @@ class FrameMemory:
         if place >= self.sample:
             place = int(self._rng.integers(0, self.seen + 1))
         second = RECENT + place if place < self.sample else newest
-        _write(
-            self.rotations, self.offsets, self.scene, self.ready.made_by, newest, second,
-            frame.rotations, frame.offsets, frame.up, frame.normals, frame.hits, reached,
-        )  # fmt: skip
+        for row in (newest, second):
+            self.rotations[row] = frame.rotations
+            self.offsets[row] = frame.offsets
+            self.scene.ups[row] = frame.up
+            self.scene.normals[row] = frame.normals
+            self.scene.hits[row] = frame.hits
+            self.scene.targets[row] = reached
+            self.ready.made_by[row] = 0
         self.seen += 1
         return newest
 
@@ -119,29 +121,3 @@ class FrameMemory:
         self.rotations /= np.where(lengths > 0.5, lengths, 1.0)
         self.ready.made_by[:] = 0
         self.seen = seen
-
-
-@njit(cache=True)
-def _write(
-    all_rotations: Array,
-    all_offsets: Array,
-    scene: Scene,
-    made_by: Array,
-    first: int,
-    second: int,
-    rotations: Array,
-    offsets: Array,
-    up: Array,
-    normals: Array,
-    hits: Array,
-    targets: Array,
-) -> None:
-    """Put a frame into rows `first` and `second` of the memory."""
-    for row in (first, second):
-        all_rotations[row] = rotations
-        all_offsets[row] = offsets
-        scene.ups[row] = up
-        scene.normals[row] = normals
-        scene.hits[row] = hits
-        scene.targets[row] = targets
-        made_by[row] = 0

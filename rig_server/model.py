@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.rig_server.kernels import Array, forward, root_space
+from ambulo.rig_server.kernels import Array, copy_into, forward, root_space
 from ambulo.rig_server.layout import RigLayout
 from ambulo.rig_server.learning_kernels import Ready, batch_gradient
 from ambulo.rig_server.network import OnlineMLP, Weights
@@ -70,15 +70,13 @@ class RigModel:
         self._anatomy = anatomy
         self._readings += 1
 
-    def predict(self, scene: Scene, row: int = 0) -> Prediction:
-        """The pose for the targets of row `row` of `scene`; needs an anatomy."""
+    def predict(self, scene: Scene) -> Prediction:
+        """The pose for the targets of the first row of `scene`; needs an anatomy."""
         assert self.anatomy is not None
         bones = len(self.layout.bones)
         local, opened = np.empty((bones, 4)), np.empty((bones, 4))
         reached = np.empty(len(self.layout.effectors), np.bool_)
-        predict_pose(
-            self.anatomy, self.network.running, scene, row, local, opened, reached
-        )
+        predict_pose(self.anatomy, self.network.running, scene, local, opened, reached)
         return Prediction(local, opened, reached)
 
     def learn(
@@ -123,21 +121,21 @@ def predict_pose(
     rig: Anatomy,
     net: Weights,
     scene: Scene,
-    row: int,
     local: Array,
     opened: Array,
     reached: Array,
 ) -> None:
-    """The pose for row `row` of `scene`: fills `local`, `opened` and `reached`.
+    """The pose for the first row of `scene`: fills `local`, `opened` and `reached`.
 
     The arguments are those of `Prediction`.
     """
+    row = np.int64(0)  # a plain 0 would compile the functions below once more
     x = np.empty((1, net.w1.shape[0]), np.float32)
     base = np.empty((len(rig.parents), 4))
     inputs_and_base(rig, scene, row, x[0], base)
     y = forward(x, net.w1, net.b1, net.w2, net.b2, net.w3, net.b3)[2]
     apply_residuals(base, y[0], opened)
-    local[:] = opened
+    copy_into(opened, local)
     close_all(rig, scene, row, local, reached)
     tilt_effectors(rig, scene, row, local, 1.0)
     tilt_effectors(rig, scene, row, opened, 1.0)

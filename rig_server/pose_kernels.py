@@ -13,6 +13,7 @@ from ambulo.rig_server.kernels import (
     Array,
     between,
     close_chain,
+    copy_into,
     inverse_multiply,
     logarithm,
     multiply,
@@ -103,7 +104,7 @@ def inputs_and_base(
     """
     bones = len(rig.parents)
     positions, turned = np.empty((bones, 3)), np.empty((bones, 4))
-    base[:] = rig.mean
+    copy_into(rig.mean, base)
     root_space(rig.parents, rig.offsets, rig.mean, positions, turned)
     for i in range(3):
         x[i] = scene.ups[row, i]
@@ -153,7 +154,8 @@ def residual(y: Array, at: int, out: Array) -> float:
 def apply_residuals(base: Array, y: Array, local: Array) -> None:
     """`local` (B, 4) = `base` (B, 4) turned by the outputs `y` (4 (B - 1),)."""
     r = np.empty(4)
-    local[0] = base[0]
+    for i in range(4):
+        local[0, i] = base[0, i]
     for bone in range(1, len(base)):
         residual(y, 4 * (bone - 1), r)
         multiply(base[bone], r, local[bone])

@@ -160,13 +160,7 @@ class RigTrainee:
         if targets is None and self._last is not None and self._last[0] is frame:
             return self._last[1]  # asked for what was just scored
         goals = frame.targets if targets is None else targets
-        scene = Scene(
-            frame.up[None],
-            frame.normals[None],
-            frame.hits[None],
-            goals[None],
-        )
-        return self.model.predict(scene)
+        return self.model.predict(_scene_of(frame, goals))
 
     def resume(self) -> None:
         """Go on after memory and network were restored."""
@@ -195,46 +189,48 @@ class RigTrainee:
         values, reached = np.empty(6), np.empty((effectors, 3))
         local, opened = np.empty((bones, 4)), np.empty((bones, 4))
         within = np.empty(effectors, np.bool_)
+        scene = _scene_of(frame, reached)
         _predict_and_score(
-            anatomy, self.model.network.running, frame.up, frame.normals, frame.hits,
-            frame.offsets, frame.rotations, reached, local, opened, within, values,
+            anatomy, self.model.network.running, scene, frame.offsets, frame.rotations,
+            local, opened, within, values,
         )  # fmt: skip
         score = FrameScore(*values.tolist())
         self.progress.add(score)
         return score, Prediction(local, opened, within), reached
 
 
+def _scene_of(frame: RigFrame, targets: NDArray[np.float64]) -> Scene:
+    """The scene of one frame with its effectors' targets (E, 3), [m]."""
+    return Scene(frame.up[None], frame.normals[None], frame.hits[None], targets[None])
+
+
 @njit(cache=True)
 def _predict_and_score(
     rig: Anatomy,
     net: Weights,
-    up: Array,
-    normals: Array,
-    hits: Array,
+    scene: Scene,
     offsets: Array,
     rotations: Array,
-    reached: Array,
     local: Array,
     opened: Array,
     within: Array,
     values: Array,
 ) -> None:
-    """Predict a frame from where its effectors are, and compare; fills the last five."""
+    """Predict a frame from where its effectors are, and compare with the frame.
+
+    Fills the targets of `scene` (one row) and the last four arguments.
+    """
     bones, effectors = len(rig.parents), len(rig.effectors)
     positions, turned = np.empty((bones, 3)), np.empty((bones, 4))
     root_space(rig.parents, offsets, rotations, positions, turned)
+    reached = scene.targets[0]
     for e in range(effectors):
-        reached[e] = positions[rig.effectors[e]]
-    scene = Scene(
-        up.reshape((1, 3)),
-        normals.reshape((1, effectors, 3)),
-        hits.reshape((1, effectors)),
-        reached.reshape((1, effectors, 3)),
-    )
-    predict_pose(rig, net, scene, 0, local, opened, within)
+        for i in range(3):
+            reached[e, i] = positions[rig.effectors[e], i]
+    predict_pose(rig, net, scene, local, opened, within)
     _score(
-        rig.parents, rig.effectors, rig.chains, rig.offsets, offsets, rotations, hits,
-        reached, local, opened, values,
+        rig.parents, rig.effectors, rig.chains, rig.offsets, positions, turned,
+        scene.hits[0], reached, local, opened, values,
     )  # fmt: skip
 
 
@@ -244,8 +240,8 @@ def _score(
     effectors: Array,
     chains: Array,
     offsets: Array,
-    true_offsets: Array,
-    true_local: Array,
+    true_positions: Array,
+    true_turned: Array,
     hits: Array,
     targets: Array,
     local: Array,
@@ -255,9 +251,7 @@ def _score(
     """Fill `out` with the fields of `FrameScore`."""
     bones = len(parents)
     positions, turned = np.empty((bones, 3)), np.empty((bones, 4))
-    wanted, wanted_turned = np.empty((bones, 3)), np.empty((bones, 4))
     q, v = np.empty(4), np.empty(3)
-    root_space(parents, true_offsets, true_local, wanted, wanted_turned)
     for which in range(2):
         pose = opened if which == 0 else local
         root_space(parents, offsets, pose, positions, turned)
@@ -281,9 +275,9 @@ def _score(
     for bone in range(1, bones):
         distance = 0.0
         for i in range(3):
-            distance += (positions[bone, i] - wanted[bone, i]) ** 2
+            distance += (positions[bone, i] - true_positions[bone, i]) ** 2
         distance = math.sqrt(distance)
-        inverse_multiply(turned[bone], wanted_turned[bone], q)
+        inverse_multiply(turned[bone], true_turned[bone], q)
         logarithm(q, v)
         angle = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
         out[2] += distance / (bones - 1)

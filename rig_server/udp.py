@@ -7,15 +7,9 @@ import socket
 import time
 from collections.abc import Callable
 
-import numpy as np
-
 from ambulo.configs.errors import AmbuloError
-from ambulo.rig_server.frames import RigFrame, floats_of, frame_of, up_of
-from ambulo.rig_server.layout import LEGS
-from ambulo.rig_server.sequence import FIRST, SequenceTrainee
 from ambulo.rig_server.server import PORT, RigServer
 from ambulo.rig_server.server_config import ServerConfig
-from ambulo.rig_server.trainee import RigTrainee
 
 DRAINED = 64
 """Most datagrams that are taken off the socket before frames are worked on again."""
@@ -101,28 +95,3 @@ class UdpServer:
 
     def _send(self, data: bytes, address: tuple[str, int]) -> None:
         self._socket.sendto(data, address)
-
-
-def warm_up() -> None:
-    """Compile (or load) all compiled code, so that no client waits for it."""
-    trainee, sequence = RigTrainee(LEGS), SequenceTrainee(LEGS)
-    bones = len(LEGS.bones)
-    root = np.array([1.0, 0.0, 0.0, 0.0])
-    up = up_of(root)
-    for i in range(FIRST + 4):
-        local, offsets = np.zeros((bones, 4)), np.zeros((bones, 3))
-        angle = 0.3 + 0.2 * np.sin(0.1 * i)
-        local[:, 0], local[1:, 2] = np.cos(angle), np.sin(angle)
-        local[0] = root
-        offsets[1:, 2] = -0.4
-        frame = RigFrame(
-            np.array([0.01 * i, 0.0, 1.0]), root, offsets, local,
-            np.tile(up, (2, 1)), np.ones(2), np.full((2, 3), -0.5), up,
-        )  # fmt: skip
-        frame = frame_of(LEGS, floats_of(LEGS, frame))
-        if i < 4:
-            trainee.observe(frame)
-            trainee.learn()
-        sequence.add(frame)
-        sequence.learn()
-    trainee.predict(frame)

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from ambulo.common.errors import Parser, front_door
 from ambulo.configs.presets.vr import PRESETS, preset
 from ambulo.configs.vr import NavigationConfig
-from ambulo.train.shared.training_flags import with_overrides
-from ambulo.train.vr.options import base_config
+from ambulo.train.shared.settings import base_config, with_overrides
 
 
 @front_door
@@ -43,7 +42,7 @@ def schema(argv: Sequence[str] | None = None) -> int:
         help="one setting, such as observations.memory=map (repeatable)",
     )  # fmt: skip
     args = parser.parse_args(argv)
-    config = with_overrides(base_config(args), args.overrides)
+    config = with_overrides(base_config(args, PRESETS), args.overrides)
 
     from ambulo.envs.vr.task.observation import observation_layout
 

@@ -18,11 +18,10 @@ from ambulo.commands.rig_server import (
     positive_int,
     read_secret,
 )
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.errors import Parser, front_door, set_up_logging
 from ambulo.common.files import check_parent, without_nan, write_or_print
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
-from ambulo.train.shared.command import set_up_logging
 
 if TYPE_CHECKING:
     import numpy as np

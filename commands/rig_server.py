@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.errors import Parser, front_door, set_up_logging
 from ambulo.common.files import check_parent, without_nan, write_atomic
 from ambulo.common.paths import resolve_path
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
-from ambulo.train.shared.command import set_up_logging
 
 # The matrices are small: more threads only wait for each other. Read at first use.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

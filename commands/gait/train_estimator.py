@@ -16,7 +16,7 @@ from ambulo.common.files import check_parent
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import widen
 from ambulo.configs.errors import ConfigError, GaitDataError
-from ambulo.train.shared.command import shareable_arguments
+from ambulo.train.shared.command_text import shareable_arguments
 
 if TYPE_CHECKING:
     from ambulo.configs.gait import GaitSpace

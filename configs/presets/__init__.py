@@ -23,7 +23,8 @@ class PresetFolder(Mapping[str, str], Generic[Settings]):
     def __init__(self, package: str, config: type[Settings]) -> None:
         """List the JSON files of `package`, whose settings are those of `config`."""
         self._package = package
-        self._config = config
+        self.config = config
+        """Class of the settings."""
         names = (entry.name for entry in files(package).iterdir())
         found = sorted(name[:-5] for name in names if name.endswith(".json"))
         self._data = {name: self._read(name) for name in found}
@@ -49,7 +50,7 @@ class PresetFolder(Mapping[str, str], Generic[Settings]):
         if name not in self._loaded:
             data = self._data[name]
             settings = {key: data[key] for key in data if key != "description"}
-            self._loaded[name] = parse(self._config, settings, f"preset {name}")
+            self._loaded[name] = parse(self.config, settings, f"preset {name}")
         return self._loaded[name]
 
     def _read(self, name: str) -> dict[str, Any]:

@@ -7,21 +7,19 @@ import argparse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import EnvironmentConfig
 
+GODOT_FLAGS: tuple[tuple[str, str, type, str], ...] = (
+    ("--godot-url", "URL", str, "use this running game, such as http://127.0.0.1:8080"),
+    ("--godot-bin", "PROGRAM", str, "Godot program (default: GODOT_BIN)"),
+    ("--godot-engines", "N", int, "processes that share the environments (default: 1)"),
+)
+"""Name, metavar, type and help of each flag."""
+
 
 def add_godot_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags that tell where the engines of `--world godot` are."""
+    """Add the flags that say where the engines of `--world godot` are."""
     godot = parser.add_argument_group("engines of --world godot")
-    godot.add_argument(
-        "--godot-url", metavar="URL",
-        help="play in this running game, such as http://127.0.0.1:8080",
-    )  # fmt: skip
-    godot.add_argument(
-        "--godot-bin", metavar="PROGRAM", help="Godot program (default: GODOT_BIN)"
-    )
-    godot.add_argument(
-        "--godot-engines", type=int, metavar="N",
-        help="processes that share the players (default: 1)",
-    )  # fmt: skip
+    for name, metavar, kind, text in GODOT_FLAGS:
+        godot.add_argument(name, metavar=metavar, type=kind, help=text)
 
 
 def check_godot_flags(args: argparse.Namespace, env: EnvironmentConfig) -> None:

@@ -37,9 +37,9 @@ from ambulo.policies.locomotion_agent import load_locomotion_agent
 from ambulo.policies.locomotion_learner import make_policy
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.train.locomotion.callbacks import LocomotionMetrics
+from ambulo.train.locomotion.command import COMMAND
 from ambulo.train.locomotion.dagger import teach
-from ambulo.train.locomotion.options import base_config, parse_arguments, with_flags
-from ambulo.train.locomotion.run import LocomotionRunFolder
+from ambulo.train.locomotion.run_folder import LocomotionRunFolder
 from ambulo.train.train_locomotion import main as train
 
 BODIES, STEPS = 6, 8
@@ -141,7 +141,7 @@ def test_every_preset_is_valid_and_told() -> None:
 
 
 def test_flags_become_settings() -> None:
-    args = parse_arguments(
+    args = COMMAND.parse(
         [
             "--preset",
             "imitate_walk",
@@ -153,28 +153,28 @@ def test_flags_become_settings() -> None:
             "7",
         ]
     )
-    config = with_flags(base_config(args), args)
+    config = COMMAND.settings(args)
     assert config.training.teacher is not None
     assert not config.environment.balance_law
     assert (config.training.num_threads, config.training.seed) == (2, 7)
-    args = parse_arguments(["--preset", "imitate_walk_network", "--teacher", "none"])
-    assert with_flags(base_config(args), args).training.teacher is None
-    args = parse_arguments(["--teacher", "lawn"])
+    args = COMMAND.parse(["--preset", "imitate_walk_network", "--teacher", "none"])
+    assert COMMAND.settings(args).training.teacher is None
+    args = COMMAND.parse(["--teacher", "lawn"])
     with pytest.raises(ConfigError, match="did you mean 'law'"):
-        with_flags(base_config(args), args)
+        COMMAND.settings(args)
 
 
 def test_settings_that_need_each_other_come_in_any_order() -> None:
     nn, legs = "environment.resolver=nn", ["--character", "myolegs"]
-    args = parse_arguments(["--set", nn, *legs, "--actuation", "muscle"])
-    config = with_flags(base_config(args), args).environment
+    args = COMMAND.parse(["--set", nn, *legs, "--actuation", "muscle"])
+    config = COMMAND.settings(args).environment
     assert (config.resolver, config.actuation, config.substeps) == ("nn", "muscle", 8)
-    args = parse_arguments(["--set", nn, *legs])
+    args = COMMAND.parse(["--set", nn, *legs])
     with pytest.raises(ConfigError, match="resolver = nn needs actuation = muscle"):
-        with_flags(base_config(args), args)
-    args = parse_arguments(["--set", "environment.action_scale=0", "--seed", "3"])
+        COMMAND.settings(args)
+    args = COMMAND.parse(["--set", "environment.action_scale=0", "--seed", "3"])
     with pytest.raises(ConfigError, match=r"^--set: environment\.action_scale = 0"):
-        with_flags(base_config(args), args)
+        COMMAND.settings(args)
 
 
 def test_a_run_leaves_model_scores_and_curves(tiny: Path) -> None:

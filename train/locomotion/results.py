@@ -63,9 +63,9 @@ def compare(
     return found
 
 
-def finish(args: argparse.Namespace, run: LocomotionRun, seconds: float) -> int:
+def finish(args: argparse.Namespace, run: LocomotionRun) -> None:
     """Compare the best model with what is built in, draw curves, print a summary."""
-    folder = run.folder
+    folder, seconds = run.folder, run.seconds
     agent = load_locomotion_agent(folder.best_model)
     episodes = args.episodes or FINAL_EPISODES
     agents = compare(agent, run, episodes, deterministic=args.deterministic)
@@ -84,11 +84,10 @@ def finish(args: argparse.Namespace, run: LocomotionRun, seconds: float) -> int:
     write_bytes(picture, learning_curves(folder))
     if args.json == "-":
         print(text, end="")
-        return 0
+        return
     if args.json is not None:
         write_atomic(resolve_path(args.json), text)
     _print_summary(run, agents, seconds, picture)
-    return 0
 
 
 def learning_curves(folder: RunFolder) -> bytes:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import logging
-import shlex
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from ambulo.common.console import Display
 from ambulo.common.files import write_atomic
 from ambulo.common.find_model import find_model
-from ambulo.common.paths import resolve_path
-from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
-from ambulo.configs.base import load_json
 from ambulo.configs.errors import RunFolderError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.motion_nn import MotionNNConfig
@@ -42,7 +38,6 @@ from ambulo.muscle.muscle_nn import muscle_nn_bytes
 from ambulo.policies.files.locomotion_model import (
     LocomotionModel,
     describe_locomotion,
-    load_locomotion,
     save_locomotion,
 )
 from ambulo.policies.files.model_format import TrainingState
@@ -56,8 +51,9 @@ from ambulo.policies.ppo import FastPPO
 from ambulo.train.locomotion.callbacks import LocomotionMetrics, Schedules, Statistics
 from ambulo.train.locomotion.dagger import Round, teach
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of
+from ambulo.train.locomotion.run_folder import LocomotionRunFolder
+from ambulo.train.locomotion.validation import LocomotionValidation
 from ambulo.train.shared.callbacks import append_evaluation, rewind_logs
-from ambulo.train.shared.command import shareable_arguments
 from ambulo.train.shared.learner_state import (
     adopt,
     capture_learner,
@@ -73,54 +69,6 @@ BODY_SEEDS = 10_000
 """Seeds of bodies that belong to one training seed."""
 
 
-class LocomotionRunFolder(RunFolder):
-    """Paths of a run; nothing is created by making one of these."""
-
-    program = "train_locomotion"
-    prefix = "locomotion_"
-
-    def check(self, checkpoint: Path) -> None:
-        """`ModelFileError` for a damaged checkpoint."""
-        load_locomotion(checkpoint)
-
-
-@dataclass(frozen=True)
-class ResumePoint:
-    """Where a resumed training goes on."""
-
-    folder: LocomotionRunFolder
-    """The run."""
-    model: LocomotionModel | None
-    """Its newest checkpoint, or the one that was named; None: killed before the first."""
-    config: LocomotionConfig
-    """Settings of the run."""
-
-
-def find_resume_point(path: str) -> ResumePoint:
-    """The newest whole checkpoint of the run folder `path`, or the checkpoint `path`.
-
-    Raises:
-        RunFolderError: neither a run folder nor a checkpoint in one.
-        ModelFileError: a damaged file was named.
-    """
-    target = resolve_path(path)
-    if not target.exists():
-        raise RunFolderError(f"{target}: no such run folder or checkpoint")
-    whole = target.is_dir()
-    folder = (
-        LocomotionRunFolder(target) if whole else LocomotionRunFolder.around(target)
-    )
-    if folder is None or not folder.exists:
-        raise RunFolderError(f"{target}: not a run folder: no run.json and config.json")
-    checkpoint = folder.newest_checkpoint() if whole else target
-    model = None if checkpoint is None else load_locomotion(checkpoint)
-    if model is not None and model.training is None:
-        raise RunFolderError(
-            f"{checkpoint}: holds no training state; resume a file of checkpoints/"
-        )
-    return ResumePoint(folder, model, load_json(LocomotionConfig, folder.config))
-
-
 class LocomotionRun(LearningRun[LocomotionAgent]):
     """The objects of a run, built fresh or from a checkpoint."""
 
@@ -131,22 +79,24 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
         self,
         config: LocomotionConfig,
         folder: LocomotionRunFolder,
-        command: Sequence[str],
         model: LocomotionModel | None,
         initial: LocomotionModel | None = None,
+        *,
+        shared_command: str = "",
+        deterministic: bool = True,
     ) -> None:
         """Build bodies and learner.
 
         Args:
             config: all settings.
             folder: where results go; it exists.
-            command: command line, for the report and, without paths, for model files.
-            model: the checkpoint to go on from, or None.
+            model: the checkpoint to continue from, or None.
             initial: a model whose policy a new run begins with, or None.
+            shared_command: command line for model files, without paths.
+            deterministic: whether validation uses mean actions.
         """
         self.config, self.folder = config, folder
-        self.command = shlex.join([self.program, *command])
-        self._shared_command = shlex.join([self.program, *shareable_arguments(command)])
+        self._shared_command = shared_command
         training, source = config.training, str(folder.path)
         base = config.gait.base
         self._above = {} if base is None else {"base": digest_of(base)}
@@ -160,6 +110,9 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             self.references = stored_references(initial, source)
         else:
             self.references = references_for(config)
+        self.validation = LocomotionValidation(
+            config, self.references, deterministic=deterministic
+        )
         self.batch: LocomotionBatch = make_bodies(
             config,
             config.environment.num_environments,
@@ -217,12 +170,7 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             return None
         return policy.encoder.config
 
-    def train(
-        self,
-        display: Display,
-        evaluate: Callable[[LocomotionAgent], dict[str, float]],
-        stop: StopRequest,
-    ) -> float:
+    def train(self, display: Display, stop: StopRequest) -> None:
         """As every run; a new one begins with a teacher or a warm-up, and is scored.
 
         What the teacher made may be better than anything that follows.
@@ -233,17 +181,15 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             if not self._begun:
                 self._begin(stop)
             if self.budget.eval_freq > 0:
-                self._score_beginning(evaluate)
+                self._score_beginning()
             self.save_checkpoint(self.folder.checkpoint(0))
             self._new = False
-        return super().train(display, evaluate, stop)
+        super().train(display, stop)
 
-    def _score_beginning(
-        self, evaluate: Callable[[LocomotionAgent], dict[str, float]]
-    ) -> None:
+    def _score_beginning(self) -> None:
         """The policy before reinforcement learning is the best so far."""
         with torch.random.fork_rng(devices=[]):
-            scores = evaluate(self.agent())
+            scores = self.validation(self.agent())
         append_evaluation(self.folder.evaluations, {"timesteps": 0, **scores})
         log.info("evaluation after 0: %s", scores)
         self.best = tuple(scores[name] for name in self.rank)

@@ -54,6 +54,10 @@ class LearningRun(ABC, Generic[Agent]):
     """Scores that decide which model is the best, the first before the next."""
     learner: FastPPO
     folder: RunFolder
+    validation: Callable[[Agent], dict[str, float]]
+    """Scores of a policy that are logged as `eval/<name>` while it trains."""
+    seconds: float = 0.0
+    """Time that training took, [s]."""
     best: tuple[float, ...] | None = None
     """Scores of the best model before `train`."""
     _evaluation: Evaluation | None = None
@@ -83,13 +87,13 @@ class LearningRun(ABC, Generic[Agent]):
         """Plain values of the task for checkpoints."""
         return {}
 
-    def train(
-        self,
-        display: Display,
-        evaluate: Callable[[Agent], dict[str, float]],
-        stop: StopRequest,
-    ) -> float:
-        """Train to the end and write the final model; the seconds that training took.
+    @property
+    def total_steps(self) -> int:
+        """Environment steps of the whole training."""
+        return self.budget.total_timesteps
+
+    def train(self, display: Display, stop: StopRequest) -> None:
+        """Train to the end and write the final model.
 
         Raises:
             Interrupted: `stop` was requested; a checkpoint is saved.
@@ -100,7 +104,7 @@ class LearningRun(ABC, Generic[Agent]):
         def scores() -> dict[str, float]:
             # Evaluations of any number leave the training as it would be without them.
             with torch.random.fork_rng(devices=[]):
-                return evaluate(self.agent())
+                return self.validation(self.agent())
 
         evaluation = Evaluation(
             folder, budget.eval_freq, total, scores, self.save_model, self.rank
@@ -114,11 +118,10 @@ class LearningRun(ABC, Generic[Agent]):
         with display:
             callbacks = [*self.callbacks(display), evaluation, checkpoints]
             learn_until(self.learner, total, CallbackList(callbacks), log_interval=None)
-        seconds = time.perf_counter() - began
+        self.seconds = time.perf_counter() - began
         self.save_model(folder.final_model)
         if not folder.best_model.exists():
             self.save_model(folder.best_model)
-        return seconds
 
     def save_model(self, path: Path) -> None:
         """Write the policy alone."""

@@ -1,4 +1,4 @@
-"""Scores of a training: validation while it runs, and the comparison at its end."""
+"""The results of a training: the agent beside baselines on held-out levels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -15,12 +14,11 @@ from rich.table import Table
 from ambulo.common.files import write_atomic
 from ambulo.common.paths import resolve_path
 from ambulo.configs.vr import NavigationConfig
-from ambulo.evaluate.vr.episodes import LevelSource, episodes_for
+from ambulo.evaluate.vr.episodes import LevelSource
 from ambulo.evaluate.vr.evaluation import (
     agent_contestant,
     evaluate,
     planner_contestant,
-    run_episodes,
 )
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summarise
 from ambulo.policies.agent import Agent, load_agent
@@ -30,40 +28,6 @@ BASELINES = ("random", "straight", "oracle")
 """Planners that play the final evaluation beside the agent."""
 FINAL_EPISODES = 60
 """Episodes of the final evaluation unless `--episodes` says otherwise."""
-
-_SCORES = (
-    "success_rate",
-    "spl",
-    "soft_spl",
-    "comfort_score",
-    "collisions_per_episode",
-    "return_mean",
-    "mean_time_s",
-)
-
-
-class Validation:
-    """Scores policies on validation levels of a configuration, always the same ones."""
-
-    def __init__(self, config: NavigationConfig, *, deterministic: bool) -> None:
-        """Levels are made at the first call."""
-        self._config, self._deterministic = config, deterministic
-        self._episodes: Any = None
-
-    def __call__(self, agent: Agent) -> dict[str, float]:
-        """The scores that are logged as `eval/<name>`."""
-        if self._episodes is None:
-            count = self._config.training.eval_episodes
-            self._episodes = episodes_for(
-                self._config, episodes=count, split="validation"
-            )
-        bank, starts = self._episodes
-        contestant = agent_contestant(
-            agent, self._config, deterministic=self._deterministic
-        )
-        records = run_episodes(contestant.make(len(starts)), self._config, bank, starts)
-        result = summarise(records)
-        return {name: getattr(result, name) for name in _SCORES}
 
 
 @dataclass(frozen=True)
@@ -92,9 +56,9 @@ def compare(
     return Comparison(episodes, records, scores)
 
 
-def finish(args: argparse.Namespace, run: TrainingRun, seconds: float) -> int:
+def finish(args: argparse.Namespace, run: TrainingRun) -> None:
     """Compare the best model with the baselines, write the report, print a summary."""
-    folder = run.folder
+    folder, seconds = run.folder, run.seconds
     agent = load_agent(folder.best_model)
     comparison = compare(
         agent,
@@ -116,11 +80,10 @@ def finish(args: argparse.Namespace, run: TrainingRun, seconds: float) -> int:
     pictures = _report(args, comparison, run, seconds)
     if args.json == "-":
         print(text, end="")
-        return 0
+        return
     if args.json is not None:
         write_atomic(resolve_path(args.json), text)
     _print_summary(comparison, run, seconds, pictures)
-    return 0
 
 
 def _print_summary(

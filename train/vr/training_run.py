@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,6 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.console import Display
-from ambulo.common.paths import resolve_path
-from ambulo.configs.base import load_json
-from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.vr import NavigationConfig, TrainingConfig
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
@@ -22,12 +18,11 @@ from ambulo.envs.vr.task.reward import load_custom_terms
 from ambulo.envs.vr.task.spaces import action_space
 from ambulo.policies.agent import Agent, model_of
 from ambulo.policies.files.model_format import TrainingState
-from ambulo.policies.files.vr_model import ModelFile, load_model, save_model
+from ambulo.policies.files.vr_model import ModelFile, save_model
 from ambulo.policies.learner import make_learner
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.shared.callbacks import rewind_logs
-from ambulo.train.shared.command import shareable_arguments
 from ambulo.train.shared.learner_state import adopt
 from ambulo.train.shared.learning_run import LearningRun, best_of, extra_of
 from ambulo.train.vr.callbacks import Lessons, NavigationMetrics
@@ -35,65 +30,7 @@ from ambulo.train.vr.curriculum import Curriculum
 from ambulo.train.vr.lessons import TrainingLevels, stage_bank
 from ambulo.train.vr.run_folder import NavigationRunFolder
 from ambulo.train.vr.training_state import capture, resume
-
-Evaluate = Callable[[Agent], dict[str, float]]
-
-
-@dataclass(frozen=True)
-class ResumePoint:
-    """Where a resumed training goes on."""
-
-    folder: NavigationRunFolder | None
-    """Run that the checkpoint belongs to; None for a file of its own."""
-    checkpoint: Path | None
-    """The checkpoint; None when the run was killed before its first one."""
-    model: ModelFile | None
-    """Contents of the checkpoint."""
-    config: NavigationConfig
-    """Settings of the run."""
-
-
-def find_resume_point(path: str, *, trust_pickle: bool = False) -> ResumePoint:
-    """The newest whole checkpoint of a run folder, or the checkpoint file `path`.
-
-    Raises:
-        RunFolderError: neither a run folder nor a checkpoint.
-        ModelFileError: a damaged file was named.
-        ConfigError: a file from elsewhere that names reward code to be imported.
-
-    Where engines are is told by who resumes: a folder or file may be another's.
-    """
-    target = resolve_path(path)
-    if target.is_dir():
-        folder: NavigationRunFolder | None = NavigationRunFolder(target)
-        assert folder is not None
-        if not folder.exists:
-            raise RunFolderError(
-                f"{target}: not a run folder: no run.json and config.json"
-            )
-        checkpoint = folder.newest_checkpoint()
-    elif target.exists():
-        folder, checkpoint = NavigationRunFolder.around(target), target
-    else:
-        raise RunFolderError(f"{target}: no such run folder or checkpoint")
-    model = None
-    if checkpoint is not None:
-        model = load_model(checkpoint, trust_pickle=trust_pickle)
-        if model.training is None:
-            raise RunFolderError(
-                f"{checkpoint}: holds no training state; resume a file of checkpoints/"
-            )
-    if folder is not None:
-        config = load_json(NavigationConfig, folder.config)
-    else:
-        assert model is not None
-        config = model.metadata.config
-        if config.rewards.custom and not trust_pickle:
-            raise ConfigError(
-                f"{target}: names code in rewards.custom; "
-                "resume its run folder, or use --trust-pickle"
-            )
-    return ResumePoint(folder, checkpoint, model, config.without_engine_places())
+from ambulo.train.vr.validation import Validation
 
 
 class TrainingRun(LearningRun[Agent]):
@@ -109,21 +46,25 @@ class TrainingRun(LearningRun[Agent]):
         command: Sequence[str],
         model: ModelFile | None,
         initial: ModelFile | None = None,
+        *,
+        shared_command: str = "",
+        deterministic: bool = True,
     ) -> None:
         """Build levels, players and learner.
 
         Args:
             config: all settings.
             folder: where results go; it exists.
-            command: command line, for the report and, without paths, for model files.
-            model: the checkpoint to go on from, or None.
+            command: flags of the command line, for the report.
+            model: the checkpoint to continue from, or None.
             initial: a model whose policy a new run begins with, or None.
+            shared_command: command line for model files, without paths.
+            deterministic: whether validation uses mean actions.
         """
         self.config, self.folder = config, folder
-        self.command = shlex.join(["train_vr_navigation", *command])
-        self._shared_command = shlex.join(
-            ["train_vr_navigation", *shareable_arguments(command)]
-        )
+        self.command = shlex.join([self.program, *command])
+        self._shared_command = shared_command
+        self.validation = Validation(config, deterministic=deterministic)
         extra = {}
         if model is not None:
             keys = {"new_levels", "curriculum", "best"}

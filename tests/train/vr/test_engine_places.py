@@ -15,8 +15,8 @@ import pytest
 from ambulo.configs.base import load_json
 from ambulo.configs.vr import NavigationConfig
 from ambulo.train.train_vr_navigation import main as train
+from ambulo.train.vr.command import COMMAND
 from ambulo.train.vr.run_folder import NavigationRunFolder
-from ambulo.train.vr.training_run import find_resume_point
 
 TINY = [
     "--preset", "quick_test", "--num-envs", "4", "--no-progress", "--episodes", "1",
@@ -106,7 +106,8 @@ def test_a_run_folder_keeps_what_its_owner_said(made: Path, tmp_path: Path) -> N
     run = NavigationRunFolder(shutil.copytree(made, tmp_path / "mine"))
     plant(run, godot_bin="/opt/godot")
     assert load_json(NavigationConfig, run.config).environment.godot_bin == "/opt/godot"
-    assert find_resume_point(str(run.path)).config.environment.godot_bin is None
+    point = COMMAND.find(str(run.path), COMMAND.parse([]))
+    assert point.config.environment.godot_bin is None
 
 
 def test_checkpoints_do_not_name_the_folders_of_a_training(made: Path) -> None:

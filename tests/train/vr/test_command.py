@@ -10,21 +10,15 @@ import pytest
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets.vr import preset
 from ambulo.configs.vr import NavigationConfig
-from ambulo.train.vr.options import (
-    base_config,
-    label_of,
-    parse_arguments,
-    with_flags,
-)
+from ambulo.train.vr.command import COMMAND
 
 
 def config_of(*arguments: str) -> NavigationConfig:
-    args = parse_arguments(arguments)
-    return with_flags(base_config(args), args)
+    return COMMAND.settings(COMMAND.parse(arguments))
 
 
 def test_published_flags_are_known() -> None:
-    args = parse_arguments(
+    args = COMMAND.parse(
         ["--config", "c.json", "--timesteps", "5", "--episodes", "3", "--verbose"]
     )
     assert (args.timesteps, args.episodes, args.verbose) == (5, 3, True)
@@ -89,6 +83,9 @@ def test_where_the_engines_are_is_told_by_flags() -> None:
 
 
 def test_runs_are_named_after_preset_or_file() -> None:
-    assert label_of(parse_arguments(["--preset", "quick_test"])) == "quick_test"
-    assert label_of(parse_arguments(["--config", "a/mine.json"])) == "mine"
-    assert label_of(parse_arguments([])) == "vr_navigation"
+    for flags, label in (
+        (["--preset", "quick_test"], "quick_test"),
+        (["--config", "a/mine.json"], "mine"),
+        ([], "vr_navigation"),
+    ):
+        assert COMMAND.label(NavigationConfig(), COMMAND.parse(flags)) == label

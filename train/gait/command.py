@@ -1,0 +1,135 @@
+"""The command `train_forward_gaitnet`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ambulo.configs.presets.gait import PRESETS
+from ambulo.configs.ref_nn import RefRunConfig
+from ambulo.train.gait.run_folder import GaitRunFolder
+from ambulo.train.shared.flags import Flag, number, switch, text
+from ambulo.train.shared.run_command import RunCommand, RunRequest
+from ambulo.train.shared.summary import print_summary
+
+if TYPE_CHECKING:
+    from ambulo.common.console import Words
+    from ambulo.policies.networks.ref_nn import RefNNFile
+    from ambulo.train.gait.training import GaitTraining
+
+Request = RunRequest[RefRunConfig, "RefNNFile", GaitRunFolder]
+
+
+class GaitNetCommand(
+    RunCommand[RefRunConfig, "RefNNFile", GaitRunFolder, "GaitTraining"]
+):
+    """Training of networks from gait parameters to motion."""
+
+    description = "Train a network from gait and body parameters to motion."
+    examples = """\
+ambulo gait extract-cycles --motions cmu --out cycles
+train_forward_gaitnet --fresh --data cycles --preset fast --split subject
+train_forward_gaitnet --fresh --data refined --loss as_documented
+train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
+"""
+    folder = GaitRunFolder
+    presets = PRESETS
+    can_continue = True
+    resumable = ("patience", "save_every", "device", "output", "threads")
+    kept_on_resume = ("--fresh", "--config", "--data", "--preset")
+    data = Flag(
+        "--data",
+        help="refined sequences, from `augment_gait` or `ambulo gait extract-cycles`",
+        options={"nargs": "+", "metavar": "DIR"},
+    )
+    flags: ClassVar[Mapping[str, Sequence[Flag]]] = {
+        "training": (
+            number("--epochs", "training.epochs", "passes over all data"),
+            number("--batch-size", "training.batch_size", "frames of a step"),
+            number(
+                "--learning-rate", "training.learning_rate", "Adam's step size", float
+            ),
+            text(
+                "--loss", "loss.kind", "as_coded (default), as_documented or balanced"
+            ),
+            text("--split", "dataset.split", "parameters (default) or subject"),
+            Flag(
+                "--test-subjects",
+                "dataset.test_subjects",
+                "people to test on",
+                {"nargs": "+", "metavar": "SUBJECT"},
+            ),
+            Flag(
+                "--validation-subjects",
+                "dataset.validation_subjects",
+                "people to validate with",
+                {"nargs": "+", "metavar": "SUBJECT"},
+            ),
+            number("--buffer-rows", "dataset.buffer_rows", "frames in each buffer"),
+            switch(
+                "--strict", "dataset.strict", "a file that cannot be used is an error"
+            ),
+            number("--threads", "training.threads", "threads of torch"),
+            text("--device", "training.device", "torch device (default: auto)"),
+        )
+    }
+
+    def load(self, file: Path, args: argparse.Namespace) -> RefNNFile:
+        """Read a checkpoint."""
+        from ambulo.policies.networks.ref_nn import read_ref_nn
+
+        return read_ref_nn(file)
+
+    def label(self, config: RefRunConfig, args: argparse.Namespace) -> str:
+        """Return the kind of network."""
+        return "ref_nn"
+
+    def build(self, request: Request) -> GaitTraining:
+        """Read the sequences and make the training."""
+        from ambulo.evaluate.gait.data import PARTS, open_data
+        from ambulo.train.gait.training import GaitTraining
+
+        logging.getLogger("ambulo.motion.gaits.shards").setLevel("ERROR")
+        config, model = request.config, request.checkpoint
+        space = None if model is None else model.metadata.gait_space()
+        data = open_data(config.data, config.dataset, config.training.seed, space)
+        for error in data.errors:
+            print(f"not used: {error}", file=sys.stderr)
+        counts = ", ".join(f"{name} {data.count(name)}" for name in PARTS)
+        print(
+            f"sequences: {counts}; {len(data.heads)} files, {len(data.errors)} passed "
+            f"over; {data.space.size} parameters of {data.space.name}",
+            file=sys.stderr,
+        )
+        return GaitTraining(
+            config,
+            request.folder,
+            data,
+            command=request.shared_command,
+            checkpoint=model,
+        )
+
+    def words(self) -> Words:
+        """Return the words of the progress display."""
+        from ambulo.common.console import Words
+
+        return Words("steps", "error", "{:.2f}", 1.0)
+
+    def report(self, request: Request, run: GaitTraining) -> None:
+        """Print the results."""
+        progress, result = run.progress, "no validation part"
+        scores = progress.scores or {}
+        if scores:
+            result = (
+                f"legs {scores['legs_deg']:.2f} deg, speed "
+                f"{scores['speed_percent']:.2f} % on gaits not trained on"
+            )
+        rate = progress.rows / max(progress.seconds, 1e-9)
+        print_summary(request, progress, f"{result}; {rate:,.0f} frames/s", scores)
+
+
+COMMAND = GaitNetCommand()

@@ -1,0 +1,162 @@
+"""The command `train_neural_ik`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import RunFolderError
+from ambulo.configs.neural_ik import IKRunConfig
+from ambulo.configs.presets.ik import PRESETS
+from ambulo.train.ik.run_folder import IKRunFolder
+from ambulo.train.shared.flags import Flag, number, text
+from ambulo.train.shared.run_command import RunCommand, RunRequest
+from ambulo.train.shared.summary import print_summary
+
+if TYPE_CHECKING:
+    from ambulo.common.console import Words
+    from ambulo.policies.files.ik_model import IKModelFile
+    from ambulo.train.ik.training import IKTraining
+
+KINDS = {"own": "own", "published": "published", "compact": "published_compact"}
+"""Value of `network.kind` for each value of `--network`."""
+Request = RunRequest[IKRunConfig, "IKModelFile", IKRunFolder]
+
+
+class NeuralIKCommand(
+    RunCommand[IKRunConfig, "IKModelFile", IKRunFolder, "IKTraining"]
+):
+    """Training of networks from targets of effectors to poses."""
+
+    description = "Train a network from targets of effectors to full-body poses."
+    examples = """\
+ambulo ik extract --motions cmu --out training_data.npz
+train_neural_ik --fresh --data training_data.npz
+train_neural_ik --fresh --data training_data.npz --network published --epochs 50
+train_neural_ik --resume runs/own_0_20260101-120000
+"""
+    folder = IKRunFolder
+    presets = PRESETS
+    can_continue = True
+    resumable = (
+        "epochs", "vary_until", "patience", "save_every", "device", "output", "threads",
+    )  # fmt: skip
+    kept_on_resume = (
+        "--fresh", "--preset", "--config", "--data", "--network", "--init",
+    )  # fmt: skip
+    data = text("--data", "", "poses, from `ambulo ik extract`", "FILE")
+    initial = Flag(
+        "--init",
+        help="begin with the weights of a run or a checkpoint of the same network",
+        options={"metavar": "PATH"},
+        alias="--init-from",
+    )
+    flags: ClassVar[Mapping[str, Sequence[Flag]]] = {
+        "training": (
+            Flag(
+                "--network",
+                "network.kind",
+                "kind of network (default: own)",
+                {"choices": KINDS},
+                convert=KINDS.get,
+            ),
+            number("--epochs", "training.epochs", "passes over the data"),
+            number("--batch-size", "training.batch_size", "poses of a step"),
+            number("--threads", "training.threads", "threads of torch"),
+            text("--device", "training.device", "torch device (default: auto)"),
+            Flag(
+                "--test-subjects",
+                "dataset.test_subjects",
+                "people to test on",
+                {"nargs": "+", "metavar": "SUBJECT"},
+            ),
+            Flag(
+                "--validation-subjects",
+                "dataset.validation_subjects",
+                "people to validate with",
+                {"nargs": "+", "metavar": "SUBJECT"},
+            ),
+        )
+    }
+
+    def load(self, file: Path, args: argparse.Namespace) -> IKModelFile:
+        """Read a checkpoint."""
+        from ambulo.policies.files.ik_model import load_ik_model
+
+        return load_ik_model(file)
+
+    def load_initial(self, name: str, args: argparse.Namespace) -> IKModelFile:
+        """Read the newest checkpoint of a run, or the checkpoint file `name`."""
+        path = resolve_path(name)
+        if not path.is_dir():
+            return self.load(path, args)
+        model = self.find(name, args).model
+        if model is None:
+            raise RunFolderError(f"{path}: no checkpoint yet")
+        return model
+
+    def label(self, config: IKRunConfig, args: argparse.Namespace) -> str:
+        """Return the kind of network."""
+        return config.network.kind
+
+    def build(self, request: Request) -> IKTraining:
+        """Read the poses and make the training."""
+        from ambulo.evaluate.ik.data import Poses, split_poses
+        from ambulo.ik.data.pose_data import check_poses, load_poses
+        from ambulo.ik.rig import load_rig
+        from ambulo.train.ik.checks import described, judge, kinematics_errors
+        from ambulo.train.ik.training import IKTraining
+
+        config = request.config
+        data = load_poses(config.data)
+        rig = load_rig(data.header.rig)
+        parts = split_poses(data, config)
+        unique = check_poses(parts["train"], rig, config.dataset.least)
+        people = {name: sorted(set(p.subjects.tolist())) for name, p in parts.items()}
+        counts = ", ".join(
+            f"{name} {len(parts[name])} poses of {', '.join(subjects)}"
+            for name, subjects in people.items()
+        )
+        print(
+            f"split by people: {counts}; {unique} unique to learn from", file=sys.stderr
+        )
+        poses = Poses(parts["train"], rig, config, mirror=config.dataset.mirror)
+        validation = Poses(parts["validation"], rig, config, mirror=False)
+        sizes = {name: len(part) for name, part in parts.items()}
+        training = IKTraining(
+            config,
+            request.folder,
+            poses,
+            validation,
+            command=request.shared_command,
+            extra={"people": people, "poses": sizes},
+            checkpoint=request.checkpoint,
+            init=request.initial,
+        )
+        errors = kinematics_errors(poses, training.loss)
+        print(described(errors), file=sys.stderr)
+        warning = judge(errors)
+        if warning:
+            print(f"warning: {warning}", file=sys.stderr)
+        if request.initial is not None:  # a run killed soon resumes with these weights
+            training.save_checkpoint()
+        return training
+
+    def words(self) -> Words:
+        """Return the words of the progress display."""
+        from ambulo.common.console import Words
+
+        return Words("steps", "joint error", "{:.2f} cm", 1.0)
+
+    def report(self, request: Request, run: IKTraining) -> None:
+        """Print the results."""
+        best = run.progress.best
+        result = f"joint error {best:.2f} cm on people not trained on"
+        print_summary(request, run.progress, result, {"joint_error_cm": best})
+
+
+COMMAND = NeuralIKCommand()

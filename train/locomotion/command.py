@@ -1,0 +1,150 @@
+"""The command `train_locomotion`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ambulo.common.find_model import find_model
+from ambulo.common.gl import import_mujoco
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import ConfigError, ModelFileError, nearest
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.presets.locomotion import PRESETS
+from ambulo.configs.simulation_nn import TeacherConfig
+from ambulo.train.locomotion.run_folder import LocomotionRunFolder
+from ambulo.train.shared.flags import Flag, number, text
+from ambulo.train.shared.rl_command import EVALUATION_FLAGS, RLCommand, training_flags
+from ambulo.train.shared.run_command import RunRequest
+
+if TYPE_CHECKING:
+    from ambulo.common.console import Words
+    from ambulo.policies.files.locomotion_model import LocomotionModel
+    from ambulo.train.locomotion.run import LocomotionRun
+
+TEACHERS = ("law", "none")
+"""Values of `--teacher` besides models."""
+Request = RunRequest[LocomotionConfig, "LocomotionModel", LocomotionRunFolder]
+
+
+class LocomotionCommand(
+    RLCommand[LocomotionConfig, "LocomotionModel", LocomotionRunFolder, "LocomotionRun"]
+):
+    """Training of policies that move a simulated body."""
+
+    description = "Train, resume and evaluate a policy that moves a simulated body."
+    examples = """\
+train_locomotion --preset imitate_walk --reference 02_01.amc
+train_locomotion --preset imitate_walk_network --reference 02_01.amc --seed 1
+train_locomotion --resume runs/imitate_walk_0_20260101-120000
+train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
+"""
+    name = "locomotion"
+    folder = LocomotionRunFolder
+    presets = PRESETS
+    resumable = (
+        "total_timesteps", "save_freq", "eval_freq", "eval_episodes", "eval_seconds",
+        "num_workers", "num_threads", "device", "output",
+    )  # fmt: skip
+    evaluation_flags = ("episodes", "seed", "json", "num_envs", "output", "verbose")
+    flags: ClassVar[Mapping[str, Sequence[Flag]]] = {
+        "training": (
+            *training_flags("control steps", "environments"),
+            Flag(
+                "--reference",
+                "environment.reference",
+                "motion clip or prepared reference to follow",
+                {"metavar": "FILE"},
+                convert=lambda path: str(resolve_path(path).absolute()),
+            ),
+            text("--task", "environment.task", "imitate, locomote, stand or gait"),
+            text("--character", "environment.character", "body (default: human23)"),
+            text("--actuation", "environment.actuation", "torque or muscle"),
+            text(
+                "--teacher",
+                "",
+                "imitate a teacher first: law (the balance controller), a trained model, "
+                "or none",
+            ),
+            number("--threads", "training.num_threads", "threads of the physics"),
+        ),
+        "results": EVALUATION_FLAGS,
+    }
+
+    def load(self, file: Path, args: argparse.Namespace) -> LocomotionModel:
+        """Read a checkpoint."""
+        import_mujoco()
+        from ambulo.policies.files.locomotion_model import load_locomotion
+
+        return load_locomotion(file)
+
+    def load_initial(self, name: str, args: argparse.Namespace) -> LocomotionModel:
+        """Read the model of a file, a run folder or a shipped policy."""
+        return self.load(find_model(name), args)
+
+    def adjust(
+        self, config: LocomotionConfig, args: argparse.Namespace
+    ) -> LocomotionConfig:
+        """Set the teacher; a policy with a teacher acts without the built-in controller."""
+        config = super().adjust(config, args)
+        if args.teacher is None:
+            return config
+        if args.teacher == "none":
+            return config.override("training", teacher=None)
+        model = None if args.teacher == "law" else _teacher_model(args.teacher)
+        teacher = config.training.teacher or TeacherConfig()
+        config = config.override("training", teacher=teacher.replace(model=model))
+        return config.override("environment", balance_law=False)
+
+    def prepare(
+        self, config: LocomotionConfig, args: argparse.Namespace, *, resumed: bool
+    ) -> LocomotionConfig:
+        """Check graphics and find the model that a correction is trained above."""
+        import_mujoco()
+        if resumed or config.gait.base is None:
+            return config
+        base = str(find_model(config.gait.base).resolve())
+        return config.override("gait", base=base)
+
+    def build(self, request: Request) -> LocomotionRun:
+        """Build environments and learner."""
+        from ambulo.train.locomotion.run import LocomotionRun
+
+        return LocomotionRun(
+            request.config,
+            request.folder,
+            request.checkpoint,
+            request.initial,
+            shared_command=request.shared_command,
+            deterministic=request.args.deterministic,
+        )
+
+    def close(self, run: LocomotionRun) -> None:
+        """Free the environments."""
+        run.close()
+
+    def words(self) -> Words:
+        """Return the words of the progress display."""
+        from ambulo.common.console import Words
+
+        return Words("control steps", "on their feet")
+
+    def report(self, request: Request, run: LocomotionRun) -> None:
+        """Compare with the built-in controller, and write and print the results."""
+        from ambulo.train.locomotion.results import finish
+
+        finish(request.args, run)
+
+
+def _teacher_model(name: str) -> str:
+    """Return the file of the model that `--teacher` names."""
+    try:
+        return str(find_model(name).absolute())
+    except ModelFileError as error:
+        hint = nearest(name, TEACHERS)
+        raise ConfigError(f"--teacher: neither law nor none{hint}; {error}") from error
+
+
+COMMAND = LocomotionCommand()

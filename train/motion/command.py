@@ -1,0 +1,186 @@
+"""The command `train_motion`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, get_args
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.motion_nn import Mode, MotionRunConfig
+from ambulo.configs.presets.motion import PRESETS
+from ambulo.motion.datasets.splits import PARTS, Split
+from ambulo.train.motion.run_folder import MotionRunFolder
+from ambulo.train.shared.flags import Flag, number, switch, text
+from ambulo.train.shared.run_command import RunCommand, RunRequest
+from ambulo.train.shared.summary import print_summary
+
+if TYPE_CHECKING:
+    from ambulo.common.console import Words
+    from ambulo.policies.files.motion_model import MotionModelFile
+    from ambulo.train.motion.training import MotionTraining
+
+Request = RunRequest[MotionRunConfig, "MotionModelFile", MotionRunFolder]
+
+
+def _split_flag(kind: str, meaning: str) -> Flag:
+    """Return a flag that chooses how recordings are split."""
+    options = {"action": "store_const", "const": kind, "dest": "split_by"}
+    name = f"--{kind}_split"
+    alias = name.replace("_", "-")
+    return Flag(name, "dataset.split_by", meaning, options, alias, exclusive=True)
+
+
+class MotionCommand(
+    RunCommand[MotionRunConfig, "MotionModelFile", MotionRunFolder, "MotionTraining"]
+):
+    """Training of networks that predict motion."""
+
+    description = "Train a network that predicts how a body continues to move."
+    examples = """\
+train_motion --bvh_dir DIR --activity_split --test_ratio 0.15 --mode transformer_reg
+train_motion --bvh_dir DIR --subject_split --test_subjects 02 12 --mode mlp
+train_motion --resume runs/transformer_reg_0_20260101-120000
+"""
+    folder = MotionRunFolder
+    presets = PRESETS
+    resumable = ("epochs", "patience", "save_every", "device", "output")
+    kept_on_resume = ("--bvh_dir", "--preset", "--config")
+    data = Flag(
+        "--bvh_dir",
+        help="folder of motion files: BVH, ASF/AMC, NPZ (repeatable)",
+        options={"action": "append", "metavar": "DIR"},
+        alias="--bvh-dir",
+    )
+    flags: ClassVar[Mapping[str, Sequence[Flag]]] = {
+        "data": (
+            _split_flag("activity", "test on new recordings of each activity"),
+            _split_flag("subject", "test on people never seen (default)"),
+            Flag(
+                "--test_ratio",
+                "dataset.test_ratio",
+                "fraction of the recordings to test on (default: 0.15)",
+                {"type": float, "metavar": "FRACTION"},
+                "--test-ratio",
+            ),
+            Flag(
+                "--test_subjects",
+                "dataset.test_subjects",
+                "people to test on",
+                {"nargs": "+", "metavar": "SUBJECT"},
+                "--test-subjects",
+            ),
+            switch(
+                "--streaming",
+                "dataset.streaming",
+                "read windows from disk within a fixed memory",
+            ),
+            switch("--strict", "", "a file that cannot be used is an error"),
+            Flag(
+                "--processes",
+                help="processes that prepare clips (default: 1)",
+                options={"type": int, "default": 1, "metavar": "N"},
+            ),
+        ),
+        "training": (
+            Flag(
+                "--mode", "model.mode", "kind of network", {"choices": get_args(Mode)}
+            ),
+            number("--epochs", "training.epochs", "passes over the data"),
+            Flag(
+                "--batch_size",
+                "dataset.batch_size",
+                "windows of a step",
+                {"type": int, "metavar": "N"},
+                "--batch-size",
+            ),
+            number("--seed", "training.seed dataset.seed", "seed of everything random"),
+            text("--device", "training.device", "torch device (default: auto)"),
+        ),
+    }
+
+    def load(self, file: Path, args: argparse.Namespace) -> MotionModelFile:
+        """Read a checkpoint."""
+        from ambulo.policies.files.motion_model import load_motion_file
+
+        return load_motion_file(file)
+
+    def label(self, config: MotionRunConfig, args: argparse.Namespace) -> str:
+        """Return the kind of network."""
+        return config.model.mode
+
+    def adjust(
+        self, config: MotionRunConfig, args: argparse.Namespace
+    ) -> MotionRunConfig:
+        """Check flags that need each other."""
+        if args.split_by == "activity" and args.test_subjects:
+            raise ConfigError(
+                "--test_subjects needs --subject_split, not --activity_split"
+            )
+        if args.processes < 1:
+            raise ConfigError(f"--processes {args.processes}: must be at least 1")
+        return config
+
+    def build(self, request: Request) -> MotionTraining:
+        """Read the clips and make the training."""
+        from ambulo.train.motion.clips import (
+            split_of,
+            training_windows,
+            validation_windows,
+        )
+        from ambulo.train.motion.training import MotionTraining
+
+        config, folder, args = request.config, request.folder, request.args
+        strict, processes = bool(args.strict), args.processes
+        split = split_of(config, folder, strict=strict)
+        print(_described(split), file=sys.stderr)
+        windows = training_windows(
+            config, split, folder, strict=strict, processes=processes
+        )
+        held_out = split.validation or split.test
+        validation = validation_windows(config, held_out, processes=processes)
+        names = {
+            part: sorted({clip.name for clip in split.part(part)})
+            for part in ("train", "validation", "test")
+        }
+        return MotionTraining(
+            config,
+            folder,
+            windows,
+            validation,
+            command=request.shared_command,
+            extra={"split": names},
+            checkpoint=request.checkpoint,
+        )
+
+    def words(self) -> Words:
+        """Return the words of the progress display."""
+        from ambulo.common.console import Words
+
+        return Words("steps", "joint error", "{:.1f} mm", 1.0)
+
+    def report(self, request: Request, run: MotionTraining) -> None:
+        """Print the results."""
+        best = run.progress.best
+        print_summary(
+            request,
+            run.progress,
+            f"joint error {best:.1f} mm on validation windows",
+            {"joint_error_mm": best},
+            f"evaluate:   eval_motion --model {request.folder.path} --use_test_set",
+        )
+
+
+def _described(split: Split) -> str:
+    """Return the size of each part of `split`, as one line."""
+    parts = [
+        f"{name} {len(split.part(name))} clips of "
+        f"{len({clip.subject for clip in split.part(name)})} people"
+        for name in PARTS
+    ]
+    return f"split by {split.by}: {', '.join(parts)}"
+
+
+COMMAND = MotionCommand()

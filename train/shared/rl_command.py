@@ -1,0 +1,77 @@
+"""What the commands of reinforcement learning share: budgets, evaluations, initial policy."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import ConfigError
+from ambulo.train.shared.flags import Flag, number, text
+from ambulo.train.shared.resume import Folder, Model, ResumePoint
+from ambulo.train.shared.run_command import BuiltRun, RunCommand
+from ambulo.train.shared.settings import Settings
+
+INITIAL = text("--init-from", "", "begin with the policy of another model", "MODEL")
+EVALUATION_FLAGS: Sequence[Flag] = (
+    number("--episodes", "", "episodes of the final evaluation"),
+    Flag(
+        "--deterministic",
+        help="evaluate with the mean action (default)",
+        options={"action": "store_true", "dest": "deterministic", "default": True},
+    ),
+    Flag(
+        "--stochastic",
+        help="evaluate with sampled actions",
+        options={"action": "store_false", "dest": "deterministic"},
+    ),
+)
+"""How the final evaluation is done."""
+
+
+def training_flags(steps: str, envs: str) -> Sequence[Flag]:
+    """Return the flags for budgets counted in `steps` and for the number of `envs`."""
+    training = "training"
+    return (
+        number("--timesteps", f"{training}.total_timesteps", f"{steps} in all"),
+        number("--num-envs", "environment.num_environments", f"{envs} at once"),
+        number("--save-freq", f"{training}.save_freq", f"{steps} between checkpoints"),
+        number("--eval-freq", f"{training}.eval_freq", f"{steps} between evaluations"),
+        number("--eval-episodes", f"{training}.eval_episodes", "episodes of each one"),
+    )
+
+
+class RLCommand(RunCommand[Settings, Model, Folder, BuiltRun]):
+    """A command of reinforcement learning."""
+
+    name: ClassVar[str]
+    """Beginning of the names of runs with neither preset nor settings file."""
+    initial = INITIAL
+    can_fork = True
+
+    def label(self, config: Settings, args: argparse.Namespace) -> str:
+        """Return the name of the preset or of the settings file."""
+        if args.preset:
+            return str(args.preset)
+        if args.config:
+            return resolve_path(args.config).stem or "custom"
+        return self.name
+
+    def adjust(self, config: Settings, args: argparse.Namespace) -> Settings:
+        """Check the number of episodes."""
+        if args.episodes is not None and args.episodes < 1:
+            raise ConfigError(f"--episodes = {args.episodes}: must be at least 1")
+        return config
+
+    def evaluation_arguments(self, args: argparse.Namespace) -> list[str]:
+        """Return the arguments of `ambulo eval`, with the kind of actions."""
+        passed = super().evaluation_arguments(args)
+        return passed if args.deterministic else [*passed, "--stochastic"]
+
+    def check_resumed(
+        self, point: ResumePoint[Settings, Model, Folder], config: Settings
+    ) -> None:
+        """As every run; before the first checkpoint all settings may change."""
+        if point.model is not None:
+            super().check_resumed(point, config)

@@ -1,0 +1,386 @@
+"""The command line of a training: flags, settings, resume, errors and interrupts.
+
+Each training command is one subclass of `RunCommand`. Its attributes say which settings
+and flags it has; its methods load a checkpoint, build the run and report its results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import textwrap
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+
+from ambulo.common.errors import Parser, set_up_logging
+from ambulo.common.files import check_parent, write_atomic
+from ambulo.common.paths import resolve_path
+from ambulo.common.run_folder import RunFolder
+from ambulo.common.signals import Interrupted, StopRequest
+from ambulo.configs.base import Config
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.presets import PresetFolder
+from ambulo.train.shared.command_text import evaluation_arguments, shareable_arguments
+from ambulo.train.shared.flags import COMMON_FLAGS, FRESH, Flag, text
+from ambulo.train.shared.resume import (
+    Folder,
+    Model,
+    ResumePoint,
+    find_resume_point,
+    unfinished_run,
+)
+from ambulo.train.shared.settings import (
+    Settings,
+    base_config,
+    check_resumable,
+    parse_override,
+    with_changes,
+)
+
+if TYPE_CHECKING:
+    from ambulo.common.console import Display, Words
+
+
+class Run(Protocol):
+    """A training that is ready to begin."""
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of the whole training, for the progress display."""
+        ...
+
+    def train(self, display: Display, stop: StopRequest) -> None:
+        """Train to the end and save as it goes; raise `Interrupted` on a stop."""
+        ...
+
+
+BuiltRun = TypeVar("BuiltRun", bound=Run)
+
+
+@dataclass(frozen=True)
+class RunRequest(Generic[Settings, Model, Folder]):
+    """The training that a command line asks for."""
+
+    args: argparse.Namespace
+    """All flags."""
+    arguments: Sequence[str]
+    """The command line without the program."""
+    config: Settings
+    """All settings."""
+    folder: Folder
+    """Where results go; it exists."""
+    checkpoint: Model | None
+    """What to continue from; None: a new training."""
+    initial: Model | None
+    """The model whose weights a new training begins with, or None."""
+    shared_command: str
+    """The command line for model files, without paths of this machine."""
+
+
+class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
+    """A training command: its flags and settings, and how its run is made."""
+
+    description: ClassVar[str]
+    """What it trains, for `--help`."""
+    examples: ClassVar[str]
+    """Command lines for `--help`."""
+    folder: type[Folder]
+    """Class of its run folders, which names the program."""
+    presets: PresetFolder[Settings]
+    """Its presets, with the class of its settings."""
+    flags: ClassVar[Mapping[str, Sequence[Flag]]] = {}
+    """Its own flags by group of `--help`; the common ones come by themselves."""
+    data: ClassVar[Flag | None] = None
+    """The flag for the setting `data`: files or folders that a training needs."""
+    initial: ClassVar[Flag | None] = None
+    """The flag for a model whose weights a new training begins with."""
+    can_continue: ClassVar[bool] = False
+    """Whether an unfinished run of the same settings continues unless `--fresh`."""
+    can_fork: ClassVar[bool] = False
+    """Whether `--resume` with `--run-name` continues in a folder of that name."""
+    kept_on_resume: ClassVar[Sequence[str]] = ("--preset", "--config")
+    """Flags that a resumed run refuses: it continues with its own values."""
+    resumable: ClassVar[Sequence[str]] = ()
+    """Settings of the group `training` that may change when a run is resumed."""
+    local_prefix: ClassVar[str | None] = None
+    """Prefix of settings that depend on the machine and may change too."""
+    private: ClassVar[Sequence[str]] = ()
+    """Settings of `environment` that never get into model files."""
+    evaluation_flags: ClassVar[Sequence[str]] = ("json", "output", "verbose")
+    """Flags that `--eval` passes on to `ambulo eval`."""
+
+    @abstractmethod
+    def load(self, file: Path, args: argparse.Namespace) -> Model:
+        """Read a checkpoint."""
+
+    @abstractmethod
+    def label(self, config: Settings, args: argparse.Namespace) -> str:
+        """Return how the names of new run folders begin."""
+
+    @abstractmethod
+    def build(self, request: RunRequest[Settings, Model, Folder]) -> BuiltRun:
+        """Make the run, ready to begin."""
+
+    @abstractmethod
+    def words(self) -> Words:
+        """Return the words of the progress display."""
+
+    @abstractmethod
+    def report(
+        self, request: RunRequest[Settings, Model, Folder], run: BuiltRun
+    ) -> None:
+        """Write and print the results of a finished run."""
+
+    def close(self, run: BuiltRun) -> None:
+        """Free what the run holds."""
+
+    def adjust(self, config: Settings, args: argparse.Namespace) -> Settings:
+        """Return `config` changed by flags that no single setting stands for."""
+        return config
+
+    def prepare(
+        self, config: Settings, args: argparse.Namespace, *, resumed: bool
+    ) -> Settings:
+        """Check and complete the settings before slow work begins."""
+        return config
+
+    def load_initial(self, name: str, args: argparse.Namespace) -> Model:
+        """Read the model that the flag `initial` names."""
+        raise NotImplementedError
+
+    def find(
+        self, target: str, args: argparse.Namespace
+    ) -> ResumePoint[Settings, Model, Folder]:
+        """Return where `--resume` continues."""
+        return find_resume_point(
+            target, self.folder, self.presets.config, lambda file: self.load(file, args)
+        )
+
+    def check_resumed(
+        self, point: ResumePoint[Settings, Model, Folder], config: Settings
+    ) -> None:
+        """Raise `ConfigError` if `config` makes another run of a resumed one."""
+        check_resumable(point.config, config, self.resumable, self.local_prefix)
+
+    def evaluation_arguments(self, args: argparse.Namespace) -> list[str]:
+        """Return the arguments of `ambulo eval` for `--eval`."""
+        return evaluation_arguments(args, self.evaluation_flags)
+
+    def __call__(self, argv: Sequence[str] | None) -> int:
+        """Run the command with the flags `argv`; return its exit code."""
+        argv = list(argv or [])
+        args = self.parse(argv)
+        set_up_logging(args)
+        if args.eval:
+            from ambulo.evaluate.command import main as evaluate
+
+            return evaluate(self.evaluation_arguments(args))
+        if args.resume:
+            return self._resume(args, argv, args.resume)
+        config = self.settings(args)
+        if args.print_config or args.save_config:
+            return show_config(args, config)
+        values = config.model_dump()
+        if self.data is not None and not values["data"]:
+            raise ConfigError(f"no data: name {self.data.help} with {self.data.name}")
+        if self.can_continue and not (args.fresh or args.force or self._initial(args)):
+            output = values["training"]["output"]
+            unfinished = unfinished_run(self.folder, config, output, args.run_name)
+            if unfinished is not None:
+                path = str(unfinished.path)
+                print(f"continuing {path}; --fresh begins anew", file=sys.stderr)
+                return self._resume(args, argv, path)
+        return self._train(args, argv, config, None, None)
+
+    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
+        """Return the flags; argparse leaves with exit code 2 when they are wrong."""
+        parser = self._parser()
+        args = parser.parse_args(argv)
+        kept = [name for name in self.kept_on_resume if getattr(args, _attribute(name))]
+        if args.resume and kept:
+            parser.error(
+                "--resume continues with the run's own settings: no "
+                + _alternatives(self.kept_on_resume)
+            )
+        if args.resume and self.initial is not None and self._initial(args):
+            parser.error(f"--resume and {self.initial.name} exclude each other")
+        if args.eval and args.resume:
+            parser.error("--eval and --resume exclude each other")
+        shown = args.print_config or args.save_config
+        named = args.resume or args.eval or args.config or shown
+        if self.data is not None and not (named or getattr(args, self.data.attribute)):
+            wanted = f"{self.data.name} {self.data.options['metavar']}"
+            parser.error(f"missing {wanted}: {self.data.help}")
+        return args
+
+    def settings(
+        self, args: argparse.Namespace, config: Settings | None = None
+    ) -> Settings:
+        """Return the settings that the flags ask for.
+
+        Args:
+            args: all flags.
+            config: settings of a resumed run; None: those of preset and file.
+        """
+        if config is None:
+            config = base_config(args, self.presets)
+            data = getattr(args, self.data.attribute) if self.data else None
+            if isinstance(data, str):
+                config = config.replace(data=str(resolve_path(data)))
+            elif data:
+                config = config.replace(data=[str(resolve_path(path)) for path in data])
+        changes = [parse_override(override) for override in args.overrides]
+        for flag in self._all_flags():
+            value = getattr(args, flag.attribute) if flag.keys else None
+            if value is not None:
+                new = flag.convert(value) if flag.convert else value
+                changes += [(key, new, flag.name) for key in flag.keys.split()]
+        return self.adjust(with_changes(config, changes), args)
+
+    def resumed_folder(
+        self, args: argparse.Namespace, point: ResumePoint[Settings, Model, Folder]
+    ) -> Folder | None:
+        """Return the run folder of a resumed run without half-written files.
+
+        None: `--run-name` asks for a new folder, or the checkpoint lies in no run folder.
+        """
+        folder = point.folder
+        if folder is None or (args.run_name and self.can_fork):
+            return None
+        folder.sweep()
+        if point.model is None:
+            print("no checkpoint yet: starting from the beginning", file=sys.stderr)
+        return folder
+
+    def _resume(
+        self, args: argparse.Namespace, argv: Sequence[str], target: str
+    ) -> int:
+        """Continue a run in its folder, or in a new one where `--run-name` forks it."""
+        point = self.find(target, args)
+        config = self.settings(args, point.config)
+        self.check_resumed(point, config)
+        if args.print_config or args.save_config:
+            return show_config(args, config)
+        folder = self.resumed_folder(args, point)
+        return self._train(args, argv, config, folder, point.model)
+
+    def _train(
+        self,
+        args: argparse.Namespace,
+        argv: Sequence[str],
+        config: Settings,
+        folder: Folder | None,
+        model: Model | None,
+    ) -> int:
+        """Train in `folder` (None: a new one) from `model` (None: from the beginning)."""
+        from ambulo.common.console import make_display
+
+        check_parent(args.json)
+        config = self.prepare(config, args, resumed=model is not None)
+        name = self._initial(args)
+        initial = self.load_initial(name, args) if name and model is None else None
+        training = config.model_dump()["training"]
+        command = [self.folder.program, *shareable_arguments(argv, self.private)]
+        with StopRequest() as stop:
+            if folder is None:
+                folder = self.folder.create(
+                    training["output"],
+                    args.run_name,
+                    self.label(config, args),
+                    training["seed"],
+                    force=bool(args.force),
+                )
+            request = RunRequest(
+                args, argv, config, folder, model, initial, shlex.join(command)
+            )
+            with folder.starting(config.to_json(), argv, training["seed"]):
+                run = self.build(request)
+            try:
+                run.train(
+                    make_display(run.total_steps, args.progress, self.words()), stop
+                )
+            except Interrupted as interrupted:
+                return report_interrupt(interrupted, folder)
+            finally:
+                self.close(run)
+        self.report(request, run)
+        return 0
+
+    def _initial(self, args: argparse.Namespace) -> str | None:
+        """Return the value of the flag `initial`."""
+        if self.initial is None:
+            return None
+        name: str | None = getattr(args, self.initial.attribute)
+        return name
+
+    def _all_flags(self) -> list[Flag]:
+        """Return all flags, own and common."""
+        return [flag for group in self._groups().values() for flag in group]
+
+    def _groups(self) -> dict[str, list[Flag]]:
+        """Return all flags by group; an own flag replaces the common one of its name."""
+        own = {flag.name for group in self.flags.values() for flag in group}
+        presets = text("--preset", "", f"one of {', '.join(self.presets)}")
+        first = [self.data, FRESH if self.can_continue else None, presets, self.initial]
+        groups = {"what to do": [flag for flag in first if flag is not None]}
+        for source in (self.flags, COMMON_FLAGS):
+            for title, flags in source.items():
+                group = groups.setdefault(title, [])
+                new = source is self.flags
+                group += [flag for flag in flags if new or flag.name not in own]
+        return groups
+
+    def _parser(self) -> Parser:
+        """Return the parser of all flags."""
+        parser = Parser(
+            prog=self.folder.program,
+            description=self.description,
+            epilog=f"examples:\n{textwrap.indent(self.examples.strip(), '  ')}\n",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        for title, flags in self._groups().items():
+            group = parser.add_argument_group(title)
+            exclusive = group.add_mutually_exclusive_group()
+            for flag in flags:
+                spellings = [flag.name, flag.alias] if flag.alias else [flag.name]
+                place = exclusive if flag.exclusive else group
+                place.add_argument(*spellings, help=flag.help, **flag.options)
+        return parser
+
+
+def show_config(args: argparse.Namespace, config: Config) -> int:
+    """Print the settings or write them to a file, as asked."""
+    if args.print_config:
+        print(config.to_json(), end="")
+    if args.save_config:
+        check_parent(args.save_config)
+        path = resolve_path(args.save_config)
+        write_atomic(path, config.to_json())
+        print(f"settings written to {path}", file=sys.stderr)
+    return 0
+
+
+def report_interrupt(interrupted: Interrupted, folder: RunFolder) -> int:
+    """Print how the run in `folder` is continued; return the exit code."""
+    print(
+        f"ambulo: {interrupted}; saved. Continue with:\n"
+        f"  {folder.program} --resume {folder.path}",
+        file=sys.stderr,
+    )
+    return interrupted.exit_code
+
+
+def _attribute(name: str) -> str:
+    return name.lstrip("-").replace("-", "_")
+
+
+def _alternatives(names: Sequence[str]) -> str:
+    """Return `a/b` for two names, and `a, b or c` for more."""
+    if len(names) == 2:
+        return "/".join(names)
+    return f"{', '.join(names[:-1])} or {names[-1]}"

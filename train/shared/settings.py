@@ -1,0 +1,106 @@
+"""Settings of a run from a preset, a file and flags, and which may change on resume."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Collection, Sequence
+from typing import Any, TypeVar
+
+from ambulo.common.paths import resolve_path
+from ambulo.configs.base import Config, load_json, parse
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.presets import PresetFolder
+
+Settings = TypeVar("Settings", bound=Config)
+Change = tuple[str, Any, str]
+"""A dotted key, its new value, and the flag that gives it."""
+
+
+def base_config(args: argparse.Namespace, presets: PresetFolder[Settings]) -> Settings:
+    """Return `--preset`, or the defaults, updated with the settings of `--config`."""
+    kind = presets.config
+    config = presets.load(args.preset) if args.preset else kind()
+    if not args.config:
+        return config
+    path = resolve_path(args.config)
+    data = config.model_dump()
+    given = load_json(kind, path).model_dump(exclude_unset=True)
+    for group, values in given.items():
+        if isinstance(values, dict):
+            data[group].update(values)
+        else:
+            data[group] = values
+    return parse(kind, data, str(path))
+
+
+def with_changes(config: Settings, changes: Sequence[Change]) -> Settings:
+    """Return `config` with all `changes`, validated together.
+
+    Settings that depend on each other may come in any order. An error names the flag
+    of the change that is wrong on its own, if there is one.
+    """
+    try:
+        return _changed(config, changes)
+    except ConfigError as error:
+        for change in changes:
+            if change[0] in str(error):
+                _changed(config, [change])
+        raise
+
+
+def with_overrides(config: Settings, overrides: Sequence[str]) -> Settings:
+    """Return `config` with each `group.key=value` of `--set`."""
+    return with_changes(config, [parse_override(text) for text in overrides])
+
+
+def parse_override(text: str) -> Change:
+    """Return the change that `--set KEY=VALUE` asks for; the value is JSON or text."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"--set {text!r}: expected KEY=VALUE, with a dotted key")
+    try:
+        return key.strip(), json.loads(value), "--set"
+    except ValueError:
+        return key.strip(), value, "--set"
+
+
+def check_resumable(
+    old: Settings, new: Settings, allowed: Collection[str], local: str | None = None
+) -> None:
+    """Raise `ConfigError` if a resumed run would become a different run.
+
+    Args:
+        old: settings that the checkpoint was made with.
+        new: settings of the resumed run.
+        allowed: settings of the group `training` that may change.
+        local: prefix of settings that depend on the machine and may change too.
+    """
+    before, after = old.model_dump(), new.model_dump()
+    for group, values in before.items():
+        for key, value in values.items() if isinstance(values, dict) else ():
+            if group == "training" and key in allowed:
+                continue
+            if after[group][key] != value and not (local and key.startswith(local)):
+                raise ConfigError(
+                    f"{group}.{key} cannot change when a run is resumed ({value!r} -> "
+                    f"{after[group][key]!r}); start a new run"
+                )
+
+
+def _changed(config: Settings, changes: Sequence[Change]) -> Settings:
+    data = config.model_dump()
+    for key, value, source in changes:
+        group, dot, name = key.partition(".")
+        if not isinstance(data.get(group), dict) or not dot:
+            raise ConfigError(
+                f"{source}: {key!r} is not a dotted key such as ppo.learning_rate"
+                f"{nearest(group, data)}"
+            )
+        is_list = isinstance(value, str) and isinstance(data[group].get(name), tuple)
+        parts = value.split(",") if is_list else []
+        data[group][name] = [part for part in parts if part] if is_list else value
+    sources = {source for _, _, source in changes}
+    return parse(
+        type(config), data, " ".join(sources) if len(sources) == 1 else "flags"
+    )

@@ -1,0 +1,171 @@
+"""The command `train_vr_navigation`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ambulo.common.find_model import find_model
+from ambulo.common.gl import import_mujoco
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.presets.vr import PRESETS
+from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
+from ambulo.envs.godot.check import check_engines
+from ambulo.evaluate.vr.godot_flags import GODOT_FLAGS, check_godot_flags
+from ambulo.train.shared.flags import Flag, switch, text
+from ambulo.train.shared.resume import ResumePoint, find_resume_point
+from ambulo.train.shared.rl_command import EVALUATION_FLAGS, RLCommand, training_flags
+from ambulo.train.shared.run_command import RunRequest
+from ambulo.train.shared.settings import check_resumable
+from ambulo.train.vr.run_folder import NavigationRunFolder
+
+if TYPE_CHECKING:
+    from ambulo.common.console import Words
+    from ambulo.policies.files.vr_model import ModelFile
+    from ambulo.train.vr.training_run import TrainingRun
+
+Request = RunRequest[NavigationConfig, "ModelFile", NavigationRunFolder]
+Point = ResumePoint[NavigationConfig, "ModelFile", NavigationRunFolder]
+
+
+class NavigationCommand(
+    RLCommand[NavigationConfig, "ModelFile", NavigationRunFolder, "TrainingRun"]
+):
+    """Training of agents that navigate in VR levels."""
+
+    description = "Train, resume and evaluate an agent that navigates in VR levels."
+    examples = """\
+train_vr_navigation --preset quick_test
+train_vr_navigation --preset full_training --seed 1 --run-name first
+train_vr_navigation --resume runs/first
+train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
+"""
+    name = "vr_navigation"
+    folder = NavigationRunFolder
+    presets = PRESETS
+    resumable = (
+        "total_timesteps", "save_freq", "eval_freq", "eval_episodes", "num_workers",
+        "device", "output",
+    )  # fmt: skip
+    local_prefix = "godot_"
+    private = ENGINE_PLACES
+    evaluation_flags = (
+        "episodes", "seed", "json", "level_file", "world", "num_envs", "output",
+        "godot_url", "godot_bin", "godot_engines", "verbose", "trust_pickle",
+    )  # fmt: skip
+    flags: ClassVar[Mapping[str, Sequence[Flag]]] = {
+        "training": (
+            *training_flags("environment steps", "environments"),
+            text("--world", "environment.world", "kernel (compiled), mujoco or godot"),
+            Flag(
+                "--level-file",
+                "environment.level_file",
+                "level JSON file or folder",
+                {"metavar": "PATH"},
+                convert=lambda path: str(resolve_path(path)),
+            ),
+        ),
+        "engines of --world godot": [
+            Flag(
+                name,
+                f"environment.{name.strip('-').replace('-', '_')}",
+                meaning,
+                {"metavar": metavar, "type": kind},
+            )
+            for name, metavar, kind, meaning in GODOT_FLAGS
+        ],
+        "results": EVALUATION_FLAGS,
+        "files": (
+            switch(
+                "--trust-pickle",
+                "",
+                "run the pickled code of a Stable-Baselines3 zip; only for your own files",
+            ),
+        ),
+    }
+
+    def load(self, file: Path, args: argparse.Namespace) -> ModelFile:
+        """Read a checkpoint."""
+        from ambulo.policies.files.vr_model import load_model
+
+        return load_model(file, trust_pickle=bool(args.trust_pickle))
+
+    def load_initial(self, name: str, args: argparse.Namespace) -> ModelFile:
+        """Read the model of a file, a run folder or a shipped agent."""
+        return self.load(find_model(name), args)
+
+    def find(self, target: str, args: argparse.Namespace) -> Point:
+        """Return where `--resume` continues, without the engines that files name."""
+        trusted = bool(args.trust_pickle)
+        point = find_resume_point(
+            target,
+            NavigationRunFolder,
+            NavigationConfig,
+            lambda file: self.load(file, args),
+            lambda file, model: _config_of(file, model, trusted=trusted),
+        )
+        config = point.config.without_engine_places()
+        return ResumePoint(point.folder, point.model, config)
+
+    def check_resumed(self, point: Point, config: NavigationConfig) -> None:
+        """Compare with the settings in the checkpoint itself."""
+        if point.model is not None:
+            old = point.model.metadata.config
+            check_resumable(old, config, self.resumable, self.local_prefix)
+
+    def prepare(
+        self, config: NavigationConfig, args: argparse.Namespace, *, resumed: bool
+    ) -> NavigationConfig:
+        """Check engines and graphics before levels are built."""
+        check_godot_flags(args, config.environment)
+        check_engines(config.environment)
+        if config.environment.world == "mujoco":
+            import_mujoco()
+        return config
+
+    def build(self, request: Request) -> TrainingRun:
+        """Build levels, environments and learner."""
+        from ambulo.train.vr.training_run import TrainingRun
+
+        return TrainingRun(
+            request.config,
+            request.folder,
+            request.arguments,
+            request.checkpoint,
+            request.initial,
+            shared_command=request.shared_command,
+            deterministic=request.args.deterministic,
+        )
+
+    def close(self, run: TrainingRun) -> None:
+        """Free the world."""
+        run.close()
+
+    def words(self) -> Words:
+        """Return the words of the progress display."""
+        from ambulo.common.console import WORDS
+
+        return WORDS
+
+    def report(self, request: Request, run: TrainingRun) -> None:
+        """Compare with baselines, and write and print the results."""
+        from ambulo.train.vr.results import finish
+
+        finish(request.args, run)
+
+
+def _config_of(file: Path, model: ModelFile, *, trusted: bool) -> NavigationConfig:
+    """Return the settings of a checkpoint that lies in no run folder."""
+    config = model.metadata.config
+    if config.rewards.custom and not trusted:
+        raise ConfigError(
+            f"{file}: names code in rewards.custom; "
+            "resume its run folder, or use --trust-pickle"
+        )
+    return config
+
+
+COMMAND = NavigationCommand()

@@ -1,0 +1,45 @@
+"""Scores of a navigation policy while it trains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ambulo.configs.vr import NavigationConfig
+from ambulo.evaluate.vr.episodes import episodes_for
+from ambulo.evaluate.vr.evaluation import agent_contestant, run_episodes
+from ambulo.evaluate.vr.scores import summarise
+from ambulo.policies.agent import Agent
+
+_SCORES = (
+    "success_rate",
+    "spl",
+    "soft_spl",
+    "comfort_score",
+    "collisions_per_episode",
+    "return_mean",
+    "mean_time_s",
+)
+
+
+class Validation:
+    """Scores policies on validation levels of a configuration, always the same ones."""
+
+    def __init__(self, config: NavigationConfig, *, deterministic: bool) -> None:
+        """Levels are made at the first call."""
+        self._config, self._deterministic = config, deterministic
+        self._episodes: Any = None
+
+    def __call__(self, agent: Agent) -> dict[str, float]:
+        """The scores that are logged as `eval/<name>`."""
+        if self._episodes is None:
+            count = self._config.training.eval_episodes
+            self._episodes = episodes_for(
+                self._config, episodes=count, split="validation"
+            )
+        bank, starts = self._episodes
+        contestant = agent_contestant(
+            agent, self._config, deterministic=self._deterministic
+        )
+        records = run_episodes(contestant.make(len(starts)), self._config, bank, starts)
+        result = summarise(records)
+        return {name: getattr(result, name) for name in _SCORES}

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
-from ambulo.common.errors import front_door
 from ambulo.train.ik.command import COMMAND
 
-main = front_door(COMMAND)
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    return COMMAND.main(argv)
+
 
 if __name__ == "__main__":
     sys.exit(main())

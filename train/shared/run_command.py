@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
-from ambulo.common.errors import Parser, set_up_logging
+from ambulo.common.errors import Parser, front_door, set_up_logging
 from ambulo.common.files import check_parent, write_atomic
 from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
@@ -170,8 +170,16 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         """Return the arguments of `ambulo eval` for `--eval`."""
         return evaluation_arguments(args, self.evaluation_flags)
 
-    def __call__(self, argv: Sequence[str] | None) -> int:
-        """Run the command with the flags `argv`; return its exit code."""
+    def main(self, argv: Sequence[str] | None = None) -> int:
+        """Run the command with the flags `argv` (None: those of this process).
+
+        Returns:
+            The exit code; see `front_door`.
+        """
+        return front_door(self._run)(argv)
+
+    def _run(self, argv: Sequence[str] | None) -> int:
+        """Train, evaluate, or show settings, as the flags say; return the exit code."""
         argv = list(argv or [])
         args = self.parse(argv)
         set_up_logging(args)

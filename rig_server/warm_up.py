@@ -54,7 +54,7 @@ def kernels() -> list[Dispatcher]:
     return found
 
 
-class _Compilations(event.Listener):  # type: ignore[misc] - numba has no types
+class _Compilations(event.Listener):  # type: ignore[misc]
     """Counts the package's kernels as they are compiled."""
 
     def __init__(self, report: Report | None) -> None:

@@ -6,7 +6,9 @@ import json
 from collections.abc import Sequence
 
 from ambulo.common.errors import Parser, front_door
-from ambulo.configs.presets.vr import PRESETS, preset
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.presets import preset_folders
+from ambulo.configs.presets.vr import PRESETS
 from ambulo.configs.vr import NavigationConfig
 from ambulo.train.shared.settings import base_config, with_overrides
 
@@ -17,14 +19,21 @@ def presets(argv: Sequence[str] | None = None) -> int:
     parser = Parser(
         prog="ambulo presets", description="List the presets, or print one as JSON."
     )
-    parser.add_argument("name", nargs="?", help="preset to print in full")
+    parser.add_argument(
+        "name", nargs="?", help="preset to print in full, such as vr/quick_test"
+    )
     args = parser.parse_args(argv)
+    folders = preset_folders()
     if args.name is not None:
-        print(preset(args.name).to_json(), end="")
+        kind, _, name = args.name.rpartition("/")
+        if kind and kind not in folders:
+            raise ConfigError(f"unknown preset {args.name!r}{nearest(kind, folders)}")
+        kinds = [kind] if kind else [k for k in ("vr", *folders) if name in folders[k]]
+        print(folders[kinds[0] if kinds else "vr"].load(name).to_json(), end="")
         return 0
-    for name, meaning in PRESETS.items():
-        steps = preset(name).training.total_timesteps
-        print(f"{name:<20} {steps:>9,} decisions  {meaning}")
+    for kind, folder in folders.items():
+        for name, meaning in folder.items():
+            print(f"{f'{kind}/{name}':<34} {meaning}")
     return 0
 
 

@@ -7,7 +7,9 @@ put into a folder is a preset: nothing else lists them.
 from __future__ import annotations
 
 import json
+import pkgutil
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
@@ -57,3 +59,12 @@ class PresetFolder(Mapping[str, str], Generic[Settings]):
         text = files(self._package).joinpath(f"{name}.json").read_text("utf-8")
         data: dict[str, Any] = json.loads(text)
         return data
+
+
+def preset_folders() -> dict[str, PresetFolder[Any]]:
+    """Return the presets of every kind of training by the name of their folder."""
+    return {
+        folder.name: import_module(f"{__name__}.{folder.name}").PRESETS
+        for folder in pkgutil.iter_modules(__path__)
+        if folder.ispkg
+    }

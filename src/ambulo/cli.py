@@ -4,34 +4,48 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
 import ambulo
-from ambulo.common.errors import INTERRUPTED, Parser
+from ambulo.common.errors import INTERRUPTED, USER_ERROR, Parser
+
+TRAININGS: dict[str, tuple[str, str]] = {
+    "vr": (
+        "ambulo.train.train_vr_navigation:main",
+        "an agent that navigates in VR levels",
+    ),
+    "walk": (
+        "ambulo.train.train_locomotion:main",
+        "a policy that moves a simulated body",
+    ),
+    "motion": (
+        "ambulo.train.train_motion:main",
+        "a network that predicts motion",
+    ),
+    "ik": (
+        "ambulo.train.train_neural_ik:main",
+        "a network from targets to full-body poses",
+    ),
+    "gait": (
+        "ambulo.train.train_forward_gaitnet:main",
+        "a network from gait parameters to motion",
+    ),
+}
+"""What `ambulo train` trains: `module:function` and description of each kind."""
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "train": ("ambulo.train.train_vr_navigation:main", "train or resume an agent"),
+    "train": ("ambulo.cli:train", f"train or resume: {', '.join(TRAININGS)}"),
     "eval": ("ambulo.evaluate.command:main", "score an agent beside baselines"),
     "export": ("ambulo.commands.export_agent:main", "write an agent as ONNX or JSON"),
     "levels": ("ambulo.commands.level_tools:main", "generate, validate or draw levels"),
-    "train-motion": ("ambulo.train.train_motion:main", "train a model of motion"),
-    "eval-motion": ("ambulo.train.eval_motion:main", "score one beside baselines"),
-    "train-locomotion": (
-        "ambulo.train.train_locomotion:main",
-        "train or resume a body's policy",
-    ),
+    "eval-motion": ("ambulo.train.eval_motion:main", "score a motion network"),
     "data": (
         "ambulo.commands.motion_data:main",
         "convert, check or draw motion capture",
     ),
     "gait": ("ambulo.commands.gait_tools:main", "generate, estimate or report gaits"),
     "ik": ("ambulo.commands.ik_tools:main", "make training data of poses"),
-    "train-ik": ("ambulo.train.train_neural_ik:main", "train a network of poses"),
-    "train-gaitnet": (
-        "ambulo.train.train_forward_gaitnet:main",
-        "train a network from gait parameters to motion",
-    ),
     "rig-server": (
         "ambulo.commands.rig_server:main",
         "learn characters from streams of poses",
@@ -43,23 +57,58 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "presets": ("ambulo.commands.describe:presets", "list the presets, or print one"),
 }
-"""Each sub-command's `module:function` and what it does."""
+"""`module:function` and description of each sub-command."""
+
+ALIASES: dict[str, str] = {
+    "train-motion": "motion",
+    "train-locomotion": "walk",
+    "train-ik": "ik",
+    "train-gaitnet": "gait",
+}
+"""Earlier spellings of `ambulo train KIND`."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a sub-command; its exit code."""
+    """Run a sub-command; return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    parser = _parser()
+    parser = _parser("ambulo", "COMMAND", COMMANDS)
+    parser.add_argument(
+        "--version", action="version", version=f"ambulo {ambulo.__version__}"
+    )
     if not arguments or arguments[0].startswith("-"):
         parser.parse_args(arguments)
         parser.print_help(sys.stderr)
-        return 2
+        return USER_ERROR
     name = arguments[0]
-    if name not in COMMANDS:
+    if name in ALIASES:
+        return _run(TRAININGS[ALIASES[name]][0], arguments[1:])
+    return _run(_target(parser, name, COMMANDS), arguments[1:])
+
+
+def train(argv: Sequence[str]) -> int:
+    """Run `ambulo train KIND`; without a kind, flags are those of `vr`."""
+    parser = _parser("ambulo train", "KIND", TRAININGS)
+    if not argv or argv[0] in ("-h", "--help"):
+        parser.print_help(sys.stdout if argv else sys.stderr)
+        return 0 if argv else USER_ERROR
+    if argv[0].startswith("-"):
+        return _run(TRAININGS["vr"][0], argv)
+    return _run(_target(parser, argv[0], TRAININGS), argv[1:])
+
+
+def _target(parser: Parser, name: str, table: Mapping[str, tuple[str, str]]) -> str:
+    """Return the `module:function` of `name`, or leave with exit code 2."""
+    if name not in table:
         from ambulo.configs.errors import nearest
 
-        parser.error(f"unknown command {name!r}{nearest(name, COMMANDS)}")
-    module, _, function = COMMANDS[name][0].partition(":")
+        kind = "command" if table is COMMANDS else "kind of training"
+        parser.error(f"unknown {kind} {name!r}{nearest(name, table)}")
+    return table[name][0]
+
+
+def _run(target: str, arguments: Sequence[str]) -> int:
+    """Load and run the command `module:function`; return its exit code."""
+    module, _, function = target.partition(":")
     try:
         command: Callable[[Sequence[str]], int] = getattr(
             import_module(module), function
@@ -67,23 +116,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:  # later ones are the command's own
         print("ambulo: interrupted", file=sys.stderr)
         return INTERRUPTED
-    return command(arguments[1:])
+    return command(arguments)
 
 
-def _parser() -> Parser:
-    """For help and version only; sub-commands parse their own arguments."""
-    rows = "\n".join(f"  {name:<16} {what}" for name, (_, what) in COMMANDS.items())
-    parser = Parser(
-        prog="ambulo",
-        usage="ambulo COMMAND [ARGUMENT ...]",
-        description="Reinforcement learning of VR navigation and locomotion.",
-        epilog=f"commands:\n{rows}\n\n`ambulo COMMAND --help` tells more.",
+def _parser(program: str, word: str, table: Mapping[str, tuple[str, str]]) -> Parser:
+    """Return a parser for help alone; sub-commands parse their own arguments."""
+    rows = "\n".join(f"  {name:<16} {what}" for name, (_, what) in table.items())
+    heading = "commands" if table is COMMANDS else "kinds"
+    return Parser(
+        prog=program,
+        usage=f"{program} {word} [ARGUMENT ...]",
+        description="Reinforcement learning of VR navigation and locomotion."
+        if table is COMMANDS
+        else "Train or resume a policy or a network.",
+        epilog=f"{heading}:\n{rows}\n\n`{program} {word} --help` lists its flags.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "--version", action="version", version=f"ambulo {ambulo.__version__}"
-    )
-    return parser
 
 
 if __name__ == "__main__":

@@ -18,9 +18,15 @@ from ambulo.envs.vr.task.observation import observation_layout
 def test_presets_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["presets"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(PRESETS)
+    listed = [line.split()[0] for line in lines]
+    assert [name for name in listed if name.startswith("vr/")] == [
+        f"vr/{name}" for name in PRESETS
+    ]
+    assert {"motion/shipped", "ik/trackers", "gait/fast"} < set(listed)
     assert cli.main(["presets", "quick_test"]) == 0
     assert capsys.readouterr().out == preset("quick_test").to_json()
+    assert cli.main(["presets", "motion/quick_test"]) == 0
+    assert json.loads(capsys.readouterr().out)["model"]["mode"] == "mlp"
 
 
 def test_schema_is_the_layout(capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,3 +68,25 @@ def test_levels_are_generated_checked_and_drawn(
     assert captured.err.count("\n") == 1
     assert "bad.json: bounds: missing" in captured.err
     assert captured.out.count(": ok: ") == 3
+
+
+def test_every_kind_of_training_has_a_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["train", "--help"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"\n  {kind} " in listed for kind in cli.TRAININGS)
+    for kind in cli.TRAININGS:
+        with pytest.raises(SystemExit) as left:
+            cli.main(["train", kind, "--help"])
+        assert left.value.code == 0
+        assert "--preset" in capsys.readouterr().out
+        assert cli.main(["train", kind, "--print-config"]) == 0
+        assert json.loads(capsys.readouterr().out)["training"]["output"] == "runs"
+    for alias, kind in cli.ALIASES.items():
+        assert cli.main([alias, "--seed", "7", "--print-config"]) == 0
+        given = capsys.readouterr().out
+        assert cli.main(["train", kind, "--seed", "7", "--print-config"]) == 0
+        assert given == capsys.readouterr().out
+    assert cli.main(["train", "--print-config"]) == 0  # without a kind: VR
+    assert json.loads(capsys.readouterr().out)["environment"]["world"]

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ambulo.cli import main as ambulo
-from ambulo.commands.motion_data import ACTIONS, main
+from ambulo.commands.motion_data import main
 
 
 def test_the_command_is_one_of_ambulo(capsys: pytest.CaptureFixture[str]) -> None:
@@ -14,10 +14,10 @@ def test_the_command_is_one_of_ambulo(capsys: pytest.CaptureFixture[str]) -> Non
         ambulo(["data", "--help"])
     assert left.value.code == 0
     out = capsys.readouterr().out
-    assert all(action in out for action in ACTIONS)
+    assert all(action in out for action in main.actions)
 
 
-@pytest.mark.parametrize("action", ACTIONS)
+@pytest.mark.parametrize("action", main.actions)
 def test_every_action_has_help(action: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
         main([action, "--help"])
@@ -37,7 +37,7 @@ def test_wrong_usage_is_code_2(
 
 def test_the_command_needs_no_torch() -> None:
     code = (
-        "import sys, ambulo.commands.motion_data as m; m.make_parser(); "
+        "import sys, ambulo.commands.motion_data as m; m.main.parser(); "
         "sys.exit(bool({'torch', 'stable_baselines3', 'matplotlib'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -353,7 +353,9 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         )
         for title, flags in self._groups().items():
             group = parser.add_argument_group(title)
-            exclusive = group.add_mutually_exclusive_group()
+            exclusive = group
+            if any(flag.exclusive for flag in flags):
+                exclusive = group.add_mutually_exclusive_group()
             for flag in flags:
                 spellings = [flag.name, flag.alias] if flag.alias else [flag.name]
                 place = exclusive if flag.exclusive else group

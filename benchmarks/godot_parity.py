@@ -138,9 +138,8 @@ def play(model: str, world: str, episodes: int, folder: str) -> dict[str, Any]:
     )  # fmt: skip
     if code:
         raise SystemExit(code)
-    found: dict[str, Any] = json.loads(out.read_text())["agents"]["policy"]
-    found.pop("per_level", None)
-    return found
+    metrics = json.loads(out.read_text())["agents"]["policy"]
+    return {name: row["value"] for name, row in metrics.items()}
 
 
 def report(measured: Sequence[float], players: Mapping[str, float]) -> int:

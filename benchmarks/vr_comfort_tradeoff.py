@@ -56,7 +56,8 @@ def scores(model: str, episodes: int, folder: str) -> dict[str, float]:
         ],
         check=True,
     )  # fmt: skip
-    return json.loads(out.read_text())["agents"]["policy"]
+    metrics = json.loads(out.read_text())["agents"]["policy"]
+    return {name: row["value"] for name, row in metrics.items()}
 
 
 def draw(rows: dict[str, dict[str, float]], path: Path) -> None:

@@ -37,14 +37,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     if code:
         return code
-    found = json.loads(args.json.read_text())["agents"]
-    policy = found["policy"]
+    data = json.loads(args.json.read_text())
+    policy = data["agents"]["policy"]
     for name, target in TARGETS.items():
-        print(f"{name:>24}: {policy[name]:.3f} (target {target})")
+        print(f"{name:>24}: {policy[name]['value']:.3f} (target {target})")
     for family in FAMILIES:
-        row = policy["per_family"][family]
+        row = data["groups"]["family"][family]["policy"]
         shown = ", ".join(
-            f"{name} {row[name]:.3f} (target {target})"
+            f"{name} {row[name]['value']:.3f} (target {target})"
             for name, target in FAMILY_TARGETS.items()
         )
         print(f"{family:>24}: {shown}")

@@ -1,64 +1,46 @@
-"""Evaluate agents beside what needs no training: `ambulo eval MODEL --episodes N`."""
+"""Evaluate a model of any kind beside baselines: `ambulo eval MODEL --episodes N`."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from rich.console import Console
 
-from ambulo.common.console import bars
 from ambulo.common.errors import Parser, front_door
-from ambulo.common.files import write_or_print
-from ambulo.common.find_model import find_model, shipped_model
-from ambulo.common.gl import import_mujoco
+from ambulo.common.files import check_parent, write_atomic, write_or_print
 from ambulo.common.paths import resolve_path
-from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import leaving_cleanly
-from ambulo.configs.errors import ConfigError, ModelFileError, nearest
-from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.godot.check import check_engines
-from ambulo.envs.vr.families.level_sets import SPLITS
-from ambulo.envs.vr.planners.planners import PLANNERS
-from ambulo.evaluate.evaluation_folder import report_folder
-from ambulo.evaluate.vr import evaluation
-from ambulo.evaluate.vr.evaluation import EvalSubject, LevelSource
-from ambulo.evaluate.vr.evaluation_report import write_report, write_video_of
-from ambulo.evaluate.vr.films import check_can_film
-from ambulo.evaluate.vr.godot_flags import add_godot_flags, check_godot_flags
-from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summarise
-from ambulo.evaluate.vr.tables import print_tables
-from ambulo.viz.html_report import POLICY
-
-NONE = "none"
-"""MODEL or `--baselines` that stands for nothing."""
-DEFAULT_EPISODES = 90
-"""Ten of each of the nine families."""
-WORLDS = ("kernel", "mujoco", "godot")
-DEFAULT_WORLD = "mujoco"
-LOCOMOTION_ONLY = ("seconds", "push_episodes")
-"""Flags for locomotion models."""
+from ambulo.configs.errors import ConfigError, ModelFileError, RenderError
+from ambulo.evaluate.kind import NONE, EvalKind, EvalOutcome, EvalRequest
+from ambulo.evaluate.kinds import all_kinds, eval_kind
+from ambulo.evaluate.models import find_evaluated, model_kind
+from ambulo.evaluate.output_folder import made_folder, output_folder
+from ambulo.evaluate.report import RESULT, write_report
+from ambulo.evaluate.tables import print_tables
 
 EPILOG = """\
 examples:
-  ambulo eval                                  the shipped agent on held-out levels
+  ambulo eval                                  the shipped VR agent on held-out levels
+  ambulo eval imitate_walk                     a shipped model by its name, of any kind
   ambulo eval runs/first --episodes 300        the best model of a run
   ambulo eval MODEL.zip --level-file my_levels --json scores.json
   ambulo eval none --level-set maze,pits       only the baselines
   ambulo eval WALK.zip --episodes 100 --video walk.mp4
                                                a locomotion model, pushed too
+  ambulo eval motion_nn --data CLIPS           a motion network on captured clips
 """
 
 
 def make_parser() -> Parser:
-    """The command line of `ambulo eval`."""
+    """Return the command line of `ambulo eval`."""
     parser = Parser(
         prog="ambulo eval",
-        description="Evaluate an agent and baselines on the same episodes.",
+        description="Evaluate a model of any kind beside baselines.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -66,33 +48,45 @@ def make_parser() -> Parser:
     add = parser.add_argument
     add(
         "model", nargs="?", metavar="MODEL",
-        help="model file, run folder, name of a shipped agent, or 'none' "
-        "(default: the shipped agent)",
+        help="model file, run folder, name of a shipped model, or 'none' "
+        "(default: the shipped VR agent)",
     )  # fmt: skip
     add(
         "--episodes", type=int, metavar="N",
-        help=f"episodes in all, round-robin over levels (default: {DEFAULT_EPISODES}; "
-        "100 of a locomotion model)",
-    )  # fmt: skip
-    add("--level-file", metavar="PATH", help="level JSON file or folder of them")
-    add(
-        "--level-set", metavar="NAMES",
-        help=f"level families with commas between, or one of {', '.join(SPLITS)} "
-        "(default: the model's own families, held-out levels)",
+        help="episodes, windows, poses or gaits, by the kind of the model (default: "
+        f"{', '.join(f'{k.episodes} of a {k.name}' for k in all_kinds())})",
     )  # fmt: skip
     add(
         "--baselines", metavar="NAMES",
-        help=f"from {', '.join(PLANNERS)}, or of locomotion law, open_loop, zero, or "
-        "none (default: all)",
+        help="baselines of this kind of model, with commas between, or none "
+        "(default: all)",
     )  # fmt: skip
-    add("--seed", type=int, default=0, metavar="N", help="chooses levels and starts")
+    add("--seed", type=int, default=0, metavar="N", help="seed of everything random")
     add(
         "--json", nargs="?", const="-", metavar="FILE",
-        help="scores as JSON, to FILE or to standard output",
+        help="scores and episodes as JSON, to FILE or to standard output",
     )  # fmt: skip
     add(
-        "--world", metavar="NAME",
-        help=f"{DEFAULT_WORLD} (default), kernel or godot",
+        "--output", metavar="FOLDER",
+        help="folder of report, numbers and pictures; a report that lies there stays, "
+        "and the new one goes to FOLDER/evaluation_2 and so on (default: evaluation_1, "
+        "evaluation_2, ... in the model's run folder or here)",
+    )  # fmt: skip
+    add("--no-report", action="store_true", help="no report, no pictures")
+    add("--verbose", action="store_true", help="show tracebacks")
+    _add_shared_flags(parser)
+    for kind in all_kinds():
+        if kind.add_flags is not None:
+            kind.add_flags(parser)
+    return parser
+
+
+def _add_shared_flags(parser: Parser) -> None:
+    """Add the flags of more than one kind."""
+    add = parser.add_argument_group("for some kinds of models").add_argument
+    add(
+        "--data", action="append", metavar="FOLDER",
+        help="networks of motion, gait and IK: data that are not shipped (repeatable)",
     )  # fmt: skip
     add(
         "--deterministic", action="store_true", dest="deterministic", default=True,
@@ -103,21 +97,13 @@ def make_parser() -> Parser:
         help="act with sampled actions",
     )  # fmt: skip
     add(
-        "--output", metavar="FOLDER",
-        help="folder of report and pictures (default: evaluation/ in the run or here)",
-    )  # fmt: skip
-    add("--no-report", action="store_true", help="no report, no pictures")
-    add(
         "--video", "--record", metavar="FILE",
-        help="film of one episode from the engine of --world, .mp4 or .gif",
+        help="film of one episode, .mp4 or .gif; of a VR agent from the engine of --world",
     )  # fmt: skip
-    add(
-        "--num-envs", type=int, default=evaluation.DEFAULT_PLAYERS, metavar="N",
-        help=f"players at once (default: {evaluation.DEFAULT_PLAYERS})",
-    )  # fmt: skip
+    add("--num-envs", type=int, metavar="N", help="environments at once (default: 64)")
     add(
         "--seconds", type=float, metavar="S",
-        help="locomotion: length of an episode (default: 20)",
+        help="locomotion: length of an episode (default: 20; of a gait policy 10)",
     )  # fmt: skip
     add(
         "--push-episodes", type=int, metavar="N",
@@ -128,228 +114,106 @@ def make_parser() -> Parser:
         "--trust-pickle", action="store_true",
         help="let a Stable-Baselines3 zip run its pickle; only for files of your own",
     )  # fmt: skip
-    add("--verbose", action="store_true", help="show tracebacks")
-    add_godot_flags(parser)
-    return parser
 
 
 @front_door
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    args = make_parser().parse_args(arguments)
-    walker = _locomotion_model(args)
-    if walker is not None:
-        import_mujoco()
-        if _is_gait_policy(walker):
-            from ambulo.evaluate.gait.policy_command import run as evaluate_gait
+    parser = make_parser()
+    args = parser.parse_args(arguments)
+    command = shlex.join(["ambulo", "eval", *arguments])
+    return evaluate_model(args, parser, command)
 
-            return evaluate_gait(args, arguments, walker)
-        from ambulo.evaluate.locomotion.command import run as evaluate_walker
 
-        return evaluate_walker(args, arguments, walker)
-    _fill_in(args)
-    baselines = _checked(args)
-    environment = _in_world(NavigationConfig(), args).environment
-    check_godot_flags(args, environment)
-    check_engines(environment)
-    import_mujoco()
-    model = _model(args)
-    contestants, config = _contestants(args, model, baselines)
-    if args.video is not None:
-        check_can_film(config)
-    source = LevelSource(
-        config, level_set=args.level_set, level_file=args.level_file, seed=args.seed
-    )
-    with report_folder(args, model) as folder:
-        records = _play(args, contestants, source)
-        results = {name: summarise(r, args.seed) for name, r in records.items()}
-        console = Console(stderr=args.json == "-")
-        print_tables(results, console, args.world)
-        name = NONE if model is None else str(model)
-        if args.json is not None:
-            _write_json(args, name, results)
-        video = None
-        if args.video is not None:
-            file = resolve_path(args.video)
-            with leaving_cleanly():
-                video = write_video_of(records, config, file, console)
+def evaluate_model(args: argparse.Namespace, parser: Parser, command: str) -> int:
+    """Evaluate the model that the parsed `args` name; the exit code."""
+    file = None if args.model == NONE else find_evaluated(args.model)
+    # Without a model, the baselines are those of VR agents.
+    kind = eval_kind("vr_navigation" if file is None else model_kind(file), str(file))
+    _check_flags(args, parser, kind, file)
+    baselines = kind.chosen_baselines(args.baselines)
+    if file is None and not baselines:
+        raise ConfigError("nothing to evaluate: no model and no baselines")
+    request = EvalRequest(kind, file, args, baselines, command)
+    console = Console(stderr=args.json == "-")
+    folder = None if args.no_report else output_folder(args.output, file)
+    with nullcontext() if folder is None else made_folder(folder):
+        for written in (args.json, args.video):
+            check_parent(written)
+        outcome = kind.evaluate(request)
+        print_tables(outcome.evaluation, console)
+        text = outcome.evaluation.to_json()
+        write_or_print(args.json, text)
         if folder is not None:
-            run = None if model is None else RunFolder.around(model)
-            facts = {
-                "command": shlex.join(["ambulo", "eval", *arguments]),
-                "model": name,
-                "actions": "mean" if args.deterministic else "sampled",
-                "levels": _levels_of(args, config),
-                "episodes": str(args.episodes),
-                "seed": str(args.seed),
-                "world": args.world,
-            }
-            goal_radius = config.environment.goal_radius
-            page = write_report(
-                folder, records, results, facts, goal_radius, run, video
-            )
-            console.print(f"report: {page}", soft_wrap=True, markup=False)
+            write_atomic(folder / RESULT, text)
+        _report_and_film(outcome, folder, args.video, console)
     return 0
 
 
-def _locomotion_model(args: argparse.Namespace) -> Path | None:
-    """The model that is meant, if there is such a file and it is one of locomotion."""
-    if args.model is None or args.model == NONE:
-        return None
+def _report_and_film(
+    outcome: EvalOutcome, folder: Path | None, video: str | None, console: Console
+) -> None:
+    """Write the report, then the films, which take longest, then the report with them."""
+    pictures = () if folder is None else outcome.pictures()
+    if folder is not None:
+        page = write_report(folder, outcome.evaluation, pictures, outcome.facts)
+        console.print(f"report: {page}", soft_wrap=True, markup=False)
+    files = [] if video is None else [resolve_path(video)]
+    if folder is not None and not files:
+        files = [folder / name for name in outcome.films]
+    if outcome.film is None or not files:
+        return
+    films: list[Path] = []
     try:
-        file = find_model(args.model)
-    except ModelFileError:
-        return None  # told after the flags have been checked
-    from ambulo.policies.cascade import is_cascade
-    from ambulo.policies.files.locomotion_model import KIND
-    from ambulo.policies.files.model_format import HEADER, kind_of
-
-    if is_cascade(file):
-        return file
-    kind = kind_of(file)
-    for flag in LOCOMOTION_ONLY:
-        if not kind and getattr(args, flag) is not None:
-            name = flag.replace("_", "-")
-            raise ModelFileError(
-                f"{file}: no {HEADER} inside: no locomotion model, which --{name} is for"
-            )
-    return file if kind == KIND else None
-
-
-def _is_gait_policy(file: Path) -> bool:
-    """Whether the locomotion model in `file` walks with bodies of many parameters."""
-    from ambulo.policies.cascade import is_cascade
-    from ambulo.policies.files.locomotion_model import load_locomotion
-
-    if is_cascade(file):
-        return True
-    return load_locomotion(file).metadata.config.environment.task == "gait"
-
-
-def _fill_in(args: argparse.Namespace) -> None:
-    """Defaults of an evaluation of VR agents."""
-    for flag in LOCOMOTION_ONLY:
-        if getattr(args, flag) is not None:
-            name = flag.replace("_", "-")
-            raise ConfigError(f"--{name}: is for locomotion models only")
-    args.episodes = DEFAULT_EPISODES if args.episodes is None else args.episodes
-    args.world = DEFAULT_WORLD if args.world is None else args.world
-    args.baselines = ",".join(PLANNERS) if args.baselines is None else args.baselines
-
-
-def _checked(args: argparse.Namespace) -> list[str]:
-    """The names of the baselines; every other flag is checked too."""
-    for flag, value in (
-        ("--episodes", args.episodes),
-        ("--num-envs", args.num_envs),
-        ("--godot-engines", args.godot_engines),
-    ):
-        if value is not None and value < 1:
-            raise ConfigError(f"{flag} {value}: must be at least 1")
-    if args.seed < 0:
-        raise ConfigError(f"--seed {args.seed}: must be >= 0")
-    if args.world not in WORLDS:
-        raise ConfigError(
-            f"--world: unknown {args.world!r}{nearest(args.world, WORLDS)}"
+        for file in files:
+            with leaving_cleanly():
+                outcome.film(file, console)
+            films.append(file)
+            console.print(f"video: {file}", soft_wrap=True, markup=False)
+    except RenderError as error:
+        console.print(f"no video: {error}", soft_wrap=True, markup=False)
+    if folder is not None and films:
+        write_report(
+            folder, outcome.evaluation, pictures, outcome.facts, videos=films[:1]
         )
-    if args.level_set is not None and args.level_file is not None:
-        raise ConfigError("--level-set and --level-file exclude each other")
+
+
+def _check_flags(
+    args: argparse.Namespace, parser: Parser, kind: EvalKind, file: Path | None
+) -> None:
+    """Refuse flags of other kinds of models, and values out of range."""
+    for dest in sorted(frozenset().union(*(k.flags for k in all_kinds()))):
+        if dest in kind.flags or getattr(args, dest) == parser.get_default(dest):
+            continue
+        accepting = [k for k in all_kinds() if dest in k.flags]
+        own = any(k.group == kind.group for k in accepting)
+        groups = dict.fromkeys(f"{k.name}s" if own else k.group for k in accepting)
+        flag = "--stochastic" if dest == "deterministic" else _flag(dest)
+        if file is not None and "" in kind.kinds and not model_kind(file):
+            raise ModelFileError(
+                f"{file}: no ambulo.json inside: no {' or '.join(g[:-1] for g in groups)}"
+                f", which {flag} is for"
+            )
+        raise ConfigError(
+            f"{flag}: is for {' and '.join(groups)} only, not for a {kind.name}"
+        )
+    for dest in ("episodes", "num_envs", "godot_engines"):
+        value = getattr(args, dest)
+        if value is not None and value < 1:
+            raise ConfigError(f"{_flag(dest)} {value}: must be at least 1")
+    for dest in ("seed", "push_episodes"):
+        value = getattr(args, dest)
+        if value is not None and value < 0:
+            raise ConfigError(f"{_flag(dest)} {value}: must be >= 0")
+    if args.seconds is not None and not 0.0 < args.seconds <= 3600.0:
+        raise ConfigError(f"--seconds {args.seconds:g}: must be above 0, at most 3600")
     if args.video is not None and Path(args.video).suffix not in (".mp4", ".gif"):
         raise ConfigError(f"--video {args.video}: must end in .mp4 or .gif")
-    names = [name.strip() for name in args.baselines.split(",")]
-    if names == [NONE]:
-        names = []
-    for name in names:
-        if name not in PLANNERS:
-            hint = nearest(name, (*PLANNERS, NONE))
-            raise ConfigError(f"--baselines: unknown baseline {name!r}{hint}")
-    if args.model == NONE and not names:
-        raise ConfigError("nothing to evaluate: no model and no baselines")
-    return list(dict.fromkeys(names))
 
 
-def _model(args: argparse.Namespace) -> Path | None:
-    """The model file that is meant; None for no model."""
-    if args.model is None:
-        return shipped_model()
-    return None if args.model == NONE else find_model(args.model)
-
-
-def _contestants(
-    args: argparse.Namespace, model: Path | None, baselines: Sequence[str]
-) -> tuple[dict[str, EvalSubject], NavigationConfig]:
-    """Who plays, and the settings that tell levels and limits."""
-    contestants = {}
-    config = _in_world(NavigationConfig(), args)
-    if model is not None:
-        from ambulo.policies.agent import load_agent
-
-        agent = load_agent(model, trust_pickle=args.trust_pickle)
-        config = _in_world(agent.config, args)
-        contestants[POLICY] = evaluation.agent_contestant(
-            agent, config, deterministic=args.deterministic, seed=args.seed
-        )
-    for name in baselines:
-        contestants[name] = evaluation.planner_contestant(name, config)
-    return contestants, config
-
-
-def _in_world(config: NavigationConfig, args: argparse.Namespace) -> NavigationConfig:
-    """`config` in the world of `args`; where engines are is no matter of the model."""
-    return config.override(
-        "environment",
-        world=args.world,
-        godot_url=args.godot_url,
-        godot_bin=args.godot_bin,
-        godot_project=None,
-        godot_engines=args.godot_engines or 1,
-    )
-
-
-def _play(
-    args: argparse.Namespace,
-    contestants: Mapping[str, EvalSubject],
-    source: LevelSource,
-) -> dict[str, EpisodeRecords]:
-    """Play all episodes, with a bar for each contestant on a terminal."""
-    with bars(10) as progress:
-        tasks = {
-            name: progress.add_task(name, total=args.episodes) for name in contestants
-        }
-        return evaluation.evaluate(
-            contestants,
-            source,
-            args.episodes,
-            num_players=args.num_envs,
-            progress=lambda name, count: progress.advance(tasks[name], count),
-        )
-
-
-def _write_json(
-    args: argparse.Namespace, model: str, results: Mapping[str, EvaluationResult]
-) -> None:
-    data = {
-        "model": model,
-        "episodes": args.episodes,
-        "seed": args.seed,
-        "agents": {name: result.to_dict() for name, result in results.items()},
-    }
-    text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-    write_or_print(args.json, text)
-
-
-def _levels_of(args: argparse.Namespace, config: NavigationConfig) -> str:
-    """Which levels were played, in words."""
-    if args.level_file is not None:
-        return str(args.level_file)
-    if args.level_set is not None:
-        return f"{args.level_set} (held-out seeds unless the set has its own)"
-    env = config.environment
-    if env.level_file is not None:
-        return env.level_file
-    low, high = env.goal_distance
-    return f"{', '.join(env.levels)}, held-out seeds, goals at {low:g}-{high:g} m"
+def _flag(dest: str) -> str:
+    return f"--{dest.replace('_', '-')}"
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -45,13 +45,16 @@ class GaitPolicyScores:
     cadence_error: float
     """Size of the error of the cadence's ratio."""
     speed_error: float
-    """Size of the error of the mean speed over the wanted speed."""
+    """Absolute error of the mean speed over the requested speed."""
+    per_body: list[dict[str, Any]] = field(default_factory=list, compare=False)
+    """One row per body."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON; NaN, where nobody is left, becomes None."""
+        """Return plain JSON; NaN, where every body fell, becomes None."""
         return {
             name: None if isinstance(value, float) and np.isnan(value) else value
-            for name, value in asdict(self).items()
+            for name, value in vars(self).items()
+            if name != "per_body"
         }
 
 
@@ -139,4 +142,15 @@ def play_bodies(
         stride_error=off(stride - strides),
         cadence_error=off(cadence - cadences),
         speed_error=off(way / time / wanted - 1.0),
+        per_body=[
+            {
+                "episode": k,
+                "survived": bool(alive[k]),
+                "survival_s": float(lived[k] * dt),
+                "return": float(returns[k]),
+                "stride": float(strides[k]),
+                "cadence": float(cadences[k]),
+            }
+            for k in range(count)
+        ],
     )

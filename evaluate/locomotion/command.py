@@ -1,129 +1,94 @@
-"""`ambulo eval MODEL` for locomotion models: play, score, push, film and report."""
+"""`ambulo eval` of walkers: play, score, push and film."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import shlex
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from ambulo.common.files import write_or_print
-from ambulo.common.paths import resolve_path
-from ambulo.common.signals import leaving_cleanly
-from ambulo.configs.errors import ConfigError, ModelFileError, RenderError, nearest
+from ambulo.common.console import bars
+from ambulo.common.gl import import_mujoco
+from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.locomotion import EnvironmentConfig
 from ambulo.envs.reference.reference import Reference, body_of
-from ambulo.evaluate.evaluation_folder import report_folder
+from ambulo.evaluate.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.locomotion.evaluation import (
     BASELINES,
     PLAYERS,
     SECONDS,
     EvalSubject,
     baselines_of,
+    episode_numbers,
     evaluate,
 )
-from ambulo.evaluate.locomotion.pushes import (
-    IMPULSES,
-    PushRecovery,
-    push_recovery,
+from ambulo.evaluate.locomotion.figures import draw_gait, draw_joint_errors, draw_pushes
+from ambulo.evaluate.locomotion.metrics import (
+    COLUMNS,
+    HEADLINE,
+    agent_metrics,
+    breakdowns,
+    details,
+    episode_rows,
+    hero_of,
+    notes,
 )
+from ambulo.evaluate.locomotion.pushes import IMPULSES, PushRecovery, push_recovery
 from ambulo.evaluate.locomotion.recording import Recording
-from ambulo.evaluate.locomotion.report import (
-    Found,
-    print_found,
-    write_locomotion_report,
-)
-from ambulo.evaluate.locomotion.scores import score
+from ambulo.evaluate.locomotion.scores import LocomotionScores, score
 from ambulo.evaluate.locomotion.task import stored_references
+from ambulo.evaluate.result import POLICY, Picture
 from ambulo.policies.files.locomotion_model import load_locomotion
 from ambulo.policies.locomotion_agent import LocomotionAgent
-from ambulo.viz.html_report import POLICY
 
-EPISODES = 100
-"""Episodes unless `--episodes` says otherwise."""
-NONE = "none"
-"""`--baselines` that stands for nothing."""
+MAX_PUSHES = 100
+"""Pushes of each impulse, at most, unless `--push-episodes` says otherwise."""
 
 
-def run(args: argparse.Namespace, arguments: Sequence[str], file: Path) -> int:
-    """Evaluate the locomotion model `file` as `args` say; the exit code.
-
-    Args:
-        args: What `ambulo eval` was given.
-        arguments: The same as text, for the report.
-        file: The model.
-    """
-    names = _checked(args)
-    episodes = args.episodes or EPISODES
+def run(request: EvalRequest) -> EvalOutcome:
+    """Play undisturbed episodes and pushed ones with the policy and the baselines."""
+    import_mujoco()
+    args, episodes = request.args, request.episodes
     seconds = args.seconds or SECONDS
-    pushes = (
-        min(episodes, EPISODES) if args.push_episodes is None else args.push_episodes
+    pushed = args.push_episodes
+    pushed = min(episodes, MAX_PUSHES) if pushed is None else pushed
+    subjects = _subjects(request)
+    recordings = _play(request, subjects, seconds)
+    scores = {name: score(r, args.seed) for name, r in recordings.items()}
+    pushes = _push(request, subjects, pushed)
+    players = args.num_envs or PLAYERS
+    numbers = {
+        name: episode_numbers(subject, args.seed, episodes, players)
+        for name, subject in subjects.items()
+    }
+    evaluation = request.result(
+        {name: agent_metrics(s, pushes.get(name)) for name, s in scores.items()},
+        COLUMNS,
+        f"{episodes} episodes of {seconds:g} s",
+        headline=HEADLINE,
+        breakdowns=breakdowns(scores, pushes),
+        rows=list(episode_rows(recordings, numbers)),
+        details={"seconds": seconds, **details(scores, pushes)},
+        notes=notes(scores),
     )
-    contestants = _contestants(args, file, names)
-    with report_folder(args, file) as folder:
-        recordings = _play(args, contestants, episodes, seconds)
-        scores = {name: score(r, args.seed) for name, r in recordings.items()}
-        found = Found(scores, _push(args, contestants, pushes))
-        console = Console(stderr=args.json == "-")
-        print_found(found, console, seconds)
-        if args.json is not None:
-            _write_json(args, file, found, episodes, seconds)
-        facts: dict[str, str] = {}
-        if folder is not None:
-            facts = {
-                "command": shlex.join(["ambulo", "eval", *arguments]),
-                "model": str(file),
-                "actions": "mean" if args.deterministic else "sampled",
-                "episodes": f"{episodes} of {seconds:g} s",
-                "seed": str(args.seed),
-                **{name: BASELINES[name] for name in contestants if name in BASELINES},
-            }
-            page = write_locomotion_report(folder, found, facts)
-            console.print(f"report: {page}", soft_wrap=True, markup=False)
-        if args.video is not None:  # last: it takes longest, and is needed least
-            video = _film(args, contestants, recordings, console)
-            if folder is not None and video is not None:
-                write_locomotion_report(folder, found, facts, video)
-    return 0
+    facts = {
+        "actions": "mean" if args.deterministic else "sampled",
+        **{name: BASELINES[name] for name in subjects if name in BASELINES},
+    }
+    name = hero_of(scores)
+    environment = subjects[name].config.environment
+
+    def film(path: Path, console: Console) -> None:
+        _film(recordings[name], environment, path, console)
+
+    return EvalOutcome(evaluation, lambda: _pictures(scores, pushes), facts, film)
 
 
-def _checked(args: argparse.Namespace) -> list[str]:
-    """The names of the baselines; every other flag is checked too."""
-    for flag, value in (("--episodes", args.episodes), ("--num-envs", args.num_envs)):
-        if value is not None and value < 1:
-            raise ConfigError(f"{flag} {value}: must be at least 1")
-    if args.push_episodes is not None and args.push_episodes < 0:
-        raise ConfigError(f"--push-episodes {args.push_episodes}: must be >= 0")
-    if args.seconds is not None and not 0.0 < args.seconds <= 3600.0:
-        raise ConfigError(f"--seconds {args.seconds:g}: must be above 0, at most 3600")
-    if args.seed < 0:
-        raise ConfigError(f"--seed {args.seed}: must be >= 0")
-    for flag in ("level_file", "level_set", "world"):
-        if getattr(args, flag) is not None:
-            name = flag.replace("_", "-")
-            raise ConfigError(f"--{name}: is for VR agents, not for locomotion")
-    if args.video is not None and Path(args.video).suffix not in (".mp4", ".gif"):
-        raise ConfigError(f"--video {args.video}: must end in .mp4 or .gif")
-    text = ",".join(BASELINES) if args.baselines is None else args.baselines
-    names = [name.strip() for name in text.split(",")]
-    names = [] if names == [NONE] else list(dict.fromkeys(names))
-    for name in names:
-        if name not in BASELINES:
-            hint = nearest(name, (*BASELINES, NONE))
-            raise ConfigError(f"--baselines: unknown baseline {name!r}{hint}")
-    return names
-
-
-def _contestants(
-    args: argparse.Namespace, file: Path, names: Sequence[str]
-) -> dict[str, EvalSubject]:
-    """The policy, then the baselines."""
+def _subjects(request: EvalRequest) -> dict[str, EvalSubject]:
+    """Return the policy, then the baselines."""
+    args, file = request.args, request.model_file
     model = load_locomotion(file)
     try:
         agent = LocomotionAgent(model, str(file))
@@ -139,104 +104,75 @@ def _contestants(
     policy = EvalSubject(
         agent.config, references, agent, args.deterministic, agent.muscles
     )
-    baselines = baselines_of(names, agent.config, references)
+    baselines = baselines_of(request.baselines, agent.config, references)
     return {
         POLICY: policy,
-        **{
-            name: replace(baseline, muscles=agent.muscles)
-            for name, baseline in baselines.items()
-        },
+        **{n: replace(one, muscles=agent.muscles) for n, one in baselines.items()},
     }
 
 
 def _play(
-    args: argparse.Namespace,
-    contestants: dict[str, EvalSubject],
-    episodes: int,
-    seconds: float,
+    request: EvalRequest, subjects: Mapping[str, EvalSubject], seconds: float
 ) -> dict[str, Recording]:
-    """Play all undisturbed episodes, with a bar for each contestant."""
-    with _bar() as progress:
-        tasks = {name: progress.add_task(name, total=episodes) for name in contestants}
+    """Play all undisturbed episodes, with a progress bar for each agent."""
+    with bars(16) as progress:
+        tasks = {n: progress.add_task(n, total=request.episodes) for n in subjects}
         return evaluate(
-            contestants,
-            episodes,
+            dict(subjects),
+            request.episodes,
             seconds=seconds,
-            seed=args.seed,
-            players=args.num_envs or PLAYERS,
+            seed=request.seed,
+            players=request.args.num_envs or PLAYERS,
             progress=lambda name, count: progress.advance(tasks[name], count),
         )
 
 
 def _push(
-    args: argparse.Namespace, contestants: dict[str, EvalSubject], episodes: int
+    request: EvalRequest, subjects: Mapping[str, EvalSubject], episodes: int
 ) -> dict[str, PushRecovery]:
-    """Push recovery of all contestants; nothing for no episodes."""
-    found = {}
+    """Return the push recovery of all agents; nothing for no episodes."""
+    recoveries: dict[str, PushRecovery] = {}
     if not episodes:
-        return {}
-    with _bar() as progress:
-        for name, contestant in contestants.items():
+        return recoveries
+    with bars(16) as progress:
+        for name, subject in subjects.items():
             task = progress.add_task(f"push {name}", total=episodes * len(IMPULSES))
-            found[name] = push_recovery(
-                contestant,
+            recoveries[name] = push_recovery(
+                subject,
                 episodes,
-                seed=args.seed,
-                players=args.num_envs or PLAYERS,
+                seed=request.seed,
+                players=request.args.num_envs or PLAYERS,
                 progress=partial(progress.advance, task),
             )
-    return found
+    return recoveries
+
+
+def _pictures(
+    scores: Mapping[str, LocomotionScores], pushes: Mapping[str, PushRecovery]
+) -> list[Picture]:
+    hero = hero_of(scores)
+    drawn, gait = [], scores[hero].gait
+    if gait is not None:
+        caption = f"Gait cycle of {hero}: {gait.strides} strides"
+        drawn.append(Picture("gait.png", caption, draw_gait(gait, hero)))
+    if pushes:
+        drawn.append(Picture("pushes.png", "Push recovery", draw_pushes(pushes)))
+    errors = draw_joint_errors(scores)
+    return [*drawn, Picture("joints.png", "Tracking error by joint", errors)]
 
 
 def _film(
-    args: argparse.Namespace,
-    contestants: dict[str, EvalSubject],
-    recordings: dict[str, Recording],
-    console: Console,
-) -> Path | None:
-    """Film of the hero's first episode; None and a message where that fails."""
+    recording: Recording, environment: EnvironmentConfig, path: Path, console: Console
+) -> None:
+    """Film the first episode until its end or a fall."""
     from ambulo.viz.body_film import write_gait_film
 
-    name = next(iter(contestants))
-    recording, path = recordings[name], resolve_path(args.video)
-    character = body_of(contestants[name].config.environment)
+    character = body_of(environment)
     last = max(1, int(recording.standing[:, 0].sum()))
-    poses = recording.poses[:last, 0]
     console.print(
-        f"filming {last * recording.dt:.0f} s of {name} "
+        f"filming {last * recording.dt:.0f} s "
         "(minutes, where pictures are drawn without a graphics card)",
         markup=False,
     )
-    try:
-        with leaving_cleanly():
-            write_gait_film(path, character.model, character, poses, recording.dt)
-    except RenderError as error:
-        console.print(f"no video: {error}", soft_wrap=True, markup=False)
-        return None
-    console.print(f"video: {path}", soft_wrap=True, markup=False)
-    return path
-
-
-def _write_json(
-    args: argparse.Namespace, file: Path, found: Found, episodes: int, seconds: float
-) -> None:
-    data = {
-        "model": str(file),
-        "episodes": episodes,
-        "seconds": seconds,
-        "seed": args.seed,
-        "agents": found.agents(),
-    }
-    write_or_print(args.json, json.dumps(data, indent=1, allow_nan=False) + "\n")
-
-
-def _bar() -> Progress:
-    """A progress bar on a terminal, nothing elsewhere."""
-    return Progress(
-        TextColumn("{task.description:16}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )
+    poses = recording.poses[:last, 0]
+    write_gait_film(path, character.model, character, poses, recording.dt)

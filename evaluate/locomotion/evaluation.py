@@ -164,6 +164,14 @@ def shares(
             yield mode, own[first : first + players]
 
 
+def episode_numbers(
+    contestant: EvalSubject, seed: int, episodes: int, players: int
+) -> list[int]:
+    """Return the number of the episode of each body of a recording of `evaluate`."""
+    chunks = shares(contestant, seed, episodes, players)
+    return [value - _SEED_STRIDE * seed for _, seeds in chunks for value in seeds]
+
+
 class Bodies:
     """A batch, and the observations of it that an agent knows."""
 

@@ -106,6 +106,13 @@ class Recording:
         return self.standing.shape[1]
 
     @property
+    def returns(self) -> Floats:
+        """Sum of the rewards of each episode, its last step included. Shape (N,)."""
+        first = np.ones((1, self.episodes), np.bool_)
+        played = np.concatenate([first, self.standing[:-1]])
+        return (self.reward * played).sum(axis=0)
+
+    @property
     def survived(self) -> Bools:
         """On their feet to the end. Shape (N,)."""
         return self.standing[-1].copy()

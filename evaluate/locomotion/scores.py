@@ -100,7 +100,7 @@ def score(recording: Recording, seed: int = 0) -> LocomotionScores:
     """The scores of `recording`; `seed` is that of the bootstrap."""
     r, on = recording, recording.standing
     steps = on.sum(axis=0)
-    returns = (r.reward * _played(on)).sum(axis=0)
+    returns = r.returns
     speed, turn, yaw = (
         _window(values, r) for values in (r.velocity[..., 0], r.turn, r.yaw)
     )
@@ -160,12 +160,6 @@ def _window(values: Floats, r: Recording) -> Floats:
         if last:
             out[:last, body] = uniform_filter1d(out[:last, body], size, mode="nearest")
     return out
-
-
-def _played(standing: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The steps of the episodes, with the step that ended one. Shape (T, N)."""
-    before = np.concatenate([np.ones((1, standing.shape[1]), np.bool_), standing[:-1]])
-    return before
 
 
 def _mean(values: NDArray[Any], on: NDArray[np.bool_]) -> float:

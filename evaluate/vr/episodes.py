@@ -171,3 +171,26 @@ def _chunk(source: LevelSource, first: int, count: int) -> EpisodeChunk:
             name = bank.levels[start.slot].name
             raise LevelError(f"level {name!r}: no way from the start to the goal")
     return EpisodeChunk(first, bank, starts)
+
+
+def described_levels(
+    config: NavigationConfig,
+    level_set: str | None = None,
+    level_file: str | None = None,
+) -> str:
+    """Return in words which levels a `LevelSource` of these arguments plays."""
+    env = config.environment
+    if level_file is not None:
+        same = env.level_file is not None and (
+            resolve_path(level_file).resolve() == resolve_path(env.level_file).resolve()
+        )
+        return f"{level_file}{', which it was trained on' if same else ''}"
+    if level_set is not None:
+        return f"{level_set} (held-out seeds unless the set has its own)"
+    if env.level_file is not None:
+        return f"the levels it was trained on, {env.level_file}"
+    low, high = env.goal_distance
+    names = ", ".join(env.levels)
+    if any(name in SPLITS for name in env.levels):
+        names = f"the families of the set {names}"
+    return f"held-out levels of {names}, goals at {low:g}-{high:g} m"

@@ -1,17 +1,14 @@
-"""Pictures, video and HTML page of an evaluation, written to a folder."""
+"""Report of a VR evaluation: its numbers, pictures and film."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from rich.console import Console
-
-from ambulo.common.files import write_atomic, write_bytes
-from ambulo.common.run_folder import RunFolder, provenance
-from ambulo.configs.errors import RenderError
+from ambulo.common.run_folder import RunFolder
 from ambulo.configs.vr import NavigationConfig
+from ambulo.evaluate.report import write_report as write_page
+from ambulo.evaluate.result import POLICY, ModelEvaluation, Picture
 from ambulo.evaluate.vr.figures import (
     draw_families,
     draw_learning_curve,
@@ -21,9 +18,45 @@ from ambulo.evaluate.vr.figures import (
     longest_detour,
 )
 from ambulo.evaluate.vr.films import write_episode_video
-from ambulo.evaluate.vr.report import Report, report_html
+from ambulo.evaluate.vr.metrics import (
+    COLUMNS,
+    HEADLINE,
+    NOTES,
+    agent_metrics,
+    breakdowns,
+    episode_rows,
+)
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult
-from ambulo.viz.html_report import POLICY
+
+
+def navigation_evaluation(
+    records: Mapping[str, EpisodeRecords],
+    results: Mapping[str, EvaluationResult],
+    facts: Mapping[str, str],
+) -> ModelEvaluation:
+    """Return scores and episodes of VR agents in the schema of all evaluations.
+
+    Args:
+        records: Episodes by agent.
+        results: Scores by agent.
+        facts: `model`, `command`, `seed`, `levels`, `world`, as far as they are known.
+    """
+    count = next(iter(results.values())).episodes
+    return ModelEvaluation(
+        model=facts.get("model", "none"),
+        kind="vr_navigation",
+        episodes=count,
+        seed=int(facts.get("seed", "0")),
+        command=facts.get("command", ""),
+        evaluated=f"{count} episodes on {facts.get('levels', 'levels')}, world "
+        f"{facts.get('world', 'mujoco')}",
+        agents={name: agent_metrics(scores) for name, scores in results.items()},
+        columns=COLUMNS,
+        headline=HEADLINE,
+        breakdowns=breakdowns(results),
+        rows=list(episode_rows(records)),
+        notes=NOTES,
+    )
 
 
 def write_report(
@@ -33,91 +66,65 @@ def write_report(
     facts: Mapping[str, str],
     goal_radius: float,
     run: RunFolder | None = None,
-    video: Path | None = None,
-    title: str = "VR navigation: evaluation",
+    title: str = "",
 ) -> Path:
     """Write `report.html` and its pictures into the existing `folder`; the page.
 
     Args:
-        folder: where to.
-        records: episodes by agent; the report is about `hero(records)`.
-        results: scores by agent.
-        facts: how the numbers were made, shown at the end.
-        goal_radius: drawn on the maps, [m].
-        run: the training that the agent comes from, for its learning curve.
-        video: shown in the page.
-        title: of the page.
+        folder: Where to write.
+        records: Episodes by agent.
+        results: Scores by agent.
+        facts: How the numbers were made; see `navigation_evaluation`.
+        goal_radius: Radius of the goals on the maps, [m].
+        run: Training that the agent comes from, for its learning curve.
+        title: Of the page.
     """
+    evaluation = navigation_evaluation(records, results, facts)
+    drawn = pictures(records, results, goal_radius, run)
+    return write_page(folder, evaluation, drawn, facts, title=title)
+
+
+def pictures(
+    records: Mapping[str, EpisodeRecords],
+    results: Mapping[str, EvaluationResult],
+    goal_radius: float,
+    run: RunFolder | None,
+) -> list[Picture]:
+    """Draw paths, failures, families and, of a run, the learning curve."""
     about = hero(records)
     shown = {name: records[name] for name in _on_maps(records)}
-    pictures = [
-        (
-            "trajectories.png",
-            "Paths: the first episode of each family",
-            draw_trajectories(shown, first_of_each(records[about]), goal_radius),
-        )
+    first = draw_trajectories(shown, first_of_each(records[about]), goal_radius)
+    drawn = [
+        Picture("trajectories.png", "Paths: the first episode of each family", first)
     ]
     failed = failures(records[about])
     if failed:
-        pictures.append(
-            (
-                "failures.png",
-                f"First episodes that {about} did not solve",
-                draw_trajectories(shown, failed, goal_radius),
-            )
-        )
+        maps = draw_trajectories(shown, failed, goal_radius)
+        caption = f"First episodes that {about} did not solve"
+        drawn.append(Picture("failures.png", caption, maps))
     if len(results[about].per_family) > 1:
-        pictures.append(
-            ("families.png", "Success and SPL by family", draw_families(results))
-        )
+        bars = draw_families(results)
+        drawn.append(Picture("families.png", "Success and SPL by family", bars))
     curve = draw_learning_curve(run) if run is not None else None
     if curve is not None:
-        pictures.append(("learning_curve.png", "Training", curve))
-    for name, _, data in pictures:
-        write_bytes(folder / name, data)
-    made = provenance(0)
-    facts = {
-        **facts,
-        "made": time.strftime("%Y-%m-%d %H:%M %Z"),
-        "versions": f"ambulo {made['ambulo']}, python {made['python']}, "
-        + ", ".join(f"{k} {v}" for k, v in made["packages"].items()),
-    }
-    page = folder / "report.html"
-    report = Report(
-        title,
-        about,
-        facts,
-        results,
-        [(caption, data) for _, caption, data in pictures],
-        video,
-    )
-    write_atomic(page, report_html(report))
-    return page
+        drawn.append(Picture("learning_curve.png", "Training", curve))
+    return drawn
 
 
-def write_video_of(
-    records: Mapping[str, EpisodeRecords],
-    config: NavigationConfig,
-    path: Path,
-    console: Console,
-) -> Path | None:
-    """Video of an episode of the hero; None and a message where that fails."""
-    try:
-        write_episode_video(longest_detour(records[hero(records)]), config, path)
-    except RenderError as error:
-        console.print(f"no video: {error}", soft_wrap=True, markup=False)
-        return None
-    console.print(f"video: {path}", soft_wrap=True, markup=False)
-    return path
+def write_film(
+    records: Mapping[str, EpisodeRecords], config: NavigationConfig, path: Path
+) -> None:
+    """Film an episode of the hero, one with a long detour."""
+    write_episode_video(longest_detour(records[hero(records)]), config, path)
 
 
 def hero(records: Mapping[str, EpisodeRecords]) -> str:
-    """Whom a report is about: the policy, or the last of the baselines."""
+    """Return whom a report is about: the policy, or the last of the baselines."""
     return POLICY if POLICY in records else list(records)[-1]
 
 
 def _on_maps(records: Mapping[str, EpisodeRecords]) -> list[str]:
-    """Whose paths are drawn: the policy's beside the oracle's, or the planners'."""
+    """Return whose paths are drawn: the policy's beside the oracle's, or the planners'."""
     names = list(records)
     if POLICY in names:
         return [name for name in names if name in (POLICY, "oracle")]

@@ -19,9 +19,8 @@ from ambulo.policies.files.vr_model import ModelFile, describe, save_model
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 
 SCORES = {
-    "success_rate", "success_ci95", "spl", "soft_spl", "barn", "collisions_per_episode",
+    "success_rate", "spl", "soft_spl", "barn", "collisions_per_episode",
     "falls", "timeouts", "mean_time_s", "mean_path_m", "comfort_score", "return_mean",
-    "per_level",
 }  # fmt: skip
 SHORT = ["--level-set", "open,pits", "--episodes", "4", "--world", "kernel"]
 
@@ -64,12 +63,22 @@ def test_json_has_the_published_keys_and_the_report_holds_everything(
     arguments = [str(model), *SHORT, "--baselines", "straight,oracle"]
     assert main([*arguments, "--json", str(file), "--output", str(out)]) == 0
     data = json.loads(file.read_text())
-    assert set(data) == {"model", "episodes", "seed", "agents"}
+    assert set(data) >= {"model", "kind", "episodes", "seed", "command", "agents"}
+    assert data["kind"] == "vr_navigation"
     assert (data["model"], data["episodes"], data["seed"]) == (str(model), 4, 0)
     assert list(data["agents"]) == ["policy", "straight", "oracle"]
     for scores in data["agents"].values():
         assert set(scores) >= SCORES
-    assert data["agents"]["oracle"]["success_rate"] == 1.0
+        success = scores["success_rate"]
+        assert set(success) == {"value", "low", "high", "unit"}
+        assert success["low"] <= success["value"] <= success["high"]
+    assert data["agents"]["oracle"]["success_rate"]["value"] == 1.0
+    assert list(data["groups"]["family"]) == ["open", "pits"]
+    assert len(data["groups"]["level"]) == 4
+    oracle = [row for row in data["rows"] if row["agent"] == "oracle"]
+    assert [row["episode"] for row in oracle] == [0, 1, 2, 3]
+    assert all(row["success"] for row in oracle)
+    assert json.loads((out / "evaluation.json").read_text()) == data
     shown = capsys.readouterr().out
     assert "policy" in shown
     assert "report.html" in shown
@@ -94,7 +103,32 @@ def test_a_run_folder_stands_for_its_best_model(model, capsys):
     run = model.parent.parent
     assert find_model(run) == model
     assert main([str(run), *SHORT, "--baselines", "none", "--stochastic"]) == 0
-    assert (run / "evaluation" / "report.html").is_file()
+    assert (run / "evaluation_1" / "report.html").is_file()
+
+
+def test_no_report_is_overwritten(tmp_path, capsys):
+    out = tmp_path / "new" / "out"
+    arguments = ["none", *SHORT, "--baselines", "straight", "--output", str(out)]
+    assert main([*arguments, "--json", str(out / "scores.json")]) == 0
+    first = (out / "report.html").read_bytes()
+    assert (out / "scores.json").is_file()
+    assert main(arguments) == 0
+    assert main(arguments) == 0
+    assert (out / "report.html").read_bytes() == first
+    made = sorted(path.name for path in out.iterdir() if path.is_dir())
+    assert made == ["evaluation_2", "evaluation_3"]
+    assert str(out / "evaluation_3" / "report.html") in capsys.readouterr().out
+
+
+def test_a_film_may_lie_in_the_new_folder(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(os.environ, "MUJOCO_GL", "disable")
+    out = tmp_path / "out"
+    arguments = ["none", *SHORT, "--baselines", "oracle", "--output", str(out)]
+    assert main([*arguments, "--video", str(out / "film.mp4")]) == 0
+    assert "no video: no OpenGL" in capsys.readouterr().out
+    missing = tmp_path / "absent" / "film.mp4"
+    assert main([*arguments, "--no-report", "--video", str(missing)]) == 2
+    assert "no such folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

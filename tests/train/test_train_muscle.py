@@ -123,8 +123,8 @@ def test_the_network_is_trained_kept_and_used(reference: Path, tmp_path: Path) -
     more = ["--push-episodes", "0", "--baselines", "none", "--json", str(out)]
     assert evaluate([*arguments, *more, "--output", str(tmp_path / "eval")]) == 0
     scores = json.loads(out.read_text(encoding="utf-8"))["agents"]["policy"]
-    assert scores["torque_residual"] >= 0.0
-    assert scores["metabolic_cost_of_transport"] > 0.0
+    assert scores["torque_residual"]["value"] >= 0.0
+    assert scores["metabolic_cost_of_transport"]["value"] > 0.0
 
 
 def test_all_references_have_one_network(reference: Path) -> None:

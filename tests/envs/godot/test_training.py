@@ -108,7 +108,11 @@ def scores_of(capsys, *arguments: str) -> dict:
     assert (
         evaluate([*base, "--baselines", "oracle,straight", *arguments, "--json"]) == 0
     )
-    return json.loads(capsys.readouterr().out)["agents"]
+    agents = json.loads(capsys.readouterr().out)["agents"]
+    return {
+        agent: {name: row["value"] for name, row in metrics.items()}
+        for agent, metrics in agents.items()
+    }
 
 
 @pytest.mark.slow

@@ -78,21 +78,23 @@ def test_the_command_scores_policy_and_law(
     text = capsys.readouterr().out
     assert "2 bodies, 0.2 s, undisturbed" in text
     assert "pushed with 0 to 50 N s" in text
-    scores = json.loads(told.read_text())["scores"]
-    assert list(scores) == ["undisturbed", "pushed with 0 to 50 N s"]
+    data = json.loads(told.read_text())
+    assert data["kind"] == "gait_policy"
+    assert list(data["groups"]["disturbance"]) == ["pushed with 0 to 50 N s"]
     # Actions of 0 are the law.
-    calm = scores["undisturbed"]
+    calm = data["agents"]
     assert calm["policy"] == calm["law"]
-    assert calm["law"]["bodies"] == 2
+    assert data["episodes"] == 2
+    assert len(data["rows"]) == 2 * 2 * 2
     page = (out / "report.html").read_text()
-    assert "Gait: evaluation" in page
+    assert "Gait policy: evaluation" in page
     assert "law" in page
 
 
 @pytest.mark.parametrize(
     ("flags", "told"),
-    [(["--video", "walk.mp4"], "gait policies are not filmed"),
-     (["--baselines", "zero"], "beside a gait policy only law, or none"),
+    [(["--video", "walk.mp4"], "--video: is for walkers and VR agents only, not for a gait policy"),
+     (["--baselines", "zero"], "unknown baseline 'zero' (valid: law, none)"),
      (["--push-episodes", "5"], "every body is pushed"),
      (["--episodes", "0"], "--episodes 0: must be at least 1"),
      (["--seconds", "0"], "--seconds 0: must be above 0"),

@@ -166,7 +166,7 @@ def test_a_composed_file_acts_is_scored_and_rolled_out(
     told = tmp_path / "scores.json"
     command = [str(whole), "--episodes", "2", "--seconds", "0.2", "--no-report"]
     assert evaluate.main([*command, "--json", str(told)]) == 0
-    scores = json.loads(told.read_text())["scores"]["undisturbed"]
+    scores = json.loads(told.read_text())["agents"]
     assert list(scores) == ["policy", "base", "law"]
     raw = tmp_path / "raw"
     command = ["--model", str(whole), "--episodes", "2", "--per-file", "2"]

@@ -156,12 +156,17 @@ def test_command(
     for key in (
         "survival_rate", "joint_error_deg", "joint_error_cm", "speed_error",
         "heading_error", "cost_of_transport", "foot_skate", "symmetry",
-        "torque_residual", "push_recovery", "return_mean",
+        "torque_residual", "return_mean",
     ):  # fmt: skip
         assert key in policy
-    assert policy["survival_rate"] == 1.0
-    low, high = policy["survival_ci95"]  # 1 / (1 + 1.96^2 / 2)
+    survival = policy["survival_rate"]
+    assert survival["value"] == 1.0
+    low, high = survival["low"], survival["high"]  # 1 / (1 + 1.96^2 / 2)
     assert (low, high) == (pytest.approx(0.3424, abs=1e-4), 1.0)
+    assert data["details"]["policy"]["push_recovery"] is None
+    assert [(r["agent"], r["episode"]) for r in data["rows"]] == [
+        (agent, k) for agent in ("policy", "open_loop") for k in (0, 1)
+    ]
     page = (folder / "report.html").read_text()
     assert "Locomotion: evaluation" in page
     assert (folder / "joints.png").is_file()

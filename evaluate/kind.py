@@ -1,0 +1,154 @@
+"""Interface between `ambulo eval` and the evaluation of one kind of model."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.evaluate.result import (
+    AgentMetrics,
+    MetricColumn,
+    ModelEvaluation,
+    Picture,
+)
+
+NONE = "none"
+"""Value of MODEL and `--baselines` that stands for no model and no baselines."""
+
+
+@dataclass(frozen=True)
+class EvalKind:
+    """How models of one kind are evaluated; `ambulo.evaluate.kinds` holds one per file.
+
+    `run` and `baselines` are names of the form "module:attribute", imported when used.
+    """
+
+    kinds: tuple[str, ...]
+    """Kinds of model files, as the model registry names them."""
+    name: str
+    """Singular, such as "gait policy"."""
+    group: str
+    """Plural of the models that share its flags, such as "locomotion models"."""
+    run: str
+    """Function `EvalRequest -> EvalOutcome`."""
+    episodes: int
+    """Default of `--episodes`."""
+    flags: frozenset[str] = frozenset()
+    """Attributes of optional flags that this kind accepts."""
+    baselines: str | Mapping[str, str] = field(default_factory=dict)
+    """Baselines by name: a mapping, or where to import it from."""
+    add_flags: Callable[[argparse.ArgumentParser], None] | None = None
+    """Adds the flags that only this kind has."""
+
+    def evaluate(self, request: EvalRequest) -> EvalOutcome:
+        """Run the evaluation."""
+        run: Callable[[EvalRequest], EvalOutcome] = _imported(self.run)
+        return run(request)
+
+    def chosen_baselines(self, text: str | None) -> tuple[str, ...]:
+        """Return the baselines named in `--baselines`; all of them for None.
+
+        Raises:
+            ConfigError: No baseline has such a name.
+        """
+        known: Mapping[str, Any] = (
+            _imported(self.baselines)
+            if isinstance(self.baselines, str)
+            else self.baselines
+        )
+        if text is None:
+            return tuple(known)
+        names = [name.strip() for name in text.split(",")]
+        if names == [NONE]:
+            return ()
+        for name in names:
+            if name not in known:
+                hint = nearest(name, (*known, NONE))
+                raise ConfigError(f"--baselines: unknown baseline {name!r}{hint}")
+        return tuple(dict.fromkeys(names))
+
+
+@dataclass(frozen=True)
+class EvalRequest:
+    """One evaluation to run."""
+
+    kind: EvalKind
+    """Kind of the model."""
+    file: Path | None
+    """Model file; None: baselines alone."""
+    args: argparse.Namespace
+    """Flags of `ambulo eval`."""
+    baselines: tuple[str, ...]
+    """Names of the baselines."""
+    command: str
+    """Command line."""
+
+    @property
+    def episodes(self) -> int:
+        """Number of episodes."""
+        return self.args.episodes or self.kind.episodes
+
+    @property
+    def seed(self) -> int:
+        """Seed of everything random."""
+        seed: int = self.args.seed
+        return seed
+
+    @property
+    def model_file(self) -> Path:
+        """Model file of a kind that needs one.
+
+        Raises:
+            ConfigError: There is none.
+        """
+        if self.file is None:
+            raise ConfigError(f"MODEL: a {self.kind.name} is needed, not {NONE}")
+        return self.file
+
+    def result(
+        self,
+        agents: Mapping[str, AgentMetrics],
+        columns: Sequence[MetricColumn],
+        evaluated: str,
+        **more: Any,
+    ) -> ModelEvaluation:
+        """Return the result of this request; `more` are fields of `ModelEvaluation`."""
+        return ModelEvaluation(
+            model=NONE if self.file is None else str(self.file),
+            kind=more.pop("kind", self.kind.kinds[0]),
+            episodes=more.pop("episodes", self.episodes),
+            seed=self.seed,
+            command=self.command,
+            evaluated=evaluated,
+            agents=agents,
+            columns=columns,
+            **more,
+        )
+
+
+@dataclass(frozen=True)
+class EvalOutcome:
+    """A finished evaluation, and what can be drawn of it."""
+
+    evaluation: ModelEvaluation
+    """The numbers."""
+    pictures: Callable[[], Sequence[Picture]] = tuple
+    """Draws the pictures of the report."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """Settings, for the report."""
+    film: Callable[[Path, Console], None] | None = None
+    """Writes a film; `RenderError` where that fails."""
+    films: tuple[str, ...] = ()
+    """Names of films that belong to every report."""
+
+
+def _imported(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)

@@ -1,0 +1,15 @@
+"""Policies that walk, run or stand."""
+
+from __future__ import annotations
+
+from ambulo.evaluate.kind import EvalKind
+
+KIND = EvalKind(
+    kinds=("locomotion",),
+    name="walker",
+    group="locomotion models",
+    run="ambulo.evaluate.locomotion.command:run",
+    episodes=100,
+    flags=frozenset({"deterministic", "num_envs", "seconds", "push_episodes", "video"}),
+    baselines="ambulo.evaluate.locomotion.evaluation:BASELINES",
+)

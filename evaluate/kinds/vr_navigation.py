@@ -1,0 +1,39 @@
+"""Agents that navigate in VR."""
+
+from __future__ import annotations
+
+import argparse
+
+from ambulo.evaluate.kind import EvalKind
+from ambulo.evaluate.vr.godot_flags import add_godot_flags
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of levels and worlds."""
+    group = parser.add_argument_group("VR agents")
+    add = group.add_argument
+    add("--level-file", metavar="PATH", help="level JSON file or folder of them")
+    add(
+        "--level-set", metavar="NAMES",
+        help="level families with commas between, or one of train, validation, heldout "
+        "(default: the model's own families, held-out levels)",
+    )  # fmt: skip
+    add("--world", metavar="NAME", help="mujoco (default), kernel or godot")
+    add_godot_flags(parser)
+
+
+KIND = EvalKind(
+    kinds=("vr_navigation", ""),
+    name="VR agent",
+    group="VR agents",
+    run="ambulo.evaluate.vr.command:run",
+    episodes=90,
+    flags=frozenset(
+        {
+            "level_file", "level_set", "world", "godot_url", "godot_bin",
+            "godot_engines", "deterministic", "num_envs", "video", "trust_pickle",
+        }
+    ),
+    baselines="ambulo.envs.vr.planners.planners:PLANNERS",
+    add_flags=add_flags,
+)  # fmt: skip

@@ -1,0 +1,207 @@
+"""Scores of walkers in the schema of all evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ambulo.evaluate.locomotion.gait_norms import JOINTS, gait_norms
+from ambulo.evaluate.locomotion.pushes import PushRecovery
+from ambulo.evaluate.locomotion.recording import Recording
+from ambulo.evaluate.locomotion.scores import LocomotionScores
+from ambulo.evaluate.result import (
+    POLICY,
+    AgentMetrics,
+    Breakdown,
+    Metric,
+    MetricColumn,
+    metric,
+)
+
+COLUMNS = (
+    MetricColumn("survival_rate", "on feet", 0, percent=True),
+    MetricColumn("survival_s", "time", 1),
+    MetricColumn("joint_error_deg", "legs"),
+    MetricColumn("joint_error_cm", "joints"),
+    MetricColumn("speed", "speed", 3),
+    MetricColumn("speed_error", "speed error", 3),
+    MetricColumn("heading_error", "heading", 1),
+    MetricColumn("turn_error", "turn", 1),
+    MetricColumn("cost_of_transport", "CoT"),
+    MetricColumn("metabolic_cost_of_transport", "metabolic"),
+    MetricColumn("foot_skate", "skate", 3),
+    MetricColumn("symmetry", "symmetry"),
+    MetricColumn("torque_residual", "torque off"),
+    MetricColumn("impulse_90", "push 90 %", 0),
+    MetricColumn("return_mean", "return", 0),
+)
+HEADLINE = (
+    "survival_rate", "joint_error_deg", "speed", "speed_error", "cost_of_transport",
+    "metabolic_cost_of_transport", "impulse_90",
+)  # fmt: skip
+UNITS = {
+    "survival_s": "s",
+    "joint_error_deg": "deg",
+    "joint_error_cm": "cm",
+    "root_error_cm": "cm",
+    "speed": "m/s",
+    "speed_error": "m/s",
+    "heading_error": "deg",
+    "turn_error": "deg/s",
+    "metabolic_cost_of_transport": "J/(kg m)",
+    "foot_skate": "m/s",
+    "torque_residual": "N m",
+    "torque_residual_best": "N m",
+    "torque_rms": "N m",
+    "impulse_90": "N s",
+}
+"""Units of metrics that have one."""
+NORM_COLUMNS = (
+    MetricColumn("rms", "rms off", 1),
+    MetricColumn("offset", "offset", 1),
+    MetricColumn("rms_shape", "rms off without offset", 1),
+    MetricColumn("inside", "within 2 sd", 0, percent=True),
+    MetricColumn("inside_shape", "without offset", 0, percent=True),
+    MetricColumn("range", "range", 0),
+    MetricColumn("normal_range", "normal range", 0),
+)
+NOTE = (
+    "On feet: rate at the end of the episode. Legs, joints: errors against the reference "
+    "at the same phase; cm relative to the root. Speed, heading and turning: means over "
+    "1 s against the command. CoT: absolute joint work per weight and distance. Symmetry: "
+    "1 for two equal sides. Push 90 %: the largest impulse that 90 % survive."
+)
+_NO_METRIC = ("episodes", "joints", "gait")
+
+
+def agent_metrics(
+    scores: LocomotionScores, pushes: PushRecovery | None
+) -> dict[str, Metric]:
+    """Return the metrics of one agent."""
+    intervals = {
+        "survival_rate": scores.survival_ci95,
+        "return_mean": scores.return_ci95,
+    }
+    metrics = {
+        name: metric(value, UNITS.get(name, "1"), intervals.get(name))
+        for name, value in vars(scores).items()
+        if name not in _NO_METRIC and not name.endswith("_ci95")
+    }
+    if scores.gait is not None:
+        for name, unit in (
+            ("strides", "1"), ("cadence", "1/min"), ("stride_time", "s"),
+            ("stride_length", "m"), ("stance_share", "1"),
+        ):  # fmt: skip
+            metrics[name] = metric(float(getattr(scores.gait, name)), unit)
+    if pushes is not None:
+        metrics["impulse_90"] = metric(pushes.impulse_90, "N s")
+        per_kg = pushes.impulse_90 / pushes.mass
+        metrics["impulse_90_per_kg"] = metric(per_kg, "N s/kg")
+    return metrics
+
+
+def breakdowns(
+    scores: Mapping[str, LocomotionScores], pushes: Mapping[str, PushRecovery]
+) -> list[Breakdown]:
+    """Return survival by impulse, the hero's gait against norms, and errors by joint."""
+    impulses = sorted({impulse for p in pushes.values() for impulse in p.impulses})
+    survival: dict[str, dict[str, AgentMetrics]] = {
+        f"{impulse:g} N s": {
+            agent: {
+                "survival_rate": metric(
+                    row.survival[row.impulses.index(impulse)],
+                    ci=row.interval[row.impulses.index(impulse)],
+                )
+            }
+            for agent, row in pushes.items()
+            if impulse in row.impulses
+        }
+        for impulse in impulses
+    }
+    joints = list(next(iter(scores.values())).joints)
+    errors: dict[str, dict[str, AgentMetrics]] = {
+        joint: {
+            agent: {
+                "angle": metric(s.joints[joint][0], "deg"),
+                "position": metric(s.joints[joint][1], "cm"),
+            }
+            for agent, s in scores.items()
+        }
+        for joint in joints
+    }
+    return [
+        Breakdown(
+            "impulse", survival,
+            (MetricColumn("survival_rate", "on feet", 0, percent=True),),
+            "on its feet 4 s after a push",
+        ),
+        Breakdown("angle", _norms(scores), NORM_COLUMNS, "against normal gait: "),
+        Breakdown("joint", errors),
+    ]  # fmt: skip
+
+
+def _norms(
+    scores: Mapping[str, LocomotionScores],
+) -> dict[str, dict[str, AgentMetrics]]:
+    """Return how far the angles of all agents are from those of people."""
+    units = {"inside": "1", "inside_shape": "1"}
+    return {
+        joint: {
+            agent: {
+                name: metric(float(value), units.get(name, "deg"))
+                for name, value in vars(s.gait.likeness[joint]).items()
+            }
+            for agent, s in scores.items()
+            if s.gait is not None
+        }
+        for joint in JOINTS
+    }
+
+
+def notes(scores: Mapping[str, LocomotionScores]) -> list[str]:
+    """Return what the columns mean, and where the norms are from."""
+    if all(s.gait is None for s in scores.values()):
+        return [NOTE]
+    norms = gait_norms()
+    return [NOTE, f"Normal gait: {norms.angle_source}. Force: {norms.force_source}."]
+
+
+def details(
+    scores: Mapping[str, LocomotionScores], pushes: Mapping[str, PushRecovery]
+) -> dict[str, Any]:
+    """Return gait cycles and push settings of all agents, as plain JSON."""
+    return {
+        agent: {
+            "gait": None if s.gait is None else s.gait.to_dict(),
+            "push_recovery": pushes[agent].to_dict() if agent in pushes else None,
+        }
+        for agent, s in scores.items()
+    }
+
+
+def episode_rows(
+    recordings: Mapping[str, Recording], episodes: Mapping[str, list[int]]
+) -> Iterator[dict[str, Any]]:
+    """Yield one row per agent and episode.
+
+    Args:
+        recordings: By agent.
+        episodes: Number of the episode of each body of the recordings, by agent.
+    """
+    for agent, r in recordings.items():
+        rows = sorted(zip(episodes[agent], range(r.episodes), strict=True))
+        for number, body in rows:
+            on = r.standing[:, body]
+            yield {
+                "agent": agent,
+                "episode": number,
+                "survived": bool(r.survived[body]),
+                "survival_s": float(on.sum() * r.dt),
+                "speed": float(r.velocity[on, body, 0].mean()) if on.any() else None,
+                "return": float(r.returns[body]),
+            }
+
+
+def hero_of(scores: Mapping[str, LocomotionScores]) -> str:
+    """Return whose gait cycle is drawn."""
+    return POLICY if POLICY in scores else next(iter(scores))

@@ -1,0 +1,107 @@
+"""Tables of an evaluation, for the terminal and for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ambulo.common.tables import widen
+from ambulo.evaluate.result import (
+    POLICY,
+    AgentMetrics,
+    Breakdown,
+    MetricColumn,
+    ModelEvaluation,
+)
+
+MAX_JOINED = 3
+"""A breakdown with more columns has one table per value."""
+
+Cells = tuple[str, list[str], list[list[str]]]
+"""Title, headings and rows of a table."""
+
+
+def print_tables(evaluation: ModelEvaluation, console: Console) -> None:
+    """Print the scores of all agents, then every breakdown."""
+    widen(console)
+    title, heads, rows = main_cells(evaluation, wide=False)
+    _print(console, f"{title}; ± half the 95 % interval", heads, rows)
+    for title, heads, rows in breakdown_cells(evaluation, wide=False):
+        _print(console, title, heads, rows)
+
+
+def main_cells(evaluation: ModelEvaluation, *, wide: bool) -> Cells:
+    """Return the table of all agents; `wide` shows both ends of intervals."""
+    heads, rows = _agent_rows(evaluation.agents, evaluation.columns, wide=wide)
+    return evaluation.evaluated, heads, rows
+
+
+def breakdown_cells(evaluation: ModelEvaluation, *, wide: bool) -> Iterator[Cells]:
+    """Yield the tables of the breakdowns that have columns."""
+    for group in evaluation.breakdowns:
+        if not group.columns or not group.scores:
+            continue
+        if len(group.columns) <= MAX_JOINED:
+            yield _joined_cells(group, wide=wide)
+            continue
+        for value, agents in group.scores.items():
+            yield (group.title + value, *_agent_rows(agents, group.columns, wide=wide))
+
+
+def _agent_rows(
+    agents: Mapping[str, AgentMetrics], columns: Sequence[MetricColumn], *, wide: bool
+) -> tuple[list[str], list[list[str]]]:
+    """Return headings and one row per agent."""
+    shown = [c for c in columns if any(_known(m, c.name) for m in agents.values())]
+    heads = ["agent", *(c.heading(_unit(agents, c.name)) for c in shown)]
+    rows = [
+        [agent, *(c.text(metrics.get(c.name), wide=wide) for c in shown)]
+        for agent, metrics in agents.items()
+    ]
+    return heads, rows
+
+
+def _joined_cells(group: Breakdown, *, wide: bool) -> Cells:
+    """Return a table with one row per value and one column per agent."""
+    agents = list(dict.fromkeys(name for row in group.scores.values() for name in row))
+    rows = [
+        [
+            value,
+            *(
+                (" / " if wide else "/").join(
+                    column.text(row[agent].get(column.name), wide=wide)
+                    for column in group.columns
+                )
+                if agent in row
+                else "-"
+                for agent in agents
+            ),
+        ]
+        for value, row in group.scores.items()
+    ]
+    return group.title, [group.by, *agents], rows
+
+
+def _known(metrics: AgentMetrics, name: str) -> bool:
+    return name in metrics and metrics[name].value is not None
+
+
+def _unit(agents: Mapping[str, AgentMetrics], name: str) -> str:
+    return next(m[name].unit for m in agents.values() if name in m)
+
+
+def _print(
+    console: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    table = Table(title=escape(title), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column(escape(heads[0]), no_wrap=True)
+    for head in heads[1:]:
+        table.add_column(escape(head), justify="right")
+    for row in rows:
+        style = "bold" if row[0] == POLICY else None
+        table.add_row(*(escape(cell) for cell in row), style=style)
+    console.print(table)

@@ -1,0 +1,120 @@
+"""Scores of VR agents in the schema of all evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ambulo.envs.vr.task.metrics import COMFORT_PROXIES
+from ambulo.evaluate.result import (
+    AgentMetrics,
+    Breakdown,
+    Metric,
+    MetricColumn,
+    metric,
+)
+from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult
+
+COLUMNS = (
+    MetricColumn("success_rate", "success"),
+    MetricColumn("spl", "SPL"),
+    MetricColumn("soft_spl", "SoftSPL"),
+    MetricColumn("barn", "BARN"),
+    MetricColumn("collisions_per_episode", "collisions"),
+    MetricColumn("falls", "falls", 0),
+    MetricColumn("timeouts", "timeouts", 0),
+    MetricColumn("mean_time_s", "time", 1),
+    MetricColumn("mean_path_m", "path", 1),
+    MetricColumn("comfort_score", "comfort"),
+    MetricColumn("return_mean", "return", 0),
+)
+HEADLINE = (
+    "success_rate", "spl", "collisions_per_episode", "falls", "mean_time_s",
+    "comfort_score",
+)  # fmt: skip
+FAMILY_COLUMNS = (
+    MetricColumn("success_rate", "success"),
+    MetricColumn("spl", "SPL"),
+    MetricColumn("collisions_per_episode", "collisions", 1),
+)
+NOTES = (
+    "SPL: success weighted by path length, against the shortest walkable path to the "
+    "edge of the goal. BARN: success against time, 0.5 at best. Collisions: events per "
+    "episode.",
+    "Comfort proxies are physical quantities that the literature links to discomfort in "
+    "VR. None of them measures how a person feels.",
+)
+_UNITS = {"mean_time_s": "s", "mean_path_m": "m"}
+_INTERVALS = {"success_rate": "success_ci95", "spl": "spl_ci95"}
+
+
+def agent_metrics(scores: EvaluationResult) -> dict[str, Metric]:
+    """Return the metrics of one agent."""
+    return {
+        column.name: metric(
+            getattr(scores, column.name),
+            _UNITS.get(column.name, "1"),
+            getattr(scores, _INTERVALS[column.name])
+            if column.name in _INTERVALS
+            else None,
+        )
+        for column in COLUMNS
+    }
+
+
+def breakdowns(results: Mapping[str, EvaluationResult]) -> list[Breakdown]:
+    """Return the scores by level family, by level, and the comfort proxies."""
+    families = next(iter(results.values())).per_family
+    columns = FAMILY_COLUMNS if len(families) > 1 else ()
+    proxies: dict[str, dict[str, AgentMetrics]] = {
+        key: {
+            agent: {"value": metric(scores.comfort[key], proxy.unit)}
+            for agent, scores in results.items()
+        }
+        for key, proxy in COMFORT_PROXIES.items()
+    }
+    return [
+        Breakdown(
+            "family", _grouped(results, "per_family"), columns,
+            "by family: success / SPL / collisions per episode",
+        ),
+        Breakdown("level", _grouped(results, "per_level")),
+        Breakdown("comfort_proxy", proxies),
+    ]  # fmt: skip
+
+
+def episode_rows(records: Mapping[str, EpisodeRecords]) -> Iterator[dict[str, Any]]:
+    """Yield one row per agent and episode."""
+    for agent, played in records.items():
+        for number, (one, spl) in enumerate(
+            zip(played.episodes, played.spl().tolist(), strict=True)
+        ):
+            yield {
+                "agent": agent,
+                "episode": number,
+                "level": one.level.name,
+                "family": one.level.family,
+                "success": one.success,
+                "spl": spl,
+                "fell": one.fell,
+                "timeout": one.timeout,
+                "collisions": one.collisions,
+                "time_s": one.time,
+                "path_m": one.path,
+                "shortest_path_m": one.optimal,
+                "comfort_score": one.comfort,
+                "return": one.reward,
+            }
+
+
+def _grouped(
+    results: Mapping[str, EvaluationResult], attribute: str
+) -> dict[str, dict[str, AgentMetrics]]:
+    groups: dict[str, dict[str, AgentMetrics]] = {}
+    for agent, scores in results.items():
+        for value, row in getattr(scores, attribute).items():
+            groups.setdefault(value, {})[agent] = {
+                name: metric(number, _UNITS.get(name, "1"))
+                for name, number in row.items()
+            }
+    return groups

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-MIN_WIDTH = 140
+MIN_WIDTH = 160
 """Narrower than this, a table in a log file cannot be read, [characters]."""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ambulo.common.files import write_atomic, write_bytes
 from ambulo.common.run_folder import provenance
-from ambulo.evaluate.result import ModelEvaluation, Picture
+from ambulo.evaluate.result import Metric, ModelEvaluation, Picture
 from ambulo.evaluate.tables import breakdown_cells, main_cells
 from ambulo.viz.html_report import (
     facts_table,
@@ -63,10 +63,9 @@ def _body(
     hero, columns = evaluation.hero, {c.name: c for c in evaluation.columns}
     metrics = evaluation.agents[hero]
     tiles = {
-        columns[name].heading(metrics[name].unit): columns[name]
-        .text(metrics[name])
-        .partition(" [")[0]
-        + (" %" if columns[name].percent else "")
+        columns[name].heading(metrics[name].unit): columns[name].text(
+            Metric(metrics[name].value)
+        )
         for name in evaluation.headline
         if name in metrics and metrics[name].value is not None
     }

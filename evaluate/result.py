@@ -68,6 +68,8 @@ class MetricColumn:
         text = f"{scale * shown.value:.{self.digits}f}"
         if shown.low is not None and shown.high is not None:
             low, high = scale * shown.low, scale * shown.high
+            if self.percent:
+                return f"{text} % ({low:.{self.digits}f}-{high:.{self.digits}f})"
             if wide:
                 text += f" [{low:.{self.digits}f}, {high:.{self.digits}f}]"
             else:
@@ -87,6 +89,8 @@ class Breakdown:
     """What tables show; nothing: JSON only."""
     title: str = ""
     """Title of the table."""
+    in_terminal: bool = True
+    """Whether the terminal shows it too."""
 
 
 class Picture(NamedTuple):

@@ -41,9 +41,9 @@ def main_cells(evaluation: ModelEvaluation, *, wide: bool) -> Cells:
 
 
 def breakdown_cells(evaluation: ModelEvaluation, *, wide: bool) -> Iterator[Cells]:
-    """Yield the tables of the breakdowns that have columns."""
+    """Yield the tables of the breakdowns that have columns; `wide`: of the report."""
     for group in evaluation.breakdowns:
-        if not group.columns or not group.scores:
+        if not (group.columns and group.scores and (wide or group.in_terminal)):
             continue
         if len(group.columns) <= MAX_JOINED:
             yield _joined_cells(group, wide=wide)

@@ -18,11 +18,11 @@ from ambulo.common.files import check_parent, write_atomic, write_or_print
 from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, MotionError
-from ambulo.evaluate.evaluation_folder import made_folder
 from ambulo.evaluate.motion.evaluation import EvalData, Plan, evaluate
 from ambulo.evaluate.motion.metrics import HORIZONS_MS
 from ambulo.evaluate.motion.report import print_scores, report_data, report_json
 from ambulo.evaluate.motion.windows import EvalClip
+from ambulo.evaluate.output_folder import made_folder
 from ambulo.motion.datasets.clips import Clip
 from ambulo.motion.datasets.prepare import prepare_clips
 from ambulo.motion.datasets.splits import SPLIT_FILE, Split, load_split

@@ -14,7 +14,6 @@ from ambulo.commands.gait.networks import add_model_flag, open_network
 from ambulo.common.files import without_nan, write_atomic, write_bytes
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, RenderError
-from ambulo.evaluate.evaluation_folder import made_folder
 from ambulo.evaluate.gait.report import (
     HeldOut,
     Walk,
@@ -30,6 +29,7 @@ from ambulo.evaluate.gait.report_figures import (
     draw_recovery,
     draw_scatter,
 )
+from ambulo.evaluate.output_folder import made_folder
 from ambulo.motion.gaits.angles import ANGLES
 from ambulo.policies.networks.ref_network import RefNetwork
 from ambulo.viz.html_report import (

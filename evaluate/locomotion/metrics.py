@@ -135,7 +135,7 @@ def breakdowns(
             (MetricColumn("survival_rate", "on feet", 0, percent=True),),
             "on its feet 4 s after a push",
         ),
-        Breakdown("angle", _norms(scores), NORM_COLUMNS, "against normal gait: "),
+        Breakdown("angle", _norms(scores), NORM_COLUMNS, "against normal gait: ", False),
         Breakdown("joint", errors),
     ]  # fmt: skip
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from ambulo.common.files import write_atomic
 from ambulo.common.paths import resolve_path
 from ambulo.configs.vr import NavigationConfig
-from ambulo.evaluate.vr.episodes import LevelSource
+from ambulo.evaluate.vr.episodes import LevelSource, described_levels
 from ambulo.evaluate.vr.evaluation import (
     agent_contestant,
     evaluate,
@@ -94,7 +94,8 @@ def _print_summary(
     world = run.config.environment.world
     where = "" if world == "kernel" else f" --world {world}"
     table = Table(
-        title=f"{comparison.episodes} episodes on held-out levels, world {world}",
+        title=f"{comparison.episodes} episodes on {described_levels(run.config)}, "
+        f"world {world}",
         box=box.SIMPLE_HEAD,
     )
     table.add_column("agent")
@@ -136,18 +137,13 @@ def _report(
     from ambulo.evaluate.vr.evaluation_report import write_report
 
     folder, config = run.folder, run.config
-    low, high = config.environment.goal_distance
-    levels = config.environment.level_file or (
-        f"{', '.join(config.environment.levels)}, held-out seeds, "
-        f"goals at {low:g}-{high:g} m"
-    )
     facts = {
         "command": run.command,
         "training": f"{run.learner.num_timesteps:,} decisions, {seconds:.1f} s",
         "seed": str(config.training.seed),
         "model": str(folder.best_model),
         "actions": "mean" if args.deterministic else "sampled",
-        "levels": levels,
+        "levels": described_levels(config),
         "episodes": str(comparison.episodes),
         "world": config.environment.world,
     }

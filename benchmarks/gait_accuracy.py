@@ -31,7 +31,7 @@ from ambulo.evaluate.gait.data import GaitData, GaitSet, load_part, open_data
 from ambulo.evaluate.gait.scores import score, skates
 from ambulo.motion.gaits.frames import frame_rate
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
-from ambulo.policies.networks.ref_network import RefNetwork, load_ref_network
+from ambulo.policies.agents.gait_network import RefNetwork, load_ref_network
 
 Predictor = Callable[[NDArray[np.float32]], NDArray[np.float64]]
 

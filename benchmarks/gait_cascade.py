@@ -15,7 +15,7 @@ from ambulo.envs.tasks.gait.sampling import healthy_parameters
 from ambulo.evaluate.gait.policy_scores import play_bodies
 from ambulo.evaluate.locomotion.cascades import healthy_of, last_agent, load_gait_policy
 from ambulo.evaluate.locomotion.evaluation import undisturbed
-from ambulo.policies.cascade import Cascade
+from ambulo.policies.agents.cascade import Cascade
 
 SIDES = (("left", "right"), ("left",), ("right",))
 """Which sides are weak."""

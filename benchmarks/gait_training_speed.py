@@ -37,8 +37,9 @@ from ambulo.motion.gaits.frames import orthonormal
 from ambulo.motion.gaits.refining import RefinedWriter
 from ambulo.motion.gaits.refining import Sequence as GaitSequence
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE, find_shards
-from ambulo.policies.networks.ref_network import load_ref_network
-from ambulo.policies.networks.ref_nn import RefNN, save_ref_nn
+from ambulo.policies.agents.gait_network import load_ref_network
+from ambulo.policies.agents.gait_training import save_ref_nn
+from ambulo.policies.networks.ref_nn import RefNN
 from ambulo.train.gait.run_folder import GaitRunFolder
 from ambulo.train.gait.training import GaitTraining
 

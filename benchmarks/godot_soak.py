@@ -28,7 +28,7 @@ import numpy as np
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.presets.vr import preset
-from ambulo.policies.files.vr_model import load_model
+from ambulo.policies.agents.navigation import load_navigation
 from ambulo.train.vr.run_folder import NavigationRunFolder
 
 MEMORY_TARGET = 0.05
@@ -150,7 +150,7 @@ def checkpoints(run: Path) -> tuple[list[int], list[str]]:
     saved, damaged = [], []
     for file in (run / "checkpoints").glob("*"):
         try:
-            model = load_model(file)
+            model = load_navigation(file)
         except ModelFileError:
             model = None
         steps = 0 if model is None else model.metadata.num_timesteps

@@ -42,7 +42,8 @@ from ambulo.ik.pose import Pose, fk, start_pose
 from ambulo.ik.rig import Rig, load_rig
 from ambulo.ik.solver.features import INPUTS, mean_output, network_input, outputs_of
 from ambulo.ik.solver.frames import root_frame
-from ambulo.ik.solver.network import IKNetwork, IKNetworkHeader, load_ik_network
+from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.solver.network import IKNetwork, load_ik_network
 from ambulo.ik.solver.refine import RefineConfig, Solution, refine
 from ambulo.ik.solver.solver import FAR_SLACK, NeuralIKSolver
 from ambulo.ik.solver.targets import Targets

@@ -32,8 +32,7 @@ from ambulo.evaluate.locomotion.evaluation import (
 )
 from ambulo.evaluate.locomotion.recording import Recording
 from ambulo.evaluate.locomotion.task import stored_references
-from ambulo.policies.files.locomotion_model import load_locomotion
-from ambulo.policies.locomotion_agent import LocomotionAgent
+from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 SPEEDS = (0.6, 0.85, 1.1, 1.35, 1.6)
 TURNS = (-30.0, 0.0, 30.0)

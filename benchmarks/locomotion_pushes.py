@@ -23,8 +23,7 @@ from ambulo.evaluate.locomotion.evaluation import EvalSubject, baselines_of
 from ambulo.evaluate.locomotion.figures import draw_pushes
 from ambulo.evaluate.locomotion.pushes import IMPULSES, push_recovery
 from ambulo.evaluate.locomotion.task import stored_references
-from ambulo.policies.files.locomotion_model import load_locomotion
-from ambulo.policies.locomotion_agent import LocomotionAgent
+from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 BUILT_IN = ("law", "open_loop")
 

@@ -27,6 +27,7 @@ import torch
 from scipy.optimize import lsq_linear
 
 from ambulo.configs.muscle import ActivationCost, JointGain, MuscleNNConfig, SpdGains
+from ambulo.models import locate
 from ambulo.muscle.control import Effort, MuscleControl
 from ambulo.muscle.coupling import Floats
 from ambulo.muscle.dynamics import (
@@ -37,7 +38,6 @@ from ambulo.muscle.dynamics import (
 from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn, save_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, sample_muscles
-from ambulo.muscle.shipped import shipped_muscle_nns
 from ambulo.muscle.solver import descend, solve
 from ambulo.train.muscle.training import train_muscle_nn
 
@@ -252,7 +252,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args(argv)
-    args.network = shipped_muscle_nns().get(str(args.network), args.network)
     torch.set_num_threads(1)
     model = load("myolegs")
     layer = MuscleLayer(model)
@@ -260,9 +259,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     network: MuscleNN | None = None
     for name, changes in list(VARIANTS.items())[: args.variants]:
         begin = time.process_time()
-        known = network is None and args.network is not None and args.network.exists()
-        if known:
-            trained = load_muscle_nn(args.network)
+        file = locate(args.network) if network is None and args.network else None
+        known = file is not None
+        if file is not None:
+            trained = load_muscle_nn(file)
         else:
             config = MuscleNNConfig(steps=args.steps).replace(**changes)
             trained = train_muscle_nn(layer, config, 0)

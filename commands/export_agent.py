@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_parent(args.out)
 
     from ambulo.envs.vr.contract import WorldSpec
-    from ambulo.policies.agent import load_agent
+    from ambulo.policies.agents.navigation import load_agent
     from ambulo.policies.export.export import export_json, export_onnx
     from ambulo.policies.export.godot import export_godot
 

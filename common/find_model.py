@@ -1,4 +1,4 @@
-"""Which model file is meant: a file, a run folder, or the name of a shipped agent."""
+"""The model that a user means: a file, a run folder, or the name of a shipped one."""
 
 from __future__ import annotations
 
@@ -11,63 +11,63 @@ from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ModelFileError, nearest
 
 DEFAULT_AGENT = "vr_navigation"
-"""The shipped agent that is meant when nothing is said."""
-
-
-def shipped_models() -> dict[str, Path]:
-    """The model file of every shipped agent by name."""
-    found: dict[str, Path] = {}
-    for package in ambulo.models.__path__:
-        for folder in sorted(Path(package).iterdir()):
-            files = sorted(folder.glob("*.zip")) if folder.is_dir() else []
-            if files:
-                found.setdefault(folder.name, files[0])
-    return found
+"""The shipped agent that commands of VR navigation use by default."""
 
 
 def shipped_model(name: str = DEFAULT_AGENT) -> Path:
-    """The model file of the shipped agent `name`.
+    """Return the model file of the shipped model `name`.
 
     Raises:
-        ModelFileError: no such agent is installed.
+        ModelFileError: No such model is installed.
     """
-    found = shipped_models()
-    if not found:
+    shipped = ambulo.models.shipped_models()
+    if not shipped:
         raise ModelFileError(
             "no trained agent is installed; name a model file or a run folder"
         )
-    if name not in found:
-        raise ModelFileError(f"no shipped agent {name!r}{nearest(name, found)}")
-    return found[name]
+    if name not in shipped:
+        raise ModelFileError(f"no shipped agent {name!r}{nearest(name, shipped)}")
+    return shipped[name]
 
 
 def find_model(text: str | os.PathLike[str]) -> Path:
-    """The model file behind a path of a file or run folder, or a shipped agent's name.
+    """Return the main file of a model of any kind (see `ambulo.policies.registry`).
 
-    Of a run, the best model is meant, else the final one, else the newest checkpoint.
+    A run folder gives its best model, else the final one, else the newest checkpoint; a
+    folder with one model gives its main file. A path that exists goes before a shipped
+    name.
 
     Raises:
-        ModelFileError: nothing of the kind exists.
+        ModelFileError: There is no such model.
     """
     path = resolve_path(text)
     if path.is_dir():
-        run = RunFolder(path)
-        for file in (run.best_model, run.final_model):
-            if file.is_file():
-                return file
-        newest = run.newest_checkpoint() if run.checkpoints.is_dir() else None
-        if newest is not None:
-            return newest
-        files = sorted(path.glob("*.zip"))
-        if len(files) == 1:
-            return files[0]
-        raise ModelFileError(f"{path}: this folder holds no model of a run")
-    if path.exists() or path.name != os.fspath(text):
-        if not path.exists():
-            raise ModelFileError(f"{path}: no such model file")
+        file = _in_run(RunFolder(path)) or ambulo.models.main_file(path)
+        if file is None:
+            raise ModelFileError(f"{path}: this folder holds no model of a run")
+        return file
+    if path.exists():
         return path
-    found = shipped_models()
-    if path.name in found:
-        return found[path.name]
-    hint = nearest(path.name, found) if found else ""
+    shipped = ambulo.models.shipped_models()
+    if path.name != os.fspath(text):
+        raise ModelFileError(f"{path}: no such model file")
+    if path.name in shipped:
+        return shipped[path.name]
+    hint = nearest(path.name, shipped) if shipped else ""
     raise ModelFileError(f"{path}: no such model file or shipped agent{hint}")
+
+
+def _in_run(run: RunFolder) -> Path | None:
+    """Return the best, final or newest model of a run; None if it has none."""
+    for name in (run.best_model, run.final_model):
+        # Runs of pose networks keep these as folders.
+        for place in (name, *_folders_of(name)):
+            file = ambulo.models.main_file(place) if place.is_dir() else place
+            if file is not None and file.is_file():
+                return file
+    return run.newest_checkpoint() if run.checkpoints.is_dir() else None
+
+
+def _folders_of(model: Path) -> tuple[Path, ...]:
+    """Return where a run of pose networks keeps `model`, which is a folder there."""
+    return model.with_suffix(""), model.with_name("ik_net")

@@ -1,1 +1,50 @@
-"""Trained agents, one folder each with its card, in the safe format (no pickles)."""
+"""Shipped models: one folder each, with a card, in safe formats (no pickles).
+
+The single place that lists them. It needs the standard library alone, so that every
+layer may ask it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+MODEL_FILES = (
+    "*.zip",
+    "ik_network.json",
+    "ik_published.json",
+    "*.safetensors",
+    "*.npz",
+)
+"""How the main file of a model's folder is called; the first pattern that fits counts."""
+
+
+def shipped_models() -> dict[str, Path]:
+    """Return the main file of every installed model by name."""
+    models: dict[str, Path] = {}
+    for package in __path__:
+        for folder in sorted(Path(package).iterdir()):
+            file = main_file(folder) if folder.is_dir() else None
+            if file is not None:
+                models.setdefault(folder.name, file)
+    return models
+
+
+def main_file(folder: Path) -> Path | None:
+    """Return the main file of a folder that holds one model; None if it is not clear."""
+    for pattern in MODEL_FILES:
+        files = sorted(folder.glob(pattern))
+        if files:
+            return files[0] if len(files) == 1 else None
+    return None
+
+
+def locate(name: str | os.PathLike[str]) -> Path | None:
+    """Return the main file of a file, a model's folder or a shipped model.
+
+    A path that exists goes before a shipped name. None if there is nothing of the kind.
+    """
+    path = Path(name)
+    if path.is_dir():
+        return main_file(path) or shipped_models().get(os.fspath(name))
+    return path if path.exists() else shipped_models().get(os.fspath(name))

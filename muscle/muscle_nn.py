@@ -29,13 +29,12 @@ from ambulo.configs.muscle import MuscleNNConfig
 from ambulo.motion.formats.disk import write_bytes
 from ambulo.muscle.coupling import Floats
 from ambulo.muscle.errors import MuscleError
+from ambulo.muscle.header import FORMAT, VERSION, MuscleNNHeader
 from ambulo.muscle.sampling import ReducedPattern
 from ambulo.muscle.solver import cholesky_solve, compress
 
 LEAK = 0.2
 """Slope of the hidden units below zero, as published."""
-FORMAT = "ambulo-muscle-nn"
-VERSION = 1
 OFFSET = 3.0
 """The sigmoid's argument is this much lower than the output: muscles begin near rest."""
 SLACK = 1e-3
@@ -156,15 +155,13 @@ def save_muscle_nn(path: str | os.PathLike[str], network: MuscleNN) -> None:
 
 def muscle_nn_bytes(network: MuscleNN) -> bytes:
     """`network` as the bytes of a safetensors file."""
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "config": network.config.model_dump(mode="json"),
-        "muscles": network.muscles,
-        "groups": network.groups,
-        "shape": network.pattern.shape,
-        "conditioned": network.scales.conditioned,
-    }
+    header = MuscleNNHeader(
+        config=network.config,
+        muscles=network.muscles,
+        groups=network.groups,
+        shape=network.pattern.shape,
+        conditioned=network.scales.conditioned,
+    )
     tensors: dict[str, NDArray[Any]] = {
         "pattern.rows": network.pattern.rows.astype(np.int64),
         "pattern.muscles": network.pattern.muscles.astype(np.int64),
@@ -177,7 +174,9 @@ def muscle_nn_bytes(network: MuscleNN) -> bytes:
     ):
         tensors[f"layer.{k}.weight"] = np.ascontiguousarray(weight)
         tensors[f"layer.{k}.bias"] = np.ascontiguousarray(bias)
-    return safetensors.numpy.save(tensors, metadata={"ambulo": json.dumps(header)})
+    return safetensors.numpy.save(
+        tensors, metadata={"ambulo": json.dumps(header.model_dump(mode="json"))}
+    )
 
 
 def load_muscle_nn(path: str | os.PathLike[str]) -> MuscleNN:
@@ -211,12 +210,12 @@ def muscle_nn_from_bytes(data: bytes, source: str | os.PathLike[str]) -> MuscleN
     header = _header(metadata, file)
     try:
         return _built(header, tensors, file)
-    except (KeyError, TypeError, ValueError, IndexError, ConfigError) as error:
+    except (KeyError, TypeError, ValueError, IndexError) as error:
         raise MuscleError(f"{file}: not a whole muscle network: {error}") from None
 
 
-def _header(metadata: Mapping[str, str] | None, file: Path) -> dict[str, Any]:
-    """The JSON part of a file."""
+def _header(metadata: Mapping[str, str] | None, file: Path) -> MuscleNNHeader:
+    """Return the JSON part of a file, checked."""
     try:
         header = json.loads((metadata or {}).get("ambulo", "null"))
     except ValueError:
@@ -227,22 +226,23 @@ def _header(metadata: Mapping[str, str] | None, file: Path) -> dict[str, Any]:
         raise MuscleError(
             f"{file}: version {header.get('version')}, this program reads {VERSION}"
         )
-    return header
+    try:
+        return parse(MuscleNNHeader, header, str(file))
+    except ConfigError as error:
+        raise MuscleError(f"{file}: not a whole muscle network: {error}") from None
 
 
 def _built(
-    header: dict[str, Any], tensors: Mapping[str, NDArray[Any]], file: Path
+    header: MuscleNNHeader, tensors: Mapping[str, NDArray[Any]], file: Path
 ) -> MuscleNN:
     """The network of a file's parts; shapes are checked against each other."""
-    config = parse(MuscleNNConfig, header["config"], str(file))
-    rows, muscles = (int(n) for n in header["shape"])
+    rows, muscles = header.shape
     pattern = ReducedPattern(
         tensors["pattern.rows"], tensors["pattern.muscles"], (rows, muscles)
     )
-    groups = tuple(map(str, header["groups"]))
-    conditioned = bool(header["conditioned"])
-    inputs = len(pattern.rows) + rows + (2 * len(groups) if conditioned else 0)
-    sizes = [inputs, *config.hidden, muscles]
+    inputs = len(pattern.rows) + rows
+    inputs += 2 * len(header.groups) if header.conditioned else 0
+    sizes = [inputs, *header.config.hidden, muscles]
     layers = range(len(sizes) - 1)
     expected: dict[str, tuple[int, ...]] = {
         "pattern.rows": pattern.rows.shape[:1],
@@ -260,16 +260,16 @@ def _built(
             raise MuscleError(f"{file}: {name} has values that are not finite")
     inside = (pattern.rows >= 0) & (pattern.rows < rows)
     inside &= (pattern.muscles >= 0) & (pattern.muscles < muscles)
-    if not inside.all() or len(header["muscles"]) != muscles:
+    if not inside.all() or len(header.muscles) != muscles:
         raise MuscleError(f"{file}: the pattern does not fit {rows} x {muscles}")
     return MuscleNN(
-        config=config,
-        muscles=tuple(map(str, header["muscles"])),
-        groups=groups,
+        config=header.config,
+        muscles=header.muscles,
+        groups=header.groups,
         pattern=pattern,
         scales=Scales(
             tensors["scale.mean"], tensors["scale.values"], tensors["scale.torque"],
-            conditioned,
+            header.conditioned,
         ),
         weights=tuple(tensors[f"layer.{k}.weight"] for k in layers),
         biases=tuple(tensors[f"layer.{k}.bias"] for k in layers),

@@ -14,6 +14,9 @@ from stable_baselines3.common.utils import set_random_seed
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig, PPOConfig
+from ambulo.policies.files.headers import DescribedLayout
+from ambulo.policies.files.model_file import ModelFile
+from ambulo.policies.kinds.vr_navigation import NavigationMetadata, describe
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
@@ -163,6 +166,41 @@ def learn_until(
     left = max(total_timesteps - learner.num_timesteps, 0)
     learner.learn(left, callback, reset_num_timesteps=False, **kwargs)
     return learner
+
+
+def model_of(
+    learner: FastPPO,
+    config: NavigationConfig,
+    layout: DescribedLayout | None = None,
+    *,
+    command: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> ModelFile[NavigationMetadata]:
+    """A copy of the learner's policy with its metadata, to be saved or to act.
+
+    Args:
+        learner: its environment gives the layout when `layout` is None.
+        config: how it was trained; the file does not tell where engines were.
+        layout: of the observations.
+        command: command line of the training.
+        extra: plain JSON values for the file.
+    """
+    if layout is None:
+        env = learner.get_env()
+        assert env is not None, "a learner without environment needs a layout"
+        layout = env.get_attr("layout")[0]
+    metadata = describe(
+        config,
+        layout,
+        num_timesteps=learner.num_timesteps,
+        command=command,
+        extra=extra,
+    )
+    policy = {
+        name: tensor.detach().cpu().clone()
+        for name, tensor in learner.policy.state_dict().items()
+    }
+    return ModelFile(metadata, policy)
 
 
 def _device(name: str) -> torch.device:

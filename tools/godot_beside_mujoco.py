@@ -23,7 +23,7 @@ from ambulo.envs.vr.world.render import EpisodeRenderer, Frame
 from ambulo.evaluate.vr.evaluation import agent_contestant, in_world, run_episodes
 from ambulo.evaluate.vr.films import film_poses
 from ambulo.evaluate.vr.scores import EpisodeRecord
-from ambulo.policies.agent import Agent, load_agent
+from ambulo.policies.agents.navigation import Agent, load_agent
 from ambulo.viz.godot_film import GodotFilm
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"

@@ -144,7 +144,7 @@ def make_plan(args: argparse.Namespace) -> RolloutPlan:
     if args.model is not None:
         from ambulo.common.find_model import find_model
         from ambulo.evaluate.locomotion.cascades import last_agent, load_gait_policy
-        from ambulo.policies.cascade import Cascade
+        from ambulo.policies.agents.cascade import Cascade
 
         model = find_model(args.model)
         policy = load_gait_policy(model)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ambulo.common.gl import import_mujoco
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.motion import Floats, Motion
-from ambulo.policies.networks.ref_network import RefNetwork
+from ambulo.policies.agents.gait_network import RefNetwork
 from ambulo.viz.skeleton_actor import Actor, actor_of
 from ambulo.viz.skeleton_film import PANEL, RATES, write_film
 from ambulo.viz.skeleton_view import (

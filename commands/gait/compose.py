@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
         load_gait_policy,
         model_files,
     )
-    from ambulo.policies.cascade import Cascade, CascadeNode, save_cascade
-    from ambulo.policies.locomotion_agent import load_locomotion_agent
+    from ambulo.policies.agents.cascade import Cascade, CascadeNode, save_cascade
+    from ambulo.policies.agents.locomotion import load_locomotion_agent
 
     whole: GaitPolicy = load_gait_policy(args.base)
     models, digest = model_files(args.base), digest_of(args.base)

@@ -23,15 +23,16 @@ from ambulo.commands.gait.networks import (
     open_ref_nn,
 )
 from ambulo.common.files import check_parent, write_or_print
-from ambulo.common.find_model import find_model, shipped_models
+from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import widen
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import GaitSpace
+from ambulo.models import shipped_models
 
 if TYPE_CHECKING:
     from ambulo.commands.gait.observing import Observation
-    from ambulo.policies.files.gait_estimator import GaitEstimator
+    from ambulo.policies.agents.gait_estimator import GaitEstimator
     from ambulo.policies.networks.gait_inverse import GaitEstimate
 
 METHODS = ("optimisation", "vae")
@@ -136,7 +137,7 @@ def _estimator(args: argparse.Namespace, space: GaitSpace) -> GaitEstimator | No
         if args.method == "vae":
             raise ConfigError("--method vae: name its file with --estimator")
         return None
-    from ambulo.policies.files.gait_estimator import load_estimator
+    from ambulo.policies.agents.gait_estimator import load_estimator
 
     try:
         return load_estimator(find_model(name), space)

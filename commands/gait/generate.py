@@ -19,7 +19,7 @@ from ambulo.evaluate.gait.curves import GaitFacts, facts_of
 from ambulo.motion.formats.files import WRITTEN, write_motion
 from ambulo.motion.gaits.frames import frame_rate
 from ambulo.motion.motion import Floats, Motion
-from ambulo.policies.networks.ref_network import RefNetwork
+from ambulo.policies.agents.gait_network import RefNetwork
 
 FILMS = (".gif", ".mp4")
 """Endings of films."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import GaitParameterError
 from ambulo.motion.motion import Floats
-from ambulo.policies.networks.ref_network import RefNetwork, load_ref_network
+from ambulo.policies.agents.gait_network import RefNetwork, load_ref_network
 
 if TYPE_CHECKING:
     from ambulo.policies.networks.ref_nn import RefNN
@@ -86,7 +86,7 @@ def open_network(args: argparse.Namespace) -> RefNetwork:
 
 def open_ref_nn(args: argparse.Namespace) -> tuple[RefNN, Path]:
     """The network of `--model` in torch, frozen, and its file."""
-    from ambulo.policies.networks.ref_nn import load_ref_nn
+    from ambulo.policies.agents.gait_training import load_ref_nn
 
     path = find_model(args.model)
     network, _ = load_ref_nn(path)

@@ -11,7 +11,7 @@ from ambulo.configs.errors import GaitDataError
 from ambulo.configs.gait import GaitSpace, gait_space
 from ambulo.motion.gaits.strides import cycles_of_clip
 from ambulo.motion.motion import Motion
-from ambulo.policies.networks.ref_network import RefNetwork
+from ambulo.policies.agents.gait_network import RefNetwork
 
 Floats = NDArray[np.float64]
 

@@ -24,7 +24,7 @@ from ambulo.motion.gaits.skeleton import leg_length
 from ambulo.motion.motion import Floats
 
 if TYPE_CHECKING:
-    from ambulo.policies.networks.ref_network import RefNetwork
+    from ambulo.policies.agents.gait_network import RefNetwork
 
 CYCLES = 6
 """Of each generated motion; the middle ones are used."""

@@ -31,7 +31,7 @@ from ambulo.evaluate.gait.report_figures import (
 )
 from ambulo.evaluate.output_folder import made_folder
 from ambulo.motion.gaits.angles import ANGLES
-from ambulo.policies.networks.ref_network import RefNetwork
+from ambulo.policies.agents.gait_network import RefNetwork
 from ambulo.viz.html_report import (
     facts_table,
     figure_html,
@@ -244,7 +244,7 @@ def _add_recovery(report: _Report, args: argparse.Namespace, gaits: GaitSet) -> 
     from ambulo.commands.gait.networks import open_ref_nn
     from ambulo.common.find_model import find_model
     from ambulo.evaluate.gait.recovery import recover
-    from ambulo.policies.files.gait_estimator import load_estimator
+    from ambulo.policies.agents.gait_estimator import load_estimator
     from ambulo.policies.networks.gait_inverse import GaitInverse
 
     network, _ = open_ref_nn(args)

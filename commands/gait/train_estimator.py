@@ -83,11 +83,11 @@ def run(args: argparse.Namespace) -> int:
     if args.threads:
         torch.set_num_threads(args.threads)
     from ambulo.common.files import without_nan, write_or_print
+    from ambulo.configs.gait_vae import GaitVAEConfig
     from ambulo.evaluate.gait.data import load_part
     from ambulo.evaluate.gait.held_out import data_of
     from ambulo.evaluate.gait.recovery import recover
-    from ambulo.policies.files.gait_estimator import save_estimator
-    from ambulo.policies.networks.gait_vae import GaitVAEConfig
+    from ambulo.policies.agents.gait_estimator import save_estimator
     from ambulo.train.gait.vae_training import calibrated_inverse, train_vae, vae_errors
 
     data = data_of(open_network(args).metadata, args.data)

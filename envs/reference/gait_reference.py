@@ -55,11 +55,7 @@ def healthy_gait(config: EnvironmentConfig) -> Reference:
 
 def shipped_gait() -> Path | None:
     """The file of the shipped healthy gait, if it is installed."""
-    for package in ambulo.models.__path__:
-        file = Path(package) / "gait_law" / "healthy_gait.npz"
-        if file.is_file():
-            return file
-    return None
+    return ambulo.models.shipped_models().get("gait_law")
 
 
 def made_gait(config: EnvironmentConfig) -> Reference:

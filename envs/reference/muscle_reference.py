@@ -89,15 +89,15 @@ def shipped_walk(*, muscles: bool = True) -> Reference:
     Raises:
         ConfigError: No such policy is installed.
     """
-    for package in ambulo.models.__path__:
-        file = Path(package) / "muscle_walk" / "muscle_walk.zip"
-        if file.is_file():
-            with zipfile.ZipFile(file) as model:
-                walk = reference_from_bytes(model.read("reference_0.npz"), file)
-            return walk if muscles else replace(walk, character="myolegs_motors")
-    raise ConfigError(
-        "reference: the walk of myolegs is not installed; name a clip of a level walk"
-    )
+    file = ambulo.models.shipped_models().get("muscle_walk")
+    if file is None:
+        raise ConfigError(
+            "reference: the walk of myolegs is not installed; name a clip of a level "
+            "walk"
+        )
+    with zipfile.ZipFile(file) as model:
+        walk = reference_from_bytes(model.read("reference_0.npz"), file)
+    return walk if muscles else replace(walk, character="myolegs_motors")
 
 
 def kept_walk(clip: str, *, muscles: bool = True) -> Reference:

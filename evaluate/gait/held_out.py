@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ambulo.configs.base import parse
 from ambulo.configs.ref_nn import RefRunConfig
 from ambulo.evaluate.gait.data import GaitData, open_data
-from ambulo.policies.networks.ref_network import RefNNMetadata
+from ambulo.policies.kinds.ref_nn import RefNNMetadata
 
 
 def data_of(metadata: RefNNMetadata, places: Sequence[str]) -> GaitData:

@@ -24,7 +24,7 @@ from ambulo.evaluate.locomotion.cascades import (
 )
 from ambulo.evaluate.locomotion.evaluation import undisturbed
 from ambulo.evaluate.result import POLICY, Breakdown, Metric, MetricColumn, metric
-from ambulo.policies.cascade import Cascade
+from ambulo.policies.agents.cascade import Cascade
 
 SECONDS = 10.0
 """Length of an episode, [s], unless `--seconds` says otherwise."""

@@ -22,7 +22,7 @@ from ambulo.motion.gaits.frames import (
 )
 from ambulo.motion.gaits.skeleton import gait_skeleton, leg_length
 from ambulo.motion.motion import Motion
-from ambulo.policies.networks.ref_network import RefNetwork
+from ambulo.policies.agents.gait_network import RefNetwork
 
 Floats = NDArray[np.float64]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,17 +21,15 @@ from ambulo.envs.tasks.gait.group import PARAMETERS
 from ambulo.envs.tasks.gait.joint_state import joint_states
 from ambulo.envs.tasks.gait.sampling import parameter_box
 from ambulo.envs.tasks.locomotion.batch import Info
-from ambulo.policies.cascade import (
+from ambulo.policies.agents.cascade import (
     Cascade,
     CascadeNode,
     is_cascade,
     load_cascade,
     stored_models,
 )
-from ambulo.policies.files.archive import unzip
-from ambulo.policies.files.locomotion_model import load_locomotion, locomotion_of
-from ambulo.policies.files.model_format import HEADER, Layout
-from ambulo.policies.locomotion_agent import LocomotionAgent
+from ambulo.policies.agents.locomotion import LocomotionAgent, load_walker
+from ambulo.policies.files.headers import DescribedLayout
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -97,7 +94,7 @@ class CascadeBatch:
 def check_base(
     base: GaitPolicy,
     config: LocomotionConfig,
-    layout: Layout,
+    layout: DescribedLayout,
     actions: Sequence[str] | None = None,
 ) -> None:
     """Check that a policy with these settings and observations can correct `base`.
@@ -162,10 +159,8 @@ def load_gait_policy(name: str | Path) -> GaitPolicy:
     """
     file = find_model(name)
     if is_cascade(file):
-        return load_cascade(file, lambda data: _agent_of(data, str(file)))
-    agent = LocomotionAgent(load_locomotion(file), str(file))
-    check_alone(agent, file)
-    return agent
+        return load_cascade(file)
+    return load_walker(file)
 
 
 def model_files(name: str | Path) -> dict[str, bytes]:
@@ -236,20 +231,3 @@ def balls_of(actions: Sequence[str]) -> tuple[int, ...]:
         for three in axes.values()
         if known[known.index(three[0]) :][:3] == three
     )
-
-
-def check_alone(agent: LocomotionAgent, file: Path) -> None:
-    """`ModelFileError` for a correction, which does not act without its base."""
-    base = agent.config.gait.base
-    if base is not None:
-        raise ModelFileError(
-            f"{file}: only corrects {base}; make one policy of both with "
-            f"`ambulo gait compose BASE {file.name} --out FILE`"
-        )
-
-
-def _agent_of(data: bytes, source: str) -> LocomotionAgent:
-    members = unzip(io.BytesIO(data), source)
-    if HEADER not in members:
-        raise ModelFileError(f"{source}: a node is no model file")
-    return LocomotionAgent(locomotion_of(members, source), source)

@@ -40,8 +40,7 @@ from ambulo.evaluate.locomotion.recording import Recording
 from ambulo.evaluate.locomotion.scores import LocomotionScores, score
 from ambulo.evaluate.locomotion.task import stored_references
 from ambulo.evaluate.result import POLICY, Picture
-from ambulo.policies.files.locomotion_model import load_locomotion
-from ambulo.policies.locomotion_agent import LocomotionAgent
+from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 MAX_PUSHES = 100
 """Pushes of each impulse, at most, unless `--push-episodes` says otherwise."""

@@ -30,8 +30,13 @@ from ambulo.envs.tasks.locomotion.wrappers import HistoryBatch, MultiReferenceBa
 from ambulo.evaluate.locomotion.cascades import CascadeBatch, load_gait_policy
 from ambulo.evaluate.locomotion.teachers import LawTeacher, PolicyTeacher, Teacher
 from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes
-from ambulo.policies.files.locomotion_model import LocomotionModel, load_locomotion
-from ambulo.policies.locomotion_agent import load_locomotion_agent
+from ambulo.policies.agents.locomotion import (
+    LocomotionModel,
+    load_locomotion,
+    load_locomotion_agent,
+    references_of,
+)
+from ambulo.policies.kinds.locomotion import MUSCLES
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 References = tuple[Reference, ...]
@@ -108,14 +113,14 @@ def teacher_of(config: TeacherConfig, batch: LocomotionBatch) -> Teacher:
 
 def stored_references(model: LocomotionModel, source: str) -> References:
     """The references in a model file."""
-    return tuple(reference_from_bytes(data, source) for data in model.references)
+    return tuple(reference_from_bytes(data, source) for data in references_of(model))
 
 
 def stored_muscles(model: LocomotionModel | None, source: str) -> MuscleNN | None:
     """The muscle network in a model file, if there is one."""
-    if model is None or model.muscles is None:
+    if model is None or MUSCLES not in model.attachments:
         return None
-    return muscle_nn_from_bytes(model.muscles, source)
+    return muscle_nn_from_bytes(model.attachments[MUSCLES], source)
 
 
 def bytes_of(references: References) -> tuple[bytes, ...]:

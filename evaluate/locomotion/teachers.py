@@ -11,7 +11,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.envs.reference.reference import matching_joints
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.envs.tasks.locomotion.observation import observation_layout
-from ambulo.policies.locomotion_agent import LocomotionAgent
+from ambulo.policies.agents.locomotion import LocomotionAgent
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -74,7 +74,7 @@ def _subjects(request: EvalRequest) -> tuple[dict[str, EvalSubject], NavigationC
     subjects = {}
     config = _in_world(NavigationConfig(), args)
     if request.file is not None:
-        from ambulo.policies.agent import load_agent
+        from ambulo.policies.agents.navigation import load_agent
 
         agent = load_agent(request.file, trust_pickle=args.trust_pickle)
         config = _in_world(agent.config, args)

@@ -30,7 +30,7 @@ from ambulo.evaluate.vr.scores import (
 )
 
 if TYPE_CHECKING:
-    from ambulo.policies.agent import Agent
+    from ambulo.policies.agents.navigation import Agent
 
 __all__ = [
     "Controller",

@@ -29,7 +29,8 @@ from ambulo.ik.pool.worker_memory import (
 )
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig, load_rig
-from ambulo.ik.solver.network import IKNetwork, IKNetworkHeader
+from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.published import (
     Context,
     PublishedNetwork,

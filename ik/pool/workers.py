@@ -40,7 +40,8 @@ from ambulo.ik.pool.worker_memory import Blob, Layout, SlotMemory
 from ambulo.ik.pool.worker_process import WorkerStats
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import load_rig
-from ambulo.ik.solver.network import IKNetwork, IKNetworkHeader
+from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.published import Context, PublishedNetwork
 from ambulo.ik.solver.targets import Targets
 

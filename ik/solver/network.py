@@ -10,20 +10,20 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
-from importlib.resources import as_file, files
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+import ambulo.models
 from ambulo.configs.atomic import replace_file
-from ambulo.configs.base import Config, parse
+from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError, IKError, ModelFileError, nearest
 from ambulo.ik.kernels.network import (
     ELU,
@@ -38,6 +38,7 @@ from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig, load_rig
 from ambulo.ik.solver.features import inputs_of, network_input, outputs_of
 from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.refine import rig_tables
 from ambulo.ik.solver.targets import Targets
 
@@ -54,29 +55,6 @@ MANY = 2
 
 MAX_WEIGHTS = 256 * 1024 * 1024
 """A larger file is no network of poses, [byte]."""
-
-
-class IKNetworkHeader(Config):
-    """The contents of `ik_network.json`."""
-
-    format: Literal["ambulo-ik-network"] = "ambulo-ik-network"
-    """Names this format."""
-    version: Literal[1] = 1
-    """Of the format."""
-    rig: str = "ik23"
-    """The rig whose poses it answers."""
-    hidden: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(max_length=16)]
-    """Widths of the hidden layers."""
-    activation: Literal["leaky_relu", "elu", "tanh", "silu"] = "leaky_relu"
-    """After each hidden layer."""
-    slope: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.1
-    """Of the leaky ReLU below 0."""
-    past: Annotated[
-        tuple[Annotated[float, Field(gt=0.0)], ...], Field(max_length=16)
-    ] = ()
-    """Earlier moments whose head and hands it sees too, [s] ago."""
-    extra: dict[str, Any] = Field(default_factory=dict)
-    """Anything more, as plain JSON: how it was trained, what it scores."""
 
 
 class IKNetwork:
@@ -185,26 +163,29 @@ class IKNetwork:
         return Pose(root, local)
 
 
-def load_ik_network(path_or_name: str | Path, rig: Rig | None = None) -> IKNetwork:
-    """The network in a folder, or one that ships, by name.
+def load_ik_network(
+    path_or_name: str | os.PathLike[str], rig: Rig | None = None
+) -> IKNetwork:
+    """Return the network in a folder (or its header's file), or a shipped one by name.
 
     Raises:
-        ModelFileError: missing, damaged, or made for something else.
+        ModelFileError: Missing, damaged, or made for something else.
     """
     folder = Path(path_or_name)
-    if folder.is_dir():
-        return _read(folder, rig)
-    shipped = files("ambulo.models")
-    name = str(path_or_name)
-    known = [
-        entry.name
-        for entry in shipped.iterdir()
-        if entry.is_dir() and entry.joinpath(HEADER).is_file()
-    ]
-    if name not in known:
-        raise ModelFileError(f"{name}: no such folder or network{nearest(name, known)}")
-    with as_file(shipped.joinpath(name)) as place:
-        return _read(place, rig)
+    if not folder.is_dir():
+        file = ambulo.models.locate(path_or_name)
+        if file is None or not file.with_name(HEADER).is_file():
+            known = [
+                name
+                for name, file in ambulo.models.shipped_models().items()
+                if file.name == HEADER
+            ]
+            raise ModelFileError(
+                f"{path_or_name}: no such folder or network"
+                f"{nearest(str(path_or_name), known)}"
+            )
+        folder = file.parent
+    return _read(folder, rig)
 
 
 def save_ik_network(

@@ -16,20 +16,20 @@ away from where Euler angles jump.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from ambulo.configs.atomic import replace_file
-from ambulo.configs.base import Config, load_json
+from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError, IKError, ModelFileError
 from ambulo.ik.kernels.network import LEAKY_RELU, TANH, forward
 from ambulo.ik.kernels.targets import HIPS
@@ -37,6 +37,7 @@ from ambulo.ik.pose import Pose
 from ambulo.ik.rig import EFFECTORS, Rig, load_rig
 from ambulo.ik.solver.features import pose_from_frame
 from ambulo.ik.solver.frames import root_frame, to_frame
+from ambulo.ik.solver.headers import PublishedHeader
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -169,21 +170,6 @@ def euler_xyz(rotations: Floats) -> Floats:
     return np.stack([x, np.arctan2(-m[..., 2, 0], level), z], axis=-1)
 
 
-class PublishedHeader(Config):
-    """The contents of `ik_published.json`."""
-
-    format: Literal["ambulo-ik-published"] = "ambulo-ik-published"
-    """Names this format."""
-    version: Literal[1] = 1
-    """Of the format."""
-    kind: Literal["published", "published_compact"] = "published"
-    """Which of the two networks."""
-    rig: str = "ik23"
-    """The rig whose poses it answers."""
-    extra: dict[str, Any] = Field(default_factory=dict)
-    """Anything more, as plain JSON."""
-
-
 class PublishedNetwork:
     """One of the two published networks, weights by the published names.
 
@@ -258,9 +244,10 @@ def save_published(
     replace_file(place / HEADER, header.to_json().encode())
 
 
-def load_published(folder: str | Path) -> PublishedNetwork:
-    """The network in `folder`; `ModelFileError` if it cannot be used."""
+def load_published(folder: str | os.PathLike[str]) -> PublishedNetwork:
+    """Return the network in `folder`, or by the path of its header."""
     place = Path(folder)
+    place = place.parent if place.name == HEADER else place
     try:
         header = load_json(PublishedHeader, place / HEADER)
         tensors = load((place / WEIGHTS).read_bytes())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +12,7 @@ from ambulo.configs.errors import IKError
 from ambulo.ik.pose import Pose, start_pose
 from ambulo.ik.rig import Rig
 from ambulo.ik.solver.frames import root_frame
-from ambulo.ik.solver.network import IKNetwork
+from ambulo.ik.solver.network import IKNetwork, load_ik_network
 from ambulo.ik.solver.refine import RefineConfig, Solution, refine
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import quat_slerp
@@ -146,4 +147,21 @@ class NeuralIKSolver:
     def warm_up(self) -> None:
         """Compile (or load from the cache) everything that `solve` runs."""
         here = Targets.of_pose(self.rig, start_pose(self.rig))
-        self.solve(here)
+        moments = () if self.network is None else self.network.header.past
+        self.solve(here, past=[here] * len(moments))
+
+
+def warm_solver(network: IKNetwork) -> NeuralIKSolver:
+    """Return a solver with `network`, compiled and ready for the first frame."""
+    solver = NeuralIKSolver(network.rig, network)
+    solver.warm_up()
+    return solver
+
+
+def load_solver(path_or_name: str | os.PathLike[str]) -> NeuralIKSolver:
+    """Return a warm solver with the network in a folder, or a shipped one by name.
+
+    Raises:
+        ModelFileError: Missing, damaged, or made for something else.
+    """
+    return warm_solver(load_ik_network(path_or_name))

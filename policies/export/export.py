@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.policies.agent import Agent
+from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.files.archive import write_atomic
 
 OPSET = 18

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.policies.agent import Agent
+from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export.export import (
     check_export,
     folded_layers,

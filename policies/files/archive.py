@@ -9,7 +9,7 @@ import os
 import stat
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -33,8 +33,16 @@ _BROKEN = (
 )
 
 
-def read_archive(path: Path) -> dict[str, bytes]:
-    """All members of the zip file `path`; `ModelFileError` when it breaks a rule."""
+def read_archive(path: Path, only: Container[str] | None = None) -> dict[str, bytes]:
+    """Return the members of the zip file `path`, by name.
+
+    Args:
+        path: The file.
+        only: Names of the members to unpack; None for all.
+
+    Raises:
+        ModelFileError: Missing, or it breaks a rule of `unzip`.
+    """
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
@@ -42,15 +50,17 @@ def read_archive(path: Path) -> dict[str, bytes]:
                 raise ModelFileError(f"{path}: not a regular file")
             if status.st_size > MAX_BYTES:
                 raise ModelFileError(f"{path}: larger than {MAX_BYTES} bytes")
-            return unzip(file, str(path))
+            return unzip(file, str(path), only)
     except FileNotFoundError:
         raise ModelFileError(f"{path}: no such model file") from None
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def unzip(file: BinaryIO, source: str) -> dict[str, bytes]:
-    """The members of an open zip file; `source` begins every error.
+def unzip(
+    file: BinaryIO, source: str, only: Container[str] | None = None
+) -> dict[str, bytes]:
+    """Return the members of an open zip file; `source` begins every error.
 
     Refused: too many members, declared sizes above the limit, names that are repeated,
     absolute or contain `..`, encryption, and compression other than stored or deflated.
@@ -60,7 +70,11 @@ def unzip(file: BinaryIO, source: str) -> dict[str, bytes]:
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             _check_members(members, source)
-            return {info.filename: archive.read(info) for info in members}
+            return {
+                info.filename: archive.read(info)
+                for info in members
+                if only is None or info.filename in only
+            }
     except _BROKEN as error:
         reason = str(error) or type(error).__name__
         raise ModelFileError(

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from pydantic import Field
 from torch import Tensor, nn
 
-from ambulo.configs.base import Config
 from ambulo.configs.errors import GaitDataError
 from ambulo.configs.gait import GaitSpace
+from ambulo.configs.gait_vae import GaitVAEConfig
 from ambulo.motion.human23 import N_SIXDOF
 from ambulo.policies.networks.gait_inverse import (
     IDENTIFIED,
@@ -28,23 +26,11 @@ from ambulo.policies.networks.gait_inverse import (
 )
 
 Floats = NDArray[np.float64]
-Count = Annotated[int, Field(ge=1)]
 
 FRAMES = 60
 """Frames that the encoder sees: two cycles."""
 SLOPE = 0.2
 """Of the leaky rectifiers below 0."""
-
-
-class GaitVAEConfig(Config):
-    """The size of the network and what is given to it."""
-
-    given: tuple[str, ...] = ()
-    """Parameters that are told, not estimated."""
-    hidden: Count = 256
-    """Width of the three hidden layers of encoder and decoder."""
-    latent: Count = 32
-    """Latent numbers."""
 
 
 class GaitVAE(nn.Module):

@@ -277,7 +277,8 @@ def random_network(tmp_path):
     from ambulo.ik.pose import start_pose
     from ambulo.ik.rig import load_rig
     from ambulo.ik.solver.features import INPUTS, outputs_of
-    from ambulo.ik.solver.network import IKNetworkHeader, save_ik_network
+    from ambulo.ik.solver.headers import IKNetworkHeader
+    from ambulo.ik.solver.network import save_ik_network
     from ambulo.motion.rotations import matrix_to_sixd, quat_multiply, quat_to_matrix
 
     rig, rng = load_rig("ik23"), np.random.default_rng(0)

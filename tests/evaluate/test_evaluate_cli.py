@@ -15,7 +15,8 @@ from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.levels.level_io import level_data
 from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.evaluate.command import main
-from ambulo.policies.files.vr_model import ModelFile, describe, save_model
+from ambulo.policies.files.model_file import ModelFile, save_model
+from ambulo.policies.kinds.vr_navigation import describe
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 
 SCORES = {

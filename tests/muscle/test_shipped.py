@@ -8,17 +8,18 @@ import mujoco
 import numpy as np
 import pytest
 
+from ambulo.models import shipped_models
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, sample_muscles
-from ambulo.muscle.shipped import find_muscle_nn, shipped_muscle_nns
+from ambulo.muscle.shipped import find_muscle_nn
 from ambulo.muscle.solver import solve
 
 Load = Callable[[str], mujoco.MjModel]
 
 
 def test_a_wrong_name_says_what_there_is() -> None:
-    assert "muscle_nn_myolegs" in shipped_muscle_nns()
+    assert "muscle_nn_myolegs" in shipped_models()
     with pytest.raises(MuscleError, match="did you mean 'muscle_nn_myolegs'"):
         find_muscle_nn("muscle_nn_myoleg")
 

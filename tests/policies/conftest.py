@@ -14,8 +14,8 @@ from gymnasium import spaces
 
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.observation import observation_layout
-from ambulo.policies.files.model_format import TrainingState
-from ambulo.policies.files.vr_model import ModelFile, describe, save_model
+from ambulo.policies.files.model_file import ModelFile, TrainingState, save_model
+from ambulo.policies.kinds.vr_navigation import describe
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 
 Members = dict[str, bytes]

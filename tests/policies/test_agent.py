@@ -11,8 +11,8 @@ import torch
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.observation import observation_layout
-from ambulo.policies.agent import Agent
-from ambulo.policies.files.vr_model import ModelFile
+from ambulo.policies.agents.navigation import Agent
+from ambulo.policies.files.model_file import ModelFile
 
 Make = Callable[..., ModelFile]
 

@@ -7,7 +7,7 @@ import pytest
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.gait import GaitParameter, GaitSpace
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_to_rotvec
-from ambulo.policies.cascade import (
+from ambulo.policies.agents.cascade import (
     Cascade,
     CascadeNode,
     load_cascade,

@@ -18,8 +18,13 @@ from ambulo.envs.vr.task.spaces import (
     observation_space,
     split_observation,
 )
-from ambulo.policies.agent import Agent
-from ambulo.policies.learner import learn_until, learning_rate, make_learner
+from ambulo.policies.agents.navigation import Agent
+from ambulo.policies.learner import (
+    learn_until,
+    learning_rate,
+    make_learner,
+    model_of,
+)
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
@@ -132,7 +137,7 @@ def test_episodes_and_successes_are_counted() -> None:
 def test_an_agent_acts_like_its_learner_and_stays_as_it_was(mode: str) -> None:
     config = tiny_config().override("actions", mode=mode)
     learner = learn_until(learner_of(config), 64)
-    agent = Agent.from_learner(learner, config)
+    agent = Agent(model_of(learner, config))
     env = learner.get_env()
     assert isinstance(env, Sb3BatchEnv)
     obs = env.batch.obs.copy()

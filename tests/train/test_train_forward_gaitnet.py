@@ -29,8 +29,8 @@ from ambulo.motion.gaits.shards import (
     write_raw,
 )
 from ambulo.motion.skeletons import load_skeleton
-from ambulo.policies.networks.ref_network import load_ref_network
-from ambulo.policies.networks.ref_nn import read_ref_nn
+from ambulo.policies.agents.gait_network import load_ref_network
+from ambulo.policies.agents.gait_training import read_ref_nn
 from ambulo.train.augment_gait import main as augment
 from ambulo.train.gait.run_folder import GaitRunFolder
 from ambulo.train.train_forward_gaitnet import main as train
@@ -63,7 +63,7 @@ def rows_of(run: GaitRunFolder) -> list[dict[str, str]]:
 
 
 def weights_of(path: Path) -> dict[str, np.ndarray]:
-    return {name: w.numpy() for name, w in read_ref_nn(path).network.items()}
+    return {name: w.numpy() for name, w in read_ref_nn(path).weights.items()}
 
 
 def test_run_folder_and_models(

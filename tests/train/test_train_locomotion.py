@@ -22,20 +22,13 @@ from ambulo.configs.motion_nn import MotionNNConfig, MotionRunConfig
 from ambulo.configs.presets.locomotion import PRESETS, preset
 from ambulo.evaluate.locomotion.task import make_bodies, references_for, vector_env
 from ambulo.evaluate.locomotion.teachers import LawTeacher, PolicyTeacher
-from ambulo.policies.files.locomotion_model import (
-    load_locomotion,
-    save_locomotion,
-)
-from ambulo.policies.files.model_format import kind_of
-from ambulo.policies.files.motion_model import (
-    MotionModelFile,
-    describe_motion,
-    load_encoder,
-    save_motion_model,
-)
-from ambulo.policies.locomotion_agent import load_locomotion_agent
-from ambulo.policies.locomotion_learner import make_policy
+from ambulo.policies.agents.locomotion import load_locomotion, load_locomotion_agent
+from ambulo.policies.agents.motion import load_encoder
+from ambulo.policies.files.model_file import ModelFile, save_model
+from ambulo.policies.kinds.motion_nn import describe_motion
+from ambulo.policies.networks.locomotion_policy import make_policy
 from ambulo.policies.networks.motion_nn import MotionNN
+from ambulo.policies.registry import kind_of
 from ambulo.train.locomotion.callbacks import LocomotionMetrics
 from ambulo.train.locomotion.command import COMMAND
 from ambulo.train.locomotion.dagger import teach
@@ -94,7 +87,7 @@ def run(config: Path, name: str, *more: str) -> LocomotionRunFolder:
 
 
 def weights_equal(a: Path, b: Path) -> bool:
-    one, two = load_locomotion(a).policy, load_locomotion(b).policy
+    one, two = load_locomotion(a).weights, load_locomotion(b).weights
     return one.keys() == two.keys() and all(torch.equal(one[k], two[k]) for k in one)
 
 
@@ -104,7 +97,7 @@ def motion_network(file: Path) -> Path:
     torch.manual_seed(0)
     network = MotionNN(encoder).state_dict()
     metadata = describe_motion(MotionRunConfig(model=encoder))
-    save_motion_model(file, MotionModelFile(metadata, network))
+    save_model(file, ModelFile(metadata, network))
     return file
 
 
@@ -315,7 +308,7 @@ def test_a_taught_run_follows_its_teachers_reference(
         config, "pupil", "--teacher", str(master.path), "--timesteps", str(ROLLOUT)
     )
     model = load_locomotion(pupil.final_model)
-    assert model.references == load_locomotion(master.best_model).references
+    assert model.attachments == load_locomotion(master.best_model).attachments
     teacher = model.metadata.config.training.teacher
     assert teacher is not None
     assert teacher.model == "best_model.zip"  # no folder of this machine
@@ -335,7 +328,7 @@ def test_a_run_from_a_model_follows_what_it_followed(
     more = ["--timesteps", str(ROLLOUT), "--eval-freq", "0", "--init-from"]
     second = run(config, "second", *more, str(first.final_model))
     before, after = (load_locomotion(f.final_model) for f in (first, second))
-    assert after.references == before.references
+    assert after.attachments == before.attachments
 
 
 def test_what_the_teacher_made_is_the_best_unless_learning_betters_it(
@@ -373,8 +366,8 @@ def test_critic_first_leaves_the_actor_as_the_teacher_made_it(
         network=network,
     )
     folder = run(config, "taught")
-    before = load_locomotion(folder.checkpoint(0)).policy
-    after = load_locomotion(folder.final_model).policy
+    before = load_locomotion(folder.checkpoint(0)).weights
+    after = load_locomotion(folder.final_model).weights
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed
     assert all(n.startswith(("mlp_extractor.critic", "value_net")) for n in changed)
@@ -388,8 +381,8 @@ def test_prior_and_modes_train_resume_and_load(reference: Path, tmp_path: Path) 
         tmp_path / "p.json", reference, network={"policy": "prior", "prior": prior}
     )
     whole = run(config, "whole")
-    weights = load_locomotion(whole.final_model).policy
-    frozen = load_locomotion(whole.checkpoint(2 * ROLLOUT)).policy
+    weights = load_locomotion(whole.final_model).weights
+    frozen = load_locomotion(whole.checkpoint(2 * ROLLOUT)).weights
     name = next(name for name in weights if name.startswith("encoder.trunk."))
     assert torch.equal(frozen[name], network[name.removeprefix("encoder.")])
     assert not torch.equal(weights[name], frozen[name])
@@ -402,7 +395,7 @@ def test_prior_and_modes_train_resume_and_load(reference: Path, tmp_path: Path) 
     )
     whole = run(config, "modes")
     model = load_locomotion(whole.final_model)
-    assert len(model.references) == 2
+    assert len(model.attachments) == 2
     assert model.metadata.config.environment.more_references == ("s.npz",)
     resumed_as(whole, run(config, "part", "--timesteps", str(2 * ROLLOUT)))
 
@@ -492,14 +485,17 @@ def test_preparing_a_reference_is_told(
 def test_damaged_models_are_refused(tiny: Path, tmp_path: Path) -> None:
     folder = run(tiny, "first", "--timesteps", str(ROLLOUT))
     model = load_locomotion(folder.final_model)
-    bad = {**model.policy, "log_std": torch.full_like(model.policy["log_std"], np.nan)}
+    bad = {
+        **model.weights,
+        "log_std": torch.full_like(model.weights["log_std"], np.nan),
+    }
     with pytest.raises(ModelFileError, match="'log_std' has values not finite"):
-        save_locomotion(tmp_path / "bad.zip", type(model)(model.metadata, bad))
+        save_model(tmp_path / "bad.zip", type(model)(model.metadata, bad))
     del bad["log_std"]
     with pytest.raises(ModelFileError, match="'log_std' is missing"):
-        save_locomotion(tmp_path / "bad.zip", type(model)(model.metadata, bad))
+        save_model(tmp_path / "bad.zip", type(model)(model.metadata, bad))
     assert not (tmp_path / "bad.zip").exists()
-    save_locomotion(tmp_path / "bare.zip", type(model)(model.metadata, model.policy))
+    save_model(tmp_path / "bare.zip", type(model)(model.metadata, model.weights))
     with pytest.raises(ModelFileError, match=r"bare\.zip: reference_0\.npz.* missing"):
         load_locomotion(tmp_path / "bare.zip")
     with (

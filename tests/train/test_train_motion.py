@@ -18,11 +18,9 @@ import torch
 
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.motion import Motion
-from ambulo.policies.files.motion_model import (
-    load_encoder,
-    load_motion_file,
-    load_motion_nn,
-)
+from ambulo.policies.agents.motion import load_encoder, load_motion_nn
+from ambulo.policies.files.model_file import load_model
+from ambulo.policies.kinds.motion_nn import MotionMetadata
 from ambulo.train.motion.run_folder import MotionRunFolder
 from ambulo.train.train_motion import main as train
 
@@ -70,7 +68,7 @@ def run_of(tmp_path: Path, name: str) -> MotionRunFolder:
 
 
 def weights_of(path: Path) -> dict[str, torch.Tensor]:
-    return load_motion_file(path).network
+    return load_model(path, MotionMetadata).weights
 
 
 def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
@@ -93,7 +91,7 @@ def test_run_folder_and_models(command: list[str], tmp_path: Path, mode: str) ->
     wanted |= {"train/masked"} if mode == "encoder" else set()
     assert wanted <= rows[0].keys()
     assert list(run.logs.glob("events*"))
-    metadata = load_motion_file(run.best_model).metadata
+    metadata = load_model(run.best_model, MotionMetadata).metadata
     assert metadata.run.model.mode == mode
     assert metadata.extra["split"]["test"] == ["02_01"]
     assert str(tmp_path) not in metadata.to_json()
@@ -130,9 +128,9 @@ def test_resumed_run_equals_an_uninterrupted_one(
     whole = run_of(tmp_path, "whole")
     assert train([*options, "--run-name", "cut"]) == 0
     cut = run_of(tmp_path, "cut")
-    last = load_motion_file(whole.final_model).metadata.steps
+    last = load_model(whole.final_model, MotionMetadata).metadata.steps
     first = sorted(cut.checkpoints.glob("*.zip"))[0]
-    inside = load_motion_file(first)
+    inside = load_model(first, MotionMetadata)
     assert inside.training is not None
     assert 0 < inside.metadata.steps < last
     for file in (cut.final_model, cut.best_model):
@@ -176,12 +174,17 @@ def test_signal_saves_and_resume_goes_on(
                "--set", "training.patience=0"]  # fmt: skip
     assert train([*command, *options]) == 128 + signal.SIGTERM
     assert "--resume" in capsys.readouterr().err
-    done = load_motion_file(MotionRunFolder(folder).newest_checkpoint() or "").metadata
+    done = load_model(
+        MotionRunFolder(folder).newest_checkpoint() or "", MotionMetadata
+    ).metadata
     epochs = done.steps // 2 + 3
     assert (
         train(["--resume", str(folder), "--epochs", str(epochs), "--no-progress"]) == 0
     )
-    assert load_motion_file(folder / "final_model.zip").metadata.steps >= done.steps
+    assert (
+        load_model(folder / "final_model.zip", MotionMetadata).metadata.steps
+        >= done.steps
+    )
 
 
 @pytest.mark.slow

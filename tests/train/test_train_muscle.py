@@ -26,8 +26,8 @@ from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.evaluate.command import main as evaluate
 from ambulo.evaluate.locomotion.task import make_bodies
 from ambulo.muscle.coupling import joint_coupling
-from ambulo.policies.files.locomotion_model import load_locomotion
-from ambulo.policies.locomotion_agent import load_locomotion_agent
+from ambulo.policies.agents.locomotion import load_locomotion, load_locomotion_agent
+from ambulo.policies.kinds.locomotion import MUSCLES
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, muscles_of
 from ambulo.train.train_locomotion import main as train
 
@@ -100,10 +100,12 @@ def test_a_resumed_run_has_the_bits_of_a_whole_one(
     assert train(["--resume", str(part), *more]) == 0
     one = load_locomotion(whole / "final_model.zip")
     two = load_locomotion(part / "final_model.zip")
-    assert one.policy.keys() == two.policy.keys()
-    assert all(torch.equal(one.policy[name], two.policy[name]) for name in one.policy)
-    assert one.muscles == two.muscles
-    assert (one.muscles is not None) == bool(changes)
+    assert one.weights.keys() == two.weights.keys()
+    assert all(
+        torch.equal(one.weights[name], two.weights[name]) for name in one.weights
+    )
+    assert one.attachments == two.attachments
+    assert (MUSCLES in one.attachments) == bool(changes)
 
 
 @pytest.mark.slow

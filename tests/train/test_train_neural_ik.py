@@ -24,7 +24,8 @@ from ambulo.ik.solver.network import load_ik_network
 from ambulo.ik.solver.published import load_published
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.formats.files import write_motion
-from ambulo.policies.files.ik_model import load_ik_model
+from ambulo.policies.files.model_file import load_model
+from ambulo.policies.kinds.neural_ik import IKMetadata
 from ambulo.train.ik.run_folder import IKRunFolder
 from ambulo.train.train_neural_ik import main as train
 
@@ -129,7 +130,7 @@ def test_resumed_run_equals_an_uninterrupted_one(
     assert train([*options, "--run-name", "cut"]) == 0
     whole, cut = run_of(tmp_path, "whole"), run_of(tmp_path, "cut")
     kept = sorted(cut.checkpoints.glob("*.zip"))[0]
-    inside = load_ik_model(kept)
+    inside = load_model(kept, IKMetadata)
     assert inside.training is not None
     last = int(rows_of(whole)[-1]["step"])
     assert 0 < inside.metadata.steps < last
@@ -192,7 +193,7 @@ def test_a_run_can_begin_with_weights_of_another(
     assert all(np.abs(a[name] - b[name]).max() < 1e-6 for name in a)
     # The network is there before the first step: a run that is killed at once resumes.
     at_once = run_of(tmp_path, "b").checkpoints / "neural_ik_0_steps.zip"
-    assert load_ik_model(at_once).metadata.steps == 0
+    assert load_model(at_once, IKMetadata).metadata.steps == 0
     capsys.readouterr()
     for flags, rule in (
         ([*begin[:-1], str(tmp_path / "none")], "no such model file"),

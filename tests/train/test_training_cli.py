@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from ambulo.policies.files.vr_model import load_model
+from ambulo.policies.agents.navigation import load_navigation
 from ambulo.train.train_vr_navigation import main as train
 from ambulo.train.vr.run_folder import NavigationRunFolder
 
@@ -49,7 +49,7 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def weights_equal(a: Path, b: Path) -> bool:
-    one, two = load_model(a).policy, load_model(b).policy
+    one, two = load_navigation(a).weights, load_navigation(b).weights
     return one.keys() == two.keys() and all(torch.equal(one[k], two[k]) for k in one)
 
 
@@ -101,8 +101,8 @@ def test_a_short_training_leaves_a_whole_run_folder(
     assert run["packages"]["torch"]
     assert "--run-name first" in folder.command.read_text(encoding="utf-8")
     assert weights_equal(folder.final_model, folder.checkpoint(384))
-    assert load_model(folder.checkpoint(384)).training is not None
-    assert load_model(folder.final_model).training is None
+    assert load_navigation(folder.checkpoint(384)).training is not None
+    assert load_navigation(folder.final_model).training is None
     assert not list(folder.path.rglob("*.tmp"))
 
     # What the run wrote is what made it.
@@ -155,7 +155,7 @@ def test_best_score_survives_a_resume() -> None:
     assert train([*arguments, "--run-name", "a"]) == 0
     folder = NavigationRunFolder("runs/a")
     best = folder.best_model.read_bytes()
-    state = load_model(folder.checkpoint(256)).training
+    state = load_navigation(folder.checkpoint(256)).training
     assert state is not None
     scores = json.loads(folder.evaluations.read_text(encoding="utf-8"))
     assert state.values["extra"]["best"] == max(
@@ -171,7 +171,7 @@ def test_a_killed_run_goes_on_from_its_newest_whole_checkpoint() -> None:
     arguments = [*TINY, "--timesteps", "384", "--save-freq", "128", "--eval-freq", "0"]
     assert train([*arguments, "--run-name", "a"]) == 0
     folder = NavigationRunFolder("runs/a")
-    expected = load_model(folder.checkpoint(384)).policy
+    expected = load_navigation(folder.checkpoint(384)).weights
     damaged = folder.checkpoint(384).read_bytes()
     folder.checkpoint(384).write_bytes(damaged[: len(damaged) // 2])
     (folder.checkpoints / ".vr_nav_model_512_steps.zip.1-2.tmp").write_bytes(b"half")
@@ -179,7 +179,7 @@ def test_a_killed_run_goes_on_from_its_newest_whole_checkpoint() -> None:
     assert folder.newest_checkpoint() == folder.checkpoint(256)
     assert train(["--resume", "runs/a", "--no-progress", "--episodes", "1"]) == 0
     assert [int(row["timesteps"]) for row in rows(folder)] == [128, 256, 384]
-    again = load_model(folder.final_model).policy
+    again = load_navigation(folder.final_model).weights
     assert all(torch.equal(again[name], expected[name]) for name in expected)
     assert not list(folder.path.rglob("*.tmp"))
 
@@ -207,7 +207,7 @@ def test_a_signal_stops_at_a_checkpoint(capsys: pytest.CaptureFixture[str]) -> N
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     checkpoint = folder.newest_checkpoint()
     assert checkpoint is not None
-    steps = load_model(checkpoint).metadata.num_timesteps
+    steps = load_navigation(checkpoint).metadata.num_timesteps
     assert steps == int(rows(folder)[-1]["timesteps"])
 
 
@@ -241,7 +241,7 @@ def test_a_signal_saves_and_names_the_way_to_go_on(number: signal.Signals) -> No
     assert "Traceback" not in error
     checkpoint = folder.newest_checkpoint()
     assert checkpoint is not None
-    steps = load_model(checkpoint).metadata.num_timesteps
+    steps = load_navigation(checkpoint).metadata.num_timesteps
     total = str(steps + 256)
     again = ["--resume", "runs/long", "--timesteps", total, "--episodes", "1"]
     assert train([*again, "--no-progress"]) == 0
@@ -257,7 +257,7 @@ def test_kill_9_loses_only_what_came_after_the_last_checkpoint() -> None:
     process.communicate(timeout=60)
     checkpoint = folder.newest_checkpoint()
     assert checkpoint is not None
-    steps = load_model(checkpoint).metadata.num_timesteps
+    steps = load_navigation(checkpoint).metadata.num_timesteps
     again = [
         "--resume",
         "runs/long",

@@ -18,7 +18,7 @@ from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.common.console import Words
-    from ambulo.policies.networks.ref_nn import RefNNFile
+    from ambulo.policies.agents.gait_training import RefNNFile
     from ambulo.train.gait.training import GaitTraining
 
 Request = RunRequest[RefRunConfig, "RefNNFile", GaitRunFolder]
@@ -80,7 +80,7 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
 
     def load(self, file: Path, args: argparse.Namespace) -> RefNNFile:
         """Read a checkpoint."""
-        from ambulo.policies.networks.ref_nn import read_ref_nn
+        from ambulo.policies.agents.gait_training import read_ref_nn
 
         return read_ref_nn(file)
 

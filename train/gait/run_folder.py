@@ -18,7 +18,7 @@ class GaitRunFolder(RunFolder):
 
     def check(self, checkpoint: Path) -> None:
         """`ModelFileError` for a damaged checkpoint."""
-        from ambulo.policies.networks.ref_nn import read_ref_nn
+        from ambulo.policies.agents.gait_training import read_ref_nn
 
         read_ref_nn(checkpoint)
 

@@ -23,14 +23,10 @@ from ambulo.configs.ref_nn import RefRunConfig
 from ambulo.evaluate.gait.data import GaitData, GaitSet, GaitStream, load_part
 from ambulo.evaluate.gait.scores import asymmetry, score
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
-from ambulo.policies.files.model_format import TrainingState
-from ambulo.policies.networks.ref_network import RefNNMetadata
-from ambulo.policies.networks.ref_nn import (
-    RefNNFile,
-    describe_ref_nn,
-    make_ref_nn,
-    save_ref_nn,
-)
+from ambulo.policies.agents.gait_training import RefNNFile, save_ref_nn
+from ambulo.policies.files.model_file import TrainingState
+from ambulo.policies.kinds.ref_nn import RefNNMetadata, describe_ref_nn
+from ambulo.policies.networks.ref_nn import make_ref_nn
 from ambulo.train.gait.foot_loss import Legs, feet_loss, legs_of
 from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_weights
 from ambulo.train.gait.run_folder import GaitRunFolder
@@ -357,7 +353,7 @@ class GaitTraining:
         """Put a checkpoint into this training."""
         state = checkpoint.training
         assert state is not None
-        self.average.load_state_dict(checkpoint.network)
+        self.average.load_state_dict(checkpoint.weights)
         self.progress = restored(
             state, self.network, self._optimizer, self._scaler, self._files
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ambulo.configs.errors import GaitDataError
-from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.files.model_file import TrainingState
 
 
 @dataclass

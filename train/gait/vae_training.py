@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from ambulo.configs.base import Config
 from ambulo.configs.gait import GaitSpace
+from ambulo.configs.gait_vae import GaitVAEConfig
 from ambulo.evaluate.gait.data import GaitSet
 from ambulo.policies.networks.gait_inverse import (
     IDENTIFIED,
@@ -21,7 +22,7 @@ from ambulo.policies.networks.gait_inverse import (
     GaitInverse,
     mean_cycle,
 )
-from ambulo.policies.networks.gait_vae import FRAMES, GaitVAE, GaitVAEConfig
+from ambulo.policies.networks.gait_vae import FRAMES, GaitVAE
 from ambulo.policies.networks.pose_noise import CYCLE_FRAMES, fit_noise
 
 Floats = NDArray[np.float64]

@@ -19,7 +19,7 @@ from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.common.console import Words
-    from ambulo.policies.files.ik_model import IKModelFile
+    from ambulo.policies.agents.ik import IKModelFile
     from ambulo.train.ik.training import IKTraining
 
 KINDS = {"own": "own", "published": "published", "compact": "published_compact"}
@@ -85,9 +85,10 @@ train_neural_ik --resume runs/own_0_20260101-120000
 
     def load(self, file: Path, args: argparse.Namespace) -> IKModelFile:
         """Read a checkpoint."""
-        from ambulo.policies.files.ik_model import load_ik_model
+        from ambulo.policies.files.model_file import load_model
+        from ambulo.policies.kinds.neural_ik import IKMetadata
 
-        return load_ik_model(file)
+        return load_model(file, IKMetadata)
 
     def load_initial(self, name: str, args: argparse.Namespace) -> IKModelFile:
         """Read the newest checkpoint of a run, or the checkpoint file `name`."""

@@ -28,9 +28,10 @@ class IKRunFolder(RunFolder):
 
     def check(self, checkpoint: Path) -> None:
         """`ModelFileError` for a damaged checkpoint."""
-        from ambulo.policies.files.ik_model import load_ik_model
+        from ambulo.policies.files.model_file import load_model
+        from ambulo.policies.kinds.neural_ik import IKMetadata
 
-        load_ik_model(checkpoint)
+        load_model(checkpoint, IKMetadata)
 
     def sweep(self) -> None:
         """Remove what a killed process left half-written."""

@@ -23,12 +23,9 @@ from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.errors import DivergedError, IKError
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.evaluate.ik.data import Poses
-from ambulo.policies.files.ik_model import (
-    IKModelFile,
-    describe_ik,
-    save_ik_model,
-)
-from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.agents.ik import IKModelFile
+from ambulo.policies.files.model_file import TrainingState, save_model
+from ambulo.policies.kinds.neural_ik import describe_ik
 from ambulo.policies.networks.ik_net import IKNet
 from ambulo.train.ik.losses import PoseLoss
 from ambulo.train.ik.run_folder import IKRunFolder
@@ -158,7 +155,7 @@ class IKTraining:
             extra=self._extra,
         )
         network = {k: v.clone() for k, v in self.average.state_dict().items()}
-        save_ik_model(path, IKModelFile(metadata, network, self._captured()))
+        save_model(path, IKModelFile(metadata, network, self._captured()))
         self.folder.keep_newest(path)
         log.info("saved %s", path)
 
@@ -273,7 +270,7 @@ class IKTraining:
     def _begin_with(self, model: IKModelFile) -> None:
         """The weights and statistics of `model` for both networks."""
         try:
-            self.network.load_state_dict(model.network)
+            self.network.load_state_dict(model.weights)
         except RuntimeError:
             theirs = model.metadata.run.network
             raise IKError(
@@ -302,7 +299,7 @@ class IKTraining:
         state = checkpoint.training
         assert state is not None
         try:
-            self.average.load_state_dict(checkpoint.network)
+            self.average.load_state_dict(checkpoint.weights)
             arrays = {k: torch.from_numpy(np.array(v)) for k, v in state.arrays.items()}
             self.network.load_state_dict(_group(arrays, "weights"))
             self._restore_moments(_group(arrays, "optimizer"))

@@ -11,8 +11,9 @@ import numpy as np
 from ambulo.evaluate.ik.data import MASKS, Poses
 from ambulo.evaluate.ik.scores import PoseScores, score
 from ambulo.ik.rig import Rig
-from ambulo.ik.solver.network import IKNetwork, IKNetworkHeader, save_ik_network
-from ambulo.ik.solver.published import PublishedHeader, PublishedNetwork, save_published
+from ambulo.ik.solver.headers import IKNetworkHeader, PublishedHeader
+from ambulo.ik.solver.network import IKNetwork, save_ik_network
+from ambulo.ik.solver.published import PublishedNetwork, save_published
 from ambulo.policies.networks.ik_net import IKNet
 
 SAMPLES = 1024

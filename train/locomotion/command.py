@@ -21,7 +21,7 @@ from ambulo.train.shared.run_command import RunRequest
 
 if TYPE_CHECKING:
     from ambulo.common.console import Words
-    from ambulo.policies.files.locomotion_model import LocomotionModel
+    from ambulo.policies.agents.locomotion import LocomotionModel
     from ambulo.train.locomotion.run import LocomotionRun
 
 TEACHERS = ("law", "none")
@@ -76,7 +76,7 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
     def load(self, file: Path, args: argparse.Namespace) -> LocomotionModel:
         """Read a checkpoint."""
         import_mujoco()
-        from ambulo.policies.files.locomotion_model import load_locomotion
+        from ambulo.policies.agents.locomotion import load_locomotion
 
         return load_locomotion(file)
 

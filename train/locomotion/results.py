@@ -16,7 +16,7 @@ from ambulo.common.files import write_atomic, write_bytes
 from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
 from ambulo.evaluate.locomotion.task import make_bodies
-from ambulo.policies.locomotion_agent import LocomotionAgent, load_locomotion_agent
+from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion_agent
 from ambulo.train.locomotion.run import LocomotionRun
 from ambulo.train.locomotion.validation import play
 

@@ -35,14 +35,14 @@ from ambulo.evaluate.locomotion.task import (
     vector_env,
 )
 from ambulo.muscle.muscle_nn import muscle_nn_bytes
-from ambulo.policies.files.locomotion_model import (
+from ambulo.policies.agents.locomotion import (
+    LocomotionAgent,
     LocomotionModel,
-    describe_locomotion,
-    save_locomotion,
+    locomotion_model,
 )
-from ambulo.policies.files.model_format import TrainingState
-from ambulo.policies.files.motion_model import load_encoder
-from ambulo.policies.locomotion_agent import LocomotionAgent
+from ambulo.policies.agents.motion import load_encoder
+from ambulo.policies.files.model_file import TrainingState, save_model
+from ambulo.policies.kinds.locomotion import describe_locomotion
 from ambulo.policies.locomotion_learner import make_locomotion_learner
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
@@ -254,7 +254,7 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
 
     def write(self, path: Path, state: TrainingState | None) -> None:
         """Write a model file; with `state` it is a checkpoint."""
-        save_locomotion(path, self._model(state))
+        save_model(path, self._model(state))
 
     def close(self) -> None:
         """Free the bodies."""
@@ -277,7 +277,7 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
         network = network_of(self.batch)
         muscles = None if network is None else muscle_nn_bytes(network)
         references = bytes_of(self.references)
-        return LocomotionModel(metadata, weights, references, state, muscles)
+        return locomotion_model(metadata, weights, references, state, muscles)
 
 
 def _follows(initial: LocomotionModel, config: LocomotionConfig) -> bool:

@@ -15,6 +15,6 @@ class LocomotionRunFolder(RunFolder):
 
     def check(self, checkpoint: Path) -> None:
         """`ModelFileError` for a damaged checkpoint."""
-        from ambulo.policies.files.locomotion_model import load_locomotion
+        from ambulo.policies.agents.locomotion import load_locomotion
 
         load_locomotion(checkpoint)

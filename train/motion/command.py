@@ -19,7 +19,7 @@ from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.common.console import Words
-    from ambulo.policies.files.motion_model import MotionModelFile
+    from ambulo.policies.agents.motion import MotionModelFile
     from ambulo.train.motion.training import MotionTraining
 
 Request = RunRequest[MotionRunConfig, "MotionModelFile", MotionRunFolder]
@@ -103,9 +103,10 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
 
     def load(self, file: Path, args: argparse.Namespace) -> MotionModelFile:
         """Read a checkpoint."""
-        from ambulo.policies.files.motion_model import load_motion_file
+        from ambulo.policies.files.model_file import load_model
+        from ambulo.policies.kinds.motion_nn import MotionMetadata
 
-        return load_motion_file(file)
+        return load_model(file, MotionMetadata)
 
     def label(self, config: MotionRunConfig, args: argparse.Namespace) -> str:
         """Return the kind of network."""

@@ -24,9 +24,10 @@ class MotionRunFolder(RunFolder):
 
     def check(self, checkpoint: Path) -> None:
         """`ModelFileError` for a damaged checkpoint."""
-        from ambulo.policies.files.motion_model import load_motion_file
+        from ambulo.policies.files.model_file import load_model
+        from ambulo.policies.kinds.motion_nn import MotionMetadata
 
-        load_motion_file(checkpoint)
+        load_model(checkpoint, MotionMetadata)
 
     def keep_newest(self, checkpoint: Path) -> None:
         """Remove all but the newest checkpoints, of which `checkpoint` is the newest."""

@@ -25,12 +25,9 @@ from ambulo.configs.errors import MotionError
 from ambulo.configs.motion_nn import MotionRunConfig
 from ambulo.motion.datasets.curriculum import Curriculum
 from ambulo.motion.datasets.windows import Batch, WindowedDataset
-from ambulo.policies.files.model_format import TrainingState
-from ambulo.policies.files.motion_model import (
-    MotionModelFile,
-    describe_motion,
-    save_motion_model,
-)
+from ambulo.policies.agents.motion import MotionModelFile
+from ambulo.policies.files.model_file import TrainingState, save_model
+from ambulo.policies.kinds.motion_nn import describe_motion
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.train.motion.losses import MotionLoss
 from ambulo.train.motion.run_folder import MotionRunFolder
@@ -154,12 +151,12 @@ class MotionTraining:
         network = self.average
         if self.config.training.calibrate:
             network = calibrated(network, self._validation)
-        save_motion_model(path, self._model(network, None))
+        save_model(path, self._model(network, None))
 
     def save_checkpoint(self) -> None:
         """Write the network with everything that a resume needs."""
         path = self.folder.checkpoint(self.progress.step)
-        save_motion_model(path, self._model(self.average, self._captured()))
+        save_model(path, self._model(self.average, self._captured()))
         self.folder.keep_newest(path)
         log.info("saved %s", path)
 
@@ -300,7 +297,7 @@ class MotionTraining:
         """Put a checkpoint into this training; the statistics it was made with."""
         state = checkpoint.training
         assert state is not None
-        self.average.load_state_dict(checkpoint.network)
+        self.average.load_state_dict(checkpoint.weights)
         try:
             arrays = {k: torch.from_numpy(np.array(v)) for k, v in state.arrays.items()}
             self.network.load_state_dict(_group(arrays, "weights"))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.files.model_file import ModelFile, TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
@@ -47,15 +47,6 @@ class StatefulBatch(Protocol):
 
     def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
-        ...
-
-
-class HasPolicy(Protocol):
-    """A model file, as far as a learner takes it over."""
-
-    @property
-    def policy(self) -> dict[str, Tensor]:
-        """Weights by name."""
         ...
 
 
@@ -140,14 +131,14 @@ def fits() -> Iterator[None]:
         ) from error
 
 
-def adopt(learner: FastPPO, model: HasPolicy) -> None:
+def adopt(learner: FastPPO, model: ModelFile[Any]) -> None:
     """Put the policy of `model` alone into `learner`.
 
     Raises:
         ModelFileError: a policy of another shape.
     """
     try:
-        learner.policy.load_state_dict(model.policy)
+        learner.policy.load_state_dict(model.weights)
     except RuntimeError as error:
         reason = " ".join(str(error).split())
         raise ModelFileError(

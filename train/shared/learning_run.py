@@ -16,7 +16,7 @@ from ambulo.common.console import Display
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ModelFileError
-from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.learner import learn_until
 from ambulo.policies.ppo import FastPPO
 from ambulo.train.shared.callbacks import Checkpoints, Evaluation

@@ -11,7 +11,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.base import Config, load_json
 from ambulo.configs.errors import AmbuloError, RunFolderError
-from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.files.model_file import TrainingState
 
 
 class Resumable(Protocol):

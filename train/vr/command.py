@@ -24,15 +24,15 @@ from ambulo.train.vr.run_folder import NavigationRunFolder
 
 if TYPE_CHECKING:
     from ambulo.common.console import Words
-    from ambulo.policies.files.vr_model import ModelFile
+    from ambulo.policies.agents.navigation import NavigationModel
     from ambulo.train.vr.training_run import TrainingRun
 
-Request = RunRequest[NavigationConfig, "ModelFile", NavigationRunFolder]
-Point = ResumePoint[NavigationConfig, "ModelFile", NavigationRunFolder]
+Request = RunRequest[NavigationConfig, "NavigationModel", NavigationRunFolder]
+Point = ResumePoint[NavigationConfig, "NavigationModel", NavigationRunFolder]
 
 
 class NavigationCommand(
-    RLCommand[NavigationConfig, "ModelFile", NavigationRunFolder, "TrainingRun"]
+    RLCommand[NavigationConfig, "NavigationModel", NavigationRunFolder, "TrainingRun"]
 ):
     """Training of agents that navigate in VR levels."""
 
@@ -87,13 +87,13 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         ),
     }
 
-    def load(self, file: Path, args: argparse.Namespace) -> ModelFile:
+    def load(self, file: Path, args: argparse.Namespace) -> NavigationModel:
         """Read a checkpoint."""
-        from ambulo.policies.files.vr_model import load_model
+        from ambulo.policies.agents.navigation import load_navigation
 
-        return load_model(file, trust_pickle=bool(args.trust_pickle))
+        return load_navigation(file, trust_pickle=bool(args.trust_pickle))
 
-    def load_initial(self, name: str, args: argparse.Namespace) -> ModelFile:
+    def load_initial(self, name: str, args: argparse.Namespace) -> NavigationModel:
         """Read the model of a file, a run folder or a shipped agent."""
         return self.load(find_model(name), args)
 
@@ -157,7 +157,9 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         finish(request.args, run)
 
 
-def _config_of(file: Path, model: ModelFile, *, trusted: bool) -> NavigationConfig:
+def _config_of(
+    file: Path, model: NavigationModel, *, trusted: bool
+) -> NavigationConfig:
     """Return the settings of a checkpoint that lies in no run folder."""
     config = model.metadata.config
     if config.rewards.custom and not trusted:

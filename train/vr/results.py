@@ -21,7 +21,7 @@ from ambulo.evaluate.vr.evaluation import (
     planner_contestant,
 )
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summarise
-from ambulo.policies.agent import Agent, load_agent
+from ambulo.policies.agents.navigation import Agent, load_agent
 from ambulo.train.vr.training_run import TrainingRun
 
 BASELINES = ("random", "straight", "oracle")

@@ -15,6 +15,6 @@ class NavigationRunFolder(RunFolder):
 
     def check(self, checkpoint: Path) -> None:
         """`ModelFileError` for a damaged checkpoint."""
-        from ambulo.policies.files.vr_model import load_model
+        from ambulo.policies.agents.navigation import load_navigation
 
-        load_model(checkpoint)
+        load_navigation(checkpoint)

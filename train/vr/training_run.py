@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,9 @@ from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.reward import load_custom_terms
 from ambulo.envs.vr.task.spaces import action_space
-from ambulo.policies.agent import Agent, model_of
-from ambulo.policies.files.model_format import TrainingState
-from ambulo.policies.files.vr_model import ModelFile, save_model
-from ambulo.policies.learner import make_learner
+from ambulo.policies.agents.navigation import Agent, NavigationModel
+from ambulo.policies.files.model_file import TrainingState, save_model
+from ambulo.policies.learner import make_learner, model_of
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.shared.callbacks import rewind_logs
@@ -44,8 +44,8 @@ class TrainingRun(LearningRun[Agent]):
         config: NavigationConfig,
         folder: NavigationRunFolder,
         command: Sequence[str],
-        model: ModelFile | None,
-        initial: ModelFile | None = None,
+        model: NavigationModel | None,
+        initial: NavigationModel | None = None,
         *,
         shared_command: str = "",
         deterministic: bool = True,
@@ -116,7 +116,7 @@ class TrainingRun(LearningRun[Agent]):
 
     def agent(self) -> Agent:
         """A snapshot of the policy."""
-        return Agent.from_learner(self.learner, self.config, self.batch.layout)
+        return Agent(model_of(self.learner, self.config, self.batch.layout))
 
     def extra(self) -> dict[str, Any]:
         """How far levels and lessons are."""
@@ -134,7 +134,7 @@ class TrainingRun(LearningRun[Agent]):
         model = model_of(
             self.learner, self.config, self.batch.layout, command=self._shared_command
         )
-        save_model(path, ModelFile(model.metadata, model.policy, state))
+        save_model(path, replace(model, training=state))
 
     def close(self) -> None:
         """Free the world."""

@@ -18,8 +18,8 @@ from ambulo.envs.vr.families import TRAINING_FAMILIES, generate
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.bank import GOALS, LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
-from ambulo.policies.files.model_format import TrainingState
-from ambulo.policies.files.vr_model import ModelFile
+from ambulo.policies.agents.navigation import NavigationModel
+from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.train.shared.learner_state import (
     Arrays,
@@ -75,7 +75,7 @@ def restore(
 
 
 def resume(
-    learner: FastPPO, batch: NavigationBatch, model: ModelFile
+    learner: FastPPO, batch: NavigationBatch, model: NavigationModel
 ) -> dict[str, Any]:
     """Put the policy and the training state of a checkpoint into `learner` and `batch`.
 

@@ -8,7 +8,7 @@ from ambulo.configs.vr import NavigationConfig
 from ambulo.evaluate.vr.episodes import episodes_for
 from ambulo.evaluate.vr.evaluation import agent_contestant, run_episodes
 from ambulo.evaluate.vr.scores import summarise
-from ambulo.policies.agent import Agent
+from ambulo.policies.agents.navigation import Agent
 
 _SCORES = (
     "success_rate",

@@ -21,7 +21,7 @@ from ambulo.evaluate.gait.curves import cycle_curves, facts_of
 from ambulo.evaluate.gait.report import nominal_speed
 from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.kinematics import joint_positions
-from ambulo.policies.networks.ref_network import load_ref_network
+from ambulo.policies.agents.gait_network import load_ref_network
 from ambulo.policies.networks.ref_nn import RefNN
 
 

@@ -26,9 +26,10 @@ from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.memory import GRID
 from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.evaluate.vr.evaluation import evaluate_agent
-from ambulo.policies.agent import Agent, load_agent
+from ambulo.policies.agents.navigation import Agent, load_agent
 from ambulo.policies.export.godot import export_godot
-from ambulo.policies.files.vr_model import ModelFile, describe
+from ambulo.policies.files.model_file import ModelFile
+from ambulo.policies.kinds.vr_navigation import describe
 
 PLAYERS = 4
 TOLERANCE = 1e-5

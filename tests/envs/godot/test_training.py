@@ -13,7 +13,7 @@ import torch
 from ambulo.envs.godot import world as world_module
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.evaluate.command import main as evaluate
-from ambulo.policies.files.vr_model import load_model
+from ambulo.policies.agents.navigation import load_navigation
 from ambulo.train.train_vr_navigation import main as train
 from ambulo.train.vr.run_folder import NavigationRunFolder
 
@@ -55,7 +55,7 @@ def kill_at(monkeypatch):
 
 
 def weights_equal(a: Path, b: Path) -> bool:
-    one, two = load_model(a).policy, load_model(b).policy
+    one, two = load_navigation(a).weights, load_navigation(b).weights
     return one.keys() == two.keys() and all(torch.equal(one[k], two[k]) for k in one)
 
 
@@ -67,7 +67,7 @@ def test_the_named_engine_trains_and_plays_the_evaluations(
     arguments = [*TINY, "--godot-bin", str(program), "--timesteps", "128"]
     assert train([*arguments, "--run-name", "smoke"]) == 0
     folder = NavigationRunFolder("runs/smoke")
-    model = load_model(folder.checkpoint(128))
+    model = load_navigation(folder.checkpoint(128))
     assert model.training is not None
     assert str(program) not in model.metadata.to_json()
     scores = json.loads(folder.scores.read_text())["agents"]
@@ -100,7 +100,7 @@ def test_training_goes_on_when_engines_are_killed(kill_at, capsys) -> None:
     warnings = capsys.readouterr().err
     assert warnings.count("(SIGKILL); 4 players lost their episodes") == 4
     for file in folder.checkpoints.iterdir():
-        assert load_model(file).training is not None
+        assert load_navigation(file).training is not None
 
 
 def scores_of(capsys, *arguments: str) -> dict:

@@ -17,12 +17,10 @@ from ambulo.evaluate.command import main
 from ambulo.evaluate.gait.policy_scores import drawn_bodies, play_bodies
 from ambulo.evaluate.locomotion.evaluation import undisturbed
 from ambulo.evaluate.locomotion.task import action_names, bytes_of
-from ambulo.policies.files.locomotion_model import (
-    LocomotionModel,
-    describe_locomotion,
-    save_locomotion,
-)
-from ambulo.policies.locomotion_learner import make_policy
+from ambulo.policies.agents.locomotion import locomotion_model
+from ambulo.policies.files.model_file import save_model
+from ambulo.policies.kinds.locomotion import describe_locomotion
+from ambulo.policies.networks.locomotion_policy import make_policy
 
 CONFIG = preset("gait").override("network", net_arch=(8,))
 SPACE = gait_space("human23")
@@ -42,7 +40,7 @@ def model(healthy: Reference, tmp_path_factory: pytest.TempPathFactory) -> Path:
     metadata = describe_locomotion(CONFIG, batch.layout, action_names(batch))
     file = tmp_path_factory.mktemp("model") / "gait.zip"
     weights = dict(policy.state_dict())
-    save_locomotion(file, LocomotionModel(metadata, weights, bytes_of((healthy,))))
+    save_model(file, locomotion_model(metadata, weights, bytes_of((healthy,))))
     return file
 
 

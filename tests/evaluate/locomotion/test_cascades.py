@@ -33,14 +33,11 @@ from ambulo.evaluate.locomotion.cascades import (
 )
 from ambulo.evaluate.locomotion.task import action_names, bytes_of, make_bodies
 from ambulo.motion.gaits.shards import read_raw
-from ambulo.policies.cascade import Cascade, is_cascade
-from ambulo.policies.files.locomotion_model import (
-    LocomotionModel,
-    describe_locomotion,
-    load_locomotion,
-    save_locomotion,
-)
-from ambulo.policies.locomotion_learner import make_policy
+from ambulo.policies.agents.cascade import Cascade, is_cascade
+from ambulo.policies.agents.locomotion import load_locomotion, locomotion_model
+from ambulo.policies.files.model_file import save_model
+from ambulo.policies.kinds.locomotion import describe_locomotion
+from ambulo.policies.networks.locomotion_policy import make_policy
 from ambulo.train import rollout_gait, train_locomotion
 
 SMALL = {"num_environments": 4, "push_impulse": (0.0, 0.0)}
@@ -69,7 +66,7 @@ def write_policy(
         for name, value in policy.state_dict().items()
     }
     metadata = describe_locomotion(config, batch.layout, action_names(batch))
-    save_locomotion(file, LocomotionModel(metadata, weights, bytes_of((healthy,))))
+    save_model(file, locomotion_model(metadata, weights, bytes_of((healthy,))))
     batch.close()
     return file
 
@@ -246,7 +243,7 @@ def test_other_joints_and_another_base_are_refused(
     model = load_locomotion(correction)
     marked = model.metadata.replace(extra={"base": digest_of(base)})
     child = tmp_path / "marked.zip"
-    save_locomotion(child, replace(model, metadata=marked))
+    save_model(child, replace(model, metadata=marked))
     out = ["--out", str(tmp_path / "out.zip")]
     assert gait_tools.main(["compose", str(base), str(child), *out]) == 0
     assert gait_tools.main(["compose", str(other), str(child), *out]) == 2

@@ -29,13 +29,11 @@ from ambulo.evaluate.locomotion.evaluation import (
 from ambulo.evaluate.locomotion.gait_probe import AngleProbe, TorqueProbe
 from ambulo.evaluate.locomotion.pushes import push_recovery
 from ambulo.evaluate.locomotion.task import action_names, bytes_of
+from ambulo.policies.agents.locomotion import locomotion_model
 from ambulo.policies.files.archive import read_archive, zipped
-from ambulo.policies.files.locomotion_model import (
-    LocomotionModel,
-    describe_locomotion,
-    save_locomotion,
-)
-from ambulo.policies.locomotion_learner import make_policy
+from ambulo.policies.files.model_file import save_model
+from ambulo.policies.kinds.locomotion import describe_locomotion
+from ambulo.policies.networks.locomotion_policy import make_policy
 from ambulo.viz.body_film import gait_frames, write_gait_film
 
 CONFIG = LocomotionConfig().override("environment", task="stand")
@@ -55,7 +53,7 @@ def model(reference: Reference, tmp_path_factory: pytest.TempPathFactory) -> Pat
     metadata = describe_locomotion(CONFIG, batch.layout, action_names(batch))
     file = tmp_path_factory.mktemp("model") / "stand.zip"
     weights = dict(policy.state_dict())
-    save_locomotion(file, LocomotionModel(metadata, weights, bytes_of((reference,))))
+    save_model(file, locomotion_model(metadata, weights, bytes_of((reference,))))
     return file
 
 

@@ -6,8 +6,7 @@ import pytest
 
 from ambulo.common.find_model import find_model
 from ambulo.evaluate.locomotion.task import make_bodies, stored_references
-from ambulo.policies.files.locomotion_model import load_locomotion
-from ambulo.policies.locomotion_agent import LocomotionAgent
+from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 from ambulo.train.locomotion.validation import play
 
 SECONDS = 4.0

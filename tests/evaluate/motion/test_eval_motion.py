@@ -14,11 +14,8 @@ from ambulo.evaluate.motion.windows import EvalClip, cut_windows
 from ambulo.motion.datasets.clips import scan_clips
 from ambulo.motion.datasets.splits import make_split
 from ambulo.motion.formats.files import write_motion
-from ambulo.policies.files.motion_model import (
-    MotionModelFile,
-    describe_motion,
-    save_motion_model,
-)
+from ambulo.policies.files.model_file import ModelFile, save_model
+from ambulo.policies.kinds.motion_nn import describe_motion
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.train.eval_motion import main
 
@@ -61,10 +58,10 @@ def run(tmp_path, walk_motion):
     (folder / "best_models").mkdir(parents=True)
     split.save(folder / "split_info.json", [data])
     config, network = small_network()
-    model = MotionModelFile(
+    model = ModelFile(
         describe_motion(MotionRunConfig(model=config)), dict(network.state_dict())
     )
-    save_motion_model(folder / "best_models" / "best_model.zip", model)
+    save_model(folder / "best_models" / "best_model.zip", model)
     return folder
 
 

@@ -23,8 +23,9 @@ from ambulo.evaluate.vr.evaluation import (
     run_episodes,
     summarise,
 )
-from ambulo.policies.agent import Agent
-from ambulo.policies.files.vr_model import ModelFile, describe
+from ambulo.policies.agents.navigation import Agent
+from ambulo.policies.files.model_file import ModelFile
+from ambulo.policies.kinds.vr_navigation import describe
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 
 CONFIG = NavigationConfig().override("environment", max_episode_steps=200)

@@ -22,7 +22,8 @@ from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.pose import Pose, start_pose
 from ambulo.ik.rig import load_rig
 from ambulo.ik.solver.features import INPUTS, mean_output, outputs_of
-from ambulo.ik.solver.network import IKNetwork, IKNetworkHeader
+from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.published import Context
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets

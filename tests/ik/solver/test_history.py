@@ -15,8 +15,9 @@ from ambulo.ik.solver.features import (
     outputs_of,
 )
 from ambulo.ik.solver.frames import root_frame, to_frame
+from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.history import TargetHistory
-from ambulo.ik.solver.network import IKNetwork, IKNetworkHeader
+from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
 

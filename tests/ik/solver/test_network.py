@@ -24,11 +24,11 @@ from ambulo.ik.solver.features import (
     pose_in_frame,
 )
 from ambulo.ik.solver.frames import root_frame, to_frame
+from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import (
     HEADER,
     WEIGHTS,
     IKNetwork,
-    IKNetworkHeader,
     load_ik_network,
     save_ik_network,
 )

@@ -13,12 +13,12 @@ from ambulo.ik.pose import Pose, fk, start_pose
 from ambulo.ik.rig import Rig, load_rig
 from ambulo.ik.solver.features import pose_from_frame, pose_in_frame
 from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.headers import PublishedHeader
 from ambulo.ik.solver.published import (
     INPUTS,
     OUTPUTS,
     SIZES,
     Context,
-    PublishedHeader,
     PublishedNetwork,
     euler_xyz,
     load_published,

@@ -19,10 +19,11 @@ import torch
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.observation import observation_layout
-from ambulo.policies.agent import Agent
+from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export import export
 from ambulo.policies.export.export import export_json, export_onnx
-from ambulo.policies.files.vr_model import ModelFile, describe
+from ambulo.policies.files.model_file import ModelFile
+from ambulo.policies.kinds.vr_navigation import describe
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "model_format.md"
 

@@ -15,7 +15,7 @@ from ambulo import cli
 from ambulo.common.find_model import shipped_model
 from ambulo.configs.errors import ModelFileError
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.policies.agent import Agent, load_agent
+from ambulo.policies.agents.navigation import Agent, load_agent
 from ambulo.policies.export import godot as module
 from ambulo.policies.export.export import run_json
 from ambulo.policies.export.godot import MAGIC, export_godot, unpack

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from ambulo.configs.errors import ModelFileError
+from ambulo.policies.agents.navigation import load_navigation
 from ambulo.policies.files.archive import MAX_BYTES
-from ambulo.policies.files.vr_model import ModelFile, load_model, save_model
+from ambulo.policies.files.model_file import ModelFile, save_model
 
 Members = dict[str, bytes]
 Make = Callable[..., ModelFile]
@@ -28,7 +29,7 @@ def test_a_file_cut_off_anywhere_is_refused(saved: Path) -> None:
     for tenth in range(10):
         saved.write_bytes(data[: len(data) * tenth // 10])
         with pytest.raises(ModelFileError, match=r"model\.zip: truncated, damaged or"):
-            load_model(saved)
+            load_navigation(saved)
 
 
 def test_flipped_bits_are_refused_or_harmless(saved: Path) -> None:
@@ -37,15 +38,15 @@ def test_flipped_bits_are_refused_or_harmless(saved: Path) -> None:
         data[at] ^= 0xFF
         saved.write_bytes(data)
         with contextlib.suppress(ModelFileError):
-            load_model(saved)
+            load_navigation(saved)
         data[at] ^= 0xFF
 
 
 def test_missing_files_and_folders_are_named(tmp_path: Path, tiny_model: Make) -> None:
     with pytest.raises(ModelFileError, match=r"none\.zip: no such model file"):
-        load_model(tmp_path / "none.zip")
+        load_navigation(tmp_path / "none.zip")
     with pytest.raises(ModelFileError):
-        load_model(tmp_path)
+        load_navigation(tmp_path)
     with pytest.raises(ModelFileError, match="cannot be written"):
         save_model(tmp_path / "no" / "model.zip", tiny_model())
 
@@ -53,7 +54,7 @@ def test_missing_files_and_folders_are_named(tmp_path: Path, tiny_model: Make) -
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
 def test_devices_are_refused() -> None:
     with pytest.raises(ModelFileError, match="not a regular file"):
-        load_model("/dev/zero")
+        load_navigation("/dev/zero")
 
 
 @pytest.mark.parametrize("name", ["/etc/x", "../x", "a/../../x", "C:x", "\\x"])
@@ -62,7 +63,7 @@ def test_unsafe_member_names_are_refused(
 ) -> None:
     write_zip(saved, {**members_of(saved), name: b""})
     with pytest.raises(ModelFileError, match="unsafe member name"):
-        load_model(saved)
+        load_navigation(saved)
 
 
 def test_repeated_members_are_refused(saved: Path) -> None:
@@ -70,7 +71,7 @@ def test_repeated_members_are_refused(saved: Path) -> None:
         warnings.simplefilter("ignore")
         archive.writestr("policy.safetensors", b"")
     with pytest.raises(ModelFileError, match="occurs twice"):
-        load_model(saved)
+        load_navigation(saved)
 
 
 def declare_size(path: Path, size: int) -> None:
@@ -88,17 +89,17 @@ def test_zip_bombs_are_refused_unread(tmp_path: Path, write_zip: Write) -> None:
         archive.writestr("part", block)
     declare_size(path, MAX_BYTES + 1)
     with pytest.raises(ModelFileError, match="unpacks to"):
-        load_model(path)
+        load_navigation(path)
     declare_size(path, 10)
     with pytest.raises(ModelFileError, match="damaged"):
-        load_model(path)
+        load_navigation(path)
     write_zip(path, {f"m{i}": b"" for i in range(1001)})
     with pytest.raises(ModelFileError, match="1001 members"):
-        load_model(path)
+        load_navigation(path)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("a", b"a")
     with pytest.raises(ModelFileError, match="compression not allowed"):
-        load_model(path)
+        load_navigation(path)
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_full_disk: Path, tiny_model: Make) -> None:
@@ -111,7 +112,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_full_disk: Path, tiny_model: Make) 
         save_model(path, tiny_model(width=300))
     assert path.read_bytes() == before
     assert os.listdir(tmp_full_disk) == ["model.zip"]
-    assert load_model(path).metadata.num_timesteps == 7
+    assert load_navigation(path).metadata.num_timesteps == 7
 
 
 def test_a_read_only_folder_leaves_the_old_file(
@@ -131,10 +132,11 @@ def test_a_read_only_folder_leaves_the_old_file(
 _KILLER = """
 import dataclasses, os, random, signal, sys, time
 import numpy as np
-from ambulo.policies.files.vr_model import load_model, save_model
-from ambulo.policies.files.model_format import TrainingState
+from ambulo.policies.agents.navigation import load_navigation
+from ambulo.policies.files.model_file import save_model
+from ambulo.policies.files.model_file import TrainingState
 path = sys.argv[1]
-model = load_model(path)
+model = load_navigation(path)
 noise = np.random.default_rng(0).integers(0, 256, 2_000_000).astype(np.uint8)
 model = dataclasses.replace(model, training=TrainingState({"noise": noise}, {}))
 for run in range(8):
@@ -145,7 +147,7 @@ for run in range(8):
     time.sleep(0.02 + 0.2 * random.random())
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
-    load_model(path)
+    load_navigation(path)
 print("whole after every kill")
 """
 

@@ -13,14 +13,9 @@ import torch
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.motion_nn import MotionNNConfig, MotionRunConfig
-from ambulo.policies.files.motion_model import (
-    MotionModelFile,
-    describe_motion,
-    load_encoder,
-    load_motion_file,
-    load_motion_nn,
-    save_motion_model,
-)
+from ambulo.policies.agents.motion import load_encoder, load_motion_nn
+from ambulo.policies.files.model_file import ModelFile, load_model, save_model
+from ambulo.policies.kinds.motion_nn import MotionMetadata, describe_motion
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.policies.networks.motion_state import columns
 
@@ -39,7 +34,7 @@ def saved(tmp_path: Path) -> tuple[Path, MotionNN]:
     network = MotionNN(run.model).eval()
     path = tmp_path / "model.zip"
     metadata = describe_motion(run, steps=7, command="train_motion", extra={"a": 1})
-    save_motion_model(path, MotionModelFile(metadata, network.state_dict()))
+    save_model(path, ModelFile(metadata, network.state_dict()))
     return path, network
 
 
@@ -60,7 +55,7 @@ def test_round_trip(saved: tuple[Path, MotionNN]) -> None:
     assert not again.training
     with torch.no_grad():
         assert torch.equal(again.rollout(states, 5), network.rollout(states, 5))
-    metadata = load_motion_file(path).metadata
+    metadata = load_model(path, MotionMetadata).metadata
     assert (metadata.steps, metadata.extra) == (7, {"a": 1})
     assert not any(p.requires_grad for p in again.parameters())
 
@@ -94,7 +89,7 @@ def test_other_modes(tmp_path: Path, mode: str) -> None:
     run = MotionRunConfig(model=MotionNNConfig(mode=mode, **SMALL))  # type: ignore[arg-type]
     network = MotionNN(run.model).eval()
     path = tmp_path / "model.zip"
-    save_motion_model(path, MotionModelFile(describe_motion(run), network.state_dict()))
+    save_model(path, ModelFile(describe_motion(run), network.state_dict()))
     states = torch.randn(2, 3, 112)
     with torch.no_grad():
         assert torch.equal(load_encoder(path).encode(states), network.encode(states))

@@ -20,9 +20,9 @@ from stable_baselines3 import PPO
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.observation import observation_layout
-from ambulo.policies.agent import load_agent
-from ambulo.policies.files.stock_model import PUBLISHED_PARTS
-from ambulo.policies.files.vr_model import ModelFile, load_model, save_model
+from ambulo.policies.agents.navigation import load_agent, load_navigation
+from ambulo.policies.agents.stock import PUBLISHED_PARTS
+from ambulo.policies.files.model_file import ModelFile, save_model
 
 Members = dict[str, bytes]
 Make = Callable[..., ModelFile]
@@ -63,7 +63,7 @@ def test_published_agents_act_the_same(
     world = load_agent(path, stock_frame="world")
     assert world.config.observations.frame == "world"
     again = tmp_path / "ours.zip"
-    save_model(again, load_model(path))
+    save_model(again, load_navigation(path))
     np.testing.assert_array_equal(
         load_agent(again).act(obs, deterministic=True),
         agent.act(obs, deterministic=True),
@@ -79,21 +79,21 @@ def test_other_stock_policies_are_refused(tmp_path: Path) -> None:
     path, env = tmp_path / "stock.zip", _Nothing()
     stock_file(path, net_arch={"pi": [8], "vf": [9]})
     with pytest.raises(ModelFileError, match="has shape"):
-        load_model(path)
+        load_navigation(path)
     stock_file(path, activation_fn=torch.nn.Softplus)
     with pytest.raises(ModelFileError, match="activation 'Softplus'"):
-        load_model(path)
+        load_navigation(path)
     stock_file(path, net_arch=[])
     with pytest.raises(ModelFileError, match="hidden layers"):
-        load_model(path)
+        load_navigation(path)
     env.observation_space = spaces.Box(-np.inf, np.inf, (40,))
     stock_file(path, env)
     with pytest.raises(ModelFileError, match="40 observations"):
-        load_model(path)
+        load_navigation(path)
     env.action_space = spaces.Discrete(3)  # type: ignore[assignment]
     stock_file(path, env)
     with pytest.raises(ModelFileError, match="continuous actions"):
-        load_model(path)
+        load_navigation(path)
 
 
 class _Payload:
@@ -128,7 +128,7 @@ def test_pickles_in_hostile_files_do_not_run(
     harmless = {**good, "data": json.dumps(data).encode()}
     harmless["pytorch_variables.pth"] = torch_bytes(payload)
     harmless["policy.optimizer.pth"] = torch_bytes(payload)
-    load_model(write_zip(path, harmless))
+    load_navigation(write_zip(path, harmless))
     weights = torch.load(io.BytesIO(good["policy.pth"]), weights_only=True)
     for bad in (
         torch_bytes(payload),
@@ -141,14 +141,16 @@ def test_pickles_in_hostile_files_do_not_run(
         b"",
     ):
         with pytest.raises(ModelFileError, match=r"policy\.pth"):
-            load_model(write_zip(path, {**harmless, "policy.pth": bad}))
+            load_navigation(write_zip(path, {**harmless, "policy.pth": bad}))
     for name in ("ambulo.json", "policy.safetensors", "training.safetensors"):
         save_model(path, tiny_model())
         with pytest.raises(ModelFileError):
-            load_model(
+            load_navigation(
                 write_zip(path, {**members_of(path), name: pickle.dumps(payload)})
             )
     assert not target.exists()
     with pytest.raises(ModelFileError, match=r"PPO\.load failed"):
-        load_model(write_zip(path, {**harmless, "policy.pth": bad}), trust_pickle=True)
+        load_navigation(
+            write_zip(path, {**harmless, "policy.pth": bad}), trust_pickle=True
+        )
     assert target.exists(), "the payload itself works: only trust runs it"

@@ -16,8 +16,9 @@ import torch
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.envs.vr.task.observation import observation_layout
-from ambulo.policies.agent import load_agent
-from ambulo.policies.files.vr_model import ModelFile, describe, load_model, save_model
+from ambulo.policies.agents.navigation import load_agent, load_navigation
+from ambulo.policies.files.model_file import ModelFile, save_model
+from ambulo.policies.kinds.vr_navigation import describe
 
 Members = dict[str, bytes]
 Make = Callable[..., ModelFile]
@@ -29,11 +30,11 @@ Write = Callable[[Path, Members], Path]
 def test_what_is_saved_is_loaded(tmp_path: Path, mode: str, tiny_model: Make) -> None:
     model, path = tiny_model(mode), tmp_path / "model.zip"
     save_model(path, model)
-    loaded = load_model(path)
+    loaded = load_navigation(path)
     assert loaded.metadata == model.metadata
     assert loaded.metadata.versions["torch"] == torch.__version__
-    assert loaded.policy.keys() == model.policy.keys()
-    assert all(torch.equal(loaded.policy[k], v) for k, v in model.policy.items())
+    assert loaded.weights.keys() == model.weights.keys()
+    assert all(torch.equal(loaded.weights[k], v) for k, v in model.weights.items())
     assert loaded.training is not None
     assert loaded.training.values == model.training.values
     for name, array in model.training.arrays.items():
@@ -71,7 +72,7 @@ def test_where_engines_are_is_not_taken_from_a_file(
     header = json.loads(members["ambulo.json"])
     header["config"]["environment"] |= PLACES
     members["ambulo.json"] = json.dumps(header).encode()
-    environment = load_model(write_zip(saved, members)).metadata.config.environment
+    environment = load_navigation(write_zip(saved, members)).metadata.config.environment
     assert [getattr(environment, name) for name in PLACES] == [None] * 3
 
 
@@ -80,7 +81,7 @@ def test_a_model_without_training_state_is_smaller(
 ) -> None:
     path = tmp_path / "best.zip"
     save_model(path, dataclasses.replace(tiny_model(), training=None))
-    assert load_model(path).training is None
+    assert load_navigation(path).training is None
     assert path.stat().st_size < saved.stat().st_size
 
 
@@ -115,7 +116,7 @@ def test_headers_that_do_not_fit_are_refused(
     members["ambulo.json"] = json.dumps(header).encode()
     write_zip(saved, members)
     with pytest.raises(ModelFileError, match=message) as caught:
-        load_model(saved)
+        load_navigation(saved)
     assert str(saved) in str(caught.value)
 
 
@@ -127,7 +128,7 @@ def test_headers_that_are_not_json_are_refused(
 ) -> None:
     write_zip(saved, {**members_of(saved), "ambulo.json": text})
     with pytest.raises(ModelFileError, match=r"ambulo\.json"):
-        load_model(saved)
+        load_navigation(saved)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ def test_missing_members_are_named(
     del members[left_out]
     write_zip(saved, members)
     with pytest.raises(ModelFileError, match=message):
-        load_model(saved)
+        load_navigation(saved)
 
 
 @pytest.mark.parametrize(
@@ -178,14 +179,14 @@ def test_weights_that_do_not_fit_are_refused(
     members["policy.safetensors"] = safetensors.torch.save(policy)
     write_zip(saved, members)
     with pytest.raises(ModelFileError, match=message):
-        load_model(saved)
+        load_navigation(saved)
 
 
 def test_weights_that_are_not_finite_are_not_saved(
     saved: Path, tiny_model: Make
 ) -> None:
     before, model = saved.read_bytes(), tiny_model()
-    model.policy["log_std"][0] = torch.nan
+    model.weights["log_std"][0] = torch.nan
     with pytest.raises(ModelFileError, match="not finite"):
         save_model(saved, model)
     assert saved.read_bytes() == before

@@ -12,8 +12,9 @@ import torch
 
 from ambulo.configs.errors import GaitDataError, GaitParameterError, ModelFileError
 from ambulo.configs.gait import gait_space
-from ambulo.policies.files.gait_estimator import load_estimator, save_estimator
-from ambulo.policies.networks.gait_vae import GaitVAE, GaitVAEConfig
+from ambulo.configs.gait_vae import GaitVAEConfig
+from ambulo.policies.agents.gait_estimator import load_estimator, save_estimator
+from ambulo.policies.networks.gait_vae import GaitVAE
 from ambulo.policies.networks.pose_noise import PoseNoise, plain_noise
 
 SPACE = gait_space("human23")

@@ -12,14 +12,11 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.configs.neural_ik import IKNetConfig, IKRunConfig
 from ambulo.ik.kernels.targets import WIDTH
 from ambulo.ik.rig import Rig, load_rig
-from ambulo.ik.solver.network import IKNetwork, IKNetworkHeader
+from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.published import PublishedNetwork
-from ambulo.policies.files.ik_model import (
-    IKModelFile,
-    describe_ik,
-    load_ik_model,
-    save_ik_model,
-)
+from ambulo.policies.files.model_file import ModelFile, load_model, save_model
+from ambulo.policies.kinds.neural_ik import IKMetadata, describe_ik
 from ambulo.policies.networks.ik_net import WEIGHT_COLUMNS, IKNet
 
 
@@ -125,17 +122,17 @@ def test_checkpoints(rig: Rig, tmp_path: Path) -> None:
     assert metadata.run.data == "poses.npz"
     net = IKNet(run.network, rig)
     file = tmp_path / "a.zip"
-    save_ik_model(file, IKModelFile(metadata, net.state_dict()))
-    back = load_ik_model(file)
+    save_model(file, ModelFile(metadata, net.state_dict()))
+    back = load_model(file, IKMetadata)
     assert back.metadata.steps == 3
     assert all(
-        torch.equal(net.state_dict()[name], back.network[name]) for name in back.network
+        torch.equal(net.state_dict()[name], back.weights[name]) for name in back.weights
     )
     wrong = dict(net.state_dict())
     wrong["layers.0.weight"] = torch.full_like(wrong["layers.0.weight"], float("nan"))
     with pytest.raises(ModelFileError, match="not finite"):
-        save_ik_model(file, IKModelFile(metadata, wrong))
-    assert load_ik_model(file).metadata.steps == 3
+        save_model(file, ModelFile(metadata, wrong))
+    assert load_model(file, IKMetadata).metadata.steps == 3
     file.write_bytes(file.read_bytes()[:-30])
     with pytest.raises(ModelFileError):
-        load_ik_model(file)
+        load_model(file, IKMetadata)

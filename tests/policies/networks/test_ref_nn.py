@@ -16,15 +16,11 @@ import torch
 from ambulo.configs.errors import GaitParameterError, ModelFileError
 from ambulo.configs.gait import HEALTHY, GaitSpace, gait_space
 from ambulo.motion.gaits.frames import WAY_RATE, frame_rate, speed_of
+from ambulo.policies.agents.gait_network import load_ref_network, phase_inputs
+from ambulo.policies.agents.gait_training import load_ref_nn, read_ref_nn, save_ref_nn
 from ambulo.policies.files.archive import read_archive, write_atomic, zipped
-from ambulo.policies.networks.ref_network import load_ref_network, phase_inputs
-from ambulo.policies.networks.ref_nn import (
-    RefNN,
-    describe_ref_nn,
-    load_ref_nn,
-    read_ref_nn,
-    save_ref_nn,
-)
+from ambulo.policies.kinds.ref_nn import describe_ref_nn
+from ambulo.policies.networks.ref_nn import RefNN
 
 SPACE = gait_space("human23")
 
@@ -81,7 +77,7 @@ def test_numpy_answers_as_torch(file: Path) -> None:
 
 def test_run_time_needs_no_torch() -> None:
     code = (
-        "import sys; import ambulo.policies.networks.ref_network; "
+        "import sys; import ambulo.policies.agents.gait_network; "
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -161,7 +157,7 @@ def test_round_trip_of_everything(file: Path, tmp_path: Path) -> None:
     assert found.metadata.training == {"steps": 3}
     assert found.metadata.gait_space() == SPACE
     for name, weight in network.state_dict().items():
-        assert (found.network[name] == weight).all()
+        assert (found.weights[name] == weight).all()
     with pytest.raises(ModelFileError, match="alone"):
         save_ref_nn(tmp_path / "c.zip", network.state_dict())
 

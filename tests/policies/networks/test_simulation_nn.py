@@ -14,7 +14,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.configs.simulation_nn import PriorConfig, SimulationNetworkConfig
 from ambulo.envs.layout import ObservationLayout, Part
-from ambulo.policies.locomotion_learner import make_policy
+from ambulo.policies.networks.locomotion_policy import make_policy
 from ambulo.policies.networks.mode_policy import (
     MixtureOfGaussians,
     ModePolicy,

@@ -22,14 +22,9 @@ from ambulo.envs.vr.task.bank import GOALS
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.spaces import action_space
-from ambulo.policies.agent import model_of
-from ambulo.policies.files.model_format import TrainingState
-from ambulo.policies.files.vr_model import (
-    ModelFile,
-    load_model,
-    save_model,
-)
-from ambulo.policies.learner import learn_until, make_learner
+from ambulo.policies.agents.navigation import load_navigation
+from ambulo.policies.files.model_file import ModelFile, TrainingState, save_model
+from ambulo.policies.learner import learn_until, make_learner, model_of
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.vr.training_state import capture, restore, resume
@@ -154,7 +149,7 @@ def resumed(case: str, path: Path) -> dict[str, Any]:
     """The two roll-outs after the checkpoint, in fresh objects."""
     config = config_of(case)
     batch, learner = training_of(config)
-    model = load_model(path)
+    model = load_navigation(path)
     assert model.metadata.config == config
     random.random()
     torch.randn(3)
@@ -241,7 +236,7 @@ def test_captured_state_does_not_change_with_the_training() -> None:
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> ModelFile:
     path = tmp_path_factory.mktemp("run") / "checkpoint.zip"
     straight("plain", path)
-    return load_model(path)
+    return load_navigation(path)
 
 
 @pytest.mark.parametrize(

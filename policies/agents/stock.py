@@ -18,7 +18,9 @@ from torch import Tensor
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.policies.files.archive import parse_json, unzip
-from ambulo.policies.files.vr_model import ModelFile, check_policy, describe
+from ambulo.policies.files.model_file import ModelFile, check_weights
+from ambulo.policies.files.raw_headers import STOCK
+from ambulo.policies.kinds.vr_navigation import NavigationMetadata, describe
 
 PUBLISHED_PARTS = (
     ("camera_position", 3, "m"),
@@ -67,7 +69,7 @@ def load_stock(
     members: Mapping[str, bytes],
     trust_pickle: bool,
     frame: Literal["head", "world"],
-) -> ModelFile:
+) -> ModelFile[NavigationMetadata]:
     """A Stable-Baselines3 PPO file as a model without input scaling.
 
     Accepted: `MlpPolicy` with separate actor and critic of equal widths, the published
@@ -108,11 +110,11 @@ def load_stock(
         config,
         _PublishedLayout(),
         num_timesteps=steps if type(steps) is int and 0 <= steps < 2**63 else 0,
-        extra={"source": "stable-baselines3"},
+        extra={"source": STOCK},
     )
     policy = {"mlp_extractor.scales": torch.ones(_PublishedLayout.size)}
     policy |= {_renamed(name): tensor.float() for name, tensor in weights.items()}
-    check_policy(metadata, policy, source)
+    check_weights(policy, metadata.weight_shapes(policy, source), source)
     return ModelFile(metadata, policy)
 
 

@@ -9,6 +9,8 @@ know, it is silent.
 
 from __future__ import annotations
 
+import io
+import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,16 +20,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_to_rotvec
+from ambulo.policies.agents.locomotion import LocomotionAgent
 from ambulo.policies.files.archive import (
     json_bytes,
     parse_json,
     read_archive,
+    unzip,
     write_atomic,
     zipped,
 )
+from ambulo.policies.files.model_file import model_of_members
+from ambulo.policies.files.raw_headers import CASCADE_HEADER
+from ambulo.policies.kinds.cascade import CascadeMetadata, NodeRow
+from ambulo.policies.kinds.locomotion import LocomotionMetadata
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -40,8 +49,7 @@ THRESHOLD, THRESHOLD_ACTION = 0.2, 0.1
 """Distance from which on a child acts, and how far its last action moves it, as published."""
 STEEPNESS = 1000.0
 """Of the sigmoid that makes weights of distances, as published: nearly a step."""
-KIND, VERSION = "ambulo-cascade", 1
-HEADER, ENDING = "cascade.json", ".zip"
+ENDING = ".zip"
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,76 +198,73 @@ def save_cascade(
         cascade: The graph.
         models: The content of each node's model file.
     """
-    header = {
-        "kind": KIND,
-        "version": VERSION,
-        "is_cascaded": cascade.is_cascaded,
-        "space": parse_json(cascade.space.to_json().encode(), "space"),
-        "parameters": [cascade.parameters.start, cascade.parameters.stop],
-        "balls": list(cascade.balls),
-        "action_scale": cascade.action_scale,
-        "nodes": [
-            {
-                "name": node.name,
-                "parents": list(node.parents),
-                "low": node.low.tolist(),
-                "high": node.high.tolist(),
-            }
+    header = CascadeMetadata(
+        space=json.loads(cascade.space.to_json()),
+        parameters=(cascade.parameters.start, cascade.parameters.stop),
+        balls=cascade.balls,
+        action_scale=cascade.action_scale,
+        nodes=tuple(
+            NodeRow(
+                name=node.name,
+                parents=node.parents,
+                low=tuple(node.low.tolist()),
+                high=tuple(node.high.tolist()),
+            )
             for node in cascade.nodes
-        ],
-    }
-    members = {HEADER: json_bytes(header)}
+        ),
+    )
+    members = {CASCADE_HEADER: json_bytes(header.model_dump(mode="json"))}
     for node in cascade.nodes:
         members[_member(node.name)] = models[node.name]
     write_atomic(Path(path), zipped(members))
 
 
-def load_cascade(path: str | os.PathLike[str], load: Callable[[bytes], Any]) -> Cascade:
-    """The cascade in a file.
+def load_cascade(
+    path: str | os.PathLike[str], load: Callable[[bytes], Any] | None = None
+) -> Cascade:
+    """Return the cascade in a file.
 
     Args:
         path: The file.
-        load: Makes an agent of a node's model file.
+        load: Makes an agent of a node's model file; None for a `LocomotionAgent`.
 
     Raises:
         ModelFileError: Missing, damaged, or no cascade.
     """
     file = Path(path)
     members = read_archive(file)
-    if HEADER not in members:
-        raise ModelFileError(f"{file}: no cascade: {HEADER} is missing")
-    header = parse_json(members[HEADER], f"{file}: {HEADER}")
+    if CASCADE_HEADER not in members:
+        raise ModelFileError(f"{file}: no cascade: {CASCADE_HEADER} is missing")
+    source = f"{file}: {CASCADE_HEADER}"
+    load = load or (lambda data: _walker(data, str(file)))
     try:
-        if header["kind"] != KIND or header["version"] != VERSION:
-            raise ModelFileError(f"{file}: no cascade of version {VERSION}")
-        if header["is_cascaded"] is not True:
-            raise ModelFileError(f"{file}: is_cascaded is not true")
+        header = parse(
+            CascadeMetadata, parse_json(members[CASCADE_HEADER], source), source
+        )
+        space = GaitSpace.from_json(header.space)
         nodes = tuple(
             CascadeNode(
-                str(row["name"]),
-                load(members[_member(str(row["name"]))]),
-                np.array(row["low"], dtype=np.float64),
-                np.array(row["high"], dtype=np.float64),
-                tuple(str(parent) for parent in row["parents"]),
+                row.name,
+                load(members[_member(row.name)]),
+                np.array(row.low, dtype=np.float64),
+                np.array(row.high, dtype=np.float64),
+                row.parents,
             )
-            for row in header["nodes"]
+            for row in header.nodes
         )
-        start, stop = (int(edge) for edge in header["parameters"])
-        balls = tuple(int(first) for first in header["balls"])
-        scale = float(header["action_scale"])
-        space = GaitSpace.from_json(header["space"])
-    except (ConfigError, KeyError, TypeError, ValueError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ModelFileError(f"{file}: {HEADER} is damaged ({reason})") from None
+    except (ConfigError, KeyError) as error:
+        raise ModelFileError(f"{file}: {CASCADE_HEADER} is damaged ({error})") from None
     try:
-        return Cascade(space, nodes, slice(start, stop), balls, scale)
+        return Cascade(
+            space, nodes, slice(*header.parameters), header.balls, header.action_scale
+        )
     except ModelFileError as error:
         raise ModelFileError(f"{file}: {error}") from None
 
 
 def is_cascade(path: str | os.PathLike[str]) -> bool:
     """Whether the model file `path` is a cascade; `ModelFileError` if it is none at all."""
-    return HEADER in read_archive(Path(path))
+    return CASCADE_HEADER in read_archive(Path(path), (CASCADE_HEADER,))
 
 
 def stored_models(path: str | os.PathLike[str]) -> dict[str, bytes]:
@@ -274,3 +279,11 @@ def stored_models(path: str | os.PathLike[str]) -> dict[str, bytes]:
 
 def _member(name: str) -> str:
     return f"nodes/{name}{ENDING}"
+
+
+def _walker(data: bytes, source: str) -> LocomotionAgent:
+    """Return the agent of a node's model file."""
+    members = unzip(io.BytesIO(data), source)
+    return LocomotionAgent(
+        model_of_members(members, LocomotionMetadata, source), source
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -14,40 +14,18 @@ from torch import Tensor, nn
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.vr import NavigationConfig
-from ambulo.policies.files.model_format import Layout, ObservationPart
-from ambulo.policies.files.vr_model import (
-    ModelFile,
-    ModelMetadata,
-    actor_shapes,
-    describe,
-    load_model,
-)
+from ambulo.policies.agents.stock import load_stock
+from ambulo.policies.files.archive import read_archive
+from ambulo.policies.files.headers import HEADER, DescribedLayout, StoredLayout
+from ambulo.policies.files.model_file import ModelFile, model_of_members
+from ambulo.policies.kinds.vr_navigation import NavigationMetadata
 from ambulo.policies.networks.actor_critic import ACTIVATIONS, bounded
-from ambulo.policies.ppo import FastPPO
+
+NavigationModel = ModelFile[NavigationMetadata]
+"""The contents of a file of a navigation policy."""
 
 
-@dataclass(frozen=True)
-class StoredLayout:
-    """The observation layout that an agent was trained on, as its file tells it."""
-
-    parts: tuple[ObservationPart, ...]
-    """In order, without gaps."""
-
-    @property
-    def size(self) -> int:
-        """Numbers that the agent sees."""
-        return self.parts[-1].stop
-
-    def slices(self) -> dict[str, slice]:
-        """Where each part lies."""
-        return {part.name: slice(part.start, part.stop) for part in self.parts}
-
-    def schema(self) -> list[dict[str, object]]:
-        """One row a part, JSON-ready."""
-        return [part.model_dump(mode="json") for part in self.parts]
-
-
-class Actor(nn.Module):
+class NavigationActor(nn.Module):
     """Raw observations (N, size) to unclipped means (N, 3), or scores (N, 7)."""
 
     scales: Tensor
@@ -73,7 +51,9 @@ class Actor(nn.Module):
         self.head = nn.Linear(inputs, out)
 
     @classmethod
-    def of(cls, metadata: ModelMetadata, policy: Mapping[str, Tensor]) -> Actor:
+    def of(
+        cls, metadata: NavigationMetadata, policy: Mapping[str, Tensor]
+    ) -> NavigationActor:
         """The actor inside the weights of a `NavigationPolicy`."""
         network, size = metadata.config.network, metadata.observation_size
         with torch.random.fork_rng(devices=[]):
@@ -82,7 +62,7 @@ class Actor(nn.Module):
                 network.action_bound,
             )  # fmt: skip
         renamed = {"scales": policy["mlp_extractor.scales"][:size]}
-        for name in actor_shapes(metadata):
+        for name in metadata.actor_shapes():
             new = name.replace("mlp_extractor.actor.", "hidden.")
             new = new.replace("action_net.", "head.")
             if new != "log_std":
@@ -97,30 +77,23 @@ class Actor(nn.Module):
 
 
 class Agent:
-    """Acts; `config` and `metadata` tell how it was trained."""
+    """A VR-navigation policy ready to act, with its config and metadata."""
 
-    def __init__(self, model: ModelFile) -> None:
+    def __init__(self, model: NavigationModel) -> None:
         """The agent in `model`, whose weights are copied."""
-        self.metadata: ModelMetadata = model.metadata
+        self.metadata: NavigationMetadata = model.metadata
         self.config: NavigationConfig = model.metadata.config
         self.layout = StoredLayout(model.metadata.observation)
         self.discrete = model.metadata.action.mode == "discrete"
-        self.actor = Actor.of(model.metadata, model.policy)
-        log_std = model.policy.get("log_std")
+        self.actor = NavigationActor.of(model.metadata, model.weights)
+        log_std = model.weights.get("log_std")
         self._std = None if log_std is None else log_std.detach().cpu().exp()
-
-    @classmethod
-    def from_learner(
-        cls, learner: FastPPO, config: NavigationConfig, layout: Layout | None = None
-    ) -> Agent:
-        """A snapshot of `learner`; later training does not change it."""
-        return cls(model_of(learner, config, layout))
 
     def act(
         self,
         obs: NDArray[np.float32],
         *,
-        deterministic: bool,
+        deterministic: bool = True,
         generator: torch.Generator | None = None,
     ) -> NDArray[Any]:
         """Actions for raw observations (N, size): (N, 3) in [-1, 1], or (N,) indices.
@@ -143,7 +116,7 @@ class Agent:
             actions: NDArray[np.float32] = out.clamp_(-1.0, 1.0).numpy()
             return actions
 
-    def check_layout(self, layout: Layout) -> None:
+    def check_layout(self, layout: DescribedLayout) -> None:
         """`ModelFileError` when an environment's `layout` is not the agent's."""
         mine, other = self.layout.schema(), layout.schema()
         for i in range(max(len(mine), len(other))):
@@ -183,49 +156,39 @@ def tensor_of(obs: NDArray[np.float32], size: int) -> Tensor:
     return torch.as_tensor(obs, dtype=torch.float32)
 
 
+def load_navigation(
+    path: str | os.PathLike[str],
+    *,
+    trust_pickle: bool = False,
+    stock_frame: Literal["head", "world"] = "head",
+) -> NavigationModel:
+    """Return the contents of a file of a navigation policy, checked.
+
+    Args:
+        path: A file of `save_model`, or a Stable-Baselines3 zip (see `load_stock`).
+        trust_pickle: Run the pickles of a Stable-Baselines3 zip; only for own files.
+        stock_frame: Frame of the observations of a Stable-Baselines3 policy; its file
+            does not say.
+
+    Raises:
+        ModelFileError: Missing, damaged, unsafe, newer, or of another kind.
+    """
+    file = Path(path)
+    members = read_archive(file)
+    if HEADER not in members and {"data", "policy.pth"} <= members.keys():
+        return load_stock(file, members, trust_pickle, stock_frame)
+    return model_of_members(members, NavigationMetadata, str(file))
+
+
 def load_agent(
     path: str | os.PathLike[str],
     *,
     trust_pickle: bool = False,
     stock_frame: Literal["head", "world"] = "head",
 ) -> Agent:
-    """The agent in a model file; the arguments are those of `load_model`."""
-    return Agent(load_model(path, trust_pickle=trust_pickle, stock_frame=stock_frame))
-
-
-def model_of(
-    learner: FastPPO,
-    config: NavigationConfig,
-    layout: Layout | None = None,
-    *,
-    command: str = "",
-    extra: Mapping[str, Any] | None = None,
-) -> ModelFile:
-    """A copy of the learner's policy with its metadata, to be saved or to act.
-
-    Args:
-        learner: its environment gives the layout when `layout` is None.
-        config: how it was trained; the file does not tell where engines were.
-        layout: of the observations.
-        command: command line of the training.
-        extra: plain JSON values for the file.
-    """
-    if layout is None:
-        env = learner.get_env()
-        assert env is not None, "a learner without environment needs a layout"
-        layout = env.get_attr("layout")[0]
-    metadata = describe(
-        config,
-        layout,
-        num_timesteps=learner.num_timesteps,
-        command=command,
-        extra=extra,
-    )
-    policy = {
-        name: tensor.detach().cpu().clone()
-        for name, tensor in learner.policy.state_dict().items()
-    }
-    return ModelFile(metadata, policy)
+    """Return the agent in a model file; the arguments are those of `load_navigation`."""
+    model = load_navigation(path, trust_pickle=trust_pickle, stock_frame=stock_frame)
+    return Agent(model)
 
 
 def _row(row: Mapping[str, object]) -> str:

@@ -1,77 +1,37 @@
-"""The gait network at run time: NumPy alone, no torch. Training is in `ref_nn`.
-
-A model file is a zip with `ambulo.json` and `policy.safetensors` (see `model_format`).
-"""
+"""The gait network at run time: NumPy alone, no torch. Training is in `ref_nn`."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.numpy import load
 
-from ambulo.configs.base import Config, parse
-from ambulo.configs.errors import ConfigError, GaitParameterError, ModelFileError
+from ambulo.configs.errors import GaitParameterError, ModelFileError
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.gaits.frames import frame_rate, motion_of, orthonormal
 from ambulo.motion.gaits.shards import PER_CYCLE
 from ambulo.motion.gaits.skeleton import gait_skeleton
-from ambulo.motion.human23 import N_SIXDOF
 from ambulo.motion.motion import Motion
-from ambulo.policies.files.archive import parse_json, read_archive
+from ambulo.policies.files.archive import read_archive
+from ambulo.policies.files.headers import header_of
+from ambulo.policies.kinds.ref_nn import RefNNMetadata
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
-KIND = "ref_nn"
 HELD_WITHIN = 1e-6
 """How near to a held value another one is the same."""
-HEADER, WEIGHTS = "ambulo.json", "policy.safetensors"
-
-
-class RefNNMetadata(Config):
-    """The contents of `ambulo.json` in the file of a gait network."""
-
-    format: Literal["ambulo-model"] = "ambulo-model"
-    """Names this format."""
-    version: Literal[1] = 1
-    """Of the format."""
-    kind: Literal["ref_nn"] = "ref_nn"
-    """What the model does."""
-    space: dict[str, Any]
-    """Its parameters: `GaitSpace.to_json`."""
-    is_cascaded: bool = False
-    """Whether the motions were made by cascaded networks."""
-    hidden: Annotated[int, Field(ge=1, le=4096)] = 512
-    """Width of the hidden layers."""
-    layers: Annotated[int, Field(ge=1, le=8)] = 3
-    """How many hidden layers."""
-    harmonics: Annotated[int, Field(ge=1, le=16)] = 1
-    """Multiples of the phase among its inputs."""
-    training: dict[str, Any] = Field(default_factory=dict)
-    """How it was trained and what it scored; plain JSON."""
-    versions: dict[str, str] = Field(default_factory=dict)
-    """Python and packages."""
-    command: str = ""
-    """Command line of the training."""
-    created: str = ""
-    """ISO time."""
-    extra: dict[str, Any] = Field(default_factory=dict)
-    """Anything more, as plain JSON."""
-
-    def gait_space(self) -> GaitSpace:
-        """Its parameters; `ConfigError` if they are damaged."""
-        return GaitSpace.from_json(self.space)
+WEIGHTS = "policy.safetensors"
 
 
 class RefNetwork:
-    """Answers parameters with the frames of their gait."""
+    """A gait network at run time: from parameters of body and gait to motion."""
 
     def __init__(
         self,
@@ -82,7 +42,7 @@ class RefNetwork:
         """Of the weights of a `RefNN`, by its names; they are checked here."""
         self.metadata = metadata
         self.space = metadata.gait_space()
-        shapes = shapes_of(metadata)
+        shapes = metadata.shapes()
         if set(weights) != set(shapes):
             odd = sorted(set(weights) ^ set(shapes))[0]
             raise ModelFileError(f"{source}: weight {odd!r} is missing or unexpected")
@@ -146,6 +106,16 @@ class RefNetwork:
                 )
         return self.space.vector(**named | self.held)
 
+    def walk(self, cycles: int = 2, fps: float | None = None, **named: float) -> Motion:
+        """Return the gait of the named parameters, in their units; others are healthy.
+
+        Args:
+            cycles: Number of gait cycles (two steps each).
+            fps: Frame rate (see `to_motion`), [Hz].
+            **named: Parameters, for example `stride=1.1, cadence=0.9`.
+        """
+        return self.to_motion(self.vector(**named), cycles, fps)
+
     def motion_of(self, params: ArrayLike, cycles: int = 2) -> Floats:
         """Frames (30 cycles, 101) of `params` (P,), in their units; rotations are valid.
 
@@ -203,22 +173,6 @@ def phase_inputs(phase: Floats, harmonics: int) -> Floats:
     return both.reshape(*phase.shape, 2 * harmonics)
 
 
-def shapes_of(metadata: RefNNMetadata) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the weights of a network as `metadata` tells it."""
-    inputs = len(metadata.space["parameters"]) + 2 * metadata.harmonics
-    sizes = [inputs, *[metadata.hidden] * metadata.layers, N_SIXDOF]
-    shapes: dict[str, tuple[int, ...]] = {
-        "center": (inputs,),
-        "scale": (inputs,),
-        "mean": (N_SIXDOF,),
-        "spread": (N_SIXDOF,),
-    }
-    for k in range(len(sizes) - 1):
-        shapes[f"layers.{k}.weight"] = (sizes[k + 1], sizes[k])
-        shapes[f"layers.{k}.bias"] = (sizes[k + 1],)
-    return shapes
-
-
 def load_ref_network(
     path: str | os.PathLike[str], space: GaitSpace | None = None
 ) -> RefNetwork:
@@ -229,7 +183,8 @@ def load_ref_network(
     """
     file = Path(path)
     members = read_archive(file)
-    metadata = metadata_of(members, str(file), space)
+    metadata = header_of(RefNNMetadata, members, str(file))
+    metadata.check_space(space, str(file))
     if WEIGHTS not in members:
         raise ModelFileError(f"{file}: no {WEIGHTS} inside")
     try:
@@ -237,30 +192,3 @@ def load_ref_network(
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise ModelFileError(f"{file}: {WEIGHTS}: {error}") from None
     return RefNetwork(metadata, weights, str(file))
-
-
-def metadata_of(
-    members: Mapping[str, bytes], source: str, space: GaitSpace | None = None
-) -> RefNNMetadata:
-    """The header among the members of a model file, checked.
-
-    Raises:
-        ModelFileError: It is none of ours, or its parameters are not those of `space`.
-    """
-    if HEADER not in members:
-        raise ModelFileError(f"{source}: no {HEADER} inside: not a model file")
-    data = parse_json(members[HEADER], f"{source}: {HEADER}")
-    if not isinstance(data, dict) or data.get("kind") != KIND:
-        found = data.get("kind") if isinstance(data, dict) else None
-        raise ModelFileError(f"{source}: kind is {found!r}, expected {KIND!r}")
-    try:
-        metadata = parse(RefNNMetadata, data, f"{source}: {HEADER}")
-    except ConfigError as error:
-        raise ModelFileError(str(error)) from None
-    try:
-        own = metadata.gait_space()
-    except ConfigError as error:
-        raise ModelFileError(f"{source}: {HEADER}: {error}") from None
-    if space is not None and (difference := space.difference(own)):
-        raise ModelFileError(f"{source}: has other gait parameters: {difference}")
-    return metadata

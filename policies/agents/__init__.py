@@ -1,0 +1,1 @@
+"""Models ready to use: what the loaders of `policies/kinds` give."""

@@ -1,0 +1,38 @@
+"""Checkpoints of pose networks as solvers that are ready to use."""
+
+from __future__ import annotations
+
+import os
+
+from ambulo.ik.rig import load_rig
+from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.solver.network import IKNetwork
+from ambulo.ik.solver.published import PublishedNetwork
+from ambulo.ik.solver.solver import NeuralIKSolver, warm_solver
+from ambulo.policies.files.model_file import ModelFile, load_model
+from ambulo.policies.kinds.neural_ik import IKMetadata
+from ambulo.policies.networks.ik_net import IKNet
+
+IKModelFile = ModelFile[IKMetadata]
+"""The contents of a checkpoint of a pose network."""
+
+
+def load_checkpoint_solver(
+    path: str | os.PathLike[str],
+) -> NeuralIKSolver | PublishedNetwork:
+    """Return the network of a checkpoint as a solver; a published one as it is."""
+    file = load_model(path, IKMetadata)
+    config, rig = file.metadata.run.network, load_rig(file.metadata.rig)
+    network = IKNet(config, rig)
+    network.load_state_dict(file.weights)
+    tensors = network.tensors()
+    if config.kind != "own":
+        return PublishedNetwork(tensors, config.kind, rig=rig, source=str(path))
+    header = IKNetworkHeader(
+        rig=file.metadata.rig,
+        hidden=config.hidden,
+        activation=config.activation,
+        slope=config.slope,
+        past=config.past,
+    )
+    return warm_solver(IKNetwork(header, tensors, rig=rig, source=str(path)))

@@ -1,0 +1,212 @@
+"""The header `ambulo.json` of a model file; nothing in here needs torch.
+
+A model file is one zip: `ambulo.json` says what it is, `policy.safetensors` holds the
+weights, and a checkpoint adds `training.safetensors` and `training.json`.
+"""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from ambulo.configs.base import Config, parse
+from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.policies.files.archive import parse_json
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+FORMAT = "ambulo-model"
+VERSION = 1
+HEADER = "ambulo.json"
+_PACKAGES = {
+    "ambulo": "ambulo",
+    "torch": "torch",
+    "numpy": "numpy",
+    "sb3": "stable-baselines3",
+    "gymnasium": "gymnasium",
+    "mujoco": "mujoco",
+    "numba": "numba",
+}
+
+Size = Annotated[int, Field(ge=0)]
+
+
+class DescribedLayout(Protocol):
+    """An observation layout: its size, and rows for JSON."""
+
+    @property
+    def size(self) -> int:
+        """Length of an observation."""
+        ...
+
+    def schema(self) -> list[dict[str, object]]:
+        """Return one row for each part: name, start, stop, unit, meaning."""
+        ...
+
+
+class ObservationPart(Config):
+    """A named range of the observation vector."""
+
+    name: str
+    """Unique."""
+    start: Size
+    """First index."""
+    stop: Size
+    """One behind the last index."""
+    unit: str
+    """`m`, `m/s`, `rad/s` or `1`."""
+    meaning: str
+    """For people."""
+
+
+@dataclass(frozen=True)
+class StoredLayout:
+    """The observation layout of a model file."""
+
+    parts: tuple[ObservationPart, ...]
+    """In order, without gaps."""
+    factors: tuple[float, ...] = ()
+    """Fixed factor of each number; () where the policy keeps them with its weights."""
+
+    @property
+    def size(self) -> int:
+        """Length of an observation."""
+        return self.parts[-1].stop
+
+    def slices(self) -> dict[str, slice]:
+        """Return the range of each part."""
+        return {part.name: slice(part.start, part.stop) for part in self.parts}
+
+    def schema(self) -> list[dict[str, object]]:
+        """Return one row for each part, JSON-ready."""
+        return [part.model_dump(mode="json") for part in self.parts]
+
+    def scales(self) -> NDArray[np.float32]:
+        """Return the factors. Shape (size,)."""
+        return np.array(self.factors, np.float32)
+
+
+class FileHeader(Config):
+    """The fields of `ambulo.json` that every kind of model has."""
+
+    format: Literal["ambulo-model"] = "ambulo-model"
+    """Names this format."""
+    version: Annotated[int, Field(ge=1)] = VERSION
+    """Of the format."""
+    versions: dict[str, str] = Field(default_factory=dict)
+    """Python and packages."""
+    command: str = ""
+    """Command line of the training."""
+    created: str = ""
+    """ISO time."""
+    extra: dict[str, Any] = Field(default_factory=dict)
+    """Anything more, as plain JSON."""
+
+    def checked(self, source: str) -> Self:
+        """Return the header if its fields fit each other; errors begin with `source`."""
+        del source
+        return self
+
+    def weight_shapes(
+        self, weights: Mapping[str, Tensor], source: str
+    ) -> Mapping[str, tuple[int, ...]]:
+        """Return the shape of each weight that a file with this header must hold.
+
+        Args:
+            weights: The weights of the file, for shapes that the header leaves open.
+            source: Begins every error.
+        """
+        raise NotImplementedError
+
+    def attachments(
+        self, members: Mapping[str, bytes], source: str
+    ) -> dict[str, bytes]:
+        """Return what a file holds besides header, weights and training, by name.
+
+        Args:
+            members: All members of the file.
+            source: Begins every error.
+        """
+        del members, source
+        return {}
+
+
+Header = TypeVar("Header", bound=FileHeader)
+
+
+def stamp(command: str, extra: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the fields of `FileHeader` for a model that is made here and now."""
+    now = datetime.datetime.now(datetime.UTC)
+    return {
+        "versions": versions(),
+        "command": command,
+        "created": now.isoformat(timespec="seconds"),
+        "extra": dict(extra or {}),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that decide results."""
+    found = {"python": platform.python_version()}
+    for name, package in _PACKAGES.items():
+        try:
+            found[name] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+def parts_of(layout: DescribedLayout) -> tuple[ObservationPart, ...]:
+    """Return the rows of `layout`, for a header."""
+    return tuple(parse(ObservationPart, row, "observation") for row in layout.schema())
+
+
+def size_of(parts: Sequence[ObservationPart], source: str) -> int:
+    """Return the summed size of `parts`; `ModelFileError` for gaps between them."""
+    at = 0
+    for part in parts:
+        if part.start != at or part.stop <= at:
+            raise ModelFileError(f"{source}: observation part {part.name!r} has a gap")
+        at = part.stop
+    return at
+
+
+def parse_header(cls: type[Header], data: object, source: str) -> Header:
+    """Return the JSON values `data` as a checked header of the class `cls`.
+
+    Raises:
+        ModelFileError: Another format or kind, newer, or damaged; begins with `source`.
+    """
+    kind, found = cls.model_fields["kind"].default, None
+    if isinstance(data, dict):
+        found = data.get("kind")
+    if found != kind:
+        raise ModelFileError(f"{source}: kind is {found!r}, expected {kind!r}")
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ModelFileError(f"{source}: format is not {FORMAT!r}")
+    version = data.get("version")
+    if type(version) is int and version > VERSION:
+        raise ModelFileError(
+            f"{source}: version {version} is newer than {VERSION}; upgrade ambulo"
+        )
+    try:
+        return parse(cls, data, source).checked(source)
+    except ConfigError as error:
+        raise ModelFileError(str(error)) from None
+
+
+def header_of(cls: type[Header], members: Mapping[str, bytes], source: str) -> Header:
+    """Return the header among the members of a model file, checked."""
+    if HEADER not in members:
+        raise ModelFileError(f"{source}: no {HEADER} inside: not a model file")
+    name = f"{source}: {HEADER}"
+    return parse_header(cls, parse_json(members[HEADER], name), name)

@@ -1,0 +1,81 @@
+"""Gait estimators: the parameters of a gait from its motion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import Field
+
+from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.gait import GaitSpace
+from ambulo.configs.gait_vae import GaitVAEConfig
+from ambulo.motion.human23 import N_SIXDOF
+from ambulo.policies.files.headers import FileHeader
+from ambulo.policies.files.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+NOISE, VAE = "noise.", "vae."
+"""How the names of weights begin that belong to each part."""
+
+
+class EstimatorMetadata(FileHeader):
+    """The contents of `ambulo.json` in a file of a gait estimator."""
+
+    kind: Literal["gait_estimator"] = "gait_estimator"
+    """What the model does."""
+    space: dict[str, Any]
+    """The parameters that it estimates (`GaitSpace.to_json`)."""
+    vae: GaitVAEConfig
+    """The variational network."""
+    modes: Annotated[int, Field(ge=0, le=1000)]
+    """Directions of the differences between captured poses and the network's."""
+
+    def gait_space(self) -> GaitSpace:
+        """Return its parameters; `ConfigError` if they are damaged."""
+        return GaitSpace.from_json(self.space)
+
+    def checked(self, source: str) -> Self:
+        """Refuse damaged parameters."""
+        try:
+            self.gait_space()
+        except ConfigError as error:
+            raise ModelFileError(f"{source}: {error}") from None
+        return self
+
+    def weight_shapes(
+        self, weights: Mapping[str, Tensor], source: str
+    ) -> dict[str, tuple[int, ...]]:
+        """Shapes of the variational network and of the noise model."""
+        from ambulo.policies.networks.gait_vae import GaitVAE
+        from ambulo.policies.networks.pose_noise import CYCLE_FRAMES
+
+        space = self.gait_space()
+        state = GaitVAE(space, self.vae).state_dict()
+        shapes = {VAE + name: tuple(tensor.shape) for name, tensor in state.items()}
+        noise: dict[str, tuple[int, ...]] = {
+            "deviation": (N_SIXDOF,),
+            "modes": (self.modes, CYCLE_FRAMES * N_SIXDOF),
+            "variances": (self.modes,),
+            "floor": (1,),
+            "trust": (space.size,),
+            "vae_error": (space.size,),
+        }
+        return shapes | {NOISE + name: shape for name, shape in noise.items()}
+
+
+def _headline(header: EstimatorMetadata) -> str:
+    return (
+        f"{len(header.space['parameters'])} parameters, {len(header.vae.given)} given"
+    )
+
+
+SPEC = ModelSpec(
+    kind="gait_estimator",
+    summary="estimates gaits: motion to parameters of body and gait",
+    header=EstimatorMetadata,
+    loader="ambulo.policies.agents.gait_estimator:load_estimator",
+    headline=_headline,
+)

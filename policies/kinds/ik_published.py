@@ -1,0 +1,20 @@
+"""Pose networks with the published interface: 50 numbers in, 69 out."""
+
+from __future__ import annotations
+
+from ambulo.ik.solver.headers import IK_PUBLISHED, PublishedHeader
+from ambulo.policies.files.spec import ModelSpec
+
+
+def _headline(header: PublishedHeader) -> str:
+    return f"rig {header.rig}, {header.kind}"
+
+
+SPEC = ModelSpec(
+    kind="ik_published",
+    summary="predicts poses: the published 50 numbers to 69",
+    header=PublishedHeader,
+    loader="ambulo.ik.solver.published:load_published",
+    headline=_headline,
+    formats=(IK_PUBLISHED,),
+)

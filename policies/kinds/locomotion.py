@@ -1,0 +1,168 @@
+"""Policies of simulated bodies: walkers that imitate, follow commands or gaits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import Field
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.motion_nn import MotionNNConfig
+from ambulo.policies.files.headers import (
+    FileHeader,
+    ObservationPart,
+    StoredLayout,
+    parts_of,
+    size_of,
+    stamp,
+)
+from ambulo.policies.files.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ambulo.policies.networks.locomotion_policy import ScaledLayout
+    from ambulo.policies.networks.simulation_nn import SimulationNN
+
+REFERENCE = "reference_{}.npz"
+"""Name of a member that holds a reference; the first is number 0."""
+MUSCLES = "muscle_nn.safetensors"
+"""Name of the member that holds a muscle network."""
+
+
+class LocomotionMetadata(FileHeader):
+    """The contents of `ambulo.json` in a file of a locomotion policy."""
+
+    kind: Literal["locomotion"] = "locomotion"
+    """What the model does."""
+    num_timesteps: Annotated[int, Field(ge=0)] = 0
+    """Control steps of its training, those of a teacher not counted."""
+    config: LocomotionConfig
+    """How it was trained; files by name only."""
+    observation: Annotated[tuple[ObservationPart, ...], Field(min_length=1)]
+    """Parts of its observation."""
+    observation_scales: tuple[float, ...]
+    """Fixed factor of each number of the observation."""
+    actions: Annotated[tuple[str, ...], Field(min_length=1)]
+    """Joint axes whose targets it moves."""
+    encoder: MotionNNConfig | None = None
+    """The motion network of its prior."""
+
+    def checked(self, source: str) -> Self:
+        """Refuse parts that do not fit; a file does not choose where faults go."""
+        at = size_of(self.observation, source)
+        if len(self.observation_scales) != at:
+            raise ModelFileError(
+                f"{source}: {len(self.observation_scales)} observation_scales, "
+                f"expected {at}"
+            )
+        # A file from elsewhere does not choose where this machine writes.
+        config = self.config.override("environment", fault_folder=None)
+        if (self.encoder is None) != (config.network.prior is None):
+            raise ModelFileError(f"{source}: encoder and network.prior need each other")
+        return self.replace(config=config)
+
+    def weight_shapes(
+        self, weights: Mapping[str, Tensor], source: str
+    ) -> dict[str, tuple[int, ...]]:
+        """Shapes of the policy class that the configuration chooses."""
+        return {
+            name: tuple(tensor.shape)
+            for name, tensor in self.new_policy().state_dict().items()
+        }
+
+    @property
+    def layout(self) -> StoredLayout:
+        """The observation layout that it was trained on."""
+        return StoredLayout(self.observation, self.observation_scales)
+
+    def new_policy(self) -> SimulationNN:
+        """Return the policy with fresh weights; random generators stay as they are."""
+        import torch
+
+        from ambulo.policies.networks.locomotion_policy import make_policy
+
+        with torch.random.fork_rng(devices=[]):
+            return make_policy(
+                self.config.network, self.layout, len(self.actions), self.encoder
+            )
+
+    def attachments(
+        self, members: Mapping[str, bytes], source: str
+    ) -> dict[str, bytes]:
+        """Return the references and the muscle network among the members of a file."""
+        count = 1 + len(self.config.environment.more_references)
+        names = [REFERENCE.format(i) for i in range(count)]
+        for name in names:
+            if name not in members:
+                raise ModelFileError(
+                    f"{source}: {name}, which the policy follows, is missing; "
+                    "get the file anew"
+                )
+        names += [MUSCLES] if MUSCLES in members else []
+        return {name: members[name] for name in names}
+
+
+def describe_locomotion(
+    config: LocomotionConfig,
+    layout: ScaledLayout,
+    actions: Sequence[str],
+    *,
+    encoder: MotionNNConfig | None = None,
+    num_timesteps: int = 0,
+    command: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> LocomotionMetadata:
+    """Return the header of a policy trained here and now with `config`."""
+    return LocomotionMetadata(
+        num_timesteps=num_timesteps,
+        config=without_folders(config),
+        observation=parts_of(layout),
+        observation_scales=tuple(float(scale) for scale in layout.scales()),
+        actions=tuple(actions),
+        encoder=encoder,
+        **stamp(command, extra),
+    )
+
+
+def without_folders(config: LocomotionConfig) -> LocomotionConfig:
+    """Return a copy for files that are passed on: files by name, no local folder."""
+    config = config.shareable()
+    reference, prior = config.environment.reference, config.network.prior
+    if reference is not None:
+        name = Path(reference).name
+        config = config.override("environment", reference=name)
+    more = tuple(Path(path).name for path in config.environment.more_references)
+    config = config.override("environment", more_references=more)
+    if prior is not None:
+        named = {**prior.model_dump(), "model": Path(prior.model).name}
+        config = config.override("network", prior=named)
+    if config.gait.base is not None:
+        config = config.override("gait", base=Path(config.gait.base).name)
+    network = Path(config.environment.muscle_network).name
+    config = config.override("environment", muscle_network=network)
+    teacher = config.training.teacher
+    if teacher is not None and teacher.model is not None:
+        shown = teacher.replace(model=Path(teacher.model).name)
+        config = config.override("training", teacher=shown)
+    return config
+
+
+def _headline(header: LocomotionMetadata) -> str:
+    env = header.config.environment
+    return (
+        f"{env.task} on {env.character}, {env.actuation}, "
+        f"{header.num_timesteps:,} steps, {len(header.actions)} actions"
+    )
+
+
+SPEC = ModelSpec(
+    kind="locomotion",
+    summary="moves a simulated body: joint states to target poses",
+    header=LocomotionMetadata,
+    loader="ambulo.policies.agents.locomotion:load_walker",
+    headline=_headline,
+)

@@ -1,0 +1,70 @@
+"""Checkpoints of networks of poses, from which a training goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from ambulo.configs.neural_ik import IKRunConfig
+from ambulo.policies.files.headers import FileHeader, stamp
+from ambulo.policies.files.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class IKMetadata(FileHeader):
+    """The contents of `ambulo.json` in a checkpoint of a network of poses."""
+
+    kind: Literal["neural_ik"] = "neural_ik"
+    """What the model does."""
+    rig: str = "ik23"
+    """The rig of its poses."""
+    run: IKRunConfig
+    """The network, and how it was trained; the file of poses by its name only."""
+    steps: Annotated[int, Field(ge=0)] = 0
+    """Updates of its training."""
+
+    def weight_shapes(
+        self, weights: Mapping[str, Tensor], source: str
+    ) -> dict[str, tuple[int, ...]]:
+        """Shapes of the configured network, which is not built in memory."""
+        import torch
+
+        from ambulo.ik.rig import load_rig
+        from ambulo.policies.networks.ik_net import IKNet
+
+        rig = load_rig(self.rig)
+        with torch.device("meta"):
+            state = IKNet(self.run.network, rig).state_dict()
+        return {name: tuple(tensor.shape) for name, tensor in state.items()}
+
+
+def describe_ik(
+    run: IKRunConfig,
+    rig: str,
+    *,
+    steps: int = 0,
+    command: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> IKMetadata:
+    """Return the header of a network trained here and now with `run`."""
+    training = run.training.replace(output=Path(run.training.output).name)
+    shared = run.replace(data=Path(run.data).name, training=training.model_dump())
+    return IKMetadata(run=shared, rig=rig, steps=steps, **stamp(command, extra))
+
+
+def _headline(header: IKMetadata) -> str:
+    return f"rig {header.rig}, {header.run.network.kind}, {header.steps:,} updates"
+
+
+SPEC = ModelSpec(
+    kind="neural_ik",
+    summary="checkpoint of a pose network: effector targets to poses",
+    header=IKMetadata,
+    loader="ambulo.policies.agents.ik:load_checkpoint_solver",
+    headline=_headline,
+)

@@ -1,0 +1,112 @@
+"""Gait networks: the motion of a gait from its parameters and phase."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import Field
+
+from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.gait import GaitSpace
+from ambulo.motion.human23 import N_SIXDOF
+from ambulo.policies.files.headers import FileHeader, stamp
+from ambulo.policies.files.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ambulo.policies.networks.ref_nn import RefNN
+
+
+class RefNNMetadata(FileHeader):
+    """The contents of `ambulo.json` in the file of a gait network."""
+
+    kind: Literal["ref_nn"] = "ref_nn"
+    """What the model does."""
+    space: dict[str, Any]
+    """Its parameters: `GaitSpace.to_json`."""
+    is_cascaded: bool = False
+    """Whether the motions were made by cascaded networks."""
+    hidden: Annotated[int, Field(ge=1, le=4096)] = 512
+    """Width of the hidden layers."""
+    layers: Annotated[int, Field(ge=1, le=8)] = 3
+    """Number of hidden layers."""
+    harmonics: Annotated[int, Field(ge=1, le=16)] = 1
+    """Multiples of the phase among its inputs."""
+    training: dict[str, Any] = Field(default_factory=dict)
+    """How it was trained and what it scored; plain JSON."""
+
+    def gait_space(self) -> GaitSpace:
+        """Return its parameters; `ConfigError` if they are damaged."""
+        return GaitSpace.from_json(self.space)
+
+    def checked(self, source: str) -> Self:
+        """Refuse damaged parameters."""
+        try:
+            self.gait_space()
+        except ConfigError as error:
+            raise ModelFileError(f"{source}: {error}") from None
+        return self
+
+    def check_space(self, space: GaitSpace | None, source: str) -> None:
+        """`ModelFileError` if its parameters are not those of `space`, where given."""
+        if space is not None and (difference := space.difference(self.gait_space())):
+            raise ModelFileError(f"{source}: has other gait parameters: {difference}")
+
+    def weight_shapes(
+        self, weights: Mapping[str, Tensor], source: str
+    ) -> dict[str, tuple[int, ...]]:
+        """Shapes of a `RefNN`."""
+        return self.shapes()
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return names and shapes of the weights."""
+        inputs = len(self.space["parameters"]) + 2 * self.harmonics
+        sizes = [inputs, *[self.hidden] * self.layers, N_SIXDOF]
+        shapes: dict[str, tuple[int, ...]] = {
+            "center": (inputs,),
+            "scale": (inputs,),
+            "mean": (N_SIXDOF,),
+            "spread": (N_SIXDOF,),
+        }
+        for k in range(len(sizes) - 1):
+            shapes[f"layers.{k}.weight"] = (sizes[k + 1], sizes[k])
+            shapes[f"layers.{k}.bias"] = (sizes[k + 1],)
+        return shapes
+
+
+def describe_ref_nn(
+    network: RefNN,
+    *,
+    is_cascaded: bool = False,
+    training: Mapping[str, Any] | None = None,
+    command: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> RefNNMetadata:
+    """Return the header of a network that is made here and now."""
+    return RefNNMetadata(
+        space=json.loads(network.space.to_json()),
+        is_cascaded=is_cascaded,
+        hidden=network.hidden,
+        layers=len(network.layers) - 1,
+        harmonics=network.harmonics,
+        training=dict(training or {}),
+        **stamp(command, extra),
+    )
+
+
+def _headline(header: RefNNMetadata) -> str:
+    text = f"{len(header.space['parameters'])} parameters"
+    error = header.training.get("validation", {}).get("joints_deg")
+    return text if error is None else f"{text}, validation error {error:.2f} deg"
+
+
+SPEC = ModelSpec(
+    kind="ref_nn",
+    summary="makes gaits: parameters of body and gait to motion",
+    header=RefNNMetadata,
+    loader="ambulo.policies.agents.gait_network:load_ref_network",
+    headline=_headline,
+)

@@ -1,0 +1,153 @@
+"""Policies of VR navigation: what a headset's wearer does, from what it senses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field
+
+from ambulo.configs.base import Config
+from ambulo.configs.errors import ModelFileError
+from ambulo.configs.vr import NavigationConfig
+from ambulo.policies.files.headers import (
+    DescribedLayout,
+    FileHeader,
+    ObservationPart,
+    Size,
+    parts_of,
+    size_of,
+    stamp,
+)
+from ambulo.policies.files.raw_headers import STOCK
+from ambulo.policies.files.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Shapes = dict[str, tuple[int, ...]]
+
+_ACTIONS = {"continuous": 3, "discrete": 7}
+_MEANINGS = {
+    "continuous": ("strafe", "forward", "rotation"),
+    "discrete": (
+        "forward", "back", "left", "right", "turn_left", "turn_right", "idle",
+    ),
+}  # fmt: skip
+
+
+class ActionRow(Config):
+    """The output of the policy."""
+
+    mode: Literal["continuous", "discrete"]
+    """Numbers in [-1, 1], or scores of classes."""
+    size: Size
+    """Numbers, or classes."""
+    names: tuple[str, ...]
+    """Meaning of each."""
+
+
+class NavigationMetadata(FileHeader):
+    """The contents of `ambulo.json`."""
+
+    kind: Literal["vr_navigation"] = "vr_navigation"
+    """What the model does."""
+    num_timesteps: Size = 0
+    """Environment steps of its training."""
+    config: Annotated[NavigationConfig, AfterValidator(NavigationConfig.shareable)]
+    """How it was trained; never where the engines were, whatever a file says."""
+    observation: tuple[ObservationPart, ...]
+    """Parts of its observation."""
+    observation_size: Annotated[int, Field(ge=1)]
+    """Length of its observation."""
+    action: ActionRow
+    """Its output."""
+
+    def checked(self, source: str) -> Self:
+        """Refuse parts with gaps, and an action other than the configured one."""
+        at = size_of(self.observation, source)
+        if at != self.observation_size:
+            raise ModelFileError(
+                f"{source}: the parts make {at} numbers, "
+                f"observation_size is {self.observation_size}"
+            )
+        mode, action = self.config.actions.mode, self.action
+        if action.mode != mode or action.size != _ACTIONS[mode]:
+            raise ModelFileError(
+                f"{source}: action does not fit actions.mode = {mode!r}"
+            )
+        return self
+
+    def weight_shapes(self, weights: Mapping[str, Tensor], source: str) -> Shapes:
+        """Shapes of actor and critic; the critic's input is as long as the scales."""
+        scales = weights.get("mlp_extractor.scales")
+        if scales is None or scales.dim() != 1 or len(scales) < self.observation_size:
+            raise ModelFileError(
+                f"{source}: mlp_extractor.scales: expected "
+                f"{self.observation_size} or more"
+            )
+        last = self.config.network.net_arch[-1]
+        shapes = self.actor_shapes()
+        shapes["mlp_extractor.scales"] = (len(scales),)
+        shapes |= self._layers("mlp_extractor.critic", len(scales))
+        shapes |= {"value_net.weight": (1, last), "value_net.bias": (1,)}
+        if "route_net.bias" in weights:
+            targets = weights["route_net.bias"].numel()
+            shapes |= {
+                "route_net.weight": (targets, last),
+                "route_net.bias": (targets,),
+            }
+        return shapes
+
+    def actor_shapes(self) -> Shapes:
+        """Return the shape of each weight that acting needs, by name."""
+        shapes = self._layers("mlp_extractor.actor", self.observation_size)
+        last = self.config.network.net_arch[-1]
+        shapes["action_net.weight"] = (self.action.size, last)
+        shapes["action_net.bias"] = (self.action.size,)
+        if self.action.mode == "continuous":
+            shapes["log_std"] = (self.action.size,)
+        return shapes
+
+    def _layers(self, prefix: str, inputs: int) -> Shapes:
+        """Shapes of hidden layers; an activation stands between two linear layers."""
+        shapes: Shapes = {}
+        for i, width in enumerate(self.config.network.net_arch):
+            shapes[f"{prefix}.{2 * i}.weight"] = (width, inputs)
+            shapes[f"{prefix}.{2 * i}.bias"] = (width,)
+            inputs = width
+        return shapes
+
+
+def describe(
+    config: NavigationConfig,
+    layout: DescribedLayout,
+    *,
+    num_timesteps: int = 0,
+    command: str = "",
+    extra: Mapping[str, Any] | None = None,
+) -> NavigationMetadata:
+    """Return the header of a policy trained here and now with `config`."""
+    mode = config.actions.mode
+    return NavigationMetadata(
+        num_timesteps=num_timesteps,
+        config=config,
+        observation=parts_of(layout),
+        observation_size=layout.size,
+        action=ActionRow(mode=mode, size=_ACTIONS[mode], names=_MEANINGS[mode]),
+        **stamp(command, extra),
+    )
+
+
+def _headline(header: NavigationMetadata) -> str:
+    return f"{header.num_timesteps:,} steps, {header.observation_size} observations"
+
+
+SPEC = ModelSpec(
+    kind="vr_navigation",
+    summary="navigates in VR: observations to stick values",
+    header=NavigationMetadata,
+    loader="ambulo.policies.agents.navigation:load_agent",
+    headline=_headline,
+    formats=(STOCK,),
+)

@@ -1,0 +1,79 @@
+"""The policy class that a locomotion configuration chooses, and its arguments."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from ambulo.configs.motion_nn import MotionNNConfig
+from ambulo.configs.simulation_nn import SimulationNetworkConfig
+from ambulo.policies.networks.mode_policy import ModePolicy, TwoLevelPolicy
+from ambulo.policies.networks.motion_nn import MotionNN
+from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
+from ambulo.policies.networks.simulation_nn import Columns, SimulationNN
+
+POLICIES: dict[str, type[SimulationNN]] = {
+    "simple": SimulationNN,
+    "prior": SimulationNNWithPrior,
+    "modes": ModePolicy,
+    "two_level": TwoLevelPolicy,
+}
+"""The policy classes by `network.policy`."""
+
+
+class ScaledLayout(Protocol):
+    """An observation layout with a fixed factor for each number."""
+
+    @property
+    def size(self) -> int:
+        """Length of an observation."""
+        ...
+
+    def schema(self) -> list[dict[str, Any]]:
+        """Return one row for each part."""
+        ...
+
+    def scales(self) -> NDArray[np.float32]:
+        """Return the factors. Shape (size,)."""
+        ...
+
+
+def policy_kwargs(
+    network: SimulationNetworkConfig,
+    layout: ScaledLayout,
+    encoder: MotionNNConfig | MotionNN | None = None,
+) -> dict[str, Any]:
+    """Return the arguments of the policy class besides spaces and step size.
+
+    Args:
+        network: Settings.
+        layout: Of the observations.
+        encoder: The motion network of a prior.
+    """
+    columns = Columns.of(layout.schema())
+    fixed = network.normalize_samples == 0
+    scales = layout.scales() if fixed else np.ones(columns.size, np.float32)
+    kwargs = {"columns": columns, "scales": scales, "network": network}
+    return kwargs if network.prior is None else {**kwargs, "encoder": encoder}
+
+
+def make_policy(
+    network: SimulationNetworkConfig,
+    layout: ScaledLayout,
+    actions: int,
+    encoder: MotionNNConfig | None = None,
+) -> SimulationNN:
+    """Return a policy without a learner, for weights that come with a file."""
+    kwargs = policy_kwargs(network, layout, encoder)
+    seen = spaces.Box(-np.inf, np.inf, (kwargs["columns"].size,), np.float32)
+    moves = spaces.Box(-1.0, 1.0, (actions,), np.float32)
+    return POLICIES[network.policy](seen, moves, _no_learning, **kwargs)
+
+
+def _no_learning(remaining: float) -> float:
+    """Step size of a policy that does not learn."""
+    del remaining
+    return 0.0

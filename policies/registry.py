@@ -1,0 +1,91 @@
+"""All kinds of model: which one a file is, its header, and the model itself.
+
+A kind is a file of `policies/kinds` that has a `ModelSpec` under the name `SPEC`; it is
+found by listing the folder. Headers are read without torch.
+"""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import ambulo.models
+import ambulo.policies.kinds
+from ambulo.configs.base import Config
+from ambulo.configs.errors import ModelFileError
+from ambulo.policies.files.raw_headers import raw_header
+from ambulo.policies.files.spec import ModelSpec
+
+
+@cache
+def model_kinds() -> dict[str, ModelSpec[Any]]:
+    """Return the description of every kind of model by its name."""
+    package = ambulo.policies.kinds
+    specs = [
+        import_module(f"{package.__name__}.{module.name}").SPEC
+        for module in pkgutil.iter_modules(package.__path__)
+    ]
+    return {spec.kind: spec for spec in specs}
+
+
+def kind_of(path: str | os.PathLike[str]) -> str:
+    """Return the kind of the model in a file: `vr_navigation`, `locomotion`, ...
+
+    Raises:
+        ModelFileError: Missing, damaged, or no model file.
+    """
+    return _identified(path)[0].kind
+
+
+def read_header(path: str | os.PathLike[str]) -> Config:
+    """Return the header of the model in a file, checked, without its weights.
+
+    Raises:
+        ModelFileError: Missing, damaged, newer, or no model file.
+    """
+    spec, raw, source = _identified(path)
+    header: Config = spec.parse(raw, source)
+    return header
+
+
+def load_file(path: str | os.PathLike[str]) -> Any:
+    """Return the model in a file, ready to use; its class depends on its kind.
+
+    Raises:
+        ModelFileError: Missing, damaged, newer, or no model file.
+    """
+    spec, _, _ = _identified(path)
+    module, _, function = spec.loader.partition(":")
+    load: Callable[[Path], Any] = getattr(import_module(module), function)
+    return load(_main_file(path))
+
+
+def headline_of(path: str | os.PathLike[str]) -> str:
+    """Return one line on the model in a file, from its header."""
+    spec, raw, source = _identified(path)
+    return spec.headline(spec.parse(raw, source))
+
+
+def _identified(
+    path: str | os.PathLike[str],
+) -> tuple[ModelSpec[Any], dict[str, Any], str]:
+    """Return the kind of a model file, its raw header, and where that was found."""
+    raw, source = raw_header(_main_file(path))
+    for spec in model_kinds().values():
+        if spec.owns(raw):
+            return spec, raw, source
+    label = raw.get("kind") or raw.get("format")
+    raise ModelFileError(
+        f"{source}: {label!r} is no kind of model (valid: {', '.join(model_kinds())})"
+    )
+
+
+def _main_file(path: str | os.PathLike[str]) -> Path:
+    """Return the file itself, or the main file of a model's folder."""
+    place = Path(path)
+    return (ambulo.models.main_file(place) or place) if place.is_dir() else place

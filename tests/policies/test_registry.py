@@ -1,0 +1,90 @@
+"""The registry: every shipped model is of a kind, and its header needs no torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from ambulo.common.find_model import find_model
+from ambulo.configs.errors import ModelFileError
+from ambulo.models import shipped_models
+from ambulo.policies.registry import headline_of, kind_of, model_kinds, read_header
+
+SHIPPED = {
+    "gait_cascade": "ambulo-cascade",
+    "gait_estimator": "gait_estimator",
+    "gait_law": "gait_reference",
+    "gait_net": "ref_nn",
+    "gait_net_impaired": "ref_nn",
+    "gait_walk": "locomotion",
+    "ik_net": "ik_network",
+    "ik_trackers": "ik_trackers",
+    "imitate_run": "locomotion",
+    "imitate_walk": "locomotion",
+    "imitate_walk_network": "locomotion",
+    "imitate_walk_pure": "locomotion",
+    "locomote": "locomotion",
+    "motion_nn": "motion_nn",
+    "muscle_nn_myolegs": "muscle_nn",
+    "muscle_walk": "locomotion",
+    "vr_comfort": "vr_navigation",
+    "vr_navigation": "vr_navigation",
+}
+
+
+def test_every_shipped_model_is_of_a_kind() -> None:
+    assert {name: kind_of(file) for name, file in shipped_models().items()} == SHIPPED
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_names_files_and_folders_lead_to_the_same_model(name: str) -> None:
+    file = find_model(name)
+    assert find_model(file) == find_model(file.parent) == file
+    assert isinstance(read_header(file), model_kinds()[SHIPPED[name]].header)
+    assert headline_of(file)
+
+
+def test_headers_are_read_without_torch() -> None:
+    code = (
+        "import sys\n"
+        "from ambulo.models import shipped_models\n"
+        "from ambulo.policies.registry import headline_of, kind_of, read_header\n"
+        "for file in shipped_models().values():\n"
+        "    kind_of(file), read_header(file), headline_of(file)\n"
+        "heavy = {'torch', 'stable_baselines3', 'mujoco', 'numba', 'gymnasium'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("kind", sorted(model_kinds()))
+def test_loaders_exist(kind: str) -> None:
+    module, _, function = model_kinds()[kind].loader.partition(":")
+    assert callable(getattr(import_module(module), function))
+
+
+def test_other_files_are_named(tmp_path: Path) -> None:
+    for name, data, rule in (
+        ("a.json", b"{}", "is no kind of model"),
+        ("b.json", b"[", "not valid JSON"),
+        ("c.json", b"[]", "not the header of a model"),
+        ("d.safetensors", b"no", "not a file of tensors"),
+        ("e.npz", b"no", "not a zip file"),
+        ("f.zip", b"no", "not a zip file"),
+    ):
+        file = tmp_path / name
+        file.write_bytes(data)
+        with pytest.raises(ModelFileError, match=rule) as caught:
+            kind_of(file)
+        assert str(caught.value).startswith(str(file))
+    with pytest.raises(ModelFileError, match="no such model file"):
+        kind_of(tmp_path / "none.zip")
+    with pytest.raises(ModelFileError, match="did you mean 'ik_trackers'"):
+        find_model("ik_tracker")

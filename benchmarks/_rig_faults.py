@@ -24,7 +24,7 @@ from ambulo.rig_server.messages import Kind
 
 def faults(args: argparse.Namespace) -> dict[str, Any]:
     """Fuzz, loss, reordering, kill -9, a full disk."""
-    stream = [floats_of(LEGS, f) for f in clip_frames(args.cmu, "02_01")]
+    stream = [floats_of(LEGS, f) for f in clip_frames(args.data, "02_01")]
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
         server = Server(folder, "--models", str(folder / "rigs"))

@@ -35,7 +35,7 @@ def learning(args: argparse.Namespace) -> list[dict[str, Any]]:
         trainee = RigTrainee(LEGS)
         solver = AnswerGate(trainee)
         scores, smooth, cpu = [], [], []
-        for frame in clip_frames(args.cmu, taught):
+        for frame in clip_frames(args.data, taught):
             start = time.process_time()
             scores.append(vars(trainee.observe(frame)))
             solver.update()
@@ -58,7 +58,7 @@ def learning(args: argparse.Namespace) -> list[dict[str, Any]]:
             "cpu_ms": 1e3 * float(np.median(cpu)),
         }
         print(json.dumps(row))
-        row["tested"] = [answered(trainee, args.cmu, clip) for clip in tested]
+        row["tested"] = [answered(trainee, args.data, clip) for clip in tested]
         rows.append(row)
     return rows
 
@@ -116,7 +116,7 @@ def free_runs(args: argparse.Namespace) -> list[dict[str, Any]]:
     """Ten seconds of walk without input, after some passes over a walk."""
     rows = []
     for clip, passes in (("02_01", 3), ("02_02", 3), ("07_01", 3), ("07_07", 3)):
-        frames, model = clip_frames(args.cmu, clip), SequenceTrainee(LEGS)
+        frames, model = clip_frames(args.data, clip), SequenceTrainee(LEGS)
         for frame in frames * passes:
             model.add(frame)
             model.learn()

@@ -28,7 +28,7 @@ NAMES = ("02_01", "02_02", "07_01", "07_03", "07_06", "07_07", "07_08", "07_10")
 def speed(args: argparse.Namespace) -> dict[str, Any]:
     """The same in CPU time: what a core of its own would do."""
     warm_up()
-    streams = [[floats_of(LEGS, f) for f in clip_frames(args.cmu, n)] for n in NAMES]
+    streams = [[floats_of(LEGS, f) for f in clip_frames(args.data, n)] for n in NAMES]
     sent: list[tuple[bytes, tuple[str, int]]] = []
     idle = [0.0]
 
@@ -109,7 +109,7 @@ def share(learned: list[int], sent: int) -> float:
 
 def speed_udp(args: argparse.Namespace) -> dict[str, Any]:
     """Eight clients at 120 Hz over the loopback, a server on one core, in real time."""
-    streams = [[floats_of(LEGS, f) for f in clip_frames(args.cmu, n)] for n in NAMES]
+    streams = [[floats_of(LEGS, f) for f in clip_frames(args.data, n)] for n in NAMES]
     with tempfile.TemporaryDirectory() as folder:
         server = Server(Path(folder), "--models", f"{folder}/rigs", core=0)
         clients = [

@@ -14,12 +14,14 @@ both.
 from __future__ import annotations
 
 import argparse
-import json
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _harness import Options, write
+from gait_training_speed import make_data
 from numpy.typing import NDArray
 from scipy.interpolate import RegularGridInterpolator
 from scipy.spatial import KDTree
@@ -195,14 +197,19 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print a table, write JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--data", nargs="+", required=True)
+    parser = Options(__doc__, most=8, skate=2)
+    parser.add_argument("--model", default="gait_net")
+    parser.add_argument(
+        "--data", nargs="+", help="refined sequences; random ones are made if left out"
+    )
     parser.add_argument("--most", type=int, help="sequences that are tested")
     parser.add_argument("--skate", type=int, default=100, help="sequences walked")
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args(argv)
-    found = measure(args)
+    args = parser.read(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        if not args.data:  # the network is then no better than noise
+            make_data(Path(folder), 64 if args.quick else 4096)
+            args.data = [folder]
+        found = measure(args)
     print(f"{found['space']}, {found['sequences']}, split by {found['split']}")
     columns = ("hip_deg", "knee_deg", "ankle_deg", "legs_deg", "worst_legs_deg", "mse")
     more = ("speed_percent", "worst_speed_percent", "skate_cm_s")
@@ -214,8 +221,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 if column in row
             )
             print(f"{group:9} {name:32} {numbers}")
-    if args.json is not None:
-        args.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write(found, args)
 
 
 if __name__ == "__main__":

@@ -5,11 +5,8 @@ python benchmarks/gait_cascade.py --json docs/results/gait_cascade.json
 
 from __future__ import annotations
 
-import argparse
-import json
-from pathlib import Path
-
 import numpy as np
+from _harness import Options, write
 
 from ambulo.envs.tasks.gait.sampling import healthy_parameters
 from ambulo.evaluate.gait.policy_scores import play_bodies
@@ -23,7 +20,7 @@ SIDES = (("left", "right"), ("left",), ("right",))
 
 def main() -> None:
     """Measure."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Options(__doc__, forces=[0.3], walks=1)
     parser.add_argument("--model", default="gait_cascade")
     parser.add_argument("--group", default="gluteus_medius", help="muscles")
     parser.add_argument(
@@ -31,8 +28,7 @@ def main() -> None:
     )
     parser.add_argument("--walks", type=int, default=4, help="of each body")
     parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
+    args = parser.read()
     whole = load_gait_policy(args.model)
     assert isinstance(whole, Cascade)
     agent = last_agent(whole)
@@ -57,8 +53,7 @@ def main() -> None:
             for name, s in scores.items()
         )
         print(f"{args.group} at {100 * force:.0f} %:", "; ".join(told), flush=True)
-    if args.json:
-        args.json.write_text(json.dumps(found, indent=1) + "\n")
+    write(found, args)
 
 
 if __name__ == "__main__":

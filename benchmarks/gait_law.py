@@ -5,11 +5,10 @@ python benchmarks/gait_law.py --bodies 40 --json docs/results/gait_law.json
 
 from __future__ import annotations
 
-import argparse
 import json
-from pathlib import Path
 
 import numpy as np
+from _harness import Options, write
 
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import EnvironmentConfig
@@ -23,7 +22,7 @@ from ambulo.envs.reference.reference import load_reference, matching_joints
 
 def main() -> None:
     """Measure."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Options(__doc__, bodies=2, seconds=2.0)
     parser.add_argument("--bodies", type=int, default=40, help="parameter vectors")
     parser.add_argument("--players", type=int, default=2, help="walks of each")
     parser.add_argument("--seconds", type=float, default=10.0)
@@ -33,8 +32,7 @@ def main() -> None:
     parser.add_argument(
         "--own", action="store_true", help="also the healthy body's law"
     )
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
+    args = parser.read()
     env = preset("gait").environment
     healthy = load_reference(args.reference) if args.reference else healthy_gait(env)
     assert healthy.law is not None
@@ -68,8 +66,7 @@ def main() -> None:
         for name, each in rows.items()
     }
     print(json.dumps(found, indent=1))
-    if args.json:
-        args.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write(found, args)
 
 
 def _own(env: EnvironmentConfig) -> BalanceLaw:

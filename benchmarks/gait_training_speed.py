@@ -27,11 +27,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from _harness import Options, write
 from numpy.typing import NDArray
 
 from ambulo.common.signals import Interrupted
 from ambulo.configs.gait import gait_space
-from ambulo.configs.ref_nn import RefDataConfig, ref_preset
+from ambulo.configs.presets.gait import PRESETS
+from ambulo.configs.ref_nn import RefDataConfig
 from ambulo.evaluate.gait.data import GaitStream, open_data
 from ambulo.motion.gaits.frames import orthonormal
 from ambulo.motion.gaits.refining import RefinedWriter
@@ -144,7 +146,7 @@ def streamed(
     places: Sequence[str], seconds: float, preset: str, half: float
 ) -> dict[str, float]:
     """Our trainer, its streaming included, without the first look at the files."""
-    config = ref_preset(preset)
+    config = PRESETS.load(preset)
     training = {**config.training.model_dump(), "threads": 1, "half_until": half}
     config = config.replace(
         data=list(places),
@@ -221,14 +223,13 @@ def inference(repeats: int) -> dict[str, float]:
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print, write JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Options(__doc__, sequences=64, seconds=0.2, repeats=5)
     parser.add_argument("--data", nargs="+", help="refined sequences; made if left out")
     parser.add_argument("--sequences", type=int, default=8192, help="that are made")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each training")
     parser.add_argument("--repeats", type=int, default=2000, help="of an answer")
     parser.add_argument("--grown", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     torch.set_num_threads(1)
     if args.grown:
         grown(args.data, args.grown)
@@ -248,8 +249,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         row["ratio"] = row["rows_per_second"] / base
     for name, row in found.items():
         print(name, {key: round(value, 3) for key, value in row.items()})
-    if args.json is not None:
-        args.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write(found, args)
 
 
 if __name__ == "__main__":

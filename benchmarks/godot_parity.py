@@ -9,7 +9,6 @@ shipped agent on the same held-out levels. A target that is missed is exit code 
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _harness import Options, exit_code, write
 from numpy.typing import NDArray
 
 from ambulo.configs.vr import NavigationConfig
@@ -159,14 +159,13 @@ def report(measured: Sequence[float], players: Mapping[str, float]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Compare, print a row per target, and write the JSON; 1 if a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Options(__doc__, episodes=2, levels=2, steps=20)
     parser.add_argument("--model", default="vr_navigation")
     parser.add_argument("--episodes", type=int, default=300)
     parser.add_argument("--levels", type=int, default=20)
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path, default=Path("godot_parity.json"))
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     bank = make_bank(args.levels, args.seed)
     worlds = [
         make_world(NavigationConfig().override("environment", world=name), args.levels)
@@ -194,10 +193,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"{name:>8}: success {row['success_rate']:.3f}, SPL {row['spl']:.3f}, "
             f"collisions {row['collisions_per_episode']:.2f}"
         )
-    args.json.write_text(
-        json.dumps({"rays": rays, "open_loop": paths, "agent": scores}, indent=1) + "\n"
-    )
-    return 1 if missed else 0
+    write({"rays": rays, "open_loop": paths, "agent": scores}, args)
+    return exit_code(missed, args)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import os
 import signal
 import subprocess
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _harness import Options, write
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.presets.vr import preset
@@ -203,19 +203,17 @@ def last_success(metrics: Path) -> float:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print what was found; 1 if anything broke."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Options(__doc__, timesteps=2000, every=1000, num_envs=2, engines=1)
     parser.add_argument("--timesteps", type=int, default=200_000)
     parser.add_argument("--every", type=int, default=5_000)
     parser.add_argument("--num-envs", type=int, default=16)
     parser.add_argument("--engines", type=int, default=2)
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     with tempfile.TemporaryDirectory() as folder:
         found = soak(args, Path(folder))
     for name, value in found.items():
         print(f"{name:>18}: {value}")
-    if args.json is not None:
-        args.json.write_text(json.dumps(found, indent=1) + "\n")
+    write(found, args)
     rollout = args.num_envs * preset(PRESET).ppo.n_steps
     problems = broken(found, args.timesteps, args.every, rollout)
     for problem in problems:

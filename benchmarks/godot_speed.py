@@ -35,11 +35,8 @@ the engine's solver, our players by the contract's rule from the engine's overla
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import json
 import os
-import platform
 import signal
 import subprocess
 import sys
@@ -51,6 +48,7 @@ from typing import Any
 import numpy as np
 from _godot_peer import Peer
 from _godot_walk import Sample, Task, Walk, make_task
+from _harness import Options, machine, write
 
 from ambulo.envs.godot.client import GodotClient
 from ambulo.envs.godot.engine import EngineProcess
@@ -121,7 +119,7 @@ def summary(samples: Sequence[Sample], reference: Sample, task: Task) -> dict[st
     }
 
 
-def machine() -> dict[str, Any]:
+def machine_and_engine() -> dict[str, Any]:
     """What the numbers were measured on."""
     usable = getattr(os, "sched_getaffinity", None)
     engine = subprocess.run(
@@ -129,11 +127,8 @@ def machine() -> dict[str, Any]:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     return {
-        "cores": os.cpu_count(),
+        **machine(),
         "usable_cores": len(usable(0)) if usable else os.cpu_count(),
-        "load_before": os.getloadavg()[0],
-        "system": platform.platform(),
-        "python": platform.python_version(),
         "engine": engine.stdout.strip().splitlines()[-1],
     }
 
@@ -158,7 +153,15 @@ def table(agents: int, rows: dict[str, dict[str, Any]]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure all sides in turn, print a table for each batch, and write the JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Options(
+        __doc__,
+        agents=[1],
+        decisions=20,
+        batches=10,
+        levels=2,
+        warm_up=2,
+        repetitions=1,
+    )
     parser.add_argument("--agents", type=int, nargs="+", default=[1, 16])
     parser.add_argument("--decisions", type=int, default=3600, help="of one agent")
     parser.add_argument("--batches", type=int, default=900, help="of more agents")
@@ -169,8 +172,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--framerate", type=int, default=10, help="godot-rl; 0: none")
     parser.add_argument("--speedup", type=int, default=1, help="godot-rl")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path, default=Path("godot_speed.json"))
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that all engines end
     tasks = {
@@ -181,7 +183,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         for agents in args.agents
     }  # fmt: skip
     settings = {name: value for name, value in vars(args).items() if name != "json"}
-    found: dict[str, Any] = {"machine": machine(), "settings": settings, "agents": {}}
+    found: dict[str, Any] = {
+        "machine": machine_and_engine(),
+        "settings": settings,
+        "agents": {},
+    }
     with tempfile.TemporaryDirectory(prefix="ambulo-speed-") as text:
         folder = Path(text)
         peer = Peer(folder, args.framerate, args.speedup)
@@ -213,13 +219,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         found["agents"][str(agents)] = rows
     found["machine"]["load_after"] = os.getloadavg()[0]
     print(
-        f"\n{found['machine']['cores']} cores, load {found['machine']['load_before']:.1f} "
+        f"\n{found['machine']['cores']} cores, load {found['machine']['load']:.1f} "
         f"before and {found['machine']['load_after']:.1f} after; {args.repetitions} "
         "repetitions; 'apart': median over agents of the largest distance to our world's "
         "walk in the first episode, [m]"
     )
-    args.json.parent.mkdir(parents=True, exist_ok=True)
-    args.json.write_text(json.dumps(found, indent=1) + "\n")
+    write(found, args)
     return 0
 
 

@@ -1,24 +1,23 @@
 """How near do poses come to their targets and to the truth, on people never trained on?
 
-Poses of the test people in a file of `ambulo ik extract`, put inside the joint limits (so
+Poses of the test people in captured motion, put inside the joint limits (so
 every one can be reached), give targets: five effectors and the hips; the effectors alone;
 head and hands alone. In one run: the network alone, network and refinement, the solver
 without a network, and for three trackers nearest neighbour and ridge regression on the
 same split. Distances are Euclidean. A target that is missed is exit code 1.
 
-    python benchmarks/ik_accuracy.py --data poses.npz --json docs/results/ik_accuracy.json
+    python benchmarks/ik_accuracy.py --poses-file poses.npz --json docs/results/ik_accuracy.json
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _harness import Options, exit_code, write
 from numpy.typing import NDArray
 
 from ambulo.common.errors import front_door
@@ -26,6 +25,7 @@ from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.evaluate.ik.baselines import NearestPose, Ridge, answer, examples
 from ambulo.evaluate.ik.data import MASKS, Poses
 from ambulo.evaluate.ik.scores import score
+from ambulo.ik.data.extract import extract
 from ambulo.ik.data.pose_data import PoseData, load_poses
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import TARGETS, Rig
@@ -34,6 +34,7 @@ from ambulo.ik.solver.published import Context, PublishedNetwork, load_published
 from ambulo.ik.solver.refine import refine
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
+from ambulo.motion.datasets.clips import scan_clips
 
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 """Of the ridge regression; the best on the validation people is taken."""
@@ -55,8 +56,11 @@ Solve = Callable[[Targets], Pose]
 @front_door
 def main(argv: Sequence[str] | None = None) -> int:
     """Run everything; 1 where a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, help="file of poses")
+    parser = Options(__doc__, poses=20)
+    parser.add_mocap()
+    parser.add_argument(
+        "--poses-file", help="file of `ambulo ik extract` instead of --data"
+    )
     parser.add_argument("--network", default="ik_net", help="folder or name")
     parser.add_argument(
         "--trackers", metavar="FOLDER",
@@ -67,10 +71,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="published networks, of train_neural_ik --network published or compact",
     )  # fmt: skip
     parser.add_argument("--poses", type=int, default=4000, help="test poses")
-    parser.add_argument("--json", help="file for the numbers")
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     network = load_ik_network(args.network)
-    rig, data, config = network.rig, load_poses(args.data), IKRunConfig()
+    rig, config = network.rig, IKRunConfig()
+    data = load_poses(args.poses_file) if args.poses_file else poses_of(args.data, rig)
     people: dict[str, list[str]] = network.header.extra["people"]
     parts = _parts(data, rig, people, config)
     test = parts["test"]
@@ -110,11 +114,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     for row in results["targets"]:
         verdict = "ok    " if row["met"] else "MISSED"
         print(f"{verdict} {row['what']}: {row['value']:.3f} (wanted {row['wanted']})")
-    if args.json:
-        Path(args.json).write_text(
-            json.dumps(results, indent=1) + "\n", encoding="utf-8"
-        )
-    return 0 if all(row["met"] for row in results["targets"]) else 1
+    write(results, args)
+    missed = not all(row["met"] for row in results["targets"])
+    return exit_code(missed, args)
+
+
+def poses_of(folder: Path, rig: Rig) -> PoseData:
+    """The poses of all clips below a folder, as `ambulo ik extract` makes them."""
+    clips, _ = scan_clips([str(folder)], check=False)
+    return extract(clips, rig).data
 
 
 def _parts(

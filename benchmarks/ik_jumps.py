@@ -9,14 +9,12 @@ that are much faster than the hand.
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
+from _harness import Options, write
 
 from ambulo.ik.actions.action import acting
 from ambulo.ik.actions.hands import Reach
@@ -52,9 +50,9 @@ def fastest(rig: Rig, place: Sequence[float], solve: Solve) -> tuple[float, bool
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--json", metavar="FILE", help="numbers as JSON")
-    args = parser.parse_args(argv)
+    parser = Options(__doc__, every=20)
+    parser.add_argument("--every", type=int, default=1, help="of the places")
+    args = parser.read(argv)
     rig = load_rig()
     solver, standing = NeuralIKSolver(rig), standing_pose(rig)
 
@@ -65,7 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(f"{'':28}{'median':>9}{'90 %':>9}{'most':>9}{'jump':>9}{'reached':>9}")
     for name, solve in (("layers", solver.solve), ("begun anew in each tick", anew)):
         rows = [
-            fastest(rig, p, solve) for p in itertools.product(AHEAD, ASIDE, HEIGHTS)
+            fastest(rig, place, solve)
+            for place in [*itertools.product(AHEAD, ASIDE, HEIGHTS)][:: args.every]
         ]
         speeds = np.array([speed for speed, _ in rows])
         found[name] = {
@@ -79,8 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         numbers = list(found[name].values())
         print(f"{name:28}" + "".join(f"{n:9.2f}" for n in numbers[:3]), end="")
         print("".join(f"{n:9d}" for n in numbers[3:5]))
-    if args.json:
-        Path(args.json).write_text(json.dumps(found, indent=1) + "\n")
+    write(found, args)
     return 0
 
 

@@ -26,13 +26,13 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _harness import Options, timed, write
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
@@ -63,9 +63,9 @@ class StandIn(IKNetwork):
 
     answer: Pose
 
-    def predict(self, targets: Targets) -> Pose:
+    def predict(self, targets: Targets, past: Sequence[Targets] = ()) -> Pose:
         """The prepared answer, in fresh arrays as `IKNetwork.predict` gives."""
-        super().predict(targets)
+        super().predict(targets, past)
         return Pose(self.answer.root.copy(), self.answer.rotations.copy())
 
 
@@ -97,18 +97,6 @@ def noisy(rig: Rig, pose: Pose, size: float) -> Pose:
     rng = np.random.default_rng(1)
     turns = quat_from_rotvec(rng.normal(0.0, size, (len(pose), len(rig), 3)))
     return Pose(pose.root, clamp(rig, quat_multiply(pose.rotations, turns)))
-
-
-def timed(call: Callable[[int], object], count: int, each: int = 1) -> list[float]:
-    """Median, 99 % and least time of `call(i)`, i < count, over `each`, [us]."""
-    for i in range(min(count, 20)):
-        call(i)
-    times = []
-    for i in range(count):
-        begin = time.perf_counter_ns()
-        call(i)
-        times.append((time.perf_counter_ns() - begin) / 1e3 / each)
-    return [float(np.median(times)), float(np.percentile(times, 99)), min(times)]
 
 
 def score(rig: Rig, truth: Pose, found: Solution) -> dict[str, float]:
@@ -294,8 +282,8 @@ def show(report: dict[str, Any]) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of AMC clips")
+    parser = Options(__doc__, clips=1, calls=8)
+    parser.add_mocap()
     parser.add_argument("--clips", type=int, default=40, help="most clips")
     parser.add_argument("--every", type=int, default=4, help="of frames at 30 Hz")
     parser.add_argument("--noise", type=float, default=0.04, help="of starts, [rad]")
@@ -304,12 +292,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--mink-python", default=sys.executable, help="a Python that has mink and daqp"
     )
-    parser.add_argument("--json", type=Path, help="where to write the report")
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     report = measure(args)
     show(report)
-    if args.json is not None:
-        args.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    write(report, args)
     return 0
 
 

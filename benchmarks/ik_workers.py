@@ -17,13 +17,13 @@ be woken, with cold caches: that is told apart.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from _harness import Options, spread, write
 from rich.console import Console
 from rich.table import Table
 
@@ -52,16 +52,15 @@ ROWS = {
 
 
 def frames_of(
-    rig: Rig, data: Path | None, poses: Path | None, count: int, many: int
+    rig: Rig, args: argparse.Namespace, count: int, many: int
 ) -> list[Targets]:
     """Targets of `count` frames with `many` characters each."""
-    if poses is not None:
-        pose = load_poses(poses).pose
+    if args.poses is not None:
+        pose = load_poses(args.poses).pose
         roots, rotations = pose.root, pose.rotations
     else:
-        assert data is not None
         parts = []
-        for path in sorted(data.rglob("*.amc"))[:many]:
+        for path in sorted(args.data.rglob("*.amc"))[: args.clips or many]:
             motion = resample(read_motion(path), 30.0)
             parts.append(retarget(motion, rig.skeleton).motion)
         roots = np.concatenate([part.root_positions for part in parts])
@@ -75,11 +74,7 @@ def frames_of(
 
 def statistics(times: Sequence[float]) -> dict[str, float]:
     """Median, 99 % and least of times, [us]."""
-    return {
-        "median_us": float(np.median(times)),
-        "p99_us": float(np.percentile(times, 99)),
-        "least_us": float(np.min(times)),
-    }
+    return dict(zip(("median_us", "p99_us", "least_us"), spread(times), strict=True))
 
 
 class Times:
@@ -107,9 +102,7 @@ def measure(
 ) -> dict[str, dict[str, float] | float | list[float]]:
     """All times of one run."""
     rig = load_rig()
-    frames = frames_of(
-        rig, arguments.data, arguments.poses, arguments.frames, arguments.characters
-    )
+    frames = frames_of(rig, arguments, arguments.frames, arguments.characters)
     network = load_ik_network(arguments.network) if arguments.network else None
     solver = NeuralIKSolver(rig, network, steps=arguments.steps)
     solver.warm_up()
@@ -152,10 +145,12 @@ def measure(
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--data", type=Path, help="folder of .amc clips")
-    source.add_argument("--poses", type=Path, help="file of `ambulo ik extract`")
+    parser = Options(__doc__, clips=1, frames=10, characters=2)
+    parser.add_mocap()
+    parser.add_argument("--clips", type=int, help="most clips")
+    parser.add_argument(
+        "--poses", type=Path, help="file of `ambulo ik extract` instead of --data"
+    )
     parser.add_argument("--network", default="ik_net", help="name, folder or empty")
     parser.add_argument("--characters", type=int, default=8)
     parser.add_argument("--workers", type=int, default=2)
@@ -165,8 +160,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=3)
     parser.add_argument("--frames", type=int, default=2000)
     parser.add_argument("--fps", type=float, default=60.0, help="of the paced frames")
-    parser.add_argument("--json", type=Path, help="also write the numbers there")
-    arguments = parser.parse_args()
+    arguments = parser.read()
     found = measure(arguments)
     table = Table(title=f"{arguments.characters} characters a frame, [us]")
     for column in ("", "median", "99 %", "least"):
@@ -182,8 +176,7 @@ def main() -> int:
         f"{found['parts']:.1f} parts a frame; "
         f"load average {found['load_average']:.1f}"
     )
-    if arguments.json is not None:
-        arguments.json.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+    write(found, arguments)
     return 0
 
 

@@ -9,10 +9,9 @@ the balance law are switched on and off, with actions of 0 throughout.
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Sequence
-from pathlib import Path
+
+from _harness import Options, write
 
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.reference.reference import body_of, reference_of
@@ -36,14 +35,13 @@ SHOWN = ("survival_rate", "survival_s", "joint_error_deg", "speed")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Play every combination; print the table, write the numbers."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Options(__doc__, episodes=2, seconds=2.0, players=2)
     parser.add_argument("--reference", help="clip or reference; default: our own walk")
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--players", type=int, default=PLAYERS)
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     config = LocomotionConfig().override("environment", reference=args.reference)
     known = reference_of(config.environment, body_of(config.environment))
     contestants = {
@@ -66,10 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         found[name] = scores.to_dict()
         shown = "  ".join(f"{key} {getattr(scores, key):.3g}" for key in SHOWN)
         print(f"{name:22} {shown}", flush=True)
-    if args.json:
-        result = {"episodes": args.episodes, "seed": args.seed, "agents": found}
-        text = json.dumps(result, indent=1, allow_nan=False) + "\n"
-        args.json.write_text(text, encoding="utf-8")
+    write({"episodes": args.episodes, "seed": args.seed, "agents": found}, args)
     return 0
 
 

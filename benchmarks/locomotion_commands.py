@@ -11,16 +11,15 @@ each policy plays what is built in (the gaits and their balance law, an action o
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _harness import Options, write
+from _policies import policies_of
 from numpy.typing import NDArray
 
-from ambulo.common.find_model import find_model
 from ambulo.envs.tasks.locomote import LocomoteBatch
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.evaluate.locomotion.evaluation import (
@@ -31,8 +30,6 @@ from ambulo.evaluate.locomotion.evaluation import (
     undisturbed,
 )
 from ambulo.evaluate.locomotion.recording import Recording
-from ambulo.evaluate.locomotion.task import stored_references
-from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 SPEEDS = (0.6, 0.85, 1.1, 1.35, 1.6)
 TURNS = (-30.0, 0.0, 30.0)
@@ -46,71 +43,62 @@ Row = dict[str, Any]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Command everyone; print the tables, write the numbers."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("models", nargs="+", metavar="NAME=MODEL")
+    parser = Options(
+        __doc__, models=["locomote=locomote"], bodies=2, speeds=[1.1], turns=[0.0]
+    )
+    parser.add_argument("models", nargs="*", metavar="NAME=MODEL", default=["locomote"])
     parser.add_argument("--bodies", type=int, default=20, help="of each command")
     parser.add_argument("--speeds", type=float, nargs="+", default=SPEEDS)
     parser.add_argument("--turns", type=float, nargs="+", default=TURNS)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--without-law", action="store_true", help="policies only")
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     speed, turn = (
         np.repeat(part.ravel(), args.bodies)
         for part in np.meshgrid(args.speeds, args.turns, indexing="ij")
     )
     found = {}
-    for name, contestant in contestants(args.models, args.without_law).items():
-        rows = commanded(contestant, speed, turn, args.seed)
+    for name, subject in subjects(args.models, args.without_law).items():
+        rows = commanded(subject, speed, turn, args.seed)
         found[name] = {"commands": rows, "all": summary(rows)}
         print(name, json.dumps(found[name]["all"]), flush=True)
         for row in rows:
             print("  ", json.dumps(row), flush=True)
-    if args.json:
-        result = {"seed": args.seed, "bodies": args.bodies, "agents": found}
-        args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write({"seed": args.seed, "bodies": args.bodies, "agents": found}, args)
     return 0
 
 
-def contestants(models: Sequence[str], without_law: bool) -> dict[str, EvalSubject]:
+def subjects(models: Sequence[str], without_controller: bool) -> dict[str, EvalSubject]:
     """The policies, after what is built in with the gaits of the first one."""
-    found: dict[str, EvalSubject] = {}
-    for text in models:
-        name, _, path = text.rpartition("=")
-        file = find_model(path)
-        model = load_locomotion(file)
-        agent = LocomotionAgent(model, str(file))
-        references = stored_references(model, str(file))
-        if not found and not without_law:
-            law = baseline("law", agent.config, references)
-            assert law is not None, "the first model has no gait to follow"
-            found["law"] = law
-        found[name or file.stem] = EvalSubject(agent.config, references, agent)
-    return found
+    policies = policies_of(models)
+    if without_controller:
+        return policies
+    first = next(iter(policies.values()))
+    law = baseline("law", first.config, first.references)
+    assert law is not None, "the first model has no gait to follow"
+    return {"law": law, **policies}
 
 
 def commanded(
-    contestant: EvalSubject, speed: Floats, turn: Floats, seed: int
+    subject: EvalSubject, speed: Floats, turn: Floats, seed: int
 ) -> list[Row]:
     """One row for each command.
 
     Args:
-        contestant: Who plays.
+        subject: The agent that gets the commands.
         speed: Command of each body, [m/s]. Shape (N,).
         turn: The same, [deg/s].
         seed: Of the starts; body i depends on (seed, i) alone.
     """
-    calm = undisturbed(contestant.config, SECONDS)
+    calm = undisturbed(subject.config, SECONDS)
     seeds = [1_000_003 * seed + i for i in range(len(speed))]
-    players = bodies(contestant, calm, seeds, 0)
+    players = bodies(subject, calm, seeds, 0)
 
     def order(batch: LocomotionBatch) -> None:
         assert isinstance(batch, LocomoteBatch)
         batch.order(np.arange(len(speed)), speed, np.deg2rad(turn))
 
-    record = play(
-        players, contestant, calm.environment.max_episode_steps, prepare=order
-    )
+    record = play(players, subject, calm.environment.max_episode_steps, prepare=order)
     players.close()
     pairs = sorted(set(zip(speed.tolist(), turn.tolist(), strict=True)))
     return [row_of(record, (speed == v) & (turn == w), v, w) for v, w in pairs]

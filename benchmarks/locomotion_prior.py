@@ -11,7 +11,6 @@ Reads the run folders of trainings that differ in the prior and the seed alone
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _harness import Options, write
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -40,11 +40,10 @@ POINTS = 60
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Read the runs; print the table, write numbers and picture."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Options(__doc__)
     parser.add_argument("groups", nargs="+", metavar="NAME=RUN,RUN,...")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--png", type=Path)
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     groups = {}
     for text in args.groups:
         name, _, folders = text.partition("=")
@@ -54,8 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(name)
         for key, value in row.items():
             print(f"  {key:28} {value}")
-    if args.json:
-        args.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write(found, args)
     if args.png:
         draw(groups).savefig(args.png)
     return 0

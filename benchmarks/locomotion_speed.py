@@ -26,14 +26,13 @@ copied.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
+
+from _harness import Options, write
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -209,7 +208,7 @@ def humanoid(bodies: int) -> dict[str, Callable[[], None]]:
 
 def main() -> None:
     """Measure, print, and write the JSON file if one is named."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser = Options(__doc__, bodies=2, rounds=1, seconds=0.05)
     parser.add_argument("--bodies", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument(
@@ -217,8 +216,7 @@ def main() -> None:
     )
     parser.add_argument("--no-law", action="store_true", help="without the balance law")
     parser.add_argument("--envpool-python", help="a Python that has EnvPool")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
+    options = parser.read()
     step, bare, timed = ours(options.bodies, not options.no_law)
     things = {"ours": step, "bare": bare, **humanoid(options.bodies)}
     for thing in things.values():
@@ -258,8 +256,7 @@ def main() -> None:
             ratios = np.divide(rates["humanoid_vector"], rates[peer])
             result[f"humanoid_over_{peer}"] = float(np.median(ratios))
     tell(result)
-    if options.json:
-        options.json.write_text(json.dumps(result, indent=2) + "\n")
+    write(result, options)
 
 
 def tell(result: dict[str, Any]) -> None:

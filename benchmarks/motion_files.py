@@ -9,21 +9,18 @@ CPU time of one thread. A library that is not installed is left out.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import importlib.metadata
 import io
-import json
 import os
-import platform
 import sys
-import time
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _harness import Options, exit_code, in_turn, machine, write
 from rich.console import Console
 from rich.table import Table
 
@@ -31,7 +28,6 @@ from ambulo.motion.formats.amc import read_amc
 from ambulo.motion.formats.bvh import read_bvh
 from ambulo.motion.formats.files import read_motion
 
-RESULTS = Path(__file__).parent.parent / "docs" / "results" / "motion_files.json"
 BVH, AMC, ASF = "bvh_mb/01/01_01.bvh", "asfamc/01/01_01.amc", "asfamc/01/01.asf"
 LEAST = {"BVH": 16.0, "AMC": 25.0}
 """Speeds that must be reached, [MB/s]."""
@@ -43,11 +39,10 @@ Reader = Callable[[], int]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print a table, write the JSON; 1 if a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="folder of CMU clips")
+    parser = Options(__doc__, rounds=1)
+    parser.add_mocap("cmu")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path, default=RESULTS)
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     files = {"BVH": args.data / BVH, "AMC": args.data / AMC}
     for path in files.values():
         if not path.is_file():
@@ -68,11 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     print_table(rows, files)
     found = {
         "machine": {
-            "cores": os.cpu_count(),
+            **machine(),
             "load_before": load,
-            "load_after": os.getloadavg()[0],
-            "system": platform.platform(),
-            "python": platform.python_version(),
         },
         "rounds": args.rounds,
         "files": {
@@ -80,14 +72,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         },
         "rows": rows,
     }
-    args.json.parent.mkdir(parents=True, exist_ok=True)
-    args.json.write_text(json.dumps(found, indent=1) + "\n")
+    write(found, args)
     missed = [
         row
         for row in rows
         if row["reader"] == OURS and row["mb_s"] < LEAST[str(row["format"])]
     ]
-    return 1 if missed else 0
+    return exit_code(missed, args)
 
 
 def best_times(readers: dict[str, Reader], rounds: int) -> dict[str, float]:
@@ -95,13 +86,7 @@ def best_times(readers: dict[str, Reader], rounds: int) -> dict[str, float]:
     frames = {name: reader() for name, reader in readers.items()}  # compile, warm up
     if len(set(frames.values())) != 1:
         raise SystemExit(f"the readers disagree on the number of frames: {frames}")
-    best = dict.fromkeys(readers, float("inf"))
-    for _ in range(rounds):
-        for name, reader in readers.items():
-            start = time.process_time()
-            reader()
-            best[name] = min(best[name], time.process_time() - start)
-    return best
+    return {name: min(taken) for name, taken in in_turn(readers, rounds).items()}
 
 
 def bvh_readers(path: Path) -> dict[str, Reader]:

@@ -18,8 +18,6 @@ and on the subject's (`fit`). Reported, pooled over all frames:
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -27,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _harness import Options, write
 from rich.console import Console
 from rich.table import Table
 
@@ -106,13 +105,13 @@ class Tally:
         }
 
 
-def read_clips(folders: Sequence[Path]) -> list[Motion]:
-    """Every AMC clip below `folders` once, with its subject's ASF from any of them."""
+def read_clips(folders: Sequence[Path], most: int | None) -> list[Motion]:
+    """Every AMC clip below `folders` once (at most `most`), with its subject's ASF."""
     asfs = {path.stem: path for folder in folders for path in folder.rglob("*.asf")}
     clips = {path.stem: path for folder in folders for path in folder.rglob("*.amc")}
     return [
         read_motion(path, asf=asfs[path.parent.name])
-        for _, path in sorted(clips.items())
+        for _, path in sorted(clips.items())[:most]
         if path.parent.name in asfs
     ]
 
@@ -164,15 +163,13 @@ def show(console: Console, name: str, found: dict[str, dict[str, Any]]) -> None:
 
 def main() -> None:
     """Measure, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, nargs="+", required=True)
+    parser = Options(__doc__, clips=1, fps=4.0)
+    parser.add_mocap(nargs="+")
     parser.add_argument("--targets", nargs="+", default=["human23", "ik23"])
     parser.add_argument("--fps", type=float, default=24.0)
-    parser.add_argument(
-        "--json", type=Path, default=Path("docs/results/motion_retarget.json")
-    )
-    args = parser.parse_args()
-    motions = read_clips(args.data)
+    parser.add_argument("--clips", type=int, help="most clips")
+    args = parser.read()
+    motions = read_clips(args.data, args.clips)
     if not motions:
         parser.error(f"no AMC clip below {', '.join(map(str, args.data))}")
     clips = [motion[:: max(1, round(motion.fps / args.fps))] for motion in motions]
@@ -196,8 +193,7 @@ def main() -> None:
         f"{args.targets[0]}, refined, at the clips' own rates: {full['frames']} frames, "
         f"{full['frames_per_second']:.0f} frames/s"
     )
-    args.json.parent.mkdir(parents=True, exist_ok=True)
-    args.json.write_text(json.dumps(results, indent=1) + "\n")
+    write(results, args)
 
 
 if __name__ == "__main__":

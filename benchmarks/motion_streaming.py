@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _harness import Options, exit_code, write
 
 from ambulo.motion.datasets.activities import ACTIVITIES
 from ambulo.motion.datasets.shards import ShardWriter, read_index
@@ -30,7 +31,6 @@ from ambulo.motion.datasets.states import N_STATE, States
 from ambulo.motion.datasets.streaming import StreamingMotionDataset
 from ambulo.motion.datasets.windows import MotionWindows, WindowedDataset
 
-RESULTS = Path(__file__).parent.parent / "docs" / "results" / "motion_streaming.json"
 WINDOW, BATCH = 35, 256
 LEAST_RATIO = 0.8
 MOST_MB = 300.0
@@ -47,16 +47,13 @@ CASES: tuple[dict[str, Any], ...] = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure all cases, print a table, write the JSON; 1 if a target is missed."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", metavar="DIR", help="data folders")
+    parser = Options(__doc__, rounds=1)
+    parser.add_mocap("cmu/bvh_mb", nargs="+")
     parser.add_argument("--rounds", type=int, default=5, help="processes of each kind")
-    parser.add_argument("--json", type=Path, default=RESULTS)
     parser.add_argument("--child", nargs=4, help=argparse.SUPPRESS)
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     if args.child:
         return child(*args.child)
-    if not args.data:
-        parser.error("--data is needed")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         preparation = prepare(args.data, Path(folder))
@@ -74,8 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "preparation": preparation,
         "cases": rows,
     }
-    args.json.parent.mkdir(parents=True, exist_ok=True)
-    args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write(result, args)
     missed = [
         row["name"]
         for row in rows
@@ -84,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if preparation["growth_mb"] > MOST_MB:
         missed.append("preparation")
     print(f"missed: {', '.join(missed)}" if missed else "all targets reached")
-    return 1 if missed else 0
+    return exit_code(missed, args)
 
 
 def prepare(places: Sequence[str], folder: Path) -> dict[str, float]:

@@ -16,31 +16,24 @@ kill -9 and a full disk.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
+from _harness import Options, machine, write
 from _rig_faults import faults
 from _rig_learning import free_runs, learning
 from _rig_speed import speed, speed_udp
 
-from ambulo.common.files import without_nan, write_atomic
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the chosen parts; their numbers as text, and as JSON if asked."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--cmu", type=Path, required=True, help="folder of NN/NN_TT.amc"
-    )
+    parser = Options(__doc__, parts="learning,free,speed,faults", seconds=1.0)
+    parser.add_mocap()
     parser.add_argument("--parts", default="learning,free,speed,speed_udp,faults")
     parser.add_argument("--seconds", type=float, default=30.0, help="of the speed part")
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     parts = {
         "learning": learning,
         "free": free_runs,
@@ -48,14 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         "speed_udp": speed_udp,
         "faults": faults,
     }
-    found: dict[str, Any] = {
-        "machine": f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
-    }
+    found: dict[str, Any] = {"machine": machine()}
     for name in args.parts.split(","):
         found[name] = parts[name](args)
-    if args.json:
-        old = json.loads(args.json.read_text()) if args.json.is_file() else {}
-        write_atomic(args.json, json.dumps(without_nan(old | found), indent=1) + "\n")
+    old = json.loads(args.json.read_text()) if args.json and args.json.is_file() else {}
+    write(old, args, **found)
     return 0
 
 

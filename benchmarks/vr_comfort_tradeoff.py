@@ -17,6 +17,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from _harness import Options, write
+
 COLUMNS = (
     "success_rate",
     "spl",
@@ -84,14 +86,14 @@ def draw(rows: dict[str, dict[str, float]], path: Path) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a row per bound and draw the curve."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Options(__doc__, bounds="0.6:0.47", timesteps=2048, episodes=9)
     parser.add_argument("--bounds", default="1:1,0.9:0.7,0.8:0.47,0.6:0.47,0.4:0.3")
     parser.add_argument("--shipped", default="vr_navigation")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timesteps", type=int, default=500_000)
     parser.add_argument("--episodes", type=int, default=270)
     parser.add_argument("--out", type=Path, default=Path("comfort_tradeoff.png"))
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     with tempfile.TemporaryDirectory() as folder:
         rows = {args.shipped: scores(args.shipped, args.episodes, folder)}
         for text in args.bounds.split(","):
@@ -99,6 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(" | ".join(["bound", *COLUMNS]))
     for name, row in rows.items():
         print(" | ".join([name, *(f"{row[c]:.3f}" for c in COLUMNS)]))
+    write(rows, args)
     draw(rows, args.out)
     print(f"curve: {args.out}")
     return 0

@@ -8,10 +8,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+
+from _harness import Options, write
 
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.evaluate.command import main as evaluate
@@ -22,32 +24,34 @@ FAMILY_TARGETS = {"success_rate": 0.95, "spl": 0.78}
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Evaluate, then print each number beside its target."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Options(__doc__, per_family=1, baselines="straight")
     parser.add_argument("--model", default="vr_navigation")
     parser.add_argument("--per-family", type=int, default=300)
     parser.add_argument("--baselines", default="straight,dwa,mapper,oracle")
-    parser.add_argument("--json", type=Path, default=Path("vr_heldout.json"))
-    args = parser.parse_args(argv)
-    code = evaluate(
-        [
-            args.model, "--episodes", str(len(FAMILIES) * args.per_family),
-            "--level-set", "heldout", "--baselines", args.baselines,
-            "--json", str(args.json), "--no-report",
-        ]
-    )  # fmt: skip
-    if code:
-        return code
-    data = json.loads(args.json.read_text())
-    policy = data["agents"]["policy"]
+    args = parser.read(argv)
+    with tempfile.TemporaryDirectory() as folder:
+        scores = Path(folder) / "scores.json"
+        code = evaluate(
+            [
+                args.model, "--episodes", str(len(FAMILIES) * args.per_family),
+                "--level-set", "heldout", "--baselines", args.baselines,
+                "--json", str(scores), "--no-report",
+            ]
+        )  # fmt: skip
+        if code:
+            return code
+        result = json.loads(scores.read_text())
+    policy = result["agents"]["policy"]
     for name, target in TARGETS.items():
         print(f"{name:>24}: {policy[name]['value']:.3f} (target {target})")
     for family in FAMILIES:
-        row = data["groups"]["family"][family]["policy"]
+        row = result["groups"]["family"][family]["policy"]
         shown = ", ".join(
             f"{name} {row[name]['value']:.3f} (target {target})"
             for name, target in FAMILY_TARGETS.items()
         )
         print(f"{family:>24}: {shown}")
+    write(result, args)
     return 0
 
 

@@ -5,10 +5,11 @@ python benchmarks/vr_memory.py --num-envs 64
 
 from __future__ import annotations
 
-import argparse
 import resource
 import sys
 from collections.abc import Sequence
+
+from _harness import Options, write
 
 from ambulo.configs.presets.vr import preset
 from ambulo.envs.vr.task.build import make_batch
@@ -27,10 +28,10 @@ def peak_mb() -> float:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Train two roll-outs of `full_training` and print the peak."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Options(__doc__, num_envs=2)
     parser.add_argument("--num-envs", type=int, default=64)
     parser.add_argument("--world", choices=("kernel", "mujoco"), default="kernel")
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     config = preset("full_training").override(
         "environment", num_environments=args.num_envs, world=args.world
     )
@@ -38,11 +39,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     batch = make_batch(config, args.num_envs, privileged=True)
     learner = make_learner(config, Sb3BatchEnv(batch, action_space(config)))
     learner.learn(2 * config.ppo.n_steps * args.num_envs, log_interval=None)
+    result = {
+        "environments": args.num_envs,
+        "peak_mb": peak_mb(),
+        "imports_mb": imports,
+    }
     print(
         f"{args.num_envs} environments, {len(batch.bank)} levels, {args.world} world: "
         f"{peak_mb():.0f} MB in all, {imports:.0f} MB of it imports "
         f"(limit {LIMIT_MB:.0f} MB)"
     )
+    write(result, args)
     return 0
 
 

@@ -7,7 +7,6 @@ Runs the command itself, once a seed, and prints the scores that it wrote.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from _harness import Options, write
 
 AGENTS = ("policy", "random", "straight", "oracle")
 
@@ -40,11 +40,11 @@ def run(seed: int, folder: str, episodes: int, world: str) -> tuple[dict, float]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a row per seed and the means."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Options(__doc__, seeds=1, episodes=2)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--world", default="kernel")
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     rows = []
     heads = [f"{name} success/SPL" for name in AGENTS] + [
         "training [s]",
@@ -62,6 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             rows[-1] += [found["training_seconds"], seconds]
             _print(str(seed), rows[-1])
     _print("mean", list(np.mean(rows, axis=0)))
+    write({"columns": heads, "seeds": rows}, args)
     return 0
 
 

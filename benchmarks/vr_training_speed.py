@@ -16,7 +16,6 @@ user of SB3 writes: its default network and hyper-parameters on the single envir
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,6 +23,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
+from _harness import Options, write
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnvWrapper
@@ -140,8 +140,9 @@ def speed(
     return rate
 
 
-def curves(seeds: int) -> None:
-    """Success while training `quick_test`, ours and SB3's, over seeds."""
+def curves(seeds: int) -> dict[str, list[float]]:
+    """Success while training `quick_test`, ours and SB3's, mean of the seeds."""
+    found = {}
     print("\nquick_test: success of the last 100 training episodes, mean of seeds")
     for name, make in (("fast", fast), ("sb3", stock)):
         rows = []
@@ -152,16 +153,18 @@ def curves(seeds: int) -> None:
             model.get_env().close()
             rows.append([value for _, value in curve.rows])
         mean = np.mean(rows, axis=0)
+        found[name] = mean.tolist()
         print(f"{name:>6}: " + " ".join(f"{value:.2f}" for value in mean))
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print a row per way to train."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Options(__doc__, decisions=1024, seeds=1, repetitions=1)
     parser.add_argument("--decisions", type=int, default=65_536)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--repetitions", type=int, default=3)
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     torch.set_num_threads(1)
     rates: dict[str, list[float]] = {name: [] for name in ROWS}
     for _ in range(args.repetitions):
@@ -174,7 +177,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name, values in rates.items():
         rate = float(np.median(values))
         print(f"{name:>14} {rate:12.0f} {rate / best:16.2f}")
-    curves(args.seeds)
+    write({"decisions_per_second": rates, "quick_test": curves(args.seeds)}, args)
     return 0
 
 

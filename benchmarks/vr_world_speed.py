@@ -10,12 +10,11 @@ are measured in turn, and the medians are printed.
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
+from _harness import Options, in_turn, write
 
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
@@ -66,20 +65,13 @@ def started(world: W, players: int) -> W:
     return world
 
 
-def seconds(run: Callable[[], object]) -> float:
-    """CPU time that `run` takes; the machine may be busy."""
-    begin = time.process_time()
-    run()
-    return time.process_time() - begin
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Print decisions per second and ratios."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = Options(__doc__, players=2, decisions=2, repetitions=1)
     parser.add_argument("--players", type=int, default=64)
     parser.add_argument("--decisions", type=int, default=20)
     parser.add_argument("--repetitions", type=int, default=15)
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     players, decisions = args.players, args.decisions
 
     spec = WorldSpec()
@@ -99,13 +91,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         "MujocoWorld": world.step,
         "KernelWorld": kernel.step,
     }
-    times: dict[str, list[float]] = {name: [] for name in runs}
     for step in runs.values():
         repeat(step)
+
+    def whole(name: str) -> Callable[[], None]:
+        def run() -> None:
+            repeat(runs[name])
+
+        return run
+
+    times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(args.repetitions):
         rest_at(still, world.state.position)
-        for name, step in runs.items():
-            times[name].append(seconds(lambda step=step: repeat(step)))
+        for name, taken in in_turn({name: whole(name) for name in runs}, 1).items():
+            times[name] += taken
     rates = {
         name: players * decisions / float(np.median(taken))
         for name, taken in times.items()
@@ -117,6 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     for name, rate in rates.items():
         print(f"{name:28s} {rate:10,.0f} decisions/s")
+    write({"decisions_per_second": rates, "over_bare": float(np.median(ratios))}, args)
     print(f"{'MujocoWorld / bare':28s} {np.median(ratios):10.2f} (median of pairs)")
     return 0
 

@@ -9,9 +9,9 @@ one that the subject's title names.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -52,7 +52,11 @@ def ranges(numbers: list[int]) -> str:
 
 def main() -> int:
     """Write the table and print how often each label occurs."""
-    found = labels_of(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("index", type=Path, help="CMU-INDEX.md")
+    parser.add_argument("--out", type=Path, default=TABLE)
+    args = parser.parse_args()
+    found = labels_of(args.index.read_text(encoding="utf-8"))
     rows = [
         f"  {json.dumps(subject)}: "
         + json.dumps({label: ranges(trials) for label, trials in labels.items()})
@@ -60,7 +64,7 @@ def main() -> int:
     ]
     body = ",\n".join(rows)
     text = f'{{\n "source": {json.dumps(SOURCE)},\n "subjects": {{\n{body}\n }}\n}}\n'
-    TABLE.write_text(text, encoding="utf-8")
+    args.out.write_text(text, encoding="utf-8")
     count = Counter[str]()
     for labels in found.values():
         count.update({label: len(trials) for label, trials in labels.items()})

@@ -15,18 +15,18 @@ SOURCE = (
     "CMU motion capture, clip 02_01 (mocap.cs.cmu.edu), retargeted to human23; its best cycle, "
     "averaged with its mirror image, on the ground; made by tools/make_healthy_walk.py"
 )
+TARGET = Path(__file__).parent.parent / "configs" / "gaits" / "healthy_walk.json"
 
 
-def main(clip: str) -> None:
-    """Write the file from a captured walk."""
+def main(clip: str, out: str | Path = TARGET) -> None:
+    """Write `out` from a captured walk."""
     body = human23()
     raw = raw_cycle(retarget(read_motion(clip), body.skeleton).motion)
     cycle, _ = flat_soles(symmetric(raw), body.soles)
     cycle, _ = no_slip(cycle, body.soles)
     text = walk_data(grounded(cycle, body.soles), SOURCE)
-    target = Path(__file__).parent.parent / "configs" / "gaits" / "healthy_walk.json"
-    target.write_text(text, encoding="utf-8")
+    Path(out).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

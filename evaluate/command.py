@@ -38,6 +38,7 @@ examples:
 
 def make_parser() -> Parser:
     """Return the command line of `ambulo eval`."""
+    defaults = [f"{k.episodes or 'all'} of a {k.name}" for k in all_kinds()]
     parser = Parser(
         prog="ambulo eval",
         description="Evaluate a model of any kind beside baselines.",
@@ -54,7 +55,7 @@ def make_parser() -> Parser:
     add(
         "--episodes", type=int, metavar="N",
         help="episodes, windows, poses or gaits, by the kind of the model (default: "
-        f"{', '.join(f'{k.episodes} of a {k.name}' for k in all_kinds())})",
+        f"{', '.join(defaults)})",
     )  # fmt: skip
     add(
         "--baselines", metavar="NAMES",
@@ -120,17 +121,28 @@ def _add_shared_flags(parser: Parser) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    return evaluate_model(arguments, shlex.join(["ambulo", "eval", *arguments]))
+
+
+def evaluate_model(
+    arguments: Sequence[str], command: str, only: str | None = None
+) -> int:
+    """Evaluate the model that the `arguments` of `ambulo eval` name; the exit code.
+
+    Args:
+        arguments: Command line.
+        command: How the evaluation was called, for the results.
+        only: The one kind of models that is evaluated, and that needs its data.
+    """
     parser = make_parser()
     args = parser.parse_args(arguments)
-    command = shlex.join(["ambulo", "eval", *arguments])
-    return evaluate_model(args, parser, command)
-
-
-def evaluate_model(args: argparse.Namespace, parser: Parser, command: str) -> int:
-    """Evaluate the model that the parsed `args` name; the exit code."""
+    args.require_data = only is not None
     file = None if args.model == NONE else find_evaluated(args.model)
     # Without a model, the baselines are those of VR agents.
-    kind = eval_kind("vr_navigation" if file is None else model_kind(file), str(file))
+    name = (only or "vr_navigation") if file is None else model_kind(file)
+    if only is not None and name != only:
+        raise ModelFileError(f"{file}: kind is {name!r}, expected {only!r}")
+    kind = eval_kind(name, str(file))
     _check_flags(args, parser, kind, file)
     baselines = kind.chosen_baselines(args.baselines)
     if file is None and not baselines:

@@ -39,7 +39,7 @@ class EvalKind:
     run: str
     """Function `EvalRequest -> EvalOutcome`."""
     episodes: int
-    """Default of `--episodes`."""
+    """Default of `--episodes`; 0: all that the data hold."""
     flags: frozenset[str] = frozenset()
     """Attributes of optional flags that this kind accepts."""
     baselines: str | Mapping[str, str] = field(default_factory=dict)

@@ -36,6 +36,15 @@ STRENGTHS = tuple(10.0**k for k in range(-5, 4))
 """Ridge strengths that are tried, for features and errors of variance one."""
 LEAST_SPREAD = 1e-4
 """A feature that spreads less stands still: it is not blown up."""
+BASELINES = {
+    "zero_velocity": "the last known pose",
+    "constant_velocity": "joints and root go on turning and moving",
+    "constant_velocity_xyz": "joints go straight on, bones of any length",
+    "damped_velocity": "constant velocity with a fitted damping",
+    "ridge": "ridge regression of pose displacements",
+    "ridge_xyz": "ridge regression of joint displacements",
+}
+"""Baselines by name."""
 DAMPING_WINDOWS = 400
 """Training windows that the damping is fitted on."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import MotionError
 from ambulo.evaluate.motion.baselines import (
+    BASELINES,
     Baselines,
     Fitting,
     Forecast,
@@ -33,13 +34,12 @@ from ambulo.evaluate.motion.windows import (
     causal_states,
     cut_windows,
 )
+from ambulo.evaluate.result import POLICY
 from ambulo.motion.human23 import N_POSITIONS
 
 if TYPE_CHECKING:
     from ambulo.policies.networks.motion_nn import MotionNN
 
-MODEL = "model"
-"""Name of the evaluated network in tables and JSON."""
 LONG_STEPS = max(GROWTH_STEPS)
 """Frames over which the growth of errors is measured."""
 BATCH = 256
@@ -47,7 +47,7 @@ BATCH = 256
 
 
 @dataclass(frozen=True)
-class Plan:
+class WindowPlan:
     """What is predicted from what."""
 
     history: int
@@ -101,11 +101,13 @@ class EvalData:
 
 
 @dataclass(frozen=True)
-class Evaluation:
-    """Everything that was found."""
+class MotionEvaluation:
+    """Scores of all methods, and what they were measured on."""
 
     scores: Mapping[str, MethodScores]
     """By method."""
+    errors: Mapping[str, NDArray[np.float64]]
+    """Joint distance without root motion by window and horizon, [mm], by method."""
     windows: Windows
     """What errors were measured on."""
     long: Windows | None
@@ -120,9 +122,13 @@ class Evaluation:
 
 
 def evaluate(
-    data: EvalData, network: MotionNN | None, plan: Plan, device: str = "cpu"
-) -> Evaluation:
-    """All methods on the same windows; growth where clips are long enough."""
+    data: EvalData,
+    network: MotionNN | None,
+    plan: WindowPlan,
+    device: str = "cpu",
+    baselines: Collection[str] = BASELINES,
+) -> MotionEvaluation:
+    """Score all methods on the same windows; growth where clips are long enough."""
     windows = plan.windows(data.judged, plan.steps)
     fitted = plan.baselines(data, plan.steps, None)
     known = plan.history + 1
@@ -131,8 +137,8 @@ def evaluate(
         long = plan.windows(data.judged, LONG_STEPS)
         if plan.steps < LONG_STEPS:
             growing = plan.baselines(data, LONG_STEPS, fitted.fitted["damping"])
-    methods = _with_model(fitted.predictors, network, device)
-    long_methods = _with_model(growing.predictors, network, device)
+    methods = _with_model(fitted.predictors, baselines, network, device)
+    long_methods = _with_model(growing.predictors, baselines, network, device)
     setting = Setting(plan.horizons, plan.seed)
     scores, errors = {}, {}
     for name, predictor in methods.items():
@@ -142,15 +148,16 @@ def evaluate(
         name: dict(
             zip(
                 map(str, plan.horizons),
-                paired_differences(errors[MODEL], errors[name], windows, plan.seed),
+                paired_differences(errors[POLICY], errors[name], windows, plan.seed),
                 strict=True,
             )
         )
         for name in errors
-        if MODEL in errors and name != MODEL
+        if POLICY in errors and name != POLICY
     }
-    return Evaluation(
+    return MotionEvaluation(
         scores=scores,
+        errors=errors,
         windows=windows,
         long=long,
         differences=differences,
@@ -183,8 +190,12 @@ def network_predictor(network: MotionNN, device: str = "cpu") -> Predictor:
 
 
 def _with_model(
-    predictors: Mapping[str, Predictor], network: MotionNN | None, device: str
+    predictors: Mapping[str, Predictor],
+    baselines: Collection[str],
+    network: MotionNN | None,
+    device: str,
 ) -> dict[str, Predictor]:
+    chosen = {name: predictors[name] for name in predictors if name in baselines}
     if network is None:
-        return dict(predictors)
-    return {MODEL: network_predictor(network, device), **predictors}
+        return chosen
+    return {POLICY: network_predictor(network, device), **chosen}

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from ambulo.common.figures import new_figure, png_of
 from ambulo.evaluate.motion.baselines import Forecast
-from ambulo.evaluate.motion.evaluation import MODEL
-from ambulo.evaluate.motion.report import NO_ROOT_JOINTS, Scores, told_horizons
-from ambulo.evaluate.motion.scores import Growth
+from ambulo.evaluate.motion.scores import Growth, MethodScores, told_horizons
 from ambulo.evaluate.motion.windows import MAJOR_JOINTS, Heading, Poses, Windows, body
+from ambulo.evaluate.result import POLICY
 from ambulo.motion.rotations import quat_angle
 
 if TYPE_CHECKING:
@@ -22,9 +21,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
+Scores = Mapping[str, MethodScores]
 
 COLOURS = {
-    MODEL: "#c2185b",
+    POLICY: "#c2185b",
     "zero_velocity": "#8d8d8d",
     "constant_velocity": "#00796b",
     "constant_velocity_xyz": "#66bb9e",
@@ -48,7 +48,7 @@ PATHS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class DrawnWindows:
     """Windows to draw and what each method says about them."""
 
     windows: Windows
@@ -67,14 +67,14 @@ def draw_horizons(scores: Scores, seed_note: str) -> bytes:
             bounds = s.mpjpe_world_mm_ci95 if world else s.mpjpe_mm_ci95
             times = [int(ms) for ms in values]
             ax.plot(times, list(values.values()), marker="o", ms=3.5, **_line(name))
-            if name in (MODEL, "zero_velocity"):
+            if name in (POLICY, "zero_velocity"):
                 low, high = np.array(list(bounds.values())).T
                 ax.fill_between(times, low, high, color=_colour(name), alpha=0.15, lw=0)
         ax.set_ylim(0, MOST_ERROR * _highest(scores, world=world))
         ax.set_xlim(0, None)
         ax.set_xlabel("after the last known frame [ms]")
         ax.set_ylabel("joint distance [mm]")
-        ax.set_title("in the world" if world else NO_ROOT_JOINTS, fontsize=10)
+        ax.set_title("in the world" if world else "root motion removed", fontsize=10)
         _clean(ax)
     _legend(figure, scores)
     figure.text(0.01, 0.01, seed_note, fontsize=7, color="#5b6675")
@@ -90,7 +90,7 @@ def draw_growth(scores: Scores, fps: float) -> bytes | None:
     figure = new_figure((11.0, 4.6))
     for column, (key, label) in enumerate(
         (
-            ("mpjpe_mm", f"joint distance [mm], {NO_ROOT_JOINTS}"),
+            ("mpjpe_mm", f"joint distance [mm], {'root motion removed'}"),
             ("position_rmse", "root mean square error of the 56 positions"),
         )
     ):
@@ -113,7 +113,7 @@ def draw_growth(scores: Scores, fps: float) -> bytes | None:
     return png_of(figure)
 
 
-def draw_root_paths(shown: Shown) -> bytes:
+def draw_root_paths(shown: DrawnWindows) -> bytes:
     """PNG: the root's way over the ground in a few windows, known and predicted."""
     count = min(PATHS, len(shown.windows))
     columns = min(3, count)
@@ -152,7 +152,7 @@ def draw_root_paths(shown: Shown) -> bytes:
     return png_of(figure)
 
 
-def draw_traces(shown: Shown) -> bytes:
+def draw_traces(shown: DrawnWindows) -> bytes:
     """PNG: joint angles and heights over time in the first of the windows."""
     windows = shown.windows
     fps, steps = windows.fps, windows.steps
@@ -286,9 +286,9 @@ def _legend(
 def _line(name: str) -> dict[str, Any]:
     return {
         "color": _colour(name),
-        "lw": 2.4 if name == MODEL else 1.5,
+        "lw": 2.4 if name == POLICY else 1.5,
         "ls": _dashes(name),
-        "zorder": 5 if name == MODEL else 3,
+        "zorder": 5 if name == POLICY else 3,
     }
 
 

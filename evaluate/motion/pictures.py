@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from ambulo.common.files import write_bytes
 from ambulo.configs.errors import RenderError
 from ambulo.evaluate.motion.baselines import Forecast
-from ambulo.evaluate.motion.evaluation import MODEL, Evaluation
+from ambulo.evaluate.motion.evaluation import MotionEvaluation
 from ambulo.evaluate.motion.figures import (
     PATHS,
-    Shown,
+    DrawnWindows,
     draw_activities,
     draw_growth,
     draw_horizons,
@@ -25,50 +25,67 @@ from ambulo.evaluate.motion.figures import (
 )
 from ambulo.evaluate.motion.metrics import joint_distance_mm
 from ambulo.evaluate.motion.windows import Windows
+from ambulo.evaluate.result import POLICY, Picture
 from ambulo.motion import human23
 
-DRAWN = (MODEL, "constant_velocity", "ridge")
+DRAWN = (POLICY, "constant_velocity", "ridge")
 """Methods in the pictures of single windows."""
 FILMS = ("prediction.mp4", "prediction.gif")
 STILL_WINDOW = 0.3
 """Share of the windows, those of the least movement, that no single picture shows."""
 
 
-def write_pictures(
-    folder: Path, found: Evaluation, console: Console, *, video: bool
-) -> list[Path]:
-    """Write all pictures, and films with `video`, into the existing `folder`."""
-    windows = found.windows if found.long is None else found.long
-    hero = MODEL if MODEL in found.predictors else "ridge"
-    predicted = found.predictors[hero](windows.past, windows.steps, windows.fps)
-    errors = joint_distance_mm(predicted.local, windows.future.local).mean(axis=1)
-    rows = shown_windows(errors, windows)
-    shown = _shown(found, windows[np.array(rows)])
-    note = f"{len(found.windows)} windows of {len(found.windows.names)} clips"
-    pictures = {
-        "horizons.png": draw_horizons(found.scores, note),
-        "growth.png": draw_growth(found.scores, windows.fps),
-        "root_paths.png": draw_root_paths(shown),
-        "joint_traces.png": draw_traces(shown),
-        "activities.png": draw_activities(found.scores),
-    }
-    written = []
-    for name, data in pictures.items():
-        if data is not None:
-            write_bytes(folder / name, data)
-            written.append(folder / name)
-        else:
-            console.print(f"no {name}: the clips are too short for 60 later frames")
-    if video:
-        try:
-            for name in FILMS:
-                write_prediction(
-                    folder / name, shown.windows, shown.forecasts[hero], hero
-                )
-                written.append(folder / name)
-        except RenderError as error:
-            console.print(f"no video: {error}", soft_wrap=True, markup=False)
-    return written
+class MotionPictures:
+    """Pictures and films of an evaluation; drawn when they are asked for."""
+
+    def __init__(self, measured: MotionEvaluation) -> None:
+        """Draw the results of `measured`."""
+        self._measured = measured
+        self._hero = (
+            POLICY if POLICY in measured.predictors else list(measured.scores)[-1]
+        )
+
+    @cached_property
+    def _shown(self) -> DrawnWindows:
+        """Median windows of several clips, and what each method predicts for them."""
+        measured = self._measured
+        windows = measured.windows if measured.long is None else measured.long
+        predict = measured.predictors[self._hero]
+        predicted = predict(windows.past, windows.steps, windows.fps)
+        errors = joint_distance_mm(predicted.local, windows.future.local).mean(axis=1)
+        chosen = windows[np.array(shown_windows(errors, windows))]
+        names = [name for name in (*DRAWN, self._hero) if name in measured.predictors]
+        return DrawnWindows(
+            chosen,
+            {
+                name: measured.predictors[name](chosen.past, chosen.steps, chosen.fps)
+                for name in dict.fromkeys(names)
+            },
+        )
+
+    def pictures(self) -> list[Picture]:
+        """Draw all pictures; growth only where clips are long enough."""
+        measured, shown = self._measured, self._shown
+        windows, scores = measured.windows, measured.scores
+        note = f"{len(windows)} windows of {len(windows.names)} clips"
+        drawn = (
+            ("horizons.png", "Error by horizon", draw_horizons(scores, note)),
+            ("growth.png", "Growth of the error", draw_growth(scores, windows.fps)),
+            ("root_paths.png", "Root paths of median windows", draw_root_paths(shown)),
+            ("joint_traces.png", "Joints of the median window", draw_traces(shown)),
+            ("activities.png", "Error by activity", draw_activities(scores)),
+        )
+        return [
+            Picture(n, caption, png) for n, caption, png in drawn if png is not None
+        ]
+
+    def film(self, path: Path, console: Console) -> None:
+        """Film the median window: true motion beside the prediction."""
+        del console
+        shown, hero = self._shown, self._hero
+        if shown.forecasts[hero].poses is None:
+            raise RenderError(f"{hero} predicts points, which are not filmed")
+        write_prediction(path, shown.windows, shown.forecasts[hero], hero)
 
 
 def shown_windows(errors: NDArray[np.float64], windows: Windows) -> list[int]:
@@ -135,12 +152,3 @@ def write_prediction(
 def _captions(known: int, steps: int, fps: float) -> Sequence[str]:
     ahead = [f"predicted {1000.0 * k / fps:.0f} ms" for k in range(1, steps + 1)]
     return ["known"] * known + ahead
-
-
-def _shown(found: Evaluation, windows: Windows) -> Shown:
-    names = [name for name in DRAWN if name in found.predictors]
-    forecasts = {
-        name: found.predictors[name](windows.past, windows.steps, windows.fps)
-        for name in names
-    }
-    return Shown(windows, forecasts)

@@ -36,6 +36,8 @@ from ambulo.motion import human23
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
+ACTIVITY_MS = (80, 400, 1000)
+"""Horizons at which activities are reported."""
 TRUTH = "truth"
 """Name of the real motion where it stands beside predictions."""
 
@@ -342,3 +344,9 @@ def _per_activity(
             "mpjpe_mm": dict(zip(names, means, strict=True)),
         }
     return found
+
+
+def told_horizons(scores: MethodScores) -> list[str]:
+    """Return the few horizons at which activities are reported, [ms]."""
+    chosen = [ms for ms in scores.mpjpe_mm if int(ms) in ACTIVITY_MS]
+    return chosen or list(scores.mpjpe_mm)[-1:]

@@ -72,32 +72,37 @@ def test_table_json_and_pictures(run, tmp_path, capsys):
         main([*arguments, "--no-video", "--json", str(file), "--output", str(out)]) == 0
     )
     data = json.loads(file.read_text())
-    assert data["format"] == "ambulo-motion-evaluation"
-    assert data["part"] == "test"
-    assert (data["fps"], data["history"]) == (25.0, 10)
-    assert list(data["methods"]) == ["model", *METHODS]
-    assert data["windows"]["names"] == ["02_01"]
-    assert data["windows"]["predicted_frames"] == 25
-    assert data["growth_windows"]["predicted_frames"] == 60
-    for name, scores in data["methods"].items():
-        assert list(scores["mpjpe_mm"]) == ["80", "160", "320", "400", "560", "1000"]
-        assert (scores["npss"] is None) == name.endswith("_xyz")
-        assert scores["growth"]["mpjpe_mm"]["steps"] == [1, 5, 10, 30, 60]
-        assert list(scores["per_activity"]) == ["walk"]
-    ridge = data["model_minus"]["ridge"]["400"]
+    details, horizons = data["details"], data["groups"]["horizon"]
+    assert data["kind"] == "motion_nn"
+    assert details["part"] == "test"
+    assert (details["fps"], details["history"]) == (25.0, 10)
+    assert list(data["agents"]) == ["policy", *METHODS]
+    assert details["windows"]["names"] == ["02_01"]
+    assert details["windows"]["predicted_frames"] == 25
+    assert details["growth_windows"]["predicted_frames"] == 60
+    assert list(horizons) == ["80", "160", "320", "400", "560", "1000"]
+    assert list(data["groups"]["activity"]) == ["walk"]
+    for name, metrics in data["agents"].items():
+        assert (metrics["npss"]["value"] is None) == name.endswith("_xyz")
+        assert details["growth"][name]["mpjpe_mm"]["steps"] == [1, 5, 10, 30, 60]
+        rows = [row for row in data["rows"] if row["agent"] == name]
+        assert len(rows) == data["episodes"]
+        mean = np.mean([row["mpjpe_mm"]["400"] for row in rows])
+        assert mean == pytest.approx(horizons["400"][name]["mpjpe_mm"]["value"])
+    ridge = details["model_minus"]["ridge"]["400"]
+    at_400 = horizons["400"]
     difference = (
-        data["methods"]["model"]["mpjpe_mm"]["400"]
-        - data["methods"]["ridge"]["mpjpe_mm"]["400"]
+        at_400["policy"]["mpjpe_mm"]["value"] - at_400["ridge"]["mpjpe_mm"]["value"]
     )
     assert ridge[0] == pytest.approx(difference)
     assert ridge[1:] == pytest.approx([difference, difference])  # a single clip
-    assert data["truth"]["foot_skate_cm_s"] > 0.0
-    assert {t["met"] for t in data["targets"]} <= {True, False}
+    assert details["truth"]["foot_skate_cm_s"] > 0.0
+    assert {t["met"] for t in details["targets"]} <= {True, False}
     shown = capsys.readouterr().out
     assert "constant_velocity_xyz" in shown
-    assert "targets" in shown
+    assert "Target" in (out / "report.html").read_text()
     assert {p.name for p in out.glob("*.png")} == PICTURES
-    assert json.loads((out / "scores.json").read_text()) == data
+    assert json.loads((out / "evaluation.json").read_text()) == data
     assert not [p for p in out.iterdir() if p.name.startswith(".")]
 
 
@@ -127,7 +132,7 @@ def test_two_evaluations_are_equal(run, capsys):
         assert main(arguments) == 0
         texts.append(capsys.readouterr().out)
     assert texts[0] == texts[1]
-    data = json.loads(texts[0])
+    data = json.loads(texts[0])["details"]
     assert data["part"] == "validation"
     assert data["windows"]["windows"] == 5
 
@@ -139,8 +144,9 @@ def test_baselines_alone_and_horizons_of_choice(run, capsys):
     assert main([*arguments, *chosen]) == 0
     captured = capsys.readouterr()
     data = json.loads(captured.out)
-    assert list(data["methods"]) == METHODS
-    assert list(data["methods"]["ridge"]["mpjpe_mm"]) == ["40", "400"]
+    assert list(data["agents"]) == METHODS
+    assert list(data["groups"]["horizon"]) == ["40", "400"]
+    data = data["details"]
     assert data["windows"]["windows"] == 1  # 11 known and 10 later frames
     assert data["growth_windows"] is None
     assert data["targets"] == []
@@ -265,3 +271,18 @@ def test_shown_windows_are_neither_still_nor_the_best_nor_the_worst():
     assert len(rows) == len({int(windows.clips[row]) for row in rows}) == 3
     assert all(windows.starts[row] > 50 for row in rows)
     assert 0.3 * len(windows) < rows[0] < 0.8 * len(windows)
+
+
+def test_without_clips_generated_walks_are_predicted(tmp_path, capsys):
+    from ambulo.evaluate.command import main as evaluate
+
+    arguments = ["motion_nn", "--episodes", "6", "--no-report", "--json"]
+    assert evaluate(arguments) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert "generated from the shipped healthy walk" in data["evaluated"]
+    assert data["details"]["part"] == "generated walks"
+    errors = {
+        name: row["mpjpe_mm"]["value"]
+        for name, row in data["groups"]["horizon"]["400"].items()
+    }
+    assert errors["policy"] < errors["zero_velocity"]

@@ -1,0 +1,240 @@
+"""Scores of motion predictors in the schema of all evaluations, and their targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ambulo.evaluate.motion.evaluation import MotionEvaluation
+from ambulo.evaluate.motion.scores import (
+    TRUTH,
+    Interval,
+    MethodScores,
+    skate_of,
+    told_horizons,
+)
+from ambulo.evaluate.motion.windows import Windows
+from ambulo.evaluate.result import (
+    POLICY,
+    AgentMetrics,
+    Breakdown,
+    Metric,
+    MetricColumn,
+    metric,
+)
+
+Scores = Mapping[str, MethodScores]
+
+COLUMNS = (
+    MetricColumn("position_mse", "pos. MSE", 5),
+    MetricColumn("velocity_mse", "vel. MSE", 3),
+    MetricColumn("r2", "R2", 3),
+    MetricColumn("r2_mean", "R2 mean", 3),
+    MetricColumn("r2_positions", "R2 pos.", 4),
+    MetricColumn("single_step_mpjpe_mm", "step", 2),
+    MetricColumn("mpjpe_mm", "MPJPE", 1),
+    MetricColumn("mpjpe_world_mm", "in the world", 1),
+    MetricColumn("npss", "NPSS", 3),
+    MetricColumn("foot_skate_cm_s", "skate", 1),
+    MetricColumn("growth_ratio", "growth", 1),
+    MetricColumn("growth_slope", "slope", 2),
+)
+HEADLINE = ("mpjpe_mm", "mpjpe_world_mm", "r2", "npss", "foot_skate_cm_s")
+HORIZON_COLUMNS = (
+    MetricColumn("mpjpe_mm", "root motion removed", 1),
+    MetricColumn("mpjpe_world_mm", "in the world", 1),
+)
+NOTES = (
+    "First frame: squared errors (MSE), R2 and step, the joint distance. MPJPE: mean "
+    "joint distance at the furthest horizon, root motion removed. NPSS: power spectrum "
+    "distance of the joint rotations. Skate: horizontal speed of feet near the ground. "
+    "Growth: error of the last frame over that of the first; slope: log-log, frames 10 to "
+    "60, below 1 is sublinear. Intervals are over clips, not over windows.",
+)
+_UNITS = {
+    "mpjpe_mm": "mm",
+    "mpjpe_world_mm": "mm",
+    "single_step_mpjpe_mm": "mm",
+    "foot_skate_cm_s": "cm/s",
+    "joint_angle_deg": "deg",
+    "euler_rad": "rad",
+    "euler_mae_deg": "deg",
+}
+_BY_HORIZON = (
+    "mpjpe_mm", "mpjpe_world_mm", "joint_angle_deg", "euler_rad", "euler_mae_deg",
+)  # fmt: skip
+VELOCITY_BASELINES = ("constant_velocity", "constant_velocity_xyz")
+SLOW_BASELINES = ("zero_velocity", "ridge", "ridge_xyz")
+SHORT_MS = 80
+"""Here a model must beat constant velocity."""
+LATER_MS = (320, 400, 560, 1000)
+"""Here it must beat standing still and ridge regression."""
+MAX_POSITION_MSE = 0.001
+MIN_R2 = 0.8
+MAX_RATIO = 10.0
+
+
+@dataclass(frozen=True)
+class Target:
+    """One thing that a model should reach."""
+
+    name: str
+    """Requirement."""
+    value: float | None
+    """Value of the model."""
+    limit: float
+    """Limit of the value."""
+    met: bool
+    """Whether it is reached."""
+
+
+def targets_of(scores: Scores) -> list[Target]:
+    """Return what the model of `scores` should reach; empty without a model."""
+    if POLICY not in scores:
+        return []
+    model, targets = scores[POLICY], []
+    for ms, rivals in (
+        (SHORT_MS, VELOCITY_BASELINES),
+        *((ms, SLOW_BASELINES) for ms in LATER_MS),
+    ):
+        here = {n: scores[n].mpjpe_mm.get(str(ms)) for n in rivals if n in scores}
+        known = {name: value for name, value in here.items() if value is not None}
+        if known:
+            best = min(known, key=lambda name: known[name])
+            name = f"MPJPE at {ms} ms below the best of {', '.join(known)} ({best})"
+            targets.append(_below(name, model.mpjpe_mm[str(ms)], known[best]))
+    step = model.single_step
+    name = "single-step position MSE"
+    targets.append(_below(name, step.position_mse, MAX_POSITION_MSE))
+    r2 = step.r2
+    r2 = None if r2 is None or not np.isfinite(r2) else r2
+    met = r2 is not None and r2 > MIN_R2
+    targets.append(Target("single-step R^2, pooled", r2, MIN_R2, met))
+    if model.growth is not None:
+        for name, growth in model.growth.items():
+            last = f"{name}: error at step {growth.steps[-1]} over step 1"
+            targets.append(_below(last, growth.ratio, MAX_RATIO))
+            slope = f"{name}: log-log slope 10..60"
+            targets.append(_below(slope, growth.slope, 1.0))
+    return targets
+
+
+def _below(name: str, value: float | None, limit: float) -> Target:
+    known = None if value is None or not np.isfinite(value) else value
+    return Target(name, known, limit, known is not None and known < limit)
+
+
+def agent_metrics(scores: MethodScores) -> dict[str, Metric]:
+    """Return the metrics of one predictor, errors at the furthest horizon."""
+    step, last = scores.single_step, list(scores.mpjpe_mm)[-1]
+    growth = None if scores.growth is None else scores.growth["mpjpe_mm"]
+    values: dict[str, tuple[float | None, Interval | None]] = {
+        "position_mse": (step.position_mse, None),
+        "velocity_mse": (step.velocity_mse, None),
+        "r2": (step.r2, None),
+        "r2_mean": (step.r2_mean, None),
+        "r2_positions": (step.r2_positions, None),
+        "r2_velocities": (step.r2_velocities, None),
+        "single_step_mpjpe_mm": (step.mpjpe_mm, None),
+        "npss": (scores.npss, scores.npss_ci95),
+        "foot_skate_cm_s": (scores.foot_skate_cm_s, scores.foot_skate_cm_s_ci95),
+        "growth_ratio": (None if growth is None else growth.ratio, None),
+        "growth_slope": (None if growth is None else growth.slope, None),
+    }
+    plain = {n: metric(v, _UNITS.get(n, "1"), ci) for n, (v, ci) in values.items()}
+    return {**plain, **_at_horizon(scores, last)}
+
+
+def breakdowns(scores: Scores) -> list[Breakdown]:
+    """Return the errors by horizon, and by activity at a few horizons."""
+    first = next(iter(scores.values()))
+    shown = told_horizons(first)
+    activities: dict[str, dict[str, AgentMetrics]] = {
+        activity: {
+            agent: {
+                f"mpjpe_mm_{ms}": metric(value, "mm")
+                for ms, value in s.per_activity[activity]["mpjpe_mm"].items()
+            }
+            for agent, s in scores.items()
+        }
+        for activity in first.per_activity
+    }
+    return [
+        Breakdown(
+            "horizon",
+            {ms: {n: _at_horizon(s, ms) for n, s in scores.items()} for ms in first.mpjpe_mm},
+            HORIZON_COLUMNS,
+            "joint distance [mm] by horizon [ms]: root motion removed / in the world",
+        ),
+        Breakdown(
+            "activity",
+            activities,
+            tuple(MetricColumn(f"mpjpe_mm_{ms}", f"{ms} ms", 0) for ms in shown),
+            f"joint distance [mm], root motion removed, at {' / '.join(shown)} ms",
+        ),
+    ]  # fmt: skip
+
+
+def _at_horizon(scores: MethodScores, ms: str) -> dict[str, Metric]:
+    """Return the errors of one horizon."""
+    metrics = {}
+    for name in _BY_HORIZON:
+        values = getattr(scores, name)
+        intervals = getattr(scores, f"{name}_ci95", None)
+        value = None if values is None else values[ms]
+        ci = None if intervals is None else intervals[ms]
+        metrics[name] = metric(value, _UNITS[name], ci)
+    return metrics
+
+
+def window_rows(evaluation: MotionEvaluation) -> Iterator[dict[str, Any]]:
+    """Yield one row per predictor and window."""
+    windows = evaluation.windows
+    for agent, errors in evaluation.errors.items():
+        names = list(evaluation.scores[agent].mpjpe_mm)
+        for number, row in enumerate(errors.tolist()):
+            yield {
+                "agent": agent,
+                "episode": number,
+                "clip": windows.names[windows.clips[number]],
+                "start": int(windows.starts[number]),
+                "mpjpe_mm": dict(zip(names, row, strict=True)),
+            }
+
+
+def details(evaluation: MotionEvaluation, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return curves, paired differences and targets as plain JSON; `facts` say how."""
+    scores, long = evaluation.scores, evaluation.long
+    return {
+        **facts,
+        "fitted": dict(evaluation.fitted),
+        "windows": _sizes_of(evaluation.windows),
+        "growth_windows": None if long is None else _sizes_of(long),
+        "growth": {
+            name: None
+            if s.growth is None
+            else {key: asdict(growth) for key, growth in s.growth.items()}
+            for name, s in scores.items()
+        },
+        TRUTH: {
+            "foot_skate_cm_s": float(
+                skate_of(evaluation.windows, evaluation.windows.future.world).mean()
+            )
+        },
+        "model_minus": {n: dict(rows) for n, rows in evaluation.differences.items()},
+        "targets": [asdict(target) for target in targets_of(scores)],
+    }
+
+
+def _sizes_of(windows: Windows) -> dict[str, Any]:
+    """Return how much the scores rest on."""
+    return {
+        "windows": len(windows),
+        "clips": len(windows.names),
+        "known_frames": windows.past.positions.shape[1],
+        "predicted_frames": windows.steps,
+        "names": list(windows.names),
+    }

@@ -155,7 +155,7 @@ def plan_of(
 
 
 def _network(file: Path, device: str) -> MotionNN:
-    from ambulo.policies.files.motion_model import load_motion_nn
+    from ambulo.policies.agents.motion import load_motion_nn
 
     try:
         return load_motion_nn(file, device)

@@ -27,7 +27,7 @@ class LocomotionMetrics(Metrics):
             row["rollout/faults"] = env.info_sums["is_fault"]
 
 
-class Statistics(BoundaryCallback):
+class ObservationStatistics(BoundaryCallback):
     """Takes each roll-out's observations into the policy's running statistics.
 
     After the update that learnt from them: both see the same numbers.

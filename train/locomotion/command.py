@@ -22,7 +22,8 @@ from ambulo.train.shared.run_command import RunRequest
 if TYPE_CHECKING:
     from ambulo.common.console import Words
     from ambulo.policies.agents.locomotion import LocomotionModel
-    from ambulo.train.locomotion.run import LocomotionRun
+    from ambulo.train.locomotion.training import LocomotionTraining
+    from ambulo.train.shared.rl_run import RLRun
 
 TEACHERS = ("law", "none")
 """Values of `--teacher` besides models."""
@@ -30,7 +31,9 @@ Request = RunRequest[LocomotionConfig, "LocomotionModel", LocomotionRunFolder]
 
 
 class LocomotionCommand(
-    RLCommand[LocomotionConfig, "LocomotionModel", LocomotionRunFolder, "LocomotionRun"]
+    RLCommand[
+        LocomotionConfig, "LocomotionModel", LocomotionRunFolder, "LocomotionTraining"
+    ]
 ):
     """Training of policies that move a simulated body."""
 
@@ -108,22 +111,18 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
         base = str(find_model(config.gait.base).resolve())
         return config.override("gait", base=base)
 
-    def build(self, request: Request) -> LocomotionRun:
-        """Build environments and learner."""
-        from ambulo.train.locomotion.run import LocomotionRun
+    def task(self, request: Request) -> LocomotionTraining:
+        """Make environments and learner."""
+        from ambulo.train.locomotion.training import LocomotionTraining
 
-        return LocomotionRun(
+        return LocomotionTraining(
             request.config,
             request.folder,
             request.checkpoint,
             request.initial,
-            shared_command=request.shared_command,
+            command=request.shared_command,
             deterministic=request.args.deterministic,
         )
-
-    def close(self, run: LocomotionRun) -> None:
-        """Free the environments."""
-        run.close()
 
     def words(self) -> Words:
         """Return the words of the progress display."""
@@ -131,11 +130,11 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
 
         return Words("control steps", "on their feet")
 
-    def report(self, request: Request, run: LocomotionRun) -> None:
+    def report(self, request: Request, run: RLRun[LocomotionTraining]) -> None:
         """Compare with the built-in controller, and write and print the results."""
         from ambulo.train.locomotion.results import finish
 
-        finish(request.args, run)
+        finish(request, run)
 
 
 def _teacher_model(name: str) -> str:

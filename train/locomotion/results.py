@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
-from pathlib import Path
 from typing import Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
-from ambulo.common.files import write_atomic, write_bytes
-from ambulo.common.paths import resolve_path
+from ambulo.common.files import write_bytes, write_or_print
 from ambulo.common.run_folder import RunFolder
-from ambulo.evaluate.locomotion.task import make_bodies
-from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion_agent
-from ambulo.train.locomotion.run import LocomotionRun
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.evaluate.locomotion.task import References, make_bodies
+from ambulo.policies.agents.locomotion import (
+    LocomotionAgent,
+    LocomotionModel,
+    load_locomotion_agent,
+)
+from ambulo.train.locomotion.run_folder import LocomotionRunFolder
+from ambulo.train.locomotion.training import LocomotionTraining
 from ambulo.train.locomotion.validation import play
+from ambulo.train.shared.rl_results import Column, print_results, write_scores
+from ambulo.train.shared.rl_run import RLRun
+from ambulo.train.shared.run_command import RunRequest
 
 FINAL_EPISODES = 100
 """Episodes of the final evaluation unless `--episodes` says otherwise."""
 SEED = 0
 """Seed of the final evaluation's bodies."""
+COLUMNS = (
+    Column("survive", "survival_rate", "{:.0f} %", 100.0),
+    Column("mean s", "survival_s", "{:.1f}"),
+    Column("leg error deg", "leg_error_deg"),
+    Column("speed m/s", "speed", "{:.3f}"),
+    Column("return", "return_mean", "{:.0f}"),
+)
+Request = RunRequest[LocomotionConfig, LocomotionModel, LocomotionRunFolder]
 CURVES = {
     "survival_rate": "on their feet to the end, in evaluations",
     "rollout/ep_return": "return of an episode",
@@ -34,26 +44,31 @@ CURVES = {
 
 
 def compare(
-    agent: LocomotionAgent, run: LocomotionRun, episodes: int, *, deterministic: bool
+    agent: LocomotionAgent,
+    config: LocomotionConfig,
+    references: References,
+    episodes: int,
+    *,
+    deterministic: bool,
 ) -> dict[str, dict[str, float]]:
     """Scores of the policy, and of an action of 0: what is built in alone.
 
     Without pushes, and with those of the training where it had some.
     """
-    config, training = run.config, run.config.training
+    training = config.training
     steps = max(1, round(training.eval_seconds * config.environment.control_rate))
     config = config.override("environment", max_episode_steps=steps)
     cases = {"": config.override("environment", push_impulse=(0.0, 0.0))}
     if config.environment.push_impulse[1] > 0.0:
         cases["_pushed"] = config
     found: dict[str, dict[str, float]] = {}
-    still = "built_in" if run.config.gait.base is None else "base"
+    still = "built_in" if config.gait.base is None else "base"
     for name, actor in {"policy": agent, still: None}.items():
         for ending, case in cases.items():
             batch = make_bodies(
                 case,
                 episodes,
-                run.references,
+                references,
                 seed=SEED,
                 threads=training.num_threads,
                 muscles=agent.muscles,
@@ -63,31 +78,35 @@ def compare(
     return found
 
 
-def finish(args: argparse.Namespace, run: LocomotionRun) -> None:
+def finish(request: Request, run: RLRun[LocomotionTraining]) -> None:
     """Compare the best model with what is built in, draw curves, print a summary."""
-    folder, seconds = run.folder, run.seconds
-    agent = load_locomotion_agent(folder.best_model)
+    args, config, folder = request.args, request.config, request.folder
     episodes = args.episodes or FINAL_EPISODES
-    agents = compare(agent, run, episodes, deterministic=args.deterministic)
-    data = {
-        "model": str(folder.best_model),
-        "run": str(folder.path),
-        "timesteps": run.learner.num_timesteps,
-        "training_seconds": round(seconds, 3),
-        "episodes": episodes,
-        "seed": SEED,
-        "agents": agents,
-    }
-    text = json.dumps(data, indent=1) + "\n"
-    write_atomic(folder.scores, text)
+    agents = compare(
+        load_locomotion_agent(folder.best_model),
+        config,
+        run.task.references,
+        episodes,
+        deterministic=args.deterministic,
+    )
+    text = write_scores(run, agents, episodes=episodes, seed=SEED)
     picture = folder.path / "learning.png"
     write_bytes(picture, learning_curves(folder))
+    write_or_print(args.json, text)
     if args.json == "-":
-        print(text, end="")
         return
-    if args.json is not None:
-        write_atomic(resolve_path(args.json), text)
-    _print_summary(run, agents, seconds, picture)
+    base = config.gait.base
+    use = ("evaluate", f"ambulo eval {folder.best_model} --episodes 100")
+    if base is not None:  # it does not act alone
+        use = ("compose", f"ambulo gait compose {base} {folder.path} --out cascade.zip")
+    print_results(
+        run,
+        agents,
+        title=f"{config.training.eval_seconds:g} s from random phases",
+        columns=COLUMNS,
+        steps="control steps",
+        files=[("curves", picture), use],
+    )
 
 
 def learning_curves(folder: RunFolder) -> bytes:
@@ -120,44 +139,3 @@ def _evaluations(folder: RunFolder) -> list[dict[str, Any]]:
         return []
     found: list[dict[str, Any]] = json.loads(folder.evaluations.read_text("utf-8"))
     return found
-
-
-def _print_summary(
-    run: LocomotionRun,
-    agents: dict[str, dict[str, float]],
-    seconds: float,
-    picture: Path,
-) -> None:
-    """Where everything is, and the scores."""
-    console = Console(highlight=False)
-    training, steps = run.config.training, run.learner.num_timesteps
-    table = Table(
-        title=f"{training.eval_seconds:g} s from random phases", box=box.SIMPLE_HEAD
-    )
-    table.add_column("agent")
-    for heading in ("survive", "mean s", "leg error deg", "speed m/s", "return"):
-        table.add_column(heading, justify="right")
-    for name, s in agents.items():
-        table.add_row(
-            name,
-            f"{100 * s['survival_rate']:.0f} %",
-            f"{s['survival_s']:.1f}",
-            f"{s['leg_error_deg']:.2f}",
-            f"{s['speed']:.3f}",
-            f"{s['return_mean']:.0f}",
-            style="bold" if name == "policy" else "",
-        )
-    console.print(table)
-    folder, base = run.folder, run.config.gait.base
-    use = ("evaluate", f"ambulo eval {folder.best_model} --episodes 100")
-    if base is not None:  # it does not act alone
-        use = ("compose", f"ambulo gait compose {base} {folder.path} --out cascade.zip")
-    rows = [
-        ("trained", f"{steps:,} control steps in {seconds:.1f} s"),
-        ("best model", str(folder.best_model)),
-        ("curves", str(picture)),
-        use,
-        ("resume", f"train_locomotion --resume {folder.path} --timesteps {2 * steps}"),
-    ]
-    for name, value in rows:
-        console.print(f"{name:<11}{value}", soft_wrap=True, markup=False)

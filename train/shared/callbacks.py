@@ -152,7 +152,7 @@ class Metrics(BoundaryCallback):
         self._display.update(done, rate, self._recent, self.stage())
 
 
-class Evaluation(BoundaryCallback):
+class PeriodicEvaluation(BoundaryCallback):
     """Evaluates every `frequency` decisions; keeps the best by the scores of `rank`."""
 
     def __init__(

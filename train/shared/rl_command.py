@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import argparse
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
 from ambulo.train.shared.flags import Flag, number, text
-from ambulo.train.shared.resume import Folder, Model, ResumePoint
-from ambulo.train.shared.run_command import BuiltRun, RunCommand
+from ambulo.train.shared.resume import Folder, ResumePoint
+from ambulo.train.shared.run_command import RunCommand, RunRequest
 from ambulo.train.shared.settings import Settings
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ambulo.policies.files.model_file import ModelFile
+    from ambulo.train.shared.rl_run import RLRun, RLTask
+
+Model = TypeVar("Model", bound="ModelFile[Any]")
+Task = TypeVar("Task", bound="RLTask[Any]")
 INITIAL = text("--init-from", "", "begin with the policy of another model", "MODEL")
 EVALUATION_FLAGS: Sequence[Flag] = (
     number("--episodes", "", "episodes of the final evaluation"),
@@ -42,13 +51,31 @@ def training_flags(steps: str, envs: str) -> Sequence[Flag]:
     )
 
 
-class RLCommand(RunCommand[Settings, Model, Folder, BuiltRun]):
+class RLCommand(
+    RunCommand[Settings, Model, Folder, "RLRun[Task]"],
+    Generic[Settings, Model, Folder, Task],
+):
     """A command of reinforcement learning."""
 
     name: ClassVar[str]
     """Beginning of the names of runs with neither preset nor settings file."""
     initial = INITIAL
     can_fork = True
+
+    @abstractmethod
+    def task(self, request: RunRequest[Settings, Model, Folder]) -> Task:
+        """Make environments and learner."""
+
+    def build(self, request: RunRequest[Settings, Model, Folder]) -> RLRun[Task]:
+        """Make the run, ready to begin."""
+        from ambulo.train.shared.rl_run import RLRun
+
+        task = self.task(request)
+        return RLRun(task, request.folder, request.checkpoint, request.initial)
+
+    def close(self, run: RLRun[Task]) -> None:
+        """Free the environments."""
+        run.close()
 
     def label(self, config: Settings, args: argparse.Namespace) -> str:
         """Return the name of the preset or of the settings file."""

@@ -1,4 +1,4 @@
-"""What VR navigation does between update and next roll-out: scores, lessons, levels."""
+"""Callbacks of navigation between roll-outs: scores, curriculum, levels."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ambulo.common.console import Display
 from ambulo.envs.vr.task.metrics import optimal_length, spl
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.shared.callbacks import BoundaryCallback, Metrics
-from ambulo.train.vr.curriculum import Curriculum
-from ambulo.train.vr.lessons import TrainingLevels
+from ambulo.train.vr.curriculum import LevelCurriculum
+from ambulo.train.vr.level_curriculum import TrainingLevels
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class NavigationMetrics(Metrics):
         self,
         file: Path,
         display: Display,
-        curriculum: Curriculum | None,
+        curriculum: LevelCurriculum | None,
         goal_radius: float = 0.0,
     ) -> None:
         """Rows go to `file`; episodes are counted for `curriculum`.
@@ -57,10 +57,12 @@ class NavigationMetrics(Metrics):
         return self._curriculum.stage.name if self._curriculum else ""
 
 
-class Lessons(BoundaryCallback):
+class LevelUpdates(BoundaryCallback):
     """Promotes the curriculum and puts new levels into the bank."""
 
-    def __init__(self, levels: TrainingLevels, curriculum: Curriculum | None) -> None:
+    def __init__(
+        self, levels: TrainingLevels, curriculum: LevelCurriculum | None
+    ) -> None:
         """Change `levels` as `curriculum` and the configuration say."""
         super().__init__()
         self._levels, self._curriculum = levels, curriculum

@@ -25,14 +25,17 @@ from ambulo.train.vr.run_folder import NavigationRunFolder
 if TYPE_CHECKING:
     from ambulo.common.console import Words
     from ambulo.policies.agents.navigation import NavigationModel
-    from ambulo.train.vr.training_run import TrainingRun
+    from ambulo.train.shared.rl_run import RLRun
+    from ambulo.train.vr.training import NavigationTraining
 
 Request = RunRequest[NavigationConfig, "NavigationModel", NavigationRunFolder]
 Point = ResumePoint[NavigationConfig, "NavigationModel", NavigationRunFolder]
 
 
 class NavigationCommand(
-    RLCommand[NavigationConfig, "NavigationModel", NavigationRunFolder, "TrainingRun"]
+    RLCommand[
+        NavigationConfig, "NavigationModel", NavigationRunFolder, "NavigationTraining"
+    ]
 ):
     """Training of agents that navigate in VR levels."""
 
@@ -126,23 +129,17 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
             import_mujoco()
         return config
 
-    def build(self, request: Request) -> TrainingRun:
-        """Build levels, environments and learner."""
-        from ambulo.train.vr.training_run import TrainingRun
+    def task(self, request: Request) -> NavigationTraining:
+        """Make environments and learner."""
+        from ambulo.train.vr.training import NavigationTraining
 
-        return TrainingRun(
+        return NavigationTraining(
             request.config,
             request.folder,
-            request.arguments,
             request.checkpoint,
-            request.initial,
-            shared_command=request.shared_command,
+            command=request.shared_command,
             deterministic=request.args.deterministic,
         )
-
-    def close(self, run: TrainingRun) -> None:
-        """Free the world."""
-        run.close()
 
     def words(self) -> Words:
         """Return the words of the progress display."""
@@ -150,11 +147,11 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
 
         return WORDS
 
-    def report(self, request: Request, run: TrainingRun) -> None:
+    def report(self, request: Request, run: RLRun[NavigationTraining]) -> None:
         """Compare with baselines, and write and print the results."""
         from ambulo.train.vr.results import finish
 
-        finish(request.args, run)
+        finish(request, run)
 
 
 def _config_of(

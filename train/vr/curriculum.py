@@ -12,7 +12,7 @@ WINDOW = 200
 """Recent episodes whose success rate decides about promotion."""
 
 
-class Curriculum:
+class LevelCurriculum:
     """Which stage a training is in.
 
     A stage is left when its budget of decisions is spent, or when the success rate of

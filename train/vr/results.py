@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
-import json
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-
-from ambulo.common.files import write_atomic
-from ambulo.common.paths import resolve_path
+from ambulo.common.files import write_or_print
 from ambulo.configs.vr import NavigationConfig
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
 from ambulo.evaluate.vr.evaluation import (
@@ -21,13 +15,26 @@ from ambulo.evaluate.vr.evaluation import (
     planner_contestant,
 )
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summarise
-from ambulo.policies.agents.navigation import Agent, load_agent
-from ambulo.train.vr.training_run import TrainingRun
+from ambulo.policies.agents.navigation import Agent, NavigationModel, load_agent
+from ambulo.train.shared.rl_results import Column, print_results, write_scores
+from ambulo.train.shared.rl_run import RLRun
+from ambulo.train.shared.run_command import RunRequest
+from ambulo.train.vr.run_folder import NavigationRunFolder
+from ambulo.train.vr.training import NavigationTraining
 
 BASELINES = ("random", "straight", "oracle")
 """Planners that play the final evaluation beside the agent."""
 FINAL_EPISODES = 60
 """Episodes of the final evaluation unless `--episodes` says otherwise."""
+COLUMNS = (
+    Column("success", "success_rate"),
+    Column("SPL", "spl"),
+    Column("comfort", "comfort_score"),
+    Column("collisions", "collisions_per_episode"),
+    Column("return", "return_mean", "{:.1f}"),
+    Column("time [s]", "mean_time_s", "{:.1f}"),
+)
+Request = RunRequest[NavigationConfig, NavigationModel, NavigationRunFolder]
 
 
 @dataclass(frozen=True)
@@ -56,93 +63,51 @@ def compare(
     return Comparison(episodes, records, scores)
 
 
-def finish(args: argparse.Namespace, run: TrainingRun) -> None:
+def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
     """Compare the best model with the baselines, write the report, print a summary."""
-    folder, seconds = run.folder, run.seconds
-    agent = load_agent(folder.best_model)
+    args, config, folder = request.args, request.config, request.folder
     comparison = compare(
-        agent,
-        run.config,
+        load_agent(folder.best_model),
+        config,
         args.episodes or FINAL_EPISODES,
         deterministic=args.deterministic,
     )
-    data = {
-        "model": str(folder.best_model),
-        "run": str(folder.path),
-        "timesteps": run.learner.num_timesteps,
-        "training_seconds": round(seconds, 3),
-        "episodes": comparison.episodes,
-        "seed": 0,
-        "agents": {name: s.to_dict() for name, s in comparison.scores.items()},
-    }
-    text = json.dumps(data, indent=1) + "\n"
-    write_atomic(folder.scores, text)
-    pictures = _report(args, comparison, run, seconds)
+    agents = {name: scores.to_dict() for name, scores in comparison.scores.items()}
+    text = write_scores(run, agents, episodes=comparison.episodes, seed=0)
+    pictures = _report(request, comparison, run)
+    write_or_print(args.json, text)
     if args.json == "-":
-        print(text, end="")
         return
-    if args.json is not None:
-        write_atomic(resolve_path(args.json), text)
-    _print_summary(comparison, run, seconds, pictures)
-
-
-def _print_summary(
-    comparison: Comparison, run: TrainingRun, seconds: float, pictures: list[Path]
-) -> None:
-    """Where everything is, and the scores beside the baselines."""
-    console = Console(highlight=False)
-    world = run.config.environment.world
+    world = config.environment.world
     where = "" if world == "kernel" else f" --world {world}"
-    table = Table(
-        title=f"{comparison.episodes} episodes on {described_levels(run.config)}, "
+    print_results(
+        run,
+        agents,
+        title=f"{comparison.episodes} episodes on {described_levels(config)}, "
         f"world {world}",
-        box=box.SIMPLE_HEAD,
+        columns=COLUMNS,
+        steps="environment steps",
+        files=[
+            ("report", folder.report),
+            *(("picture", picture) for picture in pictures),
+            ("evaluate", f"ambulo eval {folder.best_model} --episodes 100{where}"),
+        ],
     )
-    table.add_column("agent")
-    for heading in ("success", "SPL", "comfort", "collisions", "return", "time [s]"):
-        table.add_column(heading, justify="right")
-    for name, s in comparison.scores.items():
-        table.add_row(
-            name,
-            f"{s.success_rate:.2f}",
-            f"{s.spl:.2f}",
-            f"{s.comfort_score:.2f}",
-            f"{s.collisions_per_episode:.2f}",
-            f"{s.return_mean:.1f}",
-            f"{s.mean_time_s:.1f}",
-            style="bold" if name == "policy" else "",
-        )
-    console.print(table)
-    folder = run.folder
-    steps = run.learner.num_timesteps
-    rows = [
-        ("trained", f"{steps:,} decisions in {seconds:.1f} s"),
-        ("best model", str(folder.best_model)),
-        ("report", str(folder.report)),
-        *(("picture", str(picture)) for picture in pictures),
-        ("evaluate", f"ambulo eval {folder.best_model} --episodes 100{where}"),
-        (
-            "resume",
-            f"train_vr_navigation --resume {folder.path} --timesteps {2 * steps}",
-        ),
-    ]
-    for name, value in rows:
-        console.print(f"{name:<11}{value}", soft_wrap=True, markup=False)
 
 
 def _report(
-    args: argparse.Namespace, comparison: Comparison, run: TrainingRun, seconds: float
+    request: Request, comparison: Comparison, run: RLRun[NavigationTraining]
 ) -> list[Path]:
-    """Write `report.html` and the pictures; the pictures."""
+    """Write `report.html` and the pictures; return the pictures."""
     from ambulo.evaluate.vr.evaluation_report import write_report
 
-    folder, config = run.folder, run.config
+    folder, config = request.folder, request.config
     facts = {
-        "command": run.command,
-        "training": f"{run.learner.num_timesteps:,} decisions, {seconds:.1f} s",
+        "command": shlex.join([folder.program, *request.arguments]),
+        "training": f"{run.num_timesteps:,} environment steps, {run.seconds:.1f} s",
         "seed": str(config.training.seed),
         "model": str(folder.best_model),
-        "actions": "mean" if args.deterministic else "sampled",
+        "actions": "mean" if request.args.deterministic else "sampled",
         "levels": described_levels(config),
         "episodes": str(comparison.episodes),
         "world": config.environment.world,

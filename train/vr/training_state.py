@@ -18,12 +18,10 @@ from ambulo.envs.vr.families import TRAINING_FAMILIES, generate
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.bank import GOALS, LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
-from ambulo.policies.agents.navigation import NavigationModel
 from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.train.shared.learner_state import (
     Arrays,
-    adopt,
     capture_learner,
     fits,
     group,
@@ -58,7 +56,7 @@ def restore(
 ) -> dict[str, Any]:
     """Put `state` into a learner and a batch made from the same configuration.
 
-    The policy is not part of it (see `resume`). Continue with `learn_until`.
+    The policy is not part of it. Continue with `learn_until`.
 
     Returns:
         The `extra` of `capture`.
@@ -72,23 +70,6 @@ def restore(
         extra = restore_learner(learner, batch, state)
         _restore_starts(batch, group(state.arrays, "starts"))
     return extra
-
-
-def resume(
-    learner: FastPPO, batch: NavigationBatch, model: NavigationModel
-) -> dict[str, Any]:
-    """Put the policy and the training state of a checkpoint into `learner` and `batch`.
-
-    Returns:
-        The `extra` of `capture`.
-
-    Raises:
-        ModelFileError: not a checkpoint, or one of another configuration.
-    """
-    if model.training is None:
-        raise ModelFileError("the model holds no training state: it is no checkpoint")
-    adopt(learner, model)
-    return restore(learner, batch, model.training)
 
 
 def _check_indices(batch: NavigationBatch, arrays: Arrays) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from ambulo.configs.vr import CurriculumStage
-from ambulo.train.vr.curriculum import WINDOW, Curriculum
+from ambulo.train.vr.curriculum import WINDOW, LevelCurriculum
 
 
 def stages(threshold: float | None = 0.9) -> list[CurriculumStage]:
@@ -22,7 +22,7 @@ def stages(threshold: float | None = 0.9) -> list[CurriculumStage]:
 
 
 def test_budget_ends_a_stage_without_success() -> None:
-    curriculum = Curriculum(stages())
+    curriculum = LevelCurriculum(stages())
     curriculum.add([False] * WINDOW)
     assert not curriculum.advance(999)
     assert curriculum.advance(1000)
@@ -33,7 +33,7 @@ def test_budget_ends_a_stage_without_success() -> None:
 
 
 def test_success_promotes_after_the_minimum_length() -> None:
-    curriculum = Curriculum(stages())
+    curriculum = LevelCurriculum(stages())
     curriculum.add([True] * WINDOW)
     assert not curriculum.advance(199)
     assert curriculum.advance(200)
@@ -41,7 +41,7 @@ def test_success_promotes_after_the_minimum_length() -> None:
 
 
 def test_few_episodes_are_no_evidence() -> None:
-    curriculum = Curriculum(stages())
+    curriculum = LevelCurriculum(stages())
     curriculum.add([True] * (WINDOW - 1))
     assert curriculum.success_rate is None
     assert not curriculum.advance(300)
@@ -50,20 +50,20 @@ def test_few_episodes_are_no_evidence() -> None:
 
 
 def test_only_recent_episodes_count() -> None:
-    curriculum = Curriculum(stages())
+    curriculum = LevelCurriculum(stages())
     curriculum.add([False] * 1000 + [True] * WINDOW)
     assert curriculum.success_rate == 1.0
 
 
 def test_without_threshold_only_the_budget_counts() -> None:
-    curriculum = Curriculum(stages(None))
+    curriculum = LevelCurriculum(stages(None))
     curriculum.add([True] * WINDOW)
     assert not curriculum.advance(999)
     assert curriculum.advance(1000)
 
 
 def test_state_survives_json() -> None:
-    curriculum, other = Curriculum(stages()), Curriculum(stages())
+    curriculum, other = LevelCurriculum(stages()), LevelCurriculum(stages())
     curriculum.advance(1000)
     curriculum.add([True, False] * 60)
     other.load_state_dict(json.loads(json.dumps(curriculum.state_dict())))

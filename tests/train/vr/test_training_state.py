@@ -27,7 +27,10 @@ from ambulo.policies.files.model_file import ModelFile, TrainingState, save_mode
 from ambulo.policies.learner import learn_until, make_learner, model_of
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
-from ambulo.train.vr.training_state import capture, restore, resume
+from ambulo.train.shared.learner_state import adopt
+from ambulo.train.shared.rl_run import extra_of
+from ambulo.train.vr.run_folder import NavigationRunFolder
+from ambulo.train.vr.training_state import capture, restore
 
 PLAYERS, STEPS, LEVELS = 8, 16, 12
 ROLLOUT = PLAYERS * STEPS
@@ -122,6 +125,15 @@ def everything(batch: NavigationBatch, learner: FastPPO) -> dict[str, Any]:
         for slot in range(len(bank))
     }
     return {**values, **state.arrays, **weights, **fields}
+
+
+def resume(
+    learner: FastPPO, batch: NavigationBatch, model: ModelFile
+) -> dict[str, Any]:
+    """The policy and the state of `model` in a new training, as a run restores them."""
+    assert model.training is not None
+    adopt(learner, model)
+    return restore(learner, batch, model.training)
 
 
 def differences(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
@@ -264,9 +276,9 @@ def test_other_configurations_are_refused(
 
 
 def test_models_without_training_state_are_refused(checkpoint: ModelFile) -> None:
-    batch, learner = training_of(config_of("plain"))
+    bare = dataclasses.replace(checkpoint, training=None)
     with pytest.raises(ModelFileError, match="no checkpoint"):
-        resume(learner, batch, dataclasses.replace(checkpoint, training=None))
+        extra_of(bare.training, set(), NavigationRunFolder("a"))
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
-"""One locomotion training, from its configuration or a checkpoint to its final model."""
+"""What a training of locomotion consists of: environments, learner, teacher, files."""
 
 from __future__ import annotations
 
 import csv
 import io
-import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -48,31 +47,25 @@ from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
 from ambulo.policies.networks.simulation_nn import SimulationNN
 from ambulo.policies.ppo import FastPPO
-from ambulo.train.locomotion.callbacks import LocomotionMetrics, Schedules, Statistics
+from ambulo.train.locomotion.callbacks import (
+    LocomotionMetrics,
+    ObservationStatistics,
+    Schedules,
+)
 from ambulo.train.locomotion.dagger import Round, teach
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of
 from ambulo.train.locomotion.run_folder import LocomotionRunFolder
 from ambulo.train.locomotion.validation import LocomotionValidation
-from ambulo.train.shared.callbacks import append_evaluation, rewind_logs
-from ambulo.train.shared.learner_state import (
-    adopt,
-    capture_learner,
-    fits,
-    group,
-    restore_learner,
-)
-from ambulo.train.shared.learning_run import LearningRun, best_of, extra_of
-
-log = logging.getLogger(__name__)
+from ambulo.train.shared.learner_state import group
+from ambulo.train.shared.rl_run import RLTask
 
 BODY_SEEDS = 10_000
 """Seeds of bodies that belong to one training seed."""
 
 
-class LocomotionRun(LearningRun[LocomotionAgent]):
-    """The objects of a run, built fresh or from a checkpoint."""
+class LocomotionTraining(RLTask[LocomotionAgent]):
+    """Environments and learner of locomotion, new or for a checkpoint."""
 
-    program = "train_locomotion"
     rank = ("survival_rate", "return_mean")
 
     def __init__(
@@ -82,21 +75,20 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
         model: LocomotionModel | None,
         initial: LocomotionModel | None = None,
         *,
-        shared_command: str = "",
+        command: str = "",
         deterministic: bool = True,
     ) -> None:
-        """Build bodies and learner.
+        """Build environments and learner.
 
         Args:
             config: all settings.
             folder: where results go; it exists.
-            model: the checkpoint to continue from, or None.
+            model: the checkpoint that the run continues from, or None.
             initial: a model whose policy a new run begins with, or None.
-            shared_command: command line for model files, without paths.
+            command: command line for model files, without paths.
             deterministic: whether validation uses mean actions.
         """
-        self.config, self.folder = config, folder
-        self._shared_command = shared_command
+        self.config, self._folder, self._command = config, folder, command
         training, source = config.training, str(folder.path)
         base = config.gait.base
         self._above = {} if base is None else {"base": digest_of(base)}
@@ -126,8 +118,6 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             table = folder.path / "muscle_network.csv"
             updates = training.muscle_updates
             self._muscles = MuscleUpdates(self.batch, updates, training.seed, table)
-        # SB3 goes on in the newest folder PPO_<n>; the published one is PPO_1.
-        (folder.logs / "PPO_1").mkdir(parents=True, exist_ok=True)
         given = model or initial
         self.learner: FastPPO = make_locomotion_learner(
             config,
@@ -135,25 +125,10 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             encoder=_encoder(config, given),
             tensorboard_log=str(folder.logs),
         )
-        self._new, self._begun = model is None, False
-        if initial is not None:
-            adopt(self.learner, initial)
-            self._begun = True
-        if model is not None:
-            extra = extra_of(model.training, {"best"}, self.program)
-            assert model.training is not None
-            adopt(self.learner, model)
-            with fits():
-                restore_learner(self.learner, self.batch, model.training)
-                if self._muscles is not None:
-                    kept = group(model.training.arrays, "muscles")
-                    self._muscles.load_state_dict(kept)
-            self.best = best_of(extra)
-            rewind_logs(folder, self.learner.num_timesteps)
 
     @property
     def budget(self) -> LocomotionTrainingConfig:
-        """The settings of the training."""
+        """Settings of the training."""
         return self.config.training
 
     @property
@@ -170,30 +145,16 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             return None
         return policy.encoder.config
 
-    def train(self, display: Display, stop: StopRequest) -> None:
-        """As every run; a new one begins with a teacher or a warm-up, and is scored.
+    def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
+        """Train the muscle network, then imitate a teacher or warm up.
 
-        What the teacher made may be better than anything that follows.
+        The policy of a teacher may be better than anything that follows.
         """
-        if self._new:
-            if self._muscles is not None:
-                self._muscles.warm_up()
-            if not self._begun:
-                self._begin(stop)
-            if self.budget.eval_freq > 0:
-                self._score_beginning()
-            self.save_checkpoint(self.folder.checkpoint(0))
-            self._new = False
-        super().train(display, stop)
-
-    def _score_beginning(self) -> None:
-        """The policy before reinforcement learning is the best so far."""
-        with torch.random.fork_rng(devices=[]):
-            scores = self.validation(self.agent())
-        append_evaluation(self.folder.evaluations, {"timesteps": 0, **scores})
-        log.info("evaluation after 0: %s", scores)
-        self.best = tuple(scores[name] for name in self.rank)
-        self.save_model(self.folder.best_model)
+        if self._muscles is not None:
+            self._muscles.warm_up()
+        if not adopted:
+            self._begin(stop)
+        return True
 
     def _begin(self, stop: StopRequest) -> None:
         """What comes before reinforcement learning."""
@@ -211,7 +172,7 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             threads=training.num_workers,
         )
         policy.normalizer.freeze()
-        write_atomic(self.folder.path / "teacher.csv", _csv(rounds))
+        write_atomic(self._folder.path / "teacher.csv", _csv(rounds))
 
     def _warm_up(self, steps: int) -> None:
         """Let the fresh policy act, for the running statistics alone."""
@@ -228,36 +189,42 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             policy.observe(torch.cat(seen).to(policy.device))
 
     def callbacks(self, display: Display) -> Sequence[BaseCallback]:
-        """Logs, schedules and statistics."""
+        """Return logs, schedules and statistics."""
         prior = self.config.network.prior
         unfreeze_at = None if prior is None else prior.unfreeze_at
         muscles = [] if self._muscles is None else [self._muscles]
         return [
             *muscles,
-            Statistics(),
+            ObservationStatistics(),
             Schedules(self.batch, self.config.training, unfreeze_at),
-            LocomotionMetrics(self.folder.metrics, display),
+            LocomotionMetrics(self._folder.metrics, display),
         ]
 
     def agent(self) -> LocomotionAgent:
-        """A snapshot of the policy."""
+        """Return a snapshot of the policy."""
         return LocomotionAgent(self._model(None))
 
-    def state(self, extra: dict[str, Any]) -> TrainingState:
-        """Learner and bodies."""
-        state = capture_learner(self.learner, self.batch, extra)
+    def capture(self, extra: dict[str, Any]) -> TrainingState:
+        """Return the state of learner, environments and muscle network, with `extra`."""
+        state = super().capture(extra)
         if self._muscles is None:
             return state
         kept = self._muscles.state_dict()
         arrays = {f"muscles.{name}": array for name, array in kept.items()}
         return TrainingState({**state.arrays, **arrays}, state.values)
 
+    def restore(self, state: TrainingState, extra: dict[str, Any]) -> None:
+        """Put `state` back."""
+        super().restore(state, extra)
+        if self._muscles is not None:
+            self._muscles.load_state_dict(group(state.arrays, "muscles"))
+
     def write(self, path: Path, state: TrainingState | None) -> None:
         """Write a model file; with `state` it is a checkpoint."""
         save_model(path, self._model(state))
 
     def close(self) -> None:
-        """Free the bodies."""
+        """Free the environments."""
         self.batch.close()
 
     def _model(self, state: TrainingState | None) -> LocomotionModel:
@@ -268,7 +235,7 @@ class LocomotionRun(LearningRun[LocomotionAgent]):
             encoder=self.encoder,
             num_timesteps=self.learner.num_timesteps,
             extra=self._above,
-            command=self._shared_command,
+            command=self._command,
         )
         weights = {
             name: tensor.detach().cpu().clone()

@@ -27,7 +27,16 @@ PACKAGE_DIR = {
 }
 
 # Top-level folders whose Python files are not part of the installed package.
-NOT_SHIPPED = {"benchmarks", "blender", "docs", "godot", "tests", "tools"}
+# The root's own __init__.py serves scripts beside a clone alone.
+NOT_SHIPPED = {
+    "__init__.py",
+    "benchmarks",
+    "blender",
+    "docs",
+    "godot",
+    "tests",
+    "tools",
+}
 MADE_BY_TOOLS = {"build", "dist", "node_modules", "out", "runs"}
 # Data of agents is covered by a glob, not declared folder by folder.
 DATA_ROOTS = {"ambulo.models"}

@@ -11,7 +11,7 @@ import numpy as np
 from _harness import Options, write
 
 from ambulo.configs.gait import gait_space
-from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.configs.presets.locomotion import preset
 from ambulo.envs.characters.gait_body import gait_body
 from ambulo.envs.reference.balance import BalanceLaw, balance_law
@@ -69,7 +69,7 @@ def main() -> None:
     write(found, args)
 
 
-def _own(env: EnvironmentConfig) -> BalanceLaw:
+def _own(env: LocomotionEnvironmentConfig) -> BalanceLaw:
     """The law of the healthy body and gait alone."""
     space = gait_space("human23")
     body = gait_body(space, space.default)

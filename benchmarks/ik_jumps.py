@@ -19,7 +19,7 @@ from _harness import Options, write
 from ambulo.ik.actions.action import acting
 from ambulo.ik.actions.hands import Reach
 from ambulo.ik.actions.standing import standing_pose
-from ambulo.ik.layers.layer import Kind, Layer
+from ambulo.ik.layers.layer import LayerKind, PoseLayer
 from ambulo.ik.layers.stack import LayerStack, Solve
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import Rig, load_rig
@@ -40,7 +40,7 @@ def fastest(rig: Rig, place: Sequence[float], solve: Solve) -> tuple[float, bool
     standing = standing_pose(rig)
     stack = LayerStack(rig, lambda tick: standing, solve=solve)
     provider = acting([Reach("RightHand", place)])
-    stack.add(Layer("reach", Kind.IK, provider, fade_in=0.0), 0.0)
+    stack.add(PoseLayer("reach", LayerKind.IK, provider, fade_in=0.0), 0.0)
     frames = [stack.tick(i / RATE) for i in range(round(SECONDS * RATE))]
     places = np.stack([fk(rig, frame.pose)[0][0] for frame in frames])
     speed = RATE * np.linalg.norm(np.diff(places, axis=0), axis=-1).max()

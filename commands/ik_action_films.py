@@ -15,14 +15,14 @@ import numpy as np
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, nearest
-from ambulo.ik.actions.action import Action, Timing, acting
+from ambulo.ik.actions.action import IKAction, Timing, acting
 from ambulo.ik.actions.body import Crouch, Lean
 from ambulo.ik.actions.feet import Foot, FootPlant, Step
 from ambulo.ik.actions.gaze import LookAt
 from ambulo.ik.actions.hands import Grab, Reach
 from ambulo.ik.actions.standing import standing_pose
-from ambulo.ik.layers.goals import Goals
-from ambulo.ik.layers.layer import Kind, Layer, Provider, Tick
+from ambulo.ik.layers.goals import EffectorGoals
+from ambulo.ik.layers.layer import LayerKind, PoseLayer, Provider, Tick
 from ambulo.ik.layers.stack import LayerStack
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig, load_rig
@@ -48,7 +48,7 @@ class Scene:
     """Of the file, without its ending."""
     title: str
     """Over the picture."""
-    actions: tuple[Action, ...]
+    actions: tuple[IKAction, ...]
     """What is done."""
     seconds: float
     """How long, [s]."""
@@ -58,7 +58,7 @@ class Scene:
 
 def scenes(rig: Rig) -> list[Scene]:
     """A scene for each action, and one of several together."""
-    goals = Goals.at(Targets.of_pose(rig, standing_pose(rig)))
+    goals = EffectorGoals.at(Targets.of_pose(rig, standing_pose(rig)))
     left, right = goals.position("LeftHand")[0], goals.position("RightHand")[0]
     feet = {name: goals.position(name)[0] for name in FEET}
     there = Timing(begin=0.2, rise=0.8, hold=0.6, fall=0.8)
@@ -123,7 +123,9 @@ def base_of(rig: Rig, slides: bool) -> Provider:
 def play(rig: Rig, scene: Scene, fps: float = FPS) -> Motion:
     """The frames of a scene, through the layers."""
     stack = LayerStack(rig, base_of(rig, scene.slides))
-    stack.add(Layer("actions", Kind.IK, acting(scene.actions), fade_in=0.0), 0.0)
+    stack.add(
+        PoseLayer("actions", LayerKind.IK, acting(scene.actions), fade_in=0.0), 0.0
+    )
     frames = [stack.tick(k / fps).pose for k in range(round(scene.seconds * fps))]
     pose = Pose(
         np.concatenate([frame.root for frame in frames]),

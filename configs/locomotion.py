@@ -36,7 +36,7 @@ MYOLEGS: dict[str, Any] = {
 other names, and its muscles want steps of 1/240 s."""
 
 
-class EnvironmentConfig(Config):
+class LocomotionEnvironmentConfig(Config):
     """The body, what it follows, and what happens to it."""
 
     task: Task = "imitate"
@@ -165,7 +165,7 @@ class EnvironmentConfig(Config):
         return 1.0 / self.control_rate
 
 
-class ObservationsConfig(Config):
+class LocomotionObservationsConfig(Config):
     """What the agent sees besides its deviation from the reference."""
 
     joint_state: bool = True
@@ -178,7 +178,7 @@ class ObservationsConfig(Config):
     """The action before."""
 
 
-class RewardsConfig(Config):
+class LocomotionRewardsConfig(Config):
     """Weights of the reward terms; each is logged on its own as `reward/<term>`.
 
     The imitation terms are exponentials in [0, 1]; `locomote` multiplies them by
@@ -216,7 +216,7 @@ class RewardsConfig(Config):
     """Cost of the mean squared action."""
 
 
-class PPOConfig(vr.PPOConfig):
+class LocomotionPPOConfig(vr.PPOConfig):
     """Proximal policy optimisation, with what walking wants as defaults."""
 
     learning_rate: Positive = 3e-4
@@ -231,17 +231,17 @@ class PPOConfig(vr.PPOConfig):
 class LocomotionConfig(Config):
     """Everything about one training run."""
 
-    environment: EnvironmentConfig = EnvironmentConfig()
+    environment: LocomotionEnvironmentConfig = LocomotionEnvironmentConfig()
     """The body and the task."""
-    observations: ObservationsConfig = ObservationsConfig()
+    observations: LocomotionObservationsConfig = LocomotionObservationsConfig()
     """What the agent sees."""
-    rewards: RewardsConfig = RewardsConfig()
+    rewards: LocomotionRewardsConfig = LocomotionRewardsConfig()
     """Reward weights."""
     gait: GaitConfig = GaitConfig()
     """Parameters and reward of `gait`."""
     network: SimulationNetworkConfig = SimulationNetworkConfig()
     """The actor and the critic."""
-    ppo: PPOConfig = PPOConfig()
+    ppo: LocomotionPPOConfig = LocomotionPPOConfig()
     """The learner."""
     training: LocomotionTrainingConfig = LocomotionTrainingConfig()
     """Budget and outputs."""

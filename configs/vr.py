@@ -24,7 +24,7 @@ ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
 they are neither written to model files nor taken from them."""
 
 
-class NetworkConfig(Config):
+class NavigationNetworkConfig(Config):
     """The actor and the critic."""
 
     policy: Literal["MlpPolicy"] = "MlpPolicy"
@@ -76,7 +76,7 @@ class PPOConfig(Config):
     """Factor on rewards inside the learner; logs and evaluation stay unscaled."""
 
 
-class RewardsConfig(Config):
+class NavigationRewardsConfig(Config):
     """Weights of the reward terms; each is logged on its own as `reward/<term>`."""
 
     goal_reached: float = 100.0
@@ -118,7 +118,7 @@ class RewardsConfig(Config):
     """Extra terms, each `package.module:ClassName` (see docs/vr_rewards.md)."""
 
 
-class ObservationsConfig(Config):
+class NavigationObservationsConfig(Config):
     """What the agent sees."""
 
     num_ray_sensors: Annotated[int, Field(ge=4, le=64)] = 16
@@ -139,7 +139,7 @@ class ObservationsConfig(Config):
     """One float32 vector, or a dictionary of named parts."""
 
 
-class ActionsConfig(Config):
+class NavigationActionsConfig(Config):
     """What the agent does."""
 
     mode: Literal["continuous", "discrete"] = "continuous"
@@ -158,7 +158,7 @@ class ActionsConfig(Config):
     """[m] of one discrete move."""
 
 
-class EnvironmentConfig(Config):
+class NavigationEnvironmentConfig(Config):
     """The world and the task."""
 
     world: Literal["kernel", "mujoco", "godot"] = "kernel"
@@ -249,7 +249,7 @@ class CurriculumStage(Config):
     """Minimum lesson length before promotion by success."""
 
 
-class TrainingConfig(Config):
+class NavigationTrainingConfig(Config):
     """Budget, evaluation, checkpoints and where results go."""
 
     total_timesteps: Count = 1_000_000
@@ -283,19 +283,19 @@ class TrainingConfig(Config):
 class NavigationConfig(Config):
     """Everything about one training run."""
 
-    network: NetworkConfig = NetworkConfig()
+    network: NavigationNetworkConfig = NavigationNetworkConfig()
     """The actor and the critic."""
     ppo: PPOConfig = PPOConfig()
     """The learner."""
-    rewards: RewardsConfig = RewardsConfig()
+    rewards: NavigationRewardsConfig = NavigationRewardsConfig()
     """Reward weights."""
-    observations: ObservationsConfig = ObservationsConfig()
+    observations: NavigationObservationsConfig = NavigationObservationsConfig()
     """What the agent sees."""
-    actions: ActionsConfig = ActionsConfig()
+    actions: NavigationActionsConfig = NavigationActionsConfig()
     """What the agent does."""
-    environment: EnvironmentConfig = EnvironmentConfig()
+    environment: NavigationEnvironmentConfig = NavigationEnvironmentConfig()
     """The world and the task."""
-    training: TrainingConfig = TrainingConfig()
+    training: NavigationTrainingConfig = NavigationTrainingConfig()
     """Budget and outputs."""
 
     @model_validator(mode="after")
@@ -314,5 +314,5 @@ class NavigationConfig(Config):
 
     def shareable(self) -> NavigationConfig:
         """A copy for files that are passed on: no engines, no folder of this machine."""
-        output = TrainingConfig.model_fields["output"].default
+        output = NavigationTrainingConfig.model_fields["output"].default
         return self.without_engine_places().override("training", output=output)

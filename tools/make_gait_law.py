@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.reference.gait_reference import made_gait
 from ambulo.envs.reference.reference import save_reference
 
@@ -13,7 +13,7 @@ TARGET = Path(__file__).parent.parent / "models" / "gait_law" / "healthy_gait.np
 def main(out: str | Path = TARGET) -> None:
     """Write the file."""
     Path(out).parent.mkdir(exist_ok=True)
-    save_reference(Path(out), made_gait(EnvironmentConfig()))
+    save_reference(Path(out), made_gait(LocomotionEnvironmentConfig()))
 
 
 if __name__ == "__main__":

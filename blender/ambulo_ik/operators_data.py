@@ -12,11 +12,11 @@ from ambulo.configs.errors import MotionError
 from .binding import BindingError, pose_of_matrices
 from .keying import key_poses
 from .operators_common import chosen_armature, reported
-from .pose_data import PoseData, extract, load, save
+from .pose_data import PoseClip, extract, load, save
 from .session import SESSION, bound_to, paused, rig
 
 
-def _data() -> PoseData:
+def _data() -> PoseClip:
     if SESSION.data is None:
         raise MotionError("no poses in memory: extract or load some first")
     return SESSION.data

@@ -23,7 +23,7 @@ from .binding import Binding, pose_of_matrices
 
 
 @dataclass(frozen=True)
-class PoseData:
+class PoseClip:
     """A motion on the joints of the rig, of whatever proportions."""
 
     motion: Motion
@@ -46,7 +46,7 @@ def extract(
     armature: bpy.types.Object,
     binding: Binding,
     step: int,
-) -> PoseData:
+) -> PoseClip:
     """The poses of `armature` over its action, or over the scene's frames without one.
 
     Args:
@@ -73,24 +73,24 @@ def extract(
     poses = pose_of_matrices(binding, np.array(matrices, dtype=np.float64))
     rate = scene.render.fps / scene.render.fps_base / step
     name = armature.name if action is None else action.name
-    return PoseData(poses.motion(binding.rig, rate, name))
+    return PoseClip(poses.motion(binding.rig, rate, name))
 
 
-def save(path: Path, data: PoseData) -> None:
+def save(path: Path, data: PoseClip) -> None:
     """Write `data` to `path` (.npz), whole or not at all."""
     if path.suffix.lower() != ".npz":
         raise MotionError(f"{path.name}: the name must end in .npz")
     write_motion(path, data.motion)
 
 
-def load(path: Path, rig: Rig) -> PoseData:
+def load(path: Path, rig: Rig) -> PoseClip:
     """The data of `path`: what `save` wrote, or any clip, retargeted to `rig`."""
     from ambulo.motion.retargeting.retarget import retarget
 
     motion = read_motion(path, drop_tpose=True)
     if not motion.skeleton.same_tree(rig.skeleton):
         motion = retarget(motion, rig.skeleton).motion
-    return PoseData(motion.replace(name=path.stem))
+    return PoseClip(motion.replace(name=path.stem))
 
 
 def _length(offsets: NDArray[np.float64]) -> float:

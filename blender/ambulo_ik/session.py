@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ambulo.ik.solver.network import IKNetwork
     from ambulo.ik.solver.solver import NeuralIKSolver
 
-    from .pose_data import PoseData
+    from .pose_data import PoseClip
 
 RIG = "ik23"
 """The rig that armatures are bound to."""
@@ -53,7 +53,7 @@ class Session:
 
     network: IKNetwork | None = None
     """The network in use; None is the solver without one."""
-    data: PoseData | None = None
+    data: PoseClip | None = None
     """Poses that were extracted or loaded."""
     bound: dict[int, Bound] = field(default_factory=dict)
     """By `session_uid` of the object, which survives undo and renaming."""

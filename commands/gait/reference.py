@@ -119,11 +119,11 @@ def at_speed(space: GaitSpace, values: Floats, speed: float) -> Floats:
 def _write(
     path: Path, args: argparse.Namespace, network: RefNetwork, chosen: list[Floats]
 ) -> None:
-    from ambulo.configs.locomotion import EnvironmentConfig
+    from ambulo.configs.locomotion import LocomotionEnvironmentConfig
     from ambulo.envs.reference.generated import generated_reference
     from ambulo.envs.reference.reference import body_of, save_reference
 
-    config = EnvironmentConfig().replace(
+    config = LocomotionEnvironmentConfig().replace(
         control_rate=args.control_rate,
         substeps=args.substeps,
         task="locomote" if len(chosen) > 1 else "imitate",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from ambulo.configs.errors import BridgeError
-from ambulo.configs.vr import EnvironmentConfig
+from ambulo.configs.vr import NavigationEnvironmentConfig
 from ambulo.envs.godot.errors import BridgeFault
 from ambulo.envs.godot.locate import check_version, find_engine, find_project
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.transport import HttpConnection, address_of
 
 
-def check_engines(config: EnvironmentConfig) -> None:
+def check_engines(config: NavigationEnvironmentConfig) -> None:
     """Look for engine and project, or ask the running game; other worlds need neither.
 
     Raises:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ambulo.configs.vr import EnvironmentConfig
+from ambulo.configs.vr import NavigationEnvironmentConfig
 
 
 def environment_token() -> str | None:
@@ -38,7 +38,7 @@ class BridgeSettings:
 
     @classmethod
     def from_config(
-        cls, config: EnvironmentConfig, log_folder: Path | None = None
+        cls, config: NavigationEnvironmentConfig, log_folder: Path | None = None
     ) -> BridgeSettings:
         """What `environment` says."""
         return cls(

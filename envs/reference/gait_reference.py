@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 import ambulo.models
 from ambulo.configs.gait import SIDES, GaitSpace, gait_space
-from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.gait_body import gait_body
 from ambulo.envs.reference.prepare import physical_cycle
@@ -39,12 +39,12 @@ MODELS: tuple[dict[str, float], ...] = (
 """Parameters of the symmetric bodies whose balance laws make the common one."""
 
 
-def healthy_gait(config: EnvironmentConfig) -> Reference:
+def healthy_gait(config: LocomotionEnvironmentConfig) -> Reference:
     """The healthy body's gait with the balance law of all bodies.
 
     The shipped one, or for other rates and joints one that is made; that takes a minute.
     """
-    default = EnvironmentConfig()
+    default = LocomotionEnvironmentConfig()
     names = ("joints", "control_rate", "substeps", "character")
     usual = all(getattr(config, name) == getattr(default, name) for name in names)
     shipped = shipped_gait()
@@ -58,7 +58,7 @@ def shipped_gait() -> Path | None:
     return ambulo.models.shipped_models().get("gait_law")
 
 
-def made_gait(config: EnvironmentConfig) -> Reference:
+def made_gait(config: LocomotionEnvironmentConfig) -> Reference:
     """The healthy gait and the common law, made anew."""
     space = gait_space(config.character)
     gaits = []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.prepare import physical_cycle
 from ambulo.envs.reference.reference import gait_of
@@ -24,8 +24,8 @@ def generated_reference(
     *,
     frames: int,
     name: str,
-    joints: Sequence[str] = EnvironmentConfig().joints,
-    control_dt: float = EnvironmentConfig().control_dt,
+    joints: Sequence[str] = LocomotionEnvironmentConfig().joints,
+    control_dt: float = LocomotionEnvironmentConfig().control_dt,
     balance: bool = True,
 ) -> Reference:
     """The reference that generated gaits make for a character.

@@ -24,7 +24,7 @@ import numpy as np
 import ambulo.models
 from ambulo.configs.atomic import probe_folder
 from ambulo.configs.errors import ConfigError, MotionFileError
-from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import myolegs, sole_balls
 from ambulo.envs.reference.balance import balance_law
@@ -54,7 +54,7 @@ _SOURCES = (
 stale."""
 
 
-def legs_reference(config: EnvironmentConfig) -> Reference:
+def legs_reference(config: LocomotionEnvironmentConfig) -> Reference:
     """What myolegs follows under `config`.
 
     Raises:
@@ -135,7 +135,9 @@ def kept_walk(clip: str, *, muscles: bool = True) -> Reference:
     return walk
 
 
-def standing_legs(motors: Character, config: EnvironmentConfig, name: str) -> Reference:
+def standing_legs(
+    motors: Character, config: LocomotionEnvironmentConfig, name: str
+) -> Reference:
     """Standing still, as a gait that goes nowhere, with its balance law.
 
     Args:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import ConfigError, nearest
-from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import CHARACTERS, Character, load_character
 from ambulo.envs.reference.balance import balance_law
 from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
@@ -87,8 +87,8 @@ def build_reference(
     clip: str | Path | Motion | None,
     character: Character,
     *,
-    joints: Sequence[str] = EnvironmentConfig().joints,
-    control_dt: float = EnvironmentConfig().control_dt,
+    joints: Sequence[str] = LocomotionEnvironmentConfig().joints,
+    control_dt: float = LocomotionEnvironmentConfig().control_dt,
     balance: bool = True,
     frames: slice | None = None,
     speeds: Sequence[float] = (),
@@ -137,8 +137,8 @@ def build_reference(
 def standing_reference(
     character: Character,
     *,
-    joints: Sequence[str] = EnvironmentConfig().joints,
-    control_dt: float = EnvironmentConfig().control_dt,
+    joints: Sequence[str] = LocomotionEnvironmentConfig().joints,
+    control_dt: float = LocomotionEnvironmentConfig().control_dt,
     balance: bool = True,
 ) -> Reference:
     """Standing still, as a gait that goes nowhere; arguments as `build_reference`."""
@@ -212,7 +212,7 @@ def _held(
 
 
 def check_reference(
-    reference: Reference, character: Character, config: EnvironmentConfig
+    reference: Reference, character: Character, config: LocomotionEnvironmentConfig
 ) -> None:
     """`ConfigError` if `reference` was made for another body or rate, or lacks a law."""
     model, name = character.model, reference.name
@@ -245,7 +245,7 @@ def check_reference(
             )
 
 
-def body_of(config: EnvironmentConfig) -> Character:
+def body_of(config: LocomotionEnvironmentConfig) -> Character:
     """The configured character, its timestep that of the configured physics."""
     name = config.character
     if name.endswith("_motors"):
@@ -268,7 +268,9 @@ def body_of(config: EnvironmentConfig) -> Character:
     return character
 
 
-def reference_of(config: EnvironmentConfig, character: Character) -> Reference:
+def reference_of(
+    config: LocomotionEnvironmentConfig, character: Character
+) -> Reference:
     """The configured reference; what is made for it is kept for this process."""
     if _stands(config) or config.reference is None:
         return _built(None, 0, _key(config))
@@ -282,7 +284,7 @@ def reference_of(config: EnvironmentConfig, character: Character) -> Reference:
     return found
 
 
-def family_speeds(config: EnvironmentConfig) -> tuple[float, ...]:
+def family_speeds(config: LocomotionEnvironmentConfig) -> tuple[float, ...]:
     """Speeds of the gaits that the configured task blends, [m/s]; none: the clip's own."""
     if config.task != "locomote":
         return ()
@@ -291,22 +293,26 @@ def family_speeds(config: EnvironmentConfig) -> tuple[float, ...]:
     return tuple(float(speed) for speed in np.linspace(slow, fast, count))
 
 
-def _stands(config: EnvironmentConfig) -> bool:
+def _stands(config: LocomotionEnvironmentConfig) -> bool:
     """Whether the standing pose is followed, not a gait."""
     return config.task == "stand" or (config.task, config.base) == ("locomote", "pose")
 
 
-def _key(config: EnvironmentConfig) -> EnvironmentConfig:
+def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
     """The settings that a reference depends on; all others at their defaults."""
     names = ["task", "base", "character", "joints", "control_rate", "substeps"]
     names.append("actuation")
     if config.task == "locomote":
         names.append("speed")
-    return EnvironmentConfig(**{name: getattr(config, name) for name in names})
+    return LocomotionEnvironmentConfig(
+        **{name: getattr(config, name) for name in names}
+    )
 
 
 @lru_cache(maxsize=8)
-def _built(path: str | None, stamp: int, config: EnvironmentConfig) -> Reference:
+def _built(
+    path: str | None, stamp: int, config: LocomotionEnvironmentConfig
+) -> Reference:
     del stamp  # part of the key: a changed file is read again
     if config.character == "myolegs":
         from ambulo.envs.reference.muscle_reference import legs_reference

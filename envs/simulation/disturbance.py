@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,7 +19,7 @@ CLOSE = 1e-6
 class Pushes:
     """The push that acts on each body; arrays over N bodies."""
 
-    def __init__(self, config: EnvironmentConfig, count: int) -> None:
+    def __init__(self, config: LocomotionEnvironmentConfig, count: int) -> None:
         """No push yet."""
         self._impulse, self._interval = config.push_impulse, config.push_interval
         self._duration = config.push_duration

@@ -12,7 +12,7 @@ from rich.console import Console
 from ambulo.common.console import bars
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.errors import ConfigError, ModelFileError
-from ambulo.configs.locomotion import EnvironmentConfig
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.reference.reference import Reference, body_of
 from ambulo.evaluate.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.locomotion.evaluation import (
@@ -161,7 +161,10 @@ def _pictures(
 
 
 def _film(
-    recording: Recording, environment: EnvironmentConfig, path: Path, console: Console
+    recording: Recording,
+    environment: LocomotionEnvironmentConfig,
+    path: Path,
+    console: Console,
 ) -> None:
     """Film the first episode until its end or a fall."""
     from ambulo.viz.body_film import write_gait_film

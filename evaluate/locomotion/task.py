@@ -13,7 +13,7 @@ from rich.console import Console
 
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import EnvironmentConfig, LocomotionConfig
+from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.configs.simulation_nn import TeacherConfig
 from ambulo.envs.reference.reference import (
     Reference,
@@ -60,7 +60,7 @@ def references_for(config: LocomotionConfig) -> References:
     return tuple(_prepared(env.replace(reference=name)) for name in names)
 
 
-def _prepared(env: EnvironmentConfig) -> Reference:
+def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
     """The configured reference; making one takes up to minutes, so that is told."""
     path = None if env.reference is None else Path(env.reference)
     body = body_of(env)

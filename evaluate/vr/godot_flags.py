@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import EnvironmentConfig
+from ambulo.configs.vr import NavigationEnvironmentConfig
 
 GODOT_FLAGS: tuple[tuple[str, str, type, str], ...] = (
     ("--godot-url", "URL", str, "use this running game, such as http://127.0.0.1:8080"),
@@ -22,7 +22,9 @@ def add_godot_flags(parser: argparse.ArgumentParser) -> None:
         godot.add_argument(name, metavar=metavar, type=kind, help=text)
 
 
-def check_godot_flags(args: argparse.Namespace, env: EnvironmentConfig) -> None:
+def check_godot_flags(
+    args: argparse.Namespace, env: NavigationEnvironmentConfig
+) -> None:
     """`ConfigError` for engine flags in another world, or more engines than players."""
     if env.world != "godot":
         for name in ("godot_url", "godot_bin", "godot_engines"):

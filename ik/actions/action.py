@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.errors import IKError
-from ambulo.ik.layers.goals import Goals
+from ambulo.ik.layers.goals import EffectorGoals
 from ambulo.ik.layers.layer import Provider, Tick
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_rotate
 
@@ -25,14 +25,14 @@ UPPER = ("LeftHand", "RightHand", "Head")
 UP = np.array([0.0, 0.0, 1.0])
 
 
-class Action(Protocol):
+class IKAction(Protocol):
     """Leads goals: given those of the animation and of earlier actions, its own."""
 
     @property
     def stage(self) -> int:
         """When it comes among others: BODY, FEET, HANDS or GAZE."""
 
-    def lead(self, goals: Goals, time: float) -> Goals:
+    def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
         """The goals at `time`, [s]; unchanged before it begins and when it is over."""
 
 
@@ -80,18 +80,20 @@ class Timing:
         return self.begin + self.rise + self.hold + self.fall
 
 
-def act(actions: Sequence[Action], goals: Goals, time: float) -> Goals:
+def act(
+    actions: Sequence[IKAction], goals: EffectorGoals, time: float
+) -> EffectorGoals:
     """All actions together at `time`: by stage, then in the given order."""
     for action in sorted(actions, key=lambda action: action.stage):
         goals = action.lead(goals, time)
     return goals
 
 
-def acting(actions: Sequence[Action], begin: float = 0.0) -> Provider:
+def acting(actions: Sequence[IKAction], begin: float = 0.0) -> Provider:
     """A provider for a layer of IK; the actions' time starts at `begin`."""
     kept = tuple(actions)
 
-    def provide(tick: Tick) -> Goals:
+    def provide(tick: Tick) -> EffectorGoals:
         if tick.goals is None:
             raise IKError("actions need a layer of IK")
         return act(kept, tick.goals, tick.time - begin)
@@ -99,7 +101,7 @@ def acting(actions: Sequence[Action], begin: float = 0.0) -> Provider:
     return provide
 
 
-def facing(goals: Goals, rest: Floats) -> Floats:
+def facing(goals: EffectorGoals, rest: Floats) -> Floats:
     """Where the hips face: level, unit. Shape (B, 3).
 
     Args:
@@ -117,7 +119,7 @@ def facing(goals: Goals, rest: Floats) -> Floats:
     return found
 
 
-def move_body(goals: Goals, shift: Floats, tilt: Floats) -> Goals:
+def move_body(goals: EffectorGoals, shift: Floats, tilt: Floats) -> EffectorGoals:
     """Hips moved by `shift` (B, 3), all above them turned about them by `tilt` (B, 3).
 
     `tilt` is a rotation vector, [rad]. Hips and head count afterwards; the hands only go
@@ -134,11 +136,13 @@ def move_body(goals: Goals, shift: Floats, tilt: Floats) -> Goals:
     return goals.place("Hips", hips + shift).turn("Hips", turned)
 
 
-def _put(goals: Goals, name: str, position: Floats, counts: bool) -> Goals:
+def _put(
+    goals: EffectorGoals, name: str, position: Floats, counts: bool
+) -> EffectorGoals:
     placed = goals.place(name, position)
     if counts:
         return placed
-    return Goals(placed.positions, placed.rotations, goals.moved, goals.turned)
+    return EffectorGoals(placed.positions, placed.rotations, goals.moved, goals.turned)
 
 
 Ground = Callable[[Floats], tuple[float, Floats]]

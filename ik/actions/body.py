@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.actions.action import BODY, UP, Timing, facing, move_body
-from ambulo.ik.layers.goals import Goals
+from ambulo.ik.layers.goals import EffectorGoals
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.ik.solver.targets import row_of
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
@@ -35,7 +35,7 @@ class Lean:
     """When."""
     stage: int = BODY
 
-    def lead(self, goals: Goals, time: float) -> Goals:
+    def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
         """Head and hands turned about the hips; the head looks where it goes."""
         share = self.timing.at(time)
         if share == 0.0:
@@ -79,7 +79,7 @@ class Crouch:
         if not (np.isfinite(self.depth) and np.isfinite(self.back)):
             raise IKError("Crouch: depth and back must be finite")
 
-    def lead(self, goals: Goals, time: float) -> Goals:
+    def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
         """Hips and head moved, feet held."""
         share = self.timing.at(time)
         if share == 0.0:
@@ -96,7 +96,7 @@ class Crouch:
             goals = goals.turn(foot, goals.rotation(foot))
         return move_body(goals, shift, angle * np.cross(UP, ahead)).turn("Head", head)
 
-    def _room(self, goals: Goals) -> Floats:
+    def _room(self, goals: EffectorGoals) -> Floats:
         """How far the hips can go down over the higher foot, [m]. Shape (B,)."""
         feet = ("LeftFoot", "RightFoot")
         floor = np.max([goals.position(foot)[:, 2] for foot in feet], axis=0)

@@ -18,7 +18,7 @@ from ambulo.ik.actions.action import (
     level_ground,
     min_jerk,
 )
-from ambulo.ik.layers.goals import Goals
+from ambulo.ik.layers.goals import EffectorGoals
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.motion.rotations import (
     quat_between,
@@ -65,7 +65,7 @@ class Step:
         if self.seconds <= 0.0 or not 0.0 <= self.share <= 1.0:
             raise IKError("a step takes more than 0 s, and share is 0 to 1")
 
-    def lead(self, goals: Goals, time: float) -> Goals:
+    def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
         """The foot on its way; on its place from then on, to the last bit."""
         u = (time - self.begin) / self.seconds
         if u <= 0.0:
@@ -90,7 +90,7 @@ class Step:
         for name in UPPER:
             goals = goals.place(name, goals.position(name) + along)
         # Head and hands only go along: they stay as free as they were.
-        goals = Goals(goals.positions, goals.rotations, moved, turned)
+        goals = EffectorGoals(goals.positions, goals.rotations, moved, turned)
         return goals.place(self.foot, spot).turn(self.foot, rolled)
 
 
@@ -124,7 +124,7 @@ class FootPlant:
     @classmethod
     def of(
         cls,
-        goals: Goals,
+        goals: EffectorGoals,
         foot: Foot,
         *,
         begin: float = 0.0,
@@ -143,7 +143,7 @@ class FootPlant:
             end,
         )
 
-    def lead(self, goals: Goals, time: float) -> Goals:
+    def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
         """The foot on its spot, as much as it holds."""
         if not self.begin <= time <= self.end + self.fade:
             return goals

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.actions.action import GAZE, UP, Timing, facing
-from ambulo.ik.layers.goals import Goals
+from ambulo.ik.layers.goals import EffectorGoals
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.motion.rotations import (
     quat_between,
@@ -48,7 +48,7 @@ class LookAt:
         if not callable(self.point) and not np.isfinite(self.point).all():
             raise IKError(f"LookAt: point must be finite, got {self.point}")
 
-    def direction(self, goals: Goals, time: float) -> Floats:
+    def direction(self, goals: EffectorGoals, time: float) -> Floats:
         """Where the head shall face, unit. Shape (B, 3)."""
         point = self.point(time) if callable(self.point) else self.point
         way = np.asarray(point, dtype=np.float64) - goals.position("Head")
@@ -61,7 +61,7 @@ class LookAt:
         found: Floats = quat_rotate(quat_from_rotvec(turn * part), ahead)
         return found
 
-    def lead(self, goals: Goals, time: float) -> Goals:
+    def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
         """The head turned; its place is not touched."""
         share = self.timing.at(time)
         if share == 0.0:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.actions.action import HANDS, UP, Timing, min_jerk
-from ambulo.ik.layers.goals import Goals
+from ambulo.ik.layers.goals import EffectorGoals
 from ambulo.motion.rotations import quat_multiply, quat_rotate, quat_slerp
 
 Floats = NDArray[np.float64]
@@ -37,7 +37,7 @@ class Reach:
     """When."""
     stage: int = HANDS
 
-    def lead(self, goals: Goals, time: float) -> Goals:
+    def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
         """The hand on its way; it starts from where it would be without the action."""
         share = self.timing.at(time)
         if share == 0.0:
@@ -119,7 +119,7 @@ class Grab:
         found: Floats = self.object_at(time) + quat_rotate(turn, grip)
         return found
 
-    def lead(self, goals: Goals, time: float) -> Goals:
+    def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
         """The hand on its way to the object, with it, and back."""
         share, near = self._shares(time)
         if share == 0.0:

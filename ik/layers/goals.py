@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Goals:
+class EffectorGoals:
     """Goals of B characters; rows as in `ambulo.ik.rig.TARGETS`."""
 
     positions: Floats
@@ -33,7 +33,7 @@ class Goals:
     """Weight of each rotation, 0: free. Shape (B, 6)."""
 
     @classmethod
-    def at(cls, reference: Targets, held: Sequence[str] = ()) -> Goals:
+    def at(cls, reference: Targets, held: Sequence[str] = ()) -> EffectorGoals:
         """Where `reference` has everything; only the rows called `held` count."""
         weights = np.zeros(reference.positions.shape[:2])
         weights[:, [row_of(name) for name in held]] = 1.0
@@ -55,7 +55,7 @@ class Goals:
         """World orientation of a row, wxyz. Shape (B, 4)."""
         return self.rotations[:, row_of(name)]
 
-    def place(self, name: str, position: ArrayLike) -> Goals:
+    def place(self, name: str, position: ArrayLike) -> EffectorGoals:
         """With a row at `position` (3,) or (B, 3), which counts now."""
         row = row_of(name)
         positions, moved = self.positions.copy(), self.moved.copy()
@@ -63,7 +63,7 @@ class Goals:
         moved[:, row] = 1.0
         return replace(self, positions=positions, moved=moved)
 
-    def turn(self, name: str, rotation: ArrayLike) -> Goals:
+    def turn(self, name: str, rotation: ArrayLike) -> EffectorGoals:
         """With a row turned as `rotation` (4,) or (B, 4), which counts now."""
         row = row_of(name)
         rotations, turned = self.rotations.copy(), self.turned.copy()
@@ -71,7 +71,7 @@ class Goals:
         turned[:, row] = 1.0
         return replace(self, rotations=rotations, turned=turned)
 
-    def lead(self, wanted: Targets, weight: float = 1.0) -> Goals:
+    def lead(self, wanted: Targets, weight: float = 1.0) -> EffectorGoals:
         """Led towards `wanted` by `weight` times the weights of `wanted`.
 
         What is led counts fully afterwards: at half weight a hand shall be exactly
@@ -79,20 +79,20 @@ class Goals:
         """
         moved = np.minimum(weight * wanted.position_weights, 1.0)
         turned = np.minimum(weight * wanted.rotation_weights, 1.0)
-        return Goals(
+        return EffectorGoals(
             self.positions + moved[..., None] * (wanted.positions - self.positions),
             quat_slerp(self.rotations, wanted.rotations, turned),
             np.where(moved > 0.0, 1.0, self.moved),
             np.where(turned > 0.0, 1.0, self.turned),
         )
 
-    def mix(self, other: Goals, weight: float) -> Goals:
+    def mix(self, other: EffectorGoals, weight: float) -> EffectorGoals:
         """Led towards `other` by `weight`, in the rows where it asks for anything new."""
         if weight >= 1.0:
             return other
         if weight <= 0.0:
             return self
-        return Goals(
+        return EffectorGoals(
             self.positions + weight * (other.positions - self.positions),
             quat_slerp(
                 self.rotations,

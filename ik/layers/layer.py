@@ -6,19 +6,16 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import IKError
-from ambulo.ik.layers.goals import Goals
+from ambulo.ik.layers.goals import EffectorGoals
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig
 from ambulo.ik.solver.targets import Targets
-
-if TYPE_CHECKING:
-    from ambulo.ik.layers.stack import LayerStack
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +25,7 @@ UNIT = 1e-3
 """Quaternions may be off unit length by this much."""
 
 
-class Kind(IntEnum):
+class LayerKind(IntEnum):
     """What a layer does, in the order in which kinds are applied."""
 
     ADDITIVE = 1
@@ -53,30 +50,30 @@ class Tick:
     """Of the tick, from 1."""
     pose: Pose | None = None
     """For layers of IK: the poses below."""
-    goals: Goals | None = None
+    goals: EffectorGoals | None = None
     """For layers of IK: where effectors are, and where layers below lead them."""
 
 
 @dataclass(frozen=True, eq=False)
-class Timed:
+class TimedAnswer:
     """A provider's answer with the time it is from."""
 
-    value: Pose | Targets | Goals
+    value: Pose | Targets | EffectorGoals
     time: float
     """When it was made, [s], on the clock of the ticks."""
 
 
-Answer = Pose | Targets | Goals | Timed | None
+Answer = Pose | Targets | EffectorGoals | TimedAnswer | None
 Provider = Callable[[Tick], Answer]
 
 
 @dataclass(frozen=True, eq=False)
-class Layer:
+class PoseLayer:
     """A layer; times in seconds."""
 
     name: str
     """What traces call it."""
-    kind: Kind
+    kind: LayerKind
     """What it does."""
     provider: Provider
     """Poses (OVERRIDE), differences of poses (ADDITIVE), targets or goals (IK)."""
@@ -93,7 +90,7 @@ class Layer:
     duration: float = np.inf
     """When it releases itself."""
     max_age: float = 0.25
-    """An older answer (see `Timed`) is stale."""
+    """An older answer (see `TimedAnswer`) is stale."""
 
     def __post_init__(self) -> None:
         """Check; `IKError` names the rule."""
@@ -116,10 +113,10 @@ class Layer:
         return np.ones(len(rig)) if self.mask is None else self.mask
 
 
-class State:
+class LayerState:
     """A layer in a stack: when it came, when it goes, whether its provider works."""
 
-    def __init__(self, layer: Layer, now: float) -> None:
+    def __init__(self, layer: PoseLayer, now: float) -> None:
         self.layer = layer
         self.reason = ""
         self._begin = now
@@ -155,7 +152,7 @@ class State:
         wanted: type | tuple[type, ...],
         count: int,
         joints: int,
-    ) -> Pose | Targets | Goals | None:
+    ) -> Pose | Targets | EffectorGoals | None:
         """What the provider answers, or None; a change of the reason is logged."""
         value, reason = ask(self.layer.provider, tick, self.layer.max_age)
         if not reason and not isinstance(value, wanted):
@@ -183,41 +180,15 @@ class State:
             self.release(end)
 
 
-class Handle:
-    """A hold on a layer; it belongs to the stack and tells what the stack has."""
-
-    def __init__(self, stack: LayerStack, state: State) -> None:
-        self._stack = stack
-        self._state = state
-
-    @property
-    def active(self) -> bool:
-        """Whether the layer is still in the stack, fading out included."""
-        return self._stack.holds(self._state)
-
-    @property
-    def reason(self) -> str:
-        """Why the layer is left out at present, else empty."""
-        return self._state.reason
-
-    def level(self, now: float) -> float:
-        """How much the layer counts, 0 to 1; 0 if it is gone."""
-        return self._state.level(now) if self.active else 0.0
-
-    def release(self, now: float, fade_out: float | None = None) -> None:
-        """Let the layer fade out; it is removed then."""
-        self._state.release(now, fade_out)
-
-
 def ask(
     provider: Provider, tick: Tick, max_age: float
-) -> tuple[Pose | Targets | Goals | None, str]:
+) -> tuple[Pose | Targets | EffectorGoals | None, str]:
     """A provider's answer, or why it cannot be used."""
     try:
         answer: Any = provider(tick)
     except Exception as error:  # a layer of somebody else's must not stop the character
         return None, f"{type(error).__name__}: {error}"
-    if isinstance(answer, Timed):
+    if isinstance(answer, TimedAnswer):
         age = tick.time - answer.time
         if not age <= max_age:  # NaN is no time
             # Without its age: the reason is logged when it changes.
@@ -227,7 +198,7 @@ def ask(
     return (None, reason) if reason else (answer, "")
 
 
-def _problem(answer: Pose | Targets | Goals | None) -> str:
+def _problem(answer: Pose | Targets | EffectorGoals | None) -> str:
     """Why an answer cannot be used; empty if it can."""
     if answer is None:
         return "no answer"
@@ -237,7 +208,7 @@ def _problem(answer: Pose | Targets | Goals | None) -> str:
         lengths = np.linalg.norm(answer.rotations, axis=-1)
         if np.abs(lengths - 1.0).max(initial=0.0) > UNIT:
             return "a quaternion is not of unit length"
-    if isinstance(answer, Goals) and not (
+    if isinstance(answer, EffectorGoals) and not (
         np.isfinite(answer.positions).all() and np.isfinite(answer.rotations).all()
     ):
         return "not finite"

@@ -18,10 +18,17 @@ from numpy.typing import NDArray
 from ambulo.configs.errors import IKError
 from ambulo.ik.layers.blending import add, override
 from ambulo.ik.layers.continuity import Continuity
-from ambulo.ik.layers.goals import Goals
-from ambulo.ik.layers.layer import Handle, Kind, Layer, Provider, State, Tick, ask
+from ambulo.ik.layers.goals import EffectorGoals
+from ambulo.ik.layers.layer import (
+    LayerKind,
+    LayerState,
+    PoseLayer,
+    Provider,
+    Tick,
+    ask,
+)
 from ambulo.ik.layers.trace import LayerTrace, TickTrace, change, left_out
-from ambulo.ik.layers.transitions import Transition, transition
+from ambulo.ik.layers.transitions import PoseTransition, transition
 from ambulo.ik.limits import clamp
 from ambulo.ik.pose import Pose, start_pose
 from ambulo.ik.rig import Rig
@@ -52,6 +59,32 @@ class Frame:
     solution: Solution | None
     """The solver's answer for the IK layers; None without any. The pose is the same, unless
     it is led over a jump (see `ambulo.ik.layers.continuity`), for some tenths of a second."""
+
+
+class LayerHandle:
+    """Controls one layer of a stack: its state, its weight and its release."""
+
+    def __init__(self, stack: LayerStack, state: LayerState) -> None:
+        self._stack = stack
+        self._state = state
+
+    @property
+    def active(self) -> bool:
+        """Whether the layer is still in the stack, fading out included."""
+        return self._stack.holds(self._state)
+
+    @property
+    def reason(self) -> str:
+        """Why the layer is left out at present, else empty."""
+        return self._state.reason
+
+    def level(self, now: float) -> float:
+        """How much the layer counts, 0 to 1; 0 if it is gone."""
+        return self._state.level(now) if self.active else 0.0
+
+    def release(self, now: float, fade_out: float | None = None) -> None:
+        """Let the layer fade out; it is removed then."""
+        self._state.release(now, fade_out)
 
 
 class LayerStack:
@@ -85,16 +118,16 @@ class LayerStack:
         self._base = base
         self._write = write
         self._solve = NeuralIKSolver(rig).solve if solve is None else solve
-        self._states: list[State] = []
+        self._states: list[LayerState] = []
         self._continuity = Continuity()
-        self._transition: Transition | None = None
+        self._transition: PoseTransition | None = None
         self._good: Pose | None = None
         self._last: Tick | None = None
         self._number = 0
         self._base_reason = ""
         self._ik_reason = ""
 
-    def add(self, layer: Layer, now: float) -> Handle:
+    def add(self, layer: PoseLayer, now: float) -> LayerHandle:
         """Put a layer into its place by kind and priority; it fades in from `now`."""
         if not np.isfinite(now):
             raise IKError(f"layer {layer.name}: time must be finite, got {now}")
@@ -105,13 +138,13 @@ class LayerStack:
                 f"layer {layer.name}: mask: expected shape ({len(self.rig)},), "
                 f"got {layer.mask.shape}"
             )
-        state = State(layer, now)
+        state = LayerState(layer, now)
         self._states.append(state)
         # Stable: of equal priorities the later one lies above.
         self._states.sort(key=lambda s: (s.layer.kind, s.layer.priority))
-        return Handle(self, state)
+        return LayerHandle(self, state)
 
-    def holds(self, state: State) -> bool:
+    def holds(self, state: LayerState) -> bool:
         """Whether a layer is still here; handles ask."""
         return state in self._states
 
@@ -218,7 +251,7 @@ class LayerStack:
         """Additive layers, then overrides, in order of priority."""
         for state in self._states:
             layer = state.layer
-            if layer.kind is Kind.IK:
+            if layer.kind is LayerKind.IK:
                 continue
             level = state.level(tick.time)
             value = state.asked(tick, Pose, len(pose), len(self.rig))
@@ -228,7 +261,7 @@ class LayerStack:
             weights = level * layer.mask_of(self.rig)
             if level == 0.0:
                 above = pose
-            elif layer.kind is Kind.ADDITIVE:
+            elif layer.kind is LayerKind.ADDITIVE:
                 above = add(self.rig, pose, value, weights)
             else:
                 above = override(pose, value, weights)
@@ -246,21 +279,23 @@ class LayerStack:
         self, tick: Tick, pose: Pose, traces: list[LayerTrace]
     ) -> tuple[Pose, Solution | None]:
         """One solve for all layers of IK together, from the pose below them."""
-        states = [s for s in self._states if s.layer.kind is Kind.IK]
+        states = [s for s in self._states if s.layer.kind is LayerKind.IK]
         if not states:
             self._continuity.forget()
             return pose, None
         reference = Targets.of_pose(self.rig, pose)
-        goals = Goals.at(reference, self.held)
-        led: list[tuple[State, float]] = []
+        goals = EffectorGoals.at(reference, self.held)
+        led: list[tuple[LayerState, float]] = []
         mask = np.zeros(len(self.rig))
         for state in states:
             level = state.level(tick.time)
             looked = Tick(tick.time, tick.dt, tick.number, pose, goals)
-            wanted = state.asked(looked, (Targets, Goals), len(pose), len(self.rig))
+            wanted = state.asked(
+                looked, (Targets, EffectorGoals), len(pose), len(self.rig)
+            )
             if level == 0.0 and wanted is not None:
                 led.append((state, 0.0))
-            elif isinstance(wanted, Goals):
+            elif isinstance(wanted, EffectorGoals):
                 goals = goals.mix(wanted, level)
                 led.append((state, level))
             elif isinstance(wanted, Targets):

@@ -66,7 +66,7 @@ def decay_of(offset: Floats, velocity: Floats, seconds: float) -> Decay:
 
 
 @dataclass(frozen=True, eq=False)
-class Transition:
+class PoseTransition:
     """The offset of B poses at a switch, on its way to none."""
 
     begin: float
@@ -104,7 +104,7 @@ def transition(
     now: float,
     dt: float,
     seconds: float,
-) -> Transition:
+) -> PoseTransition:
     """The transition from what was shown to a new motion.
 
     Args:
@@ -123,7 +123,7 @@ def transition(
     axes, angle = _unit(_offset(shown[0], new[0]))
     root_before = np.sum((shown[1].root - new[1].root) * way, axis=-1)
     angle_before = np.sum(_offset(shown[1], new[1]) * axes, axis=-1)
-    return Transition(
+    return PoseTransition(
         now,
         seconds,
         way,

@@ -17,15 +17,15 @@ from collections.abc import Callable
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.pool.pipes import available_cores, receive
-from ambulo.ik.pool.pool_jobs import JobResult, Part, divided, read_result
+from ambulo.ik.pool.pool_jobs import JobPart, JobResult, divided, read_result
 from ambulo.ik.pool.worker import (
     CACHED,
     FROM_WORKER,
     READY,
     SOLVE,
     TO_WORKER,
-    Plan,
     SlotSolver,
+    WorkerPlan,
 )
 from ambulo.ik.pool.worker_memory import Blob, SlotMemory
 from ambulo.ik.pool.worker_process import Worker, end
@@ -48,7 +48,12 @@ class Dispatcher:
     """The workers of a pool, and the parts of jobs that wait, are worked on, are done."""
 
     def __init__(
-        self, plan: Plan, memory: SlotMemory, workers: int, deadline: float, helps: bool
+        self,
+        plan: WorkerPlan,
+        memory: SlotMemory,
+        workers: int,
+        deadline: float,
+        helps: bool,
     ) -> None:
         self.deadline = deadline
         self._plan, self._memory = plan, memory
@@ -56,7 +61,7 @@ class Dispatcher:
         self._selector = selectors.DefaultSelector()
         self._workers = [Worker(index) for index in range(workers)]
         self._free = deque(range(plan.layout.slots))
-        self._waiting: deque[Part] = deque()
+        self._waiting: deque[JobPart] = deque()
         self._done: dict[int, JobResult] = {}
         self._blobs: dict[str, Blob] = {}
         self._confirmed: dict[int, tuple[bool, str]] = {}
@@ -66,7 +71,7 @@ class Dispatcher:
 
     def _start(self, worker: Worker) -> None:
         blobs = tuple((blob.name, blob.size) for blob in self._blobs.values())
-        plan = Plan(
+        plan = WorkerPlan(
             self._plan.rig,
             self._plan.layout,
             self._plan.memory,
@@ -141,7 +146,7 @@ class Dispatcher:
             worker.finished(part.count, taken)
             self._finish(part, worker.index, reason, taken / 1e3)
 
-    def _finish(self, part: Part, worker: int, reason: str, taken: float) -> None:
+    def _finish(self, part: JobPart, worker: int, reason: str, taken: float) -> None:
         """Note that a part is settled; with the last one the job is answered.
 
         Only then its slot is free: workers write there until they have answered.
@@ -167,7 +172,7 @@ class Dispatcher:
             for worker, part in zip(idle, parts, strict=False):
                 self._give(worker, part)
 
-    def _work_here(self, part: Part) -> None:
+    def _work_here(self, part: JobPart) -> None:
         """Solve a part in this process."""
         assert self._own is not None
         part.attempts += 1
@@ -178,7 +183,7 @@ class Dispatcher:
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
         self._finish(part, HERE, reason, 1e6 * (time.perf_counter() - begin))
 
-    def _share_out(self, part: Part) -> None:
+    def _share_out(self, part: JobPart) -> None:
         """Give parts of a job to idle workers, and do one of them here meanwhile."""
         idle = [worker for worker in self._workers if worker.idle]
         here, *others = divided(part, 1 + min(len(idle), self._cores - 1))
@@ -186,7 +191,7 @@ class Dispatcher:
             self._give(worker, other)
         self._work_here(here)
 
-    def _give(self, worker: Worker, part: Part) -> None:
+    def _give(self, worker: Worker, part: JobPart) -> None:
         """Send a part to a worker."""
         job = part.job
         part.attempts += 1

@@ -69,7 +69,7 @@ class Job:
 
 
 @dataclass
-class Part:
+class JobPart:
     """Some characters of a job, given to one worker."""
 
     job: Job
@@ -82,14 +82,14 @@ LEAST = 2
 """A part has at least so many characters: one more message costs as much as solving one."""
 
 
-def divided(part: Part, ways: int) -> list[Part]:
+def divided(part: JobPart, ways: int) -> list[JobPart]:
     """`part` in at most `ways` parts of nearly equal size, if it was never given out."""
     ways = max(1, min(ways, part.count // LEAST))
     if ways == 1 or part.attempts:
         return [part]
     ends = [part.count * k // ways for k in range(ways + 1)]
     part.job.left += ways - 1
-    return [Part(part.job, part.first + a, b - a) for a, b in pairwise(ends)]
+    return [JobPart(part.job, part.first + a, b - a) for a, b in pairwise(ends)]
 
 
 def write_inputs(

@@ -60,7 +60,7 @@ REASON = SIZE - FROM_WORKER.size
 
 
 @dataclass(frozen=True)
-class Plan:
+class WorkerPlan:
     """What a worker needs to know when it starts."""
 
     rig: str
@@ -91,7 +91,7 @@ def unpack_network(data: bytes, rig: Rig) -> IKNetwork | PublishedNetwork:
     return IKNetwork(IKNetworkHeader.model_validate(head), tensors, rig=rig)
 
 
-def run_worker(connection: Connection, plan: Plan) -> None:
+def run_worker(connection: Connection, plan: WorkerPlan) -> None:
     """Serve jobs until told to stop, or until the pool is gone."""
     # Control-C goes to the whole group of processes; the pool decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -111,7 +111,7 @@ def run_worker(connection: Connection, plan: Plan) -> None:
 class SlotSolver:
     """Solves characters of a slot; solver and networks stay between jobs."""
 
-    def __init__(self, plan: Plan, memory: SlotMemory) -> None:
+    def __init__(self, plan: WorkerPlan, memory: SlotMemory) -> None:
         self.rig = load_rig(plan.rig)
         self.memory = memory
         self.solver = NeuralIKSolver(self.rig, steps=plan.steps)

@@ -14,8 +14,8 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 import numpy as np
 
 from ambulo.ik.pool.pipes import send
-from ambulo.ik.pool.pool_jobs import Part
-from ambulo.ik.pool.worker import STOP, TO_WORKER, Plan, run_worker
+from ambulo.ik.pool.pool_jobs import JobPart
+from ambulo.ik.pool.worker import STOP, TO_WORKER, WorkerPlan, run_worker
 
 THREADS = (
     "OMP_NUM_THREADS",
@@ -68,7 +68,7 @@ class Worker:
         self.given_up = False
         self.barren = 0
         """Workers in a row that ended before they were ready."""
-        self.part: Part | None = None
+        self.part: JobPart | None = None
         """What it is working on."""
         self.busy_until = 0.0
         """When it must have answered; 0: nothing is expected of it."""
@@ -83,7 +83,7 @@ class Worker:
         """Whether it can take a job."""
         return self.ready and self.part is None and not self.caching
 
-    def start(self, context: SpawnContext, plan: Plan, deadline: float) -> None:
+    def start(self, context: SpawnContext, plan: WorkerPlan, deadline: float) -> None:
         """Start a process in this place."""
         ours, theirs = context.Pipe(duplex=True)
         self.process = context.Process(

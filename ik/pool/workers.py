@@ -26,14 +26,14 @@ from ambulo.configs.errors import IKError
 from ambulo.ik.pool.dispatch import ATTEMPTS, START_DEADLINE, Dispatcher, release_all
 from ambulo.ik.pool.pool_jobs import (
     Job,
+    JobPart,
     JobResult,
-    Part,
     write_inputs,
 )
 from ambulo.ik.pool.worker import (
     CACHE,
     TO_WORKER,
-    Plan,
+    WorkerPlan,
     pack_network,
 )
 from ambulo.ik.pool.worker_memory import Blob, Layout, SlotMemory
@@ -89,7 +89,7 @@ class NeuralIKPool(Dispatcher):
             raise IKError(f"deadline must be above 0 s, got {deadline:g}")
         self.rig = load_rig(rig)
         memory = SlotMemory(Layout(slots, capacity, len(self.rig)))
-        plan = Plan(rig, memory.layout, memory.name, steps)
+        plan = WorkerPlan(rig, memory.layout, memory.name, steps)
         super().__init__(plan, memory, workers, deadline, helps)
         self._open: set[int] = set()
         self._numbers = 0
@@ -172,7 +172,7 @@ class NeuralIKPool(Dispatcher):
 
     def _taken_in(
         self, targets: Targets, base: Pose | None, context: Context | None
-    ) -> Part:
+    ) -> JobPart:
         """A job, checked and in its slot, as one part."""
         count = len(targets)
         if self._closed:
@@ -193,7 +193,7 @@ class NeuralIKPool(Dispatcher):
         self._numbers += 1
         job = Job(self._numbers, slot, count, mode, time.perf_counter())
         self._open.add(job.number)
-        return Part(job, 0, count)
+        return JobPart(job, 0, count)
 
     def result(self, job: int, timeout: float | None = None) -> JobResult:
         """The answer to `job`, once; waits for it.

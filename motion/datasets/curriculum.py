@@ -10,7 +10,7 @@ from ambulo.configs.motion import ActivityCurriculum
 from ambulo.motion.datasets.activities import ACTIVITIES
 
 
-class Curriculum:
+class CurriculumProgress:
     """Where a training is in its curriculum; call `advance` after every epoch."""
 
     def __init__(self, config: ActivityCurriculum) -> None:

@@ -27,7 +27,7 @@ from ambulo.motion.skeleton import Ints
 _ORDER, _WITHIN = 1, 2  # what a random stream is for
 
 
-class Batch(NamedTuple):
+class WindowBatch(NamedTuple):
     """B windows of W frames and what they show."""
 
     states: States
@@ -174,7 +174,7 @@ class WindowedDataset(ABC):
             )
         self.set_epoch(state["epoch"], state["activities"], batch=state["batch"])
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[WindowBatch]:
         """The batches of the current epoch that are left for this worker."""
         groups = self._plan()
         total = self.num_batches
@@ -214,7 +214,7 @@ class WindowedDataset(ABC):
             shards = self._random(_ORDER).permutation(shards)
         return plan_groups(self._pieces, pieces, self._groups(shards))
 
-    def _gather(self, groups: list[Group], number: int) -> Batch:
+    def _gather(self, groups: list[Group], number: int) -> WindowBatch:
         """Batch `number` of the epoch; it may reach over several groups."""
         at = number * self.batch_size
         stop = min(at + self.batch_size, groups[-1].first + groups[-1].windows)
@@ -231,7 +231,7 @@ class WindowedDataset(ABC):
             self._copy(loaded, taken, states[placed])
             activities[placed] = loaded.activities[taken]
             low, index = high, index + 1
-        return Batch(states, activities)
+        return WindowBatch(states, activities)
 
     def _copy(self, loaded: _Loaded, taken: slice, out: States) -> None:
         """Write windows of a loaded group to `out` (n, W, 112)."""
@@ -313,12 +313,12 @@ class MotionWindows(WindowedDataset):
         before = np.repeat(np.cumsum(counts) - counts, counts)
         return self.stride * (np.arange(counts.sum()) - before)
 
-    def take(self, windows: Ints) -> Batch:
+    def take(self, windows: Ints) -> WindowBatch:
         """The windows with these numbers, in the order without shuffling."""
         clips = self.window_clips[windows]
         starts = self._pieces.offset[clips] + self.window_starts[windows]
         rows = starts[:, None] + np.arange(self.window)
-        return Batch(self._frames[rows], self._pieces.activity[clips])
+        return WindowBatch(self._frames[rows], self._pieces.activity[clips])
 
     def _content(self) -> str:
         if self._sum is None:

@@ -38,7 +38,7 @@ SHORT = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class RetargetBody:
     """A skeleton at rest, turned about Z to face +X, and the roles of its joints."""
 
     skeleton: Skeleton
@@ -159,7 +159,7 @@ class Body:
         return joints[::-1]
 
 
-def body_of(skeleton: Skeleton) -> Body:
+def body_of(skeleton: Skeleton) -> RetargetBody:
     """`skeleton` at rest with its roles.
 
     Raises:
@@ -178,6 +178,6 @@ def body_of(skeleton: Skeleton) -> Body:
     if np.hypot(left[0], left[1]) < 1e-6:
         raise MotionError(f"{skeleton.name}: the thighs are not side by side at rest")
     turn = quat_from_yaw(np.array(0.5 * np.pi - np.arctan2(left[1], left[0])))
-    return Body(
+    return RetargetBody(
         skeleton, roles, quat_rotate(turn, positions), quat_multiply(turn, orientations)
     )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
-from ambulo.motion.retargeting.body import SIDES, Body
+from ambulo.motion.retargeting.body import SIDES, RetargetBody
 from ambulo.motion.retargeting.lengths import leg_length
 from ambulo.motion.rotations import (
     quat_between,
@@ -31,8 +31,8 @@ BLEND = 0.04
 
 
 def align_feet(
-    source: Body,
-    target: Body,
+    source: RetargetBody,
+    target: RetargetBody,
     turns: Floats,
     contacts: Bools,
     aligned: dict[str, Floats],
@@ -64,7 +64,7 @@ def align_feet(
     return found
 
 
-def sole_normal(body: Body, side: str, standing: Floats) -> Floats:
+def sole_normal(body: RetargetBody, side: str, standing: Floats) -> Floats:
     """Upward normal (3,) of a sole at rest, in the world.
 
     Args:
@@ -95,7 +95,9 @@ def _frame(direction: Floats, up: Floats) -> Floats:
     return np.stack([np.cross(y, up), y, up], axis=-1)
 
 
-def flattened(target: Body, wanted: Floats, contacts: Bools, fps: float) -> Floats:
+def flattened(
+    target: RetargetBody, wanted: Floats, contacts: Bools, fps: float
+) -> Floats:
     """`wanted` orientations (T, J, 4) with feet and toes in stance level on the ground.
 
     A foot that stands within `FLAT` of level is laid level, one beyond `TILTED` (heel
@@ -115,7 +117,7 @@ def flattened(target: Body, wanted: Floats, contacts: Bools, fps: float) -> Floa
 
 
 def _level(
-    target: Body,
+    target: RetargetBody,
     out: Floats,
     joints: tuple[int, ...],
     normal: Floats,
@@ -135,8 +137,8 @@ def _level(
 
 
 def plant_toes(
-    source: Body,
-    target: Body,
+    source: RetargetBody,
+    target: RetargetBody,
     scaled: Floats,
     wanted: Floats,
     where: Floats,

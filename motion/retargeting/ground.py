@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
-from ambulo.motion.retargeting.body import SIDES, Body
+from ambulo.motion.retargeting.body import SIDES, RetargetBody
 from ambulo.motion.rotations import quat_conjugate, quat_rotate
 
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ BLEND = 0.05
 """Standard deviation of the smoothing of the feet's heights in time, [s]."""
 
 
-def foot_points(body: Body, side: str) -> list[tuple[int, Floats]]:
+def foot_points(body: RetargetBody, side: str) -> list[tuple[int, Floats]]:
     """Joints and tips of a foot: the joint that carries each, and its place there, (3,)."""
     foot = body.roles.get(side + "foot")
     if foot is None:
@@ -42,7 +42,7 @@ def foot_points(body: Body, side: str) -> list[tuple[int, Floats]]:
     return points
 
 
-def lowest_at_rest(body: Body) -> float:
+def lowest_at_rest(body: RetargetBody) -> float:
     """World height of the lowest point of the feet at rest, [m]; 0 without feet."""
     heights = [
         float(
@@ -54,7 +54,7 @@ def lowest_at_rest(body: Body) -> float:
     return min(heights, default=0.0)
 
 
-def sole_points(body: Body, side: str) -> list[tuple[int, Floats]]:
+def sole_points(body: RetargetBody, side: str) -> list[tuple[int, Floats]]:
     """Points of a sole: the joint that carries each, and its place there, (3,), [m].
 
     The tips, and the points at sole height below the ends of the foot's own bone; below
@@ -84,7 +84,7 @@ def sole_points(body: Body, side: str) -> list[tuple[int, Floats]]:
     return points
 
 
-def _in_frame(body: Body, joint: int, point: Floats) -> Floats:
+def _in_frame(body: RetargetBody, joint: int, point: Floats) -> Floats:
     """The world point (3,) at rest in the frame of `joint`."""
     place: Floats = quat_rotate(
         quat_conjugate(body.orientations[joint]), point - body.positions[joint]
@@ -92,7 +92,7 @@ def _in_frame(body: Body, joint: int, point: Floats) -> Floats:
     return place
 
 
-def sole_heights(body: Body, positions: Floats, orientations: Floats) -> Floats:
+def sole_heights(body: RetargetBody, positions: Floats, orientations: Floats) -> Floats:
     """Height of the lowest point of each sole, left and right, [m]. Shape (T, 2).
 
     Args:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import MotionError
-from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES, Body, body_of
+from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES, RetargetBody, body_of
 from ambulo.motion.retargeting.ground import lowest_at_rest
 from ambulo.motion.rotations import quat_between, quat_conjugate, quat_rotate
 from ambulo.motion.skeleton import Skeleton
@@ -27,7 +27,7 @@ TRUNK = (
 """Bones of which not only the length but the direction at rest is taken."""
 
 
-def fitted(source: Body, target: Body) -> Body:
+def fitted(source: RetargetBody, target: RetargetBody) -> RetargetBody:
     """`target` with the source's lengths between roles; the rest in proportion.
 
     Limbs and feet keep their directions at rest and take the lengths; the trunk's bones
@@ -60,7 +60,7 @@ def fitted(source: Body, target: Body) -> Body:
     return body_of(_grounded(grown, target.skeleton))
 
 
-def leg_length(body: Body) -> float:
+def leg_length(body: RetargetBody) -> float:
     """Thigh and shin at rest, the mean of both sides, [m]; hips' height without them.
 
     Raises:
@@ -83,14 +83,16 @@ def leg_length(body: Body) -> float:
     return height
 
 
-def _between(body: Body, start: str, end: str) -> list[int]:
+def _between(body: RetargetBody, start: str, end: str) -> list[int]:
     """The joints whose offsets lead from role to role; [] if there is no such way."""
     if body.bone(start, end) is None:
         return []
     return body.path(body.roles[start], body.roles[end])[1:]
 
 
-def _stretch(body: Body, offsets: Floats, path: list[int], wanted: Floats) -> None:
+def _stretch(
+    body: RetargetBody, offsets: Floats, path: list[int], wanted: Floats
+) -> None:
     """Make the sum of the offsets along `path` the world vector `wanted` (3,) at rest."""
     bones = (
         body.positions[path] - body.positions[[body.skeleton.parents[j] for j in path]]
@@ -106,7 +108,11 @@ def _stretch(body: Body, offsets: Floats, path: list[int], wanted: Floats) -> No
 
 
 def _fit_foot(
-    source: Body, target: Body, side: str, offsets: Floats, scales: Floats
+    source: RetargetBody,
+    target: RetargetBody,
+    side: str,
+    offsets: Floats,
+    scales: Floats,
 ) -> None:
     """Give the foot, in place, the length of the source's from ankle to toes."""
     mine, theirs = target.foot_bone(side), source.foot_bone(side)

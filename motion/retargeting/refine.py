@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.motion.retargeting.body import Body
+from ambulo.motion.retargeting.body import RetargetBody
 from ambulo.motion.retargeting.kernels import BALL, FIXED, HINGE, refine
 
 Floats = NDArray[np.float64]
@@ -31,7 +31,7 @@ LIMIT = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class Goals:
+class RefinementGoals:
     """What a pose should reach, for T frames of J joints."""
 
     positions: Floats
@@ -45,7 +45,11 @@ class Goals:
 
 
 def refined(
-    body: Body, root: Floats, rotations: Floats, goals: Goals, fps: float
+    body: RetargetBody,
+    root: Floats,
+    rotations: Floats,
+    goals: RefinementGoals,
+    fps: float,
 ) -> tuple[Floats, Floats]:
     """Root positions (T, 3) and local rotations (T, J, 4) nearest to `goals`.
 

@@ -16,7 +16,7 @@ from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.landmarks import has_feet
 from ambulo.motion.motion import Motion
-from ambulo.motion.retargeting.body import SIDES, Body, body_of
+from ambulo.motion.retargeting.body import SIDES, RetargetBody, body_of
 from ambulo.motion.retargeting.feet import align_feet, flattened, plant_toes
 from ambulo.motion.retargeting.ground import (
     body_lift,
@@ -25,7 +25,14 @@ from ambulo.motion.retargeting.ground import (
     sole_heights,
 )
 from ambulo.motion.retargeting.lengths import fitted, leg_length
-from ambulo.motion.retargeting.refine import AIM, ANKLE, HIPS, POSITION, Goals, refined
+from ambulo.motion.retargeting.refine import (
+    AIM,
+    ANKLE,
+    HIPS,
+    POSITION,
+    RefinementGoals,
+    refined,
+)
 from ambulo.motion.retargeting.transfer import (
     alignments,
     constrained_rotations,
@@ -127,7 +134,11 @@ def _contacts(motion: Motion) -> Bools:
 
 
 def _goal_positions(
-    source: Body, body: Body, scaled: Floats, wanted: Floats, fit_lengths: bool
+    source: RetargetBody,
+    body: RetargetBody,
+    scaled: Floats,
+    wanted: Floats,
+    fit_lengths: bool,
 ) -> Floats:
     """Where the target's joints should be, [m]. Shape (T, J, 3).
 
@@ -169,7 +180,7 @@ def _hung(skeleton: Skeleton, orientations: Floats) -> Floats:
     return positions
 
 
-def _comparable(source: Body, body: Body) -> list[str]:
+def _comparable(source: RetargetBody, body: RetargetBody) -> list[str]:
     """Roles whose joint can lie where the source's lies, once lengths are fitted."""
     # The first joint of the spine may lie anywhere between hips and chest, and what
     # stands for the toes may be one joint or several.
@@ -180,7 +191,9 @@ def _comparable(source: Body, body: Body) -> list[str]:
     return [r for r in shared if r.endswith(("hips", "thigh", "shin", "foot"))]
 
 
-def _goals(body: Body, where: Floats, wanted: Floats, lifts: Floats) -> Goals:
+def _goals(
+    body: RetargetBody, where: Floats, wanted: Floats, lifts: Floats
+) -> RefinementGoals:
     """Goals and weights of the refinement.
 
     Args:
@@ -204,11 +217,13 @@ def _goals(body: Body, where: Floats, wanted: Floats, lifts: Floats) -> Goals:
         weights[:, foot] = ANKLE
         for joint in body.below(foot):
             positions[:, joint, 2] += lift
-    return Goals(positions, weights, np.ascontiguousarray(wanted), turn_weights)
+    return RefinementGoals(
+        positions, weights, np.ascontiguousarray(wanted), turn_weights
+    )
 
 
 def _residuals(
-    body: Body, motion: Motion, where: Floats
+    body: RetargetBody, motion: Motion, where: Floats
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Mean and 95 % distance of each role's joint from `where` (T, J, 3), [cm]."""
     reached = forward_kinematics(

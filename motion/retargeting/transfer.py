@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.motion.euler import axis_quat
-from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES, Body
+from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES, RetargetBody
 from ambulo.motion.rotations import (
     quat_between,
     quat_conjugate,
@@ -35,13 +35,15 @@ BENT = 0.1
 """Mean sine of a bend from which the motion itself tells a hinge's axis."""
 
 
-def turns_of(body: Body, orientations: Floats) -> Floats:
+def turns_of(body: RetargetBody, orientations: Floats) -> Floats:
     """Turns (T, J, 4) of world orientations (T, J, 4) from the rest pose."""
     turns: Floats = quat_multiply(orientations, quat_conjugate(body.orientations))
     return turns
 
 
-def alignments(source: Body, target: Body, turns: Floats) -> dict[str, Floats]:
+def alignments(
+    source: RetargetBody, target: RetargetBody, turns: Floats
+) -> dict[str, Floats]:
     """The constant rotation (4,) of every role that both have.
 
     Args:
@@ -81,7 +83,7 @@ def alignments(source: Body, target: Body, turns: Floats) -> dict[str, Floats]:
 
 
 def source_hinge(
-    source: Body, role: str, turns: Floats, guess: Floats
+    source: RetargetBody, role: str, turns: Floats, guess: Floats
 ) -> Floats | None:
     """World axis at rest, (3,), about which the joint of `role` flexes.
 
@@ -103,7 +105,7 @@ def source_hinge(
     )
 
 
-def _seen_hinge(source: Body, role: str, turns: Floats) -> Floats | None:
+def _seen_hinge(source: RetargetBody, role: str, turns: Floats) -> Floats | None:
     """The axis (3,) about which a joint bends in the motion; None if it is not clear."""
     side, limb = role.split("_", 1)
     above = next(start for start, end in LIMBS.items() if end == limb)
@@ -139,7 +141,10 @@ def _two_axes(mine: Floats, axis: Floats, theirs: Floats, other: Floats) -> Floa
 
 
 def wanted_orientations(
-    source: Body, target: Body, turns: Floats, aligned: dict[str, Floats]
+    source: RetargetBody,
+    target: RetargetBody,
+    turns: Floats,
+    aligned: dict[str, Floats],
 ) -> Floats:
     """World orientations (T, J, 4) that the target's joints should take.
 
@@ -174,7 +179,7 @@ def wanted_orientations(
     return wanted
 
 
-def _twist_forearm(target: Body, side: str, wanted: Floats) -> None:
+def _twist_forearm(target: RetargetBody, side: str, wanted: Floats) -> None:
     """Give the hand's turn about the forearm to it, in place, where that can turn so.
 
     A forearm that is a ball by its limits' leave turns with the hand, as in rigs; where
@@ -195,7 +200,7 @@ def _twist_forearm(target: Body, side: str, wanted: Floats) -> None:
     wanted[:, above] = quat_multiply(turned, target.orientations[above])
 
 
-def _toe_twins(target: Body) -> dict[int, int]:
+def _toe_twins(target: RetargetBody) -> dict[int, int]:
     """Joints of a foot without a role of their own: the toe that each moves with."""
     twins: dict[int, int] = {}
     for side in SIDES:
@@ -205,7 +210,9 @@ def _toe_twins(target: Body) -> dict[int, int]:
     return twins
 
 
-def _trunk(source: Body, target: Body, turns: Floats) -> dict[int, Floats]:
+def _trunk(
+    source: RetargetBody, target: RetargetBody, turns: Floats
+) -> dict[int, Floats]:
     """Turns (T, 4) of the target's joints between hips and chest, chest and head."""
     found: dict[int, Floats] = {}
     for start, end in (("hips", "chest"), ("chest", "head")):
@@ -232,7 +239,7 @@ def _trunk(source: Body, target: Body, turns: Floats) -> dict[int, Floats]:
     return found
 
 
-def _places(body: Body, path: Sequence[int]) -> Floats:
+def _places(body: RetargetBody, path: Sequence[int]) -> Floats:
     """How far along `path` each of its joints lies, from 0 to 1. Shape (len(path),)."""
     steps = np.linalg.norm(np.diff(body.positions[list(path)], axis=0), axis=1)
     sums = np.concatenate([[0.0], np.cumsum(steps)])
@@ -242,7 +249,9 @@ def _places(body: Body, path: Sequence[int]) -> Floats:
     return places
 
 
-def _spans(body: Body, path: Sequence[int], count: int) -> tuple[Floats, Floats]:
+def _spans(
+    body: RetargetBody, path: Sequence[int], count: int
+) -> tuple[Floats, Floats]:
     """Where the bones of the last `count` joints before the end of `path` begin and end."""
     places = _places(body, path)
     return places[-1 - count : -1], places[-count:]
@@ -271,7 +280,7 @@ def _mean_turn(
     return mean
 
 
-def constrained_rotations(target: Body, wanted: Floats) -> Floats:
+def constrained_rotations(target: RetargetBody, wanted: Floats) -> Floats:
     """Local rotations (T, J, 4) nearest to `wanted` world orientations (T, J, 4).
 
     Hinges keep the twist about their axis only and fixed joints none; what a joint cannot

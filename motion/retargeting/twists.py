@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
-from ambulo.motion.retargeting.body import SHORT, SIDES, Body, body_of
+from ambulo.motion.retargeting.body import SHORT, SIDES, RetargetBody, body_of
 from ambulo.motion.retargeting.transfer import source_hinge, turns_of
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -85,7 +85,7 @@ def untwisted(motion: Motion) -> Motion:
     return turned_back(body_of(motion.skeleton), motion, orientations)
 
 
-def turned_back(body: Body, motion: Motion, orientations: Floats) -> Motion:
+def turned_back(body: RetargetBody, motion: Motion, orientations: Floats) -> Motion:
     """As `untwisted`, for a known body and world orientations (T, J, 4)."""
     turns = turns_of(body, orientations)
     rotations: Floats | None = None
@@ -100,7 +100,7 @@ def turned_back(body: Body, motion: Motion, orientations: Floats) -> Motion:
 
 
 def half_turns(
-    body: Body, side: str, limb: _Limb, turns: Floats, fps: float
+    body: RetargetBody, side: str, limb: _Limb, turns: Floats, fps: float
 ) -> Bools | None:
     """Whether the limb above its end, and the end, is half a turn off, (T, 2), or None.
 
@@ -156,7 +156,12 @@ def half_turns(
 
 
 def _elbow(
-    body: Body, side: str, limb: _Limb, turns: Floats, first: Floats, second: Floats
+    body: RetargetBody,
+    side: str,
+    limb: _Limb,
+    turns: Floats,
+    first: Floats,
+    second: Floats,
 ) -> tuple[float, Floats] | None:
     """How the elbow's axis lies at rest and how far it bends, [rad], () and (T,).
 
@@ -178,7 +183,7 @@ def _elbow(
     return _angle_about(first, forwards, hinge), angle
 
 
-def _carrier(body: Body, side: str, limb: _Limb) -> int:
+def _carrier(body: RetargetBody, side: str, limb: _Limb) -> int:
     """The joint against which the upper bone is turned."""
     if limb.end == "foot":
         return body.roles["hips"]
@@ -244,7 +249,12 @@ def _cheapest(costs: Floats, steps: list[tuple[Floats, Floats]]) -> NDArray[np.i
 
 
 def _turn_back(
-    body: Body, side: str, limb: _Limb, off: Bools, orientations: Floats, local: Floats
+    body: RetargetBody,
+    side: str,
+    limb: _Limb,
+    off: Bools,
+    orientations: Floats,
+    local: Floats,
 ) -> None:
     """Turn the joints of a limb in `local` (T, J, 4), in place, where `off` (T, 2) says so.
 

@@ -11,7 +11,7 @@ from ambulo.ik.actions.action import Timing, acting
 from ambulo.ik.actions.body import Crouch
 from ambulo.ik.actions.gaze import LookAt
 from ambulo.ik.actions.standing import standing_pose
-from ambulo.ik.layers.layer import Kind, Layer
+from ambulo.ik.layers.layer import LayerKind, PoseLayer
 from ambulo.ik.layers.stack import LayerStack
 from ambulo.ik.pool.jobs import targets_of_job
 from ambulo.ik.pool.workers import NeuralIKPool
@@ -25,9 +25,9 @@ STANDING = standing_pose(RIG)
 NAN: Any = float("nan")
 
 
-def layer(**values: Any) -> Layer:
+def layer(**values: Any) -> PoseLayer:
     """A layer of IK that asks for nothing."""
-    return Layer("hand", Kind.IK, lambda tick: None, **values)
+    return PoseLayer("hand", LayerKind.IK, lambda tick: None, **values)
 
 
 def stack() -> LayerStack:
@@ -88,7 +88,7 @@ def test_a_deep_crouch_stops_where_the_legs_are_folded() -> None:
     for depth in (0.3, 5.0):
         lowered = stack()
         act = Crouch(RIG, depth, timing=Timing(rise=0.1))
-        lowered.add(Layer("c", Kind.IK, acting([act]), fade_in=0.0), 0.0)
+        lowered.add(PoseLayer("c", LayerKind.IK, acting([act]), fade_in=0.0), 0.0)
         for i in range(30):
             frame = lowered.tick(i / 60.0)
         assert frame.solution is not None

@@ -17,7 +17,7 @@ from ambulo.common.console import Words, make_display
 from ambulo.common.signals import StopRequest
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError, ModelFileError
-from ambulo.configs.locomotion import EnvironmentConfig, LocomotionConfig
+from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.configs.motion_nn import MotionNNConfig, MotionRunConfig
 from ambulo.configs.presets.locomotion import PRESETS, preset
 from ambulo.evaluate.locomotion.task import make_bodies, references_for, vector_env
@@ -471,7 +471,7 @@ def test_preparing_a_reference_is_told(
 ) -> None:
     made = object()
 
-    def slow(env: EnvironmentConfig, body: object) -> object:
+    def slow(env: LocomotionEnvironmentConfig, body: object) -> object:
         assert "preparing the plain walk (imitate) for human23" in (
             capsys.readouterr().err
         )

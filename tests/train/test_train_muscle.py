@@ -13,7 +13,11 @@ import torch
 
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import MYOLEGS, EnvironmentConfig, LocomotionConfig
+from ambulo.configs.locomotion import (
+    MYOLEGS,
+    LocomotionConfig,
+    LocomotionEnvironmentConfig,
+)
 from ambulo.configs.muscle import MuscleUpdatesConfig
 from ambulo.envs.characters.character import load_character
 from ambulo.envs.reference.reference import (
@@ -151,10 +155,12 @@ def test_all_references_have_one_network(reference: Path) -> None:
 
 
 def test_the_defaults_of_the_body() -> None:
-    legs = EnvironmentConfig(character="myolegs")
+    legs = LocomotionEnvironmentConfig(character="myolegs")
     assert (legs.joints, legs.substeps) == (MYOLEGS["joints"], 8)
-    assert EnvironmentConfig().substeps == 5
-    mine = EnvironmentConfig(character="myolegs", joints=("hip_*",), substeps=4)
+    assert LocomotionEnvironmentConfig().substeps == 5
+    mine = LocomotionEnvironmentConfig(
+        character="myolegs", joints=("hip_*",), substeps=4
+    )
     assert (mine.joints, mine.substeps) == (("hip_*",), 4)
 
 

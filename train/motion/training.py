@@ -23,8 +23,8 @@ from ambulo.common.console import Display
 from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.errors import MotionError
 from ambulo.configs.motion_nn import MotionRunConfig
-from ambulo.motion.datasets.curriculum import Curriculum
-from ambulo.motion.datasets.windows import Batch, WindowedDataset
+from ambulo.motion.datasets.curriculum import CurriculumProgress
+from ambulo.motion.datasets.windows import WindowBatch, WindowedDataset
 from ambulo.policies.agents.motion import MotionModelFile
 from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.kinds.motion_nn import describe_motion
@@ -111,7 +111,7 @@ class MotionTraining:
             lr=training.learning_rate,
         )
         self.progress = Progress()
-        self._curriculum = Curriculum(config.dataset.curriculum)
+        self._curriculum = CurriculumProgress(config.dataset.curriculum)
         self.total_steps = training.epochs * data.num_batches
         self._statistics = (
             self._measure() if checkpoint is None else self._restore(checkpoint)
@@ -170,7 +170,7 @@ class MotionTraining:
                 return
             curriculum.index += 1
 
-    def _step(self, batch: Batch) -> None:
+    def _step(self, batch: WindowBatch) -> None:
         """One update."""
         training, progress = self.config.training, self.progress
         rng = np.random.default_rng([training.seed, progress.step])

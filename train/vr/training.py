@@ -11,7 +11,7 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.console import Display
-from ambulo.configs.vr import NavigationConfig, TrainingConfig
+from ambulo.configs.vr import NavigationConfig, NavigationTrainingConfig
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.reward import load_custom_terms
@@ -81,7 +81,7 @@ class NavigationTraining(RLTask[Agent]):
         self.learner = make_learner(config, env, tensorboard_log=str(folder.logs))
 
     @property
-    def budget(self) -> TrainingConfig:
+    def budget(self) -> NavigationTrainingConfig:
         """Settings of the training."""
         return self.config.training
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.locomotion import RewardsConfig
+from ambulo.configs.locomotion import LocomotionRewardsConfig
 from ambulo.envs.tasks.locomotion.body import BodyState
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,7 @@ SLOWEST = 0.5
 
 
 def imitation_terms(
-    state: BodyState, effectors: Floats, com: Floats, weights: RewardsConfig
+    state: BodyState, effectors: Floats, com: Floats, weights: LocomotionRewardsConfig
 ) -> Terms:
     """Likeness of the reference, each weighted, (N,).
 
@@ -55,7 +55,7 @@ def imitation_terms(
 
 
 def command_terms(
-    state: BodyState, speed: Floats, turn: Floats, weights: RewardsConfig
+    state: BodyState, speed: Floats, turn: Floats, weights: LocomotionRewardsConfig
 ) -> Terms:
     """Likeness of commanded `speed` ahead, [m/s], and turning rate, [rad/s], each (N,)."""
     error = np.square(state.heading[:, 0] - speed) + np.square(state.heading[:, 1])
@@ -73,7 +73,7 @@ def cost_terms(
     speed: Floats,
     actions: Floats,
     before: Floats,
-    weights: RewardsConfig,
+    weights: LocomotionRewardsConfig,
 ) -> Terms:
     """Costs as negative terms, (N,).
 
@@ -93,7 +93,9 @@ def cost_terms(
     }
 
 
-def standing_terms(state: BodyState, height: float, weights: RewardsConfig) -> Terms:
+def standing_terms(
+    state: BodyState, height: float, weights: LocomotionRewardsConfig
+) -> Terms:
     """Upright at `height`, [m], without moving."""
     off = np.square((state.height - height) / 0.1) + _square(state.heading) / 0.25
     off += np.square(np.arccos(np.clip(state.up[:, 2], -1.0, 1.0)) / 0.3)

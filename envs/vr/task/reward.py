@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import RewardsConfig
+from ambulo.configs.vr import NavigationRewardsConfig
 from ambulo.envs.vr.world.state import Bools, Floats, Ints
 
 
@@ -62,7 +62,7 @@ class RewardTerm(Protocol):
 
 
 def reward_terms(
-    t: Transition, weights: RewardsConfig, custom: Sequence[RewardTerm] = ()
+    t: Transition, weights: NavigationRewardsConfig, custom: Sequence[RewardTerm] = ()
 ) -> dict[str, NDArray[Any]]:
     """Weighted terms by name, each of shape (N,); the reward is their sum."""
     paid = t.new_best if weights.bonus_mode == "progress" else np.ones_like(t.progress)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.vr import EnvironmentConfig
+from ambulo.configs.vr import NavigationEnvironmentConfig
 from ambulo.envs.vr.contract import HAND_OFFSET
 from ambulo.envs.vr.task.bank import GOALS, LevelBank
 from ambulo.envs.vr.task.observation import TASKS, hand_positions
@@ -82,7 +82,7 @@ def advance_tasks(
     task: TaskState,
     state: WorldState,
     bank: LevelBank,
-    env: EnvironmentConfig,
+    env: NavigationEnvironmentConfig,
     dt: float,
 ) -> tuple[Floats, Bools]:
     """Move goals and notice what was reached in the last decision of `dt` seconds.

@@ -11,7 +11,7 @@ import pytest
 
 import ambulo.models
 from ambulo.configs.errors import ConfigError, MotionFileError
-from ambulo.configs.locomotion import EnvironmentConfig, LocomotionConfig
+from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.envs.characters.myo import myolegs
 from ambulo.envs.reference import muscle_reference
 from ambulo.envs.reference.muscle_reference import (
@@ -27,7 +27,7 @@ from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.tasks.build import make_batch
 
-LEGS = EnvironmentConfig(character="myolegs", actuation="muscle")
+LEGS = LocomotionEnvironmentConfig(character="myolegs", actuation="muscle")
 
 
 @pytest.fixture(scope="module")

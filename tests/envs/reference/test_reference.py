@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
-from ambulo.configs.locomotion import EnvironmentConfig, LocomotionConfig
+from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import BalanceLaw
 from ambulo.envs.reference.gaits import Gaits
@@ -87,12 +87,16 @@ def test_a_reference_for_something_else(
     plain: Reference, standing: Reference, character: Character
 ) -> None:
     with pytest.raises(ConfigError, match="no balance law"):
-        check_reference(plain, character, EnvironmentConfig())
+        check_reference(plain, character, LocomotionEnvironmentConfig())
     other = Reference("walk", "robot", plain.control_dt, plain.gaits)
     with pytest.raises(ConfigError, match="made for robot"):
-        check_reference(other, character, EnvironmentConfig(balance_law=False))
+        check_reference(
+            other, character, LocomotionEnvironmentConfig(balance_law=False)
+        )
     with pytest.raises(ConfigError, match="30 Hz"):
-        check_reference(standing, character, EnvironmentConfig(control_rate=60))
+        check_reference(
+            standing, character, LocomotionEnvironmentConfig(control_rate=60)
+        )
 
 
 def test_a_clip_without_a_cycle(character: Character, plain: Reference) -> None:

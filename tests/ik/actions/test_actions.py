@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import IKError
-from ambulo.ik.actions.action import Action, Timing, act, acting, facing, min_jerk
+from ambulo.ik.actions.action import IKAction, Timing, act, acting, facing, min_jerk
 from ambulo.ik.actions.body import Crouch, Lean
 from ambulo.ik.actions.feet import FootPlant, Step
 from ambulo.ik.actions.gaze import LookAt
 from ambulo.ik.actions.hands import Grab, Reach
 from ambulo.ik.actions.standing import ankle_height, standing_pose
-from ambulo.ik.layers.goals import Goals
-from ambulo.ik.layers.layer import Kind, Layer
+from ambulo.ik.layers.goals import EffectorGoals
+from ambulo.ik.layers.layer import LayerKind, PoseLayer
 from ambulo.ik.layers.stack import Frame, LayerStack
 from ambulo.ik.pose import Pose, fk, turned
 from ambulo.ik.rig import TARGETS, load_rig
@@ -28,15 +28,15 @@ from ambulo.motion.rotations import (
 
 RIG = load_rig()
 STANDING = standing_pose(RIG)
-GOALS = Goals.at(Targets.of_pose(RIG, STANDING), ("LeftFoot", "RightFoot"))
+GOALS = EffectorGoals.at(Targets.of_pose(RIG, STANDING), ("LeftFoot", "RightFoot"))
 QUICK = Timing(rise=0.5)
 FORWARD = np.array([1.0, 0.0, 0.0])
 
 
-def shown(*actions: Action, time: float, pose: Pose = STANDING) -> Frame:
+def shown(*actions: IKAction, time: float, pose: Pose = STANDING) -> Frame:
     """The character with the actions at a time."""
     stack = LayerStack(RIG, lambda tick: pose)
-    stack.add(Layer("actions", Kind.IK, acting(actions), fade_in=0.0), 0.0)
+    stack.add(PoseLayer("actions", LayerKind.IK, acting(actions), fade_in=0.0), 0.0)
     return stack.tick(time)
 
 
@@ -197,7 +197,7 @@ def test_lean_ahead_is_where_the_character_looks() -> None:
              STANDING.rotations[:, 1:]], axis=1,
         ),
     )  # fmt: skip
-    goals = Goals.at(Targets.of_pose(RIG, side))
+    goals = EffectorGoals.at(Targets.of_pose(RIG, side))
     led = Lean(RIG, 0.3, timing=QUICK).lead(goals, 0.5)
     way = (led.position("Head") - goals.position("Head"))[0]
     assert way[1] > 0.1

@@ -8,7 +8,7 @@ from ambulo.ik.actions.feet import Step
 from ambulo.ik.actions.hands import Reach
 from ambulo.ik.actions.standing import standing_pose
 from ambulo.ik.layers.continuity import Continuity
-from ambulo.ik.layers.layer import Kind, Layer, Tick
+from ambulo.ik.layers.layer import LayerKind, PoseLayer, Tick
 from ambulo.ik.layers.stack import Frame, LayerStack
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import load_rig
@@ -23,7 +23,7 @@ RATE = 240
 def play(action, seconds: float, release: float | None = None) -> list[Frame]:
     """A standing character with one action, tick by tick."""
     stack = LayerStack(RIG, lambda tick: STANDING)
-    layer = Layer("act", Kind.IK, acting([action]), fade_in=0.0, fade_out=0.4)
+    layer = PoseLayer("act", LayerKind.IK, acting([action]), fade_in=0.0, fade_out=0.4)
     handle = stack.add(layer, 0.0)
     frames = []
     for i in range(int(seconds * RATE)):
@@ -74,14 +74,14 @@ def test_a_body_that_went_far_comes_back_as_near_as_it_can() -> None:
         return Targets.of({"RightHand": goal["at"]})
 
     moved = LayerStack(RIG, lambda tick: STANDING)
-    moved.add(Layer("hand", Kind.IK, wanted, fade_in=0.0), 0.0)
+    moved.add(PoseLayer("hand", LayerKind.IK, wanted, fade_in=0.0), 0.0)
     for i in range(120):
         moved.tick(i / RATE)
     goal["at"] = here
     for i in range(120, 600):
         frame = moved.tick(i / RATE)
     fresh = LayerStack(RIG, lambda tick: STANDING)
-    fresh.add(Layer("hand", Kind.IK, wanted, fade_in=0.0), 0.0)
+    fresh.add(PoseLayer("hand", LayerKind.IK, wanted, fade_in=0.0), 0.0)
     for i in range(240):
         direct = fresh.tick(i / RATE)
     apart = fk(RIG, frame.pose)[0] - fk(RIG, direct.pose)[0]

@@ -12,7 +12,7 @@ import pytest
 from ambulo.configs.errors import IKError
 from ambulo.ik.actions.standing import standing_pose
 from ambulo.ik.layers.blending import difference
-from ambulo.ik.layers.layer import Kind, Layer, Provider, Tick, Timed
+from ambulo.ik.layers.layer import LayerKind, PoseLayer, Provider, Tick, TimedAnswer
 from ambulo.ik.layers.stack import LayerStack
 from ambulo.ik.limits import violation
 from ambulo.ik.pose import Pose, fk, start_pose
@@ -51,10 +51,10 @@ def turned_at(name: str, angle: float, pose: Pose = STANDING) -> Pose:
 def over(
     name: str, pose: Pose, *, priority: int = 0, weight: float = 1.0,
     mask: np.ndarray | None = None, fade_in: float = 0.0, fade_out: float = 0.0,
-) -> Layer:  # fmt: skip
+) -> PoseLayer:  # fmt: skip
     """An override that shows one pose."""
-    return Layer(
-        name, Kind.OVERRIDE, still(pose), priority, weight, mask, fade_in, fade_out
+    return PoseLayer(
+        name, LayerKind.OVERRIDE, still(pose), priority, weight, mask, fade_in, fade_out
     )
 
 
@@ -93,8 +93,11 @@ def test_within_one_tick_of_a_solve_the_character_has_moved_to_the_target() -> N
     stack = LayerStack(RIG, still(STANDING), write=character.write)
     goal = hand_of(character.pose)[0] + np.array([0.15, 0.05, 0.2])
     stack.add(
-        Layer(
-            "reach", Kind.IK, lambda tick: Targets.of({"LeftHand": goal}), fade_in=0.0
+        PoseLayer(
+            "reach",
+            LayerKind.IK,
+            lambda tick: Targets.of({"LeftHand": goal}),
+            fade_in=0.0,
         ),
         0.0,
     )
@@ -126,7 +129,7 @@ def test_a_straight_leg_is_lifted() -> None:
         hips, turn = tick.goals.position("Hips")[0], tick.goals.rotation("Hips")[0]
         return Targets.of({"LeftFoot": foot, "Hips": hips}, {"Hips": turn})
 
-    stack.add(Layer("lift", Kind.IK, lifted, fade_in=0.0), 0.0)
+    stack.add(PoseLayer("lift", LayerKind.IK, lifted, fade_in=0.0), 0.0)
     frame = stack.tick(0.0)
     assert frame.solution is not None
     assert frame.solution.reached.all()
@@ -180,10 +183,12 @@ def test_higher_priority_wins_whatever_came_first(first: str) -> None:
 
 def test_kinds_are_applied_in_order_whatever_their_priority() -> None:
     stack = LayerStack(RIG, still(STANDING))
-    stack.add(Layer("hand", Kind.IK, reaching((0.1, 0.0, 0.1)), priority=-5), 0.0)
+    stack.add(
+        PoseLayer("hand", LayerKind.IK, reaching((0.1, 0.0, 0.1)), priority=-5), 0.0
+    )
     stack.add(over("wave", STANDING, priority=50), 0.0)
     delta = difference(RIG, STANDING, STANDING)
-    stack.add(Layer("breath", Kind.ADDITIVE, still(delta), priority=99), 0.0)
+    stack.add(PoseLayer("breath", LayerKind.ADDITIVE, still(delta), priority=99), 0.0)
     assert stack.layers == ("breath", "wave", "hand")
 
 
@@ -212,8 +217,8 @@ def test_handle_knows_that_its_layer_is_gone() -> None:
 
 def test_layer_fades_in_and_out_and_is_removed() -> None:
     """Defect 7: nothing ever releases a layer; a fade of 0 where one was asked for."""
-    layer = Layer(
-        "wave", Kind.OVERRIDE, still(turned_at("Head", 0.4)), fade_in=0.4, fade_out=0.2,
+    layer = PoseLayer(
+        "wave", LayerKind.OVERRIDE, still(turned_at("Head", 0.4)), fade_in=0.4, fade_out=0.2,
         duration=1.0,
     )  # fmt: skip
     stack = LayerStack(RIG, still(STANDING), limits=False)
@@ -247,10 +252,10 @@ def test_released_while_fading_in_it_goes_from_where_it_is() -> None:
         (lambda tick: Pose(STANDING.root * np.nan, STANDING.rotations), "not finite"),
         (lambda tick: Pose(STANDING.root, STANDING.rotations * 2.0), "unit length"),
         (
-            lambda tick: Timed(turned_at("Head", 0.4), tick.time - 1.0),
+            lambda tick: TimedAnswer(turned_at("Head", 0.4), tick.time - 1.0),
             "stale: more than",
         ),
-        (lambda tick: Timed(turned_at("Head", 0.4), np.nan), "stale: more than"),
+        (lambda tick: TimedAnswer(turned_at("Head", 0.4), np.nan), "stale: more than"),
         (lambda tick: start_pose(RIG, np.zeros((3, 2))), "3 characters"),
         (lambda tick: Targets.of({"Head": (0, 0, 1.6)}), "does not fit"),
     ],
@@ -260,7 +265,7 @@ def test_provider_that_fails_leaves_the_base_and_a_reason(
 ) -> None:
     """Defect 7: None was a layer left out in silence."""
     stack = LayerStack(RIG, still(STANDING))
-    handle = stack.add(Layer("wave", Kind.OVERRIDE, provide, fade_in=0.0), 0.0)
+    handle = stack.add(PoseLayer("wave", LayerKind.OVERRIDE, provide, fade_in=0.0), 0.0)
     with caplog.at_level(logging.WARNING):
         for k in range(5):
             frame = stack.tick(k * DT)
@@ -286,7 +291,9 @@ def test_solver_that_fails_leaves_the_pose_below() -> None:
         raise RuntimeError("no worker")
 
     stack = LayerStack(RIG, still(STANDING), solve=broken)  # type: ignore[arg-type]
-    stack.add(Layer("reach", Kind.IK, reaching((0.1, 0.0, 0.1)), fade_in=0.0), 0.0)
+    stack.add(
+        PoseLayer("reach", LayerKind.IK, reaching((0.1, 0.0, 0.1)), fade_in=0.0), 0.0
+    )
     frame = stack.tick(0.0)
     np.testing.assert_array_equal(frame.pose.rotations, STANDING.rotations)
     assert "no worker" in frame.trace.of("reach").reason
@@ -307,8 +314,10 @@ def test_nonsense_of_a_solver_leaves_the_layers_below(wrong: Pose, reason: str) 
 
     stack = LayerStack(RIG, still(STANDING), solve=nonsense)
     wave = turned_at("Head", 0.2)
-    stack.add(Layer("wave", Kind.OVERRIDE, still(wave), fade_in=0.0), 0.0)
-    stack.add(Layer("reach", Kind.IK, reaching((0.1, 0.0, 0.1)), fade_in=0.0), 0.0)
+    stack.add(PoseLayer("wave", LayerKind.OVERRIDE, still(wave), fade_in=0.0), 0.0)
+    stack.add(
+        PoseLayer("reach", LayerKind.IK, reaching((0.1, 0.0, 0.1)), fade_in=0.0), 0.0
+    )
     frame = stack.tick(0.0)
     np.testing.assert_allclose(frame.pose.rotations, wave.rotations, atol=1e-12)
     assert reason in frame.trace.of("reach").reason
@@ -321,7 +330,9 @@ def test_additive_turns_by_the_weighted_angle_even_when_large() -> None:
     large = turned_at("LeftArm", np.deg2rad(160.0), pose)
     stack = LayerStack(RIG, still(turned_at("LeftArm", 0.1, pose)), limits=False)
     delta = difference(RIG, large, pose)
-    stack.add(Layer("lift", Kind.ADDITIVE, still(delta), 0, 0.5, fade_in=0.0), 0.0)
+    stack.add(
+        PoseLayer("lift", LayerKind.ADDITIVE, still(delta), 0, 0.5, fade_in=0.0), 0.0
+    )
     below = turned_at("LeftArm", 0.1, pose)
     shown = stack.tick(0.0).pose
     arm = RIG.skeleton.index("LeftArm")
@@ -334,7 +345,7 @@ def test_additive_of_a_pose_against_itself_changes_nothing() -> None:
     """Defect 8: a whole pose against the T-pose taken as what is added."""
     delta = difference(RIG, STANDING, STANDING)
     stack = LayerStack(RIG, still(start_pose(RIG)), limits=False)
-    stack.add(Layer("none", Kind.ADDITIVE, still(delta), fade_in=0.0), 0.0)
+    stack.add(PoseLayer("none", LayerKind.ADDITIVE, still(delta), fade_in=0.0), 0.0)
     assert stack.tick(0.0).trace.of("none").max_delta_deg < 1e-6
 
 
@@ -345,7 +356,7 @@ def test_additive_looks_where_the_character_looks() -> None:
     delta = difference(RIG, lean, STANDING)
     there = start_pose(RIG, [[5.0, 0.0]], [0.5 * np.pi])
     stack = LayerStack(RIG, still(there), limits=False)
-    stack.add(Layer("bow", Kind.ADDITIVE, still(delta), fade_in=0.0), 0.0)
+    stack.add(PoseLayer("bow", LayerKind.ADDITIVE, still(delta), fade_in=0.0), 0.0)
     way = stack.tick(0.0).pose.root - there.root
     np.testing.assert_allclose(way, [[0.0, 0.1, -0.2]], atol=1e-9)
 
@@ -376,7 +387,7 @@ def test_new_base_replaces_the_old_one_without_a_jump() -> None:
 def test_ik_at_half_weight_is_half_way() -> None:
     stack = LayerStack(RIG, still(STANDING))
     provide = reaching((0.1, 0.0, 0.2))
-    stack.add(Layer("reach", Kind.IK, provide, weight=0.5, fade_in=0.0), 0.0)
+    stack.add(PoseLayer("reach", LayerKind.IK, provide, weight=0.5, fade_in=0.0), 0.0)
     way = hand_of(stack.tick(0.0).pose) - hand_of(STANDING)
     np.testing.assert_allclose(way, [[0.05, 0.0, 0.1]], atol=1e-3)
 
@@ -384,10 +395,15 @@ def test_ik_at_half_weight_is_half_way() -> None:
 def test_ik_layers_of_two_effectors_are_solved_together() -> None:
     stack = LayerStack(RIG, still(STANDING))
     right = fk(RIG, STANDING)[0][0, RIG.effectors[1]] + np.array([0.1, 0.0, 0.1])
-    stack.add(Layer("left", Kind.IK, reaching((0.1, 0.0, 0.2)), fade_in=0.0), 0.0)
     stack.add(
-        Layer(
-            "right", Kind.IK, lambda t: Targets.of({"RightHand": right}), fade_in=0.0
+        PoseLayer("left", LayerKind.IK, reaching((0.1, 0.0, 0.2)), fade_in=0.0), 0.0
+    )
+    stack.add(
+        PoseLayer(
+            "right",
+            LayerKind.IK,
+            lambda t: Targets.of({"RightHand": right}),
+            fade_in=0.0,
         ),
         0.0,
     )
@@ -420,7 +436,7 @@ def test_several_characters_move_together() -> None:
     shown = []
     for pose in (many, many[1:2]):
         stack = LayerStack(RIG, still(pose))
-        stack.add(Layer("reach", Kind.IK, provide(pose), fade_in=0.0), 0.0)
+        stack.add(PoseLayer("reach", LayerKind.IK, provide(pose), fade_in=0.0), 0.0)
         shown.append(stack.tick(0.0).pose)
     np.testing.assert_allclose(shown[0].rotations[1], shown[1].rotations[0], atol=1e-9)
 

@@ -17,7 +17,7 @@ import pytest
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.pool import dispatch
-from ambulo.ik.pool.pool_jobs import Job, Part, divided
+from ambulo.ik.pool.pool_jobs import Job, JobPart, divided
 from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.pose import Pose, start_pose
 from ambulo.ik.rig import load_rig
@@ -215,7 +215,7 @@ def test_the_callers_process_can_help() -> None:
 def test_parts_are_nearly_equal_and_not_too_small() -> None:
     def sizes(count: int, ways: int, attempts: int = 0) -> list[tuple[int, int]]:
         job = Job(1, 0, count, 0, 0.0)
-        parts = divided(Part(job, 0, count, attempts), ways)
+        parts = divided(JobPart(job, 0, count, attempts), ways)
         assert job.left == len(parts)
         return [(part.first, part.count) for part in parts]
 

@@ -13,11 +13,11 @@ from ambulo.configs.motion import (
     ActivityStage,
     DatasetConfig,
 )
-from ambulo.motion.datasets.curriculum import Curriculum
+from ambulo.motion.datasets.curriculum import CurriculumProgress
 
 
 def test_activities_come_in_one_after_the_other() -> None:
-    curriculum = Curriculum(WALK_RUN_JUMP)
+    curriculum = CurriculumProgress(WALK_RUN_JUMP)
     seen = [curriculum.activities]
     loss = 1.0
     for _ in range(40):
@@ -28,13 +28,13 @@ def test_activities_come_in_one_after_the_other() -> None:
 
 
 def test_a_stage_lasts_its_epochs() -> None:
-    curriculum = Curriculum(WALK_RUN_JUMP)
+    curriculum = CurriculumProgress(WALK_RUN_JUMP)
     moves = [curriculum.advance(1.0 / (epoch + 1)) for epoch in range(35)]
     assert [epoch for epoch, moved in enumerate(moves) if moved] == [9, 19, 29]
 
 
 def test_a_plateau_ends_a_stage() -> None:
-    curriculum = Curriculum(WALK_RUN_JUMP)
+    curriculum = CurriculumProgress(WALK_RUN_JUMP)
     losses = [1.0, 0.8, 0.799, 0.798, 0.797]  # less than 1 % better: no progress
     assert [curriculum.advance(loss) for loss in losses] == [False] * 4 + [True]
     # The next stage begins anew, though its loss is higher.
@@ -48,22 +48,22 @@ def test_a_plateau_ends_a_stage() -> None:
 
 def test_without_patience_only_the_length_counts() -> None:
     config = WALK_RUN_JUMP.replace(patience=None)
-    curriculum = Curriculum(config)
+    curriculum = CurriculumProgress(config)
     assert [curriculum.advance(1.0) for _ in range(10)] == [False] * 9 + [True]
 
 
 def test_no_stages_are_all_activities() -> None:
-    curriculum = Curriculum(ActivityCurriculum())
+    curriculum = CurriculumProgress(ActivityCurriculum())
     assert curriculum.activities is None
     assert not curriculum.advance(1.0)
 
 
 def test_state_survives_json() -> None:
     for epochs in (0, 5, 12, 40):
-        curriculum = Curriculum(WALK_RUN_JUMP)
+        curriculum = CurriculumProgress(WALK_RUN_JUMP)
         for _ in range(epochs):
             curriculum.advance(1.0)
-        other = Curriculum(WALK_RUN_JUMP)
+        other = CurriculumProgress(WALK_RUN_JUMP)
         other.load_state_dict(json.loads(json.dumps(curriculum.state_dict())))
         for _ in range(20):
             assert other.advance(1.0) == curriculum.advance(1.0)
@@ -73,7 +73,7 @@ def test_state_survives_json() -> None:
 def test_an_unknown_activity() -> None:
     config = ActivityCurriculum(stages=(ActivityStage(activities=("wlak",)),))
     with pytest.raises(ConfigError, match="did you mean 'walk'"):
-        Curriculum(config)
+        CurriculumProgress(config)
 
 
 @pytest.mark.parametrize(

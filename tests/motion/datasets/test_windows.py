@@ -18,7 +18,7 @@ from ambulo.motion.datasets.prepare import prepare_clip
 from ambulo.motion.datasets.shards import INDEX, ShardWriter, make_shards, read_index
 from ambulo.motion.datasets.states import N_STATE, States, mirror_states
 from ambulo.motion.datasets.streaming import StreamingMotionDataset
-from ambulo.motion.datasets.windows import Batch, MotionWindows, WindowedDataset
+from ambulo.motion.datasets.windows import MotionWindows, WindowBatch, WindowedDataset
 
 LABELS = ("walk", "run", "jump")
 
@@ -47,7 +47,7 @@ def write(folder: Path, lengths: Sequence[int], *, longest: int, room: int) -> P
     return folder
 
 
-def starts(batches: Sequence[Batch]) -> list[int]:
+def starts(batches: Sequence[WindowBatch]) -> list[int]:
     """Where each window starts; its frames follow each other and its label is right."""
     found: list[int] = []
     for states, activities in batches:
@@ -117,7 +117,7 @@ def test_workers_together_stream_every_window_once(
 ) -> None:
     folder = write(tmp_path_factory.mktemp("s"), lengths, longest=8, room=room)
 
-    def stream(worker: int, count: int) -> list[Batch]:
+    def stream(worker: int, count: int) -> list[WindowBatch]:
         return list(
             StreamingMotionDataset(
                 folder,
@@ -254,8 +254,10 @@ def test_half_of_the_windows_are_mirrored(make: Make) -> None:
     for states, activities in make(mirror=True):
         # Column 0 is of a rotation vector about X: its mirror has the opposite sign.
         mirrored = states[:, -1, 0] < 0.0
-        turned.append(Batch(mirror_states(states[mirrored]), activities[mirrored]))
-        plain.append(Batch(states[~mirrored], activities[~mirrored]))
+        turned.append(
+            WindowBatch(mirror_states(states[mirrored]), activities[mirrored])
+        )
+        plain.append(WindowBatch(states[~mirrored], activities[~mirrored]))
     found = starts(turned)
     assert 30 < len(found) < 70
     assert sorted(found + starts(plain)) == expected([50, 40, 30, 7], 8, 1)

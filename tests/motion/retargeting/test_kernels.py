@@ -7,7 +7,7 @@ import pytest
 
 from ambulo.motion.euler import axis_quat, quat_from_euler
 from ambulo.motion.kinematics import forward_kinematics
-from ambulo.motion.retargeting.body import Body
+from ambulo.motion.retargeting.body import RetargetBody
 from ambulo.motion.retargeting.kernels import (
     _assemble,
     _axes,
@@ -16,7 +16,7 @@ from ambulo.motion.retargeting.kernels import (
     _solve,
     hinge_angle,
 )
-from ambulo.motion.retargeting.refine import Goals, _freedoms, refined
+from ambulo.motion.retargeting.refine import RefinementGoals, _freedoms, refined
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_rotvec,
@@ -43,16 +43,18 @@ TREE = Skeleton(
 )
 
 
-def plain(skeleton: Skeleton) -> Body:
+def plain(skeleton: Skeleton) -> RetargetBody:
     """A body without roles."""
     count = len(skeleton)
-    return Body(skeleton, {}, np.zeros((count, 3)), axis_quat("X", np.zeros(count)))
+    return RetargetBody(
+        skeleton, {}, np.zeros((count, 3)), axis_quat("X", np.zeros(count))
+    )
 
 
-def goals_of(positions: np.ndarray, turn: float = 0.0) -> Goals:
+def goals_of(positions: np.ndarray, turn: float = 0.0) -> RefinementGoals:
     """Goals of weight 1 at `positions` (T, J, 3), orientations at rest with weight `turn`."""
     shape = positions.shape[:2]
-    return Goals(
+    return RefinementGoals(
         positions, np.ones(shape), axis_quat("X", np.zeros(shape)), np.full(shape, turn)
     )
 
@@ -159,7 +161,7 @@ def test_a_two_link_arm_reaches_its_goal() -> None:
     start = axis_quat("Y", np.array([[0.0, 0.3, 0.6, 0.0]]))
     positions = np.zeros((1, 4, 3))
     positions[0, 3] = [1.0, 0.0, -1.0]
-    goals = Goals(
+    goals = RefinementGoals(
         positions, np.array([[100.0, 0.0, 0.0, 1.0]]),
         axis_quat("X", np.zeros((1, 4))), np.array([[100.0, 0.0, 0.0, 0.0]]),
     )  # fmt: skip

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import NavigationConfig, RewardsConfig
+from ambulo.configs.vr import NavigationConfig, NavigationRewardsConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level
@@ -37,7 +37,7 @@ def transition(**changes: object) -> Transition:
 
 def total(change: dict[str, object], **weights: object) -> float:
     """Reward of one decision."""
-    terms = reward_terms(transition(**change), RewardsConfig(**weights))
+    terms = reward_terms(transition(**change), NavigationRewardsConfig(**weights))
     return float(np.sum(list(terms.values())))
 
 
@@ -223,7 +223,7 @@ class Taken(Brisk):
 
 def test_custom_terms_join_the_sum() -> None:
     """A custom term is paid and named."""
-    terms = reward_terms(transition(), RewardsConfig(), (Brisk(),))
+    terms = reward_terms(transition(), NavigationRewardsConfig(), (Brisk(),))
     assert terms["brisk"][0] == 0.5
     assert set(terms) == {*REWARD_TERMS, "brisk"}
 

@@ -27,7 +27,6 @@ import torch
 from scipy.optimize import lsq_linear
 
 from ambulo.configs.muscle import ActivationCost, JointGain, MuscleNNConfig, SpdGains
-from ambulo.models import locate
 from ambulo.muscle.control import Effort, MuscleControl
 from ambulo.muscle.coupling import Floats
 from ambulo.muscle.dynamics import (
@@ -39,6 +38,7 @@ from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn, save_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, sample_muscles
 from ambulo.muscle.solver import descend, solve
+from ambulo.shipped import locate
 from ambulo.train.muscle.training import train_muscle_nn
 
 SUBSTEPS = 16

@@ -126,6 +126,8 @@ def own_wheel(scratch: Path) -> Path:
         for file in [place] if place.is_file() else sorted(place.rglob("*")):
             if file.suffix in ENDINGS and file.is_file():
                 inside = file.relative_to(ROOT).as_posix()
+                # The package of the folder models/ is called ambulo.shipped.
+                inside = inside.replace("models/", "shipped/", 1)
                 contents[f"{name}/{inside}"] = file.read_bytes()
     info = f"{name}-{version}.dist-info"
     contents[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()

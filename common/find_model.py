@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import ambulo.models
+import ambulo.shipped
 from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ModelFileError, nearest
@@ -20,7 +20,7 @@ def shipped_model(name: str = DEFAULT_AGENT) -> Path:
     Raises:
         ModelFileError: No such model is installed.
     """
-    shipped = ambulo.models.shipped_models()
+    shipped = ambulo.shipped.shipped_models()
     if not shipped:
         raise ModelFileError(
             "no trained agent is installed; name a model file or a run folder"
@@ -42,13 +42,13 @@ def find_model(text: str | os.PathLike[str]) -> Path:
     """
     path = resolve_path(text)
     if path.is_dir():
-        file = _in_run(RunFolder(path)) or ambulo.models.main_file(path)
+        file = _in_run(RunFolder(path)) or ambulo.shipped.main_file(path)
         if file is None:
             raise ModelFileError(f"{path}: this folder holds no model of a run")
         return file
     if path.exists():
         return path
-    shipped = ambulo.models.shipped_models()
+    shipped = ambulo.shipped.shipped_models()
     if path.name != os.fspath(text):
         raise ModelFileError(f"{path}: no such model file")
     if path.name in shipped:
@@ -62,7 +62,7 @@ def _in_run(run: RunFolder) -> Path | None:
     for name in (run.best_model, run.final_model):
         # Runs of pose networks keep these as folders.
         for place in (name, *_folders_of(name)):
-            file = ambulo.models.main_file(place) if place.is_dir() else place
+            file = ambulo.shipped.main_file(place) if place.is_dir() else place
             if file is not None and file.is_file():
                 return file
     return run.newest_checkpoint() if run.checkpoints.is_dir() else None

@@ -1,4 +1,4 @@
-"""Shipped models: one folder each, with a card, in safe formats (no pickles).
+"""Shipped models (`ambulo.shipped`): a folder each, with a card, in safe formats.
 
 The single place that lists them. It needs the standard library alone, so that every
 layer may ask it.

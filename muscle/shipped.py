@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
-import ambulo.models
+import ambulo.shipped
 from ambulo.configs.errors import nearest
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn
@@ -17,9 +17,9 @@ def find_muscle_nn(name: str | os.PathLike[str]) -> MuscleNN:
     Raises:
         MuscleError: Neither, or no muscle network.
     """
-    file = ambulo.models.locate(name)
+    file = ambulo.shipped.locate(name)
     if file is None:
-        hint = nearest(os.fspath(name), ambulo.models.shipped_models())
+        hint = nearest(os.fspath(name), ambulo.shipped.shipped_models())
         raise MuscleError(f"{name}: no such file or shipped muscle network{hint}")
     return _loaded(str(file), file.stat().st_mtime_ns)
 

@@ -9,17 +9,44 @@ from __future__ import annotations
 import os
 import pkgutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import ambulo.models
 import ambulo.policies.kinds
+import ambulo.shipped
 from ambulo.configs.base import Config
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.raw_headers import raw_header
 from ambulo.policies.files.spec import ModelSpec
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """A shipped model, as its header describes it."""
+
+    name: str
+    """Name for `ambulo.load` and the commands."""
+    kind: str
+    """Kind of model (see `policies/kinds`)."""
+    summary: str
+    """One line: what models of this kind do."""
+    headline: str
+    """One line on this model."""
+    path: Path
+    """Its main file; a README.md lies beside it."""
+
+
+def shipped_cards() -> dict[str, ModelCard]:
+    """Return the cards of all shipped models by name."""
+    cards: dict[str, ModelCard] = {}
+    for name, file in ambulo.shipped.shipped_models().items():
+        spec, raw, source = _identified(file)
+        headline = spec.headline(spec.parse(raw, source))
+        cards[name] = ModelCard(name, spec.kind, spec.summary, headline, file)
+    return cards
 
 
 @cache
@@ -65,12 +92,6 @@ def load_file(path: str | os.PathLike[str]) -> Any:
     return load(_main_file(path))
 
 
-def headline_of(path: str | os.PathLike[str]) -> str:
-    """Return one line on the model in a file, from its header."""
-    spec, raw, source = _identified(path)
-    return spec.headline(spec.parse(raw, source))
-
-
 def _identified(
     path: str | os.PathLike[str],
 ) -> tuple[ModelSpec[Any], dict[str, Any], str]:
@@ -88,4 +109,4 @@ def _identified(
 def _main_file(path: str | os.PathLike[str]) -> Path:
     """Return the file itself, or the main file of a model's folder."""
     place = Path(path)
-    return (ambulo.models.main_file(place) or place) if place.is_dir() else place
+    return (ambulo.shipped.main_file(place) or place) if place.is_dir() else place

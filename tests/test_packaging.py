@@ -39,7 +39,7 @@ NOT_SHIPPED = {
 }
 MADE_BY_TOOLS = {"build", "dist", "node_modules", "out", "runs"}
 # Data of agents is covered by a glob, not declared folder by folder.
-DATA_ROOTS = {"ambulo.models"}
+DATA_ROOTS = {"ambulo.shipped"}
 
 PICKLE_SUFFIXES = {
     ".ckpt", ".dill", ".joblib", ".p", ".pickle", ".pkl", ".pt", ".pth",

@@ -28,7 +28,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.common.tables import widen
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import GaitSpace
-from ambulo.models import shipped_models
+from ambulo.shipped import shipped_models
 
 if TYPE_CHECKING:
     from ambulo.commands.gait.observing import Observation

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-import ambulo.models
+import ambulo.shipped
 from ambulo.configs.gait import SIDES, GaitSpace, gait_space
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
@@ -55,7 +55,7 @@ def healthy_gait(config: LocomotionEnvironmentConfig) -> Reference:
 
 def shipped_gait() -> Path | None:
     """The file of the shipped healthy gait, if it is installed."""
-    return ambulo.models.shipped_models().get("gait_law")
+    return ambulo.shipped.shipped_models().get("gait_law")
 
 
 def made_gait(config: LocomotionEnvironmentConfig) -> Reference:

@@ -21,7 +21,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-import ambulo.models
+import ambulo.shipped
 from ambulo.configs.atomic import probe_folder
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
@@ -89,7 +89,7 @@ def shipped_walk(*, muscles: bool = True) -> Reference:
     Raises:
         ConfigError: No such policy is installed.
     """
-    file = ambulo.models.shipped_models().get("muscle_walk")
+    file = ambulo.shipped.shipped_models().get("muscle_walk")
     if file is None:
         raise ConfigError(
             "reference: the walk of myolegs is not installed; name a clip of a level "

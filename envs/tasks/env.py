@@ -17,8 +17,10 @@ from ambulo.configs.errors import ConfigError, RenderError, nearest
 from ambulo.configs.locomotion import TASKS, LocomotionConfig, Task
 from ambulo.envs.gym_batch_env import GymBatchEnv, check_many
 from ambulo.envs.layout import ObservationLayout
+from ambulo.envs.reference.reference import Reference, reference_from_bytes
 from ambulo.envs.tasks.build import make_batch
 from ambulo.envs.tasks.locomotion.observation import LIMIT
+from ambulo.muscle.muscle_nn import MuscleNN
 
 WIDTH, HEIGHT = 640, 480
 """Size of a picture."""
@@ -88,6 +90,13 @@ def action_space(size: int) -> spaces.Box:
     return spaces.Box(-1.0, 1.0, (size,), np.float32)
 
 
+def _reference(follow: Reference | bytes | None) -> Reference | None:
+    """Return a reference from the content of its file."""
+    if isinstance(follow, bytes):
+        return reference_from_bytes(follow, "the agent's reference")
+    return follow
+
+
 class LocomotionEnv(gymnasium.Env[Any, Any]):
     """One simulated body; `ImitateEnv`, `LocomoteEnv` and `StandEnv` are registered.
 
@@ -107,16 +116,28 @@ class LocomotionEnv(gymnasium.Env[Any, Any]):
         self,
         config: LocomotionConfig | Mapping[str, Any] | None = None,
         render_mode: str | None = None,
+        follow: Reference | bytes | None = None,
+        muscles: MuscleNN | None = None,
         **settings: Any,
     ) -> None:
-        """One body; see `locomotion_config` for the keyword `settings`."""
+        """Make one body.
+
+        Args:
+            config: See `locomotion_config`.
+            render_mode: "rgb_array" or None.
+            follow: A reference, or its file's content, instead of the configured one.
+            muscles: A muscle network instead of the configured one.
+            **settings: See `locomotion_config`.
+        """
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ConfigError(
                 f"render_mode = {render_mode!r}: must be 'rgb_array' or None"
             )
         self.config = locomotion_config(self.task, config, **settings)
         self.render_mode = render_mode
-        self.batch = make_batch(self.config, 1)
+        self.batch = make_batch(
+            self.config, 1, reference=_reference(follow), muscles=muscles
+        )
         self.observation_space = observation_space(self.batch.layout)
         self.action_space = action_space(self.batch.action_size)
         self._player = np.zeros(1, np.int64)
@@ -186,16 +207,24 @@ class LocomotionVectorEnv(GymBatchEnv):
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         render_mode: None = None,
         threads: int = 1,
+        follow: Reference | bytes | None = None,
+        muscles: MuscleNN | None = None,
         **settings: Any,
     ) -> None:
-        """N bodies; see `locomotion_config` for the keyword `settings`.
+        """Make N bodies; see `LocomotionEnv` and `locomotion_config`.
 
         Raises:
             ConfigError: A setting or `num_envs` that cannot be used.
         """
         check_many(num_envs, render_mode)
         self.config = locomotion_config(self.task, config, **settings)
-        batch = make_batch(self.config, num_envs, threads=threads)
+        batch = make_batch(
+            self.config,
+            num_envs,
+            threads=threads,
+            reference=_reference(follow),
+            muscles=muscles,
+        )
         super().__init__(
             batch,
             observation_space(batch.layout),

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-import ambulo.models
+import ambulo.shipped
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError, IKError, ModelFileError, nearest
@@ -173,11 +173,11 @@ def load_ik_network(
     """
     folder = Path(path_or_name)
     if not folder.is_dir():
-        file = ambulo.models.locate(path_or_name)
+        file = ambulo.shipped.locate(path_or_name)
         if file is None or not file.with_name(HEADER).is_file():
             known = [
                 name
-                for name, file in ambulo.models.shipped_models().items()
+                for name, file in ambulo.shipped.shipped_models().items()
                 if file.name == HEADER
             ]
             raise ModelFileError(

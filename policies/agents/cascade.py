@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import GaitSpace
+from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_to_rotvec
 from ambulo.policies.agents.locomotion import LocomotionAgent
 from ambulo.policies.files.archive import (
@@ -186,6 +187,65 @@ class Cascade:
             both = quat_to_rotvec(quat_multiply(before, after))
             total[:, axes] = both / self.action_scale
         total[:, ~turned] += more[:, ~turned]
+
+
+class CascadeAgent:
+    """A cascade ready to act on the bodies of one environment."""
+
+    def __init__(self, cascade: Cascade) -> None:
+        """Wrap `cascade`; `connect` it before it acts."""
+        self.cascade = cascade
+        self._joint_states: JointStates | None = None
+
+    @property
+    def base(self) -> LocomotionAgent:
+        """The base policy."""
+        agent: LocomotionAgent = self.cascade.nodes[0].agent
+        return agent
+
+    @property
+    def config(self) -> LocomotionConfig:
+        """Settings of the last correction, which knows all parameters."""
+        agent: LocomotionAgent = self.cascade.nodes[-1].agent
+        return agent.config
+
+    @property
+    def env_id(self) -> str:
+        """The environment that it was trained in."""
+        return self.base.env_id
+
+    def env_settings(self) -> dict[str, Any]:
+        """Return the keyword arguments of its environment."""
+        return self.base.env_settings() | {"config": self.config}
+
+    def connect(self, joint_states: JointStates) -> None:
+        """Give it the bodies to act on; `ambulo.make_vec(agent, ...)` does so.
+
+        Args:
+            joint_states: Joint states (N, J) of the bodies now, as if their parameters
+                were others (N, P).
+        """
+        self._joint_states = joint_states
+
+    def act(self, obs: Singles, *, deterministic: bool = True) -> Singles:
+        """Return mean actions (N, A) for observations (N, size).
+
+        Raises:
+            ModelFileError: It is not connected to bodies, or shall draw samples.
+        """
+        if self._joint_states is None:
+            raise ModelFileError(
+                "a cascade acts on bodies that it can feel: make its environment with "
+                "ambulo.make_vec(agent, num_envs)"
+            )
+        if not deterministic:
+            raise ModelFileError("a cascade has mean actions only")
+        return self.cascade.act(obs, self._joint_states)
+
+
+def load_cascade_agent(path: str | os.PathLike[str]) -> CascadeAgent:
+    """Return the cascade in a file, ready to act once it is connected to bodies."""
+    return CascadeAgent(load_cascade(path))
 
 
 def save_cascade(

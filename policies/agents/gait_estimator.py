@@ -19,6 +19,7 @@ from ambulo.configs.gait import GaitSpace
 from ambulo.policies.files.headers import stamp
 from ambulo.policies.files.model_file import ModelFile, load_model, save_model
 from ambulo.policies.kinds.gait_estimator import NOISE, VAE, EstimatorMetadata
+from ambulo.policies.networks.gait_inverse import GaitEstimate
 from ambulo.policies.networks.gait_vae import GaitVAE
 from ambulo.policies.networks.pose_noise import PoseNoise
 
@@ -41,6 +42,25 @@ class GaitEstimator:
     """How far deviations by least squares are to be trusted (`GaitInverse`). Shape (P,)."""
     metadata: EstimatorMetadata
     """How it was made."""
+
+    def estimate(
+        self,
+        poses: Floats,
+        given: Mapping[str, float] | None = None,
+        *,
+        seed: int = 0,
+    ) -> GaitEstimate:
+        """Return the gait parameters of two gait cycles, with their uncertainty.
+
+        Args:
+            poses: Two cycles of 30 frames (see `ambulo.motion.gaits.frames`), (60, 101).
+            given: Known parameters; those of `vae.config.given` are needed.
+            seed: Of the draws of the latent.
+
+        Raises:
+            GaitDataError: Another shape, or a parameter is missing.
+        """
+        return self.vae.estimate(poses, given, spread=self.vae_error, seed=seed)
 
 
 def save_estimator(

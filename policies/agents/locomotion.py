@@ -40,18 +40,42 @@ class LocomotionAgent:
         self.policy.load_state_dict(model.weights)
         self.policy.eval().requires_grad_(False)
 
+    @property
+    def env_id(self) -> str:
+        """The environment that it was trained in."""
+        return f"ambulo/{self.config.environment.task.title()}-v0"
+
+    def env_settings(self) -> dict[str, Any]:
+        """Return the keyword arguments of its environment.
+
+        Raises:
+            ModelFileError: It follows several references, of which environments have one.
+        """
+        if len(self.references) > 1:
+            raise ModelFileError(
+                f"this policy follows {len(self.references)} references; an "
+                "environment has one (`ambulo eval` plays it)"
+            )
+        follow = self.references[0] if self.references else None
+        return {"config": self.config, "follow": follow, "muscles": self.muscles}
+
     def act(
         self, obs: NDArray[np.float32], *, deterministic: bool = True
     ) -> NDArray[np.float32]:
         """Actions (N, A) in [-1, 1] for observations (N, size).
 
         Args:
-            obs: what the batch that it was trained on gives.
+            obs: Observations (N, size), or one (size,).
             deterministic: the mean instead of a sample of torch's own generator.
 
         Raises:
             ModelFileError: observations of another size than the agent was trained on.
         """
+        if obs.ndim == 1:
+            single: NDArray[np.float32] = self.act(
+                obs[None], deterministic=deterministic
+            )[0]
+            return single
         with torch.inference_mode():
             seen = tensor_of(obs, self.layout.size)
             policy: Any = self.policy

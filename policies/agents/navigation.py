@@ -79,6 +79,9 @@ class NavigationActor(nn.Module):
 class Agent:
     """A VR-navigation policy ready to act, with its config and metadata."""
 
+    env_id = "ambulo/VRNavigation-v0"
+    """The environment that it was trained in."""
+
     def __init__(self, model: NavigationModel) -> None:
         """The agent in `model`, whose weights are copied."""
         self.metadata: NavigationMetadata = model.metadata
@@ -96,16 +99,19 @@ class Agent:
         deterministic: bool = True,
         generator: torch.Generator | None = None,
     ) -> NDArray[Any]:
-        """Actions for raw observations (N, size): (N, 3) in [-1, 1], or (N,) indices.
+        """Return actions for raw observations: (N, 3) in [-1, 1], or (N,) indices.
 
         Args:
-            obs: what the actor sees, without privileged numbers.
+            obs: Observations (N, size), or one (size,), without privileged numbers.
             deterministic: the mean (or the best class) instead of a sample.
             generator: source of the samples; torch's own when None.
 
         Raises:
             ModelFileError: observations of another size than the agent was trained on.
         """
+        if obs.ndim == 1:
+            batch = obs[None]
+            return self.act(batch, deterministic=deterministic, generator=generator)[0]
         with torch.inference_mode():
             out = self.actor(tensor_of(obs, self.metadata.observation_size))
             if self.discrete:
@@ -115,6 +121,10 @@ class Agent:
                 out += self._std * torch.randn(out.shape, generator=generator)
             actions: NDArray[np.float32] = out.clamp_(-1.0, 1.0).numpy()
             return actions
+
+    def env_settings(self) -> dict[str, Any]:
+        """Return the keyword arguments of its environment."""
+        return {"config": self.config}
 
     def check_layout(self, layout: DescribedLayout) -> None:
         """`ModelFileError` when an environment's `layout` is not the agent's."""

@@ -51,6 +51,6 @@ SPEC = ModelSpec(
     kind="ambulo-cascade",
     summary="walks with bodies of many parameters: a base policy and corrections",
     header=CascadeMetadata,
-    loader="ambulo.policies.agents.cascade:load_cascade",
+    loader="ambulo.policies.agents.cascade:load_cascade_agent",
     headline=_headline,
 )

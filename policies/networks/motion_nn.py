@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -177,6 +179,22 @@ class MotionNN(nn.Module):
             after = states_after(states[:, -1], self.poses(states), self.config.fps)
             states = torch.cat([states, after], dim=1)
         return states[:, start : start + frames]
+
+    def predict(self, states: NDArray[np.float32], frames: int) -> NDArray[np.float32]:
+        """Return the next states, without gradients and as NumPy arrays.
+
+        Args:
+            states: Past states at `config.fps`: 56 positions, 56 velocities, oldest
+                first. Shape (B, H, 112).
+            frames: Number of frames, T.
+
+        Returns:
+            Shape (B, T, 112).
+        """
+        given = torch.as_tensor(states, dtype=torch.float32, device=self.mean.device)
+        with torch.inference_mode():
+            after: NDArray[np.float32] = self.rollout(given, frames).cpu().numpy()
+        return after
 
     def forward(self, states: Tensor) -> Tensor:
         """`step`."""

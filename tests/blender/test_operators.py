@@ -16,14 +16,14 @@ from ambulo_ik import solver_checks
 from ambulo_ik.session import SESSION
 from ambulo_ik.solving import solve
 
-import ambulo.models
+import ambulo.shipped
 from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.rotations import quat_angle
 
 ops = bpy.ops
 TRACKERS = str(
-    Path(ambulo.models.__path__[0]) / "ik_trackers" / "ik_network.safetensors"
+    Path(ambulo.shipped.__path__[0]) / "ik_trackers" / "ik_network.safetensors"
 )
 
 

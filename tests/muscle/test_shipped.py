@@ -8,12 +8,12 @@ import mujoco
 import numpy as np
 import pytest
 
-from ambulo.models import shipped_models
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, sample_muscles
 from ambulo.muscle.shipped import find_muscle_nn
 from ambulo.muscle.solver import solve
+from ambulo.shipped import shipped_models
 
 Load = Callable[[str], mujoco.MjModel]
 

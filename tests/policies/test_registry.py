@@ -11,8 +11,7 @@ import pytest
 
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ModelFileError
-from ambulo.models import shipped_models
-from ambulo.policies.registry import headline_of, kind_of, model_kinds, read_header
+from ambulo.policies.registry import kind_of, model_kinds, read_header, shipped_cards
 
 SHIPPED = {
     "gait_cascade": "ambulo-cascade",
@@ -37,7 +36,7 @@ SHIPPED = {
 
 
 def test_every_shipped_model_is_of_a_kind() -> None:
-    assert {name: kind_of(file) for name, file in shipped_models().items()} == SHIPPED
+    assert {name: card.kind for name, card in shipped_cards().items()} == SHIPPED
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -45,16 +44,16 @@ def test_names_files_and_folders_lead_to_the_same_model(name: str) -> None:
     file = find_model(name)
     assert find_model(file) == find_model(file.parent) == file
     assert isinstance(read_header(file), model_kinds()[SHIPPED[name]].header)
-    assert headline_of(file)
 
 
 def test_headers_are_read_without_torch() -> None:
     code = (
         "import sys\n"
-        "from ambulo.models import shipped_models\n"
-        "from ambulo.policies.registry import headline_of, kind_of, read_header\n"
+        "from ambulo.shipped import shipped_models\n"
+        "from ambulo.policies.registry import kind_of, read_header, shipped_cards\n"
         "for file in shipped_models().values():\n"
-        "    kind_of(file), read_header(file), headline_of(file)\n"
+        "    kind_of(file), read_header(file)\n"
+        "assert all(card.headline for card in shipped_cards().values())\n"
         "heavy = {'torch', 'stable_baselines3', 'mujoco', 'numba', 'gymnasium'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )

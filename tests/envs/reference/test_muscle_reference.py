@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import ambulo.models
+import ambulo.shipped
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.envs.characters.myo import myolegs
@@ -129,7 +129,7 @@ def test_what_is_walked_when_no_clip_is_named(
         _, _, terminated, _, _ = batch.step(still)
         ended |= terminated
     assert not ended.any()
-    monkeypatch.setattr(ambulo.models, "__path__", [])
+    monkeypatch.setattr(ambulo.shipped, "__path__", [])
     with pytest.raises(ConfigError, match="not installed; name a clip"):
         shipped_walk()
 

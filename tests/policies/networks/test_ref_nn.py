@@ -207,7 +207,7 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
 
 
 def test_the_shipped_network_of_weak_muscles_walks() -> None:
-    with as_file(files("ambulo.models") / "gait_net_impaired") as folder:
+    with as_file(files("ambulo.shipped") / "gait_net_impaired") as folder:
         network = load_ref_network(
             folder / "gait_net_impaired.zip", gait_space("myolegs")
         )
@@ -221,7 +221,7 @@ def test_the_shipped_network_of_weak_muscles_walks() -> None:
 
 
 def test_the_shipped_network_walks() -> None:
-    with as_file(files("ambulo.models") / "gait_net" / "gait_net.zip") as path:
+    with as_file(files("ambulo.shipped") / "gait_net" / "gait_net.zip") as path:
         network = load_ref_network(path, SPACE)
     frames = network.motion_of(SPACE.default)
     assert float(speed_of(frames)) == pytest.approx(HEALTHY.speed, rel=0.06)

@@ -1,0 +1,139 @@
+"""The public interface: every model by name, environments, motions, and its examples."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ambulo
+from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.ik.pose import start_pose
+from ambulo.ik.solver.solver import NeuralIKSolver
+from ambulo.ik.solver.targets import Targets
+
+AGENTS = [
+    name
+    for name, card in ambulo.models().items()
+    if card.kind in ("vr_navigation", "locomotion", "ambulo-cascade")
+]
+
+
+@pytest.mark.parametrize("module", ["ambulo", "ambulo.api"])
+def test_examples_run(module: str) -> None:
+    result = doctest.testmod(import_module(module))
+    assert result.attempted > 5
+    assert result.failed == 0
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, json, ambulo; ambulo.__version__; dir(ambulo); "
+        "print(json.dumps(sorted({'numpy', 'torch', 'stable_baselines3', 'gymnasium', "
+        "'mujoco', 'pydantic', 'numba'} & set(sys.modules))))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == []
+
+
+def test_dir_shows_the_interface() -> None:
+    assert dir(ambulo) == sorted(ambulo.__all__)
+    assert all(getattr(ambulo, name).__doc__ for name in ambulo.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'lod'"):
+        _ = ambulo.lod  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_agents_act_in_their_environments(name: str) -> None:
+    agent = ambulo.load(name)
+    env = ambulo.make_vec(agent, num_envs=2)
+    obs, _ = env.reset(seed=0)
+    for _ in range(2):
+        actions = agent.act(obs)
+        assert env.action_space.contains(actions)
+        obs, reward, *_ = env.step(actions)
+    assert np.isfinite(reward).all()
+    env.close()
+
+
+@pytest.mark.parametrize("name", ["vr_navigation", "imitate_walk"])
+def test_agents_act_in_a_single_environment(name: str) -> None:
+    agent = ambulo.load(name)
+    env = ambulo.make(agent)
+    obs, _ = env.reset(seed=0)
+    action = agent.act(obs)
+    assert env.action_space.contains(action)
+    np.testing.assert_array_equal(action, agent.act(obs[None])[0])
+    env.close()
+
+
+def test_a_cascade_needs_bodies() -> None:
+    agent = ambulo.load("gait_cascade")
+    with pytest.raises(ModelFileError, match="make_vec"):
+        agent.act(np.zeros((1, 10), np.float32))
+
+
+def test_a_motion_network_predicts() -> None:
+    network = ambulo.load("motion_nn")
+    states = np.zeros((2, network.config.history, 112), np.float32)
+    states[..., 3] = 1.0  # the root's rotation
+    future = network.predict(states, 5)
+    assert future.shape == (2, 5, 112)
+    assert np.isfinite(future).all()
+
+
+@pytest.mark.parametrize("name", ["ik_net", "ik_trackers"])
+def test_pose_networks_solve_at_once(name: str) -> None:
+    solver = ambulo.load(name, NeuralIKSolver)
+    assert solver.network is not None
+    targets = Targets.of_pose(solver.rig, start_pose(solver.rig))
+    past = [targets] * len(solver.network.header.past)
+    assert solver.solve(targets, past=past).reached.all()
+
+
+def test_an_estimator_needs_what_it_was_trained_with() -> None:
+    estimator = ambulo.load("gait_estimator")
+    network = ambulo.load("gait_net")
+    values = network.vector(stride=1.15)
+    given = network.space.named(values)
+    known = {name: given.get(name, 1.0) for name in estimator.vae.config.given}
+    estimate = estimator.estimate(network.motion_of(values), known)
+    stride = estimate.values[network.space.index("stride")]
+    assert stride == pytest.approx(1.15, abs=0.1)
+
+
+def test_muscle_networks_and_references_load() -> None:
+    network = ambulo.load("muscle_nn_myolegs")
+    joints, muscles = network.pattern.shape
+    active = np.zeros((1, joints, muscles))
+    assert network.activations(active, np.zeros((1, joints))).shape == (1, muscles)
+    assert ambulo.load("gait_law").character == "human23"
+
+
+def test_wrong_names_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="did you mean 'gait_net'"):
+        ambulo.load("gait_nat")
+    with pytest.raises(
+        ModelFileError, match="is a RefNetwork, expected NeuralIKSolver"
+    ):
+        ambulo.load("gait_net", NeuralIKSolver)
+    with pytest.raises(ConfigError, match="did you mean 'Imitate-v0'"):
+        ambulo.make("Imitat-v0")
+    with pytest.raises(ModelFileError, match="no model"):
+        ambulo.load(tmp_path)
+
+
+@pytest.mark.parametrize("env_id", ["Stand-v0", "ambulo/Stand-v0"])
+def test_identifiers_with_and_without_our_name(env_id: str) -> None:
+    env = ambulo.make(env_id)
+    assert env.spec is not None
+    assert env.spec.id == "ambulo/Stand-v0"
+    env.close()

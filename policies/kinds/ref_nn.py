@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from ambulo.policies.networks.ref_nn import RefNN
 
 
+_LAST = ("versions", "command", "created", "extra")
+"""Fields at the end of the header."""
+
+
 class RefNNMetadata(FileHeader):
     """The contents of `ambulo.json` in the file of a gait network."""
 
@@ -37,6 +41,12 @@ class RefNNMetadata(FileHeader):
     """Multiples of the phase among its inputs."""
     training: dict[str, Any] = Field(default_factory=dict)
     """How it was trained and what it scored; plain JSON."""
+
+    def to_json(self) -> str:
+        """Return the header as text, in the order that files of gait networks have."""
+        data = self.model_dump(mode="json")
+        last = {name: data.pop(name) for name in _LAST}
+        return json.dumps(data | last, indent=2) + "\n"
 
     def gait_space(self) -> GaitSpace:
         """Return its parameters; `ConfigError` if they are damaged."""

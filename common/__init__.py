@@ -1,1 +1,1 @@
-"""What all commands share: errors and exit codes, files, paths, console, run folders."""
+"""Parts of all commands: errors and exit codes, files, paths, console, run folders."""

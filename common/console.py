@@ -1,4 +1,4 @@
-"""What a training command shows while it runs: a progress bar, or plain lines."""
+"""Progress of a training: a bar on a terminal, else plain lines."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ PLAIN_INTERVAL = 10.0
 
 @dataclass(frozen=True)
 class Words:
-    """How a display tells what is done and how well."""
+    """Words of a progress display: steps and score."""
 
-    steps: str = "decisions"
+    steps: str = "environment steps"
     """What is counted."""
     score: str = "success"
     """What is scored."""
@@ -62,19 +62,22 @@ class Display(Protocol):
     def update(
         self, num_timesteps: int, rate: float, success: float | None, stage: str
     ) -> None:
-        """Decisions done, decisions per second, success rate, curriculum stage."""
+        """Show steps done, steps per second, success rate and curriculum stage."""
         ...
 
 
-def bars(width: int) -> Progress:
-    """Bars of work on stderr, after names of `width`; none where it is no terminal."""
+def bars(width: int, *, shown: bool = True) -> Progress:
+    """Return bars of work on stderr, each after a name of `width` characters.
+
+    They are not `shown` where stderr is no terminal.
+    """
     return Progress(
-        TextColumn(f"{{task.description:{width}}}"),
+        TextColumn(f"{{task.description:{width or ''}}}"),
         BarColumn(),
         MofNCompleteColumn(),
         console=Console(stderr=True),
         transient=True,
-        disable=not sys.stderr.isatty(),
+        disable=not (shown and sys.stderr.isatty()),
     )
 
 
@@ -99,7 +102,7 @@ class PlainLines(_Context):
     """A line on stderr every few seconds and at the end, for logs and pipes."""
 
     def __init__(self, total: int, words: Words = WORDS) -> None:
-        """For a training of `total` decisions, told in `words`."""
+        """For a training of `total` steps, named by `words`."""
         self._total, self._words = total, words
         self._next = time.monotonic() + PLAIN_INTERVAL
         self._last = ""
@@ -130,7 +133,7 @@ class Bar(_Context):
     """A live progress bar on stderr."""
 
     def __init__(self, total: int, words: Words = WORDS) -> None:
-        """For a training of `total` decisions, told in `words`."""
+        """For a training of `total` steps, named by `words`."""
         self._words = words
         self._progress = Progress(
             TextColumn("training"),

@@ -71,7 +71,7 @@ def download(
     """Download `url` to `path`, continuing an interrupted download of before.
 
     What has arrived is in `path` + ".part" until it is complete and `check` accepts it;
-    then it takes the place of `path` at once. A part is continued (HTTP Range with
+    then it replaces `path` at once. A part is continued (HTTP Range with
     If-Range, RFC 9110, sections 13.1.5 and 14.2) only if the server's file has a version
     and that has not changed; otherwise the download starts again.
 
@@ -86,7 +86,7 @@ def download(
     Raises:
         NotThereError: 404 or 410.
         DownloadError: everything else that the network or the server does.
-        AmbuloError: what `check` raises; the part is gone then.
+        AmbuloError: what `check` raises; the part is deleted then.
     """
     patience = patience or Patience()
     part = path.with_name(path.name + PARTIAL)

@@ -46,7 +46,7 @@ def front_door(main: Main) -> MainWithDefault:
             print("ambulo: interrupted", file=sys.stderr)
             return INTERRUPTED
         except BrokenPipeError:
-            # The reader of a pipe has gone; keep Python from complaining at exit.
+            # The reader of a pipe has closed it; keep Python from complaining at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         except (AmbuloError, OSError, MemoryError) as error:

@@ -31,6 +31,10 @@ _REPORTED_PACKAGES = (
 )  # fmt: skip
 
 
+KEPT = 2
+"""Checkpoints that `keep_newest` keeps: the newest, and one in case it is damaged."""
+
+
 class RunFolder:
     """Paths of a run of any kind; nothing is created by making one of these.
 
@@ -40,7 +44,7 @@ class RunFolder:
     program = ""
     """The command that makes such runs."""
     prefix = ""
-    """How the names of checkpoints begin; any way in a run of any kind."""
+    """Beginning of the names of checkpoints; empty: any."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """The run in the folder `path`."""
@@ -100,7 +104,7 @@ class RunFolder:
         return self.run.is_file() and self.config.is_file()
 
     def checkpoint(self, num_timesteps: int) -> Path:
-        """The file of the checkpoint after `num_timesteps` decisions."""
+        """Return the file of the checkpoint after `num_timesteps` steps."""
         return self.checkpoints / f"{self.prefix}{num_timesteps}_steps.zip"
 
     def newest_checkpoint(self) -> Path | None:
@@ -111,28 +115,39 @@ class RunFolder:
         Raises:
             ModelFileError: there are some, and none is whole.
         """
-        pattern = re.compile(rf"{self.prefix or '.*_'}(\d+)_steps\.zip")
-        found = {
-            int(match[1]): file
-            for file in self.checkpoints.glob(f"{self.prefix}*.zip")
-            if (match := pattern.fullmatch(file.name))
-        }
+        files = self._checkpoints()
         damaged: list[ModelFileError] = []
-        for steps in sorted(found, reverse=True):
+        for steps in sorted(files, reverse=True):
             try:
-                self.check(found[steps])
+                self.check(files[steps])
             except ModelFileError as error:
                 damaged.append(error)
                 continue
             for newer in damaged:
-                log.warning("%s; going on from %s", newer, found[steps].name)
-            return found[steps]
+                log.warning("%s; continuing from %s", newer, files[steps].name)
+            return files[steps]
         if damaged:
             raise ModelFileError(f"{damaged[0]}; no checkpoint of this run is whole")
         return None
 
+    def keep_newest(self, checkpoint: Path) -> None:
+        """Remove all but the newest checkpoints, of which `checkpoint` is the newest."""
+        files = self._checkpoints()
+        for steps in sorted(files)[:-KEPT]:
+            if files[steps] != checkpoint:
+                files[steps].unlink(missing_ok=True)
+
+    def _checkpoints(self) -> dict[int, Path]:
+        """Return the files of checkpoints by number of steps."""
+        pattern = re.compile(rf"{self.prefix or '.*_'}(\d+)_steps\.zip")
+        return {
+            int(match[1]): file
+            for file in self.checkpoints.glob(f"{self.prefix}*.zip")
+            if (match := pattern.fullmatch(file.name))
+        }
+
     def check(self, checkpoint: Path) -> None:
-        """`ModelFileError` for a damaged checkpoint."""
+        """Raise `ModelFileError` for a damaged checkpoint."""
         read_archive(checkpoint)
 
     def describe(self, config_json: str, arguments: Sequence[str], seed: int) -> None:
@@ -187,7 +202,7 @@ class RunFolder:
             self._replaced = None
 
     def _make_room(self, force: bool) -> None:
-        """Move an existing run out of the way, if that is wanted and safe."""
+        """Move an existing run out of the way, if asked and safe."""
         if not self.path.is_dir():
             raise RunFolderError(f"{self.path}: is a file, not a folder")
         if not any(self.path.iterdir()):

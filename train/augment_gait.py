@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit code."""
     args = make_parser().parse_args(argv)
     logging.basicConfig(level="WARNING", format="%(levelname)s: %(message)s")
-    logging.getLogger("ambulo").setLevel("ERROR")  # told at the end
+    logging.getLogger("ambulo").setLevel("ERROR")  # errors are printed at the end
     if not 0.0 <= args.settled <= 100.0:
         raise ConfigError(f"--settled {args.settled:g}: must be in [0, 100]")
     for name in ("least", "per_file"):
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     counts = Refining()
     errors: list[GaitDataError] = []
     raw: dict[str, Any] = {}
-    paths = find_shards([resolve_path(place) for place in args.input])
+    paths = find_shards([resolve_path(path) for path in args.input])
     writer: RefinedWriter | None = None
     first: RawShard | None = None
     with bars(10) as shown:
@@ -102,7 +102,7 @@ def make_parser() -> Parser:
     parser = Parser(
         prog="augment_gait",
         description="Resample raw roll-outs to sequences of 60 phases (two cycles), with "
-        "orthonormal rotations and the root's way instead of its place.",
+        "orthonormal rotations and the root's displacement instead of its position.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -142,16 +142,16 @@ def _writer(
 
 
 def _space(path: Path, shard: RawShard) -> GaitSpace:
-    """The space that the file tells, or the known one with its parameters' names."""
-    told = shard.source.get("space")
-    if isinstance(told, str) and told in GAIT_SPACES:
-        return gait_space(told)
-    if told is not None:
-        return space_told(told, path)
+    """Return the space in the header of the file, or the known one with its parameters."""
+    given = shard.source.get("space")
+    if isinstance(given, str) and given in GAIT_SPACES:
+        return gait_space(given)
+    if given is not None:
+        return space_told(given, path)
     for space in GAIT_SPACES.values():
         if space.names == shard.names:
             return space
-    raise GaitDataError(f"{path}: does not tell the ranges of its parameters")
+    raise GaitDataError(f"{path}: lacks the ranges of its parameters")
 
 
 def _alike(shard: RawShard, first: RawShard) -> bool:
@@ -162,7 +162,7 @@ def _alike(shard: RawShard, first: RawShard) -> bool:
 
 
 def _note(raw: dict[str, Any], source: dict[str, Any]) -> None:
-    """Tell in `raw` of a further file that its sequences go into those written next."""
+    """Add the origin of a further file to `raw`."""
     raw["is_cascaded"] = bool(raw.get("is_cascaded")) or bool(source.get("is_cascaded"))
     made = {key: source.get(key) for key in ("policy", "seed", "impaired", "plan")}
     if made not in raw.setdefault("made", []):

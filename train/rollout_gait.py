@@ -32,7 +32,7 @@ examples:
   python train/rollout_gait.py --episodes 512 --set stride=1.1 --out raw
   python train/rollout_gait.py --model runs/gait_0 --episodes 4096 --engine ray --out raw
 
-The same command goes on where it was stopped: files that are there stay.
+The same command continues where it was stopped: existing files stay.
 """
 
 
@@ -84,8 +84,8 @@ def make_parser() -> Parser:
     )
     parser.add_argument(
         "--model", metavar="MODEL",
-        help="policy: a file, a run folder or a shipped model; left out: the balance law "
-        "alone",
+        help="policy: a file, a run folder or a shipped model; left out: the balance "
+        "controller alone",
     )  # fmt: skip
     parser.add_argument(
         "--space", default="human23", metavar="NAME",
@@ -136,7 +136,7 @@ def check(args: argparse.Namespace) -> None:
 
 
 def make_plan(args: argparse.Namespace) -> RolloutPlan:
-    """What the flags ask for."""
+    """Return the roll-outs that the flags ask for."""
     from ambulo.train.gait.rollouts import RolloutPlan
 
     fixed = fixed_parameters(args.space, args.fixed)
@@ -183,17 +183,17 @@ def make_plan(args: argparse.Namespace) -> RolloutPlan:
 
 def fixed_parameters(space: str, texts: Sequence[str]) -> dict[str, float]:
     """The parameters in `NAME=VALUE` texts; errors name the text."""
-    found: dict[str, float] = {}
+    parameters: dict[str, float] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         try:
-            found[name.strip()] = float(value)
+            parameters[name.strip()] = float(value)
         except ValueError:
             raise ConfigError(f"--set {text}: expected NAME=NUMBER") from None
         if not equals:
             raise ConfigError(f"--set {text}: expected NAME=NUMBER")
-    gait_space(space).vector(**found)
-    return found
+    gait_space(space).vector(**parameters)
+    return parameters
 
 
 def shard_file(folder: Path, job: int) -> Path:
@@ -202,16 +202,16 @@ def shard_file(folder: Path, job: int) -> Path:
 
 
 def _is_done(path: Path, digest: str) -> bool:
-    """Whether the file of a job is there and whole; of another plan it is an error."""
+    """Whether the file of a job exists and is whole; one of another plan is an error."""
     from ambulo.motion.gaits.shards import read_raw
 
     if not path.exists():
         return False
     try:
-        found = read_raw(path)
+        shard = read_raw(path)
     except GaitDataError:
         return False  # a damaged file is made anew
-    if found.source.get("plan") != digest:
+    if shard.source.get("plan") != digest:
         raise RunFolderError(
             f"{path}: was made with other settings, seed or policy; name another folder"
         )

@@ -1,4 +1,4 @@
-"""What the actions of `ambulo data` share: which files are meant, and how they are read."""
+"""Parts of all actions of `ambulo data`: input files, and how they are read."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
+from ambulo.common.console import bars
 from ambulo.common.errors import one_line
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import AmbuloError, MotionFileError
@@ -34,14 +32,14 @@ class Reading:
     """Whether a made-up T-pose at the start is left out."""
 
     def motion(self, path: Path) -> Motion:
-        """The motion in `path`; `MotionFileError` if it cannot be used."""
+        """Return the motion in `path`; `MotionFileError` if it cannot be used."""
         return read_motion(
             path, asf=self.asf, units=self.units, drop_tpose=self.drop_tpose
         )
 
 
 def add_reading_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags of `Reading`, and `--verbose`."""
+    """Add the flags of `Reading`, and `--verbose`."""
     parser.add_argument(
         "--asf", metavar="FILE", help="skeleton of AMC files (default: beside them)"
     )
@@ -58,7 +56,7 @@ def add_reading_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def reading_of(args: argparse.Namespace) -> Reading:
-    """How `args` want files read."""
+    """Return how the flags ask files to be read."""
     if args.units != "auto":
         metres_per_unit(args.units)  # refused here, not once for every file
     asf = None if args.asf is None else resolve_path(args.asf)
@@ -68,7 +66,7 @@ def reading_of(args: argparse.Namespace) -> Reading:
 
 
 def motion_files(path: Path) -> list[Path]:
-    """The file `path`, or every motion file in the folder `path` and below.
+    """Return the file `path`, or every motion file in the folder `path` and below.
 
     Raises:
         MotionFileError: there is none.
@@ -85,14 +83,7 @@ def motion_files(path: Path) -> list[Path]:
 
 def shown_progress(files: Sequence[Path]) -> Iterator[Path]:
     """`files` one by one, with a bar on a terminal when there are several."""
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty() or len(files) == 1,
-    )
+    progress = bars(0, shown=len(files) > 1)
     with progress:
         task = progress.add_task("", total=len(files))
         for file in files:
@@ -102,5 +93,5 @@ def shown_progress(files: Sequence[Path]) -> Iterator[Path]:
 
 
 def report(error: AmbuloError) -> None:
-    """Say on stderr what is wrong with one file of many."""
+    """Print the error of one file of many to stderr."""
     print(f"ambulo: error: {one_line(error)}", file=sys.stderr)

@@ -28,8 +28,8 @@ class PresetFolder(Mapping[str, str], Generic[Settings]):
         self.config = config
         """Class of the settings."""
         names = (entry.name for entry in files(package).iterdir())
-        found = sorted(name[:-5] for name in names if name.endswith(".json"))
-        self._data = {name: self._read(name) for name in found}
+        listed = sorted(name[:-5] for name in names if name.endswith(".json"))
+        self._data = {name: self._read(name) for name in listed}
         self._loaded: dict[str, Settings] = {}
 
     def __getitem__(self, name: str) -> str:

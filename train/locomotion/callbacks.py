@@ -1,4 +1,4 @@
-"""What happens at the roll-out boundaries of a locomotion training."""
+"""Callbacks of locomotion between roll-outs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ObservationStatistics(BoundaryCallback):
 
 
 class Schedules(BaseCallback):
-    """What depends on how far the training is: critic first, prior, reference weight."""
+    """Changes with progress: critic alone first, frozen prior, weight of the reference."""
 
     def __init__(
         self,
@@ -72,8 +72,8 @@ class Schedules(BaseCallback):
             learner.critic_only = now < rollout * training.teacher.critic_updates
             if isinstance(policy, SimulationNNWithPrior):  # the actor's features too
                 policy.scale_features.requires_grad_(not learner.critic_only)
-        share = min(now / training.total_timesteps, 1.0)
-        self._batch.set_progress(share)
-        due = self._unfreeze_at is not None and share >= self._unfreeze_at
+        fraction = min(now / training.total_timesteps, 1.0)
+        self._batch.set_progress(fraction)
+        due = self._unfreeze_at is not None and fraction >= self._unfreeze_at
         if due and isinstance(policy, SimulationNNWithPrior) and policy.frozen:
             policy.unfreeze()

@@ -1,4 +1,4 @@
-"""The muscle network learns in turns with the policy (Lee et al. 2019, algorithm 1).
+"""Alternating updates of muscle network and policy (Lee et al. 2019, algorithm 1).
 
 While the policy's roll-outs run, some of what stable PD asks of the muscles is kept. After
 every few updates of the policy the network takes gradient steps on that, and is used from
@@ -65,7 +65,7 @@ class MuscleUpdates(BoundaryCallback):
         Args:
             batch: What is trained on.
             config: How the network is trained.
-            seed: Of what is kept and of random torques.
+            seed: Seed of the kept samples and of random torques.
             table: Where a row is written for each update.
 
         Raises:

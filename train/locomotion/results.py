@@ -1,4 +1,4 @@
-"""What a locomotion training leaves behind: scores beside the built-in law, and curves."""
+"""The results of a locomotion training: scores beside the built-in controller, curves."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def compare(
     *,
     deterministic: bool,
 ) -> dict[str, dict[str, float]]:
-    """Scores of the policy, and of an action of 0: what is built in alone.
+    """Return the scores of the policy, and of the built-in controller alone (action 0).
 
     Without pushes, and with those of the training where it had some.
     """
@@ -61,7 +61,7 @@ def compare(
     cases = {"": config.override("environment", push_impulse=(0.0, 0.0))}
     if config.environment.push_impulse[1] > 0.0:
         cases["_pushed"] = config
-    found: dict[str, dict[str, float]] = {}
+    scores: dict[str, dict[str, float]] = {}
     still = "built_in" if config.gait.base is None else "base"
     for name, actor in {"policy": agent, still: None}.items():
         for ending, case in cases.items():
@@ -73,13 +73,13 @@ def compare(
                 threads=training.num_threads,
                 muscles=agent.muscles,
             )
-            found[name + ending] = play(actor, batch, steps, deterministic)
+            scores[name + ending] = play(actor, batch, steps, deterministic)
             batch.close()
-    return found
+    return scores
 
 
 def finish(request: Request, run: RLRun[LocomotionTraining]) -> None:
-    """Compare the best model with what is built in, draw curves, print a summary."""
+    """Compare the best model with the built-in controller, draw curves, print a summary."""
     args, config, folder = request.args, request.config, request.folder
     episodes = args.episodes or FINAL_EPISODES
     agents = compare(
@@ -110,18 +110,18 @@ def finish(request: Request, run: RLRun[LocomotionTraining]) -> None:
 
 
 def learning_curves(folder: RunFolder) -> bytes:
-    """How survival, returns, lengths and divergence went, as a PNG."""
+    """Return survival, returns, lengths and divergence over time as a PNG."""
     from ambulo.common.figures import new_figure, png_of
 
     with folder.metrics.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     figure: Any = new_figure((9.0, 5.0))
-    for place, (name, title) in enumerate(CURVES.items(), start=1):
-        axes = figure.add_subplot(2, 2, place)
-        found = _evaluations(folder) if name == "survival_rate" else rows
+    for position, (name, title) in enumerate(CURVES.items(), start=1):
+        axes = figure.add_subplot(2, 2, position)
+        table = _evaluations(folder) if name == "survival_rate" else rows
         points = [
             (float(row["timesteps"]) / 1000.0, float(row[name]))
-            for row in found
+            for row in table
             if row.get(name) not in {None, ""}
         ]
         if points:

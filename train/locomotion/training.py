@@ -96,7 +96,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
             known = model.metadata.extra.get("base")
             if known is not None and known != self._above.get("base"):
                 raise RunFolderError(f"{base}: the base of this run has changed since")
-        if model is not None:  # the clip may have changed, or be gone
+        if model is not None:  # the clip may have changed or be missing
             self.references = stored_references(model, source)
         elif initial is not None and _follows(initial, config):
             self.references = stored_references(initial, source)
@@ -248,7 +248,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
 
 
 def _follows(initial: LocomotionModel, config: LocomotionConfig) -> bool:
-    """Whether a run goes on with what the model `initial` follows: it names nothing else.
+    """Whether a run keeps the references of the model `initial`: it names no others.
 
     A teacher brings references of its own.
     """

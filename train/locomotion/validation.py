@@ -18,7 +18,7 @@ SEED = 12_345
 """Of the bodies that validate; no training's."""
 
 
-class Actor(Protocol):
+class WalkerPolicy(Protocol):
     """What validation needs of an agent."""
 
     def act(
@@ -51,7 +51,7 @@ class LocomotionValidation:
         self._deterministic = deterministic
         self._batch: LocomotionBatch | None = None
 
-    def __call__(self, agent: Actor) -> dict[str, float]:
+    def __call__(self, agent: WalkerPolicy) -> dict[str, float]:
         """The scores that are logged as `eval/<name>`."""
         batch = self._bodies(agent.muscles)
         return play(agent, batch, self._steps, self._deterministic)
@@ -75,12 +75,15 @@ class LocomotionValidation:
 
 
 def play(
-    agent: Actor | None, batch: LocomotionBatch, steps: int, deterministic: bool = True
+    agent: WalkerPolicy | None,
+    batch: LocomotionBatch,
+    steps: int,
+    deterministic: bool = True,
 ) -> dict[str, float]:
     """Scores of one episode of each body, of at most `steps` control steps.
 
     Args:
-        agent: acts; None plays actions of 0, what is built in alone.
+        agent: gives actions; None: action 0, the built-in controller alone.
         batch: seeded bodies; their limit of steps is `steps` or more.
         steps: control steps.
         deterministic: mean actions.

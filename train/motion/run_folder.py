@@ -7,9 +7,6 @@ from pathlib import Path
 
 from ambulo.common.run_folder import RunFolder
 
-KEPT = 2
-"""Checkpoints that are kept: the newest, and one in case it is damaged."""
-
 
 class MotionRunFolder(RunFolder):
     """Paths of a run; nothing is created by making one of these."""
@@ -28,15 +25,3 @@ class MotionRunFolder(RunFolder):
         from ambulo.policies.kinds.motion_nn import MotionMetadata
 
         load_model(checkpoint, MotionMetadata)
-
-    def keep_newest(self, checkpoint: Path) -> None:
-        """Remove all but the newest checkpoints, of which `checkpoint` is the newest."""
-
-        def steps(file: Path) -> int:
-            digits = file.stem.removeprefix(self.prefix).removesuffix("_steps")
-            return int(digits) if digits.isdecimal() else -1
-
-        files = sorted(self.checkpoints.glob(f"{self.prefix}*_steps.zip"), key=steps)
-        for file in files[:-KEPT]:
-            if file != checkpoint:
-                file.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""What happens between update and next roll-out: logs, evaluation, checkpoints.
+"""Callbacks between an update and the next roll-out: logs, evaluation, checkpoints.
 
-Everything here is done at roll-out boundaries and depends only on the state of the run:
-a resumed run does the same things at the same boundaries as an uninterrupted one.
+They depend only on the state of the run: a resumed run does the same things at the same
+boundaries as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class BoundaryCallback(BaseCallback):
 
     @abstractmethod
     def at_boundary(self, before: int, now: int) -> None:
-        """Called with the decisions done at the last boundary and at this one."""
+        """Run between two roll-outs: `before` and `now` are environment steps done."""
 
 
 class Metrics(BoundaryCallback):
@@ -66,7 +66,7 @@ class Metrics(BoundaryCallback):
     logged: tuple[str, ...] = ()
     """Numbers of a step's info, besides the reward terms, whose means are logged."""
     shown = "rollout/success_rate"
-    """The column that the display tells."""
+    """Column that the progress display shows."""
 
     def __init__(self, file: Path, display: Display) -> None:
         """Rows go to `file`."""
@@ -104,7 +104,7 @@ class Metrics(BoundaryCallback):
         """Add columns to the `row` of a roll-out of `env`."""
 
     def stage(self) -> str:
-        """The lesson that the display tells, if there are lessons."""
+        """Name of the curriculum stage for the display; empty without one."""
         return ""
 
     def at_boundary(self, before: int, now: int) -> None:
@@ -153,7 +153,7 @@ class Metrics(BoundaryCallback):
 
 
 class PeriodicEvaluation(BoundaryCallback):
-    """Evaluates every `frequency` decisions; keeps the best by the scores of `rank`."""
+    """Evaluates every `frequency` environment steps and keeps the best by `rank`."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class PeriodicEvaluation(BoundaryCallback):
 
 
 class Checkpoints(BoundaryCallback):
-    """Saves every `frequency` decisions, at the end, and when a stop is requested."""
+    """Saves every `frequency` environment steps, at the end, and on a stop request."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class Checkpoints(BoundaryCallback):
         save: Callable[[Path], None],
         stop: StopRequest,
     ) -> None:
-        """Checkpoints of a training of `total` decisions, written by `save`."""
+        """Checkpoints of a training of `total` environment steps, written by `save`."""
         super().__init__()
         self._folder, self._frequency, self._total = folder, frequency, total
         self._save, self._stop = save, stop
@@ -212,8 +212,8 @@ class Checkpoints(BoundaryCallback):
         Raises:
             Interrupted: a stop was requested; the checkpoint is saved.
         """
-        wanted = self._stop.signal_number is not None
-        if wanted or now >= self._total or crossed(before, now, self._frequency):
+        is_stopped = self._stop.signal_number is not None
+        if is_stopped or now >= self._total or crossed(before, now, self._frequency):
             self._save(self._folder.checkpoint(now))
         if self._stop.signal_number is not None and now < self._total:
             raise Interrupted(self._stop.signal_number)

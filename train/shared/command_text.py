@@ -13,7 +13,7 @@ from ambulo.common.paths import resolve_path
 def shareable_arguments(
     arguments: Sequence[str], private: Sequence[str] = ()
 ) -> list[str]:
-    """Return the flags of a training for model files, without places of this machine.
+    """Return the flags of a training for model files, without paths of this machine.
 
     Of absolute paths only the name is left.
 

@@ -35,14 +35,14 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class StatefulBatch(Protocol):
-    """A batch of players that can be stopped and continued."""
+    """A batch of environments that can be saved and restored."""
 
     num_players: int
     obs: NDArray[np.float32]
     rngs: list[np.random.Generator]
 
     def state_dict(self) -> Arrays:
-        """Everything that is kept between steps, by name."""
+        """Return all state that is kept between steps, by name."""
         ...
 
     def load_state_dict(self, arrays: Arrays) -> None:
@@ -57,7 +57,7 @@ def capture_learner(
 
     Args:
         learner: has learnt at least once, or begun to.
-        batch: the players that it trains on.
+        batch: the environments that it trains on.
         extra: plain JSON values of the caller, given back by `restore_learner`.
     """
     arrays: Arrays = {}
@@ -222,7 +222,9 @@ def _restore_random_states(
     learner: FastPPO, batch: StatefulBatch, arrays: Arrays, values: Mapping[str, Any]
 ) -> None:
     if len(values["players"]) != batch.num_players:
-        raise ValueError(f"{len(values['players'])} players, not {batch.num_players}")
+        raise ValueError(
+            f"{len(values['players'])} environments, not {batch.num_players}"
+        )
     for rng, state in zip(batch.rngs, values["players"], strict=True):
         rng.bit_generator.state = state
     learner.action_space.np_random.bit_generator.state = values["action_space"]

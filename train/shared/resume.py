@@ -98,7 +98,7 @@ def unfinished_run(
         name: name of the run; None: any.
     """
     parent = resolve_path(output)
-    found = []
+    runs = []
     for path in parent.iterdir() if parent.is_dir() else ():
         folder = folder_kind(path)
         if name not in (None, path.name) or not folder.exists:
@@ -107,7 +107,7 @@ def unfinished_run(
             continue
         try:
             if load_json(type(config), folder.config) == config:
-                found.append((folder.run.stat().st_mtime, str(path), folder))
+                runs.append((folder.run.stat().st_mtime, str(path), folder))
         except (AmbuloError, OSError):
             continue  # a run of another kind
-    return max(found, key=lambda entry: entry[:2])[2] if found else None
+    return max(runs, key=lambda entry: entry[:2])[2] if runs else None

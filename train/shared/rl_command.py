@@ -1,4 +1,4 @@
-"""What the commands of reinforcement learning share: budgets, evaluations, initial policy."""
+"""Parts of all commands of reinforcement learning: budgets, evaluation, initial policy."""
 
 from __future__ import annotations
 

@@ -221,8 +221,8 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         shown = args.print_config or args.save_config
         named = args.resume or args.eval or args.config or shown
         if self.data is not None and not (named or getattr(args, self.data.attribute)):
-            wanted = f"{self.data.name} {self.data.options['metavar']}"
-            parser.error(f"missing {wanted}: {self.data.help}")
+            missing = f"{self.data.name} {self.data.options['metavar']}"
+            parser.error(f"missing {missing}: {self.data.help}")
         return args
 
     def settings(

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class NavigationMetrics(Metrics):
-    """Also success weighted by path length, comfort, and the curriculum."""
+    """Also logs success weighted by path length (SPL), comfort and the curriculum."""
 
     logged = ("comfort", "collisions")
 
@@ -32,15 +32,15 @@ class NavigationMetrics(Metrics):
     ) -> None:
         """Rows go to `file`; episodes are counted for `curriculum`.
 
-        Ways end at `goal_radius` from the goal, [m], for SPL.
+        Paths end at `goal_radius` from the goal, [m], for SPL.
         """
         super().__init__(file, display)
         self._goal_radius, self._curriculum = goal_radius, curriculum
 
     def episode_numbers(self, info: dict[str, Any]) -> dict[str, float]:
         """Also SPL."""
-        way = optimal_length(info["start_distance"], self._goal_radius)
-        ratio = float(spl(info["is_success"], way, info["path"]))
+        shortest = optimal_length(info["start_distance"], self._goal_radius)
+        ratio = float(spl(info["is_success"], shortest, info["path"]))
         return {**super().episode_numbers(info), "rollout/spl": ratio}
 
     def more(self, row: dict[str, Any], env: Sb3BatchEnv) -> None:
@@ -73,7 +73,7 @@ class LevelUpdates(BoundaryCallback):
         if curriculum is not None and curriculum.advance(now):
             log.info("curriculum: stage %r after %d", curriculum.stage.name, now)
             if self._levels.enter(curriculum.stage):
-                self.model._last_obs = self._levels.restart_players()
+                self.model._last_obs = self._levels.restart()
                 self.model._last_episode_starts = np.ones(
                     self.training_env.num_envs, np.bool_
                 )

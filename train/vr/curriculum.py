@@ -1,4 +1,4 @@
-"""A curriculum: stages that end by success or by budget. Only book-keeping."""
+"""A curriculum of levels: stages that end by success or by budget. Only book-keeping."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WINDOW = 200
 class LevelCurriculum:
     """Which stage a training is in.
 
-    A stage is left when its budget of decisions is spent, or when the success rate of
+    A stage is left when its budget of environment steps is spent, or when the success rate of
     the last `WINDOW` episodes reaches its threshold after its minimum length. The last
     stage goes on until the end of the training.
     """

@@ -51,12 +51,12 @@ class TrainingLevels:
         self._limit_distance(stage)
         return not same
 
-    def restart_players(self) -> NDArray[np.float32]:
+    def restart(self) -> NDArray[np.float32]:
         """Begin new episodes everywhere; a copy of the observations."""
         return self._batch.reset(np.arange(self._batch.num_players)).copy()
 
     def refresh(self) -> None:
-        """Replace `environment.level_refresh` levels that nobody is in."""
+        """Replace `environment.level_refresh` levels without an environment in them."""
         count = self._config.environment.level_refresh
         if not count or self._config.environment.level_file is not None:
             return

@@ -23,7 +23,7 @@ from ambulo.train.vr.run_folder import NavigationRunFolder
 from ambulo.train.vr.training import NavigationTraining
 
 BASELINES = ("random", "straight", "oracle")
-"""Planners that play the final evaluation beside the agent."""
+"""Planners that are evaluated beside the agent at the end."""
 FINAL_EPISODES = 60
 """Episodes of the final evaluation unless `--episodes` says otherwise."""
 COLUMNS = (
@@ -42,24 +42,24 @@ class Comparison:
     """The final evaluation: agent and baselines on the same held-out episodes."""
 
     episodes: int
-    """Episodes of each contestant."""
+    """Episodes of each agent."""
     records: dict[str, EpisodeRecords]
-    """By contestant; the agent is `policy`."""
+    """Records of each agent; the trained one is `policy`."""
     scores: dict[str, EvaluationResult]
-    """The same, summed up."""
+    """Mean scores of each."""
 
 
 def compare(
     agent: Agent, config: NavigationConfig, episodes: int, *, deterministic: bool
 ) -> Comparison:
-    """Play `agent` and the baselines on held-out levels of `config`, its training's."""
+    """Evaluate `agent` and the baselines on held-out levels of the training `config`."""
     contestants = {
         "policy": agent_contestant(agent, config, deterministic=deterministic),
         **{name: planner_contestant(name, config) for name in BASELINES},
     }
     source = LevelSource(config, split="heldout")
     records = evaluate(contestants, source, episodes)
-    scores = {name: summarise(found) for name, found in records.items()}
+    scores = {name: summarise(rows) for name, rows in records.items()}
     return Comparison(episodes, records, scores)
 
 

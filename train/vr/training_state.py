@@ -1,4 +1,4 @@
-"""Everything that a stopped training needs to go on as if it had never stopped.
+"""Complete state of a navigation training, for a bit-exact resume.
 
 Capture at the start of a roll-out, after an update. The policy itself is saved as such;
 levels are saved by name and fingerprint and generated again.
@@ -36,7 +36,7 @@ def capture(
 
     Args:
         learner: has learnt at least once, or begun to.
-        batch: the players that it trains on.
+        batch: the environments that it trains on.
         extra: plain JSON values of the caller, given back by `restore`.
     """
     state = capture_learner(learner, batch, extra)
@@ -99,7 +99,7 @@ def _restore_starts(batch: NavigationBatch, arrays: Arrays) -> None:
         for slot, goal, pose in rows
     ]
     if len(starts) != batch.num_players:
-        raise ValueError(f"{len(starts)} players, not {batch.num_players}")
+        raise ValueError(f"{len(starts)} environments, not {batch.num_players}")
     batch.starts[:] = starts
 
 
@@ -124,15 +124,15 @@ def _restore_bank(
 ) -> None:
     """Levels and goals of the bank, in bank and world, and how starts are drawn."""
     bank: LevelBank = batch.bank
-    names, wanted = values["levels"], arrays["bank.fingerprints"]
+    names, checksums = values["levels"], arrays["bank.fingerprints"]
     goals = arrays["bank.goals"]
     if len(names) != len(bank) or goals.shape != (len(bank), GOALS, 2):
         raise ValueError(f"{len(names)} levels, not {len(bank)}")
     have = _fingerprints(bank.levels)
     levels = list(bank.levels)
     for slot, name in enumerate(names):
-        if name != levels[slot].name or have[slot] != wanted[slot]:
-            levels[slot] = _regenerated(name, int(wanted[slot]))
+        if name != levels[slot].name or have[slot] != checksums[slot]:
+            levels[slot] = _regenerated(name, int(checksums[slot]))
     exchanged = bank.restore(levels, goals)
     if exchanged:
         batch.world.set_levels(exchanged, [levels[slot] for slot in exchanged])
@@ -142,7 +142,7 @@ def _restore_bank(
 
 
 def _regenerated(name: str, fingerprint: int) -> Level:
-    """The procedural level `name`, which must come out as it was."""
+    """Return the procedural level `name`, which must have the same checksum."""
     family, _, seed = name.rpartition("-")
     level = None
     if family in TRAINING_FAMILIES and seed.isdecimal():

@@ -1,0 +1,193 @@
+"""Locomotion runs end to end: model files, scores, resume, stop."""
+
+from __future__ import annotations
+
+import csv
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from fixtures.locomotion_runs import (
+    ROLLOUT,
+    TEACHER,
+    TINY,
+    motion_network,
+    resumed_as,
+    run,
+    settings,
+    weights_equal,
+)
+
+from ambulo.common.console import Words, make_display
+from ambulo.common.signals import StopRequest
+from ambulo.configs.errors import ModelFileError
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.evaluate.locomotion.task import make_bodies, references_for, vector_env
+from ambulo.policies.agents.locomotion import load_locomotion, load_locomotion_agent
+from ambulo.policies.agents.motion import load_encoder
+from ambulo.policies.files.model_file import save_model
+from ambulo.policies.registry import kind_of
+from ambulo.train.locomotion.callbacks import LocomotionMetrics
+from ambulo.train.locomotion.run_folder import LocomotionRunFolder
+from ambulo.train.train_locomotion import main as train
+
+
+def test_faults_are_counted_whatever_their_reason(
+    reference: Path, tmp_path: Path
+) -> None:
+    config = LocomotionConfig.model_validate(TINY).override(
+        "environment", reference=str(reference), balance_law=False
+    )
+    batch = make_bodies(config, 3, references_for(config), seed=0)
+    env, row = vector_env(batch), {}
+    env.reset()
+    batch.simulation.qvel[1, 20] = 4000.0
+    batch.simulation.qvel[2, 20] = np.nan
+    env.step_arrays(np.zeros((3, batch.action_size)))
+    display = make_display(1, False, Words("", ""))
+    LocomotionMetrics(tmp_path / "metrics.csv", display).more(row, env)
+    assert row == {"rollout/faults": 2}
+
+
+def test_a_run_leaves_model_scores_and_curves(tiny: Path) -> None:
+    folder = run(tiny, "first")
+    model = load_locomotion(folder.best_model)
+    assert kind_of(folder.best_model) == "locomotion"
+    assert model.metadata.config.environment.reference == "s.npz"
+    assert model.metadata.actions[:4] == ("FemurR_x", "FemurR_y", "FemurR_z", "TibiaR")
+    scores = json.loads(folder.scores.read_text())
+    assert set(scores["agents"]) == {"policy", "built_in"}
+    assert scores["timesteps"] == 4 * ROLLOUT
+    assert (folder.path / "learning.png").read_bytes().startswith(b"\x89PNG")
+    with folder.metrics.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [int(row["timesteps"]) for row in rows] == [
+        ROLLOUT * k for k in (1, 2, 3, 4)
+    ]
+    assert {"rollout/speed", "reward/pose", "train/approx_kl"} <= rows[0].keys()
+
+
+def test_a_stored_model_acts_without_its_run(tiny: Path) -> None:
+    folder = run(tiny, "first")
+    agent = load_locomotion_agent(folder.final_model)
+    obs = np.zeros((3, agent.layout.size), np.float32)
+    actions = agent.act(obs)
+    assert actions.shape == (3, len(agent.metadata.actions))
+    assert np.abs(actions).max() <= 1.0
+    torch.manual_seed(0)
+    assert not np.array_equal(agent.act(obs, deterministic=False), actions)
+    with pytest.raises(ModelFileError, match="observations of shape"):
+        agent.act(obs[:, 1:])
+
+
+@pytest.mark.parametrize("teacher", [None, TEACHER])
+def test_a_resumed_run_has_the_bits_of_a_whole_one(
+    reference: Path, tmp_path: Path, teacher: dict[str, Any] | None
+) -> None:
+    changes: dict[str, Any] = {"teacher": teacher and {**teacher, "critic_updates": 1}}
+    law = {"balance_law": teacher is None, "push_impulse": [5, 20]}
+    config = settings(tmp_path / "c.json", reference, training=changes, environment=law)
+    whole = run(config, "whole")
+    part = run(config, "part", "--timesteps", str(2 * ROLLOUT))
+    more = ["--timesteps", str(4 * ROLLOUT), "--no-progress", "--episodes", "2"]
+    assert train(["--resume", str(part.path), *more]) == 0
+    assert weights_equal(whole.final_model, part.final_model)
+    assert whole.evaluations.read_text() == part.evaluations.read_text()
+
+
+@pytest.mark.slow
+def test_resumed_in_a_fresh_state_from_the_first_checkpoint(tiny: Path) -> None:
+    whole = run(tiny, "whole")
+    part = run(tiny, "part", "--timesteps", str(ROLLOUT), "--eval-freq", "0")
+    first = part.checkpoint(0)
+    assert first.is_file()
+    arguments = ["--resume", str(first), "--run-name", "again", "--no-progress"]
+    output = ["--output", str(tiny.parent / "runs"), "--episodes", "2"]
+    total = ["--timesteps", str(4 * ROLLOUT), "--eval-freq", str(2 * ROLLOUT)]
+    assert train([*arguments, *output, *total]) == 0
+    again = LocomotionRunFolder(tiny.parent / "runs" / "again")
+    assert weights_equal(whole.final_model, again.final_model)
+
+
+def test_prior_and_modes_train_resume_and_load(reference: Path, tmp_path: Path) -> None:
+    file = motion_network(tmp_path / "motion.zip")
+    network = load_encoder(file).state_dict()
+    prior = {"model": str(file), "frames": 2, "unfreeze_at": 0.5}
+    config = settings(
+        tmp_path / "p.json", reference, network={"policy": "prior", "prior": prior}
+    )
+    whole = run(config, "whole")
+    weights = load_locomotion(whole.final_model).weights
+    frozen = load_locomotion(whole.checkpoint(2 * ROLLOUT)).weights
+    name = next(name for name in weights if name.startswith("encoder.trunk."))
+    assert torch.equal(frozen[name], network[name.removeprefix("encoder.")])
+    assert not torch.equal(weights[name], frozen[name])
+    resumed_as(whole, run(config, "short", "--timesteps", str(3 * ROLLOUT)))
+    config = settings(
+        tmp_path / "m.json",
+        reference,
+        network={"policy": "two_level"},
+        environment={"more_references": [str(reference)]},
+    )
+    whole = run(config, "modes")
+    model = load_locomotion(whole.final_model)
+    assert len(model.attachments) == 2
+    assert model.metadata.config.environment.more_references == ("s.npz",)
+    resumed_as(whole, run(config, "part", "--timesteps", str(2 * ROLLOUT)))
+
+
+def test_a_stop_saves_and_tells_how_to_go_on(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The signal comes in the first roll-out."""
+    monkeypatch.setattr(StopRequest, "__enter__", _stopped)
+    arguments = ["--config", str(tiny), "--run-name", "s", "--no-progress"]
+    code = train([*arguments, "--output", str(tiny.parent / "runs")])
+    assert code == 130
+    folder = LocomotionRunFolder(tiny.parent / "runs" / "s")
+    assert folder.newest_checkpoint() == folder.checkpoint(ROLLOUT)
+    assert f"--resume {folder.path}" in capsys.readouterr().err
+
+
+def _stopped(stop: StopRequest) -> StopRequest:
+    stop.signal_number = 2
+    return stop
+
+
+def test_damaged_models_are_refused(tiny: Path, tmp_path: Path) -> None:
+    folder = run(tiny, "first", "--timesteps", str(ROLLOUT))
+    model = load_locomotion(folder.final_model)
+    bad = {
+        **model.weights,
+        "log_std": torch.full_like(model.weights["log_std"], np.nan),
+    }
+    with pytest.raises(ModelFileError, match="'log_std' has values not finite"):
+        save_model(tmp_path / "bad.zip", type(model)(model.metadata, bad))
+    del bad["log_std"]
+    with pytest.raises(ModelFileError, match="'log_std' is missing"):
+        save_model(tmp_path / "bad.zip", type(model)(model.metadata, bad))
+    assert not (tmp_path / "bad.zip").exists()
+    save_model(tmp_path / "bare.zip", type(model)(model.metadata, model.weights))
+    with pytest.raises(ModelFileError, match=r"bare\.zip: reference_0\.npz.* missing"):
+        load_locomotion(tmp_path / "bare.zip")
+    with (
+        zipfile.ZipFile(folder.final_model) as old,
+        zipfile.ZipFile(tmp_path / "nosy.zip", "w") as new,
+    ):
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "ambulo.json":
+                header = json.loads(data)
+                header["config"]["environment"]["fault_folder"] = str(tmp_path)
+                data = json.dumps(header).encode()
+            new.writestr(name, data)
+    nosy = load_locomotion(tmp_path / "nosy.zip").metadata.config.environment
+    assert nosy.fault_folder is None  # a file does not choose where we write
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
+        archive.writestr("ambulo.json", json.dumps({"format": "ambulo-model"}))
+    with pytest.raises(ModelFileError, match="kind is None, expected 'locomotion'"):
+        load_locomotion(tmp_path / "other.zip")

@@ -34,7 +34,7 @@ def make_learner(
 ) -> FastPPO:
     """A fresh learner for `env`, seeded with `training.seed`.
 
-    The players keep the random generators of their batch; torch, numpy, `random` and
+    The environments keep the random generators of their batch; torch, numpy, `random` and
     the action space are seeded here.
 
     Args:
@@ -88,7 +88,7 @@ def ppo_learner(
 
     Args:
         policy: class of the policy.
-        env: the players.
+        env: the environments.
         ppo: settings of the algorithm.
         policy_kwargs: arguments of `policy`.
         seed: of torch, numpy, `random` and the action space.
@@ -180,7 +180,7 @@ def model_of(
 
     Args:
         learner: its environment gives the layout when `layout` is None.
-        config: how it was trained; the file does not tell where engines were.
+        config: how it was trained; paths of engines are left out.
         layout: of the observations.
         command: command line of the training.
         extra: plain JSON values for the file.

@@ -57,7 +57,7 @@ class FastPPO(PPO):
         rollout_buffer: RolloutBuffer,
         n_rollout_steps: int,
     ) -> bool:
-        """Fill the buffer with `n_rollout_steps` decisions of every player."""
+        """Fill the buffer with `n_rollout_steps` steps of every environment."""
         assert isinstance(env, Sb3BatchEnv), "FastPPO steps a Sb3BatchEnv"
         assert isinstance(self._last_obs, np.ndarray)
         assert self._last_episode_starts is not None

@@ -1,4 +1,4 @@
-"""A batch of players as an SB3 `VecEnv`, and as plain arrays for `FastPPO`."""
+"""A batch of environments as an SB3 `VecEnv`, and as plain arrays for `FastPPO`."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 EPISODE_FIELDS = ("path", "start_distance")
-"""Numbers of an episode that its last info tells, where the batch counts them: metres
-walked, and metres to the goal at the start."""
+"""Quantities of an episode in its last info, where the batch counts them: path length
+and distance to the goal at the start, [m]."""
 
 
-class Batch(Protocol):
+class LearnableBatch(Protocol):
     """N environments stepped together without autoreset."""
 
     num_players: int
     obs: NDArray[np.float32]
     episode: Any
 
-    def seed(self, seeds: Sequence[int | None]) -> None:
+    def seed(self, seeds: Sequence[int | None], /) -> None:
         """Seed each environment."""
 
-    def reset(self, players: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Begin new episodes of `players`; all observations."""
+    def reset(self, envs: NDArray[np.int64], /) -> NDArray[np.float32]:
+        """Begin new episodes in the environments `envs`; return all observations."""
 
     def step(
-        self, actions: NDArray[Any]
+        self, actions: NDArray[Any], /
     ) -> tuple[NDArray[np.float32], Floats, Bools, Bools, dict[str, NDArray[Any]]]:
-        """One decision: observations, rewards, terminated, truncated, info arrays."""
+        """Return observations, rewards, terminated, truncated and info arrays of a step."""
 
     def close(self) -> None:
         """Free everything."""
@@ -43,25 +43,25 @@ class Batch(Protocol):
 
 @dataclass(frozen=True)
 class Terminal:
-    """What ended in a step: k finished players."""
+    """The k environments whose episodes ended in a step."""
 
-    players: NDArray[np.int64]
-    """Indices of the finished players, shape (k,)."""
+    envs: NDArray[np.int64]
+    """Their indices, shape (k,)."""
     obs: NDArray[np.float32]
     """Their last observations, shape (k, size)."""
     truncated_rows: NDArray[np.int64]
     """Rows of `obs` that were truncated."""
     truncated: NDArray[np.int64]
-    """Players that were truncated."""
+    """Indices of the environments that were truncated."""
     infos: list[dict[str, Any]]
-    """One dictionary a finished player: `episode`, `is_success`, and those of
+    """One dictionary for each: `episode`, `is_success`, and those of
     `EPISODE_FIELDS` that its batch counts."""
 
 
 class Sb3BatchEnv(VecEnv):
-    """Same-step autoreset over a `Batch`; `step_arrays` is `step` without dictionaries."""
+    """Same-step autoreset over a batch; `step_arrays` is `step` without dictionaries."""
 
-    def __init__(self, batch: Batch, action_space: spaces.Space[Any]) -> None:
+    def __init__(self, batch: LearnableBatch, action_space: spaces.Space[Any]) -> None:
         """Wrap `batch`; its observation array gives the observation space."""
         self.batch = batch
         size = batch.obs.shape[1]
@@ -86,19 +86,19 @@ class Sb3BatchEnv(VecEnv):
         self._actions = actions
 
     def step_wait(self) -> Any:
-        """SB3's step: observations, rewards, dones and one dictionary a player."""
+        """SB3's step: observations, rewards, dones and one dictionary for each."""
         assert self._actions is not None
         obs, rewards, dones, terminal = self.step_arrays(self._actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         if terminal is not None:
-            for player, info in zip(terminal.players, terminal.infos, strict=True):
-                infos[player] = info
+            for env, info in zip(terminal.envs, terminal.infos, strict=True):
+                infos[env] = info
         return obs.copy(), rewards.astype(np.float32), dones, infos
 
     def step_arrays(
         self, actions: NDArray[Any]
     ) -> tuple[NDArray[np.float32], Floats, Bools, Terminal | None]:
-        """One decision as arrays; finished players are reset at once.
+        """Return a step as arrays; finished environments are reset at once.
 
         The observations are the batch's own array, overwritten by the next step.
         """
@@ -110,19 +110,19 @@ class Sb3BatchEnv(VecEnv):
         dones = terminated | truncated
         terminal = None
         if dones.any():
-            players = np.flatnonzero(dones)
-            terminal = self._terminal(players, obs, truncated, info)
-            obs = self.batch.reset(players)
+            envs = np.flatnonzero(dones)
+            terminal = self._terminal(envs, obs, truncated, info)
+            obs = self.batch.reset(envs)
         return obs, rewards, dones, terminal
 
     def _terminal(
         self,
-        players: NDArray[np.int64],
+        envs: NDArray[np.int64],
         obs: NDArray[np.float32],
         truncated: Bools,
         info: dict[str, NDArray[Any]],
     ) -> Terminal:
-        episode, last = self.batch.episode, obs[players]
+        episode, last = self.batch.episode, obs[envs]
         infos = [
             {
                 "episode": {
@@ -135,10 +135,10 @@ class Sb3BatchEnv(VecEnv):
                 "terminal_observation": last[row],
                 "TimeLimit.truncated": bool(truncated[p]),
             }
-            for row, p in enumerate(players)
+            for row, p in enumerate(envs)
         ]
-        rows = np.flatnonzero(truncated[players])
-        return Terminal(players, last, rows, players[rows], infos)
+        rows = np.flatnonzero(truncated[envs])
+        return Terminal(envs, last, rows, envs[rows], infos)
 
     def close(self) -> None:
         """Free the batch."""

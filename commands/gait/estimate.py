@@ -179,7 +179,7 @@ def _estimates(
             )
         told = {name: given[name] for name in wanted}
         each = tuple(
-            estimator.vae.estimate(one.poses, told, spread=estimator.vae_error, seed=k)
+            estimator.estimate(one.poses, told, seed=k)
             for k, one in enumerate(observed)
         )
         found.append(ClipEstimate("vae", joined(each), each))

@@ -154,7 +154,7 @@ class RefNetwork:
 
 
 def _held(metadata: RefNNMetadata, space: GaitSpace, source: str) -> dict[str, float]:
-    """What the training tells of parameters that did not vary."""
+    """Return the parameters that did not vary in the training, with their values."""
     try:
         held = {
             str(name): float(value)

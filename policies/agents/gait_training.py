@@ -1,4 +1,4 @@
-"""Files of gait networks for those who train them, with weights as torch tensors."""
+"""Files of gait networks for training, with weights as torch tensors."""
 
 from __future__ import annotations
 

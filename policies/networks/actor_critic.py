@@ -139,7 +139,7 @@ class NavigationPolicy(ActorCriticPolicy):
         """Values (B, 1), log-probabilities (B,), entropy (B,), and route error (B,).
 
         The route error is how badly the actor's latent predicts the direction of the
-        shortest way and its detour, which only the critic is told: an auxiliary loss that
+        shortest way and its detour, which is given to the critic only: an auxiliary loss that
         teaches the actor what its memory says about the way. None without privileged input.
         """
         latent_pi, latent_vf = self.mlp_extractor(self.extract_features(obs))

@@ -29,7 +29,7 @@ grid {0, 1/4, 1/2, 3/4, 1} from which gaits are sampled."""
 SHIFT_DEVIATION = 0.01
 """How exactly the cycle's beginning is known, [cycles]."""
 RATE_DEVIATION = 0.01
-"""How exactly the rate of the frames tells the cadence: relative deviation of strides."""
+"""Precision of the cadence from the frame rate: relative deviation of strides."""
 IDENTIFIED = 0.5
 """A parameter counts as identified when its deviation is below this part of the prior's."""
 SCREENED = 24
@@ -136,7 +136,7 @@ class GaitInverse:
         Args:
             poses: Whole cycles of 30 frames, as in refined data. Shape (F, 101).
             given: Parameters that are known, in their units.
-            fps: True rate of the frames, [Hz], which tells the cadence; None: the poses
+            fps: True rate of the frames, [Hz], which gives the cadence; None: the poses
                 alone decide.
             seed: Of the places at which descents begin.
 

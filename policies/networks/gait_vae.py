@@ -39,7 +39,7 @@ class GaitVAE(nn.Module):
     mean: Tensor
     deviation: Tensor
     free: Tensor
-    told: Tensor
+    known: Tensor
 
     def __init__(self, space: GaitSpace, config: GaitVAEConfig) -> None:
         """With fresh weights (Xavier); see `set_statistics`.
@@ -50,35 +50,35 @@ class GaitVAE(nn.Module):
         """
         super().__init__()
         self.space, self.config = space, config
-        told = sorted(space.index(name) for name in config.given)
-        free = [k for k in range(space.size) if k not in told]
+        known = sorted(space.index(name) for name in config.given)
+        free = [k for k in range(space.size) if k not in known]
         if not free:
             raise GaitDataError("every parameter is given: nothing to estimate")
         hidden, latent = config.hidden, config.latent
-        self.encoder = _layers(FRAMES * N_SIXDOF + len(told), hidden, 2 * latent)
-        self.decoder = _layers(latent + len(told), hidden, len(free))
+        self.encoder = _layers(FRAMES * N_SIXDOF + len(known), hidden, 2 * latent)
+        self.decoder = _layers(latent + len(known), hidden, len(free))
         self.register_buffer("mean", torch.zeros(N_SIXDOF))
         self.register_buffer("deviation", torch.ones(N_SIXDOF))
         self.register_buffer("free", torch.tensor(free), persistent=False)
-        self.register_buffer("told", torch.tensor(told).long(), persistent=False)
+        self.register_buffer("known", torch.tensor(known).long(), persistent=False)
 
     def set_statistics(self, mean: Tensor, deviation: Tensor) -> None:
         """What poses (..., 101) are measured in, from training data; each (101,)."""
         self.mean.copy_(mean)
         self.deviation.copy_(deviation)
 
-    def encode(self, poses: Tensor, told: Tensor) -> tuple[Tensor, Tensor]:
+    def encode(self, poses: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and log variance (B, latent) of poses (B, 60, 101) and given (B, G)."""
         scaled = ((poses - self.mean) / self.deviation).flatten(1)
-        mean, log_variance = self.encoder(torch.cat([scaled, told], dim=1)).chunk(2, 1)
+        mean, log_variance = self.encoder(torch.cat([scaled, known], dim=1)).chunk(2, 1)
         return mean, log_variance.clamp(-12.0, 6.0)
 
-    def decode(self, latent: Tensor, told: Tensor) -> Tensor:
+    def decode(self, latent: Tensor, known: Tensor) -> Tensor:
         """All parameters (B, P), normalised: the given ones and what `latent` says."""
-        found = torch.sigmoid(self.decoder(torch.cat([latent, told], dim=1)))
+        found = torch.sigmoid(self.decoder(torch.cat([latent, known], dim=1)))
         out = found.new_zeros(len(found), self.space.size)
         out = out.index_copy(1, self.free, found)
-        return out.index_copy(1, self.told, told)
+        return out.index_copy(1, self.known, known)
 
     def forward(self, poses: Tensor, params: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Parameters (B, P) of a drawn latent, and the latent's mean and log variance.
@@ -87,10 +87,10 @@ class GaitVAE(nn.Module):
             poses: Two cycles, (B, 60, 101).
             params: Normalised parameters (B, P), of which only the given ones are seen.
         """
-        told = params[:, self.told]
-        mean, log_variance = self.encode(poses, told)
+        known = params[:, self.known]
+        mean, log_variance = self.encode(poses, known)
         drawn = mean + torch.exp(0.5 * log_variance) * torch.randn_like(mean)
-        return self.decode(drawn, told), mean, log_variance
+        return self.decode(drawn, known), mean, log_variance
 
     @torch.no_grad()
     def estimate(
@@ -126,20 +126,20 @@ class GaitVAE(nn.Module):
         if missing:
             raise GaitDataError(f"this estimator must be told {', '.join(missing)}")
         row = self.space.normalize(self.space.vector(**values))
-        told = torch.as_tensor(row, dtype=torch.float32)[None][:, self.told]
+        known = torch.as_tensor(row, dtype=torch.float32)[None][:, self.known]
         seen = torch.as_tensor(array, dtype=torch.float32)[None]
-        mean, log_variance = self.encode(seen, told)
+        mean, log_variance = self.encode(seen, known)
         generator = torch.Generator().manual_seed(seed)
         noise = torch.randn((samples, mean.shape[1]), generator=generator)
         drawn = mean + torch.exp(0.5 * log_variance) * noise
-        found = self.decode(drawn, told.expand(samples, -1)).double().numpy()
+        found = self.decode(drawn, known.expand(samples, -1)).double().numpy()
         deviation = found.std(axis=0)
         if spread is not None:
             deviation = np.hypot(deviation, spread)
         free = np.zeros(self.space.size, dtype=np.bool_)
         free[self.free.numpy()] = True
         deviation[~free] = 0.0
-        best = self.decode(mean, told).double().numpy()[0]
+        best = self.decode(mean, known).double().numpy()[0]
         best[~free] = row[~free]
         return GaitEstimate(
             space=self.space,

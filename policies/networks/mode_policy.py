@@ -1,4 +1,4 @@
-"""Policies for several motions: told which one it is, or choosing it themselves."""
+"""Policies for several motions: the motion is an input, or chosen by the policy."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 LIMIT = 8.0
 """Normalised numbers are cut off here: beyond lie faults and falls."""
 SMALLEST = 1e-4
-"""Deviations below this count as this: a number that hardly varies tells nothing."""
+"""Deviations below this count as this: a number that hardly varies carries no information."""
 
 
 class Normalizer(nn.Module):

@@ -17,7 +17,7 @@ CYCLE_FRAMES = 30
 MODES = 24
 """Most directions in which differences go together."""
 LEAST_DEVIATION = 1e-3
-"""Differences of a number smaller than this are not told apart, [1], [rad] or [m]."""
+"""Smallest difference of a number that counts, [1], [rad] or [m]."""
 SAMPLES_PER_MODE = 8
 """Fewer samples than this for each direction would fit chance."""
 
@@ -43,9 +43,9 @@ class PoseNoise:
     def __post_init__(self) -> None:
         """Check the shapes and that every variance is above 0."""
         size = CYCLE_FRAMES * N_SIXDOF
-        wanted = {"deviation": (N_SIXDOF,), "modes": (len(self.modes), size)}
-        wanted["variances"] = (len(self.modes),)
-        for name, shape in wanted.items():
+        shapes = {"deviation": (N_SIXDOF,), "modes": (len(self.modes), size)}
+        shapes["variances"] = (len(self.modes),)
+        for name, shape in shapes.items():
             found = getattr(self, name).shape
             if found != shape:
                 raise GaitDataError(f"{name}: expected shape {shape}, got {found}")
@@ -95,7 +95,7 @@ def fit_noise(differences: Floats) -> PoseNoise:
         )
     count = len(differences)
     if count < 2:
-        raise GaitDataError("the differences of one gait tell no distribution")
+        raise GaitDataError("the differences of one gait give no distribution")
     deviation = np.sqrt(np.square(differences).mean(axis=(0, 1)))
     deviation = np.maximum(deviation, LEAST_DEVIATION)
     flat = (differences / deviation).reshape(count, -1)

@@ -8,10 +8,19 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+import torch
 
+import ambulo.policies.kinds
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ModelFileError
-from ambulo.policies.registry import kind_of, model_kinds, read_header, shipped_cards
+from ambulo.policies.files.model_file import ModelFile, save_model
+from ambulo.policies.registry import (
+    kind_of,
+    load_file,
+    model_kinds,
+    read_header,
+    shipped_cards,
+)
 
 SHIPPED = {
     "gait_cascade": "ambulo-cascade",
@@ -87,3 +96,55 @@ def test_other_files_are_named(tmp_path: Path) -> None:
         kind_of(tmp_path / "none.zip")
     with pytest.raises(ModelFileError, match="did you mean 'ik_trackers'"):
         find_model("ik_tracker")
+
+
+NEW_KIND = '''
+from typing import Literal
+
+from ambulo.policies.files.headers import FileHeader
+from ambulo.policies.files.spec import ModelSpec
+
+
+class ScaleMetadata(FileHeader):
+    """A single number."""
+
+    kind: Literal["scale"] = "scale"
+
+    def weight_shapes(self, weights, source):
+        return {"scale": (1,)}
+
+
+def load(path):
+    from ambulo.policies.files.model_file import load_model
+
+    return float(load_model(path, ScaleMetadata).weights["scale"])
+
+
+SPEC = ModelSpec(
+    kind="scale",
+    summary="scales",
+    header=ScaleMetadata,
+    loader=f"{__name__}:load",
+    headline=lambda header: f"made {header.created}",
+)
+'''
+
+
+def test_a_new_kind_is_one_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scale_model.py").write_text(NEW_KIND)
+    paths = [*ambulo.policies.kinds.__path__, str(tmp_path)]
+    monkeypatch.setattr(ambulo.policies.kinds, "__path__", paths)
+    model_kinds.cache_clear()
+    try:
+        spec = model_kinds()["scale"]
+        file = tmp_path / "run" / "scale.zip"
+        file.parent.mkdir()
+        save_model(file, ModelFile(spec.header(), {"scale": torch.tensor([2.5])}))
+        assert kind_of(file) == "scale"
+        assert load_file(find_model(file.parent)) == 2.5
+        with pytest.raises(ModelFileError, match="'scale' has shape"):
+            save_model(file, ModelFile(spec.header(), {"scale": torch.ones(2)}))
+    finally:
+        model_kinds.cache_clear()

@@ -142,9 +142,9 @@ def vae_errors(vae: GaitVAE, gaits: GaitSet) -> Floats:
     """Root mean square error of each normalised parameter on `gaits`. Shape (P,)."""
     params = torch.as_tensor(gaits.params)
     with torch.no_grad():
-        told = params[:, vae.told]
-        mean, _ = vae.encode(torch.as_tensor(gaits.motions), told)
-        errors = vae.decode(mean, told) - params
+        known = params[:, vae.known]
+        mean, _ = vae.encode(torch.as_tensor(gaits.motions), known)
+        errors = vae.decode(mean, known) - params
     return np.sqrt(np.square(errors.double().numpy()).mean(axis=0))
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,33 +29,26 @@ from scipy.spatial import KDTree
 from ambulo.common.find_model import find_model
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.ref_nn import RefDataConfig
+from ambulo.evaluate.gait.baselines import (
+    GaitPredictor,
+    cycle_of,
+    of_mean,
+    of_ridge,
+    twice,
+)
 from ambulo.evaluate.gait.data import GaitData, GaitSet, load_part, open_data
 from ambulo.evaluate.gait.scores import score, skates
 from ambulo.motion.gaits.frames import frame_rate
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
 from ambulo.policies.agents.gait_network import RefNetwork, load_ref_network
 
-Predictor = Callable[[NDArray[np.float32]], NDArray[np.float64]]
-
 NEIGHBOURS = 8
 CELLS = 5
-RIDGES = (1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 HEALTHY = 0.9
 """A body with muscles counts as healthy if every muscle's length and force is above."""
 
 
-def cycle_of(motions: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The mean of both cycles of sequences. Shape (N, 30, 101)."""
-    shaped = motions.reshape(len(motions), -1, PER_CYCLE, motions.shape[-1])
-    return shaped.mean(axis=1, dtype=np.float64)
-
-
-def twice(cycles: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cycles (N, 30, 101) as sequences. Shape (N, 60, 101)."""
-    return np.tile(cycles, (1, FRAMES // PER_CYCLE, 1))
-
-
-def of_network(network: RefNetwork) -> Predictor:
+def of_network(network: RefNetwork) -> GaitPredictor:
     """The network as a predictor."""
     phase = np.arange(FRAMES) / PER_CYCLE
 
@@ -65,17 +58,7 @@ def of_network(network: RefNetwork) -> Predictor:
     return predict
 
 
-def of_mean(train: GaitSet) -> Predictor:
-    """The mean gait, whatever the parameters."""
-    mean = twice(cycle_of(train.motions).mean(axis=0, keepdims=True))
-
-    def predict(params: NDArray[np.float32]) -> NDArray[np.float64]:
-        return np.repeat(mean, len(params), axis=0)
-
-    return predict
-
-
-def of_neighbours(train: GaitSet, count: int) -> Predictor:
+def of_neighbours(train: GaitSet, count: int) -> GaitPredictor:
     """Means of the nearest sequences, weighted by 1 / distance."""
     tree = KDTree(train.params)
     cycles = cycle_of(train.motions)
@@ -89,7 +72,7 @@ def of_neighbours(train: GaitSet, count: int) -> Predictor:
     return predict
 
 
-def of_grid(train: GaitSet, space: GaitSpace) -> Predictor:
+def of_grid(train: GaitSet, space: GaitSpace) -> GaitPredictor:
     """Bilinear interpolation over stride and cadence alone."""
     columns = [space.index("stride"), space.index("cadence")]
     axis = np.linspace(0.0, 1.0, CELLS)
@@ -107,38 +90,6 @@ def of_grid(train: GaitSet, space: GaitSpace) -> Predictor:
         return twice(table(np.clip(params[:, columns], 0.0, 1.0)))
 
     return predict
-
-
-def of_ridge(train: GaitSet, validation: GaitSet) -> Predictor:
-    """Ridge regression on products of two parameters; its weight by validation."""
-    inputs = products(train.params)
-    cycles = cycle_of(train.motions)
-    targets = cycles.reshape(len(cycles), -1)
-    gram, moments = inputs.T @ inputs, inputs.T @ targets
-    best: tuple[float, NDArray[np.float64]] | None = None
-    for ridge in RIDGES:
-        found = np.linalg.solve(gram + ridge * np.eye(len(gram)), moments)
-        held = validation if len(validation) else train
-        guess = (products(held.params) @ found).reshape(len(held), *cycles.shape[1:])
-        error = score(twice(guess), held.motions).legs_deg
-        if best is None or error < best[0]:
-            best = error, found
-    assert best is not None
-    weights = best[1]
-
-    def predict(params: NDArray[np.float32]) -> NDArray[np.float64]:
-        return twice((products(params) @ weights).reshape(-1, *cycles.shape[1:]))
-
-    return predict
-
-
-def products(params: NDArray[np.float32]) -> NDArray[np.float64]:
-    """1, the parameters and their products of two. Shape (N, F)."""
-    values = np.asarray(params, dtype=np.float64) - 0.5
-    one, other = np.triu_indices(values.shape[1])
-    return np.concatenate(
-        [np.ones((len(values), 1)), values, values[:, one] * values[:, other]], axis=1
-    )
 
 
 def groups_of(data: GaitData, held: GaitSet) -> dict[str, NDArray[np.bool_]]:
@@ -161,7 +112,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     data = open_data(args.data, config, seed, network.space)
     train, validation = load_part(data, "train"), load_part(data, "validation")
     test = load_part(data, "test", args.most)
-    predictors: dict[str, Predictor] = {
+    predictors: dict[str, GaitPredictor] = {
         "network": of_network(network),
         "mean gait": of_mean(train),
         "nearest neighbour": of_neighbours(train, 1),

@@ -89,6 +89,7 @@ def _add_shared_flags(parser: Parser) -> None:
         "--data", action="append", metavar="FOLDER",
         help="networks of motion, gait and IK: data that are not shipped (repeatable)",
     )  # fmt: skip
+    add("--no-video", action="store_true", help="networks: no film in the report")
     add(
         "--deterministic", action="store_true", dest="deterministic", default=True,
         help="act with the mean action (default)",
@@ -186,9 +187,8 @@ def _report_and_film(
     except RenderError as error:
         console.print(f"no video: {error}", soft_wrap=True, markup=False)
     if folder is not None and films:
-        write_report(
-            folder, outcome.evaluation, pictures, outcome.facts, videos=films[:1]
-        )
+        shown = list({film.stem: film for film in films}.values())
+        write_report(folder, outcome.evaluation, pictures, outcome.facts, videos=shown)
 
 
 def _check_flags(

@@ -1,9 +1,19 @@
-"""Confidence intervals of rates."""
+"""Confidence intervals of rates and means."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+BOOTSTRAP_SAMPLES = 2000
+"""Resamples of a bootstrap."""
+_MIN_WEIGHT = 1e-10
+"""Least sum of weights that a mean is divided by."""
 Z95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""
 
@@ -27,3 +37,48 @@ def wilson_interval(hits: int, count: int, z: float = Z95) -> tuple[float, float
     low = 0.0 if hits == 0 else (middle - half) * scale
     high = 1.0 if hits == count else (middle + half) * scale
     return low, high
+
+
+def bootstrap_interval(
+    values: Floats, seed: int, level: float = 0.95, samples: int = BOOTSTRAP_SAMPLES
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean of `values` (n,)."""
+    data = np.asarray(values, np.float64)
+    rng = np.random.default_rng(seed)
+    rows = max(1, int(1e6) // len(data))
+    means = [
+        data[rng.integers(len(data), size=(min(rows, samples - k), len(data)))].mean(1)
+        for k in range(0, samples, rows)
+    ]
+    tail = 50.0 * (1.0 - level)
+    low, high = np.percentile(np.concatenate(means), [tail, 100.0 - tail])
+    return float(low), float(high)
+
+
+def clip_intervals(
+    values: Floats, clips: Ints, seed: int, weights: Floats | None = None
+) -> Floats:
+    """95 % bootstrap intervals of the mean of each column. Shape (B, K) -> (K, 2).
+
+    Whole clips are drawn again with replacement, for windows of one clip are alike: an
+    interval over windows would be far too narrow.
+
+    Args:
+        values: One row a window.
+        clips: The clip of each window. Shape (B,).
+        seed: Of the draws; one seed gives the same draws for every method, so that the
+            interval of a difference is a paired one.
+        weights: Means are `values` over `weights` (B,), both summed; ones if None.
+    """
+    values = np.asarray(values, np.float64).reshape(len(values), -1)
+    weights = np.ones(len(values)) if weights is None else weights
+    names, rows = np.unique(clips, return_inverse=True)
+    sums = np.zeros((len(names), values.shape[1]))
+    counts = np.zeros(len(names))
+    np.add.at(sums, rows, values)
+    np.add.at(counts, rows, weights)
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(len(names), size=(BOOTSTRAP_SAMPLES, len(names)))
+    total = np.maximum(counts[drawn].sum(axis=1), _MIN_WEIGHT)
+    means = sums[drawn].sum(axis=1) / total[:, None]
+    return np.percentile(means, [2.5, 97.5], axis=0).T

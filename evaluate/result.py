@@ -65,7 +65,7 @@ class MetricColumn:
         if shown is None or shown.value is None:
             return "-"
         scale = 100.0 if self.percent else 1.0
-        text = f"{scale * shown.value:.{self.digits}f}"
+        text = f"{round(scale * shown.value, self.digits) + 0.0:.{self.digits}f}"
         if shown.low is not None and shown.high is not None:
             low, high = scale * shown.low, scale * shown.high
             if self.percent:

@@ -68,9 +68,17 @@ def _agent_rows(
 def _joined_cells(group: Breakdown, *, wide: bool) -> Cells:
     """Return a table with one row per value and one column per agent."""
     agents = list(dict.fromkeys(name for row in group.scores.values() for name in row))
+
+    def label(value: str) -> str:
+        first = group.columns[0]
+        alone = len(group.columns) == 1
+        return MetricColumn("", value, percent=first.percent or not alone).heading(
+            _unit(group.scores[value], first.name)
+        )
+
     rows = [
         [
-            value,
+            label(value),
             *(
                 (" / " if wide else "/").join(
                     column.text(row[agent].get(column.name), wide=wide)

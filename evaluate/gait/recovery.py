@@ -38,6 +38,8 @@ class Recovery:
     """Mean error over the range where it does; NaN where it never does. Shape (P,)."""
     inside: Floats
     """Share of the gaits whose truth lies in the 95 % interval. Shape (P,)."""
+    gaps: Floats
+    """Absolute error over the range of each gait. Shape (N, P)."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON, by parameter."""
@@ -56,7 +58,7 @@ class Recovery:
 def recover(
     vae: GaitVAE | None,
     vae_error: Floats,
-    inverse: GaitInverse,
+    inverse: GaitInverse | None,
     gaits: GaitSet,
     given: Sequence[str],
 ) -> dict[str, Recovery]:
@@ -65,23 +67,26 @@ def recover(
     Args:
         vae: The variational network, if there is one.
         vae_error: Its error on other held-out gaits, of each parameter. Shape (P,).
-        inverse: Least squares through the forward network.
+        inverse: Least squares through the forward network, if that is wanted.
         gaits: Held out.
         given: Parameters that both are told.
     """
-    space = inverse.space
-    found: dict[str, list[GaitEstimate]] = {"optimisation": []}
-    if vae is not None:
-        found["vae"] = []
+    methods = {"optimisation": inverse, "vae": vae}
+    found: dict[str, list[GaitEstimate]] = {
+        name: [] for name, method in methods.items() if method is not None
+    }
+    source = inverse or vae
+    assert source is not None, "one of both is needed"
+    space = source.space
     for row in range(len(gaits)):
         truth = space.denormalize(
             np.clip(gaits.params[row].astype(np.float64), 0.0, 1.0)
         )
         named = space.named(truth)
         told = {name: named[name] for name in given}
-        found["optimisation"].append(
-            inverse.estimate(gaits.motions[row], told, seed=row)
-        )
+        if inverse is not None:
+            estimate = inverse.estimate(gaits.motions[row], told, seed=row)
+            found["optimisation"].append(estimate)
         if vae is not None:
             known = {name: named[name] for name in vae.config.given}
             motion = gaits.motions[row].astype(np.float64)
@@ -109,4 +114,5 @@ def _scored(estimates: Sequence[GaitEstimate], gaits: GaitSet) -> Recovery:
         identified=sure.mean(axis=0),
         identified_error=np.where(counted > 0, total / np.maximum(counted, 1), np.nan),
         inside=(gap <= 1.96 * doubt + 1e-9).mean(axis=0),
+        gaps=gap,
     )

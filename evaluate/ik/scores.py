@@ -53,32 +53,68 @@ class PoseScores:
         return asdict(self)
 
 
+PoseErrors = dict[str, Floats]
+"""Errors of N poses by name, each (N,); empty where there are no such joints."""
+
+
+def pose_errors(rig: Rig, targets: Targets, found: Pose, truth: Pose) -> PoseErrors:
+    """Return the errors of each pose; all must have the same targets."""
+    e = _Errors(rig, targets, found, truth)
+    free = e.free.all(axis=0)
+    moved, faced = e.moved.all(axis=0), e.faced.all(axis=0)
+    columns = {
+        "mpjpe_cm": 100.0 * e.far,
+        "mpjre_deg": np.rad2deg(e.turned),
+        "free_cm": 100.0 * e.far[:, free],
+        "position_cm": 100.0 * e.reach[:, moved],
+        "rotation_deg": e.angle[:, faced],
+        "met_rate": e.met.all(axis=1)[:, None].astype(np.float64),
+        "outside_rate": e.outside[:, None].astype(np.float64),
+    }
+    return {
+        name: values.mean(axis=1) if values.shape[1] else np.zeros(0)
+        for name, values in columns.items()
+    }
+
+
+class _Errors:
+    """Errors of B poses, of which J joints and 6 targets each."""
+
+    def __init__(self, rig: Rig, targets: Targets, found: Pose, truth: Pose) -> None:
+        positions, orientations = fk(rig, found)
+        true = fk(rig, truth)[0]
+        joints = list(rig.effectors)
+        self.far = np.linalg.norm(positions - true, axis=-1)
+        self.turned = quat_angle(found.rotations, truth.rotations)
+        self.moved = targets.position_weights > 0.0
+        self.faced = targets.rotation_weights > 0.0
+        reach = positions[:, joints] - targets.positions
+        self.reach = np.linalg.norm(reach, axis=-1)
+        turns = quat_angle(orientations[:, joints], targets.rotations)
+        self.angle = np.rad2deg(turns)
+        self.met = (~self.moved | (self.reach < MILLIMETRE)) & (
+            ~self.faced | (self.angle < HALF_DEGREE)
+        )
+        self.free = np.ones(self.far.shape, dtype=np.bool_)
+        for row, joint in enumerate(joints):
+            self.free[self.moved[:, row], joint] = False
+        self.outside = (violation(rig, found.rotations) > OUTSIDE).any(axis=1)
+
+
 def score(rig: Rig, targets: Targets, found: Pose, truth: Pose) -> PoseScores:
-    """How near `found` comes to `targets` and to the `truth` that they are from."""
-    positions, orientations = fk(rig, found)
-    true = fk(rig, truth)[0]
-    far = np.linalg.norm(positions - true, axis=-1)
-    turned = quat_angle(found.rotations, truth.rotations)
-    joints = list(rig.effectors)
-    moved, faced = targets.position_weights > 0.0, targets.rotation_weights > 0.0
-    reach = np.linalg.norm(positions[:, joints] - targets.positions, axis=-1)
-    angle = np.rad2deg(quat_angle(orientations[:, joints], targets.rotations))
-    met = (~moved | (reach < MILLIMETRE)) & (~faced | (angle < HALF_DEGREE))
-    free = np.ones(far.shape, dtype=np.bool_)
-    for row, joint in enumerate(joints):
-        free[moved[:, row], joint] = False
+    """Return how near `found` comes to `targets` and to the `truth` that they are from."""
+    e = _Errors(rig, targets, found, truth)
     legs = np.array([_is_leg(rig, joint) for joint in range(len(rig))])
-    outside = (violation(rig, found.rotations) > OUTSIDE).any(axis=1)
     return PoseScores(
-        mpjpe_cm=100.0 * float(far.mean()),
-        mpjre_deg=float(np.rad2deg(turned).mean()),
-        free_cm=100.0 * _mean(far[free]),
-        position_cm=100.0 * _mean(reach[moved]),
-        rotation_deg=_mean(angle[faced]),
-        met_percent=100.0 * float(met.all(axis=1).mean()),
-        outside_percent=100.0 * float(outside.mean()),
-        upper_cm=100.0 * float(far[:, ~legs].mean()),
-        lower_cm=100.0 * float(far[:, legs].mean()),
+        mpjpe_cm=100.0 * float(e.far.mean()),
+        mpjre_deg=float(np.rad2deg(e.turned).mean()),
+        free_cm=100.0 * _mean(e.far[e.free]),
+        position_cm=100.0 * _mean(e.reach[e.moved]),
+        rotation_deg=_mean(e.angle[e.faced]),
+        met_percent=100.0 * float(e.met.all(axis=1).mean()),
+        outside_percent=100.0 * float(e.outside.mean()),
+        upper_cm=100.0 * float(e.far[:, ~legs].mean()),
+        lower_cm=100.0 * float(e.far[:, legs].mean()),
     )
 
 

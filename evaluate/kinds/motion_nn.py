@@ -30,7 +30,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--horizons", metavar="MS,...",
         help="times at which errors are reported, in ms (default: 80 to 1000)",
     )  # fmt: skip
-    add("--no-video", action="store_true", help="no film in the report")
     add("--device", default="cpu", metavar="NAME", help="torch device (default: cpu)")
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
 from ambulo.common.files import without_nan
-from ambulo.envs.vr.task.metrics import bootstrap_interval
-from ambulo.evaluate.intervals import wilson_interval
+from ambulo.evaluate.intervals import bootstrap_interval, wilson_interval
 from ambulo.evaluate.locomotion.gait_summary import Gait, gait_of
 from ambulo.evaluate.locomotion.recording import Recording
 

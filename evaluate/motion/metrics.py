@@ -23,8 +23,6 @@ GROWTH_STEPS = (1, 5, 10, 30, 60)
 """Frames after the last known one at which the growth of the error is told."""
 SKATE_HEIGHT = 0.025
 """A foot above this height does not skate, [m] (Zhang et al. 2018)."""
-BOOTSTRAP_SAMPLES = 2000
-"""Resamples of the clips."""
 FLAT = 1e-10
 """A number whose variance is smaller does not move, and has no R^2."""
 
@@ -171,32 +169,3 @@ def growth_slope(errors: Floats, low: int = 10, high: int = 60) -> float:
 def horizon_frames(horizons_ms: Sequence[int], fps: float) -> list[int]:
     """Frames after the last known one of each horizon, [ms]; at least one."""
     return [max(1, round(ms * fps / 1000.0)) for ms in horizons_ms]
-
-
-def clip_intervals(
-    values: Floats, clips: Ints, seed: int, weights: Floats | None = None
-) -> Floats:
-    """95 % bootstrap intervals of the mean of each column. Shape (B, K) -> (K, 2).
-
-    Whole clips are drawn again with replacement, for windows of one clip are alike: an
-    interval over windows would be far too narrow.
-
-    Args:
-        values: One row a window.
-        clips: The clip of each window. Shape (B,).
-        seed: Of the draws; one seed gives the same draws for every method, so that the
-            interval of a difference is a paired one.
-        weights: Means are `values` over `weights` (B,), both summed; ones if None.
-    """
-    values = np.asarray(values, np.float64).reshape(len(values), -1)
-    weights = np.ones(len(values)) if weights is None else weights
-    names, rows = np.unique(clips, return_inverse=True)
-    sums = np.zeros((len(names), values.shape[1]))
-    counts = np.zeros(len(names))
-    np.add.at(sums, rows, values)
-    np.add.at(counts, rows, weights)
-    rng = np.random.default_rng(seed)
-    drawn = rng.integers(len(names), size=(BOOTSTRAP_SAMPLES, len(names)))
-    total = np.maximum(counts[drawn].sum(axis=1), FLAT)
-    means = sums[drawn].sum(axis=1) / total[:, None]
-    return np.percentile(means, [2.5, 97.5], axis=0).T

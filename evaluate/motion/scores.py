@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.common.files import without_nan
+from ambulo.evaluate.intervals import clip_intervals
 from ambulo.evaluate.motion.baselines import Forecast, Predictor
 from ambulo.evaluate.motion.metrics import (
     GROWTH_STEPS,
-    clip_intervals,
     euler_errors,
     foot_skate_cm_s,
     growth_slope,

@@ -79,7 +79,10 @@ def breakdowns(results: Mapping[str, EvaluationResult]) -> list[Breakdown]:
             "by family: success / SPL / collisions per episode",
         ),
         Breakdown("level", _grouped(results, "per_level")),
-        Breakdown("comfort_proxy", proxies),
+        Breakdown(
+            "comfort_proxy", proxies, (MetricColumn("value", "value", 3),),
+            "comfort proxies", in_terminal=False,
+        ),
     ]  # fmt: skip
 
 

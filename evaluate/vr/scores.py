@@ -14,12 +14,12 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.metrics import (
     Trace,
     barn_score,
-    bootstrap_interval,
     comfort_proxies,
     soft_spl,
     spl,
 )
 from ambulo.envs.vr.world.state import Floats
+from ambulo.evaluate.intervals import bootstrap_interval
 
 
 @dataclass(frozen=True, eq=False)

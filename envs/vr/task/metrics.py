@@ -16,7 +16,6 @@ from ambulo.envs.vr.world.state import Bools, Floats, Ints
 
 BARN_FASTEST, BARN_SLOWEST = 2.0, 8.0
 """Multiples of the optimal time between which the BARN score falls from 1/2 to 1/8."""
-BOOTSTRAP_SAMPLES = 2000
 
 FAST = 3.0
 """Jogging speed, [m/s]."""
@@ -165,22 +164,6 @@ def barn_score(
     best = np.maximum(np.asarray(optimal, np.float64) / max_speed, 1e-9)
     clipped = np.clip(time, BARN_FASTEST * best, BARN_SLOWEST * best)
     return np.asarray(success, np.float64) * best / clipped
-
-
-def bootstrap_interval(
-    values: Floats, seed: int, level: float = 0.95, samples: int = BOOTSTRAP_SAMPLES
-) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean of `values` (n,)."""
-    data = np.asarray(values, np.float64)
-    rng = np.random.default_rng(seed)
-    rows = max(1, int(1e6) // len(data))
-    means = [
-        data[rng.integers(len(data), size=(min(rows, samples - k), len(data)))].mean(1)
-        for k in range(0, samples, rows)
-    ]
-    tail = 50.0 * (1.0 - level)
-    low, high = np.percentile(np.concatenate(means), [tail, 100.0 - tail])
-    return float(low), float(high)
 
 
 def comfort_proxies(traces: Sequence[Trace]) -> dict[str, float]:

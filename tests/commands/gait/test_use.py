@@ -18,7 +18,7 @@ from ambulo.commands.gait_tools import main
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.gait import GaitSpace
 from ambulo.evaluate.gait.curves import cycle_curves, facts_of
-from ambulo.evaluate.gait.report import nominal_speed
+from ambulo.evaluate.gait.network_results import nominal_speed
 from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.kinematics import joint_positions
 from ambulo.policies.agents.gait_network import load_ref_network
@@ -267,8 +267,13 @@ def test_estimator_and_report(
     pictures = {"curves", "errors", "speeds", "ranges", "recovery"}
     assert {path.stem for path in folder.glob("*.png")} == pictures
     assert "<img" in (folder / "report.html").read_text()
-    data = json.loads((folder / "report.json").read_text())
+    whole = json.loads((folder / "evaluation.json").read_text())
+    assert whole["kind"] == "ref_nn"
+    agents, data = whole["agents"], whole["details"]
     assert data["held_out"]["legs_deg"] < 1.0
+    assert agents["policy"]["legs_deg"]["value"] == data["held_out"]["legs_deg"]
+    assert agents["policy"]["legs_deg"]["value"] < agents["mean"]["legs_deg"]["value"]
+    assert set(data["recovery"]) == {"policy", "optimisation"}
     walks = [walk for walk in data["walks"] if walk["parameter"] == "cadence"]
     speeds = [walk["speed"] for walk in walks]
     assert speeds == sorted(speeds)

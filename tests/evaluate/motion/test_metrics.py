@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ambulo.evaluate.intervals import clip_intervals
 from ambulo.evaluate.motion.metrics import (
-    clip_intervals,
     euler_errors,
     foot_skate_cm_s,
     growth_slope,

@@ -7,12 +7,12 @@ from ambulo.envs.vr.task.metrics import (
     COMFORT_PROXIES,
     Trace,
     barn_score,
-    bootstrap_interval,
     comfort_proxies,
     optimal_length,
     soft_spl,
     spl,
 )
+from ambulo.evaluate.intervals import bootstrap_interval
 
 
 def test_optimal_length_ends_at_the_edge_of_the_goal_disc():

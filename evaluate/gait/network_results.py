@@ -1,4 +1,4 @@
-"""What a report of a gait network measures."""
+"""Measurements of gait networks."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from ambulo.motion.gaits.frames import (
     orthonormal,
     speed_of,
 )
+from ambulo.motion.gaits.scaled_walk import gait_cycle, human23_soles
 from ambulo.motion.gaits.skeleton import gait_skeleton, leg_length
 from ambulo.motion.motion import Motion
 from ambulo.policies.agents.gait_network import RefNetwork
@@ -87,7 +88,7 @@ def walks_of(network: RefNetwork) -> list[Walk]:
                     parameter,
                     value,
                     nominal_speed(space, values),
-                    facts_of(motion[: CYCLES * frames + 1], frames),
+                    _facts(motion),
                     cycle_curves(motion, frames).mean(axis=0),
                 )
             )
@@ -195,3 +196,31 @@ def flat(walk: Walk) -> dict[str, Any]:
             for joint, span in zip(ANGLES, spans, strict=True)
         },
     }
+
+
+def random_gaits(network: RefNetwork, count: int, seed: int) -> GaitSet:
+    """Return gaits that `network` generates for parameters drawn at random."""
+    rng = np.random.default_rng([seed, 9])
+    space = network.space
+    values = space.sample(rng, count)
+    for name, value in network.held.items():
+        values[:, space.index(name)] = value
+    params = space.normalize(values).astype(np.float32)
+    motions = np.array([predicted(network, row) for row in params], dtype=np.float32)
+    return GaitSet(params, motions)
+
+
+def generated_facts(network: RefNetwork, values: Floats) -> GaitFacts:
+    """Return what the network's walk of parameters (P,) shows."""
+    return _facts(network.to_motion(values, CYCLES + 1))
+
+
+def scaled_facts(space: GaitSpace, values: Floats) -> GaitFacts:
+    """Return what the healthy walk, scaled to parameters (P,), shows."""
+    soles = human23_soles(gait_skeleton(space, values))
+    return _facts(gait_cycle(space, values, soles).motion(CYCLES + 1))
+
+
+def _facts(motion: Motion) -> GaitFacts:
+    frames = len(motion) // (CYCLES + 1)
+    return facts_of(motion[: CYCLES * frames + 1], frames)

@@ -1,0 +1,270 @@
+"""`ambulo eval` of gait networks: walks of random parameters, and held-out gaits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from ambulo.common.find_model import find_model
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.gait import HEALTHY, GaitSpace
+from ambulo.evaluate.gait.baselines import GaitPredictor, of_mean, of_ridge
+from ambulo.evaluate.gait.curves import GaitFacts
+from ambulo.evaluate.gait.data import GaitSet, load_part
+from ambulo.evaluate.gait.estimator_command import parameter_breakdown, recovered_by
+from ambulo.evaluate.gait.held_out import data_of
+from ambulo.evaluate.gait.network_pictures import network_pictures, write_network_film
+from ambulo.evaluate.gait.network_results import (
+    Floats,
+    HeldOut,
+    flat,
+    generated_facts,
+    held_out,
+    nominal_speed,
+    random_gaits,
+    scaled_facts,
+    walks_of,
+)
+from ambulo.evaluate.gait.recovery import Recovery
+from ambulo.evaluate.gait.scores import score
+from ambulo.evaluate.intervals import bootstrap_interval
+from ambulo.evaluate.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.result import (
+    POLICY,
+    AgentMetrics,
+    Breakdown,
+    Metric,
+    MetricColumn,
+    metric,
+)
+from ambulo.motion.gaits.angles import ANGLES
+from ambulo.motion.gaits.skeleton import leg_length
+from ambulo.policies.agents.gait_estimator import load_estimator
+from ambulo.policies.agents.gait_network import RefNetwork, load_ref_network
+
+MAX_TRAIN = 4000
+"""Gaits of the training part that baselines are fitted to, at most."""
+WALK_COLUMNS = (
+    MetricColumn("speed_error", "speed off", 1, percent=True),
+    MetricColumn("stride_error", "stride off", 1, percent=True),
+    MetricColumn("cadence_error", "cadence off", 1, percent=True),
+    MetricColumn("skate", "feet slide", 3),
+    MetricColumn("penetration_cm", "below ground", 2),
+)
+HELD_OUT_COLUMNS = (
+    MetricColumn("legs_deg", "legs"),
+    MetricColumn("hip_deg", "hip"),
+    MetricColumn("knee_deg", "knee"),
+    MetricColumn("ankle_deg", "ankle"),
+    MetricColumn("joints_deg", "all joints"),
+    MetricColumn("speed_percent", "speed off", 1),
+    MetricColumn("skate", "feet slide", 3),
+    MetricColumn("mse", "MSE", 5),
+    MetricColumn("worst_legs_deg", "worst legs", 1),
+)
+NOTES = (
+    "Walks: parameters are drawn at random; speed, stride and cadence off are errors over "
+    "what the parameters request. Feet slide: mean speed of standing feet. Below ground: "
+    "the deepest point of the feet.",
+    "Scaled walk: the healthy walk with larger or smaller swings on the same body, made by "
+    "formulas: its speed is exact by construction. Healthy walk: the same with healthy "
+    "stride and cadence.",
+)
+_UNITS = {"skate": "m/s", "penetration_cm": "cm", "speed_percent": "%"}
+
+
+@dataclass(frozen=True)
+class HeldOutGaits:
+    """Gaits of `--data` that were not trained on, and what was predicted for them."""
+
+    gaits: GaitSet
+    """The gaits."""
+    found: HeldOut
+    """Errors of the network."""
+    agents: dict[str, AgentMetrics]
+    """Metrics of network and baselines."""
+    recovery: dict[str, Recovery]
+    """Parameters estimated from the gaits, by method."""
+
+
+def run(request: EvalRequest) -> EvalOutcome:
+    """Generate walks of random parameters; predict the gaits of `--data`."""
+    args = request.args
+    if args.estimator and not args.data:
+        raise ConfigError("--estimator needs held-out gaits: give --data")
+    network = load_ref_network(request.model_file)
+    held = _held_out(request, network) if args.data else None
+    walks, rows = _walks(request, network)
+    shown = walks_of(network)
+    details: dict[str, Any] = {"walks": [flat(walk) for walk in shown]}
+    count = request.episodes
+    about = f"{count} walks of parameters drawn at random"
+    columns: Sequence[MetricColumn] = WALK_COLUMNS
+    agents = walks
+    if held is None:
+        about += " (no simulated gaits: give --data)"
+        breakdowns: list[Breakdown] = []
+        headline = ("speed_error", "skate", "penetration_cm")
+    else:
+        agents, columns = held.agents, HELD_OUT_COLUMNS
+        breakdowns = [Breakdown("walks", {about: walks}, WALK_COLUMNS)]
+        about = f"{len(held.gaits)} held-out gaits"
+        headline = ("legs_deg", "speed_percent", "skate")
+        details["held_out"] = _details(held)
+        if held.recovery:
+            breakdowns.append(parameter_breakdown(held.recovery, True))
+            details["recovery"] = {n: r.as_dict() for n, r in held.recovery.items()}
+    breakdowns.append(_thirds(held))
+    found = None if held is None else held.found
+    gaits = None if held is None else held.gaits
+    recovery = {} if held is None else held.recovery
+
+    def film(path: Path, console: Console) -> None:
+        del console
+        write_network_film(path, network, gaits, found)
+
+    films = (
+        ("walks.gif",) if held is None else ("walks.gif", "source_and_generated.gif")
+    )
+    return EvalOutcome(
+        request.result(
+            agents,
+            columns,
+            about,
+            headline=headline,
+            breakdowns=[one for one in breakdowns if one.scores],
+            rows=rows,
+            details=details,
+            notes=NOTES,
+        ),
+        lambda: network_pictures(shown, found, recovery),
+        {
+            "parameters": f"{network.space.size} of {network.space.name}",
+            "trained by": network.metadata.command or "unknown",
+        },
+        film,
+        () if args.no_video else films,
+    )
+
+
+def _walks(
+    request: EvalRequest, network: RefNetwork
+) -> tuple[Mapping[str, AgentMetrics], list[dict[str, Any]]]:
+    """Return metrics and rows of walks of random parameters."""
+    space = network.space
+    gaits = random_gaits(network, request.episodes, request.seed)
+    values = [space.denormalize(row) for row in gaits.params.astype(np.float64)]
+    columns: dict[str, list[dict[str, float]]] = {}
+    for row in values:
+        columns.setdefault(POLICY, []).append(
+            _errors(space, row, generated_facts(network, row))
+        )
+        for name in request.baselines:
+            own = row.copy()
+            if name == "healthy_walk":
+                own[[space.index("stride"), space.index("cadence")]] = 1.0
+            elif name != "scaled_walk":
+                continue
+            facts = scaled_facts(space, own)
+            columns.setdefault(name, []).append(_errors(space, row, facts))
+    agents = {
+        name: {
+            key: _mean([e[key] for e in errors], key, request.seed) for key in errors[0]
+        }
+        for name, errors in columns.items()
+    }
+    rows: list[dict[str, Any]] = [
+        {"agent": name, "episode": k, **one}
+        for name, errors in columns.items()
+        for k, one in enumerate(errors)
+    ]
+    return agents, rows
+
+
+def _errors(space: GaitSpace, values: Floats, facts: GaitFacts) -> dict[str, float]:
+    """Return how far a walk is from what the parameters request."""
+    named, legs = space.named(values), leg_length(space, values)
+    stride = float(HEALTHY.stride_of(named["stride"], legs))
+    steps = 120.0 * float(HEALTHY.rate_of(named["cadence"], legs))
+    return {
+        "speed_error": abs(facts.speed / nominal_speed(space, values) - 1.0),
+        "stride_error": abs(facts.stride_length / stride - 1.0),
+        "cadence_error": abs(facts.steps_per_minute / steps - 1.0),
+        "skate": facts.skate,
+        "penetration_cm": 100.0 * max(-facts.lowest, 0.0),
+    }
+
+
+def _held_out(request: EvalRequest, network: RefNetwork) -> HeldOutGaits:
+    """Return the errors on the test part of `--data`."""
+    args = request.args
+    data = data_of(network.metadata, args.data)
+    part = "test" if data.count("test") else "validation"
+    gaits = load_part(data, part, request.episodes)
+    found = held_out(network, gaits)
+    own: dict[str, float] = {**found.scores.as_dict(), "skate": found.skate[1]}
+    agents: dict[str, AgentMetrics] = {POLICY: _plain(own)}
+    train = load_part(data, "train", MAX_TRAIN)
+    fits: Mapping[str, GaitPredictor] = {
+        "mean": of_mean(train),
+        "ridge": of_ridge(train, load_part(data, "validation", 1024)),
+    }
+    for name in request.baselines:
+        if name in fits:
+            scores = score(fits[name](gaits.params), gaits.motions)
+            agents[name] = _plain(scores.as_dict())
+    recovery: dict[str, Recovery] = {}
+    if args.estimator:
+        estimator = load_estimator(find_model(args.estimator), network.space)
+        recovery = recovered_by(estimator, request.model_file, gaits, ("optimisation",))
+    return HeldOutGaits(gaits, found, agents, recovery)
+
+
+def _details(held: HeldOutGaits) -> dict[str, Any]:
+    found = held.found
+    return {
+        **found.scores.as_dict(),
+        "skate_source": found.skate[0],
+        "skate_generated": found.skate[1],
+        "sagittal_deg": dict(
+            zip(ANGLES, found.sagittal.mean(axis=0).tolist(), strict=True)
+        ),
+    }
+
+
+def _thirds(held: HeldOutGaits | None) -> Breakdown:
+    """Return the errors in the lower, middle and upper third of each parameter."""
+    rows = [] if held is None else held.found.thirds
+    scores: dict[str, dict[str, AgentMetrics]] = {
+        f"{row['parameter']}, {row['third']}": {
+            POLICY: {
+                "legs_deg": metric(row["legs_deg"], "deg"),
+                "speed_percent": metric(row["speed_percent"], "%"),
+            }
+        }
+        for row in rows
+    }
+    columns = (
+        MetricColumn("legs_deg", "legs"),
+        MetricColumn("speed_percent", "speed", 1),
+    )
+    title = "errors by third of a parameter's range: legs [deg] / speed [%]"
+    return Breakdown("third", scores, columns, title, in_terminal=False)
+
+
+def _plain(values: Mapping[str, float]) -> AgentMetrics:
+    return {
+        name: metric(value, "deg" if name.endswith("_deg") else _UNITS.get(name, "1"))
+        for name, value in values.items()
+    }
+
+
+def _mean(values: list[float], name: str, seed: int) -> Metric:
+    array = np.array(values)
+    ci = bootstrap_interval(array, seed)
+    return metric(float(array.mean()), _UNITS.get(name, "1"), ci)

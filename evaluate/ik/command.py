@@ -1,0 +1,225 @@
+"""`ambulo eval` of pose networks: targets of poses that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import ModelFileError
+from ambulo.configs.neural_ik import IKRunConfig
+from ambulo.evaluate.generated_walks import SOURCE, generated_walks
+from ambulo.evaluate.ik.data import MASKS, Poses
+from ambulo.evaluate.ik.scores import Floats, PoseErrors, pose_errors
+from ambulo.evaluate.intervals import bootstrap_interval, wilson_interval
+from ambulo.evaluate.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.result import POLICY, Breakdown, Metric, MetricColumn, metric
+from ambulo.ik.data.pose_data import PoseData, load_poses
+from ambulo.ik.limits import clamp
+from ambulo.ik.pose import Pose, pose_of, start_pose
+from ambulo.ik.rig import Rig
+from ambulo.ik.solver.features import PAST
+from ambulo.ik.solver.frames import root_frame
+from ambulo.ik.solver.network import IKNetwork, load_ik_network
+from ambulo.ik.solver.solver import NeuralIKSolver
+from ambulo.ik.solver.targets import Targets
+from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
+
+STEPS, FAR_STEPS = 3, 15
+"""Refinement steps from the network's pose, and from the rig's starting pose."""
+WALK_FPS, WALK_SECONDS = 30.0, 4.0
+"""Rate, [Hz], and length, [s], of generated walks."""
+JITTER = 0.3
+"""Largest standard deviation of the turns of a random pose about each axis, [rad]."""
+COLUMNS = (
+    MetricColumn("mpjpe_cm", "MPJPE"),
+    MetricColumn("mpjre_deg", "MPJRE"),
+    MetricColumn("free_cm", "free joints"),
+    MetricColumn("position_cm", "target position", 3),
+    MetricColumn("rotation_deg", "target rotation", 3),
+    MetricColumn("met_rate", "targets met", 1, percent=True),
+    MetricColumn("outside_rate", "outside limits", 1, percent=True),
+)
+HEADLINE = ("mpjpe_cm", "position_cm", "rotation_deg", "met_rate", "outside_rate")
+NOTE = (
+    "MPJPE, MPJRE: mean distance and angle of all joints from the true pose, which targets "
+    "of few joints do not determine. Free joints: those without a target. Met: every "
+    "target within 1 mm and 0.5 deg. Outside: a joint beyond its limits by 0.01 deg. "
+    "Random poses are turned about the rig's starting pose, where no_network begins."
+)
+_UNITS = {
+    "mpjpe_cm": "cm", "mpjre_deg": "deg", "free_cm": "cm", "position_cm": "cm",
+    "rotation_deg": "deg",
+}  # fmt: skip
+
+Solve = Callable[[Targets, Sequence[Targets]], Pose]
+
+
+@dataclass(frozen=True)
+class KnownPoses:
+    """Poses to find again from their targets, N of them."""
+
+    name: str
+    """What they are."""
+    pose: Pose
+    """In the world."""
+    past: list[Targets]
+    """Head and hands before, at the moments that the network sees."""
+
+
+def run(request: EvalRequest) -> EvalOutcome:
+    """Solve the same targets with the network and the baselines."""
+    network = load_ik_network(request.model_file.parent)
+    rig, data = network.rig, request.args.data
+    if data:
+        sets = [_captured(network, str(folder), request) for folder in data]
+    else:
+        sets = [_walks(network, request.episodes, request.seed)]
+        if not network.header.past:
+            sets.append(_random(rig, request.episodes, request.seed))
+    solvers = {n: _solver(n, network) for n in (POLICY, *request.baselines)}
+    errors: dict[str, dict[str, PoseErrors]] = {}
+    for known in sets:
+        for mask in ("trackers",) if network.header.past else tuple(MASKS):
+            targets = Targets.of_pose(rig, known.pose).only(*MASKS[mask])
+            errors[f"{known.name}; {_TARGETS[mask]}"] = {
+                name: pose_errors(rig, targets, solve(targets, known.past), known.pose)
+                for name, solve in solvers.items()
+            }
+    cases = {
+        case: {name: _metrics(row, request.seed) for name, row in agents.items()}
+        for case, agents in errors.items()
+    }
+    first = next(iter(cases))
+    about = "" if data else " (no poses of people: give --data)"
+    return EvalOutcome(
+        request.result(
+            cases[first],
+            COLUMNS,
+            f"{len(sets[0].pose)} {first}{about}",
+            kind="ik_trackers" if network.header.past else "ik_network",
+            episodes=len(sets[0].pose),
+            headline=HEADLINE,
+            breakdowns=[
+                Breakdown(
+                    "case", {c: a for c, a in cases.items() if c != first}, COLUMNS
+                )
+            ],
+            rows=list(_rows(errors)),
+            notes=[NOTE],
+        )
+    )
+
+
+_TARGETS = {
+    "all": "targets: head, hands, feet, hips",
+    "effectors": "targets: head, hands, feet",
+    "trackers": "targets: head and hands",
+}
+
+
+def _solver(name: str, network: IKNetwork) -> Solve:
+    rig = network.rig
+    if name == "start_pose":
+
+        def start(targets: Targets, past: Sequence[Targets]) -> Pose:
+            del past
+            origin, yaw = root_frame(rig, targets)
+            return start_pose(rig, origin[:, :2], yaw)
+
+        return start
+    if name == "network_alone":
+        return network.predict
+    if name == "no_network":
+        far = NeuralIKSolver(rig, far_steps=FAR_STEPS)
+        return lambda targets, past: far.solve(targets).pose
+    solver = NeuralIKSolver(rig, network, steps=STEPS)
+    return lambda targets, past: solver.solve(targets, past=past).pose
+
+
+def _walks(network: IKNetwork, count: int, seed: int) -> KnownPoses:
+    """Return frames of generated walks, with the frames before them."""
+    rig = network.rig
+    roots, rotations = [], []
+    before: list[list[Pose]] = [[] for _ in network.header.past]
+    rng = np.random.default_rng([seed, 7])
+    walks = generated_walks(WALK_FPS, WALK_SECONDS)
+    for number, motion in enumerate(walks):
+        pose = pose_of(retarget(motion, rig.skeleton).motion, rig)
+        pose = Pose(pose.root, clamp(rig, pose.rotations))
+        share = count // len(walks) + (number < count % len(walks))
+        frames = rng.integers(len(motion) // 2, len(motion), share)
+        roots.append(pose.root[frames])
+        rotations.append(pose.rotations[frames])
+        for moments, ago in zip(before, network.header.past, strict=True):
+            moments.append(pose[np.maximum(frames - round(ago * WALK_FPS), 0)])
+    past = [Targets.of_pose(rig, _joined(moments)).only(*PAST) for moments in before]
+    whole = Pose(np.concatenate(roots), np.concatenate(rotations))
+    return KnownPoses(f"poses of {SOURCE}", whole, past)
+
+
+def _random(rig: Rig, count: int, seed: int) -> KnownPoses:
+    """Return poses with joints turned at random inside their limits: all are reachable."""
+    rng = np.random.default_rng([seed, 8])
+    pose = start_pose(rig, np.zeros((count, 2)), rng.uniform(-np.pi, np.pi, count))
+    turns = (
+        JITTER * rng.random((count, 1, 1)) * rng.standard_normal((count, len(rig), 3))
+    )
+    rotations = clamp(rig, quat_multiply(pose.rotations, quat_from_rotvec(turns)))
+    return KnownPoses("random reachable poses", Pose(pose.root, rotations), [])
+
+
+def _captured(network: IKNetwork, name: str, request: EvalRequest) -> KnownPoses:
+    """Return poses of the people of the network's test in a file of `ambulo ik extract`."""
+    data = load_poses(resolve_path(name))
+    people: Mapping[str, list[str]] = network.header.extra.get("people", {})
+    tested = people.get("test", [])
+    rows = np.isin(data.subjects, tested)
+    if not rows.any():
+        raise ModelFileError(
+            f"{name}: no poses of {', '.join(tested) or 'test people'}"
+        )
+    part: PoseData = data[rows]
+    config = IKRunConfig.model_validate({"network": {"past": network.header.past}})
+    poses = Poses(part, network.rig, config, mirror=False)
+    chosen = np.unique(
+        np.linspace(0, len(poses) - 1, request.episodes).astype(np.int64)
+    )
+    about = f"poses of {', '.join(tested)}, not trained on"
+    return KnownPoses(about, poses.pose(chosen), poses.past(chosen))
+
+
+def _joined(poses: Sequence[Pose]) -> Pose:
+    return Pose(
+        np.concatenate([pose.root for pose in poses]),
+        np.concatenate([pose.rotations for pose in poses]),
+    )
+
+
+def _metrics(errors: PoseErrors, seed: int) -> dict[str, Metric]:
+    """Return means with bootstrap intervals, and rates with Wilson's."""
+    metrics = {}
+    for name, values in errors.items():
+        if not len(values):
+            metrics[name] = metric(None)
+        elif name.endswith("_rate"):
+            ci = wilson_interval(int(values.sum()), len(values))
+            metrics[name] = metric(float(values.mean()), ci=ci)
+        else:
+            ci = bootstrap_interval(values, seed)
+            metrics[name] = metric(float(values.mean()), _UNITS[name], ci)
+    return metrics
+
+
+def _rows(errors: Mapping[str, Mapping[str, PoseErrors]]) -> Iterator[dict[str, Any]]:
+    """Yield one row per case, agent and pose."""
+    for case, agents in errors.items():
+        for agent, row in agents.items():
+            known: dict[str, Floats] = {n: v for n, v in row.items() if len(v)}
+            for k in range(len(row["mpjpe_cm"])):
+                numbers = {name: float(values[k]) for name, values in known.items()}
+                yield {"case": case, "agent": agent, "episode": k, **numbers}

@@ -47,7 +47,7 @@ def of_ridge(train: GaitSet, validation: GaitSet) -> GaitPredictor:
     gram, moments = inputs.T @ inputs, inputs.T @ targets
     best: tuple[float, NDArray[np.floating]] | None = None
     for ridge in RIDGES:
-        weights: NDArray[np.float64] = np.linalg.solve(
+        weights = np.linalg.solve(
             gram + ridge * np.eye(len(gram)), moments
         )
         held = validation if len(validation) else train

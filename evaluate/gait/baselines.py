@@ -47,9 +47,7 @@ def of_ridge(train: GaitSet, validation: GaitSet) -> GaitPredictor:
     gram, moments = inputs.T @ inputs, inputs.T @ targets
     best: tuple[float, NDArray[np.floating]] | None = None
     for ridge in RIDGES:
-        weights = np.linalg.solve(
-            gram + ridge * np.eye(len(gram)), moments
-        )
+        weights = np.linalg.solve(gram + ridge * np.eye(len(gram)), moments)
         held = validation if len(validation) else train
         guess = (products(held.params) @ weights).reshape(len(held), *cycles.shape[1:])
         error = score(twice(guess), held.motions).legs_deg

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and whether a folder takes any."""
+"""Atomic file writes, and a test whether a folder is writable."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def probe_folder(folder: Path) -> None:
-    """Make `folder` if need be and write in it, before work; `OSError` if that fails."""
+    """Create `folder` if it is missing and write a test file; `OSError` if that fails."""
     folder.mkdir(parents=True, exist_ok=True)
     probe = folder / f".probe-{os.getpid()}-{threading.get_ident()}.tmp"
     probe.touch()
@@ -17,9 +17,9 @@ def probe_folder(folder: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Make `path` hold `data`, or leave it as it was and raise `OSError`.
+    """Write `data` to `path` atomically, or leave it unchanged and raise `OSError`.
 
-    The bytes are written beside it, synced to the disk, and then take its name.
+    The bytes go to a temporary file beside it, are synced to disk, and the file is renamed.
     """
     owner = f"{os.getpid()}-{threading.get_ident()}"
     temporary = path.with_name(f".{path.name}.{owner}.tmp")
@@ -29,7 +29,7 @@ def replace_file(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:  # also a second Ctrl-C
+    except BaseException:  # also on a second Ctrl-C
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise

@@ -25,11 +25,11 @@ class Config(BaseModel):
     )
 
     def replace(self, **changes: Any) -> Self:
-        """A validated copy with `changes`; `ConfigError` names what is wrong."""
+        """Return a validated copy with `changes`; `ConfigError` names the bad key."""
         return parse(type(self), {**self.model_dump(), **changes}, "override")
 
     def to_json(self) -> str:
-        """The whole config as indented JSON text."""
+        """Return the config as indented JSON text."""
         return json.dumps(self.model_dump(mode="json"), indent=2) + "\n"
 
 
@@ -37,7 +37,7 @@ T = TypeVar("T", bound=Config)
 
 
 def parse(cls: type[T], data: Any, source: str) -> T:
-    """`data` as a `cls`, or a `ConfigError` of one line that names `source` and key."""
+    """Return `data` validated as a `cls`; a one-line `ConfigError` names `source` and key."""
     try:
         return cls.model_validate(data)
     except ValidationError as error:
@@ -45,7 +45,7 @@ def parse(cls: type[T], data: Any, source: str) -> T:
 
 
 def load_json(cls: type[T], path: str | os.PathLike[str]) -> T:
-    """The config in the JSON file `path`; keys left out keep their defaults."""
+    """Return the config in the JSON file `path`; missing keys keep their defaults."""
     file = Path(path)
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -64,7 +64,7 @@ def load_json(cls: type[T], path: str | os.PathLike[str]) -> T:
 
 
 def _first_problem(cls: type[Config], error: ValidationError) -> str:
-    """The first validation error as one line with the dotted key and a hint."""
+    """Return the first validation error as one line with the dotted key and a hint."""
     problem = error.errors()[0]
     location = [str(part) for part in problem["loc"]]
     key = ".".join(location) or "the top level"
@@ -73,16 +73,16 @@ def _first_problem(cls: type[Config], error: ValidationError) -> str:
     message = problem["msg"].replace("Value error, ", "")
     message = message[:1].lower() + message[1:]
     if not location and problem["type"] == "value_error":
-        return message  # a rule about several groups names them itself
+        return message  # the message of a rule about several groups names them
     if isinstance(problem.get("input"), Mapping | BaseModel):
-        return f"{key}: {message}"  # a rule about a group, too long to be shown
+        return f"{key}: {message}"  # the value of a whole group is too long to show
     shown = json.dumps(problem.get("input"), default=str)
     shown = shown if len(shown) <= 60 else shown[:57] + "..."
     return f"{key} = {shown}: {message}"
 
 
 def _fields_at(cls: type[Config], location: list[str]) -> list[str]:
-    """Names of the fields of the group that `location` (the bad key last) lies in."""
+    """Return the field names of the group that contains `location` (the bad key last)."""
     group: Any = cls
     for part in location[:-1]:
         fields = getattr(group, "model_fields", {})
@@ -92,7 +92,7 @@ def _fields_at(cls: type[Config], location: list[str]) -> list[str]:
 
 
 def _group_of(annotation: Any) -> Any:
-    """The config class inside an annotation such as `tuple[Stage, ...]`."""
+    """Return the config class inside an annotation such as `tuple[Stage, ...]`."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     for inner in getattr(annotation, "__args__", ()):

@@ -1,6 +1,6 @@
 """The errors that a user can cause, one class for each kind of fix.
 
-Every command-line front door turns an `AmbuloError` into one line and exit code 2.
+Every CLI entry point turns an `AmbuloError` into one line and exit code 2.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Self
 
 
 class AmbuloError(Exception):
-    """Base of every error that the suite raises on purpose; its message is one line."""
+    """Base class of all errors raised on purpose; the message is one line."""
 
 
 class ConfigError(AmbuloError):
@@ -57,7 +57,7 @@ class GaitParameterError(AmbuloError):
 
 
 class DivergedError(AmbuloError):
-    """A training whose numbers are no longer finite."""
+    """A training run with non-finite losses or gradients."""
 
 
 class GaitDataError(MotionError):
@@ -79,7 +79,7 @@ class MotionFileError(MotionError):
         super().__init__(f"{where}: {rule}")
 
     def __reduce__(self) -> tuple[type[Self], tuple[Path, int, str]]:
-        """Pickled by its parts, as a worker process needs it."""
+        """Support pickling, for errors raised in worker processes."""
         return type(self), (self.path, self.line, self.rule)
 
 

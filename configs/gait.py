@@ -1,8 +1,8 @@
-"""Parameters of gait and body as named, ranged vectors; and what they mean in metres.
+"""Gait and body parameters: named values with ranges, and their meaning in metres.
 
 The lists follow Park et al., "Generative GaitNet", SIGGRAPH 2022, and its published
 environment: 2 numbers of the gait, 9 lengths, 2 torsions, and for bodies with muscles a
-length and a force of each muscle group and side. Ratios are over a healthy adult.
+length and a force of each muscle group and side. Ratios are relative to a healthy adult.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Group = Literal["gait", "skeleton", "torsion", "muscle_length", "muscle_force"]
 GROUPS: tuple[Group, ...] = get_args(Group)
 """Kinds of parameters, in their order."""
 KNOWN: tuple[Group, ...] = ("gait", "skeleton", "torsion")
-"""Kinds that can be measured on a person; a backward model is told them."""
+"""Kinds that can be measured on a person and are inputs of an estimator."""
 LIMBS = ("femur", "tibia", "arm", "forearm")
 """Limbs whose length is a parameter, on each side."""
 SIDES = ("left", "right")
@@ -34,7 +34,7 @@ SAMPLE_NOISE = 0.025
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Values, normalised, that gait, global size and torsions are sampled from."""
 TOLERANCE = 1e-9
-"""How far outside its range a number may be, of the range: rounding."""
+"""Tolerance for rounding at the ends of a range, as a fraction of the range."""
 
 MUSCLE_GROUPS: dict[str, tuple[str, ...]] = {
     "iliopsoas": ("iliacus", "psoas"),
@@ -64,12 +64,12 @@ SHORTEST: dict[str, float] = {
     "tibialis_posterior": 0.75, "peronei": 0.75, "toe_extensors": 0.74,
     "toe_flexors": 0.75,
 }  # fmt: skip
-"""Least length of each group, of the healthy one, as published for its muscles (the least
-of several)."""
+"""Smallest length of each group relative to healthy, as published (the smallest of its
+muscles)."""
 SHORTEST_ELSE = 0.75
-"""The same of groups that the published list has no muscle of (our choice)."""
+"""Smallest length of groups without a published muscle (our choice)."""
 WEAKEST = 0.05
-"""Least force of a group, of the healthy one, as published."""
+"""Smallest force of a group relative to healthy, as published."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,13 @@ class GaitParameter:
     name: str
     """Unique in its space, such as `femur_length_left`."""
     low: float
-    """Least value."""
+    """Smallest value."""
     high: float
     """Largest value."""
     default: float
-    """Of a healthy adult."""
+    """Value of a healthy adult."""
     group: Group
-    """What kind of number it is."""
+    """Kind of parameter."""
 
     def __post_init__(self) -> None:
         """`ConfigError` for an empty range or an unknown kind."""
@@ -106,9 +106,9 @@ class GaitSpace:
     """P parameters in a fixed order; two spaces with the same content are equal."""
 
     name: str
-    """The body that they are for."""
+    """Name of the body."""
     parameters: tuple[GaitParameter, ...]
-    """P of them."""
+    """The P parameters."""
 
     def __post_init__(self) -> None:
         """`ConfigError` for no parameter, or two of the same name."""
@@ -123,12 +123,12 @@ class GaitSpace:
 
     @property
     def size(self) -> int:
-        """P."""
+        """Number of parameters, P."""
         return len(self.parameters)
 
     @cached_property
     def low(self) -> Floats:
-        """Least values. Shape (P,)."""
+        """Smallest values. Shape (P,)."""
         return _constant([parameter.low for parameter in self.parameters])
 
     @cached_property
@@ -143,13 +143,13 @@ class GaitSpace:
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
-        """Which can be measured on a person. Shape (P,)."""
+        """Mask of the parameters that can be measured on a person. Shape (P,)."""
         mask = np.array([parameter.group in KNOWN for parameter in self.parameters])
         mask.setflags(write=False)
         return mask
 
     def index(self, name: str) -> int:
-        """Place of a parameter.
+        """Return the index of a parameter.
 
         Raises:
             GaitParameterError: There is none of that name.
@@ -161,7 +161,7 @@ class GaitSpace:
         return self.names.index(name)
 
     def normalize(self, values: ArrayLike) -> Floats:
-        """Values (..., P) as parts of their ranges, 0 to 1."""
+        """Return values (..., P) scaled to 0 .. 1 by their ranges."""
         return np.asarray((self._sized(values) - self.low) / (self.high - self.low))
 
     def denormalize(self, normalized: ArrayLike) -> Floats:
@@ -186,7 +186,7 @@ class GaitSpace:
         )
 
     def vector(self, **named: float) -> Floats:
-        """The defaults with the named values. Shape (P,).
+        """Return the defaults, with the named values replaced. Shape (P,).
 
         Raises:
             GaitParameterError: An unknown name, or a value out of range.
@@ -198,12 +198,12 @@ class GaitSpace:
         return values
 
     def named(self, values: ArrayLike) -> dict[str, float]:
-        """Values (P,) by name."""
+        """Return values (P,) as a dict by name."""
         row = self._sized(values)
         return dict(zip(self.names, row.tolist(), strict=True))
 
     def sample(self, rng: np.random.Generator, count: int) -> Floats:
-        """Random vectors as published. Shape (count, P).
+        """Sample vectors as published. Shape (count, P).
 
         Gait, global size and torsions are a quarter of their range apart, all others at
         either end; then normal noise of 0.025 of the range is added, and clipped.
@@ -217,14 +217,14 @@ class GaitSpace:
         return self.denormalize(np.clip(noisy, 0.0, 1.0))
 
     def mirror(self, values: ArrayLike) -> Floats:
-        """Values (..., P) of the mirrored body: left and right change places.
+        """Return values (..., P) of the mirrored body, left and right exchanged.
 
         Torsions count inwards on both sides, so they keep their sign.
         """
         return self._sized(values)[..., self._other_side]
 
     def difference(self, other: GaitSpace) -> str:
-        """How `other` differs, in words; empty if it does not."""
+        """Describe how `other` differs; empty if it does not."""
         mine = {parameter.name: parameter for parameter in self.parameters}
         theirs = {parameter.name: parameter for parameter in other.parameters}
         parts = []
@@ -267,7 +267,7 @@ class GaitSpace:
 
     @cached_property
     def _on_grid(self) -> NDArray[np.bool_]:
-        """Which are sampled on a grid, not at the ends. Shape (P,)."""
+        """Mask of the parameters sampled on a grid, not at the ends. Shape (P,)."""
         return np.array(
             [
                 parameter.group in ("gait", "torsion") or parameter.name == "global"
@@ -277,7 +277,7 @@ class GaitSpace:
 
     @cached_property
     def _other_side(self) -> NDArray[np.int64]:
-        """The place of each parameter's twin. Shape (P,)."""
+        """Index of each parameter's counterpart on the other side. Shape (P,)."""
         left, right = (f"_{side}" for side in SIDES)
         twins = {
             name: name.removesuffix(left) + right
@@ -369,27 +369,27 @@ def gait_space(name: str) -> GaitSpace:
 
 @dataclass(frozen=True)
 class HealthyGait:
-    """The gait whose stride and cadence are 1: what the ratios are measured against."""
+    """Reference gait of the ratios: its stride and cadence are 1."""
 
     leg_length: float
     """Hip to knee plus knee to ankle, mean of both legs, [m]."""
     stride_length: float
-    """Way of one cycle (two steps), [m]."""
+    """Displacement in one cycle (two steps), [m]."""
     cycle_rate: float
     """Cycles per second, [Hz]; half the steps per second."""
 
     @property
     def speed(self) -> float:
-        """[m/s]."""
+        """Mean forward speed, [m/s]."""
         return self.stride_length * self.cycle_rate
 
     def stride_of(self, stride: ArrayLike, leg_length: ArrayLike) -> Floats:
-        """Stride lengths, [m], of stride ratios on legs of some length, [m]."""
+        """Stride lengths, [m], of stride ratios for the given leg lengths, [m]."""
         per_leg = self.stride_length / self.leg_length
         return np.asarray(stride) * per_leg * np.asarray(leg_length, np.float64)
 
     def rate_of(self, cadence: ArrayLike, leg_length: ArrayLike) -> Floats:
-        """Cycles per second, [Hz], of cadence ratios on legs of some length, [m].
+        """Cycles per second, [Hz], of cadence ratios for the given leg lengths, [m].
 
         A smaller body steps faster by the square root of its size, as a pendulum swings.
         """
@@ -399,7 +399,7 @@ class HealthyGait:
     def ratios(
         self, stride_length: ArrayLike, cycle_rate: ArrayLike, leg_length: ArrayLike
     ) -> tuple[Floats, Floats]:
-        """Stride and cadence ratios of a measured gait, [m], [Hz], on legs, [m]."""
+        """Stride and cadence ratios of a stride [m] and cycle rate [Hz], by leg length."""
         stride = np.asarray(stride_length) / self.stride_of(1.0, leg_length)
         cadence = np.asarray(cycle_rate) / self.rate_of(1.0, leg_length)
         return np.asarray(stride), np.asarray(cadence)

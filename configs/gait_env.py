@@ -21,7 +21,7 @@ class GaitConfig(Config):
     """
 
     parameters: dict[str, float] = Field(default_factory=dict)
-    """Gait parameters that stay as given; all others are drawn at random."""
+    """Fixed gait parameters; all others are drawn at random."""
     sample: bool = True
     """Draw the other parameters; otherwise they are a healthy adult's."""
     impaired: Count | None = None
@@ -33,19 +33,19 @@ class GaitConfig(Config):
     """Policy that the trained one corrects, as a node of a cascade above it: a model file,
     a run folder, a shipped model or a cascade."""
     groups: Count = 16
-    """Different bodies that are simulated at once; each is shared by several players."""
+    """Different bodies that are simulated at once; each is shared by several environments."""
     lifetime: Count = 300
-    """Control steps after which a group of players gets another body."""
+    """Control steps after which a group of environments gets another body."""
     time_warp: Annotated[float, Field(ge=0, lt=1)] = 0.1
-    """How much faster an action of 1 lets the clock run, over its rate."""
+    """Relative speed-up of the gait phase for an action of 1."""
     head_velocity: NonNegative = 4.0
     """Weight of changes of the head's velocity from step to step, [s^2/m^2]."""
     head_rotation: NonNegative = 4.0
-    """Weight of the head's rotation from where it looks on average, [1/rad^2]."""
+    """Weight of the head's rotation from its mean direction, [1/rad^2]."""
     average_velocity: NonNegative = 6.0
     """Weight of the error of the velocity over the last cycle, [s^2/m^2]."""
     step: NonNegative = 2.0
-    """Weight of the error of the standing foot's place."""
+    """Weight of the error of the standing foot's position."""
     step_scale: Positive = 8.0
     """Scale of that error, [1/m]."""
     step_tolerance: NonNegative = 0.075
@@ -53,4 +53,4 @@ class GaitConfig(Config):
     metabolic: NonNegative = 8.0
     """Weight of the mean squared torque over the motors' limits, or activation of muscles."""
     likeness: NonNegative = 0.0
-    """Weight of the imitation terms (`rewards`) beside the published reward; it has none."""
+    """Weight of the imitation terms (`rewards`), which the published reward does not have."""

@@ -27,17 +27,17 @@ Span = tuple[float, float]
 Task = Literal["imitate", "locomote", "stand", "gait"]
 
 TASKS: tuple[Task, ...] = ("imitate", "locomote", "stand", "gait")
-"""Every task."""
+"""Names of all tasks."""
 MYOLEGS: dict[str, Any] = {
     "joints": ("hip_*", "knee_*", "ankle_*", "subtalar_*"),
     "substeps": 8,
 }
-"""Defaults of the environment that are others for the character myolegs: its joints have
-other names, and its muscles want steps of 1/240 s."""
+"""Environment defaults that differ for the character myolegs: its joints have other names,
+and its muscles need a physics step of 1/240 s."""
 
 
 class LocomotionEnvironmentConfig(Config):
-    """The body, what it follows, and what happens to it."""
+    """The simulated body, its reference or commands, and its perturbations."""
 
     task: Task = "imitate"
     """`imitate` tracks a reference gait, `locomote` follows commanded speed and turning,
@@ -47,7 +47,7 @@ class LocomotionEnvironmentConfig(Config):
     actuation: Literal["torque", "muscle"] = "torque"
     """What turns the torque of stable PD into motion: motors or muscles."""
     resolver: Literal["lsq", "nn"] = "lsq"
-    """What shares a torque out among muscles: the exact solver, or a muscle network."""
+    """How a torque is distributed among muscles: by the exact solver or a muscle network."""
     muscle_network: str = "muscle_nn_myolegs"
     """The network of `resolver = nn`: a shipped one by name, or a safetensors file."""
     conditions: tuple[MuscleCondition, ...] = ()
@@ -57,8 +57,8 @@ class LocomotionEnvironmentConfig(Config):
     the walk that the suite makes itself, for myolegs that of the shipped `muscle_walk`. Not
     used by `stand`."""
     more_references: tuple[str, ...] = ()
-    """Further clips or references; each is a mode of its own, and the bodies are shared out
-    among all (see `network.policy`). `imitate` only."""
+    """Further clips or references; each is one mode, and the simulated bodies are divided
+    among the modes (see `network.policy`). `imitate` only."""
     num_environments: Count = 64
     """Bodies stepped together."""
     max_episode_steps: Count = 300
@@ -74,15 +74,15 @@ class LocomotionEnvironmentConfig(Config):
         "Spine",
         "Torso",
     )
-    """Shell patterns of the joints that actions and the balance law move."""
+    """Shell patterns of the joints that actions and the balance controller move."""
     action_scale: Positive = 0.25
     """Offset of a joint's target for an action of 1, [rad]."""
     feed_forward: bool = True
     """Add the reference's torque from inverse dynamics."""
     balance_law: bool = True
-    """Add the balance law's offsets (built in, not learned) to the targets."""
+    """Add the balance controller's offsets (built in, not learned) to the targets."""
     balance_limit: Positive = 0.6
-    """Largest offset of the balance law, [rad]."""
+    """Largest offset of the balance controller, [rad]."""
     start: Literal["random", "first"] = "random"
     """Phase at which episodes begin."""
     start_position_noise: NonNegative = 0.01
@@ -90,9 +90,9 @@ class LocomotionEnvironmentConfig(Config):
     start_velocity_noise: NonNegative = 0.05
     """Standard deviation of velocities at the start, [rad/s] and [m/s]."""
     max_height_error: Positive = 0.25
-    """Height error of the root that ends the episode as a fall, [m]."""
+    """Root height error at which the episode ends as a fall, [m]."""
     max_rotation_error: Positive = 0.8
-    """Rotation error of the root that ends it, [rad]."""
+    """Root rotation error at which the episode ends as a fall, [rad]."""
     push_impulse: Span = (0.0, 0.0)
     """Range of the impulses that push the pelvis sideways or ahead, [N s]; (0, 0): none."""
     push_interval: Span = (2.0, 5.0)
@@ -106,12 +106,12 @@ class LocomotionEnvironmentConfig(Config):
     turn: Span = (-30.0, 30.0)
     """Range of commanded turning, [deg/s], left positive."""
     straight: Unit = 0.3
-    """Share of commands without turning."""
+    """Fraction of commands without turning."""
     command_interval: Span = (3.0, 6.0)
     """Range of the time between commands, [s]."""
     base: Literal["gait", "pose"] = "gait"
     """What `locomote`'s actions move: the reference gait at the commanded speed, or the
-    standing pose (then neither reference nor balance law acts)."""
+    standing pose (then neither reference nor balance controller acts)."""
     terrain: Literal["flat", "rough", "slope"] = "flat"
     """The ground of `locomote`: level, random bumps, or ramps up and down."""
     terrain_height: NonNegative = 0.03
@@ -122,7 +122,7 @@ class LocomotionEnvironmentConfig(Config):
     @model_validator(mode="before")
     @classmethod
     def _defaults_of_the_body(cls, data: Any) -> Any:
-        """What is at human23's default is at that of the body instead."""
+        """Replace values equal to human23's defaults by the defaults of the chosen body."""
         if not isinstance(data, Mapping) or data.get("character") != "myolegs":
             return data
         filled = dict(data)
@@ -173,9 +173,9 @@ class LocomotionObservationsConfig(Config):
     feet: bool = True
     """Heights of the soles and which feet touch the ground."""
     law: bool = True
-    """The offsets of the balance law, where it acts."""
+    """The offsets of the balance controller, where it acts."""
     last_action: bool = False
-    """The action before."""
+    """The previous action."""
 
 
 class LocomotionRewardsConfig(Config):
@@ -186,15 +186,15 @@ class LocomotionRewardsConfig(Config):
     """
 
     pose: NonNegative = 0.2
-    """Joint rotations as the reference's."""
+    """Error of joint rotations against the reference."""
     velocity: NonNegative = 0.05
-    """Joint velocities."""
+    """Error of joint velocities."""
     end_effector: NonNegative = 0.1
-    """Feet, hands and head, seen from the root."""
+    """Position error of feet, hands and head, relative to the root."""
     root: NonNegative = 0.35
-    """Place, rotation and velocity of the root."""
+    """Error of the root's position, rotation and velocity."""
     com: NonNegative = 0.3
-    """Centre of mass."""
+    """Error of the centre of mass."""
     reference_weight: Unit = 1.0
     """Factor on the imitation terms of `locomote`; training may lower it in phases."""
     speed: NonNegative = 1.0
@@ -204,7 +204,7 @@ class LocomotionRewardsConfig(Config):
     heading: NonNegative = 0.5
     """`locomote`, `stand`: heading as commanded."""
     alive: NonNegative = 0.2
-    """`locomote`, `stand`: per step that it is on its feet."""
+    """`locomote`, `stand`: reward per step without a fall."""
     upright: NonNegative = 0.5
     """`stand`: trunk upright at standing height, without moving."""
     energy: NonNegative = 0.02
@@ -217,7 +217,7 @@ class LocomotionRewardsConfig(Config):
 
 
 class LocomotionPPOConfig(vr.PPOConfig):
-    """Proximal policy optimisation, with what walking wants as defaults."""
+    """Proximal policy optimisation with defaults for walking."""
 
     learning_rate: Positive = 3e-4
     n_steps: Count = 32
@@ -259,11 +259,11 @@ class LocomotionConfig(Config):
         return self
 
     def override(self, group: str, **changes: object) -> LocomotionConfig:
-        """A copy with `changes` in one group, validated."""
+        """Return a validated copy with `changes` in one group."""
         return self.replace(**{group: {**getattr(self, group).model_dump(), **changes}})
 
     def shareable(self) -> LocomotionConfig:
-        """A copy for files that are passed on: no folder of this machine."""
+        """Return a copy to publish, without local folders."""
         output = LocomotionTrainingConfig.model_fields["output"].default
         quiet = self.override("environment", fault_folder=None)
         return quiet.override("training", output=output)

@@ -18,9 +18,9 @@ class ActivityStage(Config):
     """One stage of a curriculum of activities."""
 
     activities: tuple[str, ...] = Field(min_length=1)
-    """Labels that come in with this stage; those of earlier stages stay."""
+    """Labels added in this stage; those of earlier stages stay."""
     epochs: Count = 10
-    """Longest length of the stage, [epochs]."""
+    """Maximum length of the stage, [epochs]."""
 
 
 class ActivityCurriculum(Config):
@@ -33,9 +33,9 @@ class ActivityCurriculum(Config):
     stages: tuple[ActivityStage, ...] = ()
     """Stages in order; none: all activities from the beginning."""
     patience: Annotated[int, Field(ge=1)] | None = 3
-    """Epochs without progress that end a stage; null: only its length does."""
+    """Epochs without progress that end a stage; null: only its maximum length does."""
     min_progress: Share = 0.01
-    """What counts as progress: this share of the best loss so far."""
+    """What counts as progress: this fraction of the best loss so far."""
 
 
 WALK_RUN_JUMP = ActivityCurriculum(
@@ -54,21 +54,21 @@ class DatasetConfig(Config):
     fps: Positive = 25.0
     """Rate of the states, [Hz]."""
     window: Annotated[int, Field(ge=2)] = 35
-    """Frames of a window: what a network sees and what it predicts."""
+    """Frames of a window: history and prediction."""
     stride: Count = 1
     """Frames from one window's start to the next one's."""
     batch_size: Count = 256
     """Windows of a batch."""
     mirror: bool = True
-    """Change left and right in half of the training windows."""
+    """Mirror half of the training windows."""
     split_by: Literal["subject", "activity"] = "subject"
     """Test on unseen people, or on unseen recordings of every activity."""
     test_ratio: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.15
-    """The test's share of the recordings."""
+    """The test's fraction of the recordings."""
     validation_ratio: Share = 0.1
-    """The validation's share of the recordings."""
+    """The validation's fraction of the recordings."""
     test_subjects: tuple[str, ...] = ()
-    """The people of the test, instead of a random choice."""
+    """Test subjects, instead of a random choice."""
     seed: Seed = 0
     """Seed of the split and of the windows' order."""
     streaming: bool = False
@@ -78,7 +78,7 @@ class DatasetConfig(Config):
     shard_mb: Positive = 4.0
     """Streaming: largest size of a shard, [MB]."""
     curriculum: ActivityCurriculum = ActivityCurriculum()
-    """Which activities come when."""
+    """Curriculum over activities."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

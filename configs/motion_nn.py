@@ -1,4 +1,4 @@
-"""What a motion network is and how it is trained: every choice, with its default."""
+"""Architecture and training settings of the motion network, with defaults."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class MotionNNConfig(Config):
     over frames, `encoder` a transformer that sees all frames of the history and learns by
     filling in masked frames besides predicting; every mode can encode."""
     history: Annotated[int, Field(ge=1, le=512)] = 10
-    """Frames that it sees."""
+    """Input frames."""
     chunk: Annotated[int, Field(ge=1, le=256)] = 25
-    """Frames that one pass predicts; 1 goes step by step."""
+    """Frames predicted in one pass; 1 is autoregressive, frame by frame."""
     fps: Positive = 25.0
     """Rate of the frames, [Hz]."""
     features: Literal["points", "sixd", "rotvec"] = "points"
-    """How it sees rotations: two rows of the matrix (`sixd`), these and where the joints
-    are (`points`), or rotation vectors."""
+    """Input features: two rows of each rotation matrix (`sixd`), these and joint positions
+    (`points`), or rotation vectors."""
     residual: Literal["linear", "velocity", "zero"] = "linear"
     """What the network's output is added to: the prediction of a ridge regression, the
     last velocity, damped as it fits the training data, or standing still."""
@@ -44,9 +44,9 @@ class MotionNNConfig(Config):
     heads: Count = 4
     """Attention heads; width / heads is even."""
     members: Annotated[int, Field(ge=1, le=64)] = 1
-    """Trunks that are averaged."""
+    """Number of ensemble members whose outputs are averaged."""
     dropout: Share = 0.1
-    """Share of hidden values that training leaves out."""
+    """Fraction of hidden values that training leaves out."""
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> Self:
@@ -67,7 +67,7 @@ class MotionLossConfig(Config):
     velocity: NonNegative = 0.1
     """Squared error of velocities."""
     joints: NonNegative = 10.0
-    """Mean distance of joints from where they were, root removed, [m]."""
+    """Mean joint position error relative to the root, [m]."""
     smoothness: NonNegative = 0.01
     """Squared change of velocities from frame to frame."""
     masked: NonNegative = 1.0
@@ -77,7 +77,7 @@ class MotionLossConfig(Config):
     training data."""
     robust: NonNegative = 1.0
     """Errors beyond this (in units of their deviation, if balanced) count in proportion,
-    not squared, so that faults of the data do not rule; 0 squares all."""
+    not squared, which limits the influence of capture errors; 0 squares all."""
     frames: Count = 8
     """Frames of each predicted chunk that `joints` looks at, drawn anew for each step."""
 
@@ -98,19 +98,19 @@ class MotionTrainingConfig(Config):
     average: Share = 0.998
     """Decay of the moving average of the weights, which is what is validated and kept."""
     rollout_ratio: Annotated[float, Field(ge=0, le=1)] = 0.2
-    """Share of the batches that are trained on the network's own predictions."""
+    """Fraction of the batches that are trained on the network's own predictions."""
     rollout_steps: Count = 5
     """Frames that such a roll-out goes beyond the network's first chunk."""
     mask_ratio: Share = 0.3
-    """Share of frames that are masked; mode `encoder` only."""
+    """Fraction of frames that are masked; mode `encoder` only."""
     speeds: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1.0,)
     """Also train on clips played at these speeds."""
     noise: NonNegative = 0.0
     """Standard deviation of an offset of the normalised pose that the network sees, drawn
-    once for each window: as if another body moved alike."""
+    once for each window: augments for unseen bodies."""
     calibrate: bool = True
     """Scale each predicted frame of the models that are kept by what fits the validation
-    windows best: a network is too sure of itself with people that it does not know."""
+    windows best: corrects overconfidence on unseen subjects."""
     patience: Annotated[int, Field(ge=0)] = 15
     """Epochs without a better validation score after which it ends; 0 never ends early."""
     save_every: Annotated[int, Field(ge=0)] = 0
@@ -129,11 +129,11 @@ class MotionRunConfig(Config):
     model: MotionNNConfig = MotionNNConfig()
     """The network."""
     loss: MotionLossConfig = MotionLossConfig()
-    """What it is judged by."""
+    """The loss."""
     training: MotionTrainingConfig = MotionTrainingConfig()
-    """How it learns."""
+    """The optimiser and schedule."""
     dataset: DatasetConfig = DatasetConfig()
-    """What it learns from and is tested on. `window` is at least what the loss needs."""
+    """The data set. `window` must cover history, roll-out and chunk."""
     data: tuple[str, ...] = ()
     """Folders of motion files."""
 

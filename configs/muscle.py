@@ -71,7 +71,7 @@ class ActivationCost(Config):
     """Cost of a full activation, [N^2 m^2]; 17.5 is the training loss of Lee et al. 2019
     (torque error / 100 and 0.01 activation^2 as means) for 14 joints and 80 muscles."""
     iterations: Whole = 100
-    """Most Newton steps; about ten are taken."""
+    """Maximum number of Newton steps; about ten are taken."""
 
 
 class MuscleNNConfig(Config):
@@ -91,7 +91,7 @@ class MuscleNNConfig(Config):
     learning_rate: Positive = 1e-3
     """Adam, decayed by a cosine to zero."""
     batch_size: Whole = 256
-    """Tuples a gradient step."""
+    """Tuples per gradient step."""
     steps: Whole = 6000
     """Gradient steps."""
     poses: Whole = 15000
@@ -101,30 +101,31 @@ class MuscleNNConfig(Config):
     shortness: Factors = (1.0, 1.0)
     """Range of the length factor of each muscle group."""
     reach: Share = 0.5
-    """Share of the tuples whose muscles get only as far as they can in `reach_time` from
-    where they are, as in a simulation with activation dynamics."""
+    """Fraction of the tuples whose activations are limited to what is reachable in
+    `reach_time`, as with activation dynamics in a simulation."""
     reach_time: Positive = 1.0 / 120.0
-    """Time until the network is asked again, [s]; taken in two steps."""
+    """Time between evaluations of the network, [s]; taken in two steps."""
 
 
 class MuscleUpdatesConfig(Config):
-    """Training of the muscle network in turns with the policy (Lee et al. 2019).
+    """Alternating training of muscle network and policy (Lee et al. 2019).
 
-    The network learns from what stable PD asked of the muscles in the roll-outs.
+    The network is trained on the torques that stable PD requested in the roll-outs.
     """
 
     every: Whole = 1
-    """Updates of the policy for one of the network."""
+    """Policy updates per update of the network."""
     steps: Whole = 20
     """Gradient steps of an update."""
     batch_size: Whole = 256
-    """Tuples of a gradient step; half of them ask what was asked, half random torques."""
+    """Tuples of a gradient step: half with torques from the roll-outs, half with random
+    torques."""
     learning_rate: Positive = 3e-4
     """Adam step size."""
     capacity: Whole = 8192
-    """Tuples that are kept; the oldest go first."""
+    """Capacity of the buffer of tuples; the oldest are dropped first."""
     keep: Annotated[float, Field(gt=0, le=1)] = 0.1
-    """Share of what is asked in a roll-out that is kept."""
+    """Fraction of the roll-out's tuples that are kept."""
     warm_up_steps: Annotated[int, Field(ge=0)] = 1000
     """Gradient steps before the first update of the policy, on tuples of a walk that the
     exact solver resolves."""

@@ -1,4 +1,4 @@
-"""What a network of poses is and how it is trained: every choice, with its default."""
+"""Architecture and training settings of IK networks, with defaults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class IKNetConfig(Config):
     """The network."""
 
     kind: Kind = "own"
-    """`own` sees any subset of six targets (66 numbers) and answers the hips' place and 23
+    """`own` sees any subset of six targets (66 numbers) and answers the hips' position and 23
     rotations as six numbers each (141); `published` is 50-256-256-128-69 with leaky ReLU
     0.1 on Euler angles and rotation vectors, `published_compact` 50-128-96-69 with tanh."""
     hidden: Annotated[tuple[Count, ...], Field(min_length=1, max_length=16)] = (
@@ -33,7 +33,7 @@ class IKNetConfig(Config):
     slope: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """Of the leaky ReLU below 0."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    """Share of the hidden numbers that each step of the training leaves out."""
+    """Fraction of the hidden numbers that each step of the training leaves out."""
     past: Annotated[tuple[Positive, ...], Field(max_length=16)] = ()
     """Earlier moments, [s] ago, whose head and hands `own` sees too. It then serves head
     and hands alone, and its poses are not varied."""
@@ -43,29 +43,28 @@ class IKLossConfig(Config):
     """Weights of the loss; 0 switches a term off. Lengths count in units of 10 cm."""
 
     position: NonNegative = 1.0
-    """Mean distance of all joints from where they were, by forward kinematics."""
+    """Mean joint position error by forward kinematics."""
     orientation: NonNegative = 0.7
-    """Mean angle between all joints' world orientations and what they were, [rad]."""
+    """Mean error of the joints' world orientations, [rad]."""
     contact: NonNegative = 0.5
-    """Of feet that stood: distance of ankle and toes from where they were."""
+    """Position error of ankle and toes of feet in contact."""
     pose: NonNegative = 0.3
-    """Mean squared error of the answer itself: six numbers of each local rotation."""
+    """Mean squared error of the output: six numbers of each local rotation."""
     limits: NonNegative = 0.5
     """Mean angle by which joints leave their swing-twist limits, [rad]."""
     smoothness: NonNegative = 0.1
     """Change of the joints' errors from one frame to the next, on consecutive frames."""
     refined: NonNegative = 1.0
-    """Mean distance of all joints from where they were, once a refinement step has led the
-    targets home, to first order: what refinement does not mend."""
+    """Mean joint position error left after one refinement step towards the targets, to
+    first order."""
     sampled: Annotated[float, Field(gt=0, le=1)] = 0.125
-    """Share of a batch that `limits` and `refined` look at: they take the longest."""
+    """Fraction of a batch used for `limits` and `refined`, the most expensive terms."""
     effector: NonNegative = 1.0
-    """How many times more, in `position` and `orientation`, joints with a target count:
-    1 + this."""
+    """Joints with a target count 1 + this times in `position` and `orientation`."""
 
 
 class IKMaskConfig(Config):
-    """How often which targets are present in training; shares are normalised."""
+    """Relative frequency of each set of present targets in training; normalised."""
 
     all: NonNegative = 0.3
     """Five effectors and the hips."""
@@ -76,7 +75,7 @@ class IKMaskConfig(Config):
     any: NonNegative = 0.2
     """Each position with probability 0.7, and its rotation then with 0.8."""
     soft: Share = 0.1
-    """Share of samples of `any` whose weights are drawn between 0.2 and 1."""
+    """Fraction of samples of `any` whose weights are drawn between 0.2 and 1."""
 
     @model_validator(mode="after")
     def _some(self) -> Self:
@@ -86,29 +85,29 @@ class IKMaskConfig(Config):
 
 
 class IKDataConfig(Config):
-    """What is learnt from and tested on."""
+    """Training and test data, and augmentation."""
 
     test_ratio: Annotated[float, Field(gt=0, lt=1)] = 0.15
-    """The test's share of the clips; whole people only."""
+    """The test's fraction of the clips; whole people only."""
     validation_ratio: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """The validation's share of the clips; whole people only."""
+    """The validation's fraction of the clips; whole people only."""
     test_subjects: tuple[str, ...] = ()
-    """The people of the test, instead of a random choice."""
+    """Test subjects, instead of a random choice."""
     validation_subjects: tuple[str, ...] = ()
-    """The people of the validation, instead of a random choice."""
+    """Validation subjects, instead of a random choice."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Of the split."""
     mirror: bool = True
-    """Learn from mirrored poses too."""
+    """Also train on mirrored poses."""
     balance: Share = 0.5
     """How much people with few poses count: 0 draws all poses alike, 1 all people."""
     blend: Share = 0.4
-    """Chance of a pose to be taken part of the way, at most half, to another one."""
+    """Probability of interpolating a pose towards another one, at most half-way."""
     mix: Share = 0.15
-    """Chance of each limb whose end has a target to be taken from another pose: people do
-    more than a small set of clips shows."""
+    """Probability of taking a limb with a target from another pose, for more variety than
+    the clips have."""
     jitter_share: Share = 0.25
-    """Share of the poses, among those where all five effectors have targets, whose joints
+    """Fraction of the poses, among those where all five effectors have targets, whose joints
     are turned at random (and put back inside their limits)."""
     jitter: NonNegative = 0.3
     """Standard deviation of these turns about each axis, [rad]; of each pose drawn
@@ -116,18 +115,18 @@ class IKDataConfig(Config):
     noise: NonNegative = 0.0
     """Standard deviation of noise on the positions of targets in training, [m]."""
     least: Count = 500
-    """Fewer unique poses are refused."""
+    """Minimum number of unique poses."""
 
 
 class IKTrainingConfig(Config):
-    """How it learns."""
+    """The optimiser and schedule."""
 
     epochs: Count = 100
     """Passes over as many poses as the training part has, at most."""
     batch_size: Annotated[int, Field(ge=2)] = 256
     """Poses of a step."""
     pairs: Share = 0.25
-    """Share of a batch that is pairs of consecutive frames."""
+    """Fraction of a batch that is pairs of consecutive frames."""
     learning_rate: Positive = 1e-3
     """Adam's step size at its highest."""
     warmup_steps: Annotated[int, Field(ge=0)] = 100
@@ -139,7 +138,7 @@ class IKTrainingConfig(Config):
     average: Annotated[float, Field(ge=0, lt=1)] = 0.999
     """Decay of the moving average of the weights, which is validated and kept."""
     vary_until: Share = 0.85
-    """Share of the training in which poses are varied (`dataset.mix`, `jitter`, `noise`);
+    """Fraction of the training in which poses are varied (`dataset.mix`, `jitter`, `noise`);
     after it the network settles on what people do."""
     patience: Annotated[int, Field(ge=0)] = 15
     """Epochs without a better validation score after which it ends; 0 never ends early."""
@@ -163,13 +162,13 @@ class IKRunConfig(Config):
     network: IKNetConfig = IKNetConfig()
     """The network."""
     loss: IKLossConfig = IKLossConfig()
-    """What it is judged by."""
+    """The loss."""
     masks: IKMaskConfig = IKMaskConfig()
-    """Which targets it sees; `published` networks always see all, those with a past head
-    and hands."""
+    """Present targets in training; `published` networks always see all, those with `past`
+    see head and hands."""
     dataset: IKDataConfig = IKDataConfig()
-    """What it learns from."""
+    """The data set."""
     training: IKTrainingConfig = IKTrainingConfig()
-    """How it learns."""
+    """The optimiser and schedule."""
     data: str = ""
     """The file of poses."""

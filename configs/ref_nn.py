@@ -1,4 +1,4 @@
-"""What a gait network is and how it is trained: every choice, with its default.
+"""Architecture and training settings of the gait network, with defaults.
 
 The defaults are the published ones of GaitNet; the preset `fast` is ours.
 """
@@ -23,24 +23,25 @@ class RefNNConfig(Config):
     hidden: Annotated[int, Field(ge=1, le=4096)] = 512
     """Width of the hidden layers."""
     layers: Annotated[int, Field(ge=1, le=8)] = 3
-    """How many hidden layers with ReLU."""
+    """Number of hidden layers (ReLU)."""
     harmonics: Annotated[int, Field(ge=1, le=16)] = 1
-    """Sine and cosine of the phase and of so many whole multiples are inputs."""
+    """Inputs are sine and cosine of the phase times 1 .. this."""
     statistics: bool = False
     """Whether inputs and outputs are centred and scaled by statistics of the data."""
 
 
 class RefLossConfig(Config):
-    """How far a predicted pose is from the true one; means over numbers and rows."""
+    """Loss between predicted and true poses; means over numbers and frames."""
 
     kind: Literal["as_coded", "as_documented", "balanced"] = "as_coded"
-    """`as_coded`: scale (weight x difference)^2, what the published code does; `as_documented`:
-    scale x weight x difference^2, what its documents say; `balanced`: the latter with the
-    root's way in metres a second and its height in decimetres, as large as rotations."""
+    """`as_coded`: scale (weight x difference)^2, what the published code does;
+    `as_documented`: scale x weight x difference^2, what its documents say; `balanced`: the
+    latter with the root's displacement in metres per second and its height in decimetres,
+    as large as rotations."""
     scale: Positive = 5.0
-    """Factor on everything."""
+    """Factor on the whole loss."""
     root: Positive = 2.0
-    """Weight of the root's way and height, numbers 6 to 8."""
+    """Weight of the root's displacement and height, numbers 6 to 8."""
     upper: Positive = 0.5
     """Weight of numbers 57 to 100: head and arms."""
     motion: NonNegative = 0.0
@@ -58,25 +59,25 @@ class RefLossConfig(Config):
 
 
 class RefDataConfig(Config):
-    """What is learnt from, and what is kept back."""
+    """Training data and its split."""
 
     split: Literal["parameters", "subject"] = "parameters"
     """`parameters`: by a hash of the parameters, so that a body and gait is in one part
     with all its sequences; `subject`: whole people."""
     validation: Share = 0.1
-    """Share that validates."""
+    """Fraction for validation."""
     test: Share = 0.1
-    """Share that is never looked at in training."""
+    """Fraction for the test."""
     validation_subjects: tuple[str, ...] = ()
-    """With `subject`: the people that validate, instead of a choice by hash."""
+    """With `subject`: validation subjects, instead of a choice by hash."""
     test_subjects: tuple[str, ...] = ()
-    """With `subject`: the people of the test."""
+    """With `subject`: test subjects."""
     buffer_rows: Annotated[int, Field(ge=600)] = 262_144
     """Frames of a buffer, 404 bytes each; two buffers are held at once."""
     mirror: bool = False
-    """Whether sequences are learnt from mirrored too, half a cycle later."""
+    """Also train on mirrored sequences, shifted by half a cycle."""
     strict: bool = False
-    """Whether a file that cannot be used ends the training."""
+    """Stop at the first unusable file instead of skipping it."""
 
     @model_validator(mode="after")
     def _something_left(self) -> Self:
@@ -88,12 +89,12 @@ class RefDataConfig(Config):
 
 
 class RefTrainingConfig(Config):
-    """How it learns."""
+    """The optimiser and schedule."""
 
     epochs: Count = 100
-    """Times that all data are streamed."""
+    """Passes over all data."""
     passes: Count = 5
-    """Times that each buffer is gone through before the next."""
+    """Passes over each buffer before the next is loaded."""
     batch_size: Annotated[int, Field(ge=2)] = 128
     """Frames of a step."""
     learning_rate: Positive = 1e-5
@@ -105,10 +106,10 @@ class RefTrainingConfig(Config):
     gradient_clip: Positive = 1.0
     """Largest norm of the gradient."""
     weight_decay: NonNegative = 0.0
-    """What a step takes off the weights besides, times its size (AdamW)."""
+    """Weight decay (AdamW)."""
     jitter: NonNegative = 0.0
-    """Deviation of normal noise on the normalised parameters that are learnt from. With
-    many parameters and few bodies the network would learn the bodies by heart."""
+    """Deviation of normal noise on the normalised parameters that are learnt from. It
+    prevents overfitting to few bodies."""
     average: Share = 0.0
     """Decay of the moving average of the weights, which is validated and kept; 0: none."""
     patience: Annotated[int, Field(ge=0)] = 0
@@ -116,7 +117,7 @@ class RefTrainingConfig(Config):
     save_every: Annotated[int, Field(ge=1)] = 50
     """Iterations (buffers) between checkpoints; the end of the run saves too."""
     half_until: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Share of the training in which matrices are multiplied in half precision, where a
+    """Fraction of the training in which matrices are multiplied in half precision, where a
     GPU is used or a CPU that does it in hardware (AMX)."""
     threads: Annotated[int, Field(ge=0)] = 0
     """Threads of torch; 0 leaves its default."""
@@ -134,10 +135,10 @@ class RefRunConfig(Config):
     network: RefNNConfig = RefNNConfig()
     """The network."""
     loss: RefLossConfig = RefLossConfig()
-    """What it is judged by."""
+    """The loss."""
     dataset: RefDataConfig = RefDataConfig()
-    """What it learns from."""
+    """The data set."""
     training: RefTrainingConfig = RefTrainingConfig()
-    """How it learns."""
+    """The optimiser and schedule."""
     data: tuple[str, ...] = ()
     """Folders or files of refined sequences."""

@@ -22,9 +22,9 @@ class PriorConfig(Config):
     model: str
     """File of a motion network (see `train_motion`)."""
     frames: Count = 4
-    """Last states that its encoder sees."""
+    """Number of past states given to its encoder."""
     unfreeze_at: Share | None = None
-    """Share of the training after which the encoder learns too; null keeps it frozen."""
+    """Fraction of the training after which the encoder learns too; null keeps it frozen."""
 
 
 class SimulationNetworkConfig(Config):
@@ -43,9 +43,10 @@ class SimulationNetworkConfig(Config):
     learn_std: bool = True
     """Let the standard deviation learn."""
     zero_start: bool = True
-    """Begin with a mean action of 0, so that the first policy is what is built in."""
+    """Initialise the mean action to 0, so that training starts from the built-in
+    controller."""
     normalize_samples: Steps = 1_000_000
-    """Running means and deviations of the observation stop moving after so many; 0 takes
+    """Samples after which the observation's running mean and deviation are frozen; 0 uses
     the layout's fixed scales."""
     warm_up_steps: Steps = 60
     """Steps of the fresh policy that the running statistics begin with."""
@@ -64,20 +65,20 @@ class SimulationNetworkConfig(Config):
 class TeacherConfig(Config):
     """Imitation of a teacher before reinforcement learning (DAgger).
 
-    The network is trained on states that it meets itself, to move the joint targets as
-    the teacher would there (S. Ross, G. Gordon and A. Bagnell, A Reduction of Imitation
-    Learning and Structured Prediction to No-Regret Online Learning, AISTATS 2011).
+    The network is trained on the states it visits, to reproduce the teacher's joint targets
+    there (S. Ross, G. Gordon and A. Bagnell, A Reduction of Imitation Learning and
+    Structured Prediction to No-Regret Online Learning, AISTATS 2011).
     """
 
     model: str | None = None
-    """A trained policy that teaches, with the balance law under it if it has one: a file,
-    a run folder or a shipped model; null: the balance law alone teaches."""
+    """A trained policy that teaches, with the balance controller under it if it has one: a
+    file, run folder or shipped model; null: the balance controller alone teaches."""
     samples: Count = 300_000
-    """States in all that the teacher is asked about."""
+    """Total number of states labelled by the teacher."""
     rounds: Count = 30
     """Rounds of collecting and fitting."""
     epochs: Count = 6
-    """Passes over everything collected in each round."""
+    """Passes over all collected states in each round."""
     last_epochs: Count = 20
     """Passes after the last round."""
     batch_size: Annotated[int, Field(ge=2)] = 1024
@@ -87,9 +88,9 @@ class TeacherConfig(Config):
     mix_rounds: Steps = 3
     """In the first rounds the teacher acts, with noise; then the network does."""
     noise: NonNegative = 0.1
-    """Standard deviation of noise on the actions that are played, [actions]."""
+    """Standard deviation of noise on the executed actions, [actions]."""
     critic_updates: Steps = 10
-    """First updates of reinforcement learning that teach the critic alone."""
+    """Initial PPO updates that train the critic only."""
 
 
 class LocomotionTrainingConfig(Config):
@@ -113,9 +114,9 @@ class LocomotionTrainingConfig(Config):
     num_threads: Annotated[int, Field(ge=1, le=256)] = 1
     """CPU threads for the physics."""
     teacher: TeacherConfig | None = None
-    """Begin as an apprentice of a teacher; null begins from nothing."""
+    """Pre-train by imitating a teacher; null trains from scratch."""
     muscle_updates: MuscleUpdatesConfig | None = None
-    """Train the muscle network in turns with the policy; null leaves it as it is."""
+    """Train the muscle network alternately with the policy; null keeps it fixed."""
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
     """Seed of everything random."""
     device: str = "cpu"

@@ -20,8 +20,8 @@ Count = Annotated[int, Field(ge=1)]
 Task = Literal["navigate", "follow", "reach", "patrol"]
 
 ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
-"""Keys of `environment` that say where engines are. Only who runs a command may say that:
-they are neither written to model files nor taken from them."""
+"""Keys of `environment` that say where engines are. Only the user who runs a command may
+set them: they are neither written to model files nor taken from them."""
 
 
 class NavigationNetworkConfig(Config):
@@ -50,13 +50,13 @@ class PPOConfig(Config):
     learning_rate_final: NonNegative | None = None
     """Step size at the end of a linear schedule; null keeps it constant."""
     n_steps: Count = 32
-    """Decisions per environment and roll-out."""
+    """Environment steps in one roll-out of each environment."""
     batch_size: Annotated[int, Field(ge=2)] = 2048
     """Minibatch size; capped at the size of one roll-out."""
     n_epochs: Count = 4
     """Passes over each roll-out."""
     gamma: Unit = 0.99
-    """Discount per decision."""
+    """Discount per environment step."""
     gae_lambda: Unit = 0.95
     """Bias-variance trade-off of generalised advantage estimation."""
     clip_range: Positive = 0.2
@@ -70,8 +70,8 @@ class PPOConfig(Config):
     target_kl: Positive | None = None
     """Stop the epochs of an update when the KL estimate passes 1.5 times this."""
     route_coef: NonNegative = 0.0
-    """Weight of the auxiliary loss that lets the actor predict the shortest way (needs
-    `network.privileged_critic`)."""
+    """Weight of the auxiliary loss that trains the actor to predict the shortest path
+    (needs `network.privileged_critic`)."""
     reward_scale: Positive = 0.1
     """Factor on rewards inside the learner; logs and evaluation stay unscaled."""
 
@@ -82,7 +82,7 @@ class NavigationRewardsConfig(Config):
     goal_reached: float = 100.0
     """Paid once, when the task is solved."""
     progress: float = 1.0
-    """Per metre closer to the goal (a potential: it telescopes)."""
+    """Reward per metre closer to the goal (potential-based, so it telescopes)."""
     smooth_movement: float = 0.1
     """Smoothness in [0, 1] times this; paid as `bonus_mode` says."""
     comfort_bonus: float = 2.0
@@ -96,20 +96,20 @@ class NavigationRewardsConfig(Config):
     teleport_penalty: float = -1.0
     """Per discrete move (a jump of `actions.move_distance`)."""
     discomfort_cost: NonNegative = 0.0
-    """Cost per decision of (1 - comfort score)."""
+    """Cost per environment step of (1 - comfort score)."""
     turn_cost: NonNegative = 0.0
     """Cost per radian turned."""
     jerk_cost: NonNegative = 0.0
-    """Cost per decision of the mean squared change of the action."""
+    """Cost per environment step of the mean squared change of the action."""
     step_cost: NonNegative = 0.0
-    """Cost per decision."""
+    """Cost per environment step."""
     bonus_mode: Literal["progress", "step"] = "progress"
-    """`progress` pays both bonuses per metre of *new best* distance to the goal, so they are
-    bounded by the length of the way; `step` pays per decision as published, which teaches
-    standing still, and is kept for study."""
+    """`progress` pays both bonuses per metre of *new best* distance to the goal, so they
+    are bounded by the length of the path; `step` pays at every environment step as
+    published, which teaches standing still, and is kept for comparison."""
     collision_mode: Literal["event", "decision", "tick"] = "event"
     """What counts as one collision: a touch after `collision_rearm` seconds without one,
-    every decision in contact, or every physics tick in contact."""
+    every environment step in contact, or every physics tick in contact."""
     collision_rearm: NonNegative = 0.5
     """Seconds without contact before the next touch is a new event."""
     progress_metric: Literal["geodesic", "euclidean"] = "geodesic"
@@ -132,9 +132,9 @@ class NavigationObservationsConfig(Config):
     normalize: bool = True
     """Fixed scaling inside the policy (never running statistics)."""
     memory: Literal["none", "visits", "map", "plan"] = "none"
-    """Extra features remembered from the 48 numbers of earlier decisions: `visits` counts
-    the places that were walked, `map` adds remembered free space and obstacles, `plan` adds
-    the way that a classical planner finds on that map (such an agent runs a planner)."""
+    """Extra features remembered from the 48 numbers of earlier environment steps: `visits`
+    counts the visited positions, `map` adds remembered free space and obstacles, `plan`
+    adds the path that a classical planner finds on that map (such an agent runs a planner)."""
     format: Literal["flat", "dict"] = "flat"
     """One float32 vector, or a dictionary of named parts."""
 
@@ -149,7 +149,8 @@ class NavigationActionsConfig(Config):
     max_rotation_speed: Positive = 90.0
     """[deg/s] at full stick."""
     action_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.3
-    """Share of the old command that is left after one decision (exponential, per tick)."""
+    """Fraction of the old command that remains after one environment step (exponential,
+    applied per tick)."""
     dead_zone: Annotated[float, Field(ge=0, lt=1)] = 0.05
     """Stick values below this are zero; the rest is rescaled to start from zero."""
     turn_angle: Positive = 45.0
@@ -165,9 +166,9 @@ class NavigationEnvironmentConfig(Config):
     """`mujoco` steps MuJoCo; `kernel` is the compiled twin of the same world contract;
     `godot` runs it in Godot engines."""
     num_environments: Count = 64
-    """Players stepped together."""
+    """Environments stepped together."""
     max_episode_steps: Count = 1000
-    """Decisions before the episode is truncated."""
+    """Environment steps before the episode is truncated."""
     physics_ticks_per_second: Annotated[int, Field(ge=10, le=1000)] = 90
     """Physics rate."""
     ticks_per_decision: Annotated[int, Field(ge=1, le=1000)] = 9
@@ -204,12 +205,12 @@ class NavigationEnvironmentConfig(Config):
     """Folder of the Godot project; null is that of the checkout (or
     `AMBULO_GODOT_PROJECT`)."""
     godot_engines: Annotated[int, Field(ge=1, le=256)] = 1
-    """Godot processes that share the players."""
+    """Godot processes that share the environments."""
     godot_timeout: Positive = 30.0
     """Seconds that an engine may take for an answer before it counts as hung."""
     godot_max_failures: Count = 6
-    """After this many faults of one engine in a row, without a decision between them, it is
-    given up."""
+    """An engine is given up after this many consecutive faults without an environment step
+    between them."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -228,7 +229,7 @@ class NavigationEnvironmentConfig(Config):
 
     @property
     def decision_dt(self) -> float:
-        """Time between two decisions, [s]."""
+        """Time between two environment steps, [s]."""
         return self.ticks_per_decision / self.physics_ticks_per_second
 
 
@@ -236,28 +237,28 @@ class CurriculumStage(Config):
     """One stage of a curriculum; it ends by success or by budget, whichever comes first."""
 
     name: str
-    """Shown in logs."""
+    """Name shown in logs."""
     max_goal_distance: Positive
     """Upper end of the goal distance in this stage, [m]."""
     timesteps: Count
-    """Budget of the stage, [decisions]."""
+    """Budget of the stage, [environment steps]."""
     levels: tuple[str, ...] | None = None
     """Level families or sets of this stage; null keeps `environment.levels`."""
     success_threshold: Unit | None = 0.9
     """Promote when the success rate of recent episodes reaches this; null: budget only."""
     min_timesteps: Annotated[int, Field(ge=0)] = 50_000
-    """Minimum lesson length before promotion by success."""
+    """Minimum environment steps in this stage before promotion by success."""
 
 
 class NavigationTrainingConfig(Config):
     """Budget, evaluation, checkpoints and where results go."""
 
     total_timesteps: Count = 1_000_000
-    """Decisions in all, over all environments."""
+    """Environment steps in all, over all environments."""
     save_freq: Count = 100_000
-    """Decisions between checkpoints."""
+    """Environment steps between checkpoints."""
     eval_freq: Annotated[int, Field(ge=0)] = 100_000
-    """Decisions between evaluations; 0 never evaluates."""
+    """Environment steps between evaluations; 0 never evaluates."""
     eval_episodes: Count = 45
     """Episodes of one evaluation, on validation levels."""
     num_workers: Annotated[int, Field(ge=1, le=256)] = 1
@@ -305,14 +306,14 @@ class NavigationConfig(Config):
         return self
 
     def override(self, group: str, **changes: object) -> NavigationConfig:
-        """A copy with `changes` in one group, validated."""
+        """Return a validated copy with `changes` in one group."""
         return self.replace(**{group: {**getattr(self, group).model_dump(), **changes}})
 
     def without_engine_places(self) -> NavigationConfig:
-        """A copy that does not say where engines are."""
+        """Return a copy without the keys that locate engines."""
         return self.override("environment", **dict.fromkeys(ENGINE_PLACES))
 
     def shareable(self) -> NavigationConfig:
-        """A copy for files that are passed on: no engines, no folder of this machine."""
+        """Return a copy to publish: without engine locations and without local folders."""
         output = NavigationTrainingConfig.model_fields["output"].default
         return self.without_engine_places().override("training", output=output)

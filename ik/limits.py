@@ -1,4 +1,4 @@
-"""Joint limits as swing and twist: how far a pose is outside, and the pose put inside.
+"""Swing and twist limits of joints: excess of a pose, and clamping.
 
 The swing (see `ambulo.ik.swing_twist`) must stay inside a cone with an elliptic rim (one
 radius for each sign of x and of z, so four quarters of ellipses; a hinge is a narrow one),
@@ -23,7 +23,7 @@ PROJECTIONS = 6
 
 
 def excess(rig: Rig, parts: SwingTwist) -> tuple[Array, Array]:
-    """How far swing and twist (..., J) are outside, [rad], each (..., J); 0 inside.
+    """Excess of swing and twist (..., J) over their limits, [rad], each (..., J).
 
     Of the swing it is the distance to the rim to first order, (f - 1) / |grad f| with
     f = |(x / rx, z / rz)| (P. D. Sampson, Computer Graphics and Image Processing 18,
@@ -47,18 +47,18 @@ def excess(rig: Rig, parts: SwingTwist) -> tuple[Array, Array]:
 
 
 def violation(rig: Rig, rotations: Array) -> Array:
-    """How far each joint of `rotations` (..., J, 4) is outside, [rad]. Shape (..., J).
+    """Excess of each joint of `rotations` (..., J, 4), [rad]. Shape (..., J).
 
-    The sum of what swing and twist exceed; exactly 0 inside.
+    The sum of the excess of swing and of twist; exactly 0 inside.
     """
     swing, twist = excess(rig, swing_twist_of(rotations))
     return swing + twist
 
 
 def clamp(rig: Rig, rotations: Array) -> Array:
-    """`rotations` (..., J, 4) put inside the limits; those inside stay bit for bit.
+    """Clamp `rotations` (..., J, 4) to the limits; those inside stay bit for bit.
 
-    The twist is cut off at its end, the swing goes to a nearby point of the rim.
+    The twist is clipped; the swing moves to a nearby point of the rim.
     """
     xp = array_namespace(rotations)
     parts = swing_twist_of(rotations)
@@ -72,11 +72,11 @@ def clamp(rig: Rig, rotations: Array) -> Array:
         gx, gz = x * ax * ax / f, z * az * az / f
         steep = gx * gx + gz * gz
         step = (f - 1.0) / xp.where(steep > 0.0, steep, one)
-        # The rim's quarters meet at the axes: a step that crosses one stops there.
+        # The quarters of the rim meet at the axes: a step that crosses an axis stops there.
         x = xp.where(step * ax * ax > f, zero, x - step * gx)
         z = xp.where(step * az * az > f, zero, z - step * gz)
         square = (x * ax) ** 2 + (z * az) ** 2
-    # A hair inside, so that rounding on the way to a quaternion and back stays inside.
+    # Slightly inside, so that conversion to a quaternion and back stays inside.
     f = xp.sqrt(xp.where(square > 1.0, square, one)) * (1.0 + _hair(x))
     x = xp.where(outside, x / f, x)
     z = xp.where(outside, z / f, z)

@@ -1,4 +1,4 @@
-"""Poses: where the root is and how every joint is turned, for a batch of characters."""
+"""Poses of a batch of characters: root positions and local joint rotations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Pose:
     def __post_init__(self) -> None:
         """Make arrays of float64 and check their shapes; `IKError` names the rule.
 
-        Values are not checked here: poses are made many times in a frame.
+        Values are not checked: poses are created many times per frame.
         """
         root = np.asarray(self.root, dtype=np.float64)
         rotations = np.asarray(self.rotations, dtype=np.float64)
@@ -67,12 +67,12 @@ def pose_of(motion: Motion, rig: Rig) -> Pose:
 def start_pose(
     rig: Rig, ground: ArrayLike = ((0.0, 0.0),), yaw: ArrayLike = (0.0,)
 ) -> Pose:
-    """The rig's starting pose: the mean of a lot of motion, not the T-pose.
+    """Return the rig's starting pose: the mean of motion data, not the T-pose.
 
     Args:
         rig: The rig.
-        ground: Where it stands, world x and y, [m]. Shape (B, 2).
-        yaw: How it is turned about Z; 0 looks along +X, [rad]. Shape (B,).
+        ground: Position on the ground, world x and y, [m]. Shape (B, 2).
+        yaw: Heading about Z; 0 faces +X, [rad]. Shape (B,).
     """
     where = np.atleast_2d(np.asarray(ground, dtype=np.float64))
     turn = np.atleast_1d(np.asarray(yaw, dtype=np.float64))
@@ -86,7 +86,7 @@ def start_pose(
 
 
 def turned(rig: Rig, hips: Floats, yaw: Floats) -> Floats:
-    """Local rotations of the hips (..., 4) after the world has turned by `yaw` (...)."""
+    """Local rotations of the hips (..., 4) after rotating the character by `yaw` (...)."""
     rest = rig.skeleton.rest[0]
     back = rest * np.array([1.0, -1.0, -1.0, -1.0])
     world: Floats = quat_multiply(quat_from_yaw(yaw), quat_multiply(rest, hips))

@@ -1,7 +1,7 @@
-"""The rig: a skeleton, its targets, its joint limits and how stiff each joint is.
+"""The rig: a skeleton with its targets, joint limits and joint stiffness.
 
 A rig file (`configs/rigs/NAME.json`, or one of the user's) names the skeleton, the joints
-that are led to targets and the swing-twist limits in degrees; see docs/ik.md.
+with targets and the swing-twist limits in degrees; see docs/ik.md.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TARGETS = (*EFFECTORS, "Hips")
 RIGS: dict[str, str] = {
     "ik23": "the 23-bone rig, limits that hold real CMU motion",
 }
-"""Every rig that ships and what it is."""
+"""Shipped rigs with their descriptions."""
 
 Degrees = Annotated[float, Field(gt=0.0, le=180.0)]
 
@@ -44,20 +44,20 @@ class SwingData(Config):
     """The four radii of a swing cone, [deg]."""
 
     x: tuple[Degrees, Degrees]
-    """How far the bone may turn about -X and about +X."""
+    """Largest swing about -X and about +X."""
     z: tuple[Degrees, Degrees]
-    """How far the bone may turn about -Z and about +Z."""
+    """Largest swing about -Z and about +Z."""
 
 
 class LimitData(Config):
-    """The limits of one joint; what is left out is free."""
+    """Limits of one joint; omitted ones are free."""
 
     swing: SwingData | None = None
     """The cone of the bone's direction."""
     twist: tuple[float, float] | None = None
-    """Lowest and highest turn about the bone, [deg]."""
+    """Smallest and largest twist about the bone, [deg]."""
     stiffness: Annotated[float, Field(gt=0.0)] = 1.0
-    """Cost of turning this joint, against 1."""
+    """Relative cost of rotating this joint; the default is 1."""
 
     @model_validator(mode="after")
     def _ordered(self) -> LimitData:
@@ -75,9 +75,10 @@ class TargetData(Config):
     """One row of the targets."""
 
     joint: str
-    """The joint that is led."""
+    """The joint that follows the target."""
     base: str
-    """The joint around which its limb reaches: the upper arm, the thigh, the hips."""
+    """First joint of the limb that reaches for the target: the upper arm, the thigh, the
+    hips."""
 
 
 class RigFile(Config):
@@ -86,7 +87,7 @@ class RigFile(Config):
     name: str
     """What it is called."""
     source: tuple[str, ...] = ()
-    """Where its numbers are from."""
+    """Sources of the numbers."""
     skeleton: str
     """A canonical skeleton, or a path of a skeleton file that ends in .json."""
     targets: dict[str, TargetData]
@@ -109,7 +110,7 @@ class RigFile(Config):
 
 @dataclass(frozen=True, eq=False)
 class Rig:
-    """A skeleton of J joints with what inverse kinematics must know about it."""
+    """A skeleton of J joints with its targets, limits and stiffness."""
 
     name: str
     """What it is called."""
@@ -118,7 +119,7 @@ class Rig:
     effectors: tuple[int, ...]
     """The joint of each of `TARGETS`; the last is the root."""
     bases: tuple[int, ...]
-    """The joint around which the limb of each of `TARGETS` reaches."""
+    """First joint of the limb of each of `TARGETS`."""
     swing: Floats
     """Radii of the swing cones about -X, +X, -Z, +Z, [rad]; inf is free. Shape (J, 4)."""
     twist: Floats
@@ -133,7 +134,7 @@ class Rig:
     """Height of the root in the starting pose, [m]."""
 
     def __post_init__(self) -> None:
-        """Check; `SkeletonError` names the rule."""
+        """Validate the fields; raise `SkeletonError` naming the rule that is broken."""
         count = len(self.skeleton)
         identity = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
         start = frozen(
@@ -185,7 +186,7 @@ class Rig:
         return len(self.skeleton)
 
     def chain(self, joint: int) -> tuple[int, ...]:
-        """`joint` and everything above it, up to the root."""
+        """Return `joint` and all its ancestors up to the root."""
         chain = [joint]
         while (parent := self.skeleton.parents[chain[-1]]) >= 0:
             chain.append(parent)
@@ -193,7 +194,7 @@ class Rig:
 
     @cached_property
     def reaches(self) -> Floats:
-        """Longest way from each base to its target, limb stretched, [m]. Shape (6,)."""
+        """Length of each stretched limb from base to target, [m]. Shape (6,)."""
         lengths = np.linalg.norm(self.skeleton.offsets, axis=1)
         found = []
         for joint, base in zip(self.effectors, self.bases, strict=True):
@@ -214,7 +215,7 @@ class Rig:
 
 
 def load_rig(name_or_path: str = "ik23") -> Rig:
-    """The rig that ships as `name_or_path`, or the one in the file, if it ends in .json.
+    """Return the shipped rig of that name, or the one in a file that ends in .json.
 
     Raises:
         SkeletonError: If there is none of that name, or it breaks a rule.
@@ -234,7 +235,7 @@ def _kept(name: str) -> Rig:
 
 
 def _built(data: RigFile) -> Rig:
-    """The rig of `data`; `SkeletonError` names what does not fit."""
+    """Return the rig of `data`; `SkeletonError` names the rule that is broken."""
     skeleton = load_skeleton(data.skeleton)
     count = len(skeleton)
     swing = np.full((count, 4), np.inf)

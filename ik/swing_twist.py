@@ -15,7 +15,7 @@ from ambulo.motion.rotations import TINY, Array, quat_from_rotvec, quat_multiply
 
 
 class SwingTwist(NamedTuple):
-    """A rotation taken apart, [rad]: `swing_x`, `twist`, `swing_z`, each (...)."""
+    """Swing and twist of rotations, [rad]: `swing_x`, `twist`, `swing_z`, each (...)."""
 
     swing_x: Array
     twist: Array
@@ -27,7 +27,7 @@ def swing_twist_of(rotations: Array) -> SwingTwist:
     xp = array_namespace(rotations)
     w, x, y, z = (rotations[..., i] for i in range(4))
     around = w * w + y * y
-    none = around < TINY  # half a turn of swing: any twist will do
+    none = around < TINY  # half a turn of swing: the twist is arbitrary
     one, zero = xp.ones_like(w), xp.zeros_like(w)
     n = xp.sqrt(xp.where(none, one, around))
     cw, cy = xp.where(none, one, w / n), xp.where(none, zero, y / n)

@@ -3,7 +3,7 @@
 All functions but `to_positions` and `from_positions` take NumPy arrays and torch tensors
 alike, with gradients in torch.
 
-Positions, (..., 56): root rotation vector [rad] at 0:3, root place [m] at 3:6, then the
+Positions, (..., 56): root rotation vector [rad] at 0:3, root position [m] at 3:6, then the
 joints in the skeleton's order: a ball's rotation vector (3) or a hinge's angle (1).
 """
 
@@ -57,22 +57,22 @@ class _Layout:
     hinge_positions: Ints
     """(8,) the hinges' angles in positions."""
     position_order: Ints
-    """(56,) from [rotation vectors, root place, hinge angles] to positions."""
+    """(56,) from [rotation vectors, root position, hinge angles] to positions."""
     ball_sixdof: Ints
     """(90,) the balls' rows in the 101 numbers."""
     hinge_sixdof: Ints
     """(8,) the hinges' angles in the 101 numbers."""
     sixdof_order: Ints
-    """(101,) from [rows, root place, hinge angles] to the 101 numbers."""
+    """(101,) from [rows, root position, hinge angles] to the 101 numbers."""
 
 
 def position_slices() -> dict[str, slice]:
-    """Where each joint's rotation lies in positions; the root's place is at 3:6."""
+    """Where each joint's rotation lies in positions; the root's position is at 3:6."""
     return _slices(3)
 
 
 def sixdof_slices() -> dict[str, slice]:
-    """Where each joint's rotation lies in the 101 numbers; the root's place is at 6:9."""
+    """Where each joint's rotation lies in the 101 numbers; the root's position is at 6:9."""
     return _slices(6)
 
 
@@ -146,7 +146,7 @@ def from_positions(
 
 
 def positions_of(root_positions: Array, rotations: Array) -> Array:
-    """Positions (..., 56) of root places (..., 3) and local rotations (..., 23, 4).
+    """Positions (..., 56) of root positions (..., 3) and local rotations (..., 23, 4).
 
     Of a hinge's rotation only the turn about its axis counts.
     """
@@ -293,7 +293,7 @@ def _hinge_angles(rotations: Array) -> Array:
 
 
 def _arranged(rotations: Array, place: Array, angles: Array, order: Ints) -> Array:
-    """Rotations (..., 15, n), root place and hinge angles as one row in `order`."""
+    """Rotations (..., 15, n), root position and hinge angles as one row in `order`."""
     xp = array_namespace(rotations, place, angles)
     flat = xp.reshape(rotations, (*rotations.shape[:-2], -1))
     row = xp.concat([flat, place, angles], axis=-1)

@@ -17,7 +17,7 @@ from ambulo.motion.skeleton import Skeleton
 
 
 def body_points(motion: Motion) -> Floats:
-    """World places of all joints, then all tips, [m]. Shape (T, J + K, 3)."""
+    """World position of all joints, then all tips, [m]. Shape (T, J + K, 3)."""
     skeleton = motion.skeleton
     places, turns = forward_kinematics(
         skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
@@ -28,7 +28,7 @@ def body_points(motion: Motion) -> Floats:
 
 @lru_cache(maxsize=64)
 def rest_points(skeleton: Skeleton) -> Floats:
-    """World places at rest of all joints, then all tips, [m]. Shape (J + K, 3)."""
+    """World position at rest of all joints, then all tips, [m]. Shape (J + K, 3)."""
     still = np.zeros((len(skeleton), 4))
     still[:, 0] = 1.0
     places, turns = forward_kinematics(skeleton, skeleton.offsets[0], still)

@@ -36,7 +36,7 @@ _REFLECT_TURN = np.array([1.0, -1.0, 1.0, -1.0])
 def sample(motion: Motion, frames: Floats, fps: float) -> Motion:
     """The poses at `frames` (N,), whole or between, as a motion at `fps`.
 
-    Places go linearly, rotations by slerp on the shorter way. Frames lie in 0 .. T - 1.
+    Places go linearly, rotations by slerp on the shorter arc. Frames lie in 0 .. T - 1.
     """
     frames = np.asarray(frames, dtype=np.float64)
     last = len(motion) - 1

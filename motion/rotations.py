@@ -173,7 +173,7 @@ def quat_angle(a: Array, b: Array) -> Array:
 
 
 def quat_slerp(a: Array, b: Array, t: Array) -> Array:
-    """The rotation at `t` (...) of the shorter way from a (t = 0) to b (t = 1)."""
+    """The rotation at `t` (...) of the shorter arc from a (t = 0) to b (t = 1)."""
     delta = quat_to_rotvec(quat_multiply(quat_conjugate(a), b))
     return quat_multiply(a, quat_from_rotvec(delta * t[..., None]))
 

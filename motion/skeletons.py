@@ -37,7 +37,7 @@ class JointData(Config):
     parent: str | None
     """The joint that it hangs on, which comes before it; null for the root."""
     offset: Point
-    """Place in the parent's frame, [m]; of the root: where it stands at rest."""
+    """Position in the parent's frame, [m]; of the root: where it stands at rest."""
     rest: Quaternion = (1.0, 0.0, 0.0, 0.0)
     """Orientation at rest in the parent's frame, wxyz."""
     axes: Quaternion = (1.0, 0.0, 0.0, 0.0)
@@ -56,7 +56,7 @@ class TipData(Config):
     name: str
     """What it is: toe, heel, finger, thumb, top, eye."""
     offset: Point
-    """Place in the joint's frame, [m]."""
+    """Position in the joint's frame, [m]."""
 
 
 class SegmentData(Config):

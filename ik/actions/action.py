@@ -1,4 +1,4 @@
-"""What an action is, how actions compose, and the paths in time that they share."""
+"""Base class of actions, their composition, and their common time profiles."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_rotate
 Floats = NDArray[np.float64]
 
 BODY, FEET, HANDS, GAZE = 0, 1, 2, 3
-"""Stages: actions that move the whole body come before those that start from there."""
+"""Stages, in order of application: actions of the whole body come before those that build
+on it."""
 
 UPPER = ("LeftHand", "RightHand", "Head")
-"""What goes along when the trunk moves."""
+"""Rows that move with the trunk."""
 
 UP = np.array([0.0, 0.0, 1.0])
 
 
 class IKAction(Protocol):
-    """Leads goals: given those of the animation and of earlier actions, its own."""
+    """An action maps the goals of the animation and of earlier actions to new goals."""
 
     @property
     def stage(self) -> int:
-        """When it comes among others: BODY, FEET, HANDS or GAZE."""
+        """Stage in the order of application: BODY, FEET, HANDS or GAZE."""
 
     def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
-        """The goals at `time`, [s]; unchanged before it begins and when it is over."""
+        """Return the goals at `time`, [s]; unchanged outside the action's duration."""
 
 
 def min_jerk(share: ArrayLike) -> Floats:
-    """The part of the way done at a part of the time, 0 to 1, both.
+    """Fraction of the path completed at a fraction of the time, both 0 to 1 (minimum jerk).
 
     10 u^3 - 15 u^4 + 6 u^5, as hands move: T. Flash and N. Hogan, "The coordination of
     arm movements", J. Neuroscience 5, 1985.
@@ -49,26 +50,26 @@ def min_jerk(share: ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class Timing:
-    """When an action begins, and how it comes and goes; [s]."""
+    """Start, rise, hold and fall times of an action, [s]."""
 
     begin: float = 0.0
-    """When it starts."""
+    """Start time."""
     rise: float = 0.6
-    """Until it is fully there."""
+    """Duration of the rise to full effect."""
     hold: float = np.inf
-    """How long it stays."""
+    """Duration at full effect."""
     fall: float = 0.6
-    """Until it is gone again."""
+    """Duration of the fall to no effect."""
 
     def __post_init__(self) -> None:
-        """Check; `IKError` names the rule."""
+        """Validate the fields; raise `IKError` naming the rule that is broken."""
         if not (self.rise > 0.0 and self.fall > 0.0 and self.hold >= 0.0):
             raise IKError("rise and fall must be positive, hold at least 0")
         if not np.isfinite(self.begin):
             raise IKError(f"begin must be finite, got {self.begin}")
 
     def at(self, time: float) -> float:
-        """How much of the action is there at `time`, 0 to 1."""
+        """Weight of the action at `time`, 0 to 1."""
         past = time - self.begin
         up = float(min_jerk(past / self.rise))
         left = past - self.rise - self.hold
@@ -76,21 +77,21 @@ class Timing:
 
     @property
     def end(self) -> float:
-        """When nothing is left of it."""
+        """Time at which the weight is 0 again."""
         return self.begin + self.rise + self.hold + self.fall
 
 
 def act(
     actions: Sequence[IKAction], goals: EffectorGoals, time: float
 ) -> EffectorGoals:
-    """All actions together at `time`: by stage, then in the given order."""
+    """Apply all actions at `time`: by stage, then in the given order."""
     for action in sorted(actions, key=lambda action: action.stage):
         goals = action.lead(goals, time)
     return goals
 
 
 def acting(actions: Sequence[IKAction], begin: float = 0.0) -> Provider:
-    """A provider for a layer of IK; the actions' time starts at `begin`."""
+    """Return a provider for an IK layer; the actions' time starts at `begin`."""
     kept = tuple(actions)
 
     def provide(tick: Tick) -> EffectorGoals:
@@ -102,7 +103,7 @@ def acting(actions: Sequence[IKAction], begin: float = 0.0) -> Provider:
 
 
 def facing(goals: EffectorGoals, rest: Floats) -> Floats:
-    """Where the hips face: level, unit. Shape (B, 3).
+    """Horizontal unit vector in which the hips face. Shape (B, 3).
 
     Args:
         goals: Of B characters.
@@ -120,11 +121,11 @@ def facing(goals: EffectorGoals, rest: Floats) -> Floats:
 
 
 def move_body(goals: EffectorGoals, shift: Floats, tilt: Floats) -> EffectorGoals:
-    """Hips moved by `shift` (B, 3), all above them turned about them by `tilt` (B, 3).
+    """Move the hips by `shift` (B, 3) and tilt the upper body about them by `tilt` (B, 3).
 
-    `tilt` is a rotation vector, [rad]. Hips and head count afterwards; the hands only go
-    along, as places where other actions start. Nothing is stretched: what could be
-    reached before, can be after.
+    `tilt` is a rotation vector, [rad]. Hips and head become goals. The hands move along,
+    without becoming goals, as starting points of other actions. Nothing is stretched: what
+    was reachable stays reachable.
     """
     turn = quat_from_rotvec(tilt)
     hips = goals.position("Hips")
@@ -146,9 +147,9 @@ def _put(
 
 
 Ground = Callable[[Floats], tuple[float, Floats]]
-"""Height [m] and unit normal (3,) of the ground at a place (3,)."""
+"""Height [m] and unit normal (3,) of the ground at a position (3,)."""
 
 
 def level_ground(place: Floats) -> tuple[float, Floats]:
-    """Level ground at height 0."""
+    """Return height and normal of level ground at height 0."""
     return 0.0, UP

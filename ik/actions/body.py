@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 HIPS = TARGETS.index("Hips")
 FOLDED = 0.4
-"""Part of its length to which a leg folds: a deeper crouch stops there."""
+"""Shortest length of a folded leg, as a fraction of its length; it limits a crouch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,15 +28,15 @@ class Lean:
     rig: Rig
     """The rig."""
     angle: float
-    """How far, [rad]."""
+    """Angle of the lean, [rad]."""
     direction: float = 0.0
-    """Where to, seen from where the hips face: 0 ahead, pi/2 to the left, [rad]."""
+    """Direction relative to the hips' heading: 0 ahead, pi/2 to the left, [rad]."""
     timing: Timing = field(default_factory=Timing)
-    """When."""
+    """Time profile."""
     stage: int = BODY
 
     def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
-        """Head and hands turned about the hips; the head looks where it goes."""
+        """Rotate head and hands about the hips; the head turns with the trunk."""
         share = self.timing.at(time)
         if share == 0.0:
             return goals
@@ -49,7 +49,7 @@ class Lean:
         return moved.turn("Head", head)
 
     def _drop(self, share: float) -> Floats:
-        """Down as far as tilted hips raise one hip joint: its leg is not longer. (3,)."""
+        """Downward shift (3,) of tilted hips, [m], that keeps both legs long enough."""
         aside = share * self.angle * np.sin(self.direction)
         thigh = self.rig.bases[row_of("LeftFoot")]
         width = abs(float(self.rig.skeleton.offsets[thigh, 0]))
@@ -59,7 +59,7 @@ class Lean:
 
 @dataclass(frozen=True, eq=False)
 class Crouch:
-    """The hips go down and a little back; the head keeps looking where it did.
+    """The hips move down and slightly back; the head keeps its orientation.
 
     The trunk leans by as much as keeps the head over the feet.
     """
@@ -67,20 +67,20 @@ class Crouch:
     rig: Rig
     """The rig."""
     depth: float
-    """How far the hips go down, [m], at most to where the legs are folded."""
+    """Downward movement of the hips, [m], limited by fully folded legs."""
     back: float = 0.3
-    """How far they go back for each metre down."""
+    """Backward movement per metre down."""
     timing: Timing = field(default_factory=Timing)
-    """When."""
+    """Time profile."""
     stage: int = BODY
 
     def __post_init__(self) -> None:
-        """Check; `IKError` names the rule."""
+        """Validate the fields; raise `IKError` naming the rule that is broken."""
         if not (np.isfinite(self.depth) and np.isfinite(self.back)):
             raise IKError("Crouch: depth and back must be finite")
 
     def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
-        """Hips and head moved, feet held."""
+        """Move hips and head, keep the feet."""
         share = self.timing.at(time)
         if share == 0.0:
             return goals
@@ -97,7 +97,7 @@ class Crouch:
         return move_body(goals, shift, angle * np.cross(UP, ahead)).turn("Head", head)
 
     def _room(self, goals: EffectorGoals) -> Floats:
-        """How far the hips can go down over the higher foot, [m]. Shape (B,)."""
+        """Available downward movement of the hips over the higher foot, [m]. Shape (B,)."""
         feet = ("LeftFoot", "RightFoot")
         floor = np.max([goals.position(foot)[:, 2] for foot in feet], axis=0)
         folded = FOLDED * float(self.rig.reaches[row_of("LeftFoot")])

@@ -35,7 +35,7 @@ HIPS = TARGETS.index("Hips")
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A foot swings to another place and stands there; the body comes half-way along.
+    """A foot swings to a new position and stands there; the body follows half-way.
 
     Steps compose to a walk: the next one of the same foot starts where this one ended.
     """
@@ -43,30 +43,30 @@ class Step:
     rig: Rig
     """The rig."""
     foot: Foot
-    """Which."""
+    """The foot."""
     place: ArrayLike
-    """Where the ankle shall be, world (3,), [m]."""
+    """Target position of the ankle, world (3,), [m]."""
     turn: float = 0.0
-    """How far the foot turns about Z meanwhile, [rad]."""
+    """Rotation of the foot about Z during the step, [rad]."""
     clearance: float = 0.08
-    """How far above the straight way the ankle passes half-way, [m]."""
+    """How far above the straight line the ankle passes half-way, [m]."""
     pitch: float = np.deg2rad(20.0)
-    """Toes down after leaving the ground, up before meeting it, at most, [rad]."""
+    """Largest pitch of the foot, [rad]: toes down after lift-off, up before touch-down."""
     share: float = 0.5
-    """Part of the foot's level way that hips and head go along."""
+    """Fraction of the foot's horizontal displacement by which hips and head move."""
     begin: float = 0.0
-    """When it starts, [s]."""
+    """Start time, [s]."""
     seconds: float = 0.6
-    """How long it takes, [s]."""
+    """Duration, [s]."""
     stage: int = FEET
 
     def __post_init__(self) -> None:
-        """Check; `IKError` names the rule."""
+        """Validate the fields; raise `IKError` naming the rule that is broken."""
         if self.seconds <= 0.0 or not 0.0 <= self.share <= 1.0:
             raise IKError("a step takes more than 0 s, and share is 0 to 1")
 
     def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
-        """The foot on its way; on its place from then on, to the last bit."""
+        """Move the foot along its path; afterwards it stays exactly at its target."""
         u = (time - self.begin) / self.seconds
         if u <= 0.0:
             return goals
@@ -89,7 +89,7 @@ class Step:
         moved, turned = goals.moved, goals.turned
         for name in UPPER:
             goals = goals.place(name, goals.position(name) + along)
-        # Head and hands only go along: they stay as free as they were.
+        # Head and hands move along; their weights do not change.
         goals = EffectorGoals(goals.positions, goals.rotations, moved, turned)
         return goals.place(self.foot, spot).turn(self.foot, rolled)
 
@@ -98,27 +98,28 @@ class Step:
 class FootPlant:
     """A foot stays on its spot, flat on the ground, whatever the animation does.
 
-    It lets go smoothly where the animation takes the foot too far away.
+    The foot is released smoothly where the animation moves it too far away.
     """
 
     foot: Foot
-    """Which."""
+    """The foot."""
     place: ArrayLike
-    """Where the ankle stays, world (3,), [m]."""
+    """Fixed position of the ankle, world (3,), [m]."""
     rotation: ArrayLike
     """World orientation on level ground, wxyz."""
     ankle: float = 0.0
-    """Height of the ankle over the ground, [m]; 0: `place` is taken as it is."""
+    """Height of the ankle over the ground, [m]; 0 uses `place` unchanged."""
     ground: Ground = level_ground
-    """The ground there."""
+    """The ground."""
     begin: float = 0.0
-    """From when on, [s]."""
+    """Start time, [s]."""
     end: float = np.inf
-    """Until when, [s]."""
+    """End time, [s]."""
     fade: float = 0.15
-    """Until it holds fully, and until it has let go, [s]."""
+    """Duration of fading in and of fading out, [s]."""
     slack: float = 0.3
-    """How far the animation's foot may be away, [m]; it is let go within half of that."""
+    """Distance of the animation's foot at which the foot is fully released, [m]; release
+    starts at half of it."""
     stage: int = FEET
 
     @classmethod
@@ -132,7 +133,7 @@ class FootPlant:
         ankle: float = 0.0,
         ground: Ground = level_ground,
     ) -> FootPlant:
-        """The foot of the first character kept where `goals` have it."""
+        """Return a plant of the first character's foot where `goals` have it."""
         return cls(
             foot,
             goals.position(foot)[0].copy(),
@@ -144,7 +145,7 @@ class FootPlant:
         )
 
     def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
-        """The foot on its spot, as much as it holds."""
+        """Move the foot to its fixed position, by the current weight."""
         if not self.begin <= time <= self.end + self.fade:
             return goals
         place = np.asarray(self.place, dtype=np.float64)
@@ -162,7 +163,7 @@ class FootPlant:
         spot = here + hold[:, None] * (place - here)
         full = np.broadcast_to(rotation, turn.shape)
         spot = np.where(hold[:, None] >= 1.0, place, spot)
-        # The leg gives way, not the body: a planted foot must not drag the hips along.
+        # The leg absorbs the error: a planted foot must not move the hips.
         goals = goals.place("Hips", goals.position("Hips"))
         goals = goals.turn("Hips", goals.rotation("Hips"))
         return goals.place(self.foot, spot).turn(

@@ -29,27 +29,27 @@ HIPS, HEAD = TARGETS.index("Hips"), TARGETS.index("Head")
 
 @dataclass(frozen=True, eq=False)
 class LookAt:
-    """The head faces a point, upright, as far as a neck can turn."""
+    """Turn the upright head to a point, within the range of the neck."""
 
     rig: Rig
     """The rig."""
     point: ArrayLike | Callable[[float], ArrayLike]
-    """World place (3,) or (B, 3), [m], or where it is at a time."""
+    """World position (3,) or (B, 3), [m], or a function of time that returns it."""
     limit: float = np.deg2rad(75.0)
-    """Farthest turn from where the hips face, [rad]."""
+    """Largest angle from the hips' heading, [rad]."""
     timing: Timing = field(default_factory=Timing)
-    """When."""
+    """Time profile."""
     stage: int = GAZE
 
     def __post_init__(self) -> None:
-        """Check; `IKError` names the rule."""
+        """Validate the fields; raise `IKError` naming the rule that is broken."""
         if not self.limit >= 0.0:
             raise IKError(f"LookAt: limit must be at least 0, got {self.limit}")
         if not callable(self.point) and not np.isfinite(self.point).all():
             raise IKError(f"LookAt: point must be finite, got {self.point}")
 
     def direction(self, goals: EffectorGoals, time: float) -> Floats:
-        """Where the head shall face, unit. Shape (B, 3)."""
+        """Unit target direction of the head. Shape (B, 3)."""
         point = self.point(time) if callable(self.point) else self.point
         way = np.asarray(point, dtype=np.float64) - goals.position("Head")
         length = np.linalg.norm(way, axis=-1, keepdims=True)
@@ -62,12 +62,12 @@ class LookAt:
         return found
 
     def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
-        """The head turned; its place is not touched."""
+        """Rotate the head; its position does not change."""
         share = self.timing.at(time)
         if share == 0.0:
             return goals
         way = self.direction(goals, time)
-        # Turned about Z, then raised about its own left: so the head is never tilted.
+        # Rotate about Z, then about the head's own left axis: so the head never rolls.
         yaw = quat_from_yaw(np.arctan2(way[:, 1], way[:, 0]))
         ahead = quat_rotate(yaw, np.array([1.0, 0.0, 0.0]))
         raised = -np.arcsin(np.clip(way[:, 2], -1.0, 1.0))[:, None]

@@ -18,27 +18,28 @@ Floats = NDArray[np.float64]
 Hand = Literal["LeftHand", "RightHand"]
 
 SPLIT = 0.75
-"""Part of the time of a grab after which the hand is in front of the object."""
+"""Fraction of the reach after which the hand is in front of the object."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """A hand goes to a point, stays, and comes back."""
+    """A hand moves to a point, stays, and returns."""
 
     hand: Hand
-    """Which."""
+    """The hand."""
     point: ArrayLike | Callable[[float], ArrayLike]
-    """World place of the wrist (3,) or (B, 3), [m], or where it is at a time."""
+    """World position of the wrist (3,) or (B, 3), [m], or a function of time that returns
+    it."""
     rotation: ArrayLike | None = None
     """World orientation (4,) or (B, 4), wxyz; None: free."""
     arc: float = 0.05
-    """How far above the straight way the hand passes half-way, [m]."""
+    """How far above the straight line the hand passes half-way, [m]."""
     timing: Timing = field(default_factory=Timing)
-    """When."""
+    """Time profile."""
     stage: int = HANDS
 
     def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
-        """The hand on its way; it starts from where it would be without the action."""
+        """Move the hand along its path, which starts where the hand is without the action."""
         share = self.timing.at(time)
         if share == 0.0:
             return goals
@@ -57,55 +58,55 @@ class Reach:
 
 @dataclass(frozen=True, eq=False)
 class Grab:
-    """A hand takes an object, carries it to a goal, lets it go and comes back.
+    """A hand grasps an object, carries it to a goal, releases it and returns.
 
-    While it is held, hand and object are one: the hand's goal is the object's place with
-    the grip, exactly.
+    While the object is held, the hand's goal is exactly the object's position plus the grip
+    offset.
     """
 
     hand: Hand
-    """Which."""
+    """The hand."""
     place: ArrayLike
-    """Where the object is, world (3,), [m]."""
+    """Position of the object, world (3,), [m]."""
     goal: ArrayLike
-    """Where it is put, world (3,), [m]."""
+    """Target position of the object, world (3,), [m]."""
     turn: ArrayLike = (1.0, 0.0, 0.0, 0.0)
     """The object's world orientation, wxyz; it is carried upright."""
     grip: ArrayLike = (0.0, 0.0, 0.0)
-    """The wrist, as the object sees it, [m]."""
+    """Position of the wrist in the object's frame, [m]."""
     grip_turn: ArrayLike | None = None
-    """The hand's orientation, as the object sees it, wxyz; None: free."""
+    """Orientation of the hand in the object's frame, wxyz; None: free."""
     approach: ArrayLike = (-0.1, 0.0, 0.0)
-    """From where the hand comes, and to where it leaves, from the grip, [m]."""
+    """Offset from the grip to the point where the hand approaches and leaves, [m]."""
     lift: float = 0.1
-    """How far above the straight way the object passes half-way, [m]."""
+    """How far above the straight line the object passes half-way, [m]."""
     begin: float = 0.0
-    """When it starts, [s]."""
+    """Start time, [s]."""
     reach: float = 0.8
-    """Until the object is held, [s]."""
+    """Duration until the object is held, [s]."""
     carry: float = 1.0
-    """Until it is at its goal, [s]."""
+    """Duration of carrying it to its goal, [s]."""
     leave: float = 0.8
-    """Until the hand is back, [s]."""
+    """Duration of the hand's return, [s]."""
     stage: int = HANDS
 
     def __post_init__(self) -> None:
-        """Check; `IKError` names the rule."""
+        """Validate the fields; raise `IKError` naming the rule that is broken."""
         if min(self.reach, self.carry, self.leave) <= 0.0:
             raise IKError("reach, carry and leave must be positive")
 
     @property
     def held_from(self) -> float:
-        """When the object is held, [s]."""
+        """Time at which the object is grasped, [s]."""
         return self.begin + self.reach
 
     @property
     def held_until(self) -> float:
-        """When it is let go, [s]."""
+        """Time at which the object is released, [s]."""
         return self.held_from + self.carry
 
     def object_at(self, time: float) -> Floats:
-        """World place of the object, [m]. Shape (3,)."""
+        """World position of the object, [m]. Shape (3,)."""
         start = np.asarray(self.place, dtype=np.float64)
         share = float(min_jerk((time - self.held_from) / self.carry))
         way = np.asarray(self.goal, dtype=np.float64) - start
@@ -113,14 +114,14 @@ class Grab:
         return found
 
     def wrist_at(self, time: float) -> Floats:
-        """World place of the wrist while the object is held, [m]. Shape (3,)."""
+        """World position of the wrist while the object is held, [m]. Shape (3,)."""
         turn = np.asarray(self.turn, dtype=np.float64)
         grip = np.asarray(self.grip, dtype=np.float64)
         found: Floats = self.object_at(time) + quat_rotate(turn, grip)
         return found
 
     def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
-        """The hand on its way to the object, with it, and back."""
+        """Move the hand to the object, with it, and back."""
         share, near = self._shares(time)
         if share == 0.0:
             return goals
@@ -140,10 +141,10 @@ class Grab:
         return goals.turn(self.hand, quat_slerp(rotation, full, parts))
 
     def _shares(self, time: float) -> tuple[float, float]:
-        """How much the hand is led, and how near it is to the grip, 0 to 1 both.
+        """Weight of the hand's goal, and progress from approach to grip, both 0 to 1.
 
-        Both paths end at rest, and the second begins only when the hand is nearly in
-        front of the object: so it comes along `approach`, not through the object.
+        Both paths end at rest, and the second begins only when the hand is nearly in front
+        of the object: so it moves along `approach`, not through the object.
         """
         if time < self.held_from:
             u = (time - self.begin) / self.reach

@@ -1,4 +1,4 @@
-"""A pose to start from: standing upright, feet flat, arms down."""
+"""A starting pose: standing upright, feet flat, arms down."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from ambulo.ik.solver.targets import Targets, row_of
 from ambulo.motion.landmarks import rest_points
 
 EASE = 0.97
-"""Height of the hips as a part of that with straight legs: knees are never locked."""
+"""Height of the hips as a fraction of that with straight legs, so that knees are not
+locked."""
 
 
 def ankle_height(rig: Rig) -> float:
@@ -23,7 +24,7 @@ def ankle_height(rig: Rig) -> float:
 
 
 def standing_pose(rig: Rig) -> Pose:
-    """One character upright at the world's origin, looking along +X.
+    """Return one character standing at the world's origin, facing +X.
 
     Raises:
         IKError: the rig's limits do not let it stand.

@@ -1,8 +1,8 @@
 """Poses of clips: every clip on the rig, at one rate, inside the limits, thinned.
 
 Clips go through the same steps as any motion here (low pass, resampling, retargeting);
-what the rig's joints cannot do is put inside their limits and counted. What is so far
-outside that the pose would be another one is left out.
+Rotations outside the joint limits are clamped and counted. Frames too far outside, where
+clamping would change the pose, are left out.
 """
 
 from __future__ import annotations
@@ -41,17 +41,18 @@ logger = logging.getLogger(__name__)
 Floats = NDArray[np.float64]
 
 FPS = 30.0
-"""Rate of the poses unless told otherwise, [Hz]."""
+"""Rate of the poses by default, [Hz]."""
 
 STEP = 0.005
-"""A pose is kept when a joint has moved this far in the root frame since the last, [m]."""
+"""A pose is kept when a joint has moved this far in the root frame since the last kept
+pose, [m]."""
 
 FAR = np.deg2rad(30.0)
 """A frame with a joint further outside its limits than this is left out, [rad]: no person
 took that pose, and inside the limits it would be another one."""
 
 MOST = 0.5
-"""A clip with more than this share of such frames is not used at all."""
+"""A clip with more than this fraction of such frames is not used at all."""
 
 _ROUNDING = np.deg2rad(0.01)
 """Violations below this are rounding, [rad]."""
@@ -59,25 +60,25 @@ _ROUNDING = np.deg2rad(0.01)
 
 @dataclass(frozen=True)
 class Extraction:
-    """What came out of clips."""
+    """Poses extracted from clips, with statistics."""
 
     data: PoseData
     """The poses."""
     frames: int
     """Frames of all clips at the poses' rate, before thinning."""
     left_out: dict[str, int]
-    """Of each clip that has such: its frames that are too far outside the limits, or all
-    its frames, where most of them are."""
+    """Number of frames left out by clip: those too far outside the limits, or all frames if
+    most of them are."""
     clamped: float
-    """Share of the other frames with a joint outside its limits."""
+    """Fraction of the other frames with a joint outside its limits."""
     joints_clamped: float
-    """Share of all joints of these frames outside."""
+    """Fraction of all joints of these frames outside."""
     mean_degrees: float
-    """Mean of how far those joints were outside, [deg]."""
+    """Mean excess of those joints beyond their limits, [deg]."""
     worst: tuple[str, float]
-    """The joint that was farthest outside, and how far, [deg]."""
+    """The joint farthest outside its limits, and its excess, [deg]."""
     moved: float
-    """Mean way of a joint of a clamped frame by the clamping, [m]."""
+    """Mean displacement of joints by clamping, in clamped frames, [m]."""
     errors: tuple[MotionFileError, ...]
     """Files that could not be used."""
 
@@ -112,7 +113,7 @@ def motion_on_rig(
         if kept.skeleton.same_tree(rig.skeleton):
             return kept
     except MotionFileError:
-        pass  # not there, or damaged: made again
+        pass  # missing or damaged: computed again
     motion = _on_rig(clip, rig, fps)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -160,7 +161,7 @@ def extract(
         fps: Rate of the poses, [Hz].
         step: Thinning: least way of the joint that moves most, since the last kept pose
             of the clip, [m]; 0 keeps all. Equal poses of all clips are kept once.
-        progress: The same clips, through something that shows how far it is.
+        progress: Wraps the clips to show progress (such as `tqdm`).
         strict: A file that cannot be used is an error.
         cached: As in `motion_on_rig`.
         cache_folder: As in `motion_on_rig`.
@@ -225,7 +226,7 @@ def _thinned(
 
 
 class _Tally:
-    """Puts poses inside the limits and counts what that took."""
+    """Clamps poses to the limits and counts the changes."""
 
     def __init__(self, rig: Rig) -> None:
         self.rig = rig
@@ -236,7 +237,7 @@ class _Tally:
         self.sum = self.moved = 0.0
 
     def clamped(self, name: str, motion: Motion) -> tuple[Pose, NDArray[np.bool_]]:
-        """The frames of `motion` inside the limits, and which can be used, (T,)."""
+        """Return the frames of `motion` inside the limits, and a mask (T,) of usable ones."""
         pose = Pose(motion.root_positions, motion.rotations)
         far = violation(self.rig, pose.rotations)
         usable = (far <= FAR).all(axis=1)
@@ -260,7 +261,7 @@ class _Tally:
         return inside, usable
 
     def report(self, data: PoseData, errors: Sequence[MotionFileError]) -> Extraction:
-        """Everything counted, with the poses."""
+        """Return the statistics with the poses."""
         worst = int(self.far.argmax())
         return Extraction(
             data=data,

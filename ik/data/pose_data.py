@@ -1,4 +1,4 @@
-"""Poses to learn from: arrays of one rig, whose they are, and the file that keeps them.
+"""Training poses of one rig: arrays, provenance, and their file.
 
 A file is an NPZ (`numpy.load` opens it) of plain arrays and a JSON header as bytes; nothing
 in it is ever run: pickled objects are refused.
@@ -33,10 +33,10 @@ from ambulo.motion.rotations import quat_angle
 Singles = NDArray[np.float32]
 
 GRID = 0.01
-"""Poses whose joints all lie in the same cells of this size are one pose, [m]."""
+"""Poses whose joints all lie in the same grid cells of this size count as one pose, [m]."""
 
 MIN_UNIQUE = 500
-"""Fewer unique poses than this teach nothing."""
+"""Minimum number of unique poses for training."""
 
 STILL = 1e-4
 """An input that varies less than this (standard deviation) is dead."""
@@ -48,14 +48,14 @@ _BROKEN = (
 
 
 class ClipRecord(Config):
-    """Where poses come from."""
+    """Origin of poses."""
 
     name: str
     """Subject and trial, such as "02_01"."""
     subject: str
-    """Who moves."""
+    """The performer."""
     activity: str
-    """What is done."""
+    """The activity label."""
 
 
 class PoseHeader(Config):
@@ -88,7 +88,7 @@ class PoseData:
     frame: NDArray[np.int32]
     """Frame of each pose in its clip, at the header's rate. Shape (N,)."""
     contacts: NDArray[np.uint8]
-    """Whether the left and right foot stand. Shape (N, 2)."""
+    """Whether left and right foot are in contact. Shape (N, 2)."""
 
     def __len__(self) -> int:
         """The number of poses."""
@@ -96,7 +96,7 @@ class PoseData:
 
     @property
     def pose(self) -> Pose:
-        """The poses in the world."""
+        """Return the poses in world coordinates."""
         return Pose(self.root.astype(np.float64), self.rotations.astype(np.float64))
 
     @property
@@ -139,7 +139,7 @@ def mirrored(data: PoseData, rig: Rig) -> PoseData:
 
 
 def in_own_frame(rig: Rig, pose: Pose) -> tuple[Targets, Pose]:
-    """All six targets of `pose`, and the pose as their root frames see it."""
+    """Return all six targets of `pose`, and the pose in their root frames."""
     targets = Targets.of_pose(rig, pose)
     return targets, pose_in_frame(rig, pose, root_frame(rig, targets))
 
@@ -153,7 +153,7 @@ def unique_poses(rig: Rig, pose: Pose) -> NDArray[np.int64]:
 
 
 def still_joints(rig: Rig, pose: Pose) -> list[str]:
-    """Names of the joints (not the root) that never turn, in any pose."""
+    """Names of the joints (not the root) that never rotate, in any pose."""
     turns = quat_angle(pose.rotations[:1], pose.rotations)
     moves = turns.max(axis=0) > 1e-3
     return [
@@ -185,7 +185,7 @@ def dead_columns(inputs: Singles) -> list[str]:
 
 
 def check_poses(data: PoseData, rig: Rig, least: int = MIN_UNIQUE) -> int:
-    """The number of unique poses; `IKError` if nothing can be learnt from `data`.
+    """Return the number of unique poses; `IKError` if `data` is unfit for training.
 
     Refused are too few unique poses, and inputs that never change (dead columns), by name.
     """
@@ -205,7 +205,7 @@ def check_poses(data: PoseData, rig: Rig, least: int = MIN_UNIQUE) -> int:
 
 
 def save_poses(path: str | Path, data: PoseData) -> None:
-    """Write `data`, whole or not at all; the same bytes for the same poses."""
+    """Write `data` atomically; equal poses give equal bytes."""
     arrays: dict[str, NDArray[Any]] = {
         "header": np.frombuffer(data.header.to_json().encode(), dtype=np.uint8),
         **{f.name: getattr(data, f.name) for f in fields(data) if f.name != "header"},
@@ -222,7 +222,7 @@ def save_poses(path: str | Path, data: PoseData) -> None:
 
 
 def load_poses(path: str | Path) -> PoseData:
-    """The poses in the file `path`; `IKError` names what is wrong with it."""
+    """Return the poses in the file `path`; `IKError` names the problem."""
     file = Path(path)
     if not file.is_file():
         raise IKError(f"{file}: no such file of poses")

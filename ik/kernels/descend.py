@@ -70,7 +70,7 @@ def descend(  # noqa: PLR0915 - one step, written out
     body: Body, task: Task, settings: Array, steps: int, slack: Array, at: State,
     to: State, w: Work,
 ) -> int:  # fmt: skip
-    """Lead `at` up to `steps` steps on; how many it took. `to` is work space."""
+    """Lead `at` up to `steps` steps on; how many it took. `to` is scratch memory."""
     # Taken out of the tuples once: numba counts references to each array, atomically.
     # For the same reason a step that counts is copied; nothing is swapped.
     tree, table, ends, reaches = body.tree, body.table, body.ends, body.reaches

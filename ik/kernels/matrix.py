@@ -41,7 +41,7 @@ def build_matrix(
     """Fill the lower half of `matrix` (n, n), and `first` (n,): where each row begins.
 
     `order` (k,) are the targets in the order of their rows; `slide` is 1 / stiffness of
-    the root's place, 0 where it is given. Blocks of limbs that share no joint are left
+    the root's position, 0 where it is given. Blocks of limbs that share no joint are left
     out of the rows' beginnings, so that they cost nothing.
     """
     for a in range(len(order)):

@@ -105,7 +105,7 @@ def forward(
 ) -> None:  # fmt: skip
     """Fill `out` (B, sizes[-1]) from `x` (B, sizes[0]); all float32.
 
-    `slope` (1,) belongs to the leaky ReLU; `work` (2, max(sizes)) is work space.
+    `slope` (1,) belongs to the leaky ReLU; `work` (2, max(sizes)) is scratch memory.
     """
     layers = len(sizes) - 1
     for b in range(len(x)):

@@ -210,7 +210,7 @@ def new_state(joints: int, n: int) -> State:
 
 @njit(cache=True, error_model="numpy")
 def new_work(joints: int, n: int) -> Work:
-    """Work space for n residuals."""
+    """Scratch memory for n residuals."""
     return Work(
         np.zeros(joints, np.int64), np.zeros(joints, np.int64), np.zeros((joints, 2, 3)),
         np.zeros((joints, 3)), np.zeros((joints, 3)), np.zeros(3),

@@ -50,7 +50,7 @@ class Body(NamedTuple):
     table: Array  # (J, 18)
     ends: Array  # (6, 8)
     reaches: Array  # (6,) [m]
-    slide: Array  # (1,) 1 / stiffness of the root's place
+    slide: Array  # (1,) 1 / stiffness of the root's position
 
 
 class Task(NamedTuple):
@@ -78,7 +78,7 @@ class State(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Work space of a step."""
+    """Scratch memory of a step."""
 
     bits: Array  # (J,) active set: limits at which a joint stands
     kept: Array  # (J,) the same before the step

@@ -152,7 +152,7 @@ def subtract_motion(
 ) -> None:
     """Take J d from `r` (n,): what turns `d` (J, 3) and the way `slide` (3,) do.
 
-    `twists` (J, 6) is work space: turn and motion of the origin, summed downwards.
+    `twists` (J, 6) is scratch memory: turn and motion of the origin, summed downwards.
     """
     for j in range(len(tree)):
         a = tree[j, PARENT]

@@ -1,4 +1,4 @@
-"""How a layer's pose goes onto the pose below it: pure functions of poses and weights."""
+"""Blending of a layer's pose with the pose below it: pure functions of poses and weights."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Floats = NDArray[np.float64]
 
 
 def override(below: Pose, above: Pose, weights: Floats) -> Pose:
-    """`above` over `below`; the root's place goes with the hips' weight.
+    """Blend `above` over `below`; the hips' weight also applies to the root's position.
 
     Args:
         below: B poses.
         above: B poses.
-        weights: Of each joint: at 0 `below` stays bit for bit, at 1 `above` does, between
-            them it is the rotation at that part of the shorter way. Shape (J,).
+        weights: Per joint: 0 keeps `below` bit for bit, 1 keeps `above`, between
+            them it is the rotation at that part of the shorter arc. Shape (J,).
     """
     w = np.broadcast_to(weights, below.rotations.shape[:2])
     mixed = quat_slerp(below.rotations, above.rotations, w)
@@ -46,10 +46,10 @@ def override(below: Pose, above: Pose, weights: Floats) -> Pose:
 
 
 def difference(rig: Rig, pose: Pose, reference: Pose) -> Pose:
-    """What turns `reference` into `pose`, for an additive layer.
+    """Difference from `reference` to `pose`, for an additive layer.
 
-    Local rotations applied from the left; the hips' and the root's way are taken in the
-    yaw frame of the reference, so that they fit a character that looks elsewhere.
+    Local rotations multiply from the left. Those of the hips and the root's displacement
+    are in the yaw frame of the reference, so that they fit any heading.
     """
     yaw = hips_yaw(rig, reference)
     there = _unturned(rig, pose.rotations, yaw)
@@ -61,13 +61,13 @@ def difference(rig: Rig, pose: Pose, reference: Pose) -> Pose:
 
 
 def add(rig: Rig, below: Pose, delta: Pose, weights: Floats) -> Pose:
-    """A `difference` on top of `below`: slerp(identity, delta, weight) * below.
+    """Add a `difference` to `below`: slerp(identity, delta, weight) * below.
 
     Args:
         rig: The rig.
         below: B poses.
         delta: B differences.
-        weights: Of each joint; at 0 `below` stays bit for bit. Shape (J,).
+        weights: Per joint; 0 keeps `below` bit for bit. Shape (J,).
     """
     yaw = hips_yaw(rig, below)
     w = weights[:, None]
@@ -83,7 +83,7 @@ def add(rig: Rig, below: Pose, delta: Pose, weights: Floats) -> Pose:
 
 
 def hips_yaw(rig: Rig, pose: Pose) -> Floats:
-    """How the hips are turned about Z against rest. Shape (B,)."""
+    """Yaw of the hips relative to rest, [rad]. Shape (B,)."""
     rest = rig.skeleton.rest[0]
     world = quat_multiply(
         quat_multiply(rest, pose.rotations[:, 0]), quat_conjugate(rest)
@@ -93,7 +93,7 @@ def hips_yaw(rig: Rig, pose: Pose) -> Floats:
 
 
 def _unturned(rig: Rig, rotations: Floats, yaw: Floats) -> Floats:
-    """`rotations` (B, J, 4) with the hips as their yaw frame sees them."""
+    """Return `rotations` (B, J, 4) with the hips expressed in their yaw frame."""
     found = rotations.copy()
     found[:, 0] = turned(rig, found[:, 0], -yaw)
     return found

@@ -1,11 +1,10 @@
-"""IK from tick to tick: answers beside the last ones, so that bodies do not jump.
+"""Temporal continuity of IK: each solve starts near the last solution.
 
-A solver that begins at the animation in every tick finds one of many poses, and may find
-another a moment later, though both reach everything. From the last answer it finds the
-one beside it. What is left of that answer decays towards the pose below, so that a body
-that went far is not held there: in the end it is as near to the pose below as it can be.
-Where something is out of reach there may be no answer beside the last one; such a jump is
-kept as an offset that decays too.
+Many poses reach the same targets. A solver that starts from the animation in every tick may
+switch between them; started from its last solution it finds the nearest one. The starting
+change decays towards the pose below, so that the body returns as near to it as the targets
+allow. Where a target is out of reach, the solution may still jump; such a jump is kept as
+an offset that decays too.
 """
 
 from __future__ import annotations
@@ -29,25 +28,25 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 SETTLING = 0.15
-"""Within this time an answer gives up 63 % of what is not needed, [s]."""
+"""Time constant of the decay of the starting change, [s]."""
 SMOOTHING = 0.1
-"""Within this time 63 % of a jump is gone, [s]."""
+"""Time constant of the decay of a jump, [s]."""
 JUMP = 6.0
-"""A joint that is faster jumps, [rad/s]."""
+"""Angular velocity above which a joint counts as jumping, [rad/s]."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Change:
-    """What turns B poses into others, in the frames of their own joints."""
+    """Change from B poses to others, in the frames of their own joints."""
 
     way: Floats
-    """Of the root, in the frame of the hips, [m]. Shape (B, 3)."""
+    """Displacement of the root, in the frame of the hips, [m]. Shape (B, 3)."""
     turns: Floats
     """Rotation vectors, [rad]. Shape (B, J, 3)."""
 
     @classmethod
     def between(cls, below: Pose, above: Pose) -> _Change:
-        """What turns `below` into `above`."""
+        """Return the change from `below` to `above`."""
         back = quat_conjugate(below.rotations)
         return cls(
             quat_rotate(back[:, 0], above.root - below.root),
@@ -55,29 +54,29 @@ class _Change:
         )
 
     def of(self, below: Pose, share: float = 1.0) -> Pose:
-        """`below`, changed by this part."""
+        """Apply a fraction of the change to `below`."""
         turned = quat_multiply(below.rotations, quat_from_rotvec(share * self.turns))
         way = quat_rotate(below.rotations[:, 0], share * self.way)
         return Pose(below.root + way, turned)
 
 
 class Continuity:
-    """The last answer of B characters, as what it changed in the pose below."""
+    """Last solution of B characters, stored as its change of the pose below."""
 
     def __init__(self) -> None:
-        """Nothing to go on from."""
+        """Start without a last solution."""
         self._change: _Change | None = None
         self._offset: _Change | None = None
         self._missed: Bools = np.zeros(0, np.bool_)
         self._level = 0.0
 
     def start(self, below: Pose, dt: float, level: float) -> Pose:
-        """Where a solver begins: `below`, changed as before, less what has decayed.
+        """Return the solver's starting pose: `below` with the decayed last change.
 
         Args:
             below: Poses without IK.
-            dt: Since the last answer, [s].
-            level: How much IK counts now, 0 to 1; when it falls, so does the change.
+            dt: Time since the last solution, [s].
+            level: Weight of IK now, 0 to 1; the change falls with it.
         """
         shape = below.rotations.shape[:2]
         if self._change is None or self._change.turns.shape[:2] != shape:
@@ -88,15 +87,15 @@ class Continuity:
     def follow(
         self, below: Pose, answer: Pose, reached: Bools, dt: float, level: float
     ) -> Pose:
-        """What is shown of a solver's answer: all of it, unless it has jumped.
+        """Return the pose to show: the solution, plus what is left of a jump.
 
         Args:
             below: Poses without IK.
-            answer: The solver's.
+            answer: The solver's solution.
             reached: Which characters reach all that is asked for. They get their answers
                 as they are, unless they come from where they did not. Shape (B,).
-            dt: Since the last answer, [s].
-            level: How much IK counts now, 0 to 1.
+            dt: Time since the last solution, [s].
+            level: Weight of IK now, 0 to 1.
         """
         change, missed, shown = _Change.between(below, answer), ~reached, answer
         if self._change is not None:
@@ -111,11 +110,11 @@ class Continuity:
         return shown
 
     def forget(self) -> None:
-        """Begin at the pose below next time."""
+        """Forget the last solution; the next solve starts at the pose below."""
         self._change = self._offset = None
 
     def _absorb(self, before: Pose, answer: Pose, may: Bools, dt: float) -> None:
-        """Put the jumps of characters that `may` (B,) before what is left of earlier ones."""
+        """Combine new jumps of the characters in the mask `may` (B,) with earlier offsets."""
         jump = _Change.between(answer, before)
         turn = np.linalg.norm(jump.turns, axis=-1).max(axis=1)
         which = may & (turn > JUMP * dt)

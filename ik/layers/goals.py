@@ -1,8 +1,8 @@
-"""Goals: where effectors are led in a tick, built up step by step from where they are.
+"""Effector goals of a tick, built up step by step from the animation.
 
-Unlike `Targets`, goals know a place for every row, also for those that do not count: so a
-layer or an action can lead a hand from where the animation has it, or move the head that an
-earlier action has moved already.
+Unlike `Targets`, goals hold a position for every row, also for rows of weight 0: so a layer
+or an action can move a hand from its animated position, or a head that an earlier action
+has moved.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class EffectorGoals:
 
     @classmethod
     def at(cls, reference: Targets, held: Sequence[str] = ()) -> EffectorGoals:
-        """Where `reference` has everything; only the rows called `held` count."""
+        """Return goals at `reference`; only the rows named in `held` have weight 1."""
         weights = np.zeros(reference.positions.shape[:2])
         weights[:, [row_of(name) for name in held]] = 1.0
         return cls(reference.positions, reference.rotations, weights, weights)
@@ -44,7 +44,7 @@ class EffectorGoals:
         return len(self.positions)
 
     def targets(self) -> Targets:
-        """What the solver is given."""
+        """Return the goals as targets of the solver."""
         return Targets(self.positions, self.rotations, self.moved, self.turned)
 
     def position(self, name: str) -> Floats:
@@ -56,7 +56,7 @@ class EffectorGoals:
         return self.rotations[:, row_of(name)]
 
     def place(self, name: str, position: ArrayLike) -> EffectorGoals:
-        """With a row at `position` (3,) or (B, 3), which counts now."""
+        """Return goals with a row at `position` (3,) or (B, 3), of weight 1."""
         row = row_of(name)
         positions, moved = self.positions.copy(), self.moved.copy()
         positions[:, row] = position
@@ -64,7 +64,7 @@ class EffectorGoals:
         return replace(self, positions=positions, moved=moved)
 
     def turn(self, name: str, rotation: ArrayLike) -> EffectorGoals:
-        """With a row turned as `rotation` (4,) or (B, 4), which counts now."""
+        """Return goals with a row oriented as `rotation` (4,) or (B, 4), of weight 1."""
         row = row_of(name)
         rotations, turned = self.rotations.copy(), self.turned.copy()
         rotations[:, row] = rotation
@@ -72,10 +72,10 @@ class EffectorGoals:
         return replace(self, rotations=rotations, turned=turned)
 
     def lead(self, wanted: Targets, weight: float = 1.0) -> EffectorGoals:
-        """Led towards `wanted` by `weight` times the weights of `wanted`.
+        """Return goals interpolated to `wanted` by `weight` times the weights of `wanted`.
 
-        What is led counts fully afterwards: at half weight a hand shall be exactly
-        half-way, not somewhere between two targets that pull.
+        Interpolated rows have weight 1 afterwards: at half weight a hand is exactly
+        half-way, not at a compromise between two targets.
         """
         moved = np.minimum(weight * wanted.position_weights, 1.0)
         turned = np.minimum(weight * wanted.rotation_weights, 1.0)
@@ -87,7 +87,7 @@ class EffectorGoals:
         )
 
     def mix(self, other: EffectorGoals, weight: float) -> EffectorGoals:
-        """Led towards `other` by `weight`, in the rows where it asks for anything new."""
+        """Return goals interpolated to `other` by `weight`."""
         if weight >= 1.0:
             return other
         if weight <= 0.0:

@@ -1,4 +1,4 @@
-"""One layer: what it is, how far it has faded in, what its provider answers."""
+"""One layer: its settings, its fade state, and its provider's checked answers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ logger = logging.getLogger(__name__)
 Floats = NDArray[np.float64]
 
 UNIT = 1e-3
-"""Quaternions may be off unit length by this much."""
+"""Tolerance of quaternions' unit length."""
 
 
 class LayerKind(IntEnum):
-    """What a layer does, in the order in which kinds are applied."""
+    """Kinds of layers, in the order of application."""
 
     ADDITIVE = 1
     OVERRIDE = 2
@@ -34,33 +34,33 @@ class LayerKind(IntEnum):
 
     @property
     def label(self) -> str:
-        """For logs and traces."""
+        """Lower-case name for logs and traces."""
         return self.name.lower()
 
 
 @dataclass(frozen=True, eq=False)
 class Tick:
-    """What a provider is told."""
+    """Arguments of a provider."""
 
     time: float
-    """Of the tick, [s]."""
+    """Time of the tick, [s]."""
     dt: float
-    """Since the tick before, [s]; 0 in the first."""
+    """Time since the previous tick, [s]; 0 in the first."""
     number: int
-    """Of the tick, from 1."""
+    """Number of the tick, from 1."""
     pose: Pose | None = None
-    """For layers of IK: the poses below."""
+    """For IK layers: the poses below; else None."""
     goals: EffectorGoals | None = None
-    """For layers of IK: where effectors are, and where layers below lead them."""
+    """For IK layers: effector goals after the layers below; else None."""
 
 
 @dataclass(frozen=True, eq=False)
 class TimedAnswer:
-    """A provider's answer with the time it is from."""
+    """A provider's answer with its time stamp."""
 
     value: Pose | Targets | EffectorGoals
     time: float
-    """When it was made, [s], on the clock of the ticks."""
+    """Time of the answer, [s], on the clock of the ticks."""
 
 
 Answer = Pose | Targets | EffectorGoals | TimedAnswer | None
@@ -69,35 +69,36 @@ Provider = Callable[[Tick], Answer]
 
 @dataclass(frozen=True, eq=False)
 class PoseLayer:
-    """A layer; times in seconds."""
+    """Settings of a layer; times in seconds."""
 
     name: str
-    """What traces call it."""
+    """Unique name, used in traces."""
     kind: LayerKind
-    """What it does."""
+    """Kind of the layer."""
     provider: Provider
-    """Poses (OVERRIDE), differences of poses (ADDITIVE), targets or goals (IK)."""
+    """Function of the tick that returns poses (OVERRIDE), pose differences (ADDITIVE),
+    targets or goals (IK)."""
     priority: int = 0
-    """Within its kind, a higher one is applied later and so wins."""
+    """Within its kind, layers of higher priority are applied later."""
     weight: float = 1.0
-    """How much it counts when faded in, 0 to 1."""
+    """Weight when faded in, 0 to 1."""
     mask: Floats | None = field(default=None)
-    """How much each bone takes (see `ambulo.ik.solver.masks`); None: all. Shape (J,)."""
+    """Weight of each bone, 0 to 1 (see `ambulo.ik.solver.masks`); None: all 1. Shape (J,)."""
     fade_in: float = 0.2
-    """Until it counts fully."""
+    """Duration of fading in."""
     fade_out: float = 0.2
-    """Until it is gone after its release."""
+    """Duration of fading out after its release."""
     duration: float = np.inf
-    """When it releases itself."""
+    """Time after which it releases itself."""
     max_age: float = 0.25
-    """An older answer (see `TimedAnswer`) is stale."""
+    """Age above which an answer (see `TimedAnswer`) is stale."""
 
     def __post_init__(self) -> None:
-        """Check; `IKError` names the rule."""
+        """Validate the fields; raise `IKError` naming the rule that is broken."""
         if not 0.0 <= self.weight <= 1.0:
             raise IKError(f"layer {self.name}: weight must be 0 to 1")
         times = (self.fade_in, self.fade_out, self.duration, self.max_age)
-        if not all(time >= 0.0 for time in times):  # NaN is no time
+        if not all(time >= 0.0 for time in times):  # also refuses NaN
             raise IKError(f"layer {self.name}: times must be at least 0")
         if self.mask is None:
             return
@@ -109,12 +110,12 @@ class PoseLayer:
             raise IKError(f"layer {self.name}: mask: weights must be from 0 to 1")
 
     def mask_of(self, rig: Rig) -> Floats:
-        """The mask. Shape (J,)."""
+        """Return the mask, ones if there is none. Shape (J,)."""
         return np.ones(len(rig)) if self.mask is None else self.mask
 
 
 class LayerState:
-    """A layer in a stack: when it came, when it goes, whether its provider works."""
+    """Run-time state of a layer: start, release, and the provider's last problem."""
 
     def __init__(self, layer: PoseLayer, now: float) -> None:
         self.layer = layer
@@ -125,7 +126,7 @@ class LayerState:
         self._fade_out = layer.fade_out
 
     def level(self, now: float) -> float:
-        """How much it counts at `now`, fades included, 0 to 1."""
+        """Weight at `now`, fades included, 0 to 1."""
         self._expire(now)
         if self._released is not None:
             past = now - self._released
@@ -134,7 +135,7 @@ class LayerState:
         return self.layer.weight * self._risen(now)
 
     def release(self, now: float, fade_out: float | None = None) -> None:
-        """Begin to fade out, from wherever it is."""
+        """Begin to fade out, from the current weight."""
         if self._released is None:
             self._from = self._risen(now)
             self._released = now
@@ -153,7 +154,7 @@ class LayerState:
         count: int,
         joints: int,
     ) -> Pose | Targets | EffectorGoals | None:
-        """What the provider answers, or None; a change of the reason is logged."""
+        """Return the provider's checked answer, or None; changes of the reason are logged."""
         value, reason = ask(self.layer.provider, tick, self.layer.max_age)
         if not reason and not isinstance(value, wanted):
             reason = f"a {type(value).__name__} does not fit {self.layer.kind.label}"
@@ -183,15 +184,15 @@ class LayerState:
 def ask(
     provider: Provider, tick: Tick, max_age: float
 ) -> tuple[Pose | Targets | EffectorGoals | None, str]:
-    """A provider's answer, or why it cannot be used."""
+    """Return a provider's answer, or None and the reason why it cannot be used."""
     try:
         answer: Any = provider(tick)
-    except Exception as error:  # a layer of somebody else's must not stop the character
+    except Exception as error:  # a faulty provider must not stop the character
         return None, f"{type(error).__name__}: {error}"
     if isinstance(answer, TimedAnswer):
         age = tick.time - answer.time
-        if not age <= max_age:  # NaN is no time
-            # Without its age: the reason is logged when it changes.
+        if not age <= max_age:  # also refuses NaN
+            # The age is left out: the reason is logged when it changes.
             return None, f"stale: more than {max_age:g} s old, or of no time"
         answer = answer.value
     reason = _problem(answer)
@@ -199,7 +200,7 @@ def ask(
 
 
 def _problem(answer: Pose | Targets | EffectorGoals | None) -> str:
-    """Why an answer cannot be used; empty if it can."""
+    """Return why an answer cannot be used; empty if it can."""
     if answer is None:
         return "no answer"
     if isinstance(answer, Pose):

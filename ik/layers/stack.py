@@ -1,8 +1,8 @@
 """Layers: base -> additive -> override -> IK -> limits -> one write, every tick.
 
-The base is asked for anew in every tick and never read back from the character, so that a
-layer at half weight stays half-way for ever. A provider that fails, is late or answers
-nonsense is left out for the tick, with its reason in the log and in the trace.
+The base is evaluated anew in every tick and never read back from the character, so that a
+layer of weight 0.5 stays half-way. A provider that fails, is late or returns invalid values
+is left out for the tick, with its reason in the log and in the trace.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ Solve = Callable[[Targets, Pose], Solution]
 
 FEET = ("LeftFoot", "RightFoot")
 FIRST_STEP = 1.0 / 60.0
-"""Taken as the time between ticks where there was only one, [s]."""
+"""Time step assumed after the first tick, [s]."""
 TRACES = 256
-"""Traces that are kept."""
+"""Number of traces that are kept."""
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What a tick made."""
+    """Result of a tick."""
 
     pose: Pose
-    """Poses of all characters, as they were written."""
+    """Poses of all characters, as written."""
     trace: TickTrace
     """What each layer did."""
     solution: Solution | None
     """The solver's answer for the IK layers; None without any. The pose is the same, unless
-    it is led over a jump (see `ambulo.ik.layers.continuity`), for some tenths of a second."""
+    a jump is being smoothed (see `ambulo.ik.layers.continuity`)."""
 
 
 class LayerHandle:
@@ -70,7 +70,7 @@ class LayerHandle:
 
     @property
     def active(self) -> bool:
-        """Whether the layer is still in the stack, fading out included."""
+        """Whether the layer is in the stack, fading out included."""
         return self._stack.holds(self._state)
 
     @property
@@ -79,16 +79,16 @@ class LayerHandle:
         return self._state.reason
 
     def level(self, now: float) -> float:
-        """How much the layer counts, 0 to 1; 0 if it is gone."""
+        """Weight of the layer, 0 to 1; 0 if it has been removed."""
         return self._state.level(now) if self.active else 0.0
 
     def release(self, now: float, fade_out: float | None = None) -> None:
-        """Let the layer fade out; it is removed then."""
+        """Fade the layer out, then remove it."""
         self._state.release(now, fade_out)
 
 
 class LayerStack:
-    """The layers of B characters that move together; one thread."""
+    """Layers of a batch of B characters; not thread-safe."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class LayerStack:
             write: Called once in every tick with the finished poses.
             solve: Solves targets from poses, as `NeuralIKPool` can; the solver of this
                 process if left out.
-            held: Rows that IK keeps where the layers below have them, unless led.
+            held: Rows that IK keeps where the layers below have them, unless moved.
             limits: Whether poses are put inside the joint limits at the end.
         """
         self.rig = rig
@@ -128,7 +128,7 @@ class LayerStack:
         self._ik_reason = ""
 
     def add(self, layer: PoseLayer, now: float) -> LayerHandle:
-        """Put a layer into its place by kind and priority; it fades in from `now`."""
+        """Insert a layer by kind and priority; it fades in from `now`."""
         if not np.isfinite(now):
             raise IKError(f"layer {layer.name}: time must be finite, got {now}")
         if any(state.layer.name == layer.name for state in self._states):
@@ -140,12 +140,12 @@ class LayerStack:
             )
         state = LayerState(layer, now)
         self._states.append(state)
-        # Stable: of equal priorities the later one lies above.
+        # Stable: of equal priorities the later one is applied last.
         self._states.sort(key=lambda s: (s.layer.kind, s.layer.priority))
         return LayerHandle(self, state)
 
     def holds(self, state: LayerState) -> bool:
-        """Whether a layer is still here; handles ask."""
+        """Return whether a layer is in the stack (for handles)."""
         return state in self._states
 
     def clear(self) -> None:
@@ -160,7 +160,7 @@ class LayerStack:
     def set_base(self, base: Provider, seconds: float = 0.3) -> None:
         """Change the base motion; the jump decays within `seconds`, 0: at once.
 
-        The old motion is let go: it is not asked any more.
+        The old motion is not evaluated any more.
         """
         if not 0.0 <= seconds < np.inf:
             raise IKError(f"a change of the base takes 0 s or more, got {seconds:g} s")
@@ -204,7 +204,7 @@ class LayerStack:
         return Frame(pose, trace, solution)
 
     def _pair(self, tick: Tick, step: float) -> tuple[Pose, Pose]:
-        """The base, transition included, at a tick and `step` earlier."""
+        """Return the base, transition included, at a tick and `step` earlier."""
         earlier = Tick(tick.time - step, step, tick.number)
         now, before = self._asked_base(tick)[0], self._asked_base(earlier)[0]
         if self._transition is None:
@@ -215,7 +215,7 @@ class LayerStack:
         )
 
     def _asked_base(self, tick: Tick) -> tuple[Pose, str]:
-        """The base, or the last good one and why."""
+        """Return the base pose; if it is invalid, the last valid one and the reason."""
         value, reason = ask(self._base, tick, np.inf)
         if not reason and not isinstance(value, Pose):
             reason = f"expected a pose, got {type(value).__name__}"
@@ -229,7 +229,7 @@ class LayerStack:
         return (start_pose(self.rig) if self._good is None else self._good), reason
 
     def _base_pose(self, tick: Tick, traces: list[LayerTrace]) -> Pose:
-        """The base with what is left of the last switch."""
+        """Return the base pose with the remaining transition of the last change."""
         pose, reason = self._asked_base(tick)
         if reason != self._base_reason:
             logger.warning("base: %s", reason or "works again")
@@ -248,7 +248,7 @@ class LayerStack:
         return pose
 
     def _blended(self, tick: Tick, pose: Pose, traces: list[LayerTrace]) -> Pose:
-        """Additive layers, then overrides, in order of priority."""
+        """Apply additive layers, then overrides, in order of priority."""
         for state in self._states:
             layer = state.layer
             if layer.kind is LayerKind.IK:
@@ -270,7 +270,7 @@ class LayerStack:
         return pose
 
     def _tell(self, reason: str) -> None:
-        """Log why the solver's answer is left out, once."""
+        """Log once why the solver's answer is left out."""
         if reason != self._ik_reason:
             logger.warning("IK: %s", reason)
         self._ik_reason = reason
@@ -278,7 +278,7 @@ class LayerStack:
     def _with_ik(
         self, tick: Tick, pose: Pose, traces: list[LayerTrace]
     ) -> tuple[Pose, Solution | None]:
-        """One solve for all layers of IK together, from the pose below them."""
+        """Solve once for all IK layers together, from the pose below them."""
         states = [s for s in self._states if s.layer.kind is LayerKind.IK]
         if not states:
             self._continuity.forget()
@@ -331,7 +331,7 @@ class LayerStack:
         above = self._continuity.follow(pose, solution.pose, reached, tick.dt, highest)
         if (mask < 1.0).any():
             above = override(pose, above, mask)
-        # One solve serves all of them: each tells what all have changed together.
+        # One solve serves all IK layers: each trace reports their common change.
         traces += [change(s.layer.name, "ik", level, pose, above) for s, level in led]
         return above, solution
 

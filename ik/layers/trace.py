@@ -1,4 +1,4 @@
-"""What the layers did in a tick: the answer to "why does the character not move?"."""
+"""Trace of the layers in a tick: it answers "why does the character not move?"."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from ambulo.motion.rotations import quat_angle
 Floats = NDArray[np.float64]
 
 CHANGED = 1e-9
-"""A bone that turned by less than this was not changed, [rad]."""
+"""Smallest rotation of a bone that counts as a change, [rad]."""
 
 
 @dataclass(frozen=True)
 class LayerTrace:
-    """What one layer did."""
+    """Effect of one layer in a tick."""
 
     layer: str
     """Its name."""
     kind: str
     """base, transition, additive, override, ik or limits."""
     weight: float
-    """As it was applied, fades included; 0 if it was not."""
+    """Applied weight, fades included; 0 if the layer was left out."""
     bones_changed: int
-    """Bones that turned, of any character."""
+    """Number of bones that rotated, of any character."""
     max_delta_deg: float
-    """The largest turn of a bone, [deg]."""
+    """Largest rotation of a bone, [deg]."""
     root_moved: float
-    """How far the root was moved at most, [m]."""
+    """Largest displacement of the root, [m]."""
     reason: str = ""
     """Why it was left out, else empty."""
 
 
 @dataclass(frozen=True)
 class TickTrace:
-    """What all layers did in one tick, in the order in which they were applied."""
+    """Effects of all layers in one tick, in order of application."""
 
     number: int
-    """Of the tick, from 1."""
+    """Number of the tick, from 1."""
     time: float
-    """Of the tick, [s]."""
+    """Time of the tick, [s]."""
     layers: tuple[LayerTrace, ...]
-    """One entry a layer, also for those left out."""
+    """One entry per layer, including those left out."""
 
     def of(self, layer: str) -> LayerTrace:
-        """The entry of a layer; KeyError without one."""
+        """Return the entry of a layer; KeyError without one."""
         for entry in self.layers:
             if entry.layer == layer:
                 return entry
         raise KeyError(layer)
 
     def lines(self) -> list[str]:
-        """A line a layer, for a log."""
+        """Return one line per layer, for a log."""
         return [
             f"{entry.kind:10} {entry.layer:20} weight {entry.weight:.2f}  "
             f"bones {entry.bones_changed:3d}  max {entry.max_delta_deg:7.2f} deg  "
@@ -67,7 +67,7 @@ class TickTrace:
 def change(
     layer: str, kind: str, weight: float, before: Pose, after: Pose
 ) -> LayerTrace:
-    """The trace of a layer that made `after` of `before`."""
+    """Return the trace of a layer that changed `before` to `after`."""
     if before is after:
         return LayerTrace(layer, kind, weight, 0, 0.0, 0.0)
     angles = quat_angle(before.rotations, after.rotations)
@@ -82,5 +82,5 @@ def change(
 
 
 def left_out(layer: str, kind: str, reason: str) -> LayerTrace:
-    """The trace of a layer that could not be applied."""
+    """Return the trace of a layer that could not be applied."""
     return LayerTrace(layer, kind, 0.0, 0, 0.0, 0.0, reason)

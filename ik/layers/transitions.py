@@ -1,9 +1,9 @@
-"""Inertialised transitions: the jump at a switch, decayed on top of the new motion.
+"""Inertialised transitions: the jump at a switch decays on top of the new motion.
 
 After D. Bollo, "Inertialization: High-Performance Animation Transitions in Gears of War",
-GDC 2018. At a switch the offset between what was shown and what shall be shown is kept,
-with its velocity, and led to 0 by a quintic with zero end velocity and acceleration. Only
-the new motion is evaluated from then on, so that the old source may be let go at once.
+GDC 2018. At a switch the offset between old and new motion and its velocity are recorded. A
+quintic with zero end velocity and acceleration decays the offset to 0. Only the new motion
+is evaluated from then on, so that the old source may be released at once.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from ambulo.motion.rotations import (
 Floats = NDArray[np.float64]
 
 SMALL = 1e-9
-"""An offset below this is none, [m] or [rad]."""
+"""Offsets below this count as 0, [m] or [rad]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Decay:
-    """Quintics that lead offsets to 0, one for each value of shape (...)."""
+    """Quintics that decay offsets to 0, one for each value of shape (...)."""
 
     coefficients: Floats
-    """Of t^0 .. t^5. Shape (6, ...)."""
+    """Coefficients of t^0 .. t^5. Shape (6, ...)."""
     duration: Floats
-    """When each offset has reached 0, [s]. Shape (...)."""
+    """Time at which each offset reaches 0, [s]. Shape (...)."""
 
     def at(self, time: float) -> Floats:
         """The offsets `time` seconds after the switch. Shape (...)."""
@@ -49,8 +49,8 @@ class Decay:
 def decay_of(offset: Floats, velocity: Floats, seconds: float) -> Decay:
     """Quintics from `offset` (...) >= 0 at `velocity` (...) to rest at 0.
 
-    The time is cut where the velocity leads to 0 sooner (it would overshoot), and the
-    acceleration at the start is not negative, as Bollo has it.
+    As in Bollo, the duration is shortened where the velocity would overshoot, and the
+    acceleration at the start is not negative.
     """
     x0, v0 = offset, velocity
     t1 = np.full(np.shape(x0), seconds)
@@ -67,27 +67,27 @@ def decay_of(offset: Floats, velocity: Floats, seconds: float) -> Decay:
 
 @dataclass(frozen=True, eq=False)
 class PoseTransition:
-    """The offset of B poses at a switch, on its way to none."""
+    """Decaying offset of B poses after a switch."""
 
     begin: float
-    """When the switch was, [s]."""
+    """Time of the switch, [s]."""
     seconds: float
-    """How long it may take, [s]."""
+    """Maximum duration, [s]."""
     root_way: Floats
     """Direction of the root's offset. Shape (B, 3)."""
     root: Decay
-    """Its length, [m]. Shape (B,)."""
+    """Length of the root's offset, [m]. Shape (B,)."""
     axes: Floats
     """Axis of each joint's offset. Shape (B, J, 3)."""
     angles: Decay
-    """Its angle, [rad]. Shape (B, J)."""
+    """Angle of each joint's offset, [rad]. Shape (B, J)."""
 
     def over(self, now: float) -> bool:
-        """Whether nothing is left of the offset."""
+        """Whether the transition has ended."""
         return now - self.begin >= self.seconds
 
     def apply(self, pose: Pose, now: float) -> Pose:
-        """`pose` of the new motion at `now`, with what is left of the offset."""
+        """Return `pose` of the new motion at `now` with the remaining offset."""
         time = now - self.begin
         if self.over(now):
             return pose
@@ -105,7 +105,7 @@ def transition(
     dt: float,
     seconds: float,
 ) -> PoseTransition:
-    """The transition from what was shown to a new motion.
+    """Return the transition from the shown motion to a new one.
 
     Args:
         shown: Poses as they would be at `now` without the switch, or the last that were
@@ -134,7 +134,7 @@ def transition(
 
 
 def _offset(a: Pose, b: Pose) -> Floats:
-    """Rotation vectors of what turns `b` into `a`, applied from the left. (B, J, 3)."""
+    """Rotation vectors from `b` to `a`, applied from the left. (B, J, 3)."""
     turned: Floats = quat_to_rotvec(
         quat_multiply(a.rotations, quat_conjugate(b.rotations))
     )

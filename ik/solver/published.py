@@ -7,7 +7,7 @@ left and the right foot height of the ankle over the ground divided by 2 (1), gr
 character's own yaw frame (`ambulo.ik.solver.frames.root_frame` of the hips), the same one in
 extraction, training and at run time, so that nothing depends on place and heading.
 Output: the local rotations of the 23 joints as rotation vectors, of the hips in that
-frame. The hips' place is an input: it is not answered.
+frame. The hips' position is an input: it is not answered.
 
 Euler angles (x, y, z) mean R = Rz Ry Rx, as Blender's order "XYZ" does, y within a quarter
 turn. Turns are taken from rest, not from the world's axes: that keeps all three near 0,

@@ -32,7 +32,7 @@ from ambulo.motion.skeletons import load_skeleton
 logger = logging.getLogger(__name__)
 
 FPS = 25.0
-"""Rate of the states unless told otherwise, [Hz]."""
+"""Rate of the states by default, [Hz]."""
 CUTOFF_RATIO = 0.4
 """Cut-off of the low-pass filter over the new rate: 10 Hz for 25 frames per second, below
 half the new rate, so that faster shaking does not come back as slow movement."""

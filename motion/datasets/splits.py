@@ -94,13 +94,13 @@ def make_split(
     Args:
         clips: What is parted; several conversions of a recording stay together.
         by: "subject" puts every subject into one part as a whole: the test asks about
-            people who were never seen. "activity" draws the test's share of the
+            people who were never seen. "activity" draws the test's fraction of the
             recordings of each activity (at least one where there are three or more):
             the test asks about new recordings of known people and activities.
-        test_ratio: The test's share of the recordings.
+        test_ratio: The test's fraction of the recordings.
         seed: Seed of the choice.
         test_subjects: With "subject", these people are the test and nobody else.
-        validation_ratio: The validation's share of the recordings; 0 for none.
+        validation_ratio: The validation's fraction of the recordings; 0 for none.
 
     Raises:
         MotionError: a part would be empty, or a subject does not exist.

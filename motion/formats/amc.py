@@ -1,6 +1,6 @@
 """AMC files: the movement of the Acclaim format, as it is written and as a `Motion`.
 
-See `ambulo.motion.formats.asf` for the format and the skeleton. The root's place is `position`
+See `ambulo.motion.formats.asf` for the format and the skeleton. The root is at `position`
 of the ASF plus TX TY TZ; its rotation is C M C^-1 like a bone's, with C from
 `orientation`. Frames come at 120 per second unless the file says
 `:SAMPLES-PER-SECOND`.

@@ -75,7 +75,7 @@ class AsfFile:
     root_axis: str = "XYZ"
     """Letters in the order in which the angles of `orientation` act."""
     position: Vec3 = (0.0, 0.0, 0.0)
-    """Added to the root's place of every frame."""
+    """Added to the root's position of every frame."""
     orientation: Vec3 = (0.0, 0.0, 0.0)
     """Angles of the root's frame C."""
     documentation: tuple[str, ...] = field(default=(), compare=False)

@@ -95,7 +95,7 @@ def find_cycle(motion: Motion, shortest: float = 0.5, longest: float = 1.6) -> s
     """Frames of the cycle that closes best: start to one past its last frame.
 
     Of all pairs of frames `shortest` to `longest` apart, [s], that with the least mean
-    distance of joint positions (the root's place and travel removed) plus 0.15 s times
+    distance of joint positions (the root's position and travel removed) plus 0.15 s times
     that of their velocities.
 
     Raises:
@@ -127,7 +127,7 @@ def periodic(
 ) -> Cycle:
     """The cycle in `frames` of a motion along +X, made seamless and smooth.
 
-    Root place and local rotations (as rotation vectors about each joint's mean) lose
+    Root position and local rotations (as rotation vectors about each joint's mean) lose
     their linear drift over the cycle, keep `harmonics` harmonics, and are sampled anew at
     `phases` equal phases. The forward drift of the root is the stride.
     """

@@ -1,6 +1,6 @@
 """Two gait cycles as 60 frames at equal phases, the form that gait networks learn.
 
-A frame has the 101 numbers of `motion.human23.to_sixdof`, but for the root's place: 6 and
+A frame has the 101 numbers of `motion.human23.to_sixdof`, but for the root's position: 6 and
 7 are its way in 1/30 s (its velocity over 30 Hz, whatever the rate of the frames), along
 +X, in which the two cycles lead, and along +Y to the left; 8 is its height, [m].
 """
@@ -115,7 +115,7 @@ def speed_of(frames: Floats) -> Floats:
 
 
 def root_path(frames: Floats, fps: float) -> Floats:
-    """Places of the root (T, 3), [m], of frames (T, 101) at `fps`; it starts over 0.
+    """Positions of the root (T, 3), [m], of frames (T, 101) at `fps`; it starts over 0.
 
     The trapezoidal rule over the frames' velocities.
     """

@@ -1,6 +1,6 @@
 """The healthy walk that gait parameters are ratios of: a captured one, symmetric, as data.
 
-`configs/gaits/healthy_walk.json` holds Fourier coefficients: of the root's place (its travel
+`configs/gaits/healthy_walk.json` holds Fourier coefficients: of the root's position (its travel
 taken off), and of each joint's rotation vector about its mean, with their cosines and sines.
 """
 

@@ -46,7 +46,7 @@ LIST_SHARE, LIST_LIMIT = 0.5, 0.07
 list, [rad]; the longer leg bends for the rest."""
 FULL_STRIDE, LIFT = 1.25, 3.2
 """Stride at which the swinging foot is high enough by itself, and how much it is drawn up
-for each unit of stride below it, in shares of `variants.LIFT`: the captured foot clears
+for each unit of stride below it, in fractions of `variants.LIFT`: the captured foot clears
 the ground by 8 mm, and bodies with other legs stumble."""
 STRIDE_TRIES = 4
 """Trials of the swings' size that makes a stride."""
@@ -161,7 +161,7 @@ class _Leg:
     """One leg of a body."""
 
     hip: Floats
-    """Place in the pelvis, [m]. Shape (3,)."""
+    """Position in the pelvis, [m]. Shape (3,)."""
     upper: float
     """Length of the thigh, [m]."""
     lower: float
@@ -204,7 +204,7 @@ class _Leg:
         """Local rotations of hip, knee and ankle, (N, 4) each.
 
         Args:
-            root: Places of the root, [m]. Shape (N, 3).
+            root: Positions of the root, [m]. Shape (N, 3).
             root_turns: Its orientations. Shape (N, 4).
             ankle: Wanted places of the ankle, [m]. Shape (N, 3).
             healthy: World orientations of the healthy thigh and foot. Shape (N, 4).

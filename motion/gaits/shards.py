@@ -67,7 +67,7 @@ class RawShard:
     """Where it is from, plain JSON: character, policy, seed, `rate` [Hz]."""
 
     def __post_init__(self) -> None:
-        """`GaitDataError` names the rule that is broken."""
+        """Raise `GaitDataError` naming the rule that is broken."""
         rows = int(self.lengths.sum())
         rule(self.lengths.ndim == 1 and len(self.lengths) > 0, "holds no episode")
         rule(bool((self.lengths > 0).all()), "every length must be above 0")
@@ -121,7 +121,7 @@ class RefinedShard:
     """Where it is from, plain JSON; `space` holds the parameters' ranges, if known."""
 
     def __post_init__(self) -> None:
-        """`GaitDataError` names the rule that is broken."""
+        """Raise `GaitDataError` naming the rule that is broken."""
         count = len(self.params)
         shape = (count, FRAMES, N_SIXDOF)
         rule(count > 0, "holds no sequence")

@@ -35,12 +35,12 @@ GROUND_HARMONICS = 7
 """Harmonics of the height correction."""
 
 FLIGHT_HEIGHT, FLIGHT_SHARE = 0.015, 0.05
-"""Height of the lowest sole point, [m], above which nothing stands, and the share of the
+"""Height of the lowest sole point, [m], above which nothing stands, and the fraction of the
 cycle from which that counts as a flight."""
 
 STANCE_ERROR, FLIGHT_ERROR, BEND = 0.01, 1.0, 0.15
 """Where there is a flight: errors that weigh alike, of the height of standing soles, [m],
-and of the acceleration of the falling body, [m/s^2], and the share of the latter's weight
+and of the acceleration of the falling body, [m/s^2], and the fraction of the latter's weight
 that bending the root's path has elsewhere."""
 
 GRAVITY = 9.81
@@ -54,7 +54,7 @@ class Soles:
     joints: tuple[int, ...]
     """The joint of each of P points."""
     offsets: Floats
-    """Places in their joints' frames, [m]. Shape (P, 3)."""
+    """Positions in their joints' frames, [m]. Shape (P, 3)."""
     radius: float
     """Radius of the balls, [m]; 0 for plain points."""
     sides: tuple[int, ...]

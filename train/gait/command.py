@@ -5,19 +5,18 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ambulo.configs.presets.gait import PRESETS
 from ambulo.configs.ref_nn import RefRunConfig
 from ambulo.train.gait.run_folder import GaitRunFolder
-from ambulo.train.shared.flags import Flag, number, switch, text
+from ambulo.train.shared.flags import Flag
 from ambulo.train.shared.run_command import RunCommand, RunRequest
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
-    from ambulo.common.console import Words
     from ambulo.policies.agents.gait_training import RefNNFile
     from ambulo.train.gait.training import GaitTraining
 
@@ -41,41 +40,23 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
     can_continue = True
     resumable = ("patience", "save_every", "device", "output", "threads")
     kept_on_resume = ("--fresh", "--config", "--data", "--preset")
+    progress = ("steps", "error", "{:.2f}", 1.0)
     data = Flag(
         "--data",
-        help="refined sequences, from `augment_gait` or `ambulo gait extract-cycles`",
-        options={"nargs": "+", "metavar": "DIR"},
+        "refined sequences, from `augment_gait` or `ambulo gait extract-cycles`",
+        {"nargs": "+", "metavar": "DIR"},
     )
-    flags: ClassVar[Mapping[str, Sequence[Flag]]] = {
-        "training": (
-            number("--epochs", "training.epochs", "passes over all data"),
-            number("--batch-size", "training.batch_size", "frames of a step"),
-            number(
-                "--learning-rate", "training.learning_rate", "Adam's step size", float
-            ),
-            text(
-                "--loss", "loss.kind", "as_coded (default), as_documented or balanced"
-            ),
-            text("--split", "dataset.split", "parameters (default) or subject"),
-            Flag(
-                "--test-subjects",
-                "dataset.test_subjects",
-                "people to test on",
-                {"nargs": "+", "metavar": "SUBJECT"},
-            ),
-            Flag(
-                "--validation-subjects",
-                "dataset.validation_subjects",
-                "people to validate with",
-                {"nargs": "+", "metavar": "SUBJECT"},
-            ),
-            number("--buffer-rows", "dataset.buffer_rows", "frames in each buffer"),
-            switch(
-                "--strict", "dataset.strict", "a file that cannot be used is an error"
-            ),
-            number("--threads", "training.threads", "threads of torch"),
-            text("--device", "training.device", "torch device (default: auto)"),
-        )
+    setting_flags: ClassVar[Mapping[str, str]] = {
+        "--epochs": "training.epochs",
+        "--batch-size": "training.batch_size",
+        "--learning-rate": "training.learning_rate",
+        "--loss": "loss.kind",
+        "--split": "dataset.split",
+        "--test-subjects": "dataset.test_subjects",
+        "--validation-subjects": "dataset.validation_subjects",
+        "--buffer-rows": "dataset.buffer_rows",
+        "--strict": "dataset.strict",
+        "--threads": "training.threads",
     }
 
     def load(self, file: Path, args: argparse.Namespace) -> RefNNFile:
@@ -112,12 +93,6 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
             command=request.shared_command,
             checkpoint=model,
         )
-
-    def words(self) -> Words:
-        """Return the words of the progress display."""
-        from ambulo.common.console import Words
-
-        return Words("steps", "error", "{:.2f}", 1.0)
 
     def report(self, request: Request, run: GaitTraining) -> None:
         """Print the results."""

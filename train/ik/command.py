@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,12 +13,11 @@ from ambulo.configs.errors import RunFolderError
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.configs.presets.ik import PRESETS
 from ambulo.train.ik.run_folder import IKRunFolder
-from ambulo.train.shared.flags import Flag, number, text
+from ambulo.train.shared.flags import Flag, text
 from ambulo.train.shared.run_command import RunCommand, RunRequest
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
-    from ambulo.common.console import Words
     from ambulo.policies.agents.ik import IKModelFile
     from ambulo.train.ik.training import IKTraining
 
@@ -48,40 +47,30 @@ train_neural_ik --resume runs/own_0_20260101-120000
     kept_on_resume = (
         "--fresh", "--preset", "--config", "--data", "--network", "--init",
     )  # fmt: skip
-    data = text("--data", "", "poses, from `ambulo ik extract`", "FILE")
+    progress = ("steps", "joint error", "{:.2f} cm", 1.0)
+    data = text("--data", "poses, from `ambulo ik extract`", "FILE")
     initial = Flag(
         "--init",
-        help="begin with the weights of a run or a checkpoint of the same network",
-        options={"metavar": "PATH"},
+        "begin with the weights of a run or a checkpoint of the same network",
+        {"metavar": "PATH"},
         alias="--init-from",
     )
-    flags: ClassVar[Mapping[str, Sequence[Flag]]] = {
-        "training": (
-            Flag(
-                "--network",
-                "network.kind",
-                "kind of network (default: own)",
-                {"choices": KINDS},
-                convert=KINDS.get,
-            ),
-            number("--epochs", "training.epochs", "passes over the data"),
-            number("--batch-size", "training.batch_size", "poses of a step"),
-            number("--threads", "training.threads", "threads of torch"),
-            text("--device", "training.device", "torch device (default: auto)"),
-            Flag(
-                "--test-subjects",
-                "dataset.test_subjects",
-                "people to test on",
-                {"nargs": "+", "metavar": "SUBJECT"},
-            ),
-            Flag(
-                "--validation-subjects",
-                "dataset.validation_subjects",
-                "people to validate with",
-                {"nargs": "+", "metavar": "SUBJECT"},
-            ),
-        )
+    setting_flags: ClassVar[Mapping[str, str]] = {
+        "--epochs": "training.epochs",
+        "--batch-size": "training.batch_size",
+        "--threads": "training.threads",
+        "--test-subjects": "dataset.test_subjects",
+        "--validation-subjects": "dataset.validation_subjects",
     }
+    flags = (
+        Flag(
+            "--network",
+            "kind of network (default: own)",
+            {"choices": KINDS},
+            "network.kind",
+            convert=KINDS.get,
+        ),
+    )
 
     def load(self, file: Path, args: argparse.Namespace) -> IKModelFile:
         """Read a checkpoint."""
@@ -146,12 +135,6 @@ train_neural_ik --resume runs/own_0_20260101-120000
         if request.initial is not None:  # a run killed soon resumes with these weights
             training.save_checkpoint()
         return training
-
-    def words(self) -> Words:
-        """Return the words of the progress display."""
-        from ambulo.common.console import Words
-
-        return Words("steps", "joint error", "{:.2f} cm", 1.0)
 
     def report(self, request: Request, run: IKTraining) -> None:
         """Print the results."""

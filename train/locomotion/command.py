@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,12 +15,11 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets.locomotion import PRESETS
 from ambulo.configs.simulation_nn import TeacherConfig
 from ambulo.train.locomotion.run_folder import LocomotionRunFolder
-from ambulo.train.shared.flags import Flag, number, text
-from ambulo.train.shared.rl_command import EVALUATION_FLAGS, RLCommand, training_flags
+from ambulo.train.shared.flags import Flag, text
+from ambulo.train.shared.rl_command import EVALUATION_FLAGS, RL_SETTINGS, RLCommand
 from ambulo.train.shared.run_command import RunRequest
 
 if TYPE_CHECKING:
-    from ambulo.common.console import Words
     from ambulo.policies.agents.locomotion import LocomotionModel
     from ambulo.train.locomotion.training import LocomotionTraining
     from ambulo.train.shared.rl_run import RLRun
@@ -52,29 +51,29 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
         "num_workers", "num_threads", "device", "output",
     )  # fmt: skip
     evaluation_flags = ("episodes", "seed", "json", "num_envs", "output", "verbose")
-    flags: ClassVar[Mapping[str, Sequence[Flag]]] = {
-        "training": (
-            *training_flags("control steps", "environments"),
-            Flag(
-                "--reference",
-                "environment.reference",
-                "motion clip or prepared reference to follow",
-                {"metavar": "FILE"},
-                convert=lambda path: str(resolve_path(path).absolute()),
-            ),
-            text("--task", "environment.task", "imitate, locomote, stand or gait"),
-            text("--character", "environment.character", "body (default: human23)"),
-            text("--actuation", "environment.actuation", "torque or muscle"),
-            text(
-                "--teacher",
-                "",
-                "imitate a teacher first: law (the balance controller), a trained model, "
-                "or none",
-            ),
-            number("--threads", "training.num_threads", "threads of the physics"),
-        ),
-        "results": EVALUATION_FLAGS,
+    progress = ("control steps", "on their feet")
+    setting_flags: ClassVar[Mapping[str, str]] = {
+        **RL_SETTINGS,
+        "--task": "environment.task",
+        "--character": "environment.character",
+        "--actuation": "environment.actuation",
+        "--threads": "training.num_threads",
     }
+    flags = (
+        *EVALUATION_FLAGS,
+        Flag(
+            "--reference",
+            "motion clip or prepared reference to follow",
+            {"metavar": "FILE"},
+            "environment.reference",
+            convert=lambda path: str(resolve_path(path).absolute()),
+        ),
+        text(
+            "--teacher",
+            "imitate a teacher first: law (the balance controller), a trained model, none",
+            "NAME",
+        ),
+    )
 
     def load(self, file: Path, args: argparse.Namespace) -> LocomotionModel:
         """Read a checkpoint."""
@@ -123,12 +122,6 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
             command=request.shared_command,
             deterministic=request.args.deterministic,
         )
-
-    def words(self) -> Words:
-        """Return the words of the progress display."""
-        from ambulo.common.console import Words
-
-        return Words("control steps", "on their feet")
 
     def report(self, request: Request, run: RLRun[LocomotionTraining]) -> None:
         """Compare with the built-in controller, and write and print the results."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, get_args
 
@@ -13,12 +13,11 @@ from ambulo.configs.motion_nn import Mode, MotionRunConfig
 from ambulo.configs.presets.motion import PRESETS
 from ambulo.motion.datasets.splits import PARTS, Split
 from ambulo.train.motion.run_folder import MotionRunFolder
-from ambulo.train.shared.flags import Flag, number, switch, text
+from ambulo.train.shared.flags import Flag, switch
 from ambulo.train.shared.run_command import RunCommand, RunRequest
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
-    from ambulo.common.console import Words
     from ambulo.policies.agents.motion import MotionModelFile
     from ambulo.train.motion.training import MotionTraining
 
@@ -28,9 +27,8 @@ Request = RunRequest[MotionRunConfig, "MotionModelFile", MotionRunFolder]
 def _split_flag(kind: str, meaning: str) -> Flag:
     """Return a flag that chooses how recordings are split."""
     options = {"action": "store_const", "const": kind, "dest": "split_by"}
-    name = f"--{kind}_split"
-    alias = name.replace("_", "-")
-    return Flag(name, "dataset.split_by", meaning, options, alias, exclusive=True)
+    key = "dataset.split_by"
+    return Flag(f"--{kind}_split", meaning, options, key, exclusive=True)
 
 
 class MotionCommand(
@@ -48,58 +46,31 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
     presets = PRESETS
     resumable = ("epochs", "patience", "save_every", "device", "output")
     kept_on_resume = ("--bvh_dir", "--preset", "--config")
+    progress = ("steps", "joint error", "{:.1f} mm", 1.0)
     data = Flag(
         "--bvh_dir",
-        help="folder of motion files: BVH, ASF/AMC, NPZ (repeatable)",
-        options={"action": "append", "metavar": "DIR"},
-        alias="--bvh-dir",
+        "folder of motion files: BVH, ASF/AMC, NPZ (repeatable)",
+        {"action": "append", "metavar": "DIR"},
     )
-    flags: ClassVar[Mapping[str, Sequence[Flag]]] = {
-        "data": (
-            _split_flag("activity", "test on new recordings of each activity"),
-            _split_flag("subject", "test on people never seen (default)"),
-            Flag(
-                "--test_ratio",
-                "dataset.test_ratio",
-                "fraction of the recordings to test on (default: 0.15)",
-                {"type": float, "metavar": "FRACTION"},
-                "--test-ratio",
-            ),
-            Flag(
-                "--test_subjects",
-                "dataset.test_subjects",
-                "people to test on",
-                {"nargs": "+", "metavar": "SUBJECT"},
-                "--test-subjects",
-            ),
-            switch(
-                "--streaming",
-                "dataset.streaming",
-                "read windows from disk within a fixed memory",
-            ),
-            switch("--strict", "", "a file that cannot be used is an error"),
-            Flag(
-                "--processes",
-                help="processes that prepare clips (default: 1)",
-                options={"type": int, "default": 1, "metavar": "N"},
-            ),
-        ),
-        "training": (
-            Flag(
-                "--mode", "model.mode", "kind of network", {"choices": get_args(Mode)}
-            ),
-            number("--epochs", "training.epochs", "passes over the data"),
-            Flag(
-                "--batch_size",
-                "dataset.batch_size",
-                "windows of a step",
-                {"type": int, "metavar": "N"},
-                "--batch-size",
-            ),
-            number("--seed", "training.seed dataset.seed", "seed of everything random"),
-            text("--device", "training.device", "torch device (default: auto)"),
-        ),
+    setting_flags: ClassVar[Mapping[str, str]] = {
+        "--epochs": "training.epochs",
+        "--batch_size": "dataset.batch_size",
+        "--seed": "training.seed dataset.seed",
+        "--test_ratio": "dataset.test_ratio",
+        "--test_subjects": "dataset.test_subjects",
+        "--streaming": "dataset.streaming",
     }
+    flags = (
+        Flag("--mode", "kind of network", {"choices": get_args(Mode)}, "model.mode"),
+        _split_flag("activity", "test on new recordings of each activity"),
+        _split_flag("subject", "test on people never seen (default)"),
+        switch("--strict", "a file that cannot be used is an error"),
+        Flag(
+            "--processes",
+            "processes that prepare clips (default: 1)",
+            {"type": int, "default": 1, "metavar": "N"},
+        ),
+    )
 
     def load(self, file: Path, args: argparse.Namespace) -> MotionModelFile:
         """Read a checkpoint."""
@@ -155,12 +126,6 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
             extra={"split": names},
             checkpoint=request.checkpoint,
         )
-
-    def words(self) -> Words:
-        """Return the words of the progress display."""
-        from ambulo.common.console import Words
-
-        return Words("steps", "joint error", "{:.1f} mm", 1.0)
 
     def report(self, request: Request, run: MotionTraining) -> None:
         """Print the results."""

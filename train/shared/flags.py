@@ -1,109 +1,135 @@
-"""Flags of training commands as data: what `--help` says and which settings they change."""
+"""Flags of training commands as data: spelling, help, and the settings that they change."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, get_args, get_origin
+
+from ambulo.configs.base import Config
 
 
 @dataclass(frozen=True)
 class Flag:
-    """A flag of a training command, most often for one setting."""
+    """A flag of a training command."""
 
     name: str
     """The flag as it is documented, such as `--batch-size`."""
-    keys: str = ""
-    """Dotted keys of the settings that it changes, separated by spaces."""
     help: str = ""
     """One line for `--help`."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Further arguments of `ArgumentParser.add_argument`, such as `type`."""
-    alias: str | None = None
-    """Another spelling."""
+    """Further arguments of `ArgumentParser.add_argument`, such as `metavar`."""
+    keys: str = ""
+    """Dotted keys of the settings that it changes, separated by spaces."""
     convert: Callable[[Any], Any] | None = None
     """Value of the setting for the given value; None: the given value."""
+    alias: str | None = None
+    """Another spelling; names with underscores may be spelled with hyphens too."""
     exclusive: bool = False
-    """Whether it excludes the other exclusive flags of its group."""
+    """Whether it excludes the other exclusive flags."""
 
     @property
     def attribute(self) -> str:
         """Name of its value among the parsed arguments."""
-        given: str | None = self.options.get("dest")
-        return given or self.name.lstrip("-").replace("-", "_")
+        return str(self.options.get("dest") or attribute_of(self.name))
+
+    @property
+    def spellings(self) -> list[str]:
+        """All its spellings."""
+        other = self.alias or self.name.replace("_", "-")
+        return [self.name] if other == self.name else [self.name, other]
 
 
-def number(name: str, keys: str, help: str, kind: type = int) -> Flag:
-    """Return a flag with a number as its value."""
-    metavar = "N" if kind is int else "X"
-    return Flag(name, keys, help, {"type": kind, "metavar": metavar})
+def attribute_of(name: str) -> str:
+    """Return the attribute for the value of the flag `name`."""
+    return name.lstrip("-").replace("-", "_")
 
 
-def text(name: str, keys: str, help: str, metavar: str = "NAME") -> Flag:
-    """Return a flag with a text as its value."""
-    return Flag(name, keys, help, {"metavar": metavar})
+def setting_flag(config: type[Config], name: str, keys: str) -> Flag:
+    """Return a flag that sets `keys`, with type and help of the first one's field.
+
+    Args:
+        config: class of all settings.
+        name: the flag.
+        keys: dotted keys, separated by spaces.
+    """
+    group, _, key = keys.split(maxsplit=1)[0].partition(".")
+    settings: Any = config.model_fields[group].annotation
+    setting = settings.model_fields[key]
+    meaning = " ".join((setting.description or "").split()).replace("%", "%%")
+    meaning = meaning.partition(". ")[0].rstrip(".")
+    kinds = _types(setting.annotation)
+    options: dict[str, Any] = {"metavar": "VALUE"}
+    if tuple in kinds:
+        options["nargs"] = "+"
+    elif bool in kinds:
+        options = {"action": "store_true", "default": None}
+    elif int in kinds or float in kinds:
+        options = {"metavar": "N", "type": float if float in kinds else int}
+    return Flag(name, meaning, options, keys)
 
 
-def switch(name: str, keys: str, help: str) -> Flag:
+def switch(name: str, help: str) -> Flag:
     """Return a flag without a value."""
-    return Flag(name, keys, help, {"action": "store_true", "default": None})
+    return Flag(name, help, {"action": "store_true", "default": None})
 
 
+def text(name: str, help: str, metavar: str) -> Flag:
+    """Return a flag with a text as its value."""
+    return Flag(name, help, {"metavar": metavar})
+
+
+COMMON_SETTINGS = {
+    "--seed": "training.seed",
+    "--device": "training.device",
+    "--output": "training.output",
+}
+"""Key of the settings for flags that every training command has."""
 FRESH = switch(
     "--fresh",
-    "",
     "begin anew; without it the newest unfinished run on the same data and settings in "
     "the output folder is continued, if there is one",
 )
-COMMON_FLAGS: Mapping[str, Sequence[Flag]] = {
-    "what to do": (
-        text("--config", "", "JSON settings, over the preset", "FILE"),
-        Flag(
-            "--set",
-            help="one setting, such as training.seed=1 (repeatable)",
-            options={
-                "action": "append",
-                "default": [],
-                "metavar": "KEY=VALUE",
-                "dest": "overrides",
-            },
-        ),
-        text("--resume", "", "continue a run folder or a checkpoint file", "PATH"),
-        text("--eval", "", "evaluate a model; no training", "MODEL"),
-        text("--save-config", "", "write the settings to FILE; no training", "FILE"),
-        switch("--print-config", "", "print the settings; no training"),
+COMMON_FLAGS: Sequence[Flag] = (
+    text("--config", "JSON settings, over the preset", "FILE"),
+    Flag(
+        "--set",
+        "one setting, such as training.seed=1 (repeatable)",
+        {
+            "action": "append",
+            "default": [],
+            "metavar": "KEY=VALUE",
+            "dest": "overrides",
+        },
     ),
-    "training": (
-        number("--seed", "training.seed", "seed of everything random"),
-        text("--device", "training.device", "torch device, such as cpu or cuda"),
+    text("--resume", "continue a run folder or a checkpoint file", "PATH"),
+    text("--eval", "evaluate a model; no training", "MODEL"),
+    text("--save-config", "write the settings to FILE; no training", "FILE"),
+    switch("--print-config", "print the settings; no training"),
+    text("--run-name", "name of the run folder", "NAME"),
+    switch("--force", "replace a run of that name"),
+    Flag(
+        "--json",
+        "results as JSON, to FILE or to standard output",
+        {"nargs": "?", "const": "-", "metavar": "FILE"},
     ),
-    "results": (
-        text(
-            "--output",
-            "training.output",
-            "folder of runs (default: runs); user:// works",
-            "FOLDER",
-        ),
-        text("--run-name", "", "name of the run folder"),
-        switch("--force", "", "replace a run of that name"),
-        Flag(
-            "--json",
-            help="results as JSON, to FILE or to standard output",
-            options={"nargs": "?", "const": "-", "metavar": "FILE"},
-        ),
-        Flag(
-            "--progress",
-            help="progress bar (default: on)",
-            options={"action": argparse.BooleanOptionalAction, "default": None},
-        ),
-        switch("--verbose", "", "more messages, and tracebacks"),
-        text(
-            "--log-level",
-            "",
-            "debug, info, warning or error (default: warning)",
-            "LEVEL",
-        ),
+    Flag(
+        "--progress",
+        "progress bar (default: on)",
+        {"action": argparse.BooleanOptionalAction, "default": None},
     ),
-}
-"""Flags of every training command by group of `--help`."""
+    switch("--verbose", "more messages, and tracebacks"),
+    text("--log-level", "debug, info, warning (default) or error", "LEVEL"),
+)
+"""Further flags of every training command."""
+
+
+def _types(annotation: Any) -> set[Any]:
+    """Return the plain types that a field may have."""
+    if get_origin(annotation) in (None, tuple):
+        return {get_origin(annotation) or annotation}
+    arguments = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        return _types(arguments[0])
+    return set().union(*(_types(argument) for argument in arguments))

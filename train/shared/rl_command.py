@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
-from ambulo.train.shared.flags import Flag, number, text
+from ambulo.train.shared.flags import Flag, text
 from ambulo.train.shared.resume import Folder, ResumePoint
 from ambulo.train.shared.run_command import RunCommand, RunRequest
 from ambulo.train.shared.settings import Settings
@@ -22,33 +22,30 @@ if TYPE_CHECKING:
 
 Model = TypeVar("Model", bound="ModelFile[Any]")
 Task = TypeVar("Task", bound="RLTask[Any]")
-INITIAL = text("--init-from", "", "begin with the policy of another model", "MODEL")
 EVALUATION_FLAGS: Sequence[Flag] = (
-    number("--episodes", "", "episodes of the final evaluation"),
+    Flag(
+        "--episodes", "episodes of the final evaluation", {"metavar": "N", "type": int}
+    ),
     Flag(
         "--deterministic",
-        help="evaluate with the mean action (default)",
-        options={"action": "store_true", "dest": "deterministic", "default": True},
+        "evaluate with the mean action (default)",
+        {"action": "store_true", "dest": "deterministic", "default": True},
     ),
     Flag(
         "--stochastic",
-        help="evaluate with sampled actions",
-        options={"action": "store_false", "dest": "deterministic"},
+        "evaluate with sampled actions",
+        {"action": "store_false", "dest": "deterministic"},
     ),
 )
 """How the final evaluation is done."""
-
-
-def training_flags(steps: str, envs: str) -> Sequence[Flag]:
-    """Return the flags for budgets counted in `steps` and for the number of `envs`."""
-    training = "training"
-    return (
-        number("--timesteps", f"{training}.total_timesteps", f"{steps} in all"),
-        number("--num-envs", "environment.num_environments", f"{envs} at once"),
-        number("--save-freq", f"{training}.save_freq", f"{steps} between checkpoints"),
-        number("--eval-freq", f"{training}.eval_freq", f"{steps} between evaluations"),
-        number("--eval-episodes", f"{training}.eval_episodes", "episodes of each one"),
-    )
+RL_SETTINGS = {
+    "--timesteps": "training.total_timesteps",
+    "--num-envs": "environment.num_environments",
+    "--save-freq": "training.save_freq",
+    "--eval-freq": "training.eval_freq",
+    "--eval-episodes": "training.eval_episodes",
+}
+"""Key of the settings for flags of every command of reinforcement learning."""
 
 
 class RLCommand(
@@ -59,7 +56,8 @@ class RLCommand(
 
     name: ClassVar[str]
     """Beginning of the names of runs with neither preset nor settings file."""
-    initial = INITIAL
+    initial = text("--init-from", "begin with the policy of another model", "MODEL")
+    flags = EVALUATION_FLAGS
     can_fork = True
 
     @abstractmethod

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from ambulo.common.errors import Parser, front_door, set_up_logging
 from ambulo.common.files import check_parent, write_atomic
@@ -25,7 +25,15 @@ from ambulo.configs.base import Config
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets import PresetFolder
 from ambulo.train.shared.command_text import evaluation_arguments, shareable_arguments
-from ambulo.train.shared.flags import COMMON_FLAGS, FRESH, Flag, text
+from ambulo.train.shared.flags import (
+    COMMON_FLAGS,
+    COMMON_SETTINGS,
+    FRESH,
+    Flag,
+    attribute_of,
+    setting_flag,
+    text,
+)
 from ambulo.train.shared.resume import (
     Folder,
     Model,
@@ -42,7 +50,7 @@ from ambulo.train.shared.settings import (
 )
 
 if TYPE_CHECKING:
-    from ambulo.common.console import Display, Words
+    from ambulo.common.console import Display
 
 
 class Run(Protocol):
@@ -92,12 +100,16 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
     """Class of its run folders, which names the program."""
     presets: PresetFolder[Settings]
     """Its presets, with the class of its settings."""
-    flags: ClassVar[Mapping[str, Sequence[Flag]]] = {}
-    """Its own flags by group of `--help`; the common ones come by themselves."""
+    setting_flags: ClassVar[Mapping[str, str]] = {}
+    """Its own flags for settings: dotted keys by flag; several are split by spaces."""
+    flags: ClassVar[Sequence[Flag]] = ()
+    """Its other flags."""
     data: ClassVar[Flag | None] = None
     """The flag for the setting `data`: files or folders that a training needs."""
     initial: ClassVar[Flag | None] = None
     """The flag for a model whose weights a new training begins with."""
+    progress: ClassVar[tuple[Any, ...]] = ()
+    """Arguments of `Words` for the progress display."""
     can_continue: ClassVar[bool] = False
     """Whether an unfinished run of the same settings continues unless `--fresh`."""
     can_fork: ClassVar[bool] = False
@@ -124,10 +136,6 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
     @abstractmethod
     def build(self, request: RunRequest[Settings, Model, Folder]) -> BuiltRun:
         """Make the run, ready to begin."""
-
-    @abstractmethod
-    def words(self) -> Words:
-        """Return the words of the progress display."""
 
     @abstractmethod
     def report(
@@ -208,7 +216,9 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         """Return the flags; argparse leaves with exit code 2 when they are wrong."""
         parser = self._parser()
         args = parser.parse_args(argv)
-        kept = [name for name in self.kept_on_resume if getattr(args, _attribute(name))]
+        kept = [
+            name for name in self.kept_on_resume if getattr(args, attribute_of(name))
+        ]
         if args.resume and kept:
             parser.error(
                 "--resume continues with the run's own settings: no "
@@ -285,7 +295,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         model: Model | None,
     ) -> int:
         """Train in `folder` (None: a new one) from `model` (None: from the beginning)."""
-        from ambulo.common.console import make_display
+        from ambulo.common.console import Words, make_display
 
         check_parent(args.json)
         config = self.prepare(config, args, resumed=model is not None)
@@ -308,9 +318,8 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             with folder.starting(config.to_json(), argv, training["seed"]):
                 run = self.build(request)
             try:
-                run.train(
-                    make_display(run.total_steps, args.progress, self.words()), stop
-                )
+                words = Words(*self.progress)
+                run.train(make_display(run.total_steps, args.progress, words), stop)
             except Interrupted as interrupted:
                 return report_interrupt(interrupted, folder)
             finally:
@@ -330,17 +339,16 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         return [flag for group in self._groups().values() for flag in group]
 
     def _groups(self) -> dict[str, list[Flag]]:
-        """Return all flags by group; an own flag replaces the common one of its name."""
-        own = {flag.name for group in self.flags.values() for flag in group}
-        presets = text("--preset", "", f"one of {', '.join(self.presets)}")
+        """Return all flags by group of `--help`."""
+        presets = text("--preset", f"one of {', '.join(self.presets)}", "NAME")
         first = [self.data, FRESH if self.can_continue else None, presets, self.initial]
-        groups = {"what to do": [flag for flag in first if flag is not None]}
-        for source in (self.flags, COMMON_FLAGS):
-            for title, flags in source.items():
-                group = groups.setdefault(title, [])
-                new = source is self.flags
-                group += [flag for flag in flags if new or flag.name not in own]
-        return groups
+        keys = {**COMMON_SETTINGS, **self.setting_flags}
+        config = self.presets.config
+        return {
+            "run": [*(flag for flag in first if flag is not None), *COMMON_FLAGS],
+            "settings": [setting_flag(config, name, keys[name]) for name in keys],
+            f"flags of {self.folder.program}": list(self.flags),
+        }
 
     def _parser(self) -> Parser:
         """Return the parser of all flags."""
@@ -357,9 +365,8 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             if any(flag.exclusive for flag in flags):
                 exclusive = group.add_mutually_exclusive_group()
             for flag in flags:
-                spellings = [flag.name, flag.alias] if flag.alias else [flag.name]
                 place = exclusive if flag.exclusive else group
-                place.add_argument(*spellings, help=flag.help, **flag.options)
+                place.add_argument(*flag.spellings, help=flag.help, **flag.options)
         return parser
 
 
@@ -383,10 +390,6 @@ def report_interrupt(interrupted: Interrupted, folder: RunFolder) -> int:
         file=sys.stderr,
     )
     return interrupted.exit_code
-
-
-def _attribute(name: str) -> str:
-    return name.lstrip("-").replace("-", "_")
 
 
 def _alternatives(names: Sequence[str]) -> str:

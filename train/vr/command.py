@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -14,16 +14,15 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets.vr import PRESETS
 from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
 from ambulo.envs.godot.check import check_engines
-from ambulo.evaluate.vr.godot_flags import GODOT_FLAGS, check_godot_flags
-from ambulo.train.shared.flags import Flag, switch, text
+from ambulo.evaluate.vr.godot_flags import check_godot_flags
+from ambulo.train.shared.flags import Flag, switch
 from ambulo.train.shared.resume import ResumePoint, find_resume_point
-from ambulo.train.shared.rl_command import EVALUATION_FLAGS, RLCommand, training_flags
+from ambulo.train.shared.rl_command import EVALUATION_FLAGS, RL_SETTINGS, RLCommand
 from ambulo.train.shared.run_command import RunRequest
 from ambulo.train.shared.settings import check_resumable
 from ambulo.train.vr.run_folder import NavigationRunFolder
 
 if TYPE_CHECKING:
-    from ambulo.common.console import Words
     from ambulo.policies.agents.navigation import NavigationModel
     from ambulo.train.shared.rl_run import RLRun
     from ambulo.train.vr.training import NavigationTraining
@@ -59,36 +58,27 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         "episodes", "seed", "json", "level_file", "world", "num_envs", "output",
         "godot_url", "godot_bin", "godot_engines", "verbose", "trust_pickle",
     )  # fmt: skip
-    flags: ClassVar[Mapping[str, Sequence[Flag]]] = {
-        "training": (
-            *training_flags("environment steps", "environments"),
-            text("--world", "environment.world", "kernel (compiled), mujoco or godot"),
-            Flag(
-                "--level-file",
-                "environment.level_file",
-                "level JSON file or folder",
-                {"metavar": "PATH"},
-                convert=lambda path: str(resolve_path(path)),
-            ),
-        ),
-        "engines of --world godot": [
-            Flag(
-                name,
-                f"environment.{name.strip('-').replace('-', '_')}",
-                meaning,
-                {"metavar": metavar, "type": kind},
-            )
-            for name, metavar, kind, meaning in GODOT_FLAGS
-        ],
-        "results": EVALUATION_FLAGS,
-        "files": (
-            switch(
-                "--trust-pickle",
-                "",
-                "run the pickled code of a Stable-Baselines3 zip; only for your own files",
-            ),
-        ),
+    setting_flags: ClassVar[Mapping[str, str]] = {
+        **RL_SETTINGS,
+        "--world": "environment.world",
+        "--godot-url": "environment.godot_url",
+        "--godot-bin": "environment.godot_bin",
+        "--godot-engines": "environment.godot_engines",
     }
+    flags = (
+        *EVALUATION_FLAGS,
+        Flag(
+            "--level-file",
+            "level JSON file or folder",
+            {"metavar": "PATH"},
+            "environment.level_file",
+            convert=lambda path: str(resolve_path(path)),
+        ),
+        switch(
+            "--trust-pickle",
+            "run the pickled code of a Stable-Baselines3 zip; only for your own files",
+        ),
+    )
 
     def load(self, file: Path, args: argparse.Namespace) -> NavigationModel:
         """Read a checkpoint."""
@@ -140,12 +130,6 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
             command=request.shared_command,
             deterministic=request.args.deterministic,
         )
-
-    def words(self) -> Words:
-        """Return the words of the progress display."""
-        from ambulo.common.console import WORDS
-
-        return WORDS
 
     def report(self, request: Request, run: RLRun[NavigationTraining]) -> None:
         """Compare with baselines, and write and print the results."""

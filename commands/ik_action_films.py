@@ -41,7 +41,7 @@ SLIDE = 0.12
 
 
 @dataclass(frozen=True)
-class Scene:
+class FilmScene:
     """One film."""
 
     name: str
@@ -56,7 +56,7 @@ class Scene:
     """Whether the animation below slides its feet."""
 
 
-def scenes(rig: Rig) -> list[Scene]:
+def scenes(rig: Rig) -> list[FilmScene]:
     """A scene for each action, and one of several together."""
     goals = EffectorGoals.at(Targets.of_pose(rig, standing_pose(rig)))
     left, right = goals.position("LeftHand")[0], goals.position("RightHand")[0]
@@ -84,19 +84,19 @@ def scenes(rig: Rig) -> list[Scene]:
     plants = tuple(FootPlant.of(goals, foot) for foot in FEET)
     grab = Grab("RightHand", shelf, shelf + np.array([0.0, 0.3, -0.25]), begin=0.2)
     return [
-        Scene("look_at", "LookAt", (LookAt(rig, flying, timing=there),), 3.0),
-        Scene(
+        FilmScene("look_at", "LookAt", (LookAt(rig, flying, timing=there),), 3.0),
+        FilmScene(
             "reach",
             "Reach",
             (Reach("LeftHand", left + np.array([0.35, -0.05, 0.55]), timing=there),),
             2.8,
         ),
-        Scene("grab", "Grab", (grab, LookAt(rig, grab.object_at, timing=there)), 3.0),
-        Scene("lean", "Lean", (Lean(rig, 0.45, 0.6, timing=there),), 2.8),
-        Scene("crouch", "Crouch", (Crouch(rig, 0.35, timing=there),), 2.8),
-        Scene("step", "Step", walk, 2.8),
-        Scene("foot_plant", "FootPlant", plants, 2.8, True),
-        Scene(
+        FilmScene("grab", "Grab", (grab, LookAt(rig, grab.object_at, timing=there)), 3.0),
+        FilmScene("lean", "Lean", (Lean(rig, 0.45, 0.6, timing=there),), 2.8),
+        FilmScene("crouch", "Crouch", (Crouch(rig, 0.35, timing=there),), 2.8),
+        FilmScene("step", "Step", walk, 2.8),
+        FilmScene("foot_plant", "FootPlant", plants, 2.8, True),
+        FilmScene(
             "together",
             "Crouch + Reach + LookAt",
             (
@@ -120,7 +120,7 @@ def base_of(rig: Rig, slides: bool) -> Provider:
     return provide
 
 
-def play(rig: Rig, scene: Scene, fps: float = FPS) -> Motion:
+def play(rig: Rig, scene: FilmScene, fps: float = FPS) -> Motion:
     """The frames of a scene, through the layers."""
     stack = LayerStack(rig, base_of(rig, scene.slides))
     stack.add(

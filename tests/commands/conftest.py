@@ -1,4 +1,5 @@
 """Fixtures of this folder."""
 
 from fixtures.clips import *  # noqa: F403
+from fixtures.http_server import *  # noqa: F403
 from fixtures.motion import *  # noqa: F403

@@ -1,3 +1,4 @@
 """Fixtures of this folder."""
 
+from fixtures.http_server import *  # noqa: F403
 from fixtures.motion import *  # noqa: F403

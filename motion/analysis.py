@@ -1,4 +1,4 @@
-"""What a motion does: speeds, jumps, foot contacts, foot skate and centre of mass."""
+"""Measures of a motion: velocities, speed and implausible jumps."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Jump:
     frame: int
     """The frame after the jump, from 0."""
     angle_deg: float
-    """How far the joint's local rotation turned, [deg]."""
+    """Angle of the joint's rotation between the frames, [deg]."""
 
 
 def joint_velocities(motion: Motion) -> Floats:
@@ -88,10 +88,10 @@ def speed(motion: Motion) -> Floats:
 
 
 def jumps(motion: Motion, threshold_deg: float = 90.0) -> list[Jump]:
-    """Joints that turn more than `threshold_deg` in one frame, in the order of time.
+    """Joints that rotate more than `threshold_deg` in one frame, in order of time.
 
-    No human joint turns a quarter circle in a 120th of a second; captures that do so
-    have lost markers, mostly of hands and thumbs.
+    No human joint rotates 90 degrees in 1/120 s; such captures have lost markers, mostly of
+    hands and thumbs.
     """
     if len(motion) < 2:
         return []

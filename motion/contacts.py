@@ -1,4 +1,4 @@
-"""When feet stand on the ground, and how much they slide there."""
+"""Foot contacts with the ground, and sliding of feet in contact (foot skate)."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from ambulo.motion.roles import SIDES
 Booleans = NDArray[np.bool_]
 
 GROUND_SECONDS = 1.5
-"""Length of the window in which the ground is looked for, [s]: longer than a stride or
-the flight of a jump, shorter than what a tilted capture floor needs to rise noticeably
+"""Length of the window in which the ground height is estimated, [s]: longer than a stride
+or the flight of a jump, shorter than what a tilted capture floor needs to rise noticeably
 (CMU's rises by up to 6 cm along one walk)."""
 
 STEP_SECONDS = 0.75
-"""Length of the window in which a step of a stair is looked for, [s]: shorter than the
+"""Length of the window in which the height of a stair is estimated, [s]: shorter than the
 time from one step to the foot's next."""
 
 STILL = 0.3
-"""Part of the largest speed below which a foot on a step must be, so that a foot that is
-lifted slowly does not count."""
+"""Fraction of the contact speed below which a foot on a stair must be, so that a slowly
+lifted foot does not count."""
 
 GROUND_PERCENTILE = 10.0
 """The ground is this percentile of the heights in the window, so that neither a lost
 marker nor one deep frame moves it."""
 
 HIGHEST_STEP = 0.25
-"""A level higher than this over the other foot's is no step to stand on but a lifted
-foot, [m]."""
+"""Largest height of a stair over the other foot's level, [m]; a higher foot is taken as
+lifted."""
 
 
 def foot_contacts(

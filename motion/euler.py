@@ -25,7 +25,7 @@ ORDERS = frozenset(
         *(a + b + c for b in "XYZ" for c in "XYZ" if b not in (a, c)),
     )
 )
-"""Every order of one, two or three axes in which neighbours differ."""
+"""All orders of one, two or three axes without equal neighbours."""
 
 
 def axis_quat(axis: str, angle: Floats) -> Floats:
@@ -71,9 +71,9 @@ def quat_to_euler(q: Floats, order: str) -> Floats:
 def unwrap_euler(angles: Floats, order: str) -> Floats:
     """`angles` (T, ..., n) of the same rotations, chosen to change least in time.
 
-    Of a triple (a, b, c) with three different axes the twin (a + pi, pi - b, c + pi) is
-    the same rotation; the one nearer to the frame before is taken, then whole turns are
-    removed.
+    Of a triple (a, b, c) with three different axes the triple (a + pi, pi - b, c + pi) is
+    the same rotation; the one nearer to the previous frame is taken, then multiples of 2 pi
+    are removed.
     """
     out = np.array(angles, dtype=np.float64)
     if len(order) == 3 and len(set(order)) == 3 and len(out) > 1:
@@ -91,7 +91,7 @@ def unwrap_euler(angles: Floats, order: str) -> Floats:
 
 
 def _wrapped(angles: Floats) -> Floats:
-    """`angles` less the nearest number of whole turns."""
+    """Return `angles` wrapped to [-pi, pi]."""
     return angles - 2.0 * np.pi * np.round(angles / (2.0 * np.pi))
 
 

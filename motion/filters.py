@@ -21,11 +21,11 @@ CUTOFF = 10.0
 """Cut-off that keeps foot strikes of walking and running, [Hz]; 6 Hz is smoother and
 flattens a running foot strike by nearly 3 cm."""
 ORDER = 4
-"""Order of each pass."""
+"""Order of the filter in each pass."""
 
 
 def smoothed(motion: Motion, cutoff: float = CUTOFF, order: int = ORDER) -> Motion:
-    """`motion` with everything faster than `cutoff` [Hz] damped, without delay.
+    """Return `motion` low-pass filtered at `cutoff` [Hz], without delay.
 
     Root positions (and joint offsets, where they move) are filtered as they are;
     rotations as quaternions whose signs are made continuous, and are of unit length

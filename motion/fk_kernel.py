@@ -17,7 +17,7 @@ def fast_kinematics(
     rotations: Floats,
     joint_offsets: Floats | None,
 ) -> tuple[Floats, Floats]:
-    """What `forward_kinematics` gives, for arrays of float32 or float64."""
+    """Return the result of `forward_kinematics` for arrays of float32 or float64."""
     joints, dtype = len(skeleton), rotations.dtype
     lead = np.broadcast_shapes(root_positions.shape[:-1], rotations.shape[:-2])
     offsets: Floats = skeleton.offsets[None]

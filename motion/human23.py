@@ -1,4 +1,4 @@
-"""The numbers of the human23 body: 56 positions, 56 velocities and the 101-number pose.
+"""Vector layouts of the human23 body: 56 positions, 56 velocities and the 101-number pose.
 
 All functions but `to_positions` and `from_positions` take NumPy arrays and torch tensors
 alike, with gradients in torch.
@@ -42,7 +42,7 @@ N_SIXDOF = 101
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where things lie, by index; balls include the root."""
+    """Index arrays of the layouts; balls include the root."""
 
     joint_order: Ints
     """(23,) from [balls, hinges] to the skeleton's order."""
@@ -172,10 +172,10 @@ def local_rotations(positions: Array) -> Array:
 def velocities(positions: Array, fps: float) -> Array:
     """Velocities (T, 56) of `positions` (T, 56) at `fps`; the first row is the second's.
 
-    Backward differences, so that no row knows a later pose: root angular velocity in the
-    root's own frame [rad/s], root velocity in the world [m/s] (as MuJoCo's free joint,
-    but angular first), balls' angular velocities in the child's own frame,
-    log(q_t-1^-1 q_t) fps, hinges' rates. Leading dimensions before T are kept.
+    Backward differences, so that no row depends on a later pose: root angular velocity in
+    the root's own frame [rad/s], root velocity in the world [m/s] (as MuJoCo's free joint,
+    but angular first), balls' angular velocities in the child's own frame, log(q_t-1^-1
+    q_t) fps, hinges' rates. Leading dimensions before T are kept.
     """
     xp = array_namespace(positions)
     if positions.shape[-2] < 2:
@@ -283,7 +283,7 @@ def _joined(balls: Array, angles: Array, layout: _Layout) -> Array:
 
 
 def _hinge_angles(rotations: Array) -> Array:
-    """Turns (..., 8) of the hinges' rotations (..., 8, 4) about their axes, [rad]."""
+    """Angles (..., 8) of the hinges' rotations (..., 8, 4) about their axes, [rad]."""
     xp = array_namespace(rotations)
     axes = constant(_layout().axes, rotations, rotations.dtype)
     along = xp.sum(rotations[..., 1:] * axes, axis=-1)

@@ -1,4 +1,4 @@
-"""Forward kinematics, once, for NumPy arrays and torch tensors alike."""
+"""Forward kinematics of NumPy arrays and torch tensors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def kinematics_by_depth(
     rotations: Array,
     joint_offsets: Array | None = None,
 ) -> tuple[Array, Array]:
-    """The same by array operations alone, for any kind of array."""
+    """`forward_kinematics` by array operations only, for any kind of array."""
     xp = array_namespace(root_positions, rotations)
     offsets = constant(skeleton.offsets, rotations, rotations.dtype)
     turned = bool(np.any(skeleton.rest[:, 1:]))

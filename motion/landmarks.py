@@ -1,4 +1,4 @@
-"""Points of the body that joints alone do not give: heels, toe ends, finger and head tops.
+"""Points of the body besides joints: heels, toe ends, finger and head tops.
 
 A point is numbered as in joints followed by tips: joint j is j, tip k is J + k.
 """
@@ -39,7 +39,7 @@ def rest_points(skeleton: Skeleton) -> Floats:
 
 
 def below(skeleton: Skeleton, joint: int) -> list[int]:
-    """Points that hang on `joint`: joints further out and tips, its own included."""
+    """Points below `joint` in the tree: descendant joints and tips, its own included."""
     inside = {joint}
     for child, parent in enumerate(skeleton.parents):
         if parent in inside:

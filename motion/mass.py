@@ -1,4 +1,4 @@
-"""Where the body's mass is: segments of published tables on any skeleton with roles."""
+"""Mass distribution of the body: segments of published tables on any skeleton with roles."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def mass_weights(skeleton: Skeleton) -> Floats:
 
 
 def _top(skeleton: Skeleton, head: int) -> int:
-    """The head's highest point at rest."""
+    """Index of the head's highest point at rest."""
     end, rest = end_of(skeleton, head), rest_points(skeleton)
     return end if rest[end, 2] > rest[head, 2] else head
 
@@ -92,7 +92,7 @@ def _top(skeleton: Skeleton, head: int) -> int:
 def _add_trunk(
     skeleton: Skeleton, one: Floats, total: Floats, data: dict[str, SegmentData]
 ) -> None:
-    """Add the three trunk segments at their parts of the way from mid-hips to neck."""
+    """Add the three trunk segments at their positions on the line from mid-hips to neck."""
     roles = roles_of(skeleton)
     shoulders = 0.5 * (one[roles["left_upper_arm"]] + one[roles["right_upper_arm"]])
     way = [0.5 * (one[roles["left_thigh"]] + one[roles["right_thigh"]])]

@@ -1,4 +1,4 @@
-"""The motion: a skeleton, a rate, root positions and local rotations over time."""
+"""The motion class: a skeleton, a rate, root positions and local rotations over time."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class Motion:
     """Offsets that replace the skeleton's in each frame, [m], where a file moves other
     joints than the root. Shape (T, J, 3); the root's row is not used."""
     name: str = ""
-    """What it is called, for example the name of its file."""
+    """Name, for example that of its file."""
 
     def __post_init__(self) -> None:
-        """Check shapes and values; `MotionError` names the rule."""
+        """Validate shapes and values; raise `MotionError` naming the rule that is broken."""
         frames, joints = len(self.root_positions), len(self.skeleton)
         if not (np.isfinite(self.fps) and self.fps > 0.0):
             raise MotionError(f"{self._label}: fps must be above 0, got {self.fps}")
@@ -55,7 +55,7 @@ class Motion:
         if not np.isfinite(array).all():
             raise MotionError(f"{self._label}: {field}: every number must be finite")
         if array.flags.writeable:
-            array = array.copy()  # who gave it can write to it, after the checks
+            array = array.copy()  # the caller could modify it after the checks
             array.setflags(write=False)
         object.__setattr__(self, field, array)
 

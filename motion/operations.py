@@ -1,4 +1,4 @@
-"""New motions from motions: other rates, mirrored, faster, blended, joined, in place.
+"""Operations on motions: resample, retime, transform, mirror, blend and concatenate.
 
 Every function returns a new `Motion`; none filters (see `ambulo.motion.filters`).
 """
@@ -27,16 +27,17 @@ _EXACT = 1e-9
 """A sample nearer than this to a frame, [frames], is that frame, without rounding."""
 
 _REFLECT = np.array([1.0, -1.0, 1.0])
-"""The mirror in the plane y = 0, of a place."""
+"""Signs that mirror a position in the plane y = 0."""
 
 _REFLECT_TURN = np.array([1.0, -1.0, 1.0, -1.0])
-"""The same of a rotation, wxyz: its axis is reflected and its sense reversed."""
+"""Signs that mirror a rotation, wxyz: its axis is reflected and its sense reversed."""
 
 
 def sample(motion: Motion, frames: Floats, fps: float) -> Motion:
-    """The poses at `frames` (N,), whole or between, as a motion at `fps`.
+    """Return the poses at fractional `frames` (N,) as a motion at `fps`.
 
-    Places go linearly, rotations by slerp on the shorter arc. Frames lie in 0 .. T - 1.
+    Positions are interpolated linearly, rotations by slerp on the shorter arc. Frames lie
+    in 0 .. T - 1.
     """
     frames = np.asarray(frames, dtype=np.float64)
     last = len(motion) - 1
@@ -68,8 +69,8 @@ def sample(motion: Motion, frames: Floats, fps: float) -> Motion:
 def resample(motion: Motion, fps: float) -> Motion:
     """The same movement at `fps`, from the first frame to the last sample that fits in.
 
-    Frames that fall on old ones are kept as they are. Going down, what is faster than
-    half the new rate folds back; low-pass first where that matters.
+    Frames that fall on old ones are kept as they are. At a lower rate, frequencies above
+    half of it alias; apply a low-pass filter first where that matters.
     """
     if not (np.isfinite(fps) and fps > 0.0):
         raise MotionError(f"{motion.name or 'motion'}: fps must be above 0, got {fps}")
@@ -81,12 +82,12 @@ def resample(motion: Motion, fps: float) -> Motion:
 def retime(
     motion: Motion, *, duration: float | None = None, factor: float | None = None
 ) -> Motion:
-    """The same path in another time, at the same rate.
+    """Change the duration of a motion, at the same rate.
 
     Args:
         motion: The motion, two frames or more.
         duration: Time from first to last frame, [s]; rounded to whole frames.
-        factor: Or: how many times as long as now.
+        factor: Alternatively, the new duration over the old one.
     """
     if (duration is None) == (factor is None):
         raise MotionError("retime takes either duration or factor")
@@ -103,17 +104,17 @@ def retime(
 def transform(
     motion: Motion, *, yaw: float = 0.0, shift: Sequence[float] = (0.0, 0.0, 0.0)
 ) -> Motion:
-    """The motion turned by `yaw` [rad] about the world's Z axis, then moved by `shift` [m]."""
+    """Rotate the motion by `yaw` [rad] about the world's Z axis, then add `shift` [m]."""
     return _placed(
         motion, np.full(len(motion), yaw), np.asarray(shift, dtype=np.float64)
     )
 
 
 def heading(motion: Motion) -> Floats:
-    """Where the root faces: the yaw from +X, in (-pi, pi], [rad]. Shape (T,).
+    """Heading of the root: the yaw from +X, in (-pi, pi], [rad]. Shape (T,).
 
-    It is the twist about Z of the root's turn from its rest orientation; it has no
-    meaning where the root hangs upside down.
+    It is the twist about Z of the root's rotation from rest, undefined where the root is
+    upside down.
     """
     rest = motion.skeleton.rest[0]
     turn = quat_multiply(
@@ -124,7 +125,7 @@ def heading(motion: Motion) -> Floats:
 
 
 def root_relative(motion: Motion) -> Motion:
-    """Every frame with its root over the origin and facing +X; heights stay."""
+    """Return every frame with its root over the origin and facing +X; heights stay."""
     yaw = -heading(motion)
     turned = _placed(motion, yaw, np.zeros(3))
     return turned.replace(root_positions=turned.root_positions * [0.0, 0.0, 1.0])
@@ -133,8 +134,8 @@ def root_relative(motion: Motion) -> Motion:
 def mirror(motion: Motion) -> Motion:
     """The motion with left and right exchanged: its reflection in the plane y = 0.
 
-    Lengths are exchanged with it, so that on a skeleton whose sides differ the joints'
-    places are the exact reflection, too.
+    Lengths are exchanged too, so that joint positions are the exact reflection even on a
+    skeleton whose sides differ.
     """
     twins = mirror_indices(motion.skeleton)
     skeleton = mirror_skeleton(motion.skeleton)
@@ -159,7 +160,7 @@ def mirror_skeleton(skeleton: Skeleton) -> Skeleton:
     """The skeleton with the lengths of left and right exchanged; itself if they are equal.
 
     Raises:
-        MotionError: If a joint's twin hangs on another joint than its parent's twin.
+        MotionError: If a joint's counterpart has a parent other than the parent's counterpart.
     """
     twins = mirror_indices(skeleton)
     parents = np.array(skeleton.parents)
@@ -183,7 +184,7 @@ def mirror_skeleton(skeleton: Skeleton) -> Skeleton:
 
 
 def blend(a: Motion, b: Motion, weight: float | Floats) -> Motion:
-    """Between two motions of one tree, rate and length: `a` at weight 0, `b` at 1.
+    """Interpolate two motions of one tree, rate and length: `a` at weight 0, `b` at 1.
 
     `weight` is one number or one for each frame (T,).
     """
@@ -213,7 +214,7 @@ def blend(a: Motion, b: Motion, weight: float | Floats) -> Motion:
 
 
 def concatenate(motions: Sequence[Motion], blend_seconds: float = 0.2) -> Motion:
-    """One motion after the other, each turned and moved to go on where the last ends.
+    """Concatenate motions, each rotated and moved to continue where the last ends.
 
     The end of one and the start of the next overlap by `blend_seconds` (at least one
     frame) and are cross-faded with a smooth weight, 3 s^2 - 2 s^3. In the middle of the
@@ -264,7 +265,7 @@ def _join(a: Motion, b: Motion, blend_seconds: float) -> Motion:
 
 
 def _check_pair(a: Motion, b: Motion) -> None:
-    """Raise `MotionError` unless poses of `a` and `b` mean the same."""
+    """Raise `MotionError` unless `a` and `b` have comparable poses."""
     one, other = a.skeleton, b.skeleton
     if not one.same_tree(other):
         raise MotionError(

@@ -1,4 +1,4 @@
-"""Skeletons in axes that are the world's at rest, for formats without rest frames."""
+"""Skeletons whose joint frames are the world's at rest, for formats without rest frames."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Turn:
     frames: Floats
     """Orientation of each joint at rest in the world, wxyz. Shape (J, 4)."""
     parents: Floats
-    """The same of each joint's parent; identity for the root's. Shape (J, 4)."""
+    """Orientation of each joint's parent at rest; identity for the root. Shape (J, 4)."""
 
     def __call__(self, rotations: Floats) -> Floats:
         """Local rotations (T, J, 4) in the new frames."""

@@ -1,4 +1,4 @@
-"""Which joint plays which part in a body, and which joints mirror each other.
+"""Anatomical roles of joints, and left-right counterparts.
 
 Roles let code work on any skeleton. Those of the canonical skeletons are data; others
 are found by the names of their limbs and the shape of their tree.
@@ -42,8 +42,8 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "forearm": ("forearm", "lowerarm", "lowarm", "radius", "elbow"),
     "hand": ("fingerbase", "wrist", "hand"),
 }
-"""Names of the limbs' joints without side, the surest first; a joint plays one role, so
-that "shoulder" is the clavicle only where another joint is the upper arm. "fingerbase"
+"""Names of the limbs' joints without side, the most specific first; a joint has one role,
+so that "shoulder" is the clavicle only where another joint is the upper arm. "fingerbase"
 is the wrist of the MotionBuilder release of CMU: its "Hand" lies inside the forearm."""
 
 _HIPS = ("hips", "pelvis", "hip", "root")

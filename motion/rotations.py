@@ -28,7 +28,7 @@ def constant(values: NDArray[np.generic], like: Array, dtype: object = None) -> 
 
 
 def quat_multiply(a: Array, b: Array) -> Array:
-    """The rotation b, then a. Shapes (..., 4) -> (..., 4)."""
+    """Product of `a` and `b`: rotation b first, then a. Shapes (..., 4) -> (..., 4)."""
     xp = array_namespace(a, b)
     aw, ax, ay, az = (a[..., i] for i in range(4))
     bw, bx, by, bz = (b[..., i] for i in range(4))

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MAX_JOINTS = 4096
-"""More joints than any character has; a file that claims more is damaged."""
+"""Maximum number of joints; a file that claims more is damaged."""
 
 
 def frozen(values: object, shape: tuple[int, ...], what: str) -> Floats:
@@ -45,7 +45,7 @@ class Skeleton:
     """
 
     name: str
-    """What it is called, for example "human23"."""
+    """Name, for example "human23"."""
     joints: tuple[str, ...]
     """Joint names, J of them, all different."""
     parents: tuple[int, ...]
@@ -71,7 +71,7 @@ class Skeleton:
     """Tips in the frames of their joints, [m]. Shape (len(tip_parents), 3)."""
 
     def __post_init__(self) -> None:
-        """Fill in what was left out, then check; `SkeletonError` names the rule."""
+        """Fill in defaults and validate; raise `SkeletonError` naming the broken rule."""
         count = len(self.joints)
         if not 1 <= count <= MAX_JOINTS:
             raise SkeletonError(
@@ -132,7 +132,7 @@ class Skeleton:
         return len(self.joints)
 
     def index(self, joint: str) -> int:
-        """The index of the joint called `joint`; `SkeletonError` lists what there is."""
+        """Index of the joint called `joint`; `SkeletonError` lists the valid names."""
         try:
             return self._indices[joint]
         except KeyError:
@@ -167,7 +167,7 @@ class Skeleton:
         return tuple(j for j, parent in enumerate(self.parents) if parent == joint)
 
     def scaled(self, factor: float) -> Skeleton:
-        """The same skeleton `factor` times as large."""
+        """Return the skeleton scaled by `factor`."""
         return self.replace(offsets=self.offsets * factor, tips=self.tips * factor)
 
     def replace(self, **changes: object) -> Skeleton:

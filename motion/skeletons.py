@@ -23,7 +23,7 @@ SKELETONS: dict[str, str] = {
     "cmu31": "the 31 joints of the CMU ASF files",
     "daz43": "the 43 joints of the Daz-friendly CMU BVH files",
 }
-"""Every canonical skeleton and what it is, in the order of tables."""
+"""The canonical skeletons with their descriptions, in the order of tables."""
 
 Point = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
@@ -35,7 +35,7 @@ class JointData(Config):
     name: str
     """Its name, unique in the file."""
     parent: str | None
-    """The joint that it hangs on, which comes before it; null for the root."""
+    """Parent joint, listed before it; null for the root."""
     offset: Point
     """Position in the parent's frame, [m]; of the root: where it stands at rest."""
     rest: Quaternion = (1.0, 0.0, 0.0, 0.0)
@@ -54,7 +54,7 @@ class TipData(Config):
     joint: str
     """The joint in whose frame it lies."""
     name: str
-    """What it is: toe, heel, finger, thumb, top, eye."""
+    """Kind of point: toe, heel, finger, thumb, top, eye."""
     offset: Point
     """Position in the joint's frame, [m]."""
 
@@ -69,18 +69,18 @@ class SegmentData(Config):
     between: str
     """The two landmarks between which `at` counts."""
     at: Annotated[float, Field(ge=0.0, le=1.0)]
-    """Centre of mass as a part of the way from the first landmark to the second."""
+    """Centre of mass, as a fraction of the distance from the first landmark to the second."""
     gyration: Point
-    """Radii of gyration (sagittal, transverse, longitudinal) over the way's length."""
+    """Radii of gyration (sagittal, transverse, longitudinal) over that distance."""
 
 
 class SkeletonFile(Config):
-    """A skeleton as its JSON file has it."""
+    """Contents of a skeleton's JSON file."""
 
     name: str
-    """What it is called."""
+    """Name of the skeleton."""
     source: tuple[str, ...]
-    """Where its numbers are from."""
+    """Sources of the numbers."""
     joints: Annotated[tuple[JointData, ...], Field(min_length=1)]
     """The joints, parents first."""
     tips: tuple[TipData, ...] = ()

@@ -19,7 +19,8 @@ from ambulo.common.files import check_parent
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.gait import HEALTHY, GaitSpace
+from ambulo.configs.gait import GaitSpace
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.gaits.skeleton import leg_length
 from ambulo.motion.motion import Floats
 

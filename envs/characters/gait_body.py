@@ -5,7 +5,8 @@ from __future__ import annotations
 import mujoco
 from numpy.typing import ArrayLike
 
-from ambulo.configs.gait import HEALTHY, GaitSpace
+from ambulo.configs.gait import GaitSpace
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.configs.muscle import JointGain, SpdGains
 from ambulo.envs.characters.anthropometry import inertials
 from ambulo.envs.characters.character import (

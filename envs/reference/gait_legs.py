@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.errors import GaitParameterError
-from ambulo.configs.gait import HEALTHY, MUSCLE_GROUPS, SIDES, GaitSpace
+from ambulo.configs.gait import MUSCLE_GROUPS, SIDES, GaitSpace
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.configs.muscle import MuscleCondition
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import myolegs, with_conditions

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.gait import HEALTHY, GaitSpace
+from ambulo.configs.gait import GaitSpace
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.evaluate.gait.baselines import GaitPredictor, of_mean, of_ridge
 from ambulo.evaluate.gait.curves import GaitFacts
 from ambulo.evaluate.gait.data import GaitSet, load_part

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.gait import HEALTHY, GaitSpace
+from ambulo.configs.gait import GaitSpace
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.evaluate.gait.curves import GaitFacts, cycle_curves, facts_of
 from ambulo.evaluate.gait.data import GaitSet
 from ambulo.evaluate.gait.scores import GaitScores, score, skates

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.gait import HEALTHY, gait_space
+from ambulo.configs.gait import gait_space
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.reference.reference import Reference, body_of
 from ambulo.envs.tasks.gait.batch import GaitBatch

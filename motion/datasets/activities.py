@@ -1,7 +1,7 @@
-"""What a clip shows: one label of a small fixed set.
+"""Activity label of a clip, from a small fixed set.
 
-The label comes from the first of these that knows: a `manifest.csv` beside the clip or
-above it, the table of CMU trials, words in the file's name; else it is "other".
+The label comes from the first of these sources that has one: a `manifest.csv` beside the
+clip or above it, the table of CMU trials, words in the file's name; else it is "other".
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ACTIVITIES: tuple[str, ...] = (
     "animal",
     "other",
 )
-"""Every label; its place here is its number in batches."""
+"""All labels; the index of a label is its number in batches."""
 
 MANIFEST = "manifest.csv"
 """Table of a data folder; columns `subject`, `trial` and `activity` are read."""

@@ -1,4 +1,4 @@
-"""The clips of data folders: which files there are, whose they are and what they show."""
+"""Clips of data folders: their files, subjects and activities."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Clip:
     path: Path
     """The motion file."""
     subject: str
-    """Who moves: "02" for CMU's files, else the name of the file's folder."""
+    """Subject: "02" for CMU's files, else the name of the file's folder."""
     trial: str
-    """Which recording of the subject: "01" for CMU's files, else the file's name."""
+    """Trial of the subject: "01" for CMU's files, else the file's name."""
     activity: str
     """One of `activities.ACTIVITIES`."""
     asf: Path | None = None

@@ -1,4 +1,4 @@
-"""A curriculum of activities: which labels take part in an epoch. Only book-keeping."""
+"""Progress of a curriculum of activities: the labels used in each epoch."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ambulo.motion.datasets.activities import ACTIVITIES
 
 
 class CurriculumProgress:
-    """Where a training is in its curriculum; call `advance` after every epoch."""
+    """Progress of a training run in its curriculum; call `advance` after every epoch."""
 
     def __init__(self, config: ActivityCurriculum) -> None:
-        """At the beginning of the first stage; `ConfigError` for an unknown activity."""
+        """Start in the first stage; `ConfigError` for an unknown activity."""
         for stage in config.stages:
             for label in stage.activities:
                 if label not in ACTIVITIES:
@@ -30,7 +30,7 @@ class CurriculumProgress:
 
     @property
     def activities(self) -> tuple[str, ...] | None:
-        """Labels that take part now; None is all of them."""
+        """Labels used now; None means all."""
         stages = self.config.stages
         if self.index >= len(stages):
             return None
@@ -38,7 +38,7 @@ class CurriculumProgress:
         return tuple(dict.fromkeys(label for labels in taken for label in labels))
 
     def advance(self, validation_loss: float) -> bool:
-        """Count an epoch that ended with this loss; whether the next stage begins."""
+        """Record the validation loss of an epoch; return whether the next stage begins."""
         if self.index >= len(self.config.stages):
             return False
         self._epochs += 1
@@ -64,7 +64,7 @@ class CurriculumProgress:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was taken."""
+        """Restore the state of `state_dict`."""
         self.index, self._epochs = state["index"], state["epochs"]
         best = state["best"]
         self._best = math.inf if best is None else best

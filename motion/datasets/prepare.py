@@ -1,4 +1,4 @@
-"""From a motion file to states: read, filtered, resampled, retargeted, and cached."""
+"""Convert motion files to states: read, filter, resample, retarget, and cache."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def prepare_clip(
         path: Any file that `read_motion` reads.
         fps: Rate of the states, [Hz].
         asf: The skeleton of an AMC file, if it is not beside it.
-        cached: Keep the result, and take it from there the next time.
+        cached: Store the result in the cache and reuse it.
         cache_folder: Where; None is `default_cache()`.
 
     Raises:
@@ -137,7 +137,7 @@ def cache_key(path: Path, fps: float, asf: Path | None = None) -> str:
 
 @cache
 def _code_version() -> str:
-    """A hash of all code and data that states come from: nobody has to count versions."""
+    """Hash of all code and data that states depend on, instead of a version number."""
     digest = hashlib.sha256()
     for source in _sources():
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
@@ -145,7 +145,7 @@ def _code_version() -> str:
 
 
 def _sources() -> list[Traversable]:
-    """All that decides about states besides the file, sorted by name."""
+    """All files that determine states besides the motion file, sorted by name."""
     package = files("ambulo.motion")
     folders = (package, package / "formats", package / "retargeting")
     sources = [
@@ -179,14 +179,14 @@ def _prepare(path: Path, fps: float, asf: Path | None) -> States:
 
 
 def _at_rate(motion: Motion, fps: float) -> Motion:
-    """The motion at `fps`, without what that rate cannot show."""
+    """Return the motion low-pass filtered and resampled to `fps`."""
     if motion.fps > fps * 1.001:
         motion = smoothed(motion, CUTOFF_RATIO * fps)
     return resample(motion, fps)
 
 
 def _fill_cache(clip: Clip, fps: float, cache_folder: str | Path | None) -> None:
-    """Prepare one clip; an error comes again, and is told, when the clip is handed out."""
+    """Prepare one clip; errors are ignored here and raised again when the clip is used."""
     try:
         prepare_clip(clip.path, fps, asf=clip.asf, cache_folder=cache_folder)
     except MotionFileError as error:
@@ -216,7 +216,7 @@ def _read_entry(entry: Path) -> States | None:
 
 
 def _write_entry(entry: Path, states: States) -> None:
-    """Keep `states`; where that is impossible, work goes on without a cache."""
+    """Store `states`; where that fails, continue without a cache."""
     buffer = io.BytesIO()
     np.save(buffer, states, allow_pickle=False)
     content = buffer.getvalue()

@@ -30,7 +30,7 @@ VERSION: Final = 1
 
 @dataclass(frozen=True)
 class ShardIndex:
-    """What lies where: S shards and P pieces of clips."""
+    """Index of S shards and P pieces of clips."""
 
     folder: Path
     """Where the shards are."""
@@ -184,7 +184,7 @@ class ShardWriter:
             start = after
 
     def close(self) -> ShardIndex:
-        """Write what is left and the index; remove shards of an older one."""
+        """Write the remaining frames and the index; remove shards of an older index."""
         self._flush()
         index = _Index(
             version=VERSION,
@@ -270,7 +270,7 @@ def _index_there(folder: Path) -> ShardIndex | None:
 
 
 def _identity(clips: Sequence[Clip], fps: float, longest_window: int, room: int) -> str:
-    """A hash of all that decides about the shards' content."""
+    """Hash of everything that determines the shards' content."""
     from ambulo.motion.datasets.prepare import cache_key
 
     digest = hashlib.sha256(json.dumps([VERSION, longest_window, room]).encode())

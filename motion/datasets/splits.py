@@ -1,4 +1,4 @@
-"""Which clips a network learns from and which it is tested on, kept in a file."""
+"""Training, validation and test split of clips, stored in a file."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Split:
     """Clips in three parts; no recording is in two of them."""
 
     train: tuple[Clip, ...]
-    """What a network learns from."""
+    """Training clips."""
     validation: tuple[Clip, ...]
-    """What decides when it has learnt enough."""
+    """Validation clips."""
     test: tuple[Clip, ...]
-    """What it is judged by, once."""
+    """Test clips."""
     by: SplitBy
     """How it was made; see `make_split`."""
     seed: int
@@ -89,7 +89,7 @@ def make_split(
     *,
     validation_ratio: float = 0.1,
 ) -> Split:
-    """Part `clips`; the same clips, in whatever order, give the same split.
+    """Split `clips`; the result does not depend on their order.
 
     Args:
         clips: What is parted; several conversions of a recording stay together.

@@ -1,9 +1,9 @@
 """The states that networks learn from: 112 numbers for each frame of `human23`.
 
-The first 56 are the pose and the last 56 its velocity, both as `ambulo.motion.human23`
-lays them out. The velocity of a frame leads from the frame before to this one (a backward
-difference), so that a state knows nothing of what comes after it:
-`integrate(pose[t], velocity[t + 1], 1 / fps) == pose[t + 1]`.
+The first 56 are the pose and the last 56 its velocity, both as `ambulo.motion.human23` lays
+them out. The velocity of a frame leads from the frame before to this one (a backward
+difference), so that a state does not depend on later frames: `integrate(pose[t], velocity[t
++ 1], 1 / fps) == pose[t + 1]`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ambulo.motion.skeletons import load_skeleton
 
 States = NDArray[np.float32]
 N_STATE = 2 * human23.N_POSITIONS
-"""Numbers of one state."""
+"""Size of a state."""
 
 
 def states_of(motion: Motion) -> States:

@@ -28,7 +28,7 @@ _ORDER, _WITHIN = 1, 2  # what a random stream is for
 
 
 class WindowBatch(NamedTuple):
-    """B windows of W frames and what they show."""
+    """B windows of W frames with their activities."""
 
     states: States
     """States as `ambulo.motion.datasets.states` describes them. Shape (B, W, 112)."""
@@ -37,7 +37,7 @@ class WindowBatch(NamedTuple):
 
 
 class WindowOptions(TypedDict, total=False):
-    """Which windows come in which order, the same for all data sets."""
+    """Options on the order of windows, common to all data sets."""
 
     stride: int
     """Frames from one window's start to the next one's (default: 1)."""
@@ -56,7 +56,7 @@ class WindowOptions(TypedDict, total=False):
     worker: int
     """Number of this worker of `workers`, from 0 (default: 0)."""
     workers: int
-    """How many share the batches of each epoch (default: 1)."""
+    """Number of workers that share the batches of each epoch (default: 1)."""
 
 
 @dataclass
@@ -122,7 +122,7 @@ class WindowedDataset(ABC):
 
     @abstractmethod
     def _content(self) -> str:
-        """Tells the data and how they are grouped from any other."""
+        """Fingerprint of the data and of their grouping."""
 
     def __len__(self) -> int:
         """The number of windows in an epoch."""
@@ -162,7 +162,7 @@ class WindowedDataset(ABC):
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where `state_dict` was taken.
+        """Restore the state of `state_dict`.
 
         Raises:
             MotionError: the state is of other data or settings.
@@ -187,7 +187,7 @@ class WindowedDataset(ABC):
         self.set_epoch(self.epoch + 1, self._allowed)
 
     def _identity(self) -> dict[str, int | bool | str]:
-        """What decides about the order of windows."""
+        """Everything that determines the order of windows."""
         return {
             "content": self._content(),
             "window": self.window,

@@ -1,4 +1,4 @@
-"""Motion files as bytes and lines: read within bounds, written whole or not at all."""
+"""Bounded reading and atomic writing of motion files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def decoded(path: Path, data: bytes, first_line: int = 1) -> str:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Make `path` hold `data`, or leave it as it was and raise `MotionFileError`."""
+    """Write `data` to `path` atomically; on failure raise `MotionFileError`."""
     try:
         replace_file(path, data)
     except OSError as error:
@@ -72,7 +72,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def rules_of(path: Path) -> Iterator[None]:
-    """Errors of skeletons and motions become those of the file `path`."""
+    """Convert errors of skeletons and motions to those of the file `path`."""
     try:
         yield
     except MotionFileError:

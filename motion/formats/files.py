@@ -1,7 +1,7 @@
-"""Motion files of every format that the suite knows, by the endings of their names.
+"""Read and write motion files of all formats, chosen by file name extension.
 
-Lengths become metres and axes become ours (Z up, facing +X) where a file is read, and
-go back where it is written. Every file that cannot be used ends in `MotionFileError`.
+Lengths become metres and axes become ours (Z up, facing +X) where a file is read, and go
+back where it is written. Unusable files raise `MotionFileError`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from ambulo.motion.formats.tpose import without_tpose
 from ambulo.motion.motion import Motion
 
 ENDINGS = (".bvh", ".amc", ".npz", ".txt", ".json")
-"""Endings of the files that `read_motion` reads, in any case."""
+"""File name extensions that `read_motion` reads, in any case."""
 WRITTEN = (".bvh", ".amc", ".npz")
-"""Endings of the files that `write_motion` writes."""
+"""File name extensions that `write_motion` writes."""
 
 
 def read_motion(
@@ -39,7 +39,7 @@ def read_motion(
     drop_tpose: bool = False,
     axes: Axes = CMU_AXES,
 ) -> Motion:
-    """The motion in the file `path`; its ending says the format.
+    """Return the motion in the file `path`; the extension determines the format.
 
     Args:
         path: A BVH, AMC, NPZ or DeepMimic (.txt, .json) file.
@@ -77,7 +77,7 @@ def write_motion(
     units: str | float = "auto",
     axes: Axes = CMU_AXES,
 ) -> None:
-    """Write `motion` to the file `path`, whole or not at all; its ending says the format.
+    """Write `motion` to `path` atomically; the extension determines the format.
 
     `.bvh` is in centimetres and `.amc` in the CMU data base's unit unless `units` says
     otherwise; beside `x.amc` its skeleton `x.asf` is written. `.npz` is always in
@@ -102,8 +102,9 @@ def write_motion(
 def find_motions(folder: str | os.PathLike[str]) -> list[Path]:
     """All motion files in `folder` and below it, sorted.
 
-    Of `.txt`, `.json` and `.npz` files only those that look like a motion inside: folders
-    of clips hold notes, splits and tables too. Hidden files and folders are left out.
+    `.txt`, `.json` and `.npz` files are included only if their contents look like a motion,
+    since folders of clips also hold notes, splits and tables. Hidden files and folders are
+    left out.
     """
     root = Path(folder)
     if not root.is_dir():

@@ -1,8 +1,8 @@
-"""NPZ: the suite's own motion format, exact and fast.
+"""The NPZ motion format of this package: exact and fast.
 
 A zip file of `.npy` members, not compressed, that `numpy.load` opens too. `header.npy`
 holds JSON as bytes (format, version, names, rate), the others hold arrays of float64 in
-metres and our axes. Nothing in a file is ever run: pickled objects are refused.
+metres and our axes. Pickled objects are refused, so no code in a file is ever run.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _BROKEN = (
 
 
 def write_npz(path: Path, motion: Motion) -> None:
-    """Write `motion`, whole or not at all; the same bytes for the same motion."""
+    """Write `motion` atomically; equal motions give equal bytes."""
     skeleton = motion.skeleton
     header = {
         "format": FORMAT,
@@ -105,7 +105,7 @@ def read_npz(path: Path) -> Motion:
 
 
 def is_motion_npz(path: Path) -> bool:
-    """Whether an NPZ file claims to be a motion, or is too damaged to say."""
+    """Whether an NPZ file claims to be a motion, or is too damaged to tell."""
     try:
         with zipfile.ZipFile(path) as archive:
             return "header.npy" in archive.namelist()

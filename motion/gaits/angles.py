@@ -1,4 +1,4 @@
-"""Hip, knee and ankle angles of a motion as gait analysis has them."""
+"""Hip, knee and ankle angles of a motion, as defined in gait analysis."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_rotate
 
 ANGLES = ("hip", "knee", "ankle")
-"""What `leg_angles` gives, in this order."""
+"""Names of the angles of `leg_angles`, in order."""
 _LEG = ("thigh", "shin", "foot", "toe")
 
 
 def leg_angles(motion: Motion) -> Floats:
     """Flexion of hip and knee and dorsiflexion of the ankle, [rad]. Shape (T, 2, 3).
 
-    The left leg, then the right. They are made of the places of hips, knees, ankles and
-    toes seen from the pelvis, so that skeletons with other joint axes are measured alike:
-    the thigh's and the shin's angle from the vertical in the sagittal plane, and the
+    The left leg, then the right. They are computed from the positions of hips, knees,
+    ankles and toes in the pelvis frame, so that they do not depend on the skeleton's joint
+    axes: the thigh's and the shin's angle from the vertical in the sagittal plane, and the
     foot's pitch, which counts from the pose at rest.
 
     Raises:

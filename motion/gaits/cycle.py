@@ -1,4 +1,4 @@
-"""One seamless, smooth gait cycle out of a captured clip."""
+"""Extract one periodic, smooth gait cycle from a captured clip."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ PHASES = 512
 """Samples of a cycle."""
 
 HARMONICS = 6
-"""Harmonics of the cycle that are kept, about 5.5 Hz of a walk: what lies above is noise
-of the capture that would throw the body."""
+"""Number of harmonics kept, up to about 5.5 Hz for a walk: higher ones are capture noise
+that would destabilise the body."""
 
 VELOCITY_WEIGHT = 0.15
 """Weight of joint velocities, [s], beside joint positions where a cycle closes."""
@@ -41,7 +41,7 @@ class Cycle:
     period: float
     """Duration of the cycle, [s]."""
     stride: Floats
-    """How far the root moves in one cycle, [m]. Shape (3,), z = 0."""
+    """Displacement of the root in one cycle, [m]. Shape (3,), z = 0."""
     root_positions: Floats
     """Root, [m]. Shape (N, 3); the sample after the last is the first plus `stride`."""
     rotations: Floats
@@ -62,7 +62,7 @@ class Cycle:
         return float(self.stride[0]) / self.period
 
     def motion(self, cycles: int = 1) -> Motion:
-        """The cycle, `cycles` times, as a motion."""
+        """Return the cycle, repeated `cycles` times, as a motion."""
         steps = np.arange(cycles)[:, None, None] * self.stride
         return Motion(
             self.skeleton,
@@ -73,7 +73,7 @@ class Cycle:
         )
 
     def with_root(self, root_positions: Floats, stride: Floats) -> Cycle:
-        """The same cycle on another root path."""
+        """Return the cycle with another root path."""
         return Cycle(self.skeleton, self.period, stride, root_positions, self.rotations)
 
 

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 
 from ambulo.configs.errors import MotionError
-from ambulo.configs.gait import HEALTHY, GaitSpace
+from ambulo.configs.gait import GaitSpace
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
 from ambulo.motion.gaits.skeleton import leg_length
 from ambulo.motion.human23 import (

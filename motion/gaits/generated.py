@@ -1,4 +1,4 @@
-"""A generated gait as a cycle: what repeats exactly need not be searched for."""
+"""Extract the cycle of a generated gait, whose period is known exactly."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.skeleton import Skeleton
 
 LEAD = 2
-"""Cycles in front of the one that is taken, and behind it, so that what retargeting does
-at the ends of a clip does not reach it."""
+"""Cycles before and after the extracted one, so that the effects of retargeting at the ends
+of a clip do not reach it."""
 
 
 def generated_cycle(motion: Motion, frames: int, skeleton: Skeleton) -> Cycle:

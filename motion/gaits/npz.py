@@ -1,4 +1,4 @@
-"""The bytes of gait files: `.npy` members of a zip, read within bounds and checked."""
+"""Bounded, checked reading and atomic writing of gait files (NPZ)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BROKEN = (
 
 
 def within(path: Path, make: Callable[[], Answer]) -> Answer:
-    """`make()`, whose errors become those of the file `path`."""
+    """Call `make()`, converting its errors to those of the file `path`."""
     try:
         return make()
     except FileNotFoundError:
@@ -54,7 +54,7 @@ def within(path: Path, make: Callable[[], Answer]) -> Answer:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write an NPZ file; it appears whole or not at all."""
+    """Write an NPZ file atomically."""
     try:
         write_bytes(path, packed(arrays))
     except MotionFileError as error:
@@ -117,7 +117,7 @@ def _member_head(
 
 
 def rule(holds: bool, told: str) -> None:
-    """`GaitDataError` with what is `told` unless it `holds`."""
+    """Raise `GaitDataError` with the given message unless `holds`."""
     if not holds:
         raise GaitDataError(told)
 

@@ -1,4 +1,4 @@
-"""A walk that needs no captured clip: typical joint angles of normal level walking.
+"""A walk without a captured clip: typical joint angles of normal level walking.
 
 The curves are rounded values of textbook figures (D. Winter, Biomechanics and Motor
 Control of Human Movement, 4th edition, 2009, and J. Perry and J. Burnfield, Gait Analysis,

@@ -25,7 +25,8 @@ from ambulo.motion.gaits.shards import (
 Floats = NDArray[np.float64]
 
 LEAST_FRAMES = 140
-"""Episodes with fewer frames fell; they are left out, as published."""
+"""Minimum length of an episode; shorter ones ended in a fall and are left out, as
+published."""
 SETTLED = 0.4
 """Cycles at the beginning of an episode that are left out: as many as leave two whole ones
 in 5 s of the slowest gait."""
@@ -37,7 +38,7 @@ PREFIX = "gait_"
 
 @dataclass
 class Refining:
-    """What came of the episodes; counts for reports."""
+    """Statistics of refined episodes, for reports."""
 
     episodes: int = 0
     """Episodes that were looked at."""
@@ -75,7 +76,7 @@ def refined(
     least: int = LEAST_FRAMES,
     settled: float = SETTLED,
 ) -> Iterator[Sequence]:
-    """The sequences of a raw shard called `name`; what is left out is counted."""
+    """Return the sequences of a raw shard called `name`; omitted episodes are counted."""
     subject = str(shard.source.get("character", ""))
     for number, (params, rows) in enumerate(shard.episodes()):
         counts.episodes += 1
@@ -96,7 +97,7 @@ def refined(
 
 
 def unwrapped(phase: Floats) -> Floats:
-    """Phases in [0, 1) (T,) as a clock that goes on: 0.9, 0.1 becomes 0.9, 1.1."""
+    """Unwrap phases (T,) in [0, 1): 0.9, 0.1 becomes 0.9, 1.1."""
     steps = np.diff(phase)
     steps -= np.round(steps)
     return np.concatenate([phase[:1], phase[0] + np.cumsum(steps)])
@@ -114,7 +115,7 @@ def starts(whole: Floats, settled: float) -> list[int]:
 
 
 def moments(whole: Floats, start: int) -> Floats:
-    """When a clock (T,) shows `start`, + 1/30, ... + 2, in frames. Shape (61,)."""
+    """Frames at which an unwrapped phase (T,) is `start`, + 1/30, ... + 2. Shape (61,)."""
     wanted = start + np.arange(FRAMES + 1) / PER_CYCLE
     moving = np.concatenate([[True], np.diff(whole) > 0.0])
     return np.interp(wanted, whole[moving], np.flatnonzero(moving))
@@ -160,7 +161,7 @@ class RefinedWriter:
                 self._write()
 
     def close(self) -> list[Path]:
-        """Write what is left; the files."""
+        """Write the remaining sequences and return all files."""
         if self._held:
             self._write()
         return self.files

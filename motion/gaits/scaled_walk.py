@@ -1,4 +1,4 @@
-"""The healthy walk as another body takes it: longer or shorter steps, limbs and torsions.
+"""The healthy walk adapted to another body: other steps, limb lengths and torsions.
 
 Nothing here is simulated or learned. The stride is made by larger or smaller swings about
 the mean posture; then the paths of hips and feet are scaled by leg length, and the legs of
@@ -13,7 +13,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ambulo.configs.gait import HEALTHY, GaitSpace
+from ambulo.configs.gait import GaitSpace
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.gaits.cycle import Cycle
 from ambulo.motion.gaits.healthy_walk import healthy_walk
 from ambulo.motion.gaits.skeleton import (
@@ -38,7 +39,8 @@ from ambulo.motion.skeleton import Skeleton
 PHASES = 128
 """Samples of a cycle."""
 SHARED_TORSION = 0.5
-"""Part of a femur's torsion that knee and foot show; the hip takes the rest (our choice)."""
+"""Fraction of a femur's torsion visible at knee and foot; the hip compensates the rest (our
+choice)."""
 STRAIGHT = 0.995
 """Longest distance from hip to ankle, over the leg's length."""
 LIST_SHARE, LIST_LIMIT = 0.5, 0.07
@@ -49,7 +51,7 @@ FULL_STRIDE, LIFT = 1.25, 3.2
 for each unit of stride below it, in fractions of `variants.LIFT`: the captured foot clears
 the ground by 8 mm, and bodies with other legs stumble."""
 STRIDE_TRIES = 4
-"""Trials of the swings' size that makes a stride."""
+"""Iterations of the search for the amplitude that gives a stride."""
 
 
 def gait_cycle(space: GaitSpace, values: ArrayLike, soles: Soles) -> Cycle:
@@ -71,7 +73,7 @@ def gait_cycle(space: GaitSpace, values: ArrayLike, soles: Soles) -> Cycle:
 
 @lru_cache(maxsize=256)
 def _strided(stride: float) -> Cycle:
-    """The healthy walk with a stride so many times as long, feet on the ground."""
+    """Return the healthy walk with its stride scaled, feet on the ground."""
     base, soles = healthy_walk(PHASES), _healthy_soles()
     wanted = stride * HEALTHY.stride_length
     lift = max(0.0, LIFT * (FULL_STRIDE - stride))

@@ -1,8 +1,8 @@
 """Files of gait: raw roll-outs, and refined sequences of 60 frames to train on.
 
 Both are zip files of `.npy` members that are not compressed, so that `numpy.load` opens
-them and parts can be read where they lie. Nothing in them is ever run. They appear whole
-or not at all; readers name the file and the rule that it breaks (`GaitDataError`).
+them and parts can be read where they lie. Pickled objects are refused. Files are written
+atomically; readers raise `GaitDataError` naming the file and the rule that it breaks.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _REFINED = {
 
 @dataclass(frozen=True, eq=False)
 class RawShard:
-    """N episodes as they were simulated."""
+    """N simulated episodes."""
 
     lengths: Ints
     """Frames of each episode. Shape (N,)."""
@@ -64,7 +64,7 @@ class RawShard:
     names: tuple[str, ...]
     """Names of the parameters, P of them."""
     source: dict[str, Any] = field(default_factory=dict)
-    """Where it is from, plain JSON: character, policy, seed, `rate` [Hz]."""
+    """Provenance as plain JSON: character, policy, seed, `rate` [Hz]."""
 
     def __post_init__(self) -> None:
         """Raise `GaitDataError` naming the rule that is broken."""
@@ -104,21 +104,21 @@ class RefinedShard:
     params: Floats
     """Parameters of each sequence, in their own units. Shape (N, P)."""
     motions: Singles
-    """Frames of 101 numbers (`motion.human23.to_sixdof`), of which 6 and 7 are the way of
-    the root in 1/30 s along +X, where the two cycles lead, and along +Y, [m], and 8 its
+    """Frames of 101 numbers (`motion.human23.to_sixdof`), of which 6 and 7 are the root's
+    displacement in 1/30 s along +X, where the two cycles lead, and along +Y, [m], and 8 its
     height, [m]. Shape (N, 60, 101)."""
     names: tuple[str, ...]
     """Names of the parameters, P of them."""
     fps: Floats
     """True rate of the frames: 30 times the cycles per second, [Hz]. Shape (N,)."""
     subject: Texts
-    """Who moved, or which character. Shape (N,)."""
+    """Subject, or name of the character. Shape (N,)."""
     clip: Texts
-    """The clip or the episode. Shape (N,)."""
+    """Clip or episode. Shape (N,)."""
     origin: Texts
     """"rollout" or "captured". Shape (N,)."""
     source: dict[str, Any] = field(default_factory=dict)
-    """Where it is from, plain JSON; `space` holds the parameters' ranges, if known."""
+    """Provenance as plain JSON; `space` holds the parameters' ranges, if known."""
 
     def __post_init__(self) -> None:
         """Raise `GaitDataError` naming the rule that is broken."""
@@ -182,7 +182,7 @@ class RefinedHead:
 
 
 def write_raw(path: Path, shard: RawShard) -> None:
-    """Write a raw shard; the file appears whole or not at all."""
+    """Write a raw shard atomically."""
     arrays: dict[str, NDArray[Any]] = {
         "lengths": shard.lengths.astype("<i8"),
         "params": shard.params.astype("<f8"),
@@ -210,7 +210,7 @@ def read_raw(path: Path) -> RawShard:
 
 
 def write_refined(path: Path, shard: RefinedShard) -> None:
-    """Write a refined shard; the file appears whole or not at all."""
+    """Write a refined shard atomically."""
     arrays: dict[str, NDArray[Any]] = {
         "params": shard.params.astype("<f8"),
         "motions": shard.motions.astype("<f4"),
@@ -310,7 +310,7 @@ def usable(
     *,
     strict: bool = False,
 ) -> Iterable[Answer]:
-    """What `read` makes of each file; the bad ones are told and put into `errors`.
+    """Read each file; bad files are logged and appended to `errors`.
 
     Args:
         paths: The files.
@@ -336,7 +336,7 @@ def _check_params(params: Floats, names: tuple[str, ...], count: int) -> None:
 
 
 def space_told(told: Any, path: Path) -> GaitSpace:
-    """The space in the source of the shard `path`; `GaitDataError` if it is none."""
+    """Return the gait space stored in the shard `path`; `GaitDataError` if it is invalid."""
     try:
         return GaitSpace.from_json(told)
     except ConfigError as error:

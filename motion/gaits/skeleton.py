@@ -58,7 +58,7 @@ def leg_length(space: GaitSpace, values: ArrayLike) -> Floats:
 
 
 def leg_lengths(space: GaitSpace, values: ArrayLike) -> Floats:
-    """The same of the left and the right leg. Shape (..., 2)."""
+    """Leg lengths, left and right, [m]. Shape (..., 2)."""
     array, base = np.asarray(values, dtype=np.float64), load_skeleton("human23")
     sides = []
     for side, letter in LETTERS.items():

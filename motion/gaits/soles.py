@@ -1,4 +1,4 @@
-"""A cycle on the ground: soles flat in stance, feet that neither sink, float nor slip."""
+"""Ground contact of a cycle: flat soles in stance, no sinking, floating or slipping."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ GRAVITY = 9.81
 
 @dataclass(frozen=True, eq=False)
 class Soles:
-    """Points of the soles on their joints; the ground is touched by balls about them."""
+    """Contact spheres of the soles: points on their joints, with a radius."""
 
     joints: tuple[int, ...]
     """The joint of each of P points."""
     offsets: Floats
     """Positions in their joints' frames, [m]. Shape (P, 3)."""
     radius: float
-    """Radius of the balls, [m]; 0 for plain points."""
+    """Radius of the contact spheres, [m]; 0 for plain points."""
     sides: tuple[int, ...]
     """0 for the left foot, 1 for the right."""
 
 
 def sole_places(cycle: Cycle, soles: Soles) -> Floats:
-    """The lowest place of each sole ball in the world, [m]. Shape (N, P, 3)."""
+    """World position of the lowest point of each contact sphere, [m]. Shape (N, P, 3)."""
     places, turns = forward_kinematics(
         cycle.skeleton, cycle.root_positions, cycle.rotations
     )
@@ -121,7 +121,7 @@ def flat_soles(cycle: Cycle, soles: Soles) -> tuple[Cycle, Floats]:
 
 
 def grounded(cycle: Cycle, soles: Soles, depth: float = DEPTH) -> Cycle:
-    """The root raised or lowered so that the lowest sole point stands at -`depth`, [m].
+    """Raise or lower the root so that the lowest sole point is at height -`depth`, [m].
 
     The correction has `GROUND_HARMONICS` harmonics, fitted where a foot stands (the
     lowest sole point is slow), so that the body still moves smoothly and a flight keeps
@@ -183,10 +183,10 @@ def _raised(cycle: Cycle, lift: Floats) -> Cycle:
 
 
 def no_slip(cycle: Cycle, soles: Soles) -> tuple[Cycle, float]:
-    """The stride changed so that standing feet have no mean forward velocity.
+    """Change the stride so that feet in contact have no mean forward velocity.
 
     Returns:
-        The cycle and the velocity that was taken off, [m/s].
+        The cycle and the removed velocity, [m/s].
     """
     velocities = sole_velocities(cycle, soles)
     standing = stance(cycle, soles)

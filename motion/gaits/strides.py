@@ -1,4 +1,4 @@
-"""Gait cycles of captured clips: strides between strikes, and what they measure.
+"""Gait cycles of captured clips: strides between foot strikes, and their parameters.
 
 A clip is retargeted to human23 with the person's own lengths. A foot strikes where it
 comes to stand; the moment is refined to the one at which the ankle is foremost before the
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from ambulo.configs.errors import MotionError
-from ambulo.configs.gait import HEALTHY, LIMBS, SIDES, GaitSpace, gait_space
+from ambulo.configs.gait import LIMBS, SIDES, GaitSpace, gait_space
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.contacts import Booleans
 from ambulo.motion.filters import CUTOFF, smoothed
 from ambulo.motion.gaits.frames import sequence, single
@@ -40,12 +41,12 @@ RATE = 60.0
 STRIDE_SECONDS = (0.4, 2.0)
 """Shortest and longest stride, [s]."""
 SLOWEST = 0.4
-"""Strides that go ahead more slowly are no gait, [m/s]."""
+"""Minimum forward speed of a gait, [m/s]."""
 TURN = np.deg2rad(20.0)
 """Sequences in which the heading turns further from one stride to the next, or away from
 the way, are no straight gait, [rad]."""
 ALIKE = 0.2
-"""Two strides may differ by this part in time and in length."""
+"""Largest relative difference of two strides in duration and length."""
 SHORT_GAP, SHORT_STAND = 0.08, 0.10
 """Gaps in a contact, and contacts, that are shorter are noise, [s]."""
 NEAR = 0.2

@@ -1,4 +1,4 @@
-"""Other gaits out of one: a cycle walked slower or faster, and standing still."""
+"""Variants of a gait cycle: slower, faster, or standing still."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ LIFT, TOE_LIFT = 0.15, 0.1
 its toes by the ankle, [rad]: smaller swings would let the foot graze the ground, which
 trips a simulated body."""
 FOOT_SHARE = 0.45
-"""Where the centre of mass stands, from the heels to the toes."""
+"""Position of the centre of mass over the feet, as a fraction from heels to toes."""
 
 
 def with_amplitude(cycle: Cycle, factor: float) -> Cycle:
-    """The cycle with its swings about the mean posture made `factor` times as large.
+    """Scale the cycle's joint rotations about the mean posture by `factor`.
 
     Local rotations are scaled as rotation vectors about each joint's mean, and so are the
     root's sway and stride.

@@ -1,1 +1,1 @@
-"""A clip of one skeleton, played by another."""
+"""Retargeting of motions between skeletons."""

@@ -1,4 +1,4 @@
-"""A skeleton as retargeting sees it: at rest, facing +X, with its roles."""
+"""A skeleton prepared for retargeting: at rest, facing +X, with its roles."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class RetargetBody:
         return axes
 
     def below(self, joint: int) -> list[int]:
-        """`joint` and all joints that hang on it."""
+        """`joint` and all its descendants."""
         return [j for j in range(joint, len(self.skeleton)) if self.path(joint, j)]
 
     def path(self, start: int, end: int) -> list[int]:

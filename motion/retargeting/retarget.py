@@ -1,8 +1,8 @@
 """Retargeting: the motion of one skeleton on another, by the roles of their joints.
 
-Turns are transferred from rest pose to rest pose, the way of the hips is scaled by the
-length of the legs, feet are led where the source's feet were (in the same scale), and a
-least-squares refinement makes one pose of all that within the target's hinges.
+Rotations relative to the rest pose are transferred. The hips' displacement is scaled by leg
+length, and feet are moved to the scaled positions of the source's feet. A least-squares
+refinement then finds a pose that fits all of these within the target's joint limits.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Retargeted:
-    """A motion on the target skeleton, and how near it comes to its goals."""
+    """A motion on the target skeleton, with its residual errors."""
 
     motion: Motion
     """The motion, on the target skeleton (with the source's lengths, if fitted)."""
@@ -69,7 +69,7 @@ class Retargeted:
 def retarget(
     motion: Motion, target: Skeleton, *, fit_lengths: bool = False, refine: bool = True
 ) -> Retargeted:
-    """`motion` on the skeleton `target`.
+    """Retarget `motion` to the skeleton `target`.
 
     Args:
         motion: A motion of any skeleton whose joints have roles (`ambulo.motion.roles`).

@@ -1,4 +1,4 @@
-"""Half turns: hands, feet and straight arms captured 180 degrees off, and turned back.
+"""Detect and correct hands, feet and straight arms that were captured 180 degrees off.
 
 A capture that solves a foot or a hand for its direction has two answers that are half a
 turn about the bone apart: in an AMC file Rz(c + pi) Rx(pi - a) = Rz(c) Rx(a) Ry(pi), with
@@ -74,7 +74,7 @@ _STATES = np.array([[False, False], [False, True], [True, False], [True, True]])
 
 
 def untwisted(motion: Motion) -> Motion:
-    """`motion` with limbs that are half a turn off turned back; itself if none is.
+    """Return `motion` with limbs that are 180 degrees off corrected; itself if none is.
 
     Raises:
         MotionError: The skeleton lacks hips or thighs.

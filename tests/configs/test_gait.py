@@ -6,12 +6,12 @@ import pytest
 from ambulo.configs.errors import ConfigError, GaitParameterError
 from ambulo.configs.gait import (
     GAIT_SPACES,
-    HEALTHY,
     MUSCLE_GROUPS,
     GaitParameter,
     GaitSpace,
     gait_space,
 )
+from ambulo.configs.healthy_gait import HEALTHY
 
 SPACE = GAIT_SPACES["human23"]
 

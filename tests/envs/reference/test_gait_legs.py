@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError, GaitParameterError
-from ambulo.configs.gait import HEALTHY, gait_space
+from ambulo.configs.gait import gait_space
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.envs.reference.gait_legs import LegPoses, held_values, legs_body
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.reference_file import Gait

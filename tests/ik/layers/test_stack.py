@@ -2,94 +2,39 @@
 
 from __future__ import annotations
 
-import dataclasses
-import logging
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from fixtures.layers import (
+    DT,
+    HAND,
+    RIG,
+    STANDING,
+    ShownCharacter,
+    hand_of,
+    over,
+    reaching,
+    still,
+    turned_at,
+)
 
-from ambulo.configs.errors import IKError
-from ambulo.ik.actions.standing import standing_pose
 from ambulo.ik.layers.blending import difference
-from ambulo.ik.layers.layer import LayerKind, PoseLayer, Provider, Tick, TimedAnswer
+from ambulo.ik.layers.layer import LayerKind, PoseLayer, Tick
 from ambulo.ik.layers.stack import LayerStack
 from ambulo.ik.limits import violation
 from ambulo.ik.pose import Pose, fk, start_pose
-from ambulo.ik.rig import load_rig
-from ambulo.ik.solver.masks import bones, branch, checked
-from ambulo.ik.solver.refine import Solution
-from ambulo.ik.solver.solver import NeuralIKSolver
-from ambulo.ik.solver.targets import Targets, row_of
+from ambulo.ik.solver.masks import bones, branch
+from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import (
     quat_angle,
-    quat_from_rotvec,
-    quat_multiply,
     quat_slerp,
 )
-
-RIG = load_rig()
-STANDING = standing_pose(RIG)
-DT = 1.0 / 60.0
-HAND = row_of("LeftHand")
-
-
-def still(pose: Pose) -> Provider:
-    """A motion that stands still."""
-    return lambda tick: pose
-
-
-def turned_at(name: str, angle: float, pose: Pose = STANDING) -> Pose:
-    """`pose` with one bone turned about its local X."""
-    rotations = pose.rotations.copy()
-    joint = RIG.skeleton.index(name)
-    turn = quat_from_rotvec(np.array([angle, 0.0, 0.0]))
-    rotations[:, joint] = quat_multiply(rotations[:, joint], turn)
-    return Pose(pose.root, rotations)
-
-
-def over(
-    name: str, pose: Pose, *, priority: int = 0, weight: float = 1.0,
-    mask: np.ndarray | None = None, fade_in: float = 0.0, fade_out: float = 0.0,
-) -> PoseLayer:  # fmt: skip
-    """An override that shows one pose."""
-    return PoseLayer(
-        name, LayerKind.OVERRIDE, still(pose), priority, weight, mask, fade_in, fade_out
-    )
-
-
-def reaching(offset: tuple[float, float, float]) -> Provider:
-    """Targets of the left hand, away from where the animation has it."""
-
-    def provide(tick: Tick) -> Targets:
-        assert tick.goals is not None
-        place = tick.goals.position("LeftHand")[0] + np.array(offset)
-        return Targets.of({"LeftHand": place})
-
-    return provide
-
-
-def hand_of(pose: Pose) -> np.ndarray:
-    """World place of the left wrist of each character."""
-    return fk(RIG, pose)[0][:, RIG.effectors[HAND]]
-
-
-class Character:
-    """What a game has: it shows the pose that was written last."""
-
-    def __init__(self) -> None:
-        self.pose = STANDING
-        self.writes = 0
-
-    def write(self, pose: Pose) -> None:
-        """Take a pose."""
-        self.pose = pose
-        self.writes += 1
 
 
 def test_within_one_tick_of_a_solve_the_character_has_moved_to_the_target() -> None:
     """The published failure: the network ran, and the character stayed as it was."""
-    character = Character()
+    character = ShownCharacter()
     stack = LayerStack(RIG, still(STANDING), write=character.write)
     goal = hand_of(character.pose)[0] + np.array([0.15, 0.05, 0.2])
     stack.add(
@@ -137,7 +82,7 @@ def test_a_straight_leg_is_lifted() -> None:
 
 def test_half_weight_is_half_way_and_stays_so_for_100_ticks() -> None:
     """Defect 2: a base read back from the character converges to the override."""
-    character = Character()
+    character = ShownCharacter()
     stack = LayerStack(RIG, still(STANDING), write=character.write, limits=False)
     other = turned_at("LeftForeArm", 0.8)
     stack.add(over("wave", other, weight=0.5), 0.0)
@@ -242,86 +187,6 @@ def test_released_while_fading_in_it_goes_from_where_it_is() -> None:
     stack.tick(0.5)
     handle.release(0.5)
     assert stack.tick(0.75).trace.of("wave").weight == pytest.approx(0.375)
-
-
-@pytest.mark.parametrize(
-    ("provide", "reason"),
-    [
-        (lambda tick: None, "no answer"),
-        (lambda tick: 1 / 0, "ZeroDivisionError"),
-        (lambda tick: Pose(STANDING.root * np.nan, STANDING.rotations), "not finite"),
-        (lambda tick: Pose(STANDING.root, STANDING.rotations * 2.0), "unit length"),
-        (
-            lambda tick: TimedAnswer(turned_at("Head", 0.4), tick.time - 1.0),
-            "stale: more than",
-        ),
-        (lambda tick: TimedAnswer(turned_at("Head", 0.4), np.nan), "stale: more than"),
-        (lambda tick: start_pose(RIG, np.zeros((3, 2))), "3 characters"),
-        (lambda tick: Targets.of({"Head": (0, 0, 1.6)}), "does not fit"),
-    ],
-)
-def test_provider_that_fails_leaves_the_base_and_a_reason(
-    provide: Provider, reason: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Defect 7: None was a layer left out in silence."""
-    stack = LayerStack(RIG, still(STANDING))
-    handle = stack.add(PoseLayer("wave", LayerKind.OVERRIDE, provide, fade_in=0.0), 0.0)
-    with caplog.at_level(logging.WARNING):
-        for k in range(5):
-            frame = stack.tick(k * DT)
-    np.testing.assert_array_equal(frame.pose.rotations, STANDING.rotations)
-    assert reason in frame.trace.of("wave").reason
-    assert reason in handle.reason
-    assert [reason in record.getMessage() for record in caplog.records] == [True]
-
-
-def test_base_that_fails_shows_the_last_good_pose() -> None:
-    def provide(tick: Tick) -> Pose | None:
-        return turned_at("Head", 0.2) if tick.number < 3 else None
-
-    stack = LayerStack(RIG, provide)
-    good = [stack.tick(k * DT) for k in range(2)][-1]
-    bad = stack.tick(2 * DT)
-    np.testing.assert_array_equal(bad.pose.rotations, good.pose.rotations)
-    assert bad.trace.of("base").reason == "no answer"
-
-
-def test_solver_that_fails_leaves_the_pose_below() -> None:
-    def broken(targets: Targets, base: Pose) -> object:
-        raise RuntimeError("no worker")
-
-    stack = LayerStack(RIG, still(STANDING), solve=broken)  # type: ignore[arg-type]
-    stack.add(
-        PoseLayer("reach", LayerKind.IK, reaching((0.1, 0.0, 0.1)), fade_in=0.0), 0.0
-    )
-    frame = stack.tick(0.0)
-    np.testing.assert_array_equal(frame.pose.rotations, STANDING.rotations)
-    assert "no worker" in frame.trace.of("reach").reason
-
-
-@pytest.mark.parametrize(
-    ("wrong", "reason"),
-    [
-        (Pose(STANDING.root, STANDING.rotations * np.nan), "not finite"),
-        (Pose(STANDING.root, STANDING.rotations[:, :5]), "poses of shape"),
-    ],
-)
-def test_nonsense_of_a_solver_leaves_the_layers_below(wrong: Pose, reason: str) -> None:
-    """Not the base alone: the wave below the reach is still seen."""
-
-    def nonsense(targets: Targets, base: Pose) -> Solution:
-        return dataclasses.replace(NeuralIKSolver(RIG).solve(targets, base), pose=wrong)
-
-    stack = LayerStack(RIG, still(STANDING), solve=nonsense)
-    wave = turned_at("Head", 0.2)
-    stack.add(PoseLayer("wave", LayerKind.OVERRIDE, still(wave), fade_in=0.0), 0.0)
-    stack.add(
-        PoseLayer("reach", LayerKind.IK, reaching((0.1, 0.0, 0.1)), fade_in=0.0), 0.0
-    )
-    frame = stack.tick(0.0)
-    np.testing.assert_allclose(frame.pose.rotations, wave.rotations, atol=1e-12)
-    assert reason in frame.trace.of("reach").reason
-    assert frame.solution is None
 
 
 def test_additive_turns_by_the_weighted_angle_even_when_large() -> None:
@@ -451,32 +316,3 @@ def test_trace_tells_every_layer_in_order() -> None:
     assert wave.max_delta_deg == pytest.approx(np.rad2deg(0.3))
     assert "wave" in frame.trace.lines()[1]
     assert stack.traces[-1] is frame.trace
-
-
-def test_time_that_stands_still_is_refused() -> None:
-    stack = LayerStack(RIG, still(STANDING))
-    stack.tick(1.0)
-    with pytest.raises(IKError, match="time must grow"):
-        stack.tick(1.0)
-    with pytest.raises(IKError, match="time must be finite"):
-        stack.tick(np.nan)
-
-
-def test_masks_are_checked() -> None:
-    with pytest.raises(IKError, match="0 to 1"):
-        bones(RIG, {"Head": 1.5})
-    with pytest.raises(IKError, match="shape"):
-        checked(RIG, np.ones(4))
-    with pytest.raises(IKError, match="0 to 1"):
-        over("x", STANDING, mask=np.full(len(RIG), 2.0))
-    mask = branch(RIG, "Spine", ramp=2)
-    assert mask[RIG.skeleton.index("Spine")] == 0.5
-    assert mask[RIG.skeleton.index("Head")] == 1.0
-    assert mask[RIG.skeleton.index("LeftFoot")] == 0.0
-
-
-def test_two_layers_of_one_name_are_refused() -> None:
-    stack = LayerStack(RIG, still(STANDING))
-    stack.add(over("wave", STANDING), 0.0)
-    with pytest.raises(IKError, match="already"):
-        stack.add(over("wave", STANDING), 0.0)

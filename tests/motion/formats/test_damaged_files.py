@@ -6,71 +6,18 @@ import json
 import os
 import pickle
 import socket
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.motion_texts import AMC, ASF, BVH, folder, refused
 
 from ambulo.configs.errors import MotionError, MotionFileError
-from ambulo.motion.formats.bvh import read_bvh
 from ambulo.motion.formats.files import read_motion, units_of, write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
 
-BVH = """HIERARCHY
-ROOT Hips
-{
-  OFFSET 0 0 0
-  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
-  JOINT Knee
-  {
-    OFFSET 0 -40 0
-    CHANNELS 3 Zrotation Xrotation Yrotation
-    End Site
-    {
-      OFFSET 0 -45 0
-    }
-  }
-}
-MOTION
-Frames: 3
-Frame Time: 0.01
-0 90 0 1 2 3 4 5 6
-0 91 0 1 2 3 4 5 7.5
-0 92 0 1 2 3 4 5 8e-1
-"""
-ASF = """:units
-  length 0.45
-  angle deg
-:root
-  order TX TY TZ RX RY RZ
-:bonedata
-  begin
-    name knee
-    direction 0 -1 0
-    length 8
-    axis 0 0 20 XYZ
-    dof rx rz
-    limits (-90 90)
-           (-90 90)
-  end
-:hierarchy
-  begin
-    root knee
-  end
-"""
-AMC = """#!OML:ASF a.asf
-:FULLY-SPECIFIED
-:DEGREES
-1
-root 0 17 0 1 2 3
-knee 4 5
-2
-root 0 17.5 0 1 2 3
-knee 4 5.25
-"""
 _BALL = [1, 0, 0, 0]
 _PARTS = [[0.03, 0, 0.9, 0], *[_BALL] * 4, [0.1], *[_BALL] * 2, [0.2], _BALL, [0.3]]
 _FRAME = [value for part in [*_PARTS, *[_BALL] * 2, [0.4]] for value in part]
@@ -199,25 +146,6 @@ AMC_DAMAGE: list[tuple[str, Damage, int, str]] = [
 ]
 
 
-def folder(tmp_path: Path, ending: str, data: bytes, asf: str = ASF) -> Path:
-    (tmp_path / "a.asf").write_text(asf)
-    path = tmp_path / f"a{ending}"
-    path.write_bytes(data)
-    return path
-
-
-def refused(path: Path, line: int | None, rule: str) -> MotionFileError:
-    with pytest.raises(MotionFileError, match=rule) as caught:
-        read_motion(path)
-    error = caught.value
-    assert error.path == path
-    if line is not None:
-        assert error.line == line
-    assert "\n" not in str(error)
-    assert str(path) in str(error)
-    return error
-
-
 @pytest.mark.parametrize("ending", VALID)
 def test_the_whole_files_are_good(tmp_path: Path, ending: str) -> None:
     motion = read_motion(folder(tmp_path, ending, VALID[ending].encode()))
@@ -333,57 +261,6 @@ def test_deep_nesting_is_read(tmp_path: Path, depth: int) -> None:
     assert motion.skeleton.parents[-1] == depth
     write_motion(path, motion)
     assert read_motion(path).skeleton.parents == motion.skeleton.parents
-
-
-def test_claims_cost_no_memory(tmp_path: Path) -> None:
-    path = folder(
-        tmp_path, ".bvh", BVH.replace("Frames: 3", "Frames: 999999999").encode()
-    )
-    read_motion(folder(tmp_path, ".amc", AMC.encode()))  # compile outside the measure
-    tracemalloc.start()
-    try:
-        refused(path, 17, "claims 999999999 frames of 9 numbers")
-        assert tracemalloc.get_traced_memory()[1] < 2**20
-    finally:
-        tracemalloc.stop()
-
-
-def test_memory_is_a_small_multiple_of_the_file(tmp_path: Path) -> None:
-    """The densest table, two bytes a number, and it is damaged in its last line."""
-    rows = 20000
-    text = (
-        BVH.replace("Frames: 3", f"Frames: {rows + 3}") + "1 2 3 4 5 6 7 8 9\n" * rows
-    )
-    data = text.encode()[:-2] + b"x\n"
-    path = folder(tmp_path, ".bvh", data)
-    tracemalloc.start()
-    try:
-        refused(path, 21 + rows, "'x' is not a number")
-        assert tracemalloc.get_traced_memory()[1] < 8 * len(data)
-    finally:
-        tracemalloc.stop()
-
-
-def test_many_long_numbers(tmp_path: Path) -> None:
-    """Numbers of more than 16 digits are read by another way: as exact, lines as right."""
-    rows, row = 5000, "1.2345678901234567891 " * 9 + "\n"
-    text = BVH.replace("Frames: 3", f"Frames: {rows + 3}") + row * rows
-    values = read_bvh(folder(tmp_path, ".bvh", text.encode())).values
-    assert (values[3:] == 1.2345678901234567891).all()
-    bad = text.replace("7.5", "1234567890.12345678901234567890")
-    refused(folder(tmp_path, ".bvh", bad.encode()), 20, "beyond")
-    lines = text.splitlines()
-    lines[4500] = lines[4500].replace("1.23", "91234567891.23", 1)
-    path = folder(tmp_path, ".bvh", "\n".join(lines).encode())
-    refused(path, 4501, "'91234567891.2345678901234567891'|beyond")
-    long = "17.512345678901234567890"
-    frames = "".join(
-        f"{i}\nroot 0 {long} 0 1 2 3\nknee {long} {long}\n" for i in range(3, 20003)
-    )
-    motion = read_motion(folder(tmp_path, ".amc", (AMC + frames).encode()), units=1.0)
-    assert (motion.root_positions[2:, 2] == float(long)).all()
-    bad = (AMC + frames).replace("5.25", "5" * 30)
-    refused(folder(tmp_path, ".amc", bad.encode()), 9, "beyond")
 
 
 def test_units_of_damaged_files(tmp_path: Path) -> None:

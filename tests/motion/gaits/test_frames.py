@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import MotionError
-from ambulo.configs.gait import HEALTHY, gait_space
+from ambulo.configs.gait import gait_space
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.gaits.frames import (
     frame_rate,
     mirrored,

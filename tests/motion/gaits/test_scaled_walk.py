@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from ambulo.configs.gait import HEALTHY, gait_space
+from ambulo.configs.gait import gait_space
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.gaits.healthy_walk import healthy_walk
 from ambulo.motion.gaits.scaled_walk import gait_cycle, human23_soles
 from ambulo.motion.gaits.skeleton import gait_skeleton, leg_length

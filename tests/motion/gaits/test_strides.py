@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ambulo.configs.gait import HEALTHY, gait_space
+from ambulo.configs.gait import gait_space
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.gaits.frames import speed_of
 from ambulo.motion.gaits.plain_walk import PERIOD, plain_walk
 from ambulo.motion.gaits.skeleton import gait_skeleton, leg_length

@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from ambulo.configs.errors import GaitParameterError, ModelFileError
-from ambulo.configs.gait import HEALTHY, GaitSpace, gait_space
+from ambulo.configs.gait import GaitSpace, gait_space
+from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.gaits.frames import WAY_RATE, frame_rate, speed_of
 from ambulo.policies.agents.gait_network import load_ref_network, phase_inputs
 from ambulo.policies.agents.gait_training import load_ref_nn, read_ref_nn, save_ref_nn

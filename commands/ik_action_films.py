@@ -91,7 +91,9 @@ def scenes(rig: Rig) -> list[FilmScene]:
             (Reach("LeftHand", left + np.array([0.35, -0.05, 0.55]), timing=there),),
             2.8,
         ),
-        FilmScene("grab", "Grab", (grab, LookAt(rig, grab.object_at, timing=there)), 3.0),
+        FilmScene(
+            "grab", "Grab", (grab, LookAt(rig, grab.object_at, timing=there)), 3.0
+        ),
         FilmScene("lean", "Lean", (Lean(rig, 0.45, 0.6, timing=there),), 2.8),
         FilmScene("crouch", "Crouch", (Crouch(rig, 0.35, timing=there),), 2.8),
         FilmScene("step", "Step", walk, 2.8),

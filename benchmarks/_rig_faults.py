@@ -89,7 +89,7 @@ def bad_datagram(  # noqa: PLR0911 - eight kinds
     if kind == 2:  # not finite, or absurd
         values[rng.randrange(63)] = rng.choice([np.nan, np.inf, -np.inf, 1e30])
         return packets_v1.encode_frames(values)
-    payload = messages.encode_frames(messages.Frames(BOTH, values[None]))
+    payload = messages.encode_frames(messages.FramesMessage(BOTH, values[None]))
     good = packets.encode(packets.Packet(Kind.FRAMES, session, number, payload))
     if kind == 3:
         return good[: rng.randrange(len(good))]
@@ -103,7 +103,7 @@ def bad_datagram(  # noqa: PLR0911 - eight kinds
         seen.append(packets.encode(packets.Packet(Kind.PING, session, 1, b"")))
         return seen[0]
     values[3:7] = 0.0
-    broken = messages.encode_frames(messages.Frames(BOTH, values[None]))
+    broken = messages.encode_frames(messages.FramesMessage(BOTH, values[None]))
     return packets.encode(packets.Packet(Kind.FRAMES, session, number, broken))
 
 
@@ -118,7 +118,7 @@ def rough_network(server: Server, stream: Values) -> dict[str, Any]:
         answers, status = 0, None
         for _, i in order:
             payload = messages.encode_frames(
-                messages.Frames(BOTH, stream[i % len(stream)][None])
+                messages.FramesMessage(BOTH, stream[i % len(stream)][None])
             )
             packet = packets.Packet(Kind.FRAMES, client.session, i + 10, payload)
             client._socket.send(packets.encode(packet))

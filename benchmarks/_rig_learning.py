@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ambulo.motion.rotations import quat_multiply, quat_to_rotvec
 from ambulo.rig_server.answer_gate import AnswerGate
 from ambulo.rig_server.layout import LEGS
-from ambulo.rig_server.sequence import SequenceTrainee
-from ambulo.rig_server.trainee import RigTrainee
+from ambulo.rig_server.learner import RigLearner
+from ambulo.rig_server.sequence import SequenceLearner
 
 PAIRS = (
     ("02_01", ("02_02",)),
@@ -32,17 +32,17 @@ def learning(args: argparse.Namespace) -> list[dict[str, Any]]:
     """One pass over each walk, then others of the same person."""
     rows = []
     for taught, tested in PAIRS:
-        trainee = RigTrainee(LEGS)
-        solver = AnswerGate(trainee)
+        learner = RigLearner(LEGS)
+        solver = AnswerGate(learner)
         scores, smooth, cpu = [], [], []
         for frame in clip_frames(args.data, taught):
             start = time.process_time()
-            scores.append(vars(trainee.observe(frame)))
+            scores.append(vars(learner.observe(frame)))
             solver.update()
             solver.solve(frame)
-            trainee.learn()
+            learner.learn()
             cpu.append(time.process_time() - start)
-            smooth.append(dict(trainee.progress.means))
+            smooth.append(dict(learner.progress.means))
         row: dict[str, Any] = {
             "taught": taught,
             "frames": len(scores),
@@ -58,7 +58,7 @@ def learning(args: argparse.Namespace) -> list[dict[str, Any]]:
             "cpu_ms": 1e3 * float(np.median(cpu)),
         }
         print(json.dumps(row))
-        row["tested"] = [answered(trainee, args.data, clip) for clip in tested]
+        row["tested"] = [answered(learner, args.data, clip) for clip in tested]
         rows.append(row)
     return rows
 
@@ -75,19 +75,19 @@ def mean(scores: list[dict[str, float]], name: str) -> float:
     return float(np.mean([score[name] for score in scores]))
 
 
-def answered(trainee: RigTrainee, folder: Path, clip: str) -> dict[str, Any]:
+def answered(learner: RigLearner, folder: Path, clip: str) -> dict[str, Any]:
     """Errors on a clip that is not learned from; with and without the network."""
     row: dict[str, Any] = {"clip": clip}
-    smooth = trainee.model.network.smooth
+    smooth = learner.model.network.smooth
     kept = smooth.copy()
     for name in ("", "anatomy_alone_"):
         if name:
             smooth[:] = 0.0
         distance, angle, thigh = [], [], []
         for frame in clip_frames(folder, clip):
-            found = trainee.predict(frame, trainee.effectors_of(frame)).rotations
-            positions, turned = trainee.model.positions(found)
-            wanted, wanted_turned = trainee.model.positions(frame.rotations)
+            found = learner.predict(frame, learner.effectors_of(frame)).rotations
+            positions, turned = learner.model.positions(found)
+            wanted, wanted_turned = learner.model.positions(frame.rotations)
             distance.append(np.linalg.norm(positions - wanted, axis=1))
             cosine = np.abs(np.sum(turned * wanted_turned, axis=1))
             angle.append(np.degrees(2.0 * np.arccos(np.minimum(cosine, 1.0))))
@@ -116,7 +116,7 @@ def free_runs(args: argparse.Namespace) -> list[dict[str, Any]]:
     """Ten seconds of walk without input, after some passes over a walk."""
     rows = []
     for clip, passes in (("02_01", 3), ("02_02", 3), ("07_01", 3), ("07_07", 3)):
-        frames, model = clip_frames(args.data, clip), SequenceTrainee(LEGS)
+        frames, model = clip_frames(args.data, clip), SequenceLearner(LEGS)
         for frame in frames * passes:
             model.add(frame)
             model.learn()

@@ -51,7 +51,7 @@ def speed(args: argparse.Namespace) -> dict[str, Any]:
                 packets.Packet(
                     Kind.FRAMES, session, n + 2,
                     messages.encode_frames(
-                        messages.Frames(BOTH, stream[n % len(stream)][None])
+                        messages.FramesMessage(BOTH, stream[n % len(stream)][None])
                     ),
                 )
             )
@@ -90,10 +90,10 @@ def speed(args: argparse.Namespace) -> dict[str, Any]:
         "answer_ms_p99": float(np.percentile(waits, 99)),
         "answers_fewest": min(answers),
         "answers_most": max(answers),
-        "learned_fewest": min(c.models.trainee.progress.learned for c in clients),
+        "learned_fewest": min(c.models.learner.progress.learned for c in clients),
         "not_learned_in_a_hurry": sum(c.hurried for c in clients),
         "learned_share": share(
-            [c.models.trainee.progress.learned for c in clients], count
+            [c.models.learner.progress.learned for c in clients], count
         ),
         "dropped": sum(c.dropped for c in clients),
     }

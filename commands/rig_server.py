@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     secret = read_secret(args.secret_file)
     if not secret and not _is_loopback(args.bind):
         log.warning(
-            "%s is open to the network and no secret is set: anybody can stream to this "
+            "%s is open to the network and no secret is set: any host can stream to this "
             "server (--secret-file FILE closes it)",
             args.bind,
         )

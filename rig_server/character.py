@@ -15,26 +15,26 @@ from numpy.typing import NDArray
 from ambulo.rig_server.answer_gate import AnswerGate, Thresholds
 from ambulo.rig_server.frames import RigFrame, answer_floats
 from ambulo.rig_server.layout import RigLayout
+from ambulo.rig_server.learner import RigLearner
 from ambulo.rig_server.messages import Option, Status
 from ambulo.rig_server.packets import Packet, ReplayWindow
-from ambulo.rig_server.sequence import SequenceTrainee
-from ambulo.rig_server.trainee import RigTrainee
+from ambulo.rig_server.sequence import SequenceLearner
 
 Address = tuple[str, int]
 
 QUEUE = 256
 """Most frames of a client that wait; the oldest go first."""
-LESSONS = 256
-"""Most frames of a client that wait to be learned from; the oldest are left out then.
+MAX_PENDING = 256
+"""Most learning tasks of a client; beyond it the oldest are skipped.
 Less than the newest frames that a model keeps (`memory.RECENT`)."""
 RUNS = 4
 """Most free runs that a client may wait for."""
 TIMED = 512
-"""Frames over which times and shares are told."""
+"""Newest frames over which times and fractions are reported."""
 
 
 @dataclass(eq=False)
-class Batch:
+class FrameBatch:
     """The frames of one datagram, and what has been answered of them."""
 
     sequence: int
@@ -50,7 +50,7 @@ class Batch:
 class Waiting:
     """One frame in a queue."""
 
-    batch: Batch
+    batch: FrameBatch
     frame: RigFrame
     options: Option
     follows: bool
@@ -59,17 +59,17 @@ class Waiting:
     """Clock of the server, [s]."""
 
 
-class Lesson(NamedTuple):
-    """A frame that was answered and is to be learned from."""
+class LearningTask(NamedTuple):
+    """One answered frame to learn from."""
 
     number: int
-    """Of the frame, as `RigTrainee.learn` counts them."""
+    """Number of the frame, as `RigLearner.learn` counts them."""
     spent: float
-    """Time that went into scoring and answering it, [s]."""
+    """Time spent on scoring and answering it, [s]."""
 
 
 class Models:
-    """All that is learned of one character."""
+    """The models of one character: pose, answer gate and sequence."""
 
     def __init__(
         self,
@@ -79,38 +79,38 @@ class Models:
         sequences: bool,
         seed: int = 0,
     ) -> None:
-        """Models that know nothing."""
-        self.trainee = RigTrainee(layout, seed=seed)
-        self.solver = AnswerGate(self.trainee, thresholds)
-        self.sequence = SequenceTrainee(layout, seed=seed) if sequences else None
+        """Untrained models."""
+        self.learner = RigLearner(layout, seed=seed)
+        self.gate = AnswerGate(self.learner, thresholds)
+        self.sequence = SequenceLearner(layout, seed=seed) if sequences else None
 
     def answer(self, waiting: Waiting) -> bool:
-        """Score a frame that is for learning, then answer it; True if it is to be learned.
+        """Score a frame for learning, then answer it; True if it asks to be learned from.
 
-        The answer is made, and can be sent, before anything is learned from the frame.
+        The answer is computed, and can be sent, before the model learns from the frame.
         """
         frame, batch = waiting.frame, waiting.batch
         if waiting.options & Option.LEARN:
-            self.trainee.observe(frame)
-            self.solver.update()
+            self.learner.observe(frame)
+            self.gate.update()
             if self.sequence is not None:
                 self.sequence.add(frame, follows=waiting.follows)
         if waiting.options & Option.PREDICT:
-            found = self.solver.solve(frame)
-            if found is not None:
-                batch.reached.append(found.reached)
-                batch.answers.append(answer_floats(found.rotations))
+            prediction = self.gate.solve(frame)
+            if prediction is not None:
+                batch.reached.append(prediction.reached)
+                batch.answers.append(answer_floats(prediction.rotations))
         return bool(waiting.options & Option.LEARN)
 
     def learn(self, number: int) -> None:
-        """Learn from the frame `number` of `RigTrainee.learn`, and from others again."""
-        self.trainee.learn(number)
+        """Learn from the frame `number` of `RigLearner.learn` and from replayed ones."""
+        self.learner.learn(number)
         if self.sequence is not None:
             self.sequence.learn()
 
 
-class Character:
-    """A client: where it is, what it sends, and its own models."""
+class ClientCharacter:
+    """A client: its address, its queues, its counters and its models."""
 
     def __init__(
         self, address: Address, version: int, session: int, models: Models, path: Path
@@ -118,11 +118,11 @@ class Character:
         """A client that has sent nothing yet."""
         self.address, self.version, self.session = address, version, session
         self.models, self.path = models, path
-        self.layout = models.trainee.layout
+        self.layout = models.learner.layout
         self.nonce = 0
         self.window = ReplayWindow()
         self.queue: deque[Waiting] = deque()
-        self.lessons: deque[Lesson] = deque()
+        self.pending: deque[LearningTask] = deque()
         self.runs: deque[Packet] = deque()
         """Requests for free runs."""
         self.last_frames = 0
@@ -141,7 +141,7 @@ class Character:
         self.waits: deque[float] = deque(maxlen=TIMED)
         """Time from a frame's arrival to its answer, [s]."""
 
-    def enqueue(self, waiting: Waiting) -> list[Batch]:
+    def enqueue(self, waiting: Waiting) -> list[FrameBatch]:
         """Put a frame last; batches that became empty because the queue was full."""
         self.received += 1
         emptied = []
@@ -154,30 +154,30 @@ class Character:
         self.queue.append(waiting)
         return emptied
 
-    def postpone(self, lesson: Lesson) -> None:
-        """Learn from a frame when there is time; the oldest is left out if too many wait."""
-        self.lessons.append(lesson)
-        if len(self.lessons) > LESSONS:
+    def postpone(self, task: LearningTask) -> None:
+        """Queue a learning task; the oldest is skipped if there are too many."""
+        self.pending.append(task)
+        if len(self.pending) > MAX_PENDING:
             self.hurried += 1
             self.learned_lately.append(False)
-            self.work.append(self.lessons.popleft().spent)
+            self.work.append(self.pending.popleft().spent)
 
     def learn(self) -> None:
-        """Learn from the frame that has waited longest."""
-        timer, lesson = Timer(), self.lessons.popleft()
-        self.models.learn(lesson.number)
+        """Run the oldest learning task."""
+        timer, task = Timer(), self.pending.popleft()
+        self.models.learn(task.number)
         self.learned_lately.append(True)
-        self.work.append(lesson.spent + timer.read())
+        self.work.append(task.spent + timer.read())
 
     @property
     def share(self) -> float:
-        """Of the newest frames for learning, how many were learned from; 1 before any."""
+        """Fraction of the newest frames for learning that were learned from; 1 before any."""
         lately = self.learned_lately
         return sum(lately) / len(lately) if lately else 1.0
 
     def status(self) -> Status:
-        """How well it is known."""
-        progress = self.models.trainee.progress
+        """Counters and smoothed errors for a STATUS message."""
+        progress = self.models.learner.progress
         return Status(
             frames=progress.frames,
             learned=progress.learned,
@@ -187,9 +187,9 @@ class Character:
             position_error=progress.mean("position_error"),
             angle_error=progress.mean("angle_error"),
             latency=float(np.median(self.work)) if self.work else 0.0,
-            converged=self.models.solver.started,
+            converged=self.models.gate.started,
             share=math.floor(100.0 * self.share),
-            waiting=len(self.lessons),
+            waiting=len(self.pending),
         )
 
 

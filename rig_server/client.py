@@ -99,7 +99,7 @@ class RigClient:
         A server that is not there (yet, or any more) loses them, as the network may.
         """
         table = values.reshape(-1, self.layout.frame_size)
-        payload = messages.encode_frames(messages.Frames(options, table))
+        payload = messages.encode_frames(messages.FramesMessage(options, table))
         with contextlib.suppress(OSError):
             self._send(Kind.FRAMES, payload)
         return self._sequence
@@ -210,4 +210,4 @@ def _received(endpoint: socket.socket, timeout: float) -> Iterator[bytes]:
         except BlockingIOError:
             return
         except OSError:
-            return  # nobody listens there (any more)
+            return  # no server listens there (any more)

@@ -1,4 +1,4 @@
-"""The clients of a rig server: who is there, which model each has, what is kept on disk."""
+"""The clients of a rig server, the model of each, and the models on disk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ambulo.rig_server import store
-from ambulo.rig_server.character import Address, Character, Models
+from ambulo.rig_server.character import Address, ClientCharacter, Models
 from ambulo.rig_server.faults import Fault, PacketError
 from ambulo.rig_server.layout import RigError, RigLayout
 from ambulo.rig_server.server_config import ServerConfig
@@ -21,28 +21,28 @@ TAKEOVER = 2.0
 
 
 class Clients:
-    """The characters of all clients, in turn; their models come from disk and go there."""
+    """The characters of all clients, in rotation; models are loaded and saved here."""
 
     def __init__(
         self, config: ServerConfig, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self.characters: dict[tuple[Address, int], Character] = {}
+        self.characters: dict[tuple[Address, int], ClientCharacter] = {}
         """By address and session (0 in version 1)."""
         self.damaged_files = 0
         self.saver = store.Saver()
         self._config, self._clock = config, clock
-        self._turns: tuple[collections.deque[Character], ...] = (
+        self._turns: tuple[collections.deque[ClientCharacter], ...] = (
             collections.deque(),
             collections.deque(),
         )
         self._swept = clock()
 
-    def of(self, address: Address) -> list[Character]:
+    def of(self, address: Address) -> list[ClientCharacter]:
         """The characters of an address."""
         return [c for (a, _), c in self.characters.items() if a == address]
 
-    def next_to_answer(self) -> Character | None:
-        """The next client in turn that has a frame waiting."""
+    def next_to_answer(self) -> ClientCharacter | None:
+        """The next client in rotation with a frame waiting."""
         turn = self._turns[0]
         for _ in range(len(turn)):
             character = turn[0]
@@ -51,19 +51,19 @@ class Clients:
                 return character
         return None
 
-    def next_to_teach(self) -> Character | None:
-        """The next client in turn that has a lesson or a free run waiting."""
+    def next_to_learn(self) -> ClientCharacter | None:
+        """The next client in rotation with a learning task or a free run waiting."""
         turn = self._turns[1]
         for _ in range(len(turn)):
             character = turn[0]
             turn.rotate(-1)
-            if character.lessons or character.runs:
+            if character.pending or character.runs:
                 return character
         return None
 
     def admit(
         self, address: Address, version: int, session: int, layout: RigLayout
-    ) -> Character:
+    ) -> ClientCharacter:
         """A new client with the model of its rig: taken over, from disk, or new."""
         now = self._clock()
         path, models = self._free_place(layout, now)
@@ -74,9 +74,9 @@ class Clients:
             self.forget(oldest)
         if models is None:
             models = self._loaded(layout, path)
-        character = Character(address, version, session, models, path)
+        character = ClientCharacter(address, version, session, models, path)
         character.heard = character.saved_at = now
-        character.saved_learned = models.trainee.progress.learned
+        character.saved_learned = models.learner.progress.learned
         self.characters[address, session] = character
         for turn in self._turns:
             turn.append(character)
@@ -113,20 +113,20 @@ class Clients:
         if not path.is_file():
             return models
         try:
-            store.restore(path, models.trainee, models.sequence)
-            models.solver.update()
+            store.restore(path, models.learner, models.sequence)
+            models.gate.update()
             return models
         except RigError as error:
             self.damaged_files += 1
             log.warning("%s; learning anew", error)
             return Models(layout, config.thresholds, sequences=config.sequences)
 
-    def forget(self, character: Character) -> None:
+    def forget(self, character: ClientCharacter) -> None:
         """Let a client go; what it has learned is saved."""
         self.save(character)
         self.drop(character)
 
-    def drop(self, character: Character) -> None:
+    def drop(self, character: ClientCharacter) -> None:
         """Let a client go, and what it has learned with it."""
         self.characters.pop((character.address, character.session), None)
         for turn in self._turns:
@@ -147,14 +147,14 @@ class Clients:
         if oldest and now - oldest.saved_at > self._config.save_seconds:
             self.save(oldest)
 
-    def save(self, character: Character) -> None:
+    def save(self, character: ClientCharacter) -> None:
         """Hand a model that has changed to the saver."""
-        learned = character.models.trainee.progress.learned
+        learned = character.models.learner.progress.learned
         character.saved_at = self._clock()
         if self._config.models is None or learned == character.saved_learned:
             return
         character.saved_learned = learned
-        data = store.to_bytes(character.models.trainee, character.models.sequence)
+        data = store.to_bytes(character.models.learner, character.models.sequence)
         self.saver.put(character.path, data)
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Compiled parts of a learning step: the loss of a batch of frames, and its gradient.
 
-What the anatomy makes of a frame (`Ready`) is worked out once and kept with the frame
-until the anatomy is read again: a step repeats 31 older frames for one new one.
+What a step needs of a frame (`Ready`) is computed once and kept until the anatomy is read
+again, since a step replays 31 older frames for each new one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from ambulo.rig_server.pose_kernels import (
 
 
 class Ready(NamedTuple):
-    """What an anatomy makes of M frames in memory."""
+    """Network inputs and targets of M stored frames, for one anatomy."""
 
     inputs: NDArray[np.float32]
     """Of the network. Shape (M, I)."""
@@ -45,8 +45,8 @@ class Ready(NamedTuple):
     """Number of the anatomy that a row was made with, 0 for none. Shape (M,)."""
 
 
-def no_rows_ready(rows: int, inputs: int, bones: int) -> Ready:
-    """Room for `rows` frames of a network of so many `inputs`."""
+def empty_ready(rows: int, inputs: int, bones: int) -> Ready:
+    """Buffers for `rows` frames of a network with `inputs` inputs."""
     return Ready(
         np.zeros((rows, inputs), np.float32),
         np.zeros((rows, bones, 4), np.float32),
@@ -58,7 +58,12 @@ def no_rows_ready(rows: int, inputs: int, bones: int) -> Ready:
 
 @njit(cache=True)
 def make_ready(
-    rig: Anatomy, number: int, rotations: Array, scene: Scene, rows: Array, ready: Ready
+    rig: Anatomy,
+    number: int,
+    rotations: Array,
+    scene: Scene,
+    rows: Array,
+    ready: Ready,
 ) -> None:
     """Fill those of `rows` that were not made with the anatomy `number`.
 

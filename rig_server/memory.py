@@ -1,6 +1,6 @@
-"""What a rig has been shown: the newest frames, and a fair sample of all older ones.
+"""Replay memory of a rig: the newest frames and a uniform sample of all frames.
 
-Learning repeats both, so that a walk is not forgotten while a crouch is learned.
+Learning replays both, so that a walk is not forgotten while a crouch is learned.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.layout import RigLayout
-from ambulo.rig_server.learning_kernels import no_rows_ready
+from ambulo.rig_server.learning_kernels import empty_ready
 from ambulo.rig_server.pose_kernels import INPUTS_OF_EFFECTOR, INPUTS_OF_RIG, Scene
 
 RECENT = 512
@@ -41,7 +41,7 @@ class FrameMemory:
             np.zeros((rows, effectors)),
             np.zeros((rows, effectors, 3)),
         )
-        self.ready = no_rows_ready(rows, inputs, bones)
+        self.ready = empty_ready(rows, inputs, bones)
         self.seen = 0
         """Frames added so far."""
         self._rng = np.random.default_rng(seed)

@@ -37,7 +37,7 @@ class Kind(IntEnum):
 
 
 class Option(IntFlag):
-    """What is to be done with frames."""
+    """What the server should do with the frames of a message."""
 
     LEARN = 1
     PREDICT = 2
@@ -86,7 +86,7 @@ class Welcome:
 
 
 @dataclass(frozen=True, eq=False)
-class Frames:
+class FramesMessage:
     """Frames to learn from or to answer. Values (k, frame_size)."""
 
     options: Option
@@ -212,13 +212,13 @@ def decode_welcome(payload: bytes) -> Welcome:
     return Welcome(nonce, frames, size, outputs, bool(converged))
 
 
-def encode_frames(message: Frames) -> bytes:
+def encode_frames(message: FramesMessage) -> bytes:
     """Payload of FRAMES."""
     values = np.ascontiguousarray(message.values, "<f4")
     return _FRAMES.pack(len(values), message.options) + values.tobytes()
 
 
-def decode_frames(payload: bytes, frame_size: int) -> Frames:
+def decode_frames(payload: bytes, frame_size: int) -> FramesMessage:
     """What `encode_frames` wrote for a rig whose frames have `frame_size` numbers."""
     reader = _Reader(payload)
     count, options = reader.values(_FRAMES)
@@ -226,7 +226,7 @@ def decode_frames(payload: bytes, frame_size: int) -> Frames:
         raise PacketError(Fault.CONTENT, f"{count} frames with options {options:#x}")
     values = reader.floats(count * frame_size).reshape(count, frame_size)
     reader.finish()
-    return Frames(Option(options), values)
+    return FramesMessage(Option(options), values)
 
 
 def encode_ack(message: Ack) -> bytes:

@@ -38,7 +38,7 @@ class Prediction:
     rotations: Floats
     """Local rotations wxyz, unit length. Shape (B, 4); the root's is the identity."""
     open_rotations: Floats
-    """The same before the chains were closed on their targets: the network's own."""
+    """The network's rotations before the chains are closed on their targets. (B, 4)."""
     reached: NDArray[np.bool_]
     """Whether each target lies within reach. Shape (E,)."""
 
@@ -53,7 +53,7 @@ class RigModel:
     """
 
     def __init__(self, layout: RigLayout, *, seed: int = 0) -> None:
-        """A model that knows nothing; `anatomy` is set by who has seen frames."""
+        """An untrained model; the learner sets `anatomy` from the frames."""
         self.layout = layout
         inputs = INPUTS_OF_RIG + INPUTS_OF_EFFECTOR * len(layout.effectors)
         self.network = OnlineMLP(inputs, HIDDEN, layout.output_size, seed=seed)
@@ -62,7 +62,7 @@ class RigModel:
 
     @property
     def anatomy(self) -> Anatomy | None:
-        """What is known of the bones; None before the first frame."""
+        """Lengths, mean pose and hinges of the bones; None before the first frame."""
         return self._anatomy
 
     @anatomy.setter

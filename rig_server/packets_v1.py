@@ -33,7 +33,7 @@ class Setup:
 
 
 @dataclass(frozen=True, eq=False)
-class Frames:
+class FramesV1:
     """0x02: k frames of 63 float32. Shape (k, 63)."""
 
     values: NDArray[np.float32]
@@ -46,7 +46,7 @@ class Ping:
     value: int
 
 
-Message = Setup | Frames | Ping
+Message = Setup | FramesV1 | Ping
 
 
 def decode(data: bytes) -> Message:
@@ -63,7 +63,7 @@ def decode(data: bytes) -> Message:
                 Fault.LENGTH, f"0x02 has 1 + k {_FRAME_BYTES} bytes, got {len(data)}"
             )
         values = np.frombuffer(data, "<f4", offset=1).astype(np.float32)
-        return Frames(values.reshape(-1, LEGS.frame_size))
+        return FramesV1(values.reshape(-1, LEGS.frame_size))
     raise PacketError(Fault.TYPE, f"no packet type 0x{data[0]:02x} for a server")
 
 

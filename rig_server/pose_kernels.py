@@ -29,7 +29,7 @@ them: it acts by geometry (`tilt_effectors`), so that slopes need not be learned
 
 
 class Anatomy(NamedTuple):
-    """What is known of one character's bones; see `ambulo.rig_server.anatomy`."""
+    """Measured bones of one character; see `ambulo.rig_server.anatomy`."""
 
     parents: NDArray[np.int64]
     """Parent of each bone, -1 for the root. Shape (B,)."""
@@ -50,7 +50,7 @@ class Anatomy(NamedTuple):
 
 
 class Scene(NamedTuple):
-    """What the effectors of N frames are asked, in the root's frame."""
+    """Ground and targets of N frames, in the root's frame."""
 
     ups: NDArray[np.float64]
     """The world's up direction. Shape (N, 3)."""
@@ -98,9 +98,8 @@ def inputs_and_base(
     """Inputs `x` (3 + 5 E,) of the network, and the pose that anatomy alone gives.
 
     The pose `base` (B, 4) is the mean pose with each two-bone chain closed on its
-    target. Inputs are in the frame of the chain's parent bone as far as the mean pose
-    tells it: the up direction, and for each effector target / reach, distance / reach,
-    hit.
+    target. Inputs are in the frame that the chain's parent bone has in the mean pose: the
+    up direction, and for each effector target / reach, distance / reach, hit.
     """
     bones = len(rig.parents)
     positions, turned = np.empty((bones, 3)), np.empty((bones, 4))

@@ -103,7 +103,7 @@ class PosePCA:
         return features[:, -1] / HEIGHT_WEIGHT, root, local
 
 
-def gait_space_of(track: Track) -> PosePCA:
+def pose_pca_of(track: Track) -> PosePCA:
     """The plane of the poses of `track`, N >= 2 frames."""
     reference = track.rotations[0]
     mean_local = mean_rotations(track.local)

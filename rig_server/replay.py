@@ -35,7 +35,7 @@ def mirrored_vector(v: Floats) -> Floats:
 
 
 def mirrored_rotation(q: Floats) -> Floats:
-    """The same of a rotation wxyz: turns about X and Z change sign."""
+    """A rotation wxyz mirrored in Y: rotations about X and Z change sign."""
     return q * np.array([1.0, -1.0, 1.0, -1.0])
 
 

@@ -21,8 +21,8 @@ from ambulo.rig_server.network import OnlineMLP, Weights, slopes_of
 from ambulo.rig_server.pose_pca import (
     PosePCA,
     Track,
-    gait_space_of,
     place_frames,
+    pose_pca_of,
 )
 
 Floats = NDArray[np.float64]
@@ -36,28 +36,28 @@ FIRST = 240
 """Frames after which learning begins."""
 BATCH, HIDDEN, RATE, SLOWEST = 32, 64, 2e-3, 2e-4
 PUSH = 0.3
-"""Largest push off the path, in spreads of the coordinates (a uniform share of it)."""
+"""Largest perturbation of the coordinates, in standard deviations (scaled uniformly)."""
 PULL = 0.1
-"""Share of the push that the next frame takes back."""
+"""Fraction of the perturbation that the target removes."""
 EXPLAINED = 0.95
-"""Below this share of the variance a plane no longer fits the stream."""
+"""Least fraction of the variance that the PCA must explain."""
 JUMP_TURN = 0.5
 """A bone that turns farther in one frame has jumped: a cut in the stream, [rad]."""
 JUMP = 0.5
-"""The same for the root's way, [m]."""
+"""A root that moves farther in one frame has jumped, [m]."""
 BLOCK = 16
 """Frames that are projected at once, and learned from together."""
-ENOUGH = 150
-"""Steps of learning after which a free run is worth looking at."""
+MIN_STEPS = 150
+"""Gradient steps before free runs are allowed."""
 EVERY = 2
-"""A step of learning every so many calls of `learn`."""
+"""Calls of `learn` for each gradient step."""
 
 
-class SequenceTrainee:
-    """Learns how a stream goes on; `run` continues it."""
+class SequenceLearner:
+    """Learns to predict the next frame of a stream; `run` continues the stream."""
 
     def __init__(self, layout: RigLayout, *, seed: int = 0) -> None:
-        """One that has seen nothing."""
+        """A learner without any frames."""
         self.layout = layout
         bones = len(layout.bones)
         self._positions = np.zeros((KEPT, 3))
@@ -71,7 +71,7 @@ class SequenceTrainee:
         self.seen = 0
         self._projected = 0  # frames whose coordinates are known
         self._due = FIRST  # when the plane is looked at again
-        self._asked = 0  # how often to learn
+        self._asked = 0  # calls of `learn`
         self.space: PosePCA | None = None
         self.network: OnlineMLP | None = None
         self._change = np.ones(0, np.float32)
@@ -101,7 +101,7 @@ class SequenceTrainee:
             self._projected = self.seen
 
     def learn(self) -> None:
-        """One step; every so often the plane of the poses is looked at again."""
+        """One gradient step every `EVERY` calls; the pose PCA is refitted at times."""
         if self.seen >= self._due:
             self._due = max(2 * self._due, self.seen + 1)
             self._fit()
@@ -113,7 +113,7 @@ class SequenceTrainee:
         if net is None or choices <= 0:
             return
         width, rng = self._coordinates.shape[1], self._rng
-        error = _lesson(
+        error = _batch_gradient(
             self._coordinates, self._steps, self._run, _LAGS, oldest, choices,
             self._change, self._step_mean, self._step_spread, net.weights, net.slopes,
             rng.random(2 * BATCH),
@@ -125,9 +125,9 @@ class SequenceTrainee:
 
     @property
     def ready(self) -> bool:
-        """Whether enough was seen, and newly enough, for `run`."""
+        """Whether enough frames were seen, and enough since the last cut, for `run`."""
         newest = self._run[(self.seen - 1) % KEPT]
-        learned = self.network is not None and self.network.steps >= ENOUGH
+        learned = self.network is not None and self.network.steps >= MIN_STEPS
         return bool(learned and newest > max(LAGS))
 
     def run(self, count: int) -> Track:
@@ -229,7 +229,7 @@ class SequenceTrainee:
         return (steps - self._step_mean) / self._step_spread
 
     def _fit(self) -> None:
-        """Lay the plane through what is kept, unless the one there still fits."""
+        """Fit the pose PCA to the stored frames, unless the present one still fits."""
         rows = np.arange(max(0, self.seen - KEPT), self.seen) % KEPT
         track = self._track(rows)
         if self.space is not None:
@@ -238,7 +238,7 @@ class SequenceTrainee:
             whole = flat - flat.mean(axis=0)
             if np.square(lost).sum() <= (1.0 - EXPLAINED) * np.square(whole).sum():
                 return
-        self.space, self._projected = gait_space_of(track), self.seen
+        self.space, self._projected = pose_pca_of(track), self.seen
         coordinates = self.space.coordinates(track).astype(np.float32)
         joined = self._run[rows[1:]] > 1
         if not joined.any():
@@ -286,7 +286,7 @@ def _near(
 
 
 @njit(cache=True)
-def _lesson(
+def _batch_gradient(
     coordinates: Array,
     steps: Array,
     run: Array,

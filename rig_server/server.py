@@ -1,12 +1,11 @@
 """The live rig server: datagrams in, answers out, one model for each client.
 
-One thread does all the work, a piece at a time: it answers a frame of the next client that
-has one, and where none waits it learns from a frame that was answered (or makes a free run),
-again client by client, so that no client starves another. Between two pieces it empties
-the socket. Where answers never end, every `PATIENCE`th piece is a lesson all the same. What
-waits is bounded: of frames the oldest are dropped, of lessons the oldest are left out.
-What is dropped, and why, is counted. Nothing that arrives on the socket can raise out of
-here.
+One thread does all the work, one piece at a time. A piece answers a frame of the next
+client that has one. If no frame waits, the piece learns from an answered frame, or makes a
+free run, of the next client. Clients alternate, so that none starves another. The socket
+is emptied between two pieces. After `PATIENCE` answers in a row one piece learns. Queues
+are bounded: the oldest frames are dropped, the oldest learning tasks are skipped, and both
+are counted. No datagram can raise an exception out of this module.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ from ambulo.rig_server import messages, packets, packets_v1
 from ambulo.rig_server.character import (
     RUNS,
     Address,
-    Batch,
-    Character,
-    Lesson,
+    ClientCharacter,
+    FrameBatch,
+    LearningTask,
     Timer,
     Waiting,
 )
@@ -45,7 +44,7 @@ PORT = 6003
 STATUS_EVERY = 30
 """Frames between two STATUS messages."""
 PATIENCE = 16
-"""Frames that are answered at a stretch while a lesson waits."""
+"""Most frames that are answered in a row while a learning task waits."""
 SESSIONS = 8
 """Most sessions of one address."""
 
@@ -63,7 +62,7 @@ class RigServer:
         """A server without clients.
 
         Args:
-            config: How it treats them.
+            config: Limits, thresholds, files and the shared secret.
             send: Sends a datagram to an address.
             clock: Seconds from any moment on.
         """
@@ -73,13 +72,13 @@ class RigServer:
         """Datagrams that were not used, or frames that were dropped, and why."""
         self.datagrams = self.pings = self.unsent = 0
         self.broken = 0
-        """Clients that were given up because work on their frames failed."""
-        self._answered = 0  # at a stretch
+        """Clients removed because work on their frames failed."""
+        self._answered = 0  # in a row
         self._send, self._clock = send, clock
         self._names: dict[Address, RigLayout] = {}
 
     @property
-    def characters(self) -> dict[tuple[Address, int], Character]:
+    def characters(self) -> dict[tuple[Address, int], ClientCharacter]:
         """By address and session (0 in version 1)."""
         return self.clients.characters
 
@@ -119,7 +118,7 @@ class RigServer:
             layout = self._names.get(address, LEGS)
             character = self.clients.admit(address, 1, 0, layout)
         character.heard = self._clock()
-        batch = Batch(0, len(frames))
+        batch = FrameBatch(0, len(frames))
         self._enqueue(character, batch, frames, Option.LEARN | Option.PREDICT, True)
 
     def _receive_v2(self, data: bytes, address: Address) -> None:
@@ -171,14 +170,14 @@ class RigServer:
             character.heard = self._clock()
         welcome = messages.Welcome(
             hello.nonce,
-            character.models.trainee.progress.frames,
+            character.models.learner.progress.frames,
             character.layout.frame_size,
             character.layout.output_size,
-            character.models.solver.started,
+            character.models.gate.started,
         )
         self._reply(character, Kind.WELCOME, messages.encode_welcome(welcome))
 
-    def _frames(self, character: Character, packet: Packet) -> None:
+    def _frames(self, character: ClientCharacter, packet: Packet) -> None:
         layout = character.layout
         try:
             message = messages.decode_frames(packet.payload, layout.frame_size)
@@ -188,15 +187,15 @@ class RigServer:
             self._ack(character, packet.sequence, Result.REFUSED)
             log.debug("%s: %s", layout.name, error)
             raise
-        batch = Batch(packet.sequence, len(frames))
+        batch = FrameBatch(packet.sequence, len(frames))
         follows = packet.sequence == character.last_frames + 1
         character.last_frames = max(character.last_frames, packet.sequence)
         self._enqueue(character, batch, frames, message.options, follows)
 
-    def _status_request(self, character: Character, _: Packet) -> None:
+    def _status_request(self, character: ClientCharacter, _: Packet) -> None:
         self._reply(character, Kind.STATUS, messages.encode_status(character.status()))
 
-    def _next_request(self, character: Character, packet: Packet) -> None:
+    def _next_request(self, character: ClientCharacter, packet: Packet) -> None:
         messages.decode_next_request(packet.payload)
         if len(character.runs) >= RUNS:
             text = f"{RUNS} free runs wait already"
@@ -204,7 +203,7 @@ class RigServer:
             raise PacketError(Fault.BUSY, text)
         character.runs.append(packet)
 
-    def _free_run(self, character: Character) -> None:
+    def _free_run(self, character: ClientCharacter) -> None:
         packet = character.runs.popleft()
         count = messages.decode_next_request(packet.payload)
         model = character.models.sequence
@@ -222,41 +221,41 @@ class RigServer:
         values[:, 7:] = track.local[:, :, [1, 2, 3, 0]].reshape(count, -1)
         self._reply(character, Kind.NEXT, messages.encode_next(messages.Next(values)))
 
-    def _bye(self, character: Character, _: Packet) -> None:
+    def _bye(self, character: ClientCharacter, _: Packet) -> None:
         self.clients.forget(character)
 
-    def _ping(self, character: Character, packet: Packet) -> None:
+    def _ping(self, character: ClientCharacter, packet: Packet) -> None:
         self._reply(character, Kind.PONG, packet.payload[:64])
 
     # Work
 
     def work(self) -> bool:
-        """Do one piece of work: an answer if a frame waits, else a lesson; False if none."""
-        teach = self._answered >= PATIENCE
-        character = self.clients.next_to_teach() if teach else None
+        """Answer a frame, else learn from one; False if there is no work."""
+        learn_now = self._answered >= PATIENCE
+        character = self.clients.next_to_learn() if learn_now else None
         if character is None:
             character = self.clients.next_to_answer()
-            teach = character is None
+            learn_now = character is None
             if character is None:
-                character = self.clients.next_to_teach()
+                character = self.clients.next_to_learn()
         if character is None:
             return False
-        self._answered = 0 if teach else self._answered + 1
+        self._answered = 0 if learn_now else self._answered + 1
         try:
-            if not teach:
+            if not learn_now:
                 self._work_on(character)
             elif character.runs:
                 self._free_run(character)
             else:
                 character.learn()
         except (ArithmeticError, ValueError, np.linalg.LinAlgError):
-            # Its own stream broke it: the others go on, and it begins anew.
+            # Its own stream broke it: the other clients go on, and it starts again.
             log.exception("%s: given up", character.path.stem)
             self.broken += 1
             self.clients.drop(character)
         return True
 
-    def _work_on(self, character: Character) -> None:
+    def _work_on(self, character: ClientCharacter) -> None:
         timer, waiting = Timer(), character.queue.popleft()
         models, batch = character.models, waiting.batch
         to_learn = models.answer(waiting)
@@ -266,11 +265,11 @@ class RigServer:
             self._answer(character, batch)
         character.waits.append(self._clock() - waiting.arrived)
         if to_learn:
-            character.postpone(Lesson(models.trainee.memory.seen, timer.read()))
+            character.postpone(LearningTask(models.learner.memory.seen, timer.read()))
         else:
             character.work.append(timer.read())
 
-    def _answer(self, character: Character, batch: Batch) -> None:
+    def _answer(self, character: ClientCharacter, batch: FrameBatch) -> None:
         """Reply to a datagram whose frames are done."""
         if character.version == 1:
             if batch.answers:
@@ -288,11 +287,11 @@ class RigServer:
         else:
             result = Result.LEARNED if batch.learned else Result.SEEN
             self._ack(character, batch.sequence, result)
-        if character.models.trainee.progress.frames % STATUS_EVERY == 0:
+        if character.models.learner.progress.frames % STATUS_EVERY == 0:
             self._status_request(character, Packet(0, 0, 0, b""))
 
     def sweep(self) -> None:
-        """Forget who is silent and save what has changed; call it often, it is cheap."""
+        """Forget silent clients and save changed models; cheap, to be called often."""
         self.clients.sweep()
 
     def close(self) -> None:
@@ -311,8 +310,8 @@ class RigServer:
 
     def _enqueue(
         self,
-        character: Character,
-        batch: Batch,
+        character: ClientCharacter,
+        batch: FrameBatch,
         frames: list[RigFrame],
         options: Option,
         follows: bool,
@@ -325,11 +324,11 @@ class RigServer:
         if character.dropped > before:
             self.faults[Fault.BUSY] += character.dropped - before
 
-    def _ack(self, character: Character, sequence: int, result: Result) -> None:
+    def _ack(self, character: ClientCharacter, sequence: int, result: Result) -> None:
         payload = messages.encode_ack(messages.Ack(sequence, result))
         self._reply(character, Kind.ACK, payload)
 
-    def _reply(self, character: Character, kind: Kind, payload: bytes) -> None:
+    def _reply(self, character: ClientCharacter, kind: Kind, payload: bytes) -> None:
         character.sent += 1
         packet = Packet(kind, character.session, character.sent, payload)
         self._out(packets.encode(packet, self.config.secret), character.address)

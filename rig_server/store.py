@@ -1,8 +1,8 @@
 """Learned rigs on disk: one safetensors file each, whole or not at all.
 
-What is needed to go on exactly as before: weights, Adam's moments, the sample of frames
-that the anatomy is read from, errors; the description of the rig is JSON in the file's
-header. Never a pickle.
+A file holds all that is needed to continue exactly: weights, Adam's moments, the sample of
+frames from which the anatomy is read, and errors. The description of the rig is JSON in the
+file's header. Nothing is pickled.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from ambulo.configs.atomic import replace_file
 from ambulo.rig_server.layout import RigError, RigLayout, layout_from_json
-from ambulo.rig_server.sequence import SequenceTrainee
-from ambulo.rig_server.trainee import RigTrainee
+from ambulo.rig_server.learner import RigLearner
+from ambulo.rig_server.sequence import SequenceLearner
 
 log = logging.getLogger(__name__)
 
@@ -40,15 +40,15 @@ def file_name(layout: RigLayout) -> str:
     return f"{plain}-{layout.fingerprint}{SUFFIX}"
 
 
-def to_bytes(trainee: RigTrainee, sequence: SequenceTrainee | None = None) -> bytes:
-    """The file of a trainee, and of its sequence model if there is one."""
-    tensors: Arrays = _prefixed("network", trainee.model.network.state())
-    tensors |= _prefixed("memory", trainee.memory.state())
+def to_bytes(learner: RigLearner, sequence: SequenceLearner | None = None) -> bytes:
+    """The file of a learner, and of its sequence model if there is one."""
+    tensors: Arrays = _prefixed("network", learner.model.network.state())
+    tensors |= _prefixed("memory", learner.memory.state())
     if sequence is not None:
         tensors |= _prefixed("sequence", sequence.state())
-    progress = trainee.progress
+    progress = learner.progress
     about = {
-        "layout": trainee.layout.to_json(),
+        "layout": learner.layout.to_json(),
         "frames": progress.frames,
         "learned": progress.learned,
         "errors": {k: v for k, v in progress.means.items() if math.isfinite(v)},
@@ -59,9 +59,9 @@ def to_bytes(trainee: RigTrainee, sequence: SequenceTrainee | None = None) -> by
 
 
 def restore(
-    path: Path, trainee: RigTrainee, sequence: SequenceTrainee | None = None
+    path: Path, learner: RigLearner, sequence: SequenceLearner | None = None
 ) -> None:
-    """Fill `trainee` and `sequence` from a file; `RigError` if it does not fit.
+    """Fill `learner` and `sequence` from a file; `RigError` if it does not fit.
 
     Both are as new when it fails half-way only if the caller throws them away then.
     """
@@ -77,18 +77,18 @@ def restore(
             raise RigError(f"{path}: not a learned rig of version {VERSION}")
         about = json.loads(metadata["rig"])
         layout = layout_from_json(about["layout"])
-        if not layout.same_rig(trainee.layout):
+        if not layout.same_rig(learner.layout):
             raise RigError(f"{path}: made for another rig")
-        trainee.memory.restore(_without("memory", tensors))
-        trainee.model.network.restore(_without("network", tensors))
+        learner.memory.restore(_without("memory", tensors))
+        learner.model.network.restore(_without("network", tensors))
         if sequence is not None:
             sequence.restore(_without("sequence", tensors))
-        trainee.progress.frames = max(0, int(about["frames"]))
-        trainee.progress.learned = max(0, int(about["learned"]))
-        trainee.progress.means = {
+        learner.progress.frames = max(0, int(about["frames"]))
+        learner.progress.learned = max(0, int(about["learned"]))
+        learner.progress.means = {
             str(name): float(value) for name, value in about["errors"].items()
         }
-        trainee.resume()
+        learner.resume()
     except OSError as error:
         raise RigError(f"{path}: cannot be read: {error.strerror}") from None
     except (

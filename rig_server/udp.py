@@ -89,7 +89,7 @@ class UdpServer:
             except BlockingIOError:
                 return True
             except OSError:
-                continue  # an answer that could not be delivered (Windows tells so)
+                continue  # an answer that could not be delivered (reported by Windows)
             self.server.receive(data, (address[0], address[1]))
         return False
 

@@ -17,7 +17,7 @@ from ambulo.rig_server.frames import RigFrame, floats_of, up_of
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.messages import Kind, Option
 from ambulo.rig_server.packets import Packet
-from ambulo.rig_server.sequence import BLOCK, ENOUGH, EVERY, FIRST
+from ambulo.rig_server.sequence import BLOCK, EVERY, FIRST, MIN_STEPS
 from ambulo.rig_server.server import RigServer
 from ambulo.rig_server.server_config import ServerConfig
 
@@ -81,10 +81,10 @@ def _serve_a_walk() -> None:
     hello = messages.encode_hello(messages.Hello(1, LEGS))
     server.receive(packets.encode(Packet(Kind.HELLO, 0, 1, hello)), _CLIENT)
     session = packets.decode(sent.pop()).session
-    count = FIRST + 2 * BLOCK + EVERY * ENOUGH
+    count = FIRST + 2 * BLOCK + EVERY * MIN_STEPS
     for i in range(count):
         values = floats_of(LEGS, _frame(i))[None]
-        frames = messages.Frames(Option.LEARN | Option.PREDICT, values)
+        frames = messages.FramesMessage(Option.LEARN | Option.PREDICT, values)
         data = messages.encode_frames(frames)
         server.receive(
             packets.encode(Packet(Kind.FRAMES, session, i + 2, data)), _CLIENT
@@ -92,8 +92,8 @@ def _serve_a_walk() -> None:
         while server.work():
             pass
     character = server.characters[_CLIENT, session]
-    trainee, sequence = character.models.trainee, character.models.sequence
-    trainee.predict(_frame(0))  # a frame that was not scored just before
+    learner, sequence = character.models.learner, character.models.sequence
+    learner.predict(_frame(0))  # a frame that was not scored just before
     assert sequence is not None
     assert sequence.ready
     sequence.run(2)

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
-from ambulo.rig_server.character import Character
+from ambulo.rig_server.character import ClientCharacter
 from ambulo.rig_server.server import RigServer
 
 COMPILE_SECONDS = 2.0
@@ -84,7 +84,7 @@ def report_of(server: RigServer) -> Report:
     )
 
 
-def _row(character: Character) -> ClientRow:
+def _row(character: ClientCharacter) -> ClientRow:
     status = character.status()
     work = 1e3 * np.array(character.work or [0.0])
     waits = 1e3 * np.array(character.waits or [0.0])

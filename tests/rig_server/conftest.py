@@ -132,7 +132,9 @@ class Bench:
     ) -> None:
         number = self._sequences.get(session, 1) + 1
         self._sequences[session] = number
-        payload = messages.encode_frames(messages.Frames(options, np.array(values)))
+        payload = messages.encode_frames(
+            messages.FramesMessage(options, np.array(values))
+        )
         self.give(Packet(Kind.FRAMES, session, number, payload), address)
         while work and self.server.work():
             pass

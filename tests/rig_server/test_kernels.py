@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from ambulo.rig_server import kernels
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.layout import LEGS
+from ambulo.rig_server.learner import RigLearner
 from ambulo.rig_server.learning_kernels import (
+    empty_ready,
     loss_and_gradient,
     make_ready,
-    no_rows_ready,
 )
 from ambulo.rig_server.model import WEIGHTS
 from ambulo.rig_server.network import OnlineMLP, slopes_of
 from ambulo.rig_server.pose_kernels import Scene
-from ambulo.rig_server.trainee import RigTrainee
 
 Y = np.array([0.0, 1.0, 0.0])
 FREE = np.array([-3.0, 3.0])
@@ -99,16 +99,16 @@ def test_opposite_directions_are_half_a_turn_apart() -> None:
 
 
 def test_gradient_of_the_loss_is_that_of_differences(walk: list[RigFrame]) -> None:
-    trainee = RigTrainee(LEGS)
+    learner = RigLearner(LEGS)
     for frame in walk[:40]:
-        trainee.observe(frame)
-    rig = trainee.model.anatomy
+        learner.observe(frame)
+    rig = learner.model.anatomy
     assert rig is not None
     frame = walk[90]
     scene = Scene(
         frame.up[None], frame.normals[None], frame.hits[None], frame.targets[None]
     )
-    ready, row = no_rows_ready(1, 13, 7), np.array([0])
+    ready, row = empty_ready(1, 13, 7), np.array([0])
     make_ready(rig, 1, frame.rotations[None], scene, row, ready)
     np.testing.assert_allclose(ready.wanted[0, 6], frame.targets[1], atol=1e-5)
     y = np.random.default_rng(0).normal(0.0, 0.3, 24)
@@ -129,10 +129,10 @@ def test_gradient_of_the_loss_is_that_of_differences(walk: list[RigFrame]) -> No
 
 
 def test_rows_are_made_ready_once_for_an_anatomy(walk: list[RigFrame]) -> None:
-    trainee = RigTrainee(LEGS)
+    learner = RigLearner(LEGS)
     for frame in walk[:40]:
-        trainee.observe(frame)
-    memory, rig = trainee.memory, trainee.model.anatomy
+        learner.observe(frame)
+    memory, rig = learner.memory, learner.model.anatomy
     assert rig is not None
     rows = np.arange(3)
     make_ready(rig, 7, memory.rotations, memory.scene, rows, memory.ready)
@@ -142,7 +142,7 @@ def test_rows_are_made_ready_once_for_an_anatomy(walk: list[RigFrame]) -> None:
     make_ready(rig, 7, memory.rotations, memory.scene, rows, memory.ready)
     lengths = np.linalg.norm(memory.ready.base[:3, 2], axis=1)
     np.testing.assert_allclose(lengths, [0.0, 1.0, 0.0], atol=1e-6)
-    trainee.observe(walk[40])
+    learner.observe(walk[40])
     assert memory.ready.made_by[40] == 0
 
 

@@ -37,7 +37,7 @@ def test_hello_comes_back(nonce: int, layout: RigLayout) -> None:
 
 @given(st.integers(1, 4), hnp.arrays(np.float32, (4, 63), elements=FLOAT))
 def test_frames_come_back(count: int, values: np.ndarray) -> None:
-    message = messages.Frames(Option.LEARN | Option.PREDICT, values[:count])
+    message = messages.FramesMessage(Option.LEARN | Option.PREDICT, values[:count])
     found = messages.decode_frames(messages.encode_frames(message), 63)
     assert found.options == message.options
     np.testing.assert_array_equal(found.values, values[:count])
@@ -101,7 +101,7 @@ def test_a_broken_rig_is_refused() -> None:
 
 def test_frames_of_another_size_are_refused() -> None:
     data = messages.encode_frames(
-        messages.Frames(Option.LEARN, np.ones((2, 63), np.float32))
+        messages.FramesMessage(Option.LEARN, np.ones((2, 63), np.float32))
     )
     for size in (62, 64):
         with pytest.raises(PacketError):

@@ -20,7 +20,7 @@ def test_a_frame_is_253_bytes_and_little_endian() -> None:
     assert data[0] == 0x02
     assert data[5:9] == bytes.fromhex("0000803f")  # 1.0
     found = packets_v1.decode(data)
-    assert isinstance(found, packets_v1.Frames)
+    assert isinstance(found, packets_v1.FramesV1)
     np.testing.assert_array_equal(found.values, values[None])
 
 
@@ -34,7 +34,7 @@ def test_an_answer_is_97_bytes() -> None:
 def test_a_batch_is_a_multiple_of_63_floats() -> None:
     values = np.ones((3, 63), np.float32)
     found = packets_v1.decode(packets_v1.encode_frames(values))
-    assert isinstance(found, packets_v1.Frames)
+    assert isinstance(found, packets_v1.FramesV1)
     assert found.values.shape == (3, 63)
 
 

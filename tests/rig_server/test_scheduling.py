@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.rig_server import messages
-from ambulo.rig_server.character import LESSONS, QUEUE, RUNS, Lesson
+from ambulo.rig_server.character import MAX_PENDING, QUEUE, RUNS, LearningTask
 from ambulo.rig_server.faults import Fault
 from ambulo.rig_server.messages import ErrorCode, Kind, Option
 from ambulo.rig_server.packets import Packet
@@ -32,17 +32,17 @@ def test_no_client_starves(make: MakeBench, stream: list[NDArray[np.float32]]) -
     modest_client = bench.server.characters[OTHER, modest]
     greedy_client = bench.server.characters[ENGINE, greedy]
     assert not modest_client.queue
-    assert greedy_client.models.trainee.progress.frames == PATIENCE + 1
-    # Answers come first, but a stretch of them leaves time for one lesson.
-    assert modest_client.models.trainee.progress.learned == 0
-    assert greedy_client.models.trainee.progress.learned == 1
+    assert greedy_client.models.learner.progress.frames == PATIENCE + 1
+    # Answers come first, but a stretch of them leaves time for one task.
+    assert modest_client.models.learner.progress.learned == 0
+    assert greedy_client.models.learner.progress.learned == 1
     for _ in range(PATIENCE):
         bench.server.work()
-    assert modest_client.models.trainee.progress.learned == 1
+    assert modest_client.models.learner.progress.learned == 1
     while bench.server.work():
         pass
-    assert greedy_client.models.trainee.progress.learned == 200
-    assert greedy_client.models.trainee.progress.frames == 200
+    assert greedy_client.models.learner.progress.learned == 200
+    assert greedy_client.models.learner.progress.frames == 200
 
 
 def test_answers_come_before_learning(
@@ -55,7 +55,7 @@ def test_answers_come_before_learning(
         bench.frames(sessions[0], ENGINE, values, work=False)
         bench.frames(sessions[1], OTHER, values, work=False)
     clients = [
-        bench.server.characters[address, session].models.trainee.progress
+        bench.server.characters[address, session].models.learner.progress
         for address, session in zip((ENGINE, OTHER), sessions, strict=True)
     ]
     told = []
@@ -74,13 +74,13 @@ def test_lessons_that_wait_are_bounded_and_the_oldest_are_left_out(
     bench = make()
     session = bench.hello(ENGINE)
     character = bench.server.characters[ENGINE, session]
-    for number in range(1, LESSONS + 11):
-        character.postpone(Lesson(number, 0.001))
-    assert [lesson.number for lesson in character.lessons][:2] == [11, 12]
-    assert len(character.lessons) == LESSONS
+    for number in range(1, MAX_PENDING + 11):
+        character.postpone(LearningTask(number, 0.001))
+    assert [task.number for task in character.pending][:2] == [11, 12]
+    assert len(character.pending) == MAX_PENDING
     assert character.hurried == 10
     assert character.share == 0.0
-    character.lessons.clear()
+    character.pending.clear()
     for values in stream[:10]:
         bench.frames(session, ENGINE, values)
     bench.give(Packet(Kind.STATUS_REQUEST, session, 999, b""), ENGINE)
@@ -99,8 +99,8 @@ def test_a_late_lesson_is_of_its_own_frame(
     for _ in range(5):
         bench.server.work()
     character = bench.server.characters[ENGINE, session]
-    assert [lesson.number for lesson in character.lessons] == [1, 2, 3, 4, 5]
-    rows, memory = [], character.models.trainee.memory
+    assert [task.number for task in character.pending] == [1, 2, 3, 4, 5]
+    rows, memory = [], character.models.learner.memory
     whole = memory.batch
 
     def watched(newest: int, size: int) -> NDArray[np.int64]:

@@ -8,8 +8,8 @@ import pytest
 from ambulo.motion.rotations import quat_angle
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.layout import LEGS
-from ambulo.rig_server.pose_pca import Track, gait_space_of, place_frames
-from ambulo.rig_server.sequence import SequenceTrainee
+from ambulo.rig_server.pose_pca import Track, place_frames, pose_pca_of
+from ambulo.rig_server.sequence import SequenceLearner
 
 
 def track_of(frames: list[RigFrame]) -> Track:
@@ -22,7 +22,7 @@ def track_of(frames: list[RigFrame]) -> Track:
 
 def test_the_plane_gives_the_poses_back(walk: list[RigFrame]) -> None:
     track = track_of(walk[:264])
-    space = gait_space_of(track)
+    space = pose_pca_of(track)
     assert space.explained > 0.98
     features = space.mean + space.coordinates(track) @ space.back
     heights, root, local = space.poses(features, space.yaw(track.rotations))
@@ -35,7 +35,7 @@ def test_the_plane_gives_the_poses_back(walk: list[RigFrame]) -> None:
 
 def test_the_compiled_plane_is_the_same(walk: list[RigFrame]) -> None:
     track = track_of(walk[:264])
-    space = gait_space_of(track)
+    space = pose_pca_of(track)
     coordinates, steps = np.zeros((100, 6)), np.zeros((100, 3))
     # Frames 150 to 239 in a ring of 100, so that the end lies before the start.
     rows = (np.arange(140, 240) % 100).argsort() + 140
@@ -62,23 +62,23 @@ def test_root_steps_are_in_the_yaw_frame_before(walk: list[RigFrame]) -> None:
         np.array([turned, turned]),
         np.array([frame.rotations[1:]] * 2),
     )
-    space = gait_space_of(
+    space = pose_pca_of(
         Track(track.positions, np.tile([1.0, 0, 0, 0], (2, 1)), track.local)
     )
     np.testing.assert_allclose(space.steps(track), [[0.1, 0.0, 0.0]], atol=1e-12)
 
 
 @pytest.fixture(scope="module")
-def walker(walk: list[RigFrame]) -> SequenceTrainee:
-    trainee = SequenceTrainee(LEGS)
+def walker(walk: list[RigFrame]) -> SequenceLearner:
+    learner = SequenceLearner(LEGS)
     for frame in [*walk, *walk]:  # 1,320 frames, with a cut in the middle
-        trainee.add(frame)
-        trainee.learn()
-    return trainee
+        learner.add(frame)
+        learner.learn()
+    return learner
 
 
 def test_a_walk_goes_on_without_input(
-    walker: SequenceTrainee, walk: list[RigFrame]
+    walker: SequenceLearner, walk: list[RigFrame]
 ) -> None:
     assert walker.ready
     track = walker.run(660)
@@ -95,7 +95,7 @@ def test_a_walk_goes_on_without_input(
 
 
 def test_the_run_begins_where_the_stream_ended(
-    walker: SequenceTrainee, walk: list[RigFrame]
+    walker: SequenceLearner, walk: list[RigFrame]
 ) -> None:
     first = walker.run(1)
     last = walk[-1]
@@ -104,25 +104,25 @@ def test_the_run_begins_where_the_stream_ended(
 
 
 def test_a_cut_in_the_stream_is_not_learned(walk: list[RigFrame]) -> None:
-    trainee = SequenceTrainee(LEGS)
-    trainee.add(walk[0])
-    trainee.add(walk[1])
-    trainee.add(walk[3], follows=False)
+    learner = SequenceLearner(LEGS)
+    learner.add(walk[0])
+    learner.add(walk[1])
+    learner.add(walk[3], follows=False)
     far = RigFrame(**{**vars(walk[4]), "root_position": walk[4].root_position + 5.0})
-    trainee.add(far)
-    assert trainee._run[:4].tolist() == [1, 2, 1, 1]
+    learner.add(far)
+    assert learner._run[:4].tolist() == [1, 2, 1, 1]
 
 
 def test_nothing_is_promised_too_early(walk: list[RigFrame]) -> None:
-    trainee = SequenceTrainee(LEGS)
+    learner = SequenceLearner(LEGS)
     for frame in walk[:100]:
-        trainee.add(frame)
-        trainee.learn()
-    assert not trainee.ready
+        learner.add(frame)
+        learner.learn()
+    assert not learner.ready
 
 
-def test_a_restored_walk_goes_on(walker: SequenceTrainee, walk: list[RigFrame]) -> None:
-    other = SequenceTrainee(LEGS)
+def test_a_restored_walk_goes_on(walker: SequenceLearner, walk: list[RigFrame]) -> None:
+    other = SequenceLearner(LEGS)
     other.restore(walker.state())
     assert not other.ready  # it has seen no frame yet
     for frame in walk[-20:]:
@@ -134,19 +134,19 @@ def test_a_restored_walk_goes_on(walker: SequenceTrainee, walk: list[RigFrame]) 
     )
 
 
-def test_state_of_another_rig_is_refused(walker: SequenceTrainee) -> None:
+def test_state_of_another_rig_is_refused(walker: SequenceLearner) -> None:
     state = walker.state()
     state["mean_local"] = state["mean_local"][:3]
     with pytest.raises(ValueError, match="mean_local"):
-        SequenceTrainee(LEGS).restore(state)
+        SequenceLearner(LEGS).restore(state)
 
 
 def test_a_character_that_stands_still_stays_finite(walk: list[RigFrame]) -> None:
-    trainee = SequenceTrainee(LEGS)
+    learner = SequenceLearner(LEGS)
     for _ in range(600):
-        trainee.add(walk[0])
-        trainee.learn()
-    if trainee.ready:
-        track = trainee.run(100)
+        learner.add(walk[0])
+        learner.learn()
+    if learner.ready:
+        track = learner.run(100)
         assert np.isfinite(track.local).all()
         assert np.linalg.norm(track.positions[-1] - walk[0].root_position) < 0.2

@@ -74,7 +74,7 @@ def test_frames_for_prediction_alone_teach_nothing(
     session = bench.hello(ENGINE)
     bench.frames(session, ENGINE, stream[0], options=Option.PREDICT)
     assert messages.decode_ack(bench.last(Kind.ACK).payload).result == Result.SEEN
-    assert bench.server.characters[ENGINE, session].models.trainee.progress.frames == 0
+    assert bench.server.characters[ENGINE, session].models.learner.progress.frames == 0
 
 
 def test_a_batch_is_answered_at_once(
@@ -104,7 +104,7 @@ def test_clients_are_isolated(
             bench.frames(first, ENGINE, mine)
             if company:
                 bench.frames(second, OTHER, theirs)
-        model = bench.server.characters[ENGINE, first].models.trainee.model
+        model = bench.server.characters[ENGINE, first].models.learner.model
         weights.append(model.network.flat.copy())
     np.testing.assert_array_equal(weights[0], weights[1])
 
@@ -117,16 +117,16 @@ def test_faults_are_counted_and_change_nothing(
     for values in stream[:30]:
         bench.frames(session, ENGINE, values)
     character = bench.server.characters[ENGINE, session]
-    before = character.models.trainee.model.network.flat.copy()
+    before = character.models.learner.model.network.flat.copy()
     good = packets.encode(
         Packet(
             Kind.FRAMES, session, 40,
-            messages.encode_frames(messages.Frames(BOTH, stream[30][None])),
+            messages.encode_frames(messages.FramesMessage(BOTH, stream[30][None])),
         )
     )  # fmt: skip
     bad = stream[30].copy()
     bad[8] = np.nan
-    not_finite = messages.encode_frames(messages.Frames(BOTH, bad[None]))
+    not_finite = messages.encode_frames(messages.FramesMessage(BOTH, bad[None]))
     damaged = bytearray(good)
     damaged[100] ^= 1
     for data, address in (
@@ -145,7 +145,7 @@ def test_faults_are_counted_and_change_nothing(
     ):
         bench.server.receive(data, address)
         assert not bench.server.work()
-    np.testing.assert_array_equal(character.models.trainee.model.network.flat, before)
+    np.testing.assert_array_equal(character.models.learner.model.network.flat, before)
     assert bench.server.faults == {
         Fault.CHECKSUM: 1,
         Fault.LENGTH: 4,
@@ -165,7 +165,7 @@ def test_fuzzed_datagrams(make: MakeBench, stream: list[NDArray[np.float32]]) ->
     session = bench.hello(ENGINE)
     hello = messages.encode_hello(messages.Hello(9, LEGS))
     for number, values in enumerate(stream[:150], start=2):
-        payload = messages.encode_frames(messages.Frames(BOTH, values[None]))
+        payload = messages.encode_frames(messages.FramesMessage(BOTH, values[None]))
         good = packets.encode(Packet(Kind.FRAMES, session, number, payload))
         bench.server.receive(good, ENGINE)
         for _ in range(6):
@@ -183,10 +183,10 @@ def test_fuzzed_datagrams(make: MakeBench, stream: list[NDArray[np.float32]]) ->
     assert bench.server.broken == 0
     assert sum(bench.server.faults.values()) > 1000
     for character in bench.server.characters.values():
-        assert np.isfinite(character.models.trainee.model.network.flat).all()
-        assert np.isfinite(character.models.trainee.model.network.smooth).all()
+        assert np.isfinite(character.models.learner.model.network.flat).all()
+        assert np.isfinite(character.models.learner.model.network.smooth).all()
     ours = bench.server.characters[ENGINE, session]
-    assert ours.models.trainee.progress.frames == 150
+    assert ours.models.learner.progress.frames == 150
 
 
 def test_a_secret_shuts_everybody_else_out(
@@ -242,11 +242,11 @@ def test_a_client_that_comes_back_finds_its_model(
     for values in stream[:20]:
         bench.frames(session, ENGINE, values)
     both = bench.hello(OTHER, nonce=2)  # at the same time: a model of its own
-    assert bench.server.characters[OTHER, both].models.trainee.progress.frames == 0
+    assert bench.server.characters[OTHER, both].models.learner.progress.frames == 0
     bench.now += 3.0
     third = ("127.0.0.1", 4003)
     again = bench.hello(third, nonce=3)
-    assert bench.server.characters[third, again].models.trainee.progress.frames == 20
+    assert bench.server.characters[third, again].models.learner.progress.frames == 20
     assert (ENGINE, session) not in bench.server.characters
 
 
@@ -328,7 +328,7 @@ def test_lost_and_reordered_frames_are_learned_all_the_same(
         packets.encode(
             Packet(
                 Kind.FRAMES, session, number,
-                messages.encode_frames(messages.Frames(BOTH, values[None])),
+                messages.encode_frames(messages.FramesMessage(BOTH, values[None])),
             )
         )
         for number, values in enumerate(stream[:400], start=2)
@@ -343,8 +343,8 @@ def test_lost_and_reordered_frames_are_learned_all_the_same(
         while bench.server.work():
             pass
     character = bench.server.characters[ENGINE, session]
-    progress = character.models.trainee.progress
+    progress = character.models.learner.progress
     assert progress.frames == len(arriving)
     assert progress.mean("middle_error") < 0.01
-    assert character.models.solver.started
+    assert character.models.gate.started
     assert bench.server.faults[Fault.REPLAYED] == 0

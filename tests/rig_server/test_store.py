@@ -12,14 +12,14 @@ import pytest
 from ambulo.rig_server import store
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.layout import LEGS, RigError, RigLayout
-from ambulo.rig_server.sequence import SequenceTrainee
+from ambulo.rig_server.learner import RigLearner
+from ambulo.rig_server.sequence import SequenceLearner
 from ambulo.rig_server.store import Saver
-from ambulo.rig_server.trainee import RigTrainee
 
 
 @pytest.fixture(scope="module")
-def trainee(walk: list[RigFrame]) -> RigTrainee:
-    made = RigTrainee(LEGS)
+def learner(walk: list[RigFrame]) -> RigLearner:
+    made = RigLearner(LEGS)
     for frame in walk[:150]:
         made.observe(frame)
         made.learn()
@@ -27,19 +27,19 @@ def trainee(walk: list[RigFrame]) -> RigTrainee:
 
 
 def test_a_restored_trainee_predicts_the_same(
-    trainee: RigTrainee, walk: list[RigFrame], tmp_path: Path
+    learner: RigLearner, walk: list[RigFrame], tmp_path: Path
 ) -> None:
     path = tmp_path / "rig.safetensors"
-    sequence = SequenceTrainee(LEGS)
-    path.write_bytes(store.to_bytes(trainee, sequence))
-    other = RigTrainee(LEGS, seed=9)
-    store.restore(path, other, SequenceTrainee(LEGS))
+    sequence = SequenceLearner(LEGS)
+    path.write_bytes(store.to_bytes(learner, sequence))
+    other = RigLearner(LEGS, seed=9)
+    store.restore(path, other, SequenceLearner(LEGS))
     assert other.progress.frames == 150
-    assert other.progress.mean("loss") == trainee.progress.mean("loss")
-    np.testing.assert_array_equal(other.model.network.flat, trainee.model.network.flat)
+    assert other.progress.mean("loss") == learner.progress.mean("loss")
+    np.testing.assert_array_equal(other.model.network.flat, learner.model.network.flat)
     np.testing.assert_allclose(
         other.predict(walk[170]).rotations,
-        trainee.predict(walk[170]).rotations,
+        learner.predict(walk[170]).rotations,
         atol=0.01,
     )
     score = other.observe(walk[170])
@@ -47,8 +47,8 @@ def test_a_restored_trainee_predicts_the_same(
     other.learn()
 
 
-def test_damaged_files_are_refused(trainee: RigTrainee, tmp_path: Path) -> None:
-    whole = store.to_bytes(trainee)
+def test_damaged_files_are_refused(learner: RigLearner, tmp_path: Path) -> None:
+    whole = store.to_bytes(learner)
     path = tmp_path / "rig.safetensors"
     for data in (
         b"",
@@ -59,28 +59,28 @@ def test_damaged_files_are_refused(trainee: RigTrainee, tmp_path: Path) -> None:
     ):
         path.write_bytes(data)
         with pytest.raises(RigError, match=str(path)):
-            store.restore(path, RigTrainee(LEGS))
+            store.restore(path, RigLearner(LEGS))
     with pytest.raises(RigError, match="cannot be read"):
-        store.restore(tmp_path / "none", RigTrainee(LEGS))
+        store.restore(tmp_path / "none", RigLearner(LEGS))
 
 
 def test_weights_that_are_not_finite_are_refused(
-    trainee: RigTrainee, tmp_path: Path
+    learner: RigLearner, tmp_path: Path
 ) -> None:
-    other = RigTrainee(LEGS)
+    other = RigLearner(LEGS)
     other.model.network.flat[7] = np.nan
     path = tmp_path / "rig.safetensors"
     path.write_bytes(store.to_bytes(other))
     with pytest.raises(RigError, match="not finite"):
-        store.restore(path, RigTrainee(LEGS))
+        store.restore(path, RigLearner(LEGS))
 
 
-def test_a_file_of_another_rig_is_refused(trainee: RigTrainee, tmp_path: Path) -> None:
+def test_a_file_of_another_rig_is_refused(learner: RigLearner, tmp_path: Path) -> None:
     path = tmp_path / "rig.safetensors"
-    path.write_bytes(store.to_bytes(trainee))
+    path.write_bytes(store.to_bytes(learner))
     small = RigLayout("legs", ("a", "b"), (-1, 0), (1,))
     with pytest.raises(RigError, match="another rig"):
-        store.restore(path, RigTrainee(small))
+        store.restore(path, RigLearner(small))
 
 
 def test_names_of_files_are_tame() -> None:

@@ -46,7 +46,7 @@ def cases() -> dict[str, bytes]:
         "v2_frames": (
             Kind.FRAMES, SESSION, 2,
             messages.encode_frames(
-                messages.Frames(Option.LEARN | Option.PREDICT, frame_values()[None])
+                messages.FramesMessage(Option.LEARN | Option.PREDICT, frame_values()[None])
             ),
         ),
         "v2_status_request": (Kind.STATUS_REQUEST, SESSION, 3, b""),

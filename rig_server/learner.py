@@ -1,7 +1,7 @@
-"""Learning one character from its stream: predict first, then learn (prequential).
+"""Learning one character from its stream: predict first, then learn.
 
-Every frame is scored before the model has seen it (Dawid, 1984), so the errors told here
-are those of unseen frames, never those of the frame that was just trained on.
+Every frame is scored before the model learns from it (prequential evaluation; Dawid,
+1984). The reported errors are therefore those of unseen frames.
 """
 
 from __future__ import annotations
@@ -45,27 +45,27 @@ REFRESHED = (2, 4, 8, 16, 32, 64, 128, 256)
 
 @dataclass(frozen=True)
 class FrameScore:
-    """How far one answer was from the frame that came, before learning from it."""
+    """Errors of one prediction, before the model learns from the frame."""
 
     loss: float
     """The published loss of the answer, [cm^2]: squared distance of the FK foot from its
     target, averaged over the effectors with a ground hit (NaN if none has one), plus
     0.01 times the mean of (length of quaternion - 1)^2."""
     network_loss: float
-    """The same of the network's pose before chains are closed, [cm^2]."""
+    """Loss of the network's pose before chains are closed, [cm^2]."""
     position_error: float
     """Distance of a bone from where it was, mean over all but the root, [m]."""
     middle_error: float
-    """The same of the chains' lower bones (the calves) alone, [m]; NaN without chains."""
+    """`position_error` of the chains' lower bones (calves), [m]; NaN without chains."""
     angle_error: float
     """Angle of a bone's orientation in the root's frame from what it was, mean over all
     but the root, [rad]."""
     middle_angle: float
-    """The same of the chains' lower bones alone, [rad]."""
+    """`angle_error` of the chains' lower bones, [rad]."""
 
 
 @dataclass
-class Progress:
+class PrequentialErrors:
     """Prequential errors, smoothed over about `SMOOTHING` frames."""
 
     frames: int = 0
@@ -91,15 +91,15 @@ class Progress:
         return self.means.get(name, math.nan)
 
 
-class RigTrainee:
-    """One character's model while it learns: memory, anatomy, network, errors."""
+class RigLearner:
+    """The online learner of one character: memory, anatomy, network, errors."""
 
     def __init__(self, layout: RigLayout, *, seed: int = 0) -> None:
-        """A trainee that has seen nothing."""
+        """A learner without any frames."""
         self.layout = layout
         self.model = RigModel(layout, seed=seed)
         self.memory = FrameMemory(layout, seed=seed)
-        self.progress = Progress()
+        self.progress = PrequentialErrors()
         self.size = 1.0
         """Mean length of the limbs, [m]."""
         self._parents = np.array(layout.parents)
@@ -108,31 +108,31 @@ class RigTrainee:
         self._due = 1  # frames seen when the anatomy is read again
 
     def observe(self, frame: RigFrame) -> FrameScore:
-        """Score the model on `frame`, then keep it in memory; `learn` comes after.
+        """Score the model on `frame`, then store the frame; call `learn` afterwards.
 
-        What is predicted is the frame's own pose from where its effectors really are,
-        which need not be where its targets ask them to be.
+        The prediction is made from the true positions of the frame's effectors, which
+        may differ from its targets.
         """
         first = self.model.anatomy is None
         if first:
             self.memory.add(frame, self.effectors_of(frame))
             self._read_anatomy()
-        score, found, reached = self._scored(frame)
+        score, prediction, reached = self._scored(frame)
         if not first:
             self.memory.add(frame, reached)
         same = float(np.abs(reached - frame.targets).max()) < SAME
-        self._last = (frame, found) if same else None
+        self._last = (frame, prediction) if same else None
         return score
 
     def effectors_of(self, frame: RigFrame) -> NDArray[np.float64]:
-        """Where the effectors of a frame's own pose are, in the root's frame, [m]. (E, 3)."""
+        """Effector positions of a frame's own pose, in the root's frame, [m]. (E, 3)."""
         positions = np.empty((len(self._parents), 3))
         turned = np.empty((len(self._parents), 4))
         root_space(self._parents, frame.offsets, frame.rotations, positions, turned)
         return positions[self._ends]
 
     def learn(self, number: int | None = None) -> float:
-        """One step from one frame and repeated ones; the loss before the step.
+        """One gradient step on one frame and replayed ones; the loss before the step.
 
         Args:
             number: Which frame, counted from 1 in the order in which they were observed,
@@ -163,7 +163,7 @@ class RigTrainee:
         return self.model.predict(_scene_of(frame, goals))
 
     def resume(self) -> None:
-        """Go on after memory and network were restored."""
+        """Rebuild the anatomy after memory and network were restored."""
         if self.memory.seen:
             self._read_anatomy()
 
@@ -182,7 +182,7 @@ class RigTrainee:
     def _scored(
         self, frame: RigFrame
     ) -> tuple[FrameScore, Prediction, NDArray[np.float64]]:
-        """Score, prediction, and where the frame's own effectors are, [m]. (E, 3)."""
+        """Score, prediction, and the frame's own effector positions, [m]. (E, 3)."""
         anatomy = self.model.anatomy
         assert anatomy is not None
         bones, effectors = len(self._parents), len(self._ends)

@@ -12,19 +12,19 @@ from ambulo.rig_server.anatomy import anatomy_of
 from ambulo.rig_server.answer_gate import AnswerGate, Thresholds
 from ambulo.rig_server.frames import RigFrame, floats_of, frame_of
 from ambulo.rig_server.layout import LEGS, RigLayout
+from ambulo.rig_server.learner import FrameScore, PrequentialErrors, RigLearner
 from ambulo.rig_server.memory import RECENT, FrameMemory
-from ambulo.rig_server.trainee import FrameScore, Progress, RigTrainee
 
 MakeWalk = Callable[..., list[RigFrame]]
 
 
 @pytest.fixture(scope="module")
-def taught(walk: list[RigFrame]) -> RigTrainee:
-    trainee = RigTrainee(LEGS)
+def taught(walk: list[RigFrame]) -> RigLearner:
+    learner = RigLearner(LEGS)
     for frame in walk:
-        trainee.observe(frame)
-        trainee.learn()
-    return trainee
+        learner.observe(frame)
+        learner.learn()
+    return learner
 
 
 def test_lengths_and_hinges_are_read_off_the_stream(walk: list[RigFrame]) -> None:
@@ -50,22 +50,22 @@ def test_errors_are_taken_before_learning(walk: list[RigFrame]) -> None:
     """Whether a frame will be learned from cannot change its own score."""
     scores = []
     for learns in (True, False):
-        trainee = RigTrainee(LEGS)
+        learner = RigLearner(LEGS)
         for frame in walk[:20]:
-            trainee.observe(frame)
-            trainee.learn()
-        scores.append(trainee.observe(walk[20]))
+            learner.observe(frame)
+            learner.learn()
+        scores.append(learner.observe(walk[20]))
         if learns:
-            trainee.learn()
+            learner.learn()
     assert scores[0] == scores[1]
 
 
 def test_a_stream_is_learned_within_800_frames(walk: list[RigFrame]) -> None:
-    trainee = RigTrainee(LEGS)
+    learner = RigLearner(LEGS)
     scores = []
     for frame in walk:
-        scores.append(trainee.observe(frame))
-        trainee.learn()
+        scores.append(learner.observe(frame))
+        learner.learn()
     last = scores[-132:]
     assert max(score.loss for score in scores[60:]) < 1e-3
     assert np.mean([score.network_loss for score in last]) < 1.0
@@ -73,11 +73,11 @@ def test_a_stream_is_learned_within_800_frames(walk: list[RigFrame]) -> None:
     assert np.mean([score.middle_error for score in last]) < 0.5 * np.mean(
         [score.middle_error for score in scores[1:66]]
     )
-    assert trainee.model.network.refused == 0
+    assert learner.model.network.refused == 0
 
 
 def test_unseen_frames_of_the_same_character(
-    taught: RigTrainee, make_walk: MakeWalk
+    taught: RigLearner, make_walk: MakeWalk
 ) -> None:
     errors, angles = [], []
     for frame in make_walk(132, swing=0.35):
@@ -93,7 +93,7 @@ def test_unseen_frames_of_the_same_character(
 
 
 def test_a_slope_tilts_the_foot_with_the_ground(
-    taught: RigTrainee, walk: list[RigFrame]
+    taught: RigLearner, walk: list[RigFrame]
 ) -> None:
     frame = walk[300]
     level = taught.predict(frame)
@@ -115,23 +115,23 @@ def test_targets_that_differ_from_the_pose_are_answered_not_learned(
     walk: list[RigFrame],
 ) -> None:
     """The engine asks for a lower foot than the animation has: labels stay the pose."""
-    trainee = RigTrainee(LEGS)
+    learner = RigLearner(LEGS)
     for frame in walk[:200]:
         asked = RigFrame(
             **{**vars(frame), "targets": frame.targets + np.array([0.0, 0.0, 0.03])}
         )
-        score = trainee.observe(asked)
-        answer = trainee.predict(asked)
-        trainee.learn()
+        score = learner.observe(asked)
+        answer = learner.predict(asked)
+        learner.learn()
     assert score.loss < 1e-3
-    positions, _ = trainee.model.positions(answer.rotations)
+    positions, _ = learner.model.positions(answer.rotations)
     np.testing.assert_allclose(positions[[3, 6]], asked.targets, atol=1e-3)
 
 
 def test_another_rig_without_chains_is_learned() -> None:
     """Root, one arm: an effector on the root's child has no two bones of its own."""
     rig = RigLayout("stick", ("root", "stick"), (-1, 0), (1,), scale=1.0)
-    trainee = RigTrainee(rig)
+    learner = RigLearner(rig)
     for i in range(300):
         angle = 0.5 * math.sin(0.1 * i)
         floats = np.zeros(21, np.float32)
@@ -140,8 +140,8 @@ def test_another_rig_without_chains_is_learned() -> None:
         floats[10], floats[13] = math.sin(angle / 2), math.cos(angle / 2)
         floats[17] = 0.0
         floats[18:21] = floats[7:10]
-        score = trainee.observe(frame_of(rig, floats))
-        trainee.learn()
+        score = learner.observe(frame_of(rig, floats))
+        learner.learn()
     assert score.angle_error < 0.1
 
 
@@ -149,50 +149,50 @@ def test_degenerate_streams_stay_finite() -> None:
     floats = np.zeros(63, np.float32)
     floats[[6, 13, 20, 27, 34, 41, 48]] = 1.0
     floats[[52, 56]] = 1.0
-    trainee = RigTrainee(LEGS)
+    learner = RigLearner(LEGS)
     for i in range(70):
         floats[57:63] = 1e5 * math.sin(i)
-        trainee.observe(frame_of(LEGS, floats))
-        trainee.learn()
-    assert np.isfinite(trainee.model.network.flat).all()
-    assert np.isfinite(trainee.predict(frame_of(LEGS, floats)).rotations).all()
+        learner.observe(frame_of(LEGS, floats))
+        learner.learn()
+    assert np.isfinite(learner.model.network.flat).all()
+    assert np.isfinite(learner.predict(frame_of(LEGS, floats)).rotations).all()
 
 
 def test_solver_starts_by_itself_and_stops_for_another_character(
     walk: list[RigFrame], make_walk: MakeWalk
 ) -> None:
-    trainee = RigTrainee(LEGS)
-    solver = AnswerGate(trainee)
+    learner = RigLearner(LEGS)
+    solver = AnswerGate(learner)
     started = []
     for frame in walk[:200]:
         assert (solver.solve(frame) is None) == (not solver.started)
-        trainee.observe(frame)
+        learner.observe(frame)
         started.append(solver.update())
-        trainee.learn()
+        learner.learn()
     assert not any(started[:59])
     assert started[-1]
     assert solver.started_at >= 60
     for frame in make_walk(60, thigh=0.6):
-        trainee.observe(frame)
+        learner.observe(frame)
         solver.update()
     assert not solver.started
 
 
 def test_thresholds_are_of_smoothed_errors() -> None:
-    trainee = RigTrainee(LEGS)
-    solver = AnswerGate(trainee, Thresholds(frames=1))
-    trainee.model.anatomy = anatomy_of(
+    learner = RigLearner(LEGS)
+    solver = AnswerGate(learner, Thresholds(frames=1))
+    learner.model.anatomy = anatomy_of(
         LEGS, np.ones((1, 7, 3)), np.tile([1.0, 0, 0, 0], (1, 7, 1))
     )
-    trainee.progress.add(FrameScore(1e-4, 1.0, 1e-3, 1e-3, 0.1, 0.1))
+    learner.progress.add(FrameScore(1e-4, 1.0, 1e-3, 1e-3, 0.1, 0.1))
     assert solver.update()
-    trainee.progress.add(FrameScore(1.0, 1.0, 1e-3, 1e-3, 0.1, 0.1))
-    assert trainee.progress.mean("loss") == pytest.approx(0.5 * (1.0 + 1e-4))
+    learner.progress.add(FrameScore(1.0, 1.0, 1e-3, 1e-3, 0.1, 0.1))
+    assert learner.progress.mean("loss") == pytest.approx(0.5 * (1.0 + 1e-4))
     assert not solver.update()
 
 
 def test_progress_skips_what_is_not_a_number() -> None:
-    progress = Progress()
+    progress = PrequentialErrors()
     progress.add(FrameScore(math.nan, 1.0, 1.0, math.nan, 1.0, 1.0))
     progress.add(FrameScore(2.0, 1.0, 1.0, math.nan, 1.0, 1.0))
     assert progress.mean("loss") == 2.0

@@ -21,8 +21,8 @@ help:  ## show this list
 
 setup: $(VENV)/.ready  ## build .venv from requirements.lock
 
-train: setup  ## train VR navigation with the quick_test preset (more options: ARGS)
-	$(RUN) train/train_vr_navigation.py --preset quick_test $(ARGS)
+train: setup  ## train a VR agent in about two minutes and compare it (more options: ARGS)
+	$(RUN) train/train_vr_navigation.py --preset first_run $(ARGS)
 
 test: setup  ## fast tests
 	$(RUN) -m pytest -m "not slow and not blender" $(PYTEST_ARGS)

@@ -66,6 +66,12 @@ class Display(Protocol):
         ...
 
 
+def announce(text: str, progress: bool | None = None) -> None:
+    """Print what begins now as a line on stderr, unless `progress` is False."""
+    if progress is not False:
+        print(text, file=sys.stderr, flush=True)
+
+
 def bars(width: int, *, shown: bool = True) -> Progress:
     """Return bars of work on stderr, each after a name of `width` characters.
 

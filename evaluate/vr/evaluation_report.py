@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ambulo.common.run_folder import RunFolder
@@ -67,6 +67,7 @@ def write_report(
     goal_radius: float,
     run: RunFolder | None = None,
     title: str = "",
+    videos: Sequence[Path] = (),
 ) -> Path:
     """Write `report.html` and its pictures into the existing `folder`; the page.
 
@@ -78,10 +79,11 @@ def write_report(
         goal_radius: Radius of the goals on the maps, [m].
         run: Training that the agent comes from, for its learning curve.
         title: Of the page.
+        videos: Shown in the page.
     """
     evaluation = navigation_evaluation(records, results, facts)
     drawn = pictures(records, results, goal_radius, run)
-    return write_page(folder, evaluation, drawn, facts, title=title)
+    return write_page(folder, evaluation, drawn, facts, title=title, videos=videos)
 
 
 def pictures(
@@ -92,11 +94,14 @@ def pictures(
 ) -> list[Picture]:
     """Draw paths, failures, families and, of a run, the learning curve."""
     about = hero(records)
+    drawn = []
+    curve = draw_learning_curve(run, results) if run is not None else None
+    if curve is not None:
+        drawn.append(Picture("learning_curve.png", "Learning curve", curve))
     shown = {name: records[name] for name in _on_maps(records)}
     first = draw_trajectories(shown, first_of_each(records[about]), goal_radius)
-    drawn = [
-        Picture("trajectories.png", "Paths: the first episode of each family", first)
-    ]
+    caption = "Paths: the first episode of each family"
+    drawn.append(Picture("trajectories.png", caption, first))
     failed = failures(records[about])
     if failed:
         maps = draw_trajectories(shown, failed, goal_radius)
@@ -105,9 +110,6 @@ def pictures(
     if len(results[about].per_family) > 1:
         bars = draw_families(results)
         drawn.append(Picture("families.png", "Success and SPL by family", bars))
-    curve = draw_learning_curve(run) if run is not None else None
-    if curve is not None:
-        drawn.append(Picture("learning_curve.png", "Training", curve))
     return drawn
 
 

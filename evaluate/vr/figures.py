@@ -26,6 +26,7 @@ COLOURS = {
     "potential": "#b8860b",
     "straight": "#5c6bc0",
     "random": "#8d8d8d",
+    "stand": "#c4c4c4",
 }
 """Line colour of each agent."""
 PANELS = 9
@@ -75,7 +76,7 @@ def draw_trajectories(
         played = {name: r.episodes[episode] for name, r in agents.items()}
         _draw_panel(ax, played, goal_radius)
     handles = [
-        Line2D([], [], color=_colour(name), ls=_style(name), lw=2, label=name)
+        Line2D([], [], color=colour_of(name), ls=_style(name), lw=2, label=name)
         for name in agents
     ]
     handles.append(
@@ -92,14 +93,15 @@ def draw_trajectories(
 def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:
     """PNG of bars: success and SPL of every agent by family."""
     families = list(next(iter(results.values())).per_family)
-    figure = new_figure((max(6.0, 1.25 * len(families) + 1.5), 5.6))
+    width = max(6.0, 1.25 * len(families) + 1.5, 1.2 * len(results) + 1.5)
+    figure = new_figure((width, 5.6))
     width = 0.84 / len(results)
     for row, (key, label) in enumerate((("success_rate", "success"), ("spl", "SPL"))):
         ax = figure.add_subplot(2, 1, row + 1)
         for k, (name, result) in enumerate(results.items()):
             at = np.arange(len(families)) + (k - (len(results) - 1) / 2) * width
             values = [result.per_family[f][key] for f in families]
-            ax.bar(at, values, 0.92 * width, color=_colour(name), label=name)
+            ax.bar(at, values, 0.92 * width, color=colour_of(name), label=name)
         ax.set_xticks(range(len(families)), families, parse_math=False)
         ax.set_ylim(0, 1.02)
         ax.set_ylabel(label)
@@ -114,8 +116,13 @@ def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:
     return png_of(figure)
 
 
-def draw_learning_curve(run: RunFolder) -> bytes | None:
-    """PNG of the training that a model comes from; None when nothing was logged."""
+def draw_learning_curve(
+    run: RunFolder, baselines: Mapping[str, EvaluationResult] | None = None
+) -> bytes | None:
+    """PNG of the training that a model comes from; None when nothing was logged.
+
+    The success rate of walking straight, if it is among `baselines`, is a dashed line.
+    """
     logged = _columns(run.metrics)
     evaluations = _evaluations(run.evaluations)
     if len(logged.get("timesteps", ())) < 2 and not evaluations:
@@ -125,7 +132,7 @@ def draw_learning_curve(run: RunFolder) -> bytes | None:
     steps = logged.get("timesteps", np.zeros(0))
     for ax, key in ((left, "rollout/success_rate"), (right, "rollout/ep_return")):
         if key in logged:
-            _curve(ax, steps, logged[key], "training")
+            _curve(ax, steps, logged[key], logged.get("rollout/episodes"))
     at = [row["timesteps"] for row in evaluations]
     names = {"success_rate": "success", "spl": "SPL"}
     for key, colour in (("success_rate", "#c2185b"), ("spl", "#00796b")):
@@ -137,11 +144,14 @@ def draw_learning_curve(run: RunFolder) -> bytes | None:
     if at:
         values = [row.get("return_mean", np.nan) for row in evaluations]
         right.plot(at, values, "o-", ms=3, color="#c2185b", label="validation")
+    if baselines and "straight" in baselines:
+        rate, look = baselines["straight"].success_rate, colour_of("straight")
+        left.axhline(rate, color=look, ls="--", lw=1.2, label="walking straight")
     left.set_ylim(-0.02, 1.02)
     left.set_ylabel("success rate, SPL")
     right.set_ylabel("return")
     for ax in (left, right):
-        ax.set_xlabel("decisions")
+        ax.set_xlabel("environment steps")
         ax.grid(alpha=0.3)
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=8)
@@ -162,7 +172,7 @@ def _draw_panel(
     for z, (name, episode) in enumerate(played.items()):
         x, y = episode.trace.position[:, 0], episode.trace.position[:, 1]
         ax.plot(
-            x, y, color=_colour(name), ls=_style(name), lw=1.8,
+            x, y, color=colour_of(name), ls=_style(name), lw=1.8,
             zorder=4 + 0.1 * (len(played) - z), solid_capstyle="round",
         )  # fmt: skip
         if not episode.success:
@@ -181,17 +191,19 @@ def _outcome(episode: EpisodeRecord) -> str:
     return "fell" if episode.fell else "timed out"
 
 
-def _curve(ax: Axes, steps: Any, values: Any, label: str) -> None:
-    """A noisy line with its running mean."""
+def _curve(ax: Axes, steps: Any, values: Any, episodes: Any) -> None:
+    """Draw means of roll-outs, and their running mean over `episodes`."""
     known = np.isfinite(values)
     steps, values = steps[known], values[known]
     if len(values) == 0:
         return
-    window = max(1, len(values) // 50)
-    padded = np.concatenate([np.full(window - 1, values[0]), values])
-    mean = np.convolve(padded, np.full(window, 1.0 / window), "valid")
+    weights = np.ones(len(values)) if episodes is None else episodes[known]
+    window = max(1, min(len(values) // 12, 12), len(values) // 50)
+    total, count = np.cumsum(values * weights), np.cumsum(weights)
+    total[window:] -= total[:-window].copy()
+    count[window:] -= count[:-window].copy()
     ax.plot(steps, values, color="#9db4d0", lw=0.8, alpha=0.6)
-    ax.plot(steps, mean, color="#2f62c9", lw=1.8, label=label)
+    ax.plot(steps, total / count, color="#2f62c9", lw=1.8, label="training")
 
 
 def _columns(file: Path) -> dict[str, Any]:
@@ -222,7 +234,8 @@ def _evaluations(file: Path) -> list[dict[str, float]]:
     return [row for row in rows if isinstance(row, dict) and "timesteps" in row]
 
 
-def _colour(name: str) -> str:
+def colour_of(name: str) -> str:
+    """Return the line colour of an agent."""
     return COLOURS.get(name, "#6d4c41")
 
 

@@ -9,9 +9,11 @@ from typing import Any
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from ambulo.common.files import write_atomic
+from ambulo.evaluate.intervals import wilson_interval
 from ambulo.train.shared.rl_run import RLRun
 
 
@@ -27,6 +29,19 @@ class Column:
     """Format of a number."""
     scale: float = 1.0
     """Factor on the score."""
+    is_rate: bool = False
+    """Whether it is a fraction of the episodes, shown with its 95 % Wilson interval."""
+
+    def cell(self, scores: Mapping[str, Any]) -> str:
+        """Return the text of one agent with `scores`."""
+        value = scores[self.score]
+        text = self.template.format(self.scale * value)
+        if not self.is_rate:
+            return text
+        count = scores["episodes"]
+        ends = wilson_interval(round(value * count), count)
+        low, high = (self.template.format(self.scale * end) for end in ends)
+        return f"{text} [{low}, {high}]"
 
 
 def write_scores(
@@ -66,6 +81,8 @@ def print_results(
     columns: Sequence[Column],
     steps: str,
     files: Iterable[tuple[str, object]],
+    kinds: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
 ) -> None:
     """Print the scores as a table, and where everything is.
 
@@ -76,16 +93,26 @@ def print_results(
         columns: scores to show.
         steps: name of the steps of the training.
         files: further lines: a word, and a file or a command.
+        kinds: word for the second column of the table, by agent; None: no such column.
+        notes: lines below the table.
     """
-    table = Table(title=title, box=box.SIMPLE_HEAD)
-    table.add_column("agent")
+    table = Table(title=escape(title), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("agent", no_wrap=True)
+    if kinds is not None:
+        table.add_column("kind", no_wrap=True)
     for column in columns:
-        table.add_column(column.heading, justify="right")
+        table.add_column(escape(column.heading), justify="right", no_wrap=True)
     for name, scores in agents.items():
-        cells = [c.template.format(c.scale * scores[c.score]) for c in columns]
-        table.add_row(name, *cells, style="bold" if name == "policy" else "")
+        cells = [column.cell(scores) for column in columns]
+        if kinds is not None:
+            cells.insert(0, kinds.get(name, ""))
+        table.add_row(
+            name, *map(escape, cells), style="bold" if name == "policy" else ""
+        )
     console = Console(highlight=False)
     console.print(table)
+    for note in notes:
+        console.print(note, soft_wrap=True, markup=False)
     folder, done = run.folder, run.num_timesteps
     resume = f"{folder.program} --resume {folder.path} --timesteps {2 * done}"
     rows = [

@@ -36,6 +36,7 @@ class NavigationMetrics(Metrics):
         """
         super().__init__(file, display)
         self._goal_radius, self._curriculum = goal_radius, curriculum
+        self._return: float | None = None
 
     def episode_numbers(self, info: dict[str, Any]) -> dict[str, float]:
         """Also SPL."""
@@ -47,14 +48,19 @@ class NavigationMetrics(Metrics):
         """Faults of the engines and the curriculum; counts the episodes for it."""
         if env.info_sums.get("bridge_fault"):
             row["rollout/bridge_faults"] = env.info_sums["bridge_fault"]
+        if row["rollout/ep_return"] is not None:
+            self._return = row["rollout/ep_return"]
         if self._curriculum is not None:
             done = [bool(e["rollout/success_rate"]) for e in self._episodes]
             self._curriculum.add(done)
             row["curriculum/stage"] = self._curriculum.index
 
     def stage(self) -> str:
-        """The curriculum's."""
-        return self._curriculum.stage.name if self._curriculum else ""
+        """Return the stage of the curriculum and the mean return of recent episodes."""
+        parts = [] if self._curriculum is None else [self._curriculum.stage.name]
+        if self._return is not None:
+            parts.append(f"return {self._return:.0f}")
+        return ", ".join(parts)
 
 
 class LevelUpdates(BoundaryCallback):

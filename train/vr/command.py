@@ -40,7 +40,7 @@ class NavigationCommand(
 
     description = "Train, resume and evaluate an agent that navigates in VR levels."
     examples = """\
-train_vr_navigation --preset quick_test
+train_vr_navigation --preset first_run
 train_vr_navigation --preset full_training --seed 1 --run-name first
 train_vr_navigation --resume runs/first
 train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
@@ -121,6 +121,12 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
 
     def task(self, request: Request) -> NavigationTraining:
         """Make environments and learner."""
+        from ambulo.common.console import announce
+
+        progress = request.args.progress
+        announce(
+            f"results go to {request.folder.path}; loading libraries ...", progress
+        )
         from ambulo.train.vr.training import NavigationTraining
 
         return NavigationTraining(
@@ -129,6 +135,7 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
             request.checkpoint,
             command=request.shared_command,
             deterministic=request.args.deterministic,
+            announce=lambda line: announce(line, progress),
         )
 
     def report(self, request: Request, run: RLRun[NavigationTraining]) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ambulo.common.console import announce
 from ambulo.common.files import write_or_print
+from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
 from ambulo.evaluate.vr.evaluation import (
@@ -22,16 +25,34 @@ from ambulo.train.shared.run_command import RunRequest
 from ambulo.train.vr.run_folder import NavigationRunFolder
 from ambulo.train.vr.training import NavigationTraining
 
-BASELINES = ("random", "straight", "oracle")
-"""Planners that are evaluated beside the agent at the end."""
+NAIVE = ("stand", "random", "straight", "potential")
+"""Baselines that neither plan nor remember."""
+BASELINES = (*NAIVE, "dwa", "mapper", "oracle")
+"""Planners in the final evaluation, beside the agent."""
+KINDS = {
+    "policy": "trained",
+    **dict.fromkeys(NAIVE, "naive"),
+    "dwa": "planner",
+    "mapper": "planner",
+    "oracle": "upper bound",
+}
+"""What each of them is, for the table."""
+NOTES = (
+    "success: levels solved, with its 95 % interval; SPL: success weighted by path length",
+    "(1: shortest path in every level); collisions: per level; time: per level, at most",
+    "the limit; dwa, mapper: classical planners with the senses of the agent; oracle: knows",
+    "the whole map.",
+)
+"""Lines below the table."""
+FILMED = ("policy", "straight")
+"""Agents in the film."""
 FINAL_EPISODES = 60
 """Episodes of the final evaluation unless `--episodes` says otherwise."""
 COLUMNS = (
-    Column("success", "success_rate"),
+    Column("success [%]", "success_rate", "{:.0f}", 100.0, is_rate=True),
     Column("SPL", "spl"),
-    Column("comfort", "comfort_score"),
     Column("collisions", "collisions_per_episode"),
-    Column("return", "return_mean", "{:.1f}"),
+    Column("comfort", "comfort_score"),
     Column("time [s]", "mean_time_s", "{:.1f}"),
 )
 Request = RunRequest[NavigationConfig, NavigationModel, NavigationRunFolder]
@@ -66,15 +87,18 @@ def compare(
 def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
     """Compare the best model with the baselines, write the report, print a summary."""
     args, config, folder = request.args, request.config, request.folder
-    comparison = compare(
-        load_agent(folder.best_model),
-        config,
-        args.episodes or FINAL_EPISODES,
-        deterministic=args.deterministic,
+    episodes = args.episodes or FINAL_EPISODES
+    announce(
+        f"evaluating the agent and {len(BASELINES)} baselines, {episodes} episodes each "
+        f"on {described_levels(config)} ...",
+        args.progress,
     )
+    agent = load_agent(folder.best_model)
+    comparison = compare(agent, config, episodes, deterministic=args.deterministic)
     agents = {name: scores.to_dict() for name, scores in comparison.scores.items()}
     text = write_scores(run, agents, episodes=comparison.episodes, seed=0)
-    pictures = _report(request, comparison, run)
+    announce("drawing the report ...", args.progress)
+    opened = _report(request, comparison, run)
     write_or_print(args.json, text)
     if args.json == "-":
         return
@@ -88,18 +112,34 @@ def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
         columns=COLUMNS,
         steps="environment steps",
         files=[
-            ("report", folder.report),
-            *(("picture", picture) for picture in pictures),
             ("evaluate", f"ambulo eval {folder.best_model} --episodes 100{where}"),
+            *((name, file.resolve().as_uri()) for name, file in opened),
+            ("report", folder.report.resolve().as_uri()),
         ],
+        kinds=KINDS,
+        notes=(*NOTES, _verdict(comparison.scores)),
+    )
+
+
+def _verdict(scores: Mapping[str, EvaluationResult]) -> str:
+    """Return one sentence: the agent beside the best naive baseline."""
+    rates = {name: 100.0 * result.success_rate for name, result in scores.items()}
+    naive = [name for name in NAIVE if name in rates]
+    if not naive:
+        return ""
+    best = max(naive, key=rates.__getitem__)
+    return (
+        f"\nThe trained agent solves {rates['policy']:.0f} %, the best naive baseline "
+        f"({best}) {rates[best]:.0f} %."
     )
 
 
 def _report(
     request: Request, comparison: Comparison, run: RLRun[NavigationTraining]
-) -> list[Path]:
-    """Write `report.html` and the pictures; return the pictures."""
+) -> list[tuple[str, Path]]:
+    """Write `report.html` with pictures and film; return curve and film by name."""
     from ambulo.evaluate.vr.evaluation_report import write_report
+    from ambulo.evaluate.vr.map_film import write_map_film
 
     folder, config = request.folder, request.config
     facts = {
@@ -112,6 +152,19 @@ def _report(
         "episodes": str(comparison.episodes),
         "world": config.environment.world,
     }
+    film = folder.path / "film.mp4"
+    filmed = {n: r for n, r in comparison.records.items() if n in FILMED}
+    videos = [film]
+    try:
+        write_map_film(
+            filmed,
+            config.environment.goal_radius,
+            film,
+            f"trained agent (policy) and straight line on {described_levels(config)}",
+        )
+    except RenderError as error:
+        announce(f"no film: {error}")
+        videos = []
     write_report(
         folder.path,
         comparison.records,
@@ -120,5 +173,7 @@ def _report(
         config.environment.goal_radius,
         folder,
         title="VR navigation: training",
+        videos=videos,
     )
-    return sorted(folder.path.glob("*.png"))
+    curve = folder.path / "learning_curve.png"
+    return [(n, f) for n, f in (("curve", curve), ("film", film)) if f.is_file()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ class NavigationTraining(RLTask[Agent]):
         *,
         command: str = "",
         deterministic: bool = True,
+        announce: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Build levels, environments and learner.
 
@@ -51,6 +52,7 @@ class NavigationTraining(RLTask[Agent]):
             checkpoint: what the run continues from, or None.
             command: command line for model files, without paths.
             deterministic: whether validation uses mean actions.
+            announce: called with a line on what begins.
         """
         self.config, self._folder, self._command = config, folder, command
         self.validation = Validation(config, deterministic=deterministic)
@@ -66,6 +68,7 @@ class NavigationTraining(RLTask[Agent]):
             if self._curriculum is not None:
                 self._curriculum.load_state_dict(extra["curriculum"])
         stage = self._curriculum.stage if self._curriculum is not None else None
+        announce("building the training levels ...")
         self.batch: NavigationBatch = make_batch(
             config,
             config.environment.num_environments,
@@ -75,6 +78,7 @@ class NavigationTraining(RLTask[Agent]):
             custom_terms=load_custom_terms(config.rewards.custom),
             log_folder=folder.logs / "godot",
         )
+        announce("compiling the environment (up to half a minute the first time) ...")
         compile_kernels(config, self.batch)
         self._levels = TrainingLevels(config, self.batch, stage)
         env = Sb3BatchEnv(self.batch, action_space(config))

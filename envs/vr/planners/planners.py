@@ -1,6 +1,6 @@
 """Classical controllers that agents are compared with, played through the same actions.
 
-`random`, `straight`, `potential`, `dwa` and `mapper` read nothing but the observation;
+All but `oracle` read nothing but the observation;
 `oracle` knows the level and is the upper bound. None of them learns, and no agent uses them.
 """
 
@@ -38,6 +38,22 @@ class Planner(Protocol):
     def act(self, batch: NavigationBatch) -> Floats:
         """Actions of all players, shape (N, 3), in [-1, 1]."""
         ...
+
+
+class StandStill:
+    """Never moves."""
+
+    name = "stand"
+
+    def __init__(self, num_players: int) -> None:
+        """Nothing to remember."""
+
+    def reset(self, players: Ints, seeds: Ints) -> None:
+        """Nothing to forget."""
+
+    def act(self, batch: NavigationBatch) -> Floats:
+        """Sticks at rest."""
+        return np.zeros((batch.num_players, 3))
 
 
 class RandomWalk:
@@ -119,6 +135,7 @@ class PotentialField:
 PLANNERS: dict[str, type[Planner]] = {
     planner.name: planner
     for planner in (
+        StandStill,
         RandomWalk,
         StraightLine,
         PotentialField,

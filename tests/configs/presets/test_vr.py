@@ -10,6 +10,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets.vr import PRESETS, preset
 
 TIMESTEPS = {
+    "first_run": 1_200_000,
     "quick_test": 10_000,
     "full_training": 5_000_000,
     "curriculum_learning": 3_000_000,

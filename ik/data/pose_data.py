@@ -6,7 +6,6 @@ in it is ever run: pickled objects are refused.
 
 from __future__ import annotations
 
-import io
 import json
 import zipfile
 import zlib
@@ -27,6 +26,7 @@ from ambulo.ik.rig import TARGETS, Rig, load_rig
 from ambulo.ik.solver.features import network_input, pose_in_frame
 from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.targets import Targets
+from ambulo.motion.formats.npz import packed
 from ambulo.motion.operations import mirror
 from ambulo.motion.rotations import quat_angle
 
@@ -210,15 +210,7 @@ def save_poses(path: str | Path, data: PoseData) -> None:
         "header": np.frombuffer(data.header.to_json().encode(), dtype=np.uint8),
         **{f.name: getattr(data, f.name) for f in fields(data) if f.name != "header"},
     }
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in arrays.items():
-            info = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
-            with archive.open(info, "w", force_zip64=True) as member:
-                np.lib.format.write_array(
-                    member, np.ascontiguousarray(array), allow_pickle=False
-                )
-    replace_file(Path(path), buffer.getvalue())
+    replace_file(Path(path), packed(arrays))
 
 
 def load_poses(path: str | Path) -> PoseData:

@@ -10,25 +10,6 @@ from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ModelFileError, nearest
 
-DEFAULT_AGENT = "vr_navigation"
-"""The shipped agent that commands of VR navigation use by default."""
-
-
-def shipped_model(name: str = DEFAULT_AGENT) -> Path:
-    """Return the model file of the shipped model `name`.
-
-    Raises:
-        ModelFileError: No such model is installed.
-    """
-    shipped = ambulo.shipped.shipped_models()
-    if not shipped:
-        raise ModelFileError(
-            "no trained agent is installed; name a model file or a run folder"
-        )
-    if name not in shipped:
-        raise ModelFileError(f"no shipped agent {name!r}{nearest(name, shipped)}")
-    return shipped[name]
-
 
 def find_model(text: str | os.PathLike[str]) -> Path:
     """Return the main file of a model of any kind (see `ambulo.policies.registry`).
@@ -48,13 +29,13 @@ def find_model(text: str | os.PathLike[str]) -> Path:
         return file
     if path.exists():
         return path
-    shipped = ambulo.shipped.shipped_models()
     if path.name != os.fspath(text):
         raise ModelFileError(f"{path}: no such model file")
-    if path.name in shipped:
-        return shipped[path.name]
-    hint = nearest(path.name, shipped) if shipped else ""
-    raise ModelFileError(f"{path}: no such model file or shipped agent{hint}")
+    shipped = ambulo.shipped.shipped_models()
+    if path.name not in shipped:
+        hint = nearest(path.name, shipped) if shipped else ""
+        raise ModelFileError(f"{path}: no such model file or shipped model{hint}")
+    return shipped[path.name]
 
 
 def _in_run(run: RunFolder) -> Path | None:

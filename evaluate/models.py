@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ambulo.common.find_model import find_model, shipped_model
+from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.raw_headers import raw_header
 from ambulo.policies.registry import kind_of
@@ -17,7 +17,7 @@ def find_evaluated(name: str | os.PathLike[str] | None) -> Path:
     Raises:
         ModelFileError: There is no such model.
     """
-    return shipped_model() if name is None else find_model(name)
+    return find_model("vr_navigation" if name is None else name)
 
 
 def model_kind(file: Path) -> str:

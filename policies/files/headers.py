@@ -19,6 +19,7 @@ from pydantic import Field
 
 from ambulo.configs.base import Config, parse
 from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.gait import GaitSpace
 from ambulo.policies.files.archive import parse_json
 
 if TYPE_CHECKING:
@@ -178,6 +179,14 @@ def size_of(parts: Sequence[ObservationPart], source: str) -> int:
             raise ModelFileError(f"{source}: observation part {part.name!r} has a gap")
         at = part.stop
     return at
+
+
+def check_gait_space(space: dict[str, Any], source: str) -> None:
+    """`ModelFileError` for gait parameters of a header that are damaged."""
+    try:
+        GaitSpace.from_json(space)
+    except ConfigError as error:
+        raise ModelFileError(f"{source}: {error}") from None
 
 
 def parse_header(cls: type[Header], data: object, source: str) -> Header:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.gait_vae import GaitVAEConfig
 from ambulo.motion.human23 import N_SIXDOF
-from ambulo.policies.files.headers import FileHeader
+from ambulo.policies.files.headers import FileHeader, check_gait_space
 from ambulo.policies.files.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -39,22 +38,20 @@ class EstimatorMetadata(FileHeader):
 
     def checked(self, source: str) -> Self:
         """Refuse damaged parameters."""
-        try:
-            self.gait_space()
-        except ConfigError as error:
-            raise ModelFileError(f"{source}: {error}") from None
+        check_gait_space(self.space, source)
         return self
 
     def weight_shapes(
         self, weights: Mapping[str, Tensor], source: str
     ) -> dict[str, tuple[int, ...]]:
         """Shapes of the variational network and of the noise model."""
+        from ambulo.policies.files.model_file import shapes_of
         from ambulo.policies.networks.gait_vae import GaitVAE
         from ambulo.policies.networks.pose_noise import CYCLE_FRAMES
 
         space = self.gait_space()
-        state = GaitVAE(space, self.vae).state_dict()
-        shapes = {VAE + name: tuple(tensor.shape) for name, tensor in state.items()}
+        parts = shapes_of(GaitVAE(space, self.vae))
+        shapes = {VAE + name: shape for name, shape in parts.items()}
         noise: dict[str, tuple[int, ...]] = {
             "deviation": (N_SIXDOF,),
             "modes": (self.modes, CYCLE_FRAMES * N_SIXDOF),

@@ -69,10 +69,9 @@ class LocomotionMetadata(FileHeader):
         self, weights: Mapping[str, Tensor], source: str
     ) -> dict[str, tuple[int, ...]]:
         """Shapes of the policy class that the configuration chooses."""
-        return {
-            name: tuple(tensor.shape)
-            for name, tensor in self.new_policy().state_dict().items()
-        }
+        from ambulo.policies.files.model_file import shapes_of
+
+        return shapes_of(self.new_policy())
 
     @property
     def layout(self) -> StoredLayout:

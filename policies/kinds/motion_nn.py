@@ -36,11 +36,11 @@ class MotionMetadata(FileHeader):
         """Shapes of the configured network, which is not built in memory."""
         import torch
 
+        from ambulo.policies.files.model_file import shapes_of
         from ambulo.policies.networks.motion_nn import MotionNN
 
         with torch.device("meta"):
-            state = MotionNN(self.run.model).state_dict()
-        return {name: tuple(tensor.shape) for name, tensor in state.items()}
+            return shapes_of(MotionNN(self.run.model))
 
 
 def describe_motion(

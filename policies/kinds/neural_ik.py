@@ -35,12 +35,11 @@ class IKMetadata(FileHeader):
         import torch
 
         from ambulo.ik.rig import load_rig
+        from ambulo.policies.files.model_file import shapes_of
         from ambulo.policies.networks.ik_net import IKNet
 
-        rig = load_rig(self.rig)
         with torch.device("meta"):
-            state = IKNet(self.run.network, rig).state_dict()
-        return {name: tuple(tensor.shape) for name, tensor in state.items()}
+            return shapes_of(IKNet(self.run.network, load_rig(self.rig)))
 
 
 def describe_ik(

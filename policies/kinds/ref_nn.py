@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field
 
-from ambulo.configs.errors import ConfigError, ModelFileError
+from ambulo.configs.errors import ModelFileError
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.human23 import N_SIXDOF
-from ambulo.policies.files.headers import FileHeader, stamp
+from ambulo.policies.files.headers import FileHeader, check_gait_space, stamp
 from ambulo.policies.files.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -54,10 +54,7 @@ class RefNNMetadata(FileHeader):
 
     def checked(self, source: str) -> Self:
         """Refuse damaged parameters."""
-        try:
-            self.gait_space()
-        except ConfigError as error:
-            raise ModelFileError(f"{source}: {error}") from None
+        check_gait_space(self.space, source)
         return self
 
     def check_space(self, space: GaitSpace | None, source: str) -> None:

@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest
-from ambulo.policies.registry import ModelCard, shipped_cards
+from ambulo.policies.registry import ModelCard as ModelCard  # public too
+from ambulo.policies.registry import shipped_cards
 
 if TYPE_CHECKING:
     import gymnasium
@@ -15,18 +16,6 @@ if TYPE_CHECKING:
     from ambulo.motion.motion import Motion
     from ambulo.motion.retargeting.retarget import Retargeted
     from ambulo.motion.skeleton import Skeleton
-
-__all__ = [
-    "ModelCard",
-    "load",
-    "make",
-    "make_vec",
-    "models",
-    "read_motion",
-    "register",
-    "retarget",
-    "write_motion",
-]
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from ambulo.common.find_model import shipped_model
+from ambulo.common.find_model import find_model
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.godot.locate import find_project
 from ambulo.envs.vr.contract import WorldSpec
@@ -199,7 +199,7 @@ def test_the_shipped_agent_sees_and_acts_as_in_python(
     godot: Godot, tmp_path: Path
 ) -> None:
     """1 600 real observations: features, actions and the remembered grids."""
-    agent = load_agent(shipped_model("vr_navigation"))
+    agent = load_agent(find_model("vr_navigation"))
     recordings = record(agent.config, agent, 400)
     probe = Probe(tmp_path)
     for recording in recordings:
@@ -305,7 +305,7 @@ def test_the_demo_plays_without_python(godot: Godot, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "ERROR" not in done.stderr, done.stderr
     episodes = json.loads(out.read_text())["episodes"]
-    agent = load_agent(shipped_model("vr_navigation"))
+    agent = load_agent(find_model("vr_navigation"))
     result = evaluate_agent(
         agent, level_file=str(levels), episodes=len(FAMILIES), world="kernel"
     )

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ambulo.common.find_model import shipped_model
 from ambulo.configs.errors import RenderError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import load_character
@@ -201,7 +200,7 @@ def test_bad_flags(
 
 
 def test_vr_agents_take_no_locomotion_flags(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(shipped_model()), "--seconds", "3"]) == 2
+    assert main(["vr_navigation", "--seconds", "3"]) == 2
     assert "--seconds: is for locomotion models only" in capsys.readouterr().err
 
 

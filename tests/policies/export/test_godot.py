@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ambulo import cli
-from ambulo.common.find_model import shipped_model
+from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ModelFileError
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.policies.agents.navigation import Agent, load_agent
@@ -26,7 +26,7 @@ SPEC = asdict(WorldSpec())
 
 @pytest.fixture
 def agent() -> Agent:
-    return load_agent(shipped_model("vr_navigation"))
+    return load_agent(find_model("vr_navigation"))
 
 
 def test_the_file_says_all_that_the_engine_needs(tmp_path: Path, agent: Agent) -> None:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest
-from ambulo.policies.registry import ModelCard as ModelCard  # public too
+from ambulo.policies.registry import ModelCard as ModelCard  # noqa: PLC0414  public
 from ambulo.policies.registry import shipped_cards
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from ambulo.envs.reference.reference import body_of, reference_of
 from ambulo.evaluate.locomotion.evaluation import (
     PLAYERS,
     SECONDS,
-    EvalSubject,
+    LocomotionSubject,
     evaluate,
 )
 from ambulo.evaluate.locomotion.scores import score
@@ -44,15 +44,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.read(argv)
     config = LocomotionConfig().override("environment", reference=args.reference)
     known = reference_of(config.environment, body_of(config.environment))
-    contestants = {
-        name: EvalSubject(
+    subjects = {
+        name: LocomotionSubject(
             config.override("environment", feed_forward=torque, balance_law=law),
             (known,),
         )
         for name, (torque, law) in PARTS.items()
     }
     recordings = evaluate(
-        contestants,
+        subjects,
         args.episodes,
         seconds=args.seconds,
         seed=args.seed,

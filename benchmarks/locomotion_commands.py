@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ambulo.envs.tasks.locomote import LocomoteBatch
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.evaluate.locomotion.evaluation import (
-    EvalSubject,
+    LocomotionSubject,
     baseline,
     bodies,
     play,
@@ -68,7 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def subjects(models: Sequence[str], without_controller: bool) -> dict[str, EvalSubject]:
+def subjects(
+    models: Sequence[str], without_controller: bool
+) -> dict[str, LocomotionSubject]:
     """The policies, after what is built in with the gaits of the first one."""
     policies = policies_of(models)
     if without_controller:
@@ -80,7 +82,7 @@ def subjects(models: Sequence[str], without_controller: bool) -> dict[str, EvalS
 
 
 def commanded(
-    subject: EvalSubject, speed: Floats, turn: Floats, seed: int
+    subject: LocomotionSubject, speed: Floats, turn: Floats, seed: int
 ) -> list[Row]:
     """One row for each command.
 

@@ -19,7 +19,7 @@ from _policies import policies_of
 
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.reference.reference import body_of, reference_of
-from ambulo.evaluate.locomotion.evaluation import EvalSubject, baselines_of
+from ambulo.evaluate.locomotion.evaluation import LocomotionSubject, baselines_of
 from ambulo.evaluate.locomotion.figures import draw_pushes
 from ambulo.evaluate.locomotion.pushes import IMPULSES, push_recovery
 from ambulo.policies.agents.locomotion import LocomotionAgent
@@ -72,7 +72,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def subjects(models: Sequence[str], reference: str | None) -> dict[str, EvalSubject]:
+def subjects(
+    models: Sequence[str], reference: str | None
+) -> dict[str, LocomotionSubject]:
     """What is built in, on the named reference or the first policy's, and the policies."""
     policies = policies_of(models)
     if reference is not None or not policies:

@@ -20,7 +20,7 @@ from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.world.render import EpisodeRenderer, Frame
-from ambulo.evaluate.vr.evaluation import agent_contestant, in_world, run_episodes
+from ambulo.evaluate.vr.evaluation import agent_subject, in_world, run_episodes
 from ambulo.evaluate.vr.films import film_poses
 from ambulo.evaluate.vr.scores import EpisodeRecord
 from ambulo.policies.agents.navigation import Agent, load_agent
@@ -84,9 +84,9 @@ def _played(
     from ambulo.evaluate.vr.episodes import episodes_for
 
     bank, starts = episodes_for(config, level_set=family, episodes=index + 1)
-    contestant = agent_contestant(agent, config)
+    subject = agent_subject(agent, config)
     return run_episodes(
-        contestant.make(1), contestant.config, bank, starts[index:], first=index
+        subject.make(1), subject.config, bank, starts[index:], first=index
     ).episodes[0]
 
 

@@ -1,4 +1,4 @@
-"""How well a gait policy walks with bodies that were drawn for the purpose."""
+"""Scores of gait policies on bodies drawn at random."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def play_bodies(
         config: All settings; pushes and `max_episode_steps` are taken from here.
         healthy: The healthy gait with its balance law.
         values: The bodies' parameters.
-        actor: Who acts; None plays actions of 0: the balance law alone.
+        actor: The policy; None: actions of 0, the balance controller alone.
         seed: Of starts and pushes.
         deterministic: Mean actions instead of samples.
         progress: Called after each control step.

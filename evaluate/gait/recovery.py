@@ -1,4 +1,4 @@
-"""How well gait parameters are found again on motions that nobody has trained on."""
+"""Errors of estimated gait parameters on motions that were not trained on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Recovery:
-    """What one method found on N gaits of P parameters."""
+    """Errors of one method on N gaits of P parameters."""
 
     names: tuple[str, ...]
     """The parameters."""
@@ -31,7 +31,7 @@ class Recovery:
     within: Floats
     """Share of the gaits with an error of at most 5 % of the range. Shape (P,)."""
     guess: Floats
-    """The error of always saying the mean of these gaits: what knowing nothing gives."""
+    """Error of the mean of these gaits, a guess without any information. Shape (P,)."""
     identified: Floats
     """Share of the gaits whose motion decides the parameter. Shape (P,)."""
     identified_error: Floats
@@ -69,7 +69,7 @@ def recover(
         vae_error: Its error on other held-out gaits, of each parameter. Shape (P,).
         inverse: Least squares through the forward network, if that is wanted.
         gaits: Held out.
-        given: Parameters that both are told.
+        given: Parameters that both methods know.
     """
     methods = {"optimisation": inverse, "vae": vae}
     found: dict[str, list[GaitEstimate]] = {

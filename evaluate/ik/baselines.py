@@ -1,4 +1,4 @@
-"""What a network of poses is compared with: nearest neighbour and ridge regression.
+"""Baselines of pose networks: nearest neighbour and ridge regression.
 
 Both see exactly what the network sees (`ambulo.ik.solver.features`), and answer in
 its layout.

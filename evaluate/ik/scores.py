@@ -1,4 +1,4 @@
-"""How good poses are that were found for targets: distances and angles, as plain numbers.
+"""Errors of poses that were solved from targets: distances and angles.
 
 Distances are Euclidean (never per coordinate: sqrt(3) smaller), angles geodesic.
 """

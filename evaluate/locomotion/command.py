@@ -19,7 +19,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     BASELINES,
     PLAYERS,
     SECONDS,
-    EvalSubject,
+    LocomotionSubject,
     baselines_of,
     episode_numbers,
     evaluate,
@@ -85,7 +85,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     return EvalOutcome(evaluation, lambda: _pictures(scores, pushes), facts, film)
 
 
-def _subjects(request: EvalRequest) -> dict[str, EvalSubject]:
+def _subjects(request: EvalRequest) -> dict[str, LocomotionSubject]:
     """Return the policy, then the baselines."""
     args, file = request.args, request.model_file
     model = load_locomotion(file)
@@ -100,7 +100,7 @@ def _subjects(request: EvalRequest) -> dict[str, EvalSubject]:
         import torch
 
         torch.manual_seed(args.seed)
-    policy = EvalSubject(
+    policy = LocomotionSubject(
         agent.config, references, agent, args.deterministic, agent.muscles
     )
     baselines = baselines_of(request.baselines, agent.config, references)
@@ -111,7 +111,7 @@ def _subjects(request: EvalRequest) -> dict[str, EvalSubject]:
 
 
 def _play(
-    request: EvalRequest, subjects: Mapping[str, EvalSubject], seconds: float
+    request: EvalRequest, subjects: Mapping[str, LocomotionSubject], seconds: float
 ) -> dict[str, Recording]:
     """Play all undisturbed episodes, with a progress bar for each agent."""
     with bars(16) as progress:
@@ -127,7 +127,7 @@ def _play(
 
 
 def _push(
-    request: EvalRequest, subjects: Mapping[str, EvalSubject], episodes: int
+    request: EvalRequest, subjects: Mapping[str, LocomotionSubject], episodes: int
 ) -> dict[str, PushRecovery]:
     """Return the push recovery of all agents; nothing for no episodes."""
     recoveries: dict[str, PushRecovery] = {}

@@ -1,4 +1,4 @@
-"""Play episodes with locomotion agents and with what is built in, and record them."""
+"""Play and record episodes of walkers, and of their built-in controllers alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ambulo.muscle.muscle_nn import MuscleNN
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Progress = Callable[[str, int], None]
-"""Called with a contestant's name and the episodes that it has just finished."""
+"""Called with a subject's name and the number of its episodes that have just ended."""
 
 SECONDS = 20.0
 """Length of an episode, [s]."""
@@ -34,13 +34,13 @@ BASELINES: dict[str, str] = {
     "open_loop": "reference and its torque alone",
     "zero": "an action of 0 under the policy's own settings",
 }
-"""What needs no training, and what it is."""
+"""Baselines, which need no training."""
 _SEED_STRIDE = 1_000_003
 """More episodes than this, and two evaluation seeds could share some."""
 
 
-class Actor(Protocol):
-    """Whoever acts on observations."""
+class ActingPolicy(Protocol):
+    """A policy that acts on observations."""
 
     def act(
         self, obs: NDArray[np.float32], *, deterministic: bool = True
@@ -50,19 +50,19 @@ class Actor(Protocol):
 
 
 @dataclass(frozen=True)
-class EvalSubject:
-    """Who plays, under which settings."""
+class LocomotionSubject:
+    """One agent to evaluate, with its settings."""
 
     config: LocomotionConfig
-    """The body, the task and what is built in."""
+    """Body, task and built-in controllers."""
     references: tuple[Reference | None, ...]
-    """What is followed, one a mode; None: what the configuration says."""
-    actor: Actor | None = None
-    """Who acts; None plays actions of 0: what is built in alone."""
+    """References to follow, one per mode; None: that of the configuration."""
+    actor: ActingPolicy | None = None
+    """The policy; None: actions of 0, the built-in controllers alone."""
     deterministic: bool = True
     """Mean actions instead of samples."""
     muscles: MuscleNN | None = None
-    """What resolves torques with `resolver = nn`; None: what the configuration says."""
+    """Muscle network for `resolver = nn`; None: that of the configuration."""
 
 
 def undisturbed(config: LocomotionConfig, seconds: float) -> LocomotionConfig:
@@ -78,7 +78,7 @@ def undisturbed(config: LocomotionConfig, seconds: float) -> LocomotionConfig:
 
 def baseline(
     name: str, config: LocomotionConfig, references: tuple[Reference | None, ...]
-) -> EvalSubject | None:
+) -> LocomotionSubject | None:
     """What is built in, beside a policy of `config`; None where there is no such thing.
 
     Raises:
@@ -88,34 +88,34 @@ def baseline(
         raise ConfigError(f"unknown baseline {name!r}{nearest(name, BASELINES)}")
     env = config.environment
     if name == "zero":
-        return EvalSubject(config, references)
+        return LocomotionSubject(config, references)
     follows = env.task != "locomote" or env.base == "gait"
     lawless = any(known is not None and known.law is None for known in references)
     if not follows or (name == "law" and lawless):
         return None
     law = name == "law"
     own = config.override("environment", balance_law=law, feed_forward=True)
-    return EvalSubject(own, references)
+    return LocomotionSubject(own, references)
 
 
 def baselines_of(
     names: Sequence[str],
     config: LocomotionConfig,
     references: tuple[Reference | None, ...],
-) -> dict[str, EvalSubject]:
+) -> dict[str, LocomotionSubject]:
     """The named baselines, without those that do not exist or play as another does."""
-    found: dict[str, EvalSubject] = {}
+    found: dict[str, LocomotionSubject] = {}
     played: list[LocomotionConfig] = []
     for name in names:
-        contestant = baseline(name, config, references)
-        if contestant is not None and contestant.config not in played:
-            found[name] = contestant
-            played.append(contestant.config)
+        subject = baseline(name, config, references)
+        if subject is not None and subject.config not in played:
+            found[name] = subject
+            played.append(subject.config)
     return found
 
 
 def evaluate(
-    contestants: dict[str, EvalSubject],
+    subjects: dict[str, LocomotionSubject],
     episodes: int,
     *,
     seconds: float = SECONDS,
@@ -123,23 +123,23 @@ def evaluate(
     players: int = PLAYERS,
     progress: Progress | None = None,
 ) -> dict[str, Recording]:
-    """All contestants from the same starts; episode i depends on (`seed`, i) alone.
+    """All subjects from the same starts; episode i depends on (`seed`, i) alone.
 
     Args:
-        contestants: By name.
-        episodes: Of each contestant.
+        subjects: By name.
+        episodes: Of each subject.
         seconds: Length of an episode, [s].
         seed: Of starts and commands.
         players: Bodies at once, at most.
-        progress: Told of finished episodes.
+        progress: Called with finished episodes.
     """
     found = {}
-    for name, contestant in contestants.items():
-        calm = undisturbed(contestant.config, seconds)
+    for name, subject in subjects.items():
+        calm = undisturbed(subject.config, seconds)
         parts = []
-        for mode, seeds in shares(contestant, seed, episodes, players):
-            batch = bodies(contestant, calm, seeds, mode)
-            parts.append(play(batch, contestant, calm.environment.max_episode_steps))
+        for mode, seeds in shares(subject, seed, episodes, players):
+            batch = bodies(subject, calm, seeds, mode)
+            parts.append(play(batch, subject, calm.environment.max_episode_steps))
             batch.close()
             if progress is not None:
                 progress(name, len(seeds))
@@ -148,7 +148,7 @@ def evaluate(
 
 
 def shares(
-    contestant: EvalSubject, seed: int, episodes: int, players: int
+    subject: LocomotionSubject, seed: int, episodes: int, players: int
 ) -> Iterator[tuple[int, list[int]]]:
     """Modes and seeds of the episodes, in chunks of at most `players`.
 
@@ -157,7 +157,7 @@ def shares(
     if episodes < 1 or players < 1:
         raise ConfigError("an evaluation needs at least one episode and one body")
     seeds = [_SEED_STRIDE * seed + i for i in range(episodes)]
-    modes = len(contestant.references)
+    modes = len(subject.references)
     for mode in range(modes):
         own = seeds[mode::modes]
         for first in range(0, len(own), players):
@@ -165,20 +165,20 @@ def shares(
 
 
 def episode_numbers(
-    contestant: EvalSubject, seed: int, episodes: int, players: int
+    subject: LocomotionSubject, seed: int, episodes: int, players: int
 ) -> list[int]:
     """Return the number of the episode of each body of a recording of `evaluate`."""
-    chunks = shares(contestant, seed, episodes, players)
+    chunks = shares(subject, seed, episodes, players)
     return [value - _SEED_STRIDE * seed for _, seeds in chunks for value in seeds]
 
 
 class Bodies:
     """A batch, and the observations of it that an agent knows."""
 
-    def __init__(self, batch: LocomotionBatch, contestant: EvalSubject, mode: int):
-        """Bodies of `contestant` in one of its modes."""
+    def __init__(self, batch: LocomotionBatch, subject: LocomotionSubject, mode: int):
+        """Bodies of `subject` in one of its modes."""
         self.batch = batch
-        modes, prior = len(contestant.references), contestant.config.network.prior
+        modes, prior = len(subject.references), subject.config.network.prior
         told = (
             batch if modes == 1 else cast(LocomotionBatch, _OneMode(batch, mode, modes))
         )
@@ -221,7 +221,10 @@ class _OneMode:
 
 
 def bodies(
-    contestant: EvalSubject, config: LocomotionConfig, seeds: Sequence[int], mode: int
+    subject: LocomotionSubject,
+    config: LocomotionConfig,
+    seeds: Sequence[int],
+    mode: int,
 ) -> Bodies:
     """One body for each of `seeds`, not yet reset."""
     threads = min(len(os.sched_getaffinity(0)), len(seeds))
@@ -229,16 +232,16 @@ def bodies(
         config,
         len(seeds),
         threads=threads,
-        reference=contestant.references[mode],
-        muscles=contestant.muscles,
+        reference=subject.references[mode],
+        muscles=subject.muscles,
     )
     batch.seed(list(seeds))
-    return Bodies(batch, contestant, mode)
+    return Bodies(batch, subject, mode)
 
 
 def play(
     players: Bodies,
-    contestant: EvalSubject,
+    subject: LocomotionSubject,
     steps: int,
     *,
     prepare: Callable[[LocomotionBatch], None] | None = None,
@@ -247,7 +250,7 @@ def play(
 
     Args:
         players: Seeded bodies.
-        contestant: Who plays.
+        subject: Who plays.
         steps: Control steps.
         prepare: Called after the reset, to change what awaits the bodies.
     """
@@ -260,8 +263,8 @@ def play(
     still = np.zeros((count, batch.action_size), np.float32)
     for _ in range(steps):
         actions: NDArray[np.float32] = still
-        if contestant.actor is not None:
-            actions = contestant.actor.act(obs, deterministic=contestant.deterministic)
+        if subject.actor is not None:
+            actions = subject.actor.act(obs, deterministic=subject.deterministic)
         recorder.begin_step()
         obs, rewards, terminated, truncated, info = told.step(actions)
         standing = recorder.add(actions, (rewards, terminated, info))

@@ -10,7 +10,7 @@ import numpy as np
 from ambulo.common.figures import new_figure, png_of
 from ambulo.evaluate.locomotion.gait_cycle import PERCENT
 from ambulo.evaluate.locomotion.gait_norms import JOINTS, gait_norms
-from ambulo.evaluate.locomotion.gait_summary import SIDES, Gait
+from ambulo.evaluate.locomotion.gait_summary import SIDES, GaitSummary
 from ambulo.evaluate.locomotion.pushes import PushRecovery
 from ambulo.evaluate.locomotion.scores import LocomotionScores
 
@@ -23,7 +23,7 @@ COLOURS = {
     "open_loop": "#8d8d8d",
     "zero": "#00796b",
 }
-"""Line colour of each contestant."""
+"""Line colour of each subject."""
 _TITLES = {
     "hip": "hip flexion [deg]",
     "knee": "knee flexion [deg]",
@@ -33,7 +33,7 @@ _NORMAL = "#c9d3df"
 _STYLES = {"left": "-", "right": (0, (4, 2))}
 
 
-def draw_gait(gait: Gait, name: str) -> bytes:
+def draw_gait(gait: GaitSummary, name: str) -> bytes:
     """PNG of joint angles and vertical force over the gait cycle, beside normal gait."""
     figure = new_figure((10.0, 6.6))
     for panel, joint in enumerate(JOINTS, start=1):
@@ -86,7 +86,7 @@ def draw_joint_errors(scores: Mapping[str, LocomotionScores]) -> bytes:
     return png_of(figure)
 
 
-def _draw_joint(ax: Axes, gait: Gait, joint: str, name: str) -> None:
+def _draw_joint(ax: Axes, gait: GaitSummary, joint: str, name: str) -> None:
     """One angle: both sides, the normal band, and the mean moved onto its level."""
     mean, sd = gait_norms().angles[joint].at(PERCENT)
     ax.fill_between(
@@ -112,7 +112,7 @@ def _draw_joint(ax: Axes, gait: Gait, joint: str, name: str) -> None:
     _cycle(ax, gait)
 
 
-def _draw_force(ax: Axes, gait: Gait, name: str) -> None:
+def _draw_force(ax: Axes, gait: GaitSummary, name: str) -> None:
     norms = gait_norms()
     colour = COLOURS.get(name)
     low, high = gait.force - gait.force_spread, gait.force + gait.force_spread
@@ -130,7 +130,7 @@ def _draw_force(ax: Axes, gait: Gait, name: str) -> None:
     _cycle(ax, gait)
 
 
-def _cycle(ax: Axes, gait: Gait) -> None:
+def _cycle(ax: Axes, gait: GaitSummary) -> None:
     ax.axvline(100.0 * gait.stance_share, color="#8d8d8d", lw=0.8)
     ax.set_xlim(0, 100)
     ax.set_xlabel("gait cycle [%]", fontsize=8)

@@ -30,7 +30,7 @@ _TABLE_STEP = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Gait:
+class GaitSummary:
     """The walk of all bodies over the gait cycle."""
 
     strides: int
@@ -93,7 +93,7 @@ class Gait:
         }
 
 
-def gait_of(recording: Recording) -> Gait | None:
+def gait_of(recording: Recording) -> GaitSummary | None:
     """The mean gait cycle of all bodies while they are on their feet.
 
     None where one of the feet never made a whole stride.
@@ -160,7 +160,7 @@ class _Foot:
         return np.concatenate([np.zeros((0, len(PERCENT))), *self.force])
 
 
-def _gait(left: _Foot, right: _Foot) -> Gait:
+def _gait(left: _Foot, right: _Foot) -> GaitSummary:
     norms = gait_norms()
     both = {j: np.concatenate([left.curves(j), right.curves(j)]) for j in JOINTS}
     curves = {joint: rows.mean(axis=0) for joint, rows in both.items()}
@@ -168,7 +168,7 @@ def _gait(left: _Foot, right: _Foot) -> Gait:
     forces = np.concatenate([left.forces(), right.forces()])
     if not len(forces):
         forces = np.full((1, len(PERCENT)), np.nan)
-    return Gait(
+    return GaitSummary(
         strides=len(duration),
         cadence=120.0 / float(duration.mean()),
         stride_time=float(duration.mean()),

@@ -1,4 +1,4 @@
-"""Push recovery: what share stays on its feet after a push, by the impulse.
+"""Push recovery: rate of bodies on their feet after a push, by its impulse.
 
 Each body is pushed once, at the pelvis, in a random horizontal direction, at a random
 moment of a stride, and has to stay on its feet for some seconds more.
@@ -17,7 +17,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.evaluate.intervals import wilson_interval
 from ambulo.evaluate.locomotion.evaluation import (
-    EvalSubject,
+    LocomotionSubject,
     bodies,
     play,
     shares,
@@ -27,7 +27,7 @@ from ambulo.evaluate.locomotion.evaluation import (
 Floats = NDArray[np.float64]
 
 IMPULSES = (0.0, 15.0, 30.0, 45.0, 60.0, 75.0, 90.0)
-"""Impulses that are tried, [N s]; 0 tells what falls without a push."""
+"""Impulses that are tried, [N s]; 0 shows what falls without a push."""
 DURATION = 0.2
 """Duration of a push, [s]."""
 FIRST, SPREAD = 1.0, 1.2
@@ -37,7 +37,7 @@ AFTER = 4.0
 HOPELESS = 0.05
 """Larger impulses are not tried after one that a smaller share survives."""
 SURE = 0.9
-"""Share that has to survive the impulse that is told as `impulse_90`."""
+"""Rate of survival at the impulse that is reported as `impulse_90`."""
 _NEVER = 1000.0
 """Longer than an episode, [s]."""
 _PUSH_STREAM = 11
@@ -90,7 +90,7 @@ class PushRecovery:
 
 
 def push_recovery(
-    contestant: EvalSubject,
+    subject: LocomotionSubject,
     episodes: int,
     *,
     impulses: Sequence[float] = IMPULSES,
@@ -98,21 +98,21 @@ def push_recovery(
     players: int = 64,
     progress: Callable[[int], None] | None = None,
 ) -> PushRecovery:
-    """Push the bodies of `contestant`; the same pushes for all contestants.
+    """Push the bodies of `subject`; the same pushes for all subjects.
 
     Args:
-        contestant: Who plays.
+        subject: Agent to push.
         episodes: Of each impulse.
         impulses: Ascending, [N s].
         seed: Of starts, directions and moments.
         players: Bodies at once, at most.
-        progress: Told of finished episodes, those left out as hopeless too.
+        progress: Called with finished episodes, including skipped impulses.
     """
     tried = [float(impulse) for impulse in impulses]
     if not tried or tried != sorted(tried) or tried[0] < 0.0:
         raise ConfigError("impulses must be ascending and not negative")
     seconds = FIRST + SPREAD + DURATION + AFTER
-    config = undisturbed(contestant.config, seconds)
+    config = undisturbed(subject.config, seconds)
     steps = config.environment.max_episode_steps
     config = config.override(
         "environment",
@@ -125,11 +125,11 @@ def push_recovery(
     mass = 0.0
     for impulse in tried:
         stood = []
-        for mode, seeds in shares(contestant, seed, episodes, players):
-            batch = bodies(contestant, config, seeds, mode)
+        for mode, seeds in shares(subject, seed, episodes, players):
+            batch = bodies(subject, config, seeds, mode)
             mass = float(batch.batch.simulation.model.body_mass.sum())
             prepare = _Pusher(impulse, seeds)
-            stood.append(play(batch, contestant, steps, prepare=prepare).survived)
+            stood.append(play(batch, subject, steps, prepare=prepare).survived)
             batch.close()
             if progress is not None:
                 progress(len(seeds))

@@ -12,7 +12,7 @@ from scipy.ndimage import uniform_filter1d
 
 from ambulo.common.files import without_nan
 from ambulo.evaluate.intervals import bootstrap_interval, wilson_interval
-from ambulo.evaluate.locomotion.gait_summary import Gait, gait_of
+from ambulo.evaluate.locomotion.gait_summary import GaitSummary, gait_of
 from ambulo.evaluate.locomotion.recording import Recording
 
 Floats = NDArray[np.float64]
@@ -25,7 +25,7 @@ WINDOW = 1.0
 
 @dataclass(frozen=True, eq=False)
 class LocomotionScores:
-    """What an evaluation found; NaN where nothing can be said."""
+    """Scores of one agent; NaN where they are not defined."""
 
     episodes: int
     """Episodes played."""
@@ -48,19 +48,19 @@ class LocomotionScores:
     speed: float
     """Mean forward speed, [m/s]."""
     speed_error: float
-    """Mean difference of the speed over a stride from the wanted one, [m/s]."""
+    """Mean difference of the speed over a stride from the commanded one, [m/s]."""
     heading_error: float
     """Mean size of the heading error over a stride, [deg]."""
     turn_error: float
-    """Mean difference of the turning rate over a stride from the wanted, [deg/s]."""
+    """Mean difference of the turning rate over a stride from the commanded one, [deg/s]."""
     cost_of_transport: float
-    """Absolute work of the joints for a unit of weight and way."""
+    """Absolute work of the joints per weight and distance."""
     metabolic_cost_of_transport: float
     """Metabolic energy of the muscles for a kilogram and a metre, [J / (kg m)]."""
     foot_skate: float
     """Mean speed of standing soles, [m/s]."""
     symmetry: float
-    """1 for two sides alike; see `Gait.symmetry`."""
+    """1 for two sides alike; see `GaitSummary.symmetry`."""
     torque_residual: float
     """Root mean square of the torque that acted minus that of stable PD, [N m]."""
     torque_residual_best: float
@@ -74,8 +74,8 @@ class LocomotionScores:
     return_ci95: tuple[float, float]
     """95 % bootstrap interval of it."""
     joints: dict[str, tuple[float, float]]
-    """Errors of each joint: angle, [deg], and place, [cm]."""
-    gait: Gait | None
+    """Errors of each joint: angle, [deg], and position, [cm]."""
+    gait: GaitSummary | None
     """How it walks; None without whole strides."""
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Who teaches a network: the balance law, or a trained policy with what is built into it."""
+"""Teachers of a network: the balance controller, or a trained policy above it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ints = NDArray[np.int64]
 
 
 class Teacher(Protocol):
-    """Tells what it would do in the state of bodies that somebody else moves."""
+    """Returns its own actions in states that another policy visits."""
 
     def actions(self, batch: LocomotionBatch) -> Floats:
         """Its offsets now in units of the actions of `batch`, not clipped. (N, A)."""
@@ -26,7 +26,7 @@ class Teacher(Protocol):
 
 
 class LawTeacher:
-    """The balance law alone."""
+    """The balance controller alone."""
 
     def actions(self, batch: LocomotionBatch) -> Floats:
         """See `Teacher`."""

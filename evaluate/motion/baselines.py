@@ -20,9 +20,9 @@ from ambulo.evaluate.motion.metrics import (
     joint_distance_mm,
 )
 from ambulo.evaluate.motion.windows import (
+    BodyPoses,
     EvalClip,
     Heading,
-    Poses,
     Windows,
     cut_windows,
     differences,
@@ -33,7 +33,7 @@ from ambulo.motion import human23
 Floats = NDArray[np.float64]
 
 STRENGTHS = tuple(10.0**k for k in range(-5, 4))
-"""Ridge strengths that are tried, for features and errors of variance one."""
+"""RidgeMap strengths that are tried, for features and errors of variance one."""
 LEAST_SPREAD = 1e-4
 """A feature that spreads less stands still: it is not blown up."""
 BASELINES = {
@@ -57,18 +57,18 @@ class Forecast:
     """Major joints in the world, [m]. Shape (B, F, 17, 3)."""
     local: Floats
     """Major joints without the root's motion, [m]. Shape (B, F, 17, 3)."""
-    poses: Poses | None = None
-    """Poses (B, F); None of a predictor that knows only points."""
+    poses: BodyPoses | None = None
+    """BodyPoses (B, F); None of a predictor that knows only points."""
     velocities: Floats | None = None
     """Velocities (B, F, 56) as `human23.velocities` has them; None without poses."""
 
 
-Predictor = Callable[[Poses, int, float], Forecast]
+Predictor = Callable[[BodyPoses, int, float], Forecast]
 """Known poses (B, H), frames to predict, frames a second -> forecast."""
 
 
 def forecast_of(
-    past: Poses, positions: Floats, fps: float, velocities: Floats | None = None
+    past: BodyPoses, positions: Floats, fps: float, velocities: Floats | None = None
 ) -> Forecast:
     """The forecast of poses (B, F, 56); velocities from the poses unless they are given."""
     poses = poses_of(positions)
@@ -78,17 +78,19 @@ def forecast_of(
     return Forecast(poses.world, poses.local, poses, velocities)
 
 
-def zero_velocity(past: Poses, steps: int, fps: float) -> Forecast:
+def zero_velocity(past: BodyPoses, steps: int, fps: float) -> Forecast:
     """The last known pose for ever."""
     return forecast_of(past, np.repeat(past.positions[:, -1:], steps, axis=1), fps)
 
 
-def constant_velocity(past: Poses, steps: int, fps: float) -> Forecast:
+def constant_velocity(past: BodyPoses, steps: int, fps: float) -> Forecast:
     """Every joint and the root go on turning and moving as in the last known step."""
     return damped_velocity(past, steps, fps, 1.0)
 
 
-def damped_velocity(past: Poses, steps: int, fps: float, damping: float) -> Forecast:
+def damped_velocity(
+    past: BodyPoses, steps: int, fps: float, damping: float
+) -> Forecast:
     """As `constant_velocity`, but each step is `damping` times the step before."""
     last = past.positions[:, -1]
     step = differences(past.positions[:, -2], last)
@@ -98,7 +100,7 @@ def damped_velocity(past: Poses, steps: int, fps: float, damping: float) -> Fore
     return forecast_of(past, np.asarray(moved), fps)
 
 
-def constant_velocity_xyz(past: Poses, steps: int, fps: float) -> Forecast:
+def constant_velocity_xyz(past: BodyPoses, steps: int, fps: float) -> Forecast:
     """Every joint goes straight on, without care for the lengths of bones."""
     ahead = np.arange(1.0, steps + 1.0)[:, None, None]
 
@@ -109,7 +111,7 @@ def constant_velocity_xyz(past: Poses, steps: int, fps: float) -> Forecast:
 
 
 @dataclass(frozen=True)
-class Fitting:
+class BaselineFit:
     """Clips that baselines are fitted on, and the windows that they will be used for."""
 
     train: Sequence[EvalClip]
@@ -159,7 +161,7 @@ def fit_damping(some: Windows) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Ridge:
+class RidgeMap:
     """A fitted linear map from features (N, D) to targets (N, K)."""
 
     feature_mean: Floats
@@ -219,7 +221,7 @@ class _Moments:
         )
 
 
-def _ridge(train: _Moments, validation: _Moments) -> Ridge:
+def _ridge(train: _Moments, validation: _Moments) -> RidgeMap:
     """The ridge regression whose strength has the least squared error on `validation`.
 
     In the basis of the features' principal axes every strength only scales rows, so one
@@ -242,7 +244,7 @@ def _ridge(train: _Moments, validation: _Moments) -> Ridge:
 
     best = min(STRENGTHS, key=error)
     weights = vectors @ (turned / (values + best * train.count)[:, None])
-    return Ridge(x, y, weights, best)
+    return RidgeMap(x, y, weights, best)
 
 
 Pairs = Callable[[Windows], tuple[Floats, Floats]]
@@ -251,7 +253,7 @@ Pairs = Callable[[Windows], tuple[Floats, Floats]]
 
 def fit_ridges(
     train: Iterable[Windows], validation: Iterable[Windows], pairs: Sequence[Pairs]
-) -> list[Ridge]:
+) -> list[RidgeMap]:
     """A ridge regression for each of `pairs`; the strength with the least squared error.
 
     Closed form (Hoerl and Kennard 1970); features are centred, so that the constant is
@@ -269,13 +271,13 @@ def fit_ridges(
 
 
 class RidgeXyz:
-    """Ridge regression of joint displacements, with and without the root's motion."""
+    """RidgeMap regression of joint displacements, with and without the root's motion."""
 
-    def __init__(self, local: Ridge, world: Ridge) -> None:
+    def __init__(self, local: RidgeMap, world: RidgeMap) -> None:
         """Both regressions: without the root's motion, and in the ground frame."""
         self._ridges = (local, world)
 
-    def __call__(self, past: Poses, steps: int, fps: float) -> Forecast:
+    def __call__(self, past: BodyPoses, steps: int, fps: float) -> Forecast:
         """Joints only: their displacements added to the last known ones."""
         heading = Heading.of(past.positions[:, -1])
         found = []
@@ -289,14 +291,14 @@ class RidgeXyz:
 
 
 class RidgePose:
-    """Ridge regression of pose displacements on SO(3), in the ground frame."""
+    """RidgeMap regression of pose displacements on SO(3), in the ground frame."""
 
-    def __init__(self, ridge: Ridge) -> None:
+    def __init__(self, ridge: RidgeMap) -> None:
         """With the regression of `pose_pairs`."""
         self._ridge = ridge
 
-    def __call__(self, past: Poses, steps: int, fps: float) -> Forecast:
-        """Poses: displacements integrated from the last known one."""
+    def __call__(self, past: BodyPoses, steps: int, fps: float) -> Forecast:
+        """BodyPoses: displacements integrated from the last known one."""
         heading = Heading.of(past.positions[:, -1])
         known = heading.inside(past.positions)
         moved = self._ridge(_pose_features(known))
@@ -338,7 +340,7 @@ class Baselines:
     """The chosen damping and ridge strengths."""
 
 
-def fit_baselines(fitting: Fitting, damping: float | None = None) -> Baselines:
+def fit_baselines(fitting: BaselineFit, damping: float | None = None) -> Baselines:
     """All baselines; `damping` of an earlier fit is used instead of a new one.
 
     `MotionError` when no training clip is long enough.
@@ -351,7 +353,7 @@ def fit_baselines(fitting: Fitting, damping: float | None = None) -> Baselines:
         (pose_pairs, local_pairs, world_pairs),
     )
 
-    def damped(past: Poses, steps: int, fps: float) -> Forecast:
+    def damped(past: BodyPoses, steps: int, fps: float) -> Forecast:
         return damped_velocity(past, steps, fps, chosen)
 
     return Baselines(

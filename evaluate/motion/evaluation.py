@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ambulo.configs.errors import MotionError
 from ambulo.evaluate.motion.baselines import (
     BASELINES,
+    BaselineFit,
     Baselines,
-    Fitting,
     Forecast,
     Predictor,
     fit_baselines,
@@ -28,8 +28,8 @@ from ambulo.evaluate.motion.scores import (
     score_method,
 )
 from ambulo.evaluate.motion.windows import (
+    BodyPoses,
     EvalClip,
-    Poses,
     Windows,
     causal_states,
     cut_windows,
@@ -77,7 +77,7 @@ class WindowPlan:
 
     def baselines(self, data: EvalData, steps: int, damping: float | None) -> Baselines:
         """Baselines fitted for that many frames."""
-        fitting = Fitting(
+        fitting = BaselineFit(
             data.train, data.validation, self.history, steps, self.fps, self.stride
         )
         return fit_baselines(fitting, damping)
@@ -170,7 +170,7 @@ def network_predictor(network: MotionNN, device: str = "cpu") -> Predictor:
     """`network` as a predictor; it gets causal states of the known poses."""
     import torch
 
-    def predict(past: Poses, steps: int, fps: float) -> Forecast:
+    def predict(past: BodyPoses, steps: int, fps: float) -> Forecast:
         states = causal_states(past.positions, fps)[:, -network.config.history :]
         parts = []
         with torch.inference_mode():

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from ambulo.common.figures import new_figure, png_of
 from ambulo.evaluate.motion.baselines import Forecast
 from ambulo.evaluate.motion.scores import Growth, MethodScores, told_horizons
-from ambulo.evaluate.motion.windows import MAJOR_JOINTS, Heading, Poses, Windows, body
+from ambulo.evaluate.motion.windows import (
+    MAJOR_JOINTS,
+    BodyPoses,
+    Heading,
+    Windows,
+    body,
+)
 from ambulo.evaluate.result import POLICY
 from ambulo.motion.rotations import quat_angle
 
@@ -215,7 +221,7 @@ def draw_activities(scores: Scores) -> bytes:
     return png_of(figure)
 
 
-def _trace(poses: Poses, label: str, joint: str) -> Floats:
+def _trace(poses: BodyPoses, label: str, joint: str) -> Floats:
     """A joint's angle from rest, [deg], or a height, [m], in window 0. Shape (T,)."""
     if joint:
         turned = poses.rotations[0, :, body().index(joint)]

@@ -1,6 +1,6 @@
 """Windows of test clips: what a predictor is given, and what then really happened.
 
-Poses are human23 numbers (56) with everything that the scores need computed from them once.
+BodyPoses are human23 numbers (56) with everything that the scores need computed from them once.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ FOOT_ROWS = (MAJOR_JOINTS.index("FootThumbR"), MAJOR_JOINTS.index("FootThumbL"))
 
 
 @dataclass(frozen=True, eq=False)
-class Poses:
-    """Poses of human23 with leading shape (...)."""
+class BodyPoses:
+    """BodyPoses of human23 with leading shape (...)."""
 
     positions: Floats
     """The 56 numbers, see `ambulo.motion.human23`. Shape (..., 56)."""
@@ -72,7 +72,7 @@ def body() -> Skeleton:
     return load_skeleton("human23")
 
 
-def poses_of(positions: Floats) -> Poses:
+def poses_of(positions: Floats) -> BodyPoses:
     """Everything about poses (..., 56)."""
     skeleton = body()
     positions = np.asarray(positions, np.float64)
@@ -82,7 +82,7 @@ def poses_of(positions: Floats) -> Poses:
     world = places[..., major, :]
     back = quat_conjugate(turned[..., :1, :])
     local = quat_rotate(back, world - positions[..., None, 3:6])
-    return Poses(positions, rotations, world, local)
+    return BodyPoses(positions, rotations, world, local)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +101,10 @@ class EvalClip:
 class Windows:
     """B windows of H known frames and the F that came after them."""
 
-    past: Poses
+    past: BodyPoses
     """Leading shape (B, H): one frame more than there are states, for the first velocity
     takes two."""
-    future: Poses
+    future: BodyPoses
     """Leading shape (B, F)."""
     clips: Ints
     """The clip of each window. Shape (B,)."""
@@ -254,13 +254,13 @@ class Heading:
         return cls(yaw_of(quat_from_rotvec(poses[:, :3])), poses[:, 3:5])
 
     def inside(self, positions: Floats) -> Floats:
-        """Poses (B, T, 56) in these frames instead of the world."""
+        """BodyPoses (B, T, 56) in these frames instead of the world."""
         moved = positions.copy()
         moved[..., 3:5] -= self.place[:, None]
         return self._turned(moved, -self.yaw)
 
     def outside(self, positions: Floats) -> Floats:
-        """Poses (B, T, 56) of these frames in the world; undoes `inside`."""
+        """BodyPoses (B, T, 56) of these frames in the world; undoes `inside`."""
         moved = self._turned(positions.copy(), self.yaw)
         moved[..., 3:5] += self.place[:, None]
         return moved
@@ -294,7 +294,10 @@ class Heading:
         return positions
 
 
-def _joined(parts: Sequence[Poses]) -> Poses:
-    return Poses(
-        *(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Poses))
+def _joined(parts: Sequence[BodyPoses]) -> BodyPoses:
+    return BodyPoses(
+        *(
+            np.concatenate([getattr(p, f.name) for p in parts])
+            for f in fields(BodyPoses)
+        )
     )

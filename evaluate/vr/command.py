@@ -15,7 +15,7 @@ from ambulo.evaluate.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.result import POLICY
 from ambulo.evaluate.vr import evaluation
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
-from ambulo.evaluate.vr.evaluation import EvalSubject
+from ambulo.evaluate.vr.evaluation import NavigationSubject
 from ambulo.evaluate.vr.evaluation_report import (
     navigation_evaluation,
     pictures,
@@ -68,7 +68,9 @@ def run(request: EvalRequest) -> EvalOutcome:
     )
 
 
-def _subjects(request: EvalRequest) -> tuple[dict[str, EvalSubject], NavigationConfig]:
+def _subjects(
+    request: EvalRequest,
+) -> tuple[dict[str, NavigationSubject], NavigationConfig]:
     """Return the agents, and the settings of levels and limits."""
     args = request.args
     subjects = {}
@@ -78,11 +80,11 @@ def _subjects(request: EvalRequest) -> tuple[dict[str, EvalSubject], NavigationC
 
         agent = load_agent(request.file, trust_pickle=args.trust_pickle)
         config = _in_world(agent.config, args)
-        subjects[POLICY] = evaluation.agent_contestant(
+        subjects[POLICY] = evaluation.agent_subject(
             agent, config, deterministic=args.deterministic, seed=args.seed
         )
     for name in request.baselines:
-        subjects[name] = evaluation.planner_contestant(name, config)
+        subjects[name] = evaluation.planner_subject(name, config)
     return subjects, config
 
 
@@ -99,7 +101,7 @@ def _in_world(config: NavigationConfig, args: argparse.Namespace) -> NavigationC
 
 
 def _play(
-    request: EvalRequest, subjects: Mapping[str, EvalSubject], source: LevelSource
+    request: EvalRequest, subjects: Mapping[str, NavigationSubject], source: LevelSource
 ) -> dict[str, EpisodeRecords]:
     """Play all episodes, with a progress bar for each agent on a terminal."""
     with bars(10) as progress:

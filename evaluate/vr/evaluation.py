@@ -36,27 +36,27 @@ __all__ = [
     "Controller",
     "EpisodeRecord",
     "EpisodeRecords",
-    "EvalSubject",
     "EvaluationResult",
     "LevelSource",
+    "NavigationSubject",
     "WorldName",
-    "agent_contestant",
+    "agent_subject",
     "episodes_for",
     "evaluate",
     "evaluate_agent",
     "evaluate_planner",
     "in_world",
-    "planner_contestant",
+    "planner_subject",
     "run_episodes",
     "summarise",
 ]
 
 WorldName = Literal["kernel", "mujoco", "godot"]
 Progress = Callable[[str, int], None]
-"""Called with a contestant's name and the episodes that it has just finished."""
+"""Called with a subject's name and the number of its episodes that have just ended."""
 
 DEFAULT_PLAYERS = 64
-"""Players at once."""
+"""Environments at once."""
 _COLUMNS = 11
 """Numbers in one row of a recording."""
 _SEED_STRIDE = 1_000_003
@@ -64,7 +64,7 @@ _SEED_STRIDE = 1_000_003
 
 
 class Controller(Protocol):
-    """What plays: a planner, or an agent in `AgentController`."""
+    """A planner, or an agent in `AgentController`."""
 
     def reset(self, players: Ints, seeds: Ints) -> None:
         """Begin new episodes of `players` with the episodes' own `seeds`."""
@@ -169,7 +169,7 @@ def run_episodes(
 
 
 class _Recorder:
-    """Writes down every decision of the running episodes."""
+    """Record every environment step of the running episodes."""
 
     def __init__(self, batch: NavigationBatch) -> None:
         """Room for the longest episodes of all players."""
@@ -259,58 +259,58 @@ def _shortest(batch: NavigationBatch, player: int, start: Floats) -> float:
 
 @lru_cache(maxsize=2 * CHUNK)
 def _path_length(level: Level, x0: float, y0: float, x1: float, y1: float) -> float:
-    """`path_length`, remembered for the other contestants of the same episode."""
+    """`path_length`, remembered for the other subjects of the same episode."""
     return path_length(level, (x0, y0), (x1, y1))
 
 
 @dataclass(frozen=True)
-class EvalSubject:
-    """Who plays, under which settings."""
+class NavigationSubject:
+    """One agent to evaluate, with its settings."""
 
     config: NavigationConfig
     """Observations, actions and limits."""
     make: Callable[[int], Controller]
-    """A controller for that many players."""
+    """Make a controller for a number of environments."""
 
 
-def agent_contestant(
+def agent_subject(
     agent: Agent, config: NavigationConfig, *, deterministic: bool = True, seed: int = 0
-) -> EvalSubject:
+) -> NavigationSubject:
     """A trained agent in the world of `config`; its layout is checked."""
     from ambulo.envs.vr.task.observation import observation_layout
 
     agent.check_layout(observation_layout(config))
-    return EvalSubject(
+    return NavigationSubject(
         config,
         lambda _: AgentController(agent, deterministic=deterministic, seed=seed),
     )
 
 
-def planner_contestant(name: str, config: NavigationConfig) -> EvalSubject:
+def planner_subject(name: str, config: NavigationConfig) -> NavigationSubject:
     """A planner with the limits and rays of `config`, with continuous actions."""
     make_planner(name, 1)
     own = config.override("actions", mode="continuous")
     own = own.override("observations", memory="none")
-    return EvalSubject(own, lambda players: make_planner(name, players))
+    return NavigationSubject(own, lambda players: make_planner(name, players))
 
 
 def evaluate(
-    contestants: Mapping[str, EvalSubject],
+    subjects: Mapping[str, NavigationSubject],
     source: LevelSource,
     episodes: int,
     *,
     num_players: int = DEFAULT_PLAYERS,
     progress: Progress | None = None,
 ) -> dict[str, EpisodeRecords]:
-    """All contestants on the same `episodes` of `source`."""
-    found: dict[str, list[EpisodeRecord]] = {name: [] for name in contestants}
+    """All subjects on the same `episodes` of `source`."""
+    found: dict[str, list[EpisodeRecord]] = {name: [] for name in subjects}
     speeds: dict[str, float] = {}
     for chunk in episode_chunks(source, episodes):
-        for name, contestant in contestants.items():
+        for name, subject in subjects.items():
             players = max(1, min(num_players, len(chunk.starts)))
             records = run_episodes(
-                contestant.make(players),
-                contestant.config,
+                subject.make(players),
+                subject.config,
                 chunk.bank,
                 chunk.starts,
                 num_players=num_players,
@@ -336,12 +336,12 @@ def evaluate_agent(
     deterministic: bool = True,
     num_players: int = DEFAULT_PLAYERS,
 ) -> EvaluationResult:
-    """Scores of `agent`; `config` (None: its own) tells levels, limits and tasks."""
+    """Scores of `agent`; `config` (None: its own) sets levels, limits and tasks."""
     config = in_world(config or agent.config, world)
     source = LevelSource(
         config, level_set=level_set, level_file=level_file, seed=seed, split=split
     )
-    one = {"": agent_contestant(agent, config, deterministic=deterministic, seed=seed)}
+    one = {"": agent_subject(agent, config, deterministic=deterministic, seed=seed)}
     return summarise(evaluate(one, source, episodes, num_players=num_players)[""], seed)
 
 
@@ -362,7 +362,7 @@ def evaluate_planner(
     source = LevelSource(
         config, level_set=level_set, level_file=level_file, seed=seed, split=split
     )
-    one = {"": planner_contestant(name, config)}
+    one = {"": planner_subject(name, config)}
     return summarise(evaluate(one, source, episodes, num_players=num_players)[""], seed)
 
 

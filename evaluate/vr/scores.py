@@ -1,4 +1,4 @@
-"""What an evaluation found: records of episodes, and their scores."""
+"""Records of VR episodes, and their scores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class EpisodeRecord:
     """One finished episode."""
 
     level: Level
-    """Where, with its start and goal."""
+    """The level, with start and goal."""
     success: bool
     """The task was solved."""
     fell: bool
@@ -49,7 +49,7 @@ class EpisodeRecord:
     reward: float
     """Return, unscaled."""
     trace: Trace
-    """Every decision."""
+    """State after every environment step."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class EpisodeRecords:
     """Finished episodes, in the order of their starts."""
 
     episodes: tuple[EpisodeRecord, ...]
-    """One a start."""
+    """One per start."""
     max_speed: float
     """Of the player, [m/s]."""
 
@@ -72,7 +72,7 @@ class EpisodeRecords:
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """What an evaluation found; intervals are 95 % bootstrap intervals of the mean."""
+    """Scores of one agent; intervals are 95 % bootstrap intervals of the mean."""
 
     episodes: int
     """Episodes played."""

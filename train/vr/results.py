@@ -13,9 +13,9 @@ from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
 from ambulo.evaluate.vr.evaluation import (
-    agent_contestant,
+    agent_subject,
     evaluate,
-    planner_contestant,
+    planner_subject,
 )
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summarise
 from ambulo.policies.agents.navigation import Agent, NavigationModel, load_agent
@@ -74,12 +74,12 @@ def compare(
     agent: Agent, config: NavigationConfig, episodes: int, *, deterministic: bool
 ) -> Comparison:
     """Evaluate `agent` and the baselines on held-out levels of the training `config`."""
-    contestants = {
-        "policy": agent_contestant(agent, config, deterministic=deterministic),
-        **{name: planner_contestant(name, config) for name in BASELINES},
+    subjects = {
+        "policy": agent_subject(agent, config, deterministic=deterministic),
+        **{name: planner_subject(name, config) for name in BASELINES},
     }
     source = LevelSource(config, split="heldout")
-    records = evaluate(contestants, source, episodes)
+    records = evaluate(subjects, source, episodes)
     scores = {name: summarise(rows) for name, rows in records.items()}
     return Comparison(episodes, records, scores)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ambulo.configs.vr import NavigationConfig
 from ambulo.evaluate.vr.episodes import episodes_for
-from ambulo.evaluate.vr.evaluation import agent_contestant, run_episodes
+from ambulo.evaluate.vr.evaluation import agent_subject, run_episodes
 from ambulo.evaluate.vr.scores import summarise
 from ambulo.policies.agents.navigation import Agent
 
@@ -37,9 +37,7 @@ class Validation:
                 self._config, episodes=count, split="validation"
             )
         bank, starts = self._episodes
-        contestant = agent_contestant(
-            agent, self._config, deterministic=self._deterministic
-        )
-        records = run_episodes(contestant.make(len(starts)), self._config, bank, starts)
+        subject = agent_subject(agent, self._config, deterministic=self._deterministic)
+        records = run_episodes(subject.make(len(starts)), self._config, bank, starts)
         result = summarise(records)
         return {name: getattr(result, name) for name in _SCORES}

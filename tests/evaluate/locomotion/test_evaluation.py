@@ -20,7 +20,7 @@ from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.envs.tasks.build import make_batch
 from ambulo.evaluate.command import main
 from ambulo.evaluate.locomotion.evaluation import (
-    EvalSubject,
+    LocomotionSubject,
     baselines_of,
     evaluate,
     shares,
@@ -107,7 +107,7 @@ def test_muscles_are_compared_with_their_optimum() -> None:
 
 
 def test_an_episode_does_not_depend_on_its_neighbours(reference: Reference) -> None:
-    who = {"law": EvalSubject(CONFIG, (reference,))}
+    who = {"law": LocomotionSubject(CONFIG, (reference,))}
     together = evaluate(who, 3, seconds=0.3, seed=4, players=3)["law"]
     apart = evaluate(who, 3, seconds=0.3, seed=4, players=1)["law"]
     np.testing.assert_array_equal(together.reward, apart.reward)
@@ -116,7 +116,7 @@ def test_an_episode_does_not_depend_on_its_neighbours(reference: Reference) -> N
 
 
 def test_modes_share_the_episodes(reference: Reference) -> None:
-    two = EvalSubject(CONFIG, (reference, reference))
+    two = LocomotionSubject(CONFIG, (reference, reference))
     found = list(shares(two, 0, 5, 2))
     assert found == [(0, [0, 2]), (0, [4]), (1, [1, 3])]
 
@@ -130,7 +130,7 @@ def test_baselines_that_play_alike_are_played_once(reference: Reference) -> None
 
 
 def test_a_hard_push_fells_and_a_soft_one_does_not(reference: Reference) -> None:
-    who = EvalSubject(CONFIG, (reference,))
+    who = LocomotionSubject(CONFIG, (reference,))
     found = push_recovery(who, 2, impulses=(0.0, 400.0, 800.0))
     assert found.impulses == (0.0, 400.0)  # 800 would be hopeless
     assert found.survival == (1.0, 0.0)

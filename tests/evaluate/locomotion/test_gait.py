@@ -264,10 +264,10 @@ def test_impulse_that_most_survive() -> None:
 
 def test_impulses_must_ascend() -> None:
     from ambulo.configs.locomotion import LocomotionConfig
-    from ambulo.evaluate.locomotion.evaluation import EvalSubject
+    from ambulo.evaluate.locomotion.evaluation import LocomotionSubject
     from ambulo.evaluate.locomotion.pushes import push_recovery
 
-    contestant = EvalSubject(LocomotionConfig(), (None,))
+    subject = LocomotionSubject(LocomotionConfig(), (None,))
     for impulses in ((), (20.0, 10.0), (-1.0,)):
         with pytest.raises(ConfigError, match="ascending"):
-            push_recovery(contestant, 1, impulses=impulses)
+            push_recovery(subject, 1, impulses=impulses)

@@ -5,7 +5,7 @@ import pytest
 
 from ambulo.configs.errors import MotionError
 from ambulo.evaluate.motion.baselines import (
-    Fitting,
+    BaselineFit,
     Forecast,
     constant_velocity,
     constant_velocity_xyz,
@@ -74,7 +74,7 @@ def windows_of(*clips, history=9, steps=25, **options):
 
 def fitting(clips, steps=25):
     named = [EvalClip(f"{k}", "walk", clip) for k, clip in enumerate(clips)]
-    return Fitting(named[:-1], named[-1:], 9, steps, FPS, 3)
+    return BaselineFit(named[:-1], named[-1:], 9, steps, FPS, 3)
 
 
 def truth(windows):

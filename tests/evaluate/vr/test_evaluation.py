@@ -15,11 +15,11 @@ from ambulo.envs.vr.levels.level_io import save_level
 from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks, episodes_for
 from ambulo.evaluate.vr.evaluation import (
-    agent_contestant,
+    agent_subject,
     evaluate,
     evaluate_agent,
     evaluate_planner,
-    planner_contestant,
+    planner_subject,
     run_episodes,
     summarise,
 )
@@ -65,12 +65,12 @@ def level_folder(folder, *, goal=True, start=True):
 @pytest.mark.parametrize("name", ["random", "straight", "dwa", "oracle"])
 def test_the_number_of_players_changes_nothing(name):
     bank, starts = episodes_for(CONFIG, level_set="validation", episodes=9, seed=2)
-    contestant = planner_contestant(name, CONFIG)
+    subject = planner_subject(name, CONFIG)
     found = []
     for players in (1, 4, 64):
-        controller = contestant.make(min(players, len(starts)))
+        controller = subject.make(min(players, len(starts)))
         records = run_episodes(
-            controller, contestant.config, bank, starts, num_players=players, seed=2
+            controller, subject.config, bank, starts, num_players=players, seed=2
         )
         found.append(summarise(records).to_dict())
     assert found[0] == found[1] == found[2]
@@ -102,8 +102,8 @@ def test_result_counts_add_up_and_are_json():
 
 def test_traces_agree_with_the_scores():
     bank, starts = episodes_for(CONFIG, level_set="pillars", episodes=4)
-    contestant = planner_contestant("oracle", CONFIG)
-    records = run_episodes(contestant.make(2), CONFIG, bank, starts, num_players=2)
+    subject = planner_subject("oracle", CONFIG)
+    records = run_episodes(subject.make(2), CONFIG, bank, starts, num_players=2)
     for episode, start in zip(records.episodes, starts, strict=True):
         trace = episode.trace
         assert episode.level is bank.levels[start.slot]
@@ -168,7 +168,7 @@ def test_chunks_give_the_same_episodes(monkeypatch):
     whole = [c for c in episode_chunks(source, 7)]
     assert len(whole) == 1
     assert CHUNK >= 7
-    one = {"a": planner_contestant("straight", CONFIG)}
+    one = {"a": planner_subject("straight", CONFIG)}
     full = evaluate(one, source, 7)["a"]
     monkeypatch.setattr("ambulo.evaluate.vr.episodes.CHUNK", 3)
     parts = evaluate(one, source, 7)["a"]
@@ -192,7 +192,7 @@ def test_baselines_of_a_discrete_agent_stay_continuous():
 
 def test_an_agent_of_another_layout_is_refused():
     with pytest.raises(ModelFileError, match="observation part"):
-        agent_contestant(
+        agent_subject(
             random_agent(), CONFIG.override("observations", num_ray_sensors=8)
         )
 

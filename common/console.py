@@ -35,12 +35,12 @@ class Words:
     """Factor on the score."""
 
     def shown(self, score: float | None) -> str:
-        """The score as text; a dash when there is none yet."""
+        """Return the score as text; a dash when there is none yet."""
         return "-" if score is None else self.template.format(self.scale * score)
 
 
 WORDS = Words()
-"""Of reinforcement learning."""
+"""Words of reinforcement learning."""
 
 
 class Display(Protocol):
@@ -101,14 +101,14 @@ class Silent(_Context):
     def update(
         self, num_timesteps: int, rate: float, success: float | None, stage: str
     ) -> None:
-        """Nothing."""
+        """Show nothing."""
 
 
 class PlainLines(_Context):
     """A line on stderr every few seconds and at the end, for logs and pipes."""
 
     def __init__(self, total: int, words: Words = WORDS) -> None:
-        """For a training of `total` steps, named by `words`."""
+        """Prepare for a training of `total` steps, named by `words`."""
         self._total, self._words = total, words
         self._next = time.monotonic() + PLAIN_INTERVAL
         self._last = ""
@@ -139,7 +139,7 @@ class Bar(_Context):
     """A live progress bar on stderr."""
 
     def __init__(self, total: int, words: Words = WORDS) -> None:
-        """For a training of `total` steps, named by `words`."""
+        """Prepare for a training of `total` steps, named by `words`."""
         self._words = words
         self._progress = Progress(
             TextColumn("training"),
@@ -179,7 +179,7 @@ class Bar(_Context):
 
 
 def make_display(total: int, progress: bool | None, words: Words = WORDS) -> Display:
-    """The display that was asked for; None: a bar on a terminal, else plain lines."""
+    """Return a display; `progress` None: a bar on a terminal, else plain lines."""
     if progress is False:
         return Silent()
     return Bar(total, words) if sys.stderr.isatty() else PlainLines(total, words)

@@ -1,4 +1,4 @@
-"""The frame around every command: an error that a user can fix is one line, code 2."""
+"""Errors of commands: one line and exit code 2 where the user can fix them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def front_door(main: Main) -> MainWithDefault:
 
 
 def one_line(error: BaseException) -> str:
-    """What went wrong, as one line without a traceback."""
+    """Return the error as one line without a traceback."""
     if isinstance(error, MemoryError):
         text = f"out of memory ({error})" if str(error) else "out of memory"
         return " ".join(f"{text}; try fewer environments or levels".split())

@@ -1,4 +1,4 @@
-"""Results that appear whole or not at all, and folders that must be there for them."""
+"""Output files: written whole or not at all, into folders that must exist."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check_parent(file: str | None) -> None:
 
 
 def without_nan(value: Any) -> Any:
-    """`value` for JSON, which has no NaN: null instead, inside lists and dicts too."""
+    """Return `value` for JSON, with null for NaN, also inside lists and dicts."""
     if isinstance(value, dict):
         return {key: without_nan(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

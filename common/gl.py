@@ -1,4 +1,4 @@
-"""MuJoCo without OpenGL: a MUJOCO_GL that cannot be had must cost pictures only."""
+"""MuJoCo without OpenGL: without a working MUJOCO_GL only pictures are missing."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def import_mujoco() -> None:
         importlib.import_module("mujoco")
         print(
             f"ambulo: warning: {VARIABLE}={asked} cannot be used ({reason}); "
-            "going on without OpenGL",
+            "continuing without OpenGL",
             file=sys.stderr,
         )

@@ -14,7 +14,7 @@ PROJECT_VARIABLE = "AMBULO_GODOT_PROJECT"
 
 
 def resolve_path(path: str | os.PathLike[str]) -> Path:
-    """`path` on this file system, with `user://` and `~` replaced."""
+    """Return `path` on this file system, with `user://` and `~` replaced."""
     text = os.fspath(path)
     if text.startswith(USER_SCHEME):
         return godot_user_folder() / text.removeprefix(USER_SCHEME).lstrip("/")
@@ -25,7 +25,7 @@ def resolve_path(path: str | os.PathLike[str]) -> Path:
 
 
 def godot_user_folder(platform: str = sys.platform) -> Path:
-    """Where Godot keeps the user data of the project on `platform`."""
+    """Return the folder where Godot keeps the user data of the project."""
     project = os.environ.get(PROJECT_VARIABLE) or "Ambulo"
     if platform == "win32":
         roaming = os.environ.get("APPDATA")

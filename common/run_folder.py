@@ -1,4 +1,4 @@
-"""The folder of one training run: where everything lies, and how the run was made."""
+"""The folder of one training run: paths, and how the run was made."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ KEPT = 2
 
 
 class RunFolder:
-    """Paths of a run of any kind; nothing is created by making one of these.
+    """Paths in the folder of a run of any kind; making one creates nothing on disk.
 
     Each training command has a class of its own, which knows its checkpoints.
     """
 
     program = ""
-    """The command that makes such runs."""
+    """Command that makes such runs."""
     prefix = ""
     """Beginning of the names of checkpoints; empty: any."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """The run in the folder `path`."""
+        """Open the run in the folder `path`."""
         self.path = Path(path)
         self.config = self.path / "config.json"
         self.command = self.path / "command.txt"
@@ -67,7 +67,7 @@ class RunFolder:
     def create(
         cls, output: str, name: str | None, label: str, seed: int, *, force: bool
     ) -> Self:
-        """A new, empty run folder in `output`.
+        """Make a new, empty run folder in `output`.
 
         Args:
             output: folder of runs; `user://` is Godot's user-data folder.
@@ -94,7 +94,7 @@ class RunFolder:
 
     @classmethod
     def around(cls, checkpoint: Path) -> Self | None:
-        """The run that a checkpoint, best or final model lies in, if any."""
+        """Return the run that a checkpoint, best or final model lies in, or None."""
         folders = map(cls, checkpoint.resolve().parents[:2])
         return next((folder for folder in folders if folder.exists), None)
 
@@ -108,7 +108,7 @@ class RunFolder:
         return self.checkpoints / f"{self.prefix}{num_timesteps}_steps.zip"
 
     def newest_checkpoint(self) -> Path | None:
-        """The newest whole checkpoint; None if there is none at all.
+        """Return the newest whole checkpoint; None if there is none at all.
 
         Damaged ones are skipped with a warning.
 
@@ -162,7 +162,7 @@ class RunFolder:
     def starting(
         self, config_json: str, arguments: Sequence[str], seed: int
     ) -> Iterator[None]:
-        """`describe` the run that the context makes; a new folder goes if that fails."""
+        """Describe the run that the context makes; remove a new folder if that fails."""
         new = not self.exists
         try:
             if new:  # first of all: killed from here on, it can be resumed
@@ -182,7 +182,7 @@ class RunFolder:
                 file.unlink(missing_ok=True)
 
     def keep(self) -> None:
-        """The run has begun: the one that it replaces is not needed any more."""
+        """Remove the run that this one replaces: it has begun."""
         if self._replaced is not None:
             shutil.rmtree(self._replaced, ignore_errors=True)
             self._replaced = None
@@ -243,7 +243,7 @@ class RunFolder:
 
 
 def provenance(seed: int) -> dict[str, Any]:
-    """Versions, source state, platform, seed and start time of a run."""
+    """Return versions, source state, platform, seed and start time of a run."""
     return {
         "ambulo": ambulo.__version__,
         "git": git_state(),
@@ -259,7 +259,7 @@ def provenance(seed: int) -> dict[str, Any]:
 
 
 def git_state() -> dict[str, Any] | None:
-    """Commit, and whether files differ from it; None outside our own checkout."""
+    """Return the commit and whether files differ from it; None outside a checkout."""
     root = Path(__file__).resolve().parents[1]
     if not (root / "src" / "ambulo").is_dir() or not (root / ".git").exists():
         return None

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def leaving_cleanly() -> Iterator[None]:
-    """Let SIGTERM raise `SystemExit` in the context, so that half-made files go."""
+    """Let SIGTERM raise `SystemExit` in the context, so that incomplete files are removed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -32,7 +32,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 ECHO = 0.5
-"""A signal this soon after the first is the same wish, [s]: `timeout` and some shells send
+"""A signal this soon after the first is the same request, [s]: `timeout` and some shells send
 one to the process and another to its group."""
 
 
@@ -49,7 +49,7 @@ class StopRequest:
     """Holds the first signal that arrives in the context; a later one exits at once."""
 
     def __init__(self, current: str = "this update") -> None:
-        """No request yet; `current` is what will be finished when one comes."""
+        """Begin without a request; `current` names the work that is finished first."""
         self.signal_number: int | None = None
         self._current = current
         self._since = 0.0
@@ -63,7 +63,7 @@ class StopRequest:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Give the signals back."""
+        """Restore the former handlers."""
         for number, handler in self._old.items():
             signal.signal(number, handler)
         self._old = {}

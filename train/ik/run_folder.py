@@ -9,7 +9,7 @@ from ambulo.common.run_folder import RunFolder
 
 
 class IKRunFolder(RunFolder):
-    """Paths of a run; nothing is created by making one of these.
+    """Paths in the folder of a run; making one creates nothing on disk.
 
     Best and final models are folders that `ambulo.ik` loads.
     """
@@ -18,13 +18,13 @@ class IKRunFolder(RunFolder):
     prefix = "neural_ik_"
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """The run in the folder `path`."""
+        """Open the run in the folder `path`."""
         super().__init__(path)
         self.best_model = self.path / "best_models" / "ik_net"
         self.final_model = self.path / "final_model"
 
     def check(self, checkpoint: Path) -> None:
-        """`ModelFileError` for a damaged checkpoint."""
+        """Raise `ModelFileError` for a damaged checkpoint."""
         from ambulo.policies.files.model_file import load_model
         from ambulo.policies.kinds.neural_ik import IKMetadata
 

@@ -17,18 +17,18 @@ from ambulo.train.shared.callbacks import BoundaryCallback, Metrics
 
 
 class LocomotionMetrics(Metrics):
-    """Also speed, joint error and faults."""
+    """Also logs speed, joint error and faults."""
 
     logged = ("speed", "joint_error", "power")
 
     def more(self, row: dict[str, Any], env: Sb3BatchEnv) -> None:
-        """How many simulations exploded in the roll-out."""
+        """Add the number of simulations that diverged in the roll-out."""
         if "is_fault" in env.info_sums:
             row["rollout/faults"] = env.info_sums["is_fault"]
 
 
 class ObservationStatistics(BoundaryCallback):
-    """Takes each roll-out's observations into the policy's running statistics.
+    """Adds the observations of each roll-out to the running statistics of the policy.
 
     After the update that learnt from them: both see the same numbers.
     """
@@ -40,7 +40,7 @@ class ObservationStatistics(BoundaryCallback):
         self._seen = torch.tensor(learner.rollout_buffer.observations).flatten(0, 1)
 
     def at_boundary(self, before: int, now: int) -> None:
-        """Take in the last roll-out."""
+        """Add the last roll-out."""
         policy = self.model.policy
         assert isinstance(policy, SimulationNN)
         policy.observe(self._seen.to(policy.device))
@@ -55,7 +55,7 @@ class Schedules(BaseCallback):
         training: LocomotionTrainingConfig,
         unfreeze_at: float | None,
     ) -> None:
-        """For a training of `batch`; its prior's encoder learns from `unfreeze_at` on."""
+        """Set up for `batch`; the prior learns after the fraction `unfreeze_at`."""
         super().__init__()
         self._batch, self._training = batch, training
         self._unfreeze_at = unfreeze_at

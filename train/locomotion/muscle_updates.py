@@ -33,25 +33,25 @@ WARM_UP_SECONDS = 4.0
 
 
 def muscles_of(batch: LocomotionBatch) -> list[MuscleActuation]:
-    """The muscles of a batch, one for each of its references; none for motors."""
+    """Return the muscles of a batch, one for each reference; none for motors."""
     batches = getattr(batch, "batches", [batch])
     found = [mode.simulation.actuation for mode in batches]
     return [muscles for muscles in found if isinstance(muscles, MuscleActuation)]
 
 
 def network_of(batch: LocomotionBatch) -> MuscleNN | None:
-    """The muscle network that resolves torques in a batch; None: there is none."""
+    """Return the muscle network of a batch, or None."""
     return next((muscles.network for muscles in muscles_of(batch)), None)
 
 
 def use_network(batch: LocomotionBatch, network: MuscleNN) -> None:
-    """Resolve the torques in a batch with `network` from now on."""
+    """Use `network` for the muscles of a batch from now on."""
     for muscles in muscles_of(batch):
         muscles.use(network)
 
 
 class MuscleUpdates(BoundaryCallback):
-    """Updates of the muscle network of a batch at the boundaries of roll-outs."""
+    """Updates of the muscle network of a batch between roll-outs."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class MuscleUpdates(BoundaryCallback):
         seed: int,
         table: Path,
     ) -> None:
-        """Updates of the network that `batch` uses now.
+        """Prepare updates of the network that `batch` uses.
 
         Args:
             batch: What is trained on.
@@ -84,7 +84,7 @@ class MuscleUpdates(BoundaryCallback):
             muscles.listener = self.trainer.see
 
     def warm_up(self) -> None:
-        """Steps on a walk that the exact solver resolves; the batch is left as it ends."""
+        """Train on a walk with the exact solver; the batch stays in its last state."""
         steps = self._config.warm_up_steps
         if not steps:
             return
@@ -101,7 +101,7 @@ class MuscleUpdates(BoundaryCallback):
         self._tell(0, losses)
 
     def at_boundary(self, before: int, now: int) -> None:
-        """An update, where it is due."""
+        """Update the network if it is due."""
         self._updates += 1
         if self._updates[0] % self._config.every == 0:
             losses = self.trainer.train(self._config.steps)
@@ -109,7 +109,7 @@ class MuscleUpdates(BoundaryCallback):
             self._tell(now, losses)
 
     def state_dict(self) -> dict[str, NDArray[Any]]:
-        """Copies of what a resumed run needs besides the network."""
+        """Return copies of the state that a resumed run needs besides the network."""
         return {**self.trainer.state_dict(), "updates": self._updates.copy()}
 
     def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -118,7 +118,7 @@ class MuscleUpdates(BoundaryCallback):
         self.trainer.load_state_dict(arrays)
 
     def _tell(self, now: int, losses: NDArray[np.float64]) -> None:
-        """A row of the table, and the log; rows of a run that was cut off go."""
+        """Write a row to table and log; remove later rows of an interrupted run."""
         if not len(losses):
             return
         row = (now, float(losses[0]), float(losses.mean()))

@@ -40,7 +40,7 @@ CURVES = {
     "rollout/ep_length": "length of an episode [control steps]",
     "train/approx_kl": "divergence of an update",
 }
-"""What is drawn of a training: of its evaluations, then columns of `metrics.csv`."""
+"""Titles of the curves: one of the evaluations, then columns of `metrics.csv`."""
 
 
 def compare(
@@ -134,7 +134,7 @@ def learning_curves(folder: RunFolder) -> bytes:
 
 
 def _evaluations(folder: RunFolder) -> list[dict[str, Any]]:
-    """The evaluations while it trained; none where there were none."""
+    """Return the evaluations of the training; an empty list without any."""
     if not folder.evaluations.is_file():
         return []
     found: list[dict[str, Any]] = json.loads(folder.evaluations.read_text("utf-8"))

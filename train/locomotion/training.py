@@ -1,4 +1,4 @@
-"""What a training of locomotion consists of: environments, learner, teacher, files."""
+"""The parts of a locomotion training: environments, learner, teacher, model files."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ from ambulo.train.shared.learner_state import group
 from ambulo.train.shared.rl_run import RLTask
 
 BODY_SEEDS = 10_000
-"""Seeds of bodies that belong to one training seed."""
+"""Number of environment seeds for each training seed."""
 
 
 class LocomotionTraining(RLTask[LocomotionAgent]):
@@ -157,7 +157,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
         return True
 
     def _begin(self, stop: StopRequest) -> None:
-        """What comes before reinforcement learning."""
+        """Imitate the teacher, or warm up without one."""
         training, policy = self.config.training, self.policy
         if training.teacher is None:
             self._warm_up(self.config.network.warm_up_steps)
@@ -175,7 +175,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
         write_atomic(self._folder.path / "teacher.csv", _csv(rounds))
 
     def _warm_up(self, steps: int) -> None:
-        """Let the fresh policy act, for the running statistics alone."""
+        """Step the environments with the new policy, for its running statistics alone."""
         batch, policy = self.batch, self.policy
         batch.reset(np.arange(batch.num_players))
         seen = []
@@ -260,7 +260,7 @@ def _follows(initial: LocomotionModel, config: LocomotionConfig) -> bool:
 def _encoder(
     config: LocomotionConfig, given: LocomotionModel | None
 ) -> MotionNNConfig | MotionNN | None:
-    """The prior's motion network: that of a `given` model, or as configured.
+    """Return the motion network of the prior: of a `given` model, or as configured.
 
     It may be named as models are everywhere: a file, a run folder or a shipped model.
     """
@@ -273,7 +273,7 @@ def _encoder(
 
 
 def _csv(rounds: Sequence[Round]) -> str:
-    """The rounds of a teacher as a table."""
+    """Return the rounds of a teacher as CSV."""
     text = io.StringIO()
     writer = csv.DictWriter(text, ["samples", "error", "length"])
     writer.writeheader()

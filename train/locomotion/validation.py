@@ -15,26 +15,26 @@ from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.train.locomotion.muscle_updates import use_network
 
 SEED = 12_345
-"""Of the bodies that validate; no training's."""
+"""Seed of the validation environments; no training uses it."""
 
 
 class WalkerPolicy(Protocol):
-    """What validation needs of an agent."""
+    """A policy that can be validated."""
 
     def act(
         self, obs: NDArray[np.float32], *, deterministic: bool = True
     ) -> NDArray[np.float32]:
-        """Actions (N, A) for observations (N, size)."""
+        """Return actions, shape (N, A), for observations of shape (N, size)."""
         ...
 
     @property
     def muscles(self) -> MuscleNN | None:
-        """What resolves torques with `resolver = nn`."""
+        """Muscle network of the policy, for `resolver = nn`."""
         ...
 
 
 class LocomotionValidation:
-    """Plays one episode of each of `eval_episodes` bodies, always from the same starts."""
+    """Evaluates one episode in each of `eval_episodes` environments with fixed starts."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class LocomotionValidation:
         *,
         deterministic: bool = True,
     ) -> None:
-        """Bodies are made at the first call."""
+        """Keep the settings; environments are made at the first call."""
         training, env = config.training, config.environment
         self._steps = max(1, round(training.eval_seconds * env.control_rate))
         longer = config.override("environment", max_episode_steps=self._steps)
@@ -52,7 +52,7 @@ class LocomotionValidation:
         self._batch: LocomotionBatch | None = None
 
     def __call__(self, agent: WalkerPolicy) -> dict[str, float]:
-        """The scores that are logged as `eval/<name>`."""
+        """Return the scores that are logged as `eval/<name>`."""
         batch = self._bodies(agent.muscles)
         return play(agent, batch, self._steps, self._deterministic)
 
@@ -80,7 +80,7 @@ def play(
     steps: int,
     deterministic: bool = True,
 ) -> dict[str, float]:
-    """Scores of one episode of each body, of at most `steps` control steps.
+    """Return mean scores of one episode in each environment, at most `steps` long.
 
     Args:
         agent: gives actions; None: action 0, the built-in controller alone.
@@ -123,7 +123,7 @@ def play(
 
 
 def leg_dofs(batch: LocomotionBatch) -> NDArray[np.int64]:
-    """Degrees of freedom of hips, knees and ankles."""
+    """Return the indices of the degrees of freedom of hips, knees and ankles."""
     joints = leg_joints(batch.character)[:, :3].ravel()
     names = batch.character.skeleton.joints
     return batch.character.dofs(*(names[joint] for joint in joints))

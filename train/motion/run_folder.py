@@ -9,18 +9,18 @@ from ambulo.common.run_folder import RunFolder
 
 
 class MotionRunFolder(RunFolder):
-    """Paths of a run; nothing is created by making one of these."""
+    """Paths in the folder of a run; making one creates nothing on disk."""
 
     program = "train_motion"
     prefix = "motion_nn_"
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """The run in the folder `path`."""
+        """Open the run in the folder `path`."""
         super().__init__(path)
         self.split = self.path / "split_info.json"
 
     def check(self, checkpoint: Path) -> None:
-        """`ModelFileError` for a damaged checkpoint."""
+        """Raise `ModelFileError` for a damaged checkpoint."""
         from ambulo.policies.files.model_file import load_model
         from ambulo.policies.kinds.motion_nn import MotionMetadata
 

@@ -64,12 +64,12 @@ class Metrics(BoundaryCallback):
     """
 
     logged: tuple[str, ...] = ()
-    """Numbers of a step's info, besides the reward terms, whose means are logged."""
+    """Keys of the step info whose means are logged besides the reward terms."""
     shown = "rollout/success_rate"
     """Column that the progress display shows."""
 
     def __init__(self, file: Path, display: Display) -> None:
-        """Rows go to `file`."""
+        """Write rows to `file`."""
         super().__init__()
         self._file, self._display = file, display
         self._episodes: list[dict[str, float]] = []
@@ -92,7 +92,7 @@ class Metrics(BoundaryCallback):
         return True
 
     def episode_numbers(self, info: dict[str, Any]) -> dict[str, float]:
-        """The columns of a finished episode, from its last info."""
+        """Return the columns of a finished episode from its last info."""
         episode = info["episode"]
         return {
             "rollout/success_rate": info["is_success"],
@@ -133,7 +133,7 @@ class Metrics(BoundaryCallback):
         self._show(time.monotonic())
 
     def _episode_means(self) -> dict[str, float | None]:
-        """Means over the episodes that ended in the roll-out; None without any."""
+        """Return means over the episodes that ended in the roll-out; None without any."""
         blank = {"episode": {"r": 0.0, "l": 0}, "is_success": False}
         row: dict[str, float | None] = {"rollout/episodes": len(self._episodes)}
         for name in self.episode_numbers(
@@ -164,7 +164,7 @@ class PeriodicEvaluation(BoundaryCallback):
         save: Callable[[Path], None],
         rank: tuple[str, ...] = ("success_rate", "spl"),
     ) -> None:
-        """`evaluate` gives scores, also after `total`; `save` writes the best model.
+        """Evaluate with `evaluate`, also after `total`; write the best model with `save`.
 
         A model is better whose first score of `rank` is higher; the next decides ties.
         """
@@ -250,7 +250,7 @@ def append_evaluation(file: Path, row: dict[str, Any]) -> None:
 
 
 def rewind_logs(folder: RunFolder, num_timesteps: int) -> None:
-    """Drop rows and evaluations after `num_timesteps`: they are made again."""
+    """Drop rows and evaluations after `num_timesteps`, which a resumed run repeats."""
     if folder.metrics.exists():
         lines = folder.metrics.read_text(encoding="utf-8").splitlines()
         kept = [

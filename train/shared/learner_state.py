@@ -1,4 +1,4 @@
-"""The part of a training's state that every kind of learner shares.
+"""The state of learner, environments and random generators in a checkpoint.
 
 The policy itself is saved as such. Capture at the start of a roll-out, after an update.
 """
@@ -53,7 +53,7 @@ class StatefulBatch(Protocol):
 def capture_learner(
     learner: FastPPO, batch: StatefulBatch, extra: Mapping[str, Any]
 ) -> TrainingState:
-    """The state of `learner` and `batch` between two roll-outs, as copies.
+    """Return the state of `learner` and `batch` between two roll-outs, as copies.
 
     Args:
         learner: has learnt at least once, or begun to.
@@ -117,7 +117,7 @@ def restore_learner(
 
 @contextlib.contextmanager
 def fits() -> Iterator[None]:
-    """Turns the errors of a state that does not fit, or is damaged, into one line."""
+    """Turn errors of a damaged or unsuitable state into one `ModelFileError`."""
     try:
         yield
     except (
@@ -147,7 +147,7 @@ def adopt(learner: FastPPO, model: ModelFile[Any]) -> None:
 
 
 def _restore_batch(batch: StatefulBatch, arrays: Arrays) -> None:
-    """Players, tasks and memories; compiled code relies on their shapes."""
+    """Check shapes and values, which compiled code relies on, and put them back."""
     for name, array in batch.state_dict().items():
         if arrays[name].shape != array.shape:
             got = arrays[name].shape
@@ -158,12 +158,12 @@ def _restore_batch(batch: StatefulBatch, arrays: Arrays) -> None:
 
 
 def _parameters(learner: FastPPO) -> dict[int, str]:
-    """Names of the policy's parameters by identity."""
+    """Return the names of the policy's parameters by identity."""
     return {id(p): name for name, p in learner.policy.named_parameters()}
 
 
 def _moments(learner: FastPPO) -> Arrays:
-    """State of the optimiser, `<key>.<parameter>`."""
+    """Return the state of the optimiser, `<key>.<parameter>`."""
     names = _parameters(learner)
     return {
         f"{key}.{names[id(parameter)]}": value.detach().cpu().numpy().copy()
@@ -193,7 +193,7 @@ def _restore_moments(learner: FastPPO, arrays: Arrays) -> None:
 def _random_states(
     learner: FastPPO, batch: StatefulBatch
 ) -> tuple[Arrays, dict[str, Any]]:
-    """Every random generator that a training draws from."""
+    """Return the state of every random generator of a training."""
     version, words, gauss = random.getstate()
     numpy_state = np.random.get_state(legacy=False)  # noqa: NPY002 (SB3 draws from it)
     assert isinstance(numpy_state, dict)
@@ -241,11 +241,11 @@ def _restore_random_states(
 
 
 def group(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
-    """The arrays `name.<rest>` by `<rest>`."""
+    """Return the arrays `name.<rest>` by `<rest>`."""
     start = f"{name}."
     return {k[len(start) :]: v for k, v in arrays.items() if k.startswith(start)}
 
 
 def _plain(info: Mapping[str, Any]) -> dict[str, float]:
-    """One entry of SB3's episode buffer as plain JSON."""
+    """Return one entry of SB3's episode buffer as plain JSON."""
     return {"r": float(info["r"]), "l": int(info["l"]), "t": float(info["t"])}

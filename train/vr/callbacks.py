@@ -30,7 +30,7 @@ class NavigationMetrics(Metrics):
         curriculum: LevelCurriculum | None,
         goal_radius: float = 0.0,
     ) -> None:
-        """Rows go to `file`; episodes are counted for `curriculum`.
+        """Write rows to `file`, and count episodes for `curriculum`.
 
         Paths end at `goal_radius` from the goal, [m], for SPL.
         """
@@ -39,13 +39,13 @@ class NavigationMetrics(Metrics):
         self._return: float | None = None
 
     def episode_numbers(self, info: dict[str, Any]) -> dict[str, float]:
-        """Also SPL."""
+        """Return the numbers of an episode, with its SPL."""
         shortest = optimal_length(info["start_distance"], self._goal_radius)
         ratio = float(spl(info["is_success"], shortest, info["path"]))
         return {**super().episode_numbers(info), "rollout/spl": ratio}
 
     def more(self, row: dict[str, Any], env: Sb3BatchEnv) -> None:
-        """Faults of the engines and the curriculum; counts the episodes for it."""
+        """Add faults of the engines and the stage; count the episodes for the curriculum."""
         if env.info_sums.get("bridge_fault"):
             row["rollout/bridge_faults"] = env.info_sums["bridge_fault"]
         if row["rollout/ep_return"] is not None:
@@ -69,12 +69,12 @@ class LevelUpdates(BoundaryCallback):
     def __init__(
         self, levels: TrainingLevels, curriculum: LevelCurriculum | None
     ) -> None:
-        """Change `levels` as `curriculum` and the configuration say."""
+        """Update `levels` from `curriculum` and the settings."""
         super().__init__()
         self._levels, self._curriculum = levels, curriculum
 
     def at_boundary(self, before: int, now: int) -> None:
-        """Promote and refresh."""
+        """Enter the next stage if it is due, and replace levels."""
         curriculum = self._curriculum
         if curriculum is not None and curriculum.advance(now):
             log.info("curriculum: stage %r after %d", curriculum.stage.name, now)

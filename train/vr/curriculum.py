@@ -13,7 +13,7 @@ WINDOW = 200
 
 
 class LevelCurriculum:
-    """Which stage a training is in.
+    """The current stage of a training, and when the next one begins.
 
     A stage is left when its budget of environment steps is spent, or when the success rate of
     the last `WINDOW` episodes reaches its threshold after its minimum length. The last
@@ -21,7 +21,7 @@ class LevelCurriculum:
     """
 
     def __init__(self, stages: Sequence[CurriculumStage]) -> None:
-        """At the beginning of the first of `stages`."""
+        """Begin with the first of `stages`."""
         self.stages = tuple(stages)
         self.index = 0
         self.began_at = 0
@@ -44,7 +44,7 @@ class LevelCurriculum:
         self._recent.extend(bool(success) for success in successes)
 
     def advance(self, num_timesteps: int) -> bool:
-        """Go to the next stage if this one is over by now; whether it was."""
+        """Enter the next stage if this one is over; return whether it was."""
         if self.index + 1 == len(self.stages):
             return False
         stage, spent = self.stage, num_timesteps - self.began_at
@@ -63,7 +63,7 @@ class LevelCurriculum:
         return True
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything that changes, ready for JSON."""
+        """Return the state as plain JSON."""
         return {
             "index": self.index,
             "began_at": self.began_at,

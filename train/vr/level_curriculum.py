@@ -13,7 +13,7 @@ from ambulo.envs.vr.task.build import make_bank
 
 
 def stage_bank(config: NavigationConfig, stage: CurriculumStage | None) -> LevelBank:
-    """The level bank that a stage (or a training without stages) begins with.
+    """Return the level bank that a stage (or a training without stages) begins with.
 
     It does not depend on the goal distance of the stage, only on its levels.
     """
@@ -26,7 +26,7 @@ class TrainingLevels:
     """Changes the bank of a batch, as a function of the seed and of `counter`."""
 
     counter: int
-    """New levels made or passed over so far; the only state besides the bank."""
+    """Number of new levels made or skipped so far; the only state besides the bank."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class TrainingLevels:
             self._limit_distance(stage)
 
     def enter(self, stage: CurriculumStage) -> bool:
-        """Play `stage` from the next episode on; whether the bank is a new one."""
+        """Use `stage` from the next episode on; return whether the bank is a new one."""
         old, self._stage = self._stage, stage
         same = old is not None and old.levels == stage.levels
         if not same:
@@ -52,7 +52,7 @@ class TrainingLevels:
         return not same
 
     def restart(self) -> NDArray[np.float32]:
-        """Begin new episodes everywhere; a copy of the observations."""
+        """Begin new episodes in all environments; return a copy of the observations."""
         return self._batch.reset(np.arange(self._batch.num_players)).copy()
 
     def refresh(self) -> None:

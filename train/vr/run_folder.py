@@ -8,13 +8,13 @@ from ambulo.common.run_folder import RunFolder
 
 
 class NavigationRunFolder(RunFolder):
-    """Paths of a run; nothing is created by making one of these."""
+    """Paths in the folder of a run; making one creates nothing on disk."""
 
     program = "train_vr_navigation"
     prefix = "vr_nav_model_"
 
     def check(self, checkpoint: Path) -> None:
-        """`ModelFileError` for a damaged checkpoint."""
+        """Raise `ModelFileError` for a damaged checkpoint."""
         from ambulo.policies.agents.navigation import load_navigation
 
         load_navigation(checkpoint)

@@ -1,4 +1,4 @@
-"""What a training of navigation consists of: levels, environments, learner, files."""
+"""The parts of a navigation training: levels, environments, learner, model files."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class NavigationTraining(RLTask[Agent]):
 
 
 def compile_kernels(config: NavigationConfig, batch: NavigationBatch) -> None:
-    """Compile what a step runs, before clocks start; nothing of `batch` changes."""
+    """Compile the code of a step before time is measured; `batch` stays unchanged."""
     if config.environment.world == "godot":  # an engine compiles nothing
         config = config.override("environment", world="kernel")
     other = make_batch(config, 1, privileged=True, bank=batch.bank)

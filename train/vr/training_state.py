@@ -32,7 +32,7 @@ from ambulo.train.shared.learner_state import (
 def capture(
     learner: FastPPO, batch: NavigationBatch, extra: Mapping[str, Any]
 ) -> TrainingState:
-    """The state of a training between two roll-outs, as copies.
+    """Return the state of a training between two roll-outs, as copies.
 
     Args:
         learner: has learnt at least once, or begun to.
@@ -73,7 +73,7 @@ def restore(
 
 
 def _check_indices(batch: NavigationBatch, arrays: Arrays) -> None:
-    """Compiled code looks these up without checking."""
+    """Check indices, which compiled code uses unchecked."""
     limits = {"slot": len(batch.bank), "index": GOALS, "heading_for": GOALS}
     for name, array in arrays.items():
         limit = limits.get(name.rpartition(".")[2])
@@ -82,7 +82,7 @@ def _check_indices(batch: NavigationBatch, arrays: Arrays) -> None:
 
 
 def _starts(batch: NavigationBatch) -> Arrays:
-    """The running episodes' starts; slot -1 where none has begun."""
+    """Return the starts of the running episodes; slot -1 where none has begun."""
     none = Start(-1, 0, np.zeros(3))
     starts = [none if start is None else start for start in batch.starts]
     return {
@@ -104,7 +104,7 @@ def _restore_starts(batch: NavigationBatch, arrays: Arrays) -> None:
 
 
 def _fingerprints(levels: Iterable[Level]) -> NDArray[np.int64]:
-    """A checksum of the geometry, start and goal of each level."""
+    """Return a checksum of the geometry, start and goal of each level."""
     return np.array([_fingerprint(level) for level in levels], np.int64)
 
 
@@ -122,7 +122,7 @@ def _fingerprint(level: Level) -> int:
 def _restore_bank(
     batch: NavigationBatch, values: Mapping[str, Any], arrays: Arrays
 ) -> None:
-    """Levels and goals of the bank, in bank and world, and how starts are drawn."""
+    """Put back levels and goals, in bank and world, and the distances of starts."""
     bank: LevelBank = batch.bank
     names, checksums = values["levels"], arrays["bank.fingerprints"]
     goals = arrays["bank.goals"]

@@ -22,15 +22,15 @@ _SCORES = (
 
 
 class Validation:
-    """Scores policies on validation levels of a configuration, always the same ones."""
+    """Evaluates policies on a fixed set of validation levels."""
 
     def __init__(self, config: NavigationConfig, *, deterministic: bool) -> None:
-        """Levels are made at the first call."""
+        """Keep the settings; levels are made at the first call."""
         self._config, self._deterministic = config, deterministic
         self._episodes: Any = None
 
     def __call__(self, agent: Agent) -> dict[str, float]:
-        """The scores that are logged as `eval/<name>`."""
+        """Return the scores that are logged as `eval/<name>`."""
         if self._episodes is None:
             count = self._config.training.eval_episodes
             self._episodes = episodes_for(

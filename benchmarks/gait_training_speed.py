@@ -43,7 +43,7 @@ from ambulo.policies.agents.gait_network import load_ref_network
 from ambulo.policies.agents.gait_training import save_ref_nn
 from ambulo.policies.networks.ref_nn import RefNN
 from ambulo.train.gait.run_folder import GaitRunFolder
-from ambulo.train.gait.training import GaitTraining
+from ambulo.train.gait.training import gait_run
 
 CHUNK, BATCH, EPOCHS = 65_536, 128, 5
 """Of the published loop."""
@@ -156,15 +156,16 @@ def streamed(
     data = open_data(places, config.dataset, 0, None)
     with tempfile.TemporaryDirectory() as folder:
         run = GaitRunFolder.create(folder, "speed", "speed", 0, force=True)
-        learner = GaitTraining(config, run, data)
+        learner = gait_run(config, run, data)
+        position = learner.task.position
         watch = Watch(seconds)
         began = time.process_time()
         with contextlib.suppress(Interrupted):
             learner.train(watch, watch)  # type: ignore[arg-type]
         spent = time.process_time() - began
     return {
-        "rows_per_second": learner.progress.rows / spent,
-        "buffers": float(learner.progress.iteration),
+        "rows_per_second": position.rows / spent,
+        "buffers": float(position.iteration),
         "batch_size": float(config.training.batch_size),
     }
 

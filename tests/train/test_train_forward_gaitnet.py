@@ -247,7 +247,7 @@ def test_numbers_that_explode_end_the_training(
 ) -> None:
     options = [*command, "--fresh", "--run-name", "a", "--epochs", "1"]
     assert train([*options, "--learning-rate", "1e30"]) == 2
-    assert "answers are not finite; lower --learning-rate" in capsys.readouterr().err
+    assert "are not finite; lower --learning-rate" in capsys.readouterr().err
     assert not run_of(tmp_path, "a").final_model.exists()
 
 

@@ -18,13 +18,14 @@ from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.policies.agents.gait_training import RefNNFile
-    from ambulo.train.gait.training import GaitTraining
+    from ambulo.train.gait.training import GaitBatch
+    from ambulo.train.shared.supervised import SupervisedRun
 
 Request = RunRequest[RefRunConfig, "RefNNFile", GaitRunFolder]
 
 
 class GaitNetCommand(
-    RunCommand[RefRunConfig, "RefNNFile", GaitRunFolder, "GaitTraining"]
+    RunCommand[RefRunConfig, "RefNNFile", GaitRunFolder, "SupervisedRun[GaitBatch]"]
 ):
     """Training of networks from gait parameters to motion."""
 
@@ -69,10 +70,10 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
         """Return the kind of network."""
         return "ref_nn"
 
-    def build(self, request: Request) -> GaitTraining:
+    def build(self, request: Request) -> SupervisedRun[GaitBatch]:
         """Read the sequences and make the training."""
         from ambulo.evaluate.gait.data import PARTS, open_data
-        from ambulo.train.gait.training import GaitTraining
+        from ambulo.train.gait.training import gait_run
 
         logging.getLogger("ambulo.motion.gaits.shards").setLevel("ERROR")
         config, model = request.config, request.checkpoint
@@ -86,7 +87,7 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
             f"over; {data.space.size} parameters of {data.space.name}",
             file=sys.stderr,
         )
-        return GaitTraining(
+        return gait_run(
             config,
             request.folder,
             data,
@@ -94,8 +95,11 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
             checkpoint=model,
         )
 
-    def report(self, request: Request, run: GaitTraining) -> None:
+    def report(self, request: Request, run: SupervisedRun[GaitBatch]) -> None:
         """Print the results."""
+        from ambulo.train.gait.training import GaitTask
+
+        assert isinstance(run.task, GaitTask)
         progress, result = run.progress, "no validation part"
         scores = progress.scores or {}
         if scores:
@@ -103,7 +107,7 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
                 f"legs {scores['legs_deg']:.2f} deg, speed "
                 f"{scores['speed_percent']:.2f} % on gaits not trained on"
             )
-        rate = progress.rows / max(progress.seconds, 1e-9)
+        rate = run.task.position.rows / max(progress.seconds, 1e-9)
         print_summary(request, progress, f"{result}; {rate:,.0f} frames/s", scores)
 
 

@@ -1,24 +1,25 @@
-"""The training of a gait network, from its first step or a checkpoint to its end.
+"""The training of a gait network: its task, and the run that trains it.
 
-An iteration learns from one buffer of the stream, gone through several times in small
-batches. Orders follow from seed, epoch, buffer and pass, so that a resumed training goes
-on exactly as an uninterrupted one would.
+The data come as buffers, each gone through several times in small batches. Orders follow
+from seed, epoch, buffer and pass, so that a resumed run continues exactly as an
+uninterrupted one.
 """
 
 from __future__ import annotations
 
 import logging
-import math
-import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
-from ambulo.common.console import Display
-from ambulo.common.signals import Interrupted, StopRequest
-from ambulo.configs.errors import DivergedError, GaitDataError
+from ambulo.configs.errors import GaitDataError
 from ambulo.configs.ref_nn import RefRunConfig
 from ambulo.evaluate.gait.data import GaitData, GaitSet, GaitStream, load_part
 from ambulo.evaluate.gait.scores import asymmetry, score
@@ -26,139 +27,162 @@ from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
 from ambulo.policies.agents.gait_training import RefNNFile, save_ref_nn
 from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.kinds.ref_nn import RefNNMetadata, describe_ref_nn
-from ambulo.policies.networks.ref_nn import make_ref_nn
+from ambulo.policies.networks.ref_nn import RefNN, make_ref_nn
 from ambulo.train.gait.foot_loss import Legs, feet_loss, legs_of
 from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_weights
 from ambulo.train.gait.run_folder import GaitRunFolder
-from ambulo.train.gait.training_state import Progress, captured, restored
-from ambulo.train.shared.epoch_log import EpochLog
+from ambulo.train.shared.device import pick_device
+from ambulo.train.shared.fit_settings import FitSettings
+from ambulo.train.shared.supervised import (
+    FitProgress,
+    SupervisedRun,
+    SupervisedTask,
+)
 
 log = logging.getLogger(__name__)
 
-VALIDATED = 512
+MAX_VALIDATION = 512
 """Sequences that an epoch is validated with, at most, evenly spread."""
-STATISTICS = 32_768
+MAX_STATISTICS = 32_768
 """Frames that statistics are taken from, at most."""
-ASYMMETRIC = 2.0
+MAX_ASYMMETRY = 2.0
 """Difference between mean gait and mirrored mean gait above which mirroring is doubted,
 [deg] of the legs' joints."""
 SPEED_WEIGHT = 0.5
-"""An error of 1 % of the speed counts in the validation error as much as so many degrees."""
-JITTER = 1
-"""Sets the noise on parameters apart from the orders."""
-HALVES = {"cuda": torch.float16, "cpu": torch.bfloat16}
-"""What matrices are multiplied in with half precision."""
+"""Degrees in the validation error that equal an error of 1 % of the speed."""
+JITTER_STREAM = 1
+"""Separates the random stream of the noise on parameters from that of the orders."""
+HALF_TYPES = {"cuda": torch.float16, "cpu": torch.bfloat16}
+"""Number types of half precision by device."""
 
 
-class GaitTraining:
-    """A network, what it learns from, and how far it has come."""
+@dataclass
+class GaitPosition:
+    """Position in the stream of buffers; plain numbers, for a checkpoint."""
+
+    buffer: int = 0
+    """Whole buffers of the running epoch done."""
+    batch: int = 0
+    """Batches of the running buffer done, over its passes."""
+    iteration: int = 0
+    """Buffers done in all."""
+    rows: int = 0
+    """Frames learned from, repeats counted."""
+
+
+@dataclass(frozen=True)
+class GaitBatch:
+    """One batch of frames."""
+
+    inputs: Tensor
+    """Normalised parameters and phase. Shape (B, I)."""
+    poses: Tensor
+    """True poses. Shape (B, 101)."""
+    legs: Legs | None
+    """Legs of the first half of the rows, where sliding feet are punished."""
+
+
+class GaitTask(SupervisedTask[GaitBatch]):
+    """Poses of a gait from its parameters and phase."""
+
+    network: RefNN
 
     def __init__(
         self,
         config: RefRunConfig,
-        folder: GaitRunFolder,
         data: GaitData,
         *,
+        device: torch.device,
         command: str = "",
-        checkpoint: RefNNFile | None = None,
+        statistics: bool = True,
     ) -> None:
-        """Build network and optimiser, fresh or from a checkpoint."""
+        """Build the network and its optimiser.
+
+        Args:
+            config: All settings.
+            data: Refined sequences and their split.
+            device: Where to compute.
+            command: Command line, for model files.
+            statistics: Whether to measure statistics of the data; a resumed run has them.
+        """
         training = config.training
-        self.config, self.folder, self.data = config, folder, data
+        self.config, self.data, self.device = config, data, device
         self._command = command
         if training.threads:
             torch.set_num_threads(training.threads)
         torch.manual_seed(training.seed)
-        self.device = _device(training.device)
-        self.network = make_ref_nn(data.space, config.network).to(self.device)
-        self.average = make_ref_nn(data.space, config.network).to(self.device)
-        self.average.requires_grad_(False)
+        self.network = make_ref_nn(data.space, config.network).to(device)
         self.stream = GaitStream(data, config.dataset, training.seed)
-        self._validation = load_part(data, "validation", VALIDATED)
+        self._validation = load_part(data, "validation", MAX_VALIDATION)
         if config.dataset.mirror:
-            off = asymmetry(load_part(data, "train", VALIDATED).motions)
-            if off > ASYMMETRIC:
-                log.warning(
-                    "dataset.mirror: the mean gait is %.1f deg off its mirror image; "
-                    "leave mirror false where gaits differ between the sides",
-                    off,
-                )
-        self._optimizer = torch.optim.AdamW(
+            self._warn_of_asymmetry()
+        self.optimizer = torch.optim.AdamW(
             self.network.parameters(),
             lr=training.learning_rate,
             weight_decay=training.weight_decay,
             fused=True,
         )
-        self._half = _halves(self.device)
-        scaled = self._half and self.device.type == "cuda" and training.half_until > 0.0
-        self._scaler = torch.amp.GradScaler("cuda", enabled=scaled)
-        self._weights = squared_weights(config.loss).to(self.device)
-        turns = torch.arange(PER_CYCLE, dtype=torch.float32) / PER_CYCLE
+        self._half = _has_fast_half_precision(device)
+        self.half_precision = self._half and training.half_until > 0.0
+        self._weights = squared_weights(config.loss).to(device)
+        phases = torch.arange(PER_CYCLE, dtype=torch.float32) / PER_CYCLE
         none = torch.zeros((PER_CYCLE, 0))
-        self._phases = self.network.inputs(none.to(self.device), turns.to(self.device))
-        self.progress = Progress()
+        self._phases = self.network.inputs(none.to(device), phases.to(device))
+        self.position = GaitPosition()
+        self._buffer_done = False
         self.total_steps = sum(
-            self._batches(rows)
+            training.passes * (rows // min(training.batch_size, rows))
             for epoch in range(training.epochs)
             for rows in self.stream.rows(epoch)
         )
-        if checkpoint is None:
+        if statistics and config.network.statistics:
             self._measure()
-        else:
-            self._restore(checkpoint)
 
-    @property
-    def finished(self) -> bool:
-        """Whether all epochs are done, or validation has stopped getting better."""
-        training, progress = self.config.training, self.progress
-        patient = not training.patience or progress.waited < training.patience
-        return progress.epoch >= training.epochs or not patient
+    def reading(self) -> AbstractContextManager[Any]:
+        """Return the stream, which reads ahead while it is open."""
+        return self.stream
 
-    def train(self, display: Display, stop: StopRequest) -> None:
-        """Train to the last epoch, or until validation gets no better; saves as it goes."""
-        progress = self.progress
-        began = time.monotonic() - progress.seconds
-        with display, self.stream, EpochLog(self.folder, progress.step) as diary:
-            while not self.finished:
-                groups = len(self.stream.plan(progress.epoch))
-                due = False
-                while progress.buffer < groups:
-                    held = self.stream.buffer(progress.epoch, progress.buffer)
-                    self._learn(held, display, stop, began)
-                    progress.buffer += 1
-                    progress.batch = 0
-                    progress.iteration += 1
-                    every = self.config.training.save_every
-                    due = progress.iteration % every == 0
-                    if due and progress.buffer < groups:
-                        self.save_checkpoint()
-                self._end_epoch(diary)
-                stopped = stop.signal_number
-                if due or stopped is not None:
-                    self.save_checkpoint()
-                if stopped is not None:
-                    raise Interrupted(stopped)
-        if not self.folder.checkpoint(progress.step).exists():
-            self.save_checkpoint()
-        save_ref_nn(self.folder.final_model, self._kept(), self._told())
+    def batches(self, epoch: int) -> Iterator[GaitBatch]:
+        """Yield the rest of the epoch's batches, buffer after buffer."""
+        position, buffers = self.position, len(self.stream.plan(epoch))
+        while position.buffer < buffers:
+            yield from self._buffer_batches(epoch)
+            position.buffer += 1
+            position.batch = 0
+            position.iteration += 1
+        position.buffer = 0
 
-    def save_checkpoint(self) -> None:
-        """Write the network with everything that a resume needs."""
-        path = self.folder.checkpoint(self.progress.step)
-        save_ref_nn(path, self._kept(), self._told(), self._captured())
-        self.folder.keep_newest(path)
-        log.info("saved %s", path)
+    def loss(self, batch: GaitBatch, step: int) -> Mapping[str, Tensor]:
+        """Return the configured sum of pose, motion and foot errors."""
+        config, training = self.config.loss, self.config.training
+        half = self._half and step < training.half_until * self.total_steps
+        kind = self.device.type
+        with torch.autocast(kind, HALF_TYPES.get(kind), half):
+            predicted = self.network.of_inputs(batch.inputs)
+        predicted = predicted.float()
+        loss = pose_loss(predicted, batch.poses, self._weights)
+        if config.motion:
+            motion = motion_loss(predicted, batch.poses, self._weights)
+            loss = loss + config.motion * motion
+        if batch.legs is not None:
+            feet = feet_loss(predicted, batch.poses, batch.legs)
+            loss = loss + config.scale * config.feet * feet
+        return {"loss": loss}
 
-    def validation(self) -> dict[str, float]:
-        """Scores of the kept network on sequences that are not learnt from."""
-        held = self._validation
-        if not len(held):
-            return {}
-        return score(self.predict(held.params), held.motions).as_dict()
+    def validate(self, network: nn.Module) -> tuple[float, dict[str, float]] | None:
+        """Return the weighted error of legs and speed, and all scores."""
+        part = self._validation
+        if not len(part):
+            return None
+        poses = self.predict(cast(RefNN, network), part.params)
+        scores = score(poses, part.motions).as_dict()
+        error = scores["legs_deg"] + SPEED_WEIGHT * scores["speed_percent"]
+        return error, scores | {"error": error}
 
-    def predict(self, params: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Frames (N, 60, 101) of normalised parameters (N, P) by the kept network."""
-        network = self.average if self.config.training.average else self.network
+    def predict(
+        self, network: RefNN, params: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        """Return frames (N, 60, 101) of normalised parameters (N, P)."""
         phase = torch.arange(FRAMES, device=self.device) / PER_CYCLE
         out = np.empty((len(params), FRAMES, self._weights.shape[0]), np.float32)
         with torch.no_grad():
@@ -167,231 +191,172 @@ class GaitTraining:
                 out[row] = network(repeated, phase).cpu().numpy()
         return out
 
-    def _learn(
-        self, held: GaitSet, display: Display, stop: StopRequest, began: float
+    def save(
+        self,
+        path: Path,
+        network: nn.Module,
+        progress: FitProgress,
+        state: TrainingState | None,
     ) -> None:
-        """Go through a buffer; from the batch at which a resumed run stopped."""
-        training, progress = self.config.training, self.progress
-        params = torch.from_numpy(held.params)
-        motions = torch.from_numpy(held.motions).view(-1, held.motions.shape[-1])
-        count = len(motions)
+        """Write a model file."""
+        weights = {name: value.clone() for name, value in network.state_dict().items()}
+        save_ref_nn(path, weights, self._metadata(progress), state)
+
+    def columns(self, progress: FitProgress) -> dict[str, float]:
+        """Return the speed of the training."""
+        return {"rows_per_second": self.position.rows / max(progress.seconds, 1e-9)}
+
+    def should_save(self, step: int) -> bool:
+        """Return whether `save_every` more buffers are done."""
+        every = self.config.training.save_every
+        return self._buffer_done and (self.position.iteration + 1) % every == 0
+
+    def values(self) -> dict[str, Any]:
+        """Return the position in the data, and a fingerprint of their files."""
+        return {"position": asdict(self.position), "files": self._fingerprint()}
+
+    def restore(self, arrays: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
+        """Continue at the position of a checkpoint.
+
+        Raises:
+            GaitDataError: The checkpoint is of other data.
+        """
+        if values.get("files") != self._fingerprint():
+            raise GaitDataError(
+                "the data are not those that the run began with; start a new run"
+            )
+        saved = values.get("position", values["progress"])
+        names = GaitPosition.__dataclass_fields__
+        self.position = GaitPosition(**{name: saved[name] for name in names})
+
+    def _buffer_batches(self, epoch: int) -> Iterator[GaitBatch]:
+        """Yield the rest of the batches of the current buffer, pass after pass."""
+        training, position = self.config.training, self.position
+        part = self.stream.buffer(epoch, position.buffer)
+        motions = torch.from_numpy(part.motions).view(-1, part.motions.shape[-1])
+        params, count = torch.from_numpy(part.params), len(motions)
         size = min(training.batch_size, count)
         per_pass = count // size
-        place = [training.seed, progress.epoch, progress.buffer]
-        order = torch.zeros(0, dtype=torch.int64)
-        current = -1
+        place = [training.seed, epoch, position.buffer]
         legs = None
         if self.config.loss.feet:
-            legs = legs_of(self.data.space, held.params).to(self.device)
-        while progress.batch < per_pass * training.passes:
-            number, batch = divmod(progress.batch, per_pass)
+            legs = legs_of(self.data.space, part.params).to(self.device)
+        order, current = torch.zeros(0, dtype=torch.int64), -1
+        while position.batch < per_pass * training.passes:
+            number, batch = divmod(position.batch, per_pass)
             if number != current:
                 mixed = np.random.default_rng([*place, number]).permutation(count)
                 order, current = torch.from_numpy(mixed), number
             rows = self._rows(order[batch * size : (batch + 1) * size])
             sequences = torch.div(rows, FRAMES, rounding_mode="floor")
-            phase = self._phases[rows % PER_CYCLE]
             values = params[sequences]
             if training.jitter:
-                rng = np.random.default_rng([*place, number, batch, JITTER])
+                rng = np.random.default_rng([*place, number, batch, JITTER_STREAM])
                 pairs = self.config.loss.pairs
                 values = values + training.jitter * row_noise(rng, values, pairs)
+            phase = self._phases[rows % PER_CYCLE]
             inputs = torch.cat([values.to(self.device), phase], dim=1)
             own = None if legs is None else legs[sequences[: len(rows) // 2]]
-            self._step(inputs, motions[rows].to(self.device), own)
-            progress.batch += 1
-            progress.rows += size
-            progress.seconds = time.monotonic() - began
-            error = None if math.isinf(progress.best) else progress.best
-            rate = progress.step / progress.seconds
-            display.update(progress.step, rate, error, f"epoch {progress.epoch + 1}")
-            if stop.signal_number is not None:
-                self.save_checkpoint()
-                raise Interrupted(stop.signal_number)
+            position.batch += 1
+            position.rows += size
+            self._buffer_done = position.batch == per_pass * training.passes
+            yield GaitBatch(inputs, motions[rows].to(self.device), own)
 
     def _rows(self, rows: Tensor) -> Tensor:
-        """`rows` (B,), or the first half and the frame after each where motion counts."""
+        """Return `rows` (B,), or their first half and the frame after each of it."""
         if not self.config.loss.pairs:
             return rows
         first = rows[: len(rows) // 2]
         first = first - (first % FRAMES == FRAMES - 1).long()
         return torch.cat([first, first + 1])
 
-    def _step(self, inputs: Tensor, true: Tensor, legs: Legs | None) -> None:
-        """One update; `legs` of the first half of the rows."""
-        training, progress = self.config.training, self.progress
-        rate = learning_rate(self.config, progress.step, self.total_steps)
-        for group in self._optimizer.param_groups:
-            group["lr"] = rate
-        half = self._half and progress.step < training.half_until * self.total_steps
-        with torch.autocast(self.device.type, HALVES.get(self.device.type), half):
-            predicted = self.network.of_inputs(inputs)
-        loss = self._loss(predicted.float(), true, legs)
-        self._optimizer.zero_grad(set_to_none=True)
-        self._scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
-        self._scaler.unscale_(self._optimizer)
-        # Of a list: the published code used up the parameters' generator, and clipped none.
-        norm = torch.nn.utils.clip_grad_norm_(
-            list(self.network.parameters()), training.gradient_clip
-        )
-        if self._scaler.is_enabled() or bool(torch.isfinite(norm)):
-            self._scaler.step(self._optimizer)
-            self._scaler.update()
-        else:
-            log.warning("step %d: the gradient is not finite: left out", progress.step)
-        progress.step += 1
-        progress.total += float(loss.detach())
-        progress.count += 1
-        if training.average:
-            decay = min(
-                training.average, (1.0 + progress.step) / (10.0 + progress.step)
-            )
-            with torch.no_grad():
-                torch._foreach_lerp_(
-                    list(self.average.parameters()),
-                    list(self.network.parameters()),
-                    1.0 - decay,
-                )
-
-    def _loss(self, predicted: Tensor, true: Tensor, legs: Legs | None) -> Tensor:
-        """The configured sum."""
-        config = self.config.loss
-        loss = pose_loss(predicted, true, self._weights)
-        if config.motion:
-            loss = loss + config.motion * motion_loss(predicted, true, self._weights)
-        if legs is not None:
-            loss = loss + config.scale * config.feet * feet_loss(predicted, true, legs)
-        return loss
-
-    def _batches(self, rows: int) -> int:
-        """Updates that a buffer of so many rows makes."""
-        training = self.config.training
-        return training.passes * (rows // min(training.batch_size, rows))
-
-    def _end_epoch(self, diary: EpochLog) -> None:
-        """Validate, keep the best network, write everything down."""
-        progress = self.progress
-        progress.epoch += 1
-        progress.buffer = 0
-        scores = self.validation()
-        row = {"train/loss": progress.total / max(progress.count, 1)}
-        progress.total, progress.count = 0.0, 0
-        if scores:
-            error = scores["legs_deg"] + SPEED_WEIGHT * scores["speed_percent"]
-            row |= {f"validation/{name}": value for name, value in scores.items()}
-            row["validation/error"] = error
-            if not math.isfinite(error):
-                rule = "the network's answers are not finite; lower --learning-rate"
-                raise DivergedError(f"epoch {progress.epoch}: {rule}")
-            if error < progress.best:
-                progress.best, progress.waited, progress.scores = error, 0, scores
-                save_ref_nn(self.folder.best_model, self._kept(), self._told())
-            else:
-                progress.waited += 1
-        else:
-            save_ref_nn(self.folder.best_model, self._kept(), self._told())
-        rate = learning_rate(self.config, progress.step, self.total_steps)
-        row |= {
-            "learning_rate": rate,
-            "rows_per_second": progress.rows / max(progress.seconds, 1e-9),
-        }
-        diary.write(progress.step, progress.epoch, progress.seconds, row)
-
-    def _kept(self) -> dict[str, Tensor]:
-        network = self.average if self.config.training.average else self.network
-        return {name: value.clone() for name, value in network.state_dict().items()}
-
-    def _told(self) -> RefNNMetadata:
-        """What the file of the network tells about itself."""
-        progress, data = self.progress, self.data
-        shared = self.config.replace(
+    def _metadata(self, progress: FitProgress) -> RefNNMetadata:
+        """Return the header of a model file."""
+        data = self.data
+        run = self.config.replace(
             data=[place.rstrip("/").split("/")[-1] for place in self.config.data]
         ).model_dump(mode="json")
-        shared["training"].pop("output")
+        run["training"].pop("output")
+        by_subject = self.config.dataset.split == "subject"
         return describe_ref_nn(
             self.network,
             is_cascaded=data.is_cascaded,
             training={
-                "run": shared,
+                "run": run,
                 "steps": progress.step,
                 "epochs": progress.epoch,
-                "rows": progress.rows,
-                "validation": progress.scores,
+                "rows": self.position.rows,
+                "validation": {
+                    k: v for k, v in progress.scores.items() if k != "error"
+                },
                 "held": data.held(),
                 "sequences": {
                     name: data.count(name) for name in ("train", "validation", "test")
                 },
-                "test_subjects": sorted(data.table("test"))
-                if self.config.dataset.split == "subject"
-                else [],
+                "test_subjects": sorted(data.table("test")) if by_subject else [],
             },
             command=self._command,
         )
 
     def _measure(self) -> None:
-        """Give both networks the statistics of the data, if the settings ask for it."""
-        if self.config.network.statistics:
-            with self.stream:
-                held = self.stream.buffer(0, 0)
-            count = len(held) * FRAMES
-            rows = np.linspace(0, count - 1, min(STATISTICS, count)).astype(np.int64)
-            phase = self._phases[torch.from_numpy(rows % PER_CYCLE)]
-            params = torch.from_numpy(held.params[rows // FRAMES]).to(self.device)
-            poses = torch.from_numpy(held.motions.reshape(count, -1)[rows])
-            with torch.no_grad():
-                inputs = torch.cat([params, phase], dim=1)
-                self.network.set_statistics(inputs, poses.to(self.device))
-        self.average.load_state_dict(self.network.state_dict())
+        """Give the network the statistics of the data."""
+        with self.stream:
+            part: GaitSet = self.stream.buffer(0, 0)
+        count = len(part) * FRAMES
+        rows = np.linspace(0, count - 1, min(MAX_STATISTICS, count)).astype(np.int64)
+        phase = self._phases[torch.from_numpy(rows % PER_CYCLE)]
+        params = torch.from_numpy(part.params[rows // FRAMES]).to(self.device)
+        poses = torch.from_numpy(part.motions.reshape(count, -1)[rows])
+        with torch.no_grad():
+            inputs = torch.cat([params, phase], dim=1)
+            self.network.set_statistics(inputs, poses.to(self.device))
 
-    def _captured(self) -> TrainingState:
-        """Weights, optimiser and counters."""
-        return captured(
-            self.network, self._optimizer, self._scaler, self.progress, self._files
-        )
+    def _warn_of_asymmetry(self) -> None:
+        """Warn where mirrored data would contradict the data."""
+        off = asymmetry(load_part(self.data, "train", MAX_VALIDATION).motions)
+        if off > MAX_ASYMMETRY:
+            log.warning(
+                "dataset.mirror: the mean gait is %.1f deg off its mirror image; "
+                "leave mirror false where gaits differ between the sides",
+                off,
+            )
 
-    def _restore(self, checkpoint: RefNNFile) -> None:
-        """Put a checkpoint into this training."""
-        state = checkpoint.training
-        assert state is not None
-        self.average.load_state_dict(checkpoint.weights)
-        self.progress = restored(
-            state, self.network, self._optimizer, self._scaler, self._files
-        )
-
-    @property
-    def _files(self) -> list[list[int]]:
-        """What tells these data from others."""
+    def _fingerprint(self) -> list[list[int]]:
+        """Return length and checksum of each data file."""
         return [[len(head), head.crc] for head in self.data.heads]
 
 
-def learning_rate(config: RefRunConfig, step: int, total: int) -> float:
-    """Adam's step size at update `step` of `total`."""
+def gait_run(
+    config: RefRunConfig,
+    folder: GaitRunFolder | None,
+    data: GaitData,
+    *,
+    command: str = "",
+    checkpoint: RefNNFile | None = None,
+) -> SupervisedRun[GaitBatch]:
+    """Return the training of a gait network, new or from a checkpoint.
+
+    Raises:
+        GaitDataError: The checkpoint is of other data.
+        ModelFileError: It does not fit the settings.
+    """
     training = config.training
-    if step < training.warmup_steps:
-        return training.learning_rate * (step + 1) / training.warmup_steps
-    if training.schedule == "constant":
-        return training.learning_rate
-    left = max(total - training.warmup_steps, 1)
-    share = min((step - training.warmup_steps) / left, 1.0)
-    wave = 0.5 * (1.0 + math.cos(math.pi * share))
-    return training.learning_rate * (0.01 + 0.99 * wave)
+    device = pick_device(training.device)
+    task = GaitTask(
+        config, data, device=device, command=command, statistics=checkpoint is None
+    )
+    return SupervisedRun(
+        task,
+        FitSettings.of(training, schedule=training.schedule, save_every=0),
+        folder,
+        device=device,
+        weights=None if checkpoint is None else checkpoint.weights,
+        state=None if checkpoint is None else checkpoint.training,
+    )
 
 
-def _device(name: str) -> torch.device:
-    """The torch device `name`; `auto` is a GPU where there is one."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = (str(error).splitlines() or [""])[0]
-        raise GaitDataError(f"device {name!r} cannot be used: {reason}") from None
-    return device
-
-
-def _halves(device: torch.device) -> bool:
-    """Whether `device` multiplies matrices of half precision faster than others."""
+def _has_fast_half_precision(device: torch.device) -> bool:
+    """Return whether `device` multiplies half-precision matrices faster than others."""
     if device.type == "cpu":
         return bool(torch.cpu.get_capabilities().get("amx_bf16", False))
     return device.type == "cuda"

@@ -18,8 +18,9 @@ from ambulo.train.shared.run_command import RunCommand, RunRequest
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
+    from ambulo.evaluate.ik.data import PoseBatch
     from ambulo.policies.agents.ik import IKModelFile
-    from ambulo.train.ik.training import IKTraining
+    from ambulo.train.shared.supervised import SupervisedRun
 
 KINDS = {"own": "own", "published": "published", "compact": "published_compact"}
 """Value of `network.kind` for each value of `--network`."""
@@ -27,7 +28,7 @@ Request = RunRequest[IKRunConfig, "IKModelFile", IKRunFolder]
 
 
 class NeuralIKCommand(
-    RunCommand[IKRunConfig, "IKModelFile", IKRunFolder, "IKTraining"]
+    RunCommand[IKRunConfig, "IKModelFile", IKRunFolder, "SupervisedRun[PoseBatch]"]
 ):
     """Training of networks from targets of effectors to poses."""
 
@@ -93,13 +94,13 @@ train_neural_ik --resume runs/own_0_20260101-120000
         """Return the kind of network."""
         return config.network.kind
 
-    def build(self, request: Request) -> IKTraining:
+    def build(self, request: Request) -> SupervisedRun[PoseBatch]:
         """Read the poses and make the training."""
         from ambulo.evaluate.ik.data import Poses, split_poses
         from ambulo.ik.data.pose_data import check_poses, load_poses
         from ambulo.ik.rig import load_rig
         from ambulo.train.ik.checks import described, judge, kinematics_errors
-        from ambulo.train.ik.training import IKTraining
+        from ambulo.train.ik.training import IKTask, ik_run
 
         config = request.config
         data = load_poses(config.data)
@@ -117,7 +118,7 @@ train_neural_ik --resume runs/own_0_20260101-120000
         poses = Poses(parts["train"], rig, config, mirror=config.dataset.mirror)
         validation = Poses(parts["validation"], rig, config, mirror=False)
         sizes = {name: len(part) for name, part in parts.items()}
-        training = IKTraining(
+        run = ik_run(
             config,
             request.folder,
             poses,
@@ -127,16 +128,17 @@ train_neural_ik --resume runs/own_0_20260101-120000
             checkpoint=request.checkpoint,
             init=request.initial,
         )
-        errors = kinematics_errors(poses, training.loss)
+        assert isinstance(run.task, IKTask)
+        errors = kinematics_errors(poses, run.task.pose_loss)
         print(described(errors), file=sys.stderr)
         warning = judge(errors)
         if warning:
             print(f"warning: {warning}", file=sys.stderr)
         if request.initial is not None:  # a run killed soon resumes with these weights
-            training.save_checkpoint()
-        return training
+            run.save_checkpoint()
+        return run
 
-    def report(self, request: Request, run: IKTraining) -> None:
+    def report(self, request: Request, run: SupervisedRun[PoseBatch]) -> None:
         """Print the results."""
         best = run.progress.best
         result = f"joint error {best:.2f} cm on people not trained on"

@@ -27,12 +27,12 @@ def validate(network: IKNet, poses: Poses) -> tuple[float, dict[str, float]]:
     """
     scores = scores_of(network, poses)
     row = {
-        f"validation/{mask}/{name}": value
+        f"{mask}/{name}": value
         for mask, found in scores.items()
         for name, value in found.as_dict().items()
     }
     error = float(np.mean([found.mpjpe_cm for found in scores.values()]))
-    return error, row | {"validation/error_cm": error}
+    return error, row | {"error_cm": error}
 
 
 def scores_of(network: IKNet, poses: Poses) -> dict[str, PoseScores]:

@@ -18,8 +18,9 @@ from ambulo.train.shared.run_command import RunCommand, RunRequest
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
+    from ambulo.motion.datasets.windows import WindowBatch
     from ambulo.policies.agents.motion import MotionModelFile
-    from ambulo.train.motion.training import MotionTraining
+    from ambulo.train.shared.supervised import SupervisedRun
 
 Request = RunRequest[MotionRunConfig, "MotionModelFile", MotionRunFolder]
 
@@ -32,7 +33,12 @@ def _split_flag(kind: str, meaning: str) -> Flag:
 
 
 class MotionCommand(
-    RunCommand[MotionRunConfig, "MotionModelFile", MotionRunFolder, "MotionTraining"]
+    RunCommand[
+        MotionRunConfig,
+        "MotionModelFile",
+        MotionRunFolder,
+        "SupervisedRun[WindowBatch]",
+    ]
 ):
     """Training of networks that predict motion."""
 
@@ -95,14 +101,14 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
             raise ConfigError(f"--processes {args.processes}: must be at least 1")
         return config
 
-    def build(self, request: Request) -> MotionTraining:
+    def build(self, request: Request) -> SupervisedRun[WindowBatch]:
         """Read the clips and make the training."""
         from ambulo.train.motion.clips import (
             split_of,
             training_windows,
             validation_windows,
         )
-        from ambulo.train.motion.training import MotionTraining
+        from ambulo.train.motion.training import motion_run
 
         config, folder, args = request.config, request.folder, request.args
         strict, processes = bool(args.strict), args.processes
@@ -117,7 +123,7 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
             part: sorted({clip.name for clip in split.part(part)})
             for part in ("train", "validation", "test")
         }
-        return MotionTraining(
+        return motion_run(
             config,
             folder,
             windows,
@@ -127,7 +133,7 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
             checkpoint=request.checkpoint,
         )
 
-    def report(self, request: Request, run: MotionTraining) -> None:
+    def report(self, request: Request, run: SupervisedRun[WindowBatch]) -> None:
         """Print the results."""
         best = run.progress.best
         print_summary(

@@ -13,8 +13,9 @@ from ambulo.policies.networks.motion_state import displaced, displacement
 from ambulo.train.motion.clips import played
 from ambulo.train.motion.losses import MotionLoss
 from ambulo.train.motion.statistics import statistics_of
-from ambulo.train.motion.training import learning_rate, pick_device
 from ambulo.train.motion.validation import calibrated, validation_error
+from ambulo.train.shared.device import pick_device
+from ambulo.train.shared.fit_settings import FitSettings
 
 OFF = {
     "position": 0.0,
@@ -180,7 +181,8 @@ def test_calibration_finds_how_much_too_far_a_network_goes() -> None:
 
 def test_learning_rate_rises_and_falls() -> None:
     config = MotionRunConfig()
-    rates = [learning_rate(config, step, 1000) for step in (0, 199, 600, 1000, 2000)]
+    settings = FitSettings.of(config.training)
+    rates = [settings.rate(step, 1000) for step in (0, 199, 600, 1000, 2000)]
     top = config.training.learning_rate
     assert rates[0] == pytest.approx(top / 200)
     assert rates[1] == pytest.approx(top)

@@ -28,6 +28,10 @@ class Config(BaseModel):
         """Return a validated copy with `changes`; `ConfigError` names the bad key."""
         return parse(type(self), {**self.model_dump(), **changes}, "override")
 
+    def override(self, group: str, **changes: object) -> Self:
+        """Return a validated copy with `changes` in one group."""
+        return self.replace(**{group: {**getattr(self, group).model_dump(), **changes}})
+
     def to_json(self) -> str:
         """Return the config as indented JSON text."""
         return json.dumps(self.model_dump(mode="json"), indent=2) + "\n"
@@ -96,7 +100,7 @@ def _group_of(annotation: Any) -> Any:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     for inner in getattr(annotation, "__args__", ()):
-        found = _group_of(inner)
-        if found is not None:
-            return found
+        result = _group_of(inner)
+        if result is not None:
+            return result
     return None

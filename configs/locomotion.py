@@ -258,10 +258,6 @@ class LocomotionConfig(Config):
                 raise ValueError("gait.base: a correction has no prior")
         return self
 
-    def override(self, group: str, **changes: object) -> LocomotionConfig:
-        """Return a validated copy with `changes` in one group."""
-        return self.replace(**{group: {**getattr(self, group).model_dump(), **changes}})
-
     def shareable(self) -> LocomotionConfig:
         """Return a copy to publish, without local folders."""
         output = LocomotionTrainingConfig.model_fields["output"].default

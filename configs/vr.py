@@ -305,10 +305,6 @@ class NavigationConfig(Config):
             raise ValueError("network.action_bound needs actions.mode = continuous")
         return self
 
-    def override(self, group: str, **changes: object) -> NavigationConfig:
-        """Return a validated copy with `changes` in one group."""
-        return self.replace(**{group: {**getattr(self, group).model_dump(), **changes}})
-
     def without_engine_places(self) -> NavigationConfig:
         """Return a copy without the keys that locate engines."""
         return self.override("environment", **dict.fromkeys(ENGINE_PLACES))

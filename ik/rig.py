@@ -196,11 +196,11 @@ class Rig:
     def reaches(self) -> Floats:
         """Length of each stretched limb from base to target, [m]. Shape (6,)."""
         lengths = np.linalg.norm(self.skeleton.offsets, axis=1)
-        found = []
+        result = []
         for joint, base in zip(self.effectors, self.bases, strict=True):
             chain = self.chain(joint)
-            found.append(float(lengths[list(chain[: chain.index(base)])].sum()))
-        reaches = np.array(found)
+            result.append(float(lengths[list(chain[: chain.index(base)])].sum()))
+        reaches = np.array(result)
         reaches.setflags(write=False)
         return reaches
 

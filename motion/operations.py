@@ -91,13 +91,13 @@ def retime(
     """
     if (duration is None) == (factor is None):
         raise MotionError("retime takes either duration or factor")
-    wanted = motion.duration * factor if factor is not None else duration
-    if wanted is None or not (np.isfinite(wanted) and wanted > 0.0) or len(motion) < 2:
+    target = motion.duration * factor if factor is not None else duration
+    if target is None or not (np.isfinite(target) and target > 0.0) or len(motion) < 2:
         raise MotionError(
             f"{motion.name or 'motion'}: needs two frames and a new duration above 0, "
-            f"got {len(motion)} frames and {wanted} s"
+            f"got {len(motion)} frames and {target} s"
         )
-    count = max(round(wanted * motion.fps), 1) + 1
+    count = max(round(target * motion.fps), 1) + 1
     return sample(motion, np.linspace(0.0, len(motion) - 1, count), motion.fps)
 
 

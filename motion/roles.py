@@ -73,12 +73,12 @@ def _roles(skeleton: Skeleton) -> tuple[tuple[str, int], ...]:
     for known in SKELETONS:
         data = skeleton_file(known)
         if names == frozenset(joint.name for joint in data.joints):
-            found = {role: skeleton.index(joint) for role, joint in data.roles.items()}
+            match = {role: skeleton.index(joint) for role, joint in data.roles.items()}
             break
     else:
-        found = _limb_roles(skeleton)
-        found |= _trunk_roles(skeleton, found)
-    return tuple((role, found[role]) for role in ROLES if role in found)
+        match = _limb_roles(skeleton)
+        match |= _trunk_roles(skeleton, match)
+    return tuple((role, match[role]) for role in ROLES if role in match)
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -104,15 +104,15 @@ def _limb_roles(skeleton: Skeleton) -> dict[str, int]:
     joints: dict[tuple[str, str], int] = {}
     for index, name in enumerate(skeleton.joints):
         joints.setdefault(_split(name), index)
-    found: dict[str, int] = {}
+    match: dict[str, int] = {}
     for side in SIDES:
         for limb, names in _NAMES.items():
             for key in names:
                 index = joints.get((side, key), -1)
-                if index >= 0 and index not in found.values():
-                    found[f"{side}_{limb}"] = index
+                if index >= 0 and index not in match.values():
+                    match[f"{side}_{limb}"] = index
                     break
-    return found
+    return match
 
 
 def _trunk_roles(skeleton: Skeleton, limbs: dict[str, int]) -> dict[str, int]:
@@ -122,25 +122,25 @@ def _trunk_roles(skeleton: Skeleton, limbs: dict[str, int]) -> dict[str, int]:
     def first(*names: str) -> int:
         return next((keys.index(("", n)) for n in names if ("", n) in keys), -1)
 
-    found: dict[str, int] = {}
+    match: dict[str, int] = {}
     hips, head = first(*_HIPS), first("head")
     if hips < 0:
         hips = max(_meeting(skeleton, limbs, "thigh"), 0)
-    found["hips"] = hips
+    match["hips"] = hips
     chest = _meeting(skeleton, limbs, "clavicle", "upper_arm")
     while chest > 0 and keys[chest][1].startswith("neck"):
         chest = skeleton.parents[chest]  # 3ds Max hangs the clavicles on the neck
     between = _path(skeleton, hips, chest)
     if chest > 0 and between:
-        found["chest"] = chest
+        match["chest"] = chest
         if between[0] != chest:
-            found["spine"] = between[0]
+            match["spine"] = between[0]
     if head >= 0:
-        found["head"] = head
-        above = _path(skeleton, found.get("chest", hips), head)
+        match["head"] = head
+        above = _path(skeleton, match.get("chest", hips), head)
         if len(above) > 1:
-            found["neck"] = above[0]
-    return found
+            match["neck"] = above[0]
+    return match
 
 
 def _meeting(skeleton: Skeleton, limbs: dict[str, int], *names: str) -> int:

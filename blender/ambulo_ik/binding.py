@@ -281,8 +281,8 @@ def _to_t_pose(rig: Rig, places: Floats) -> Floats:
                 step(ours, side + name, side + towards),
             )
         foot, toe = f"{side}Foot", f"{side}ToeBase"
-        is_, wanted = step(places, foot, toe), step(ours, foot, toe)
-        yaw = np.arctan2(wanted[1], wanted[0]) - np.arctan2(is_[1], is_[0])
+        is_, target = step(places, foot, toe), step(ours, foot, toe)
+        yaw = np.arctan2(target[1], target[0]) - np.arctan2(is_[1], is_[0])
         turns[joints.index(foot)] = quat_from_yaw(np.array(yaw))
         for name, other in FOLLOWS.items():
             turns[joints.index(side + name)] = turns[joints.index(side + other)]

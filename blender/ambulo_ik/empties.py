@@ -73,9 +73,9 @@ def read_targets(armature: bpy.types.Object, binding: Binding) -> Targets:
 
 
 def _collection(context: bpy.types.Context) -> bpy.types.Collection:
-    found = bpy.data.collections.get(COLLECTION)
-    if found is None:
-        found = bpy.data.collections.new(COLLECTION)
+    result = bpy.data.collections.get(COLLECTION)
+    if result is None:
+        result = bpy.data.collections.new(COLLECTION)
     if COLLECTION not in context.scene.collection.children:
-        context.scene.collection.children.link(found)
-    return found
+        context.scene.collection.children.link(result)
+    return result

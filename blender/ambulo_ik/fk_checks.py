@@ -87,14 +87,14 @@ def posed_matrices(
 ) -> Floats:
     """What Blender makes of `poses`: matrices in armature space. Shape (B, J, 4, 4)."""
     bones = binding.bones(armature)
-    found = np.empty((len(poses), len(bones), 4, 4))
+    result = np.empty((len(poses), len(bones), 4, 4))
     with kept_pose(context, armature):
         for row in range(len(poses)):
             write_pose(armature, binding, poses[row : row + 1])
             # Until the view layer is updated, `matrix` is the one of the last pose.
             context.view_layer.update()
-            found[row] = [np.array(bone.matrix) for bone in bones]
-    return found
+            result[row] = [np.array(bone.matrix) for bone in bones]
+    return result
 
 
 def expected_matrices(binding: Binding, poses: Pose) -> Floats:
@@ -102,11 +102,11 @@ def expected_matrices(binding: Binding, poses: Pose) -> Floats:
     positions, orientations = fk(binding.rig, poses)
     back = quat_conjugate(binding.turn)
     turns = quat_multiply(back, quat_multiply(orientations, binding.axes))
-    found = np.zeros((*positions.shape[:2], 4, 4))
-    found[..., :3, :3] = quat_to_matrix(turns)
-    found[..., :3, 3] = quat_rotate(back, positions) / binding.scale
-    found[..., 3, 3] = 1.0
-    return found
+    result = np.zeros((*positions.shape[:2], 4, 4))
+    result[..., :3, :3] = quat_to_matrix(turns)
+    result[..., :3, 3] = quat_rotate(back, positions) / binding.scale
+    result[..., 3, 3] = 1.0
+    return result
 
 
 @contextmanager

@@ -66,9 +66,9 @@ def tick(armature: bpy.types.Object, *, new_base: bool = False) -> bool:
 def live_armatures(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """The armatures of `scene` that follow their targets."""
     return [
-        found
-        for found in scene.objects
-        if found.type == "ARMATURE" and found.ambulo_ik.live
+        result
+        for result in scene.objects
+        if result.type == "ARMATURE" and result.ambulo_ik.live
     ]
 
 

@@ -33,12 +33,12 @@ def check_solver(bound: Bound, poses: Pose | None) -> list[Check]:
     rig = bound.binding.rig
     given = _thinned(poses) if poses is not None else _varied(rig)
     # What lies outside the limits cannot be reached within them.
-    wanted = Pose(given.root, clamp(rig, given.rotations))
-    targets = Targets.of_pose(rig, wanted)
+    target = Pose(given.root, clamp(rig, given.rotations))
+    targets = Targets.of_pose(rig, target)
     what = "poses in memory" if poses is not None else "varied starting poses"
-    checks = [Check("Data", None, f"{len(wanted)} {what}")]
+    checks = [Check("Data", None, f"{len(target)} {what}")]
     if SESSION.network is not None:
-        checks.append(_raw(bound, wanted, targets))
+        checks.append(_raw(bound, target, targets))
     solution = solve(bound, targets)
     whole = solution.reached.all(axis=1)
     checks.append(
@@ -61,7 +61,7 @@ def check_solver(bound: Bound, poses: Pose | None) -> list[Check]:
         )
     )
     free = [j for j in range(len(rig)) if j not in rig.effectors]
-    away = np.linalg.norm(fk(rig, solution.pose)[0] - fk(rig, wanted)[0], axis=-1)
+    away = np.linalg.norm(fk(rig, solution.pose)[0] - fk(rig, target)[0], axis=-1)
     checks.append(
         Check(
             "Joints that nothing leads",

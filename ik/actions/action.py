@@ -114,10 +114,10 @@ def facing(goals: EffectorGoals, rest: Floats) -> Floats:
     forward = quat_rotate(turn, np.array([1.0, 0.0, 0.0]))
     forward = forward * np.array([1.0, 1.0, 0.0])
     length = np.linalg.norm(forward, axis=-1, keepdims=True)
-    found: Floats = np.where(
+    result: Floats = np.where(
         length > 1e-6, forward / np.maximum(length, 1e-6), [1.0, 0.0, 0.0]
     )
-    return found
+    return result
 
 
 def move_body(goals: EffectorGoals, shift: Floats, tilt: Floats) -> EffectorGoals:

@@ -58,8 +58,8 @@ class LookAt:
         turn = quat_to_rotvec(quat_between(ahead, way))
         angle = np.linalg.norm(turn, axis=-1, keepdims=True)
         part = np.minimum(1.0, self.limit / np.maximum(angle, 1e-9))
-        found: Floats = quat_rotate(quat_from_rotvec(turn * part), ahead)
-        return found
+        result: Floats = quat_rotate(quat_from_rotvec(turn * part), ahead)
+        return result
 
     def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
         """Rotate the head; its position does not change."""
@@ -72,8 +72,8 @@ class LookAt:
         ahead = quat_rotate(yaw, np.array([1.0, 0.0, 0.0]))
         raised = -np.arcsin(np.clip(way[:, 2], -1.0, 1.0))[:, None]
         pitch = quat_from_rotvec(raised * np.cross(UP, ahead))
-        wanted = quat_multiply(
+        target = quat_multiply(
             quat_multiply(pitch, yaw), self.rig.target_rest[HEAD][None]
         )
         parts = np.full(len(goals), share)
-        return goals.turn("Head", quat_slerp(goals.rotation("Head"), wanted, parts))
+        return goals.turn("Head", quat_slerp(goals.rotation("Head"), target, parts))

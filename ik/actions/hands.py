@@ -51,9 +51,9 @@ class Reach:
         goals = goals.place(self.hand, here + share * way + lift)
         if self.rotation is None:
             return goals
-        wanted = np.broadcast_to(np.asarray(self.rotation, np.float64), rotation.shape)
+        target = np.broadcast_to(np.asarray(self.rotation, np.float64), rotation.shape)
         parts = np.full(len(goals), share)
-        return goals.turn(self.hand, quat_slerp(rotation, wanted, parts))
+        return goals.turn(self.hand, quat_slerp(rotation, target, parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,15 +110,17 @@ class Grab:
         start = np.asarray(self.place, dtype=np.float64)
         share = float(min_jerk((time - self.held_from) / self.carry))
         way = np.asarray(self.goal, dtype=np.float64) - start
-        found: Floats = start + share * way + 4.0 * self.lift * share * (1 - share) * UP
-        return found
+        result: Floats = (
+            start + share * way + 4.0 * self.lift * share * (1 - share) * UP
+        )
+        return result
 
     def wrist_at(self, time: float) -> Floats:
         """World position of the wrist while the object is held, [m]. Shape (3,)."""
         turn = np.asarray(self.turn, dtype=np.float64)
         grip = np.asarray(self.grip, dtype=np.float64)
-        found: Floats = self.object_at(time) + quat_rotate(turn, grip)
-        return found
+        result: Floats = self.object_at(time) + quat_rotate(turn, grip)
+        return result
 
     def lead(self, goals: EffectorGoals, time: float) -> EffectorGoals:
         """Move the hand to the object, with it, and back."""
@@ -128,9 +130,9 @@ class Grab:
         away = quat_rotate(
             np.asarray(self.turn, np.float64), np.asarray(self.approach, np.float64)
         )
-        wanted = self.wrist_at(time) + (1.0 - near) * away
+        target = self.wrist_at(time) + (1.0 - near) * away
         here, rotation = goals.position(self.hand), goals.rotation(self.hand)
-        goals = goals.place(self.hand, here + share * (wanted - here))
+        goals = goals.place(self.hand, here + share * (target - here))
         if self.grip_turn is None:
             return goals
         turn = quat_multiply(

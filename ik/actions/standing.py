@@ -45,7 +45,7 @@ def standing_pose(rig: Rig) -> Pose:
     targets = Targets.of(
         positions, {name: rig.target_rest[row_of(name)] for name in names}
     )
-    found = refine(rig, targets, start_pose(rig), 20)
-    if not found.reached.all():
+    result = refine(rig, targets, start_pose(rig), 20)
+    if not result.reached.all():
         raise IKError(f"rig {rig.name}: it cannot stand inside its limits")
-    return found.pose
+    return result.pose

@@ -111,8 +111,8 @@ class PoseData:
 
     def of_clips(self, names: Sequence[str]) -> PoseData:
         """The poses of the clips with these names."""
-        wanted = [clip.name in set(names) for clip in self.header.clips]
-        return self[np.array(wanted, dtype=np.bool_)[self.clip]]
+        target = [clip.name in set(names) for clip in self.header.clips]
+        return self[np.array(target, dtype=np.bool_)[self.clip]]
 
     def successors(self) -> NDArray[np.int64]:
         """The index of the pose one frame later in the same clip; -1 where none is kept."""
@@ -120,11 +120,11 @@ class PoseData:
             (int(c), int(f)): i
             for i, (c, f) in enumerate(zip(self.clip, self.frame, strict=True))
         }
-        found = [
+        result = [
             place.get((int(c), int(f) + 1), -1)
             for c, f in zip(self.clip, self.frame, strict=True)
         ]
-        return np.array(found, dtype=np.int64)
+        return np.array(result, dtype=np.int64)
 
 
 def mirrored(data: PoseData, rig: Rig) -> PoseData:
@@ -230,17 +230,17 @@ def load_poses(path: str | Path) -> PoseData:
         raise IKError(f"{file}: damaged, or no file of poses ({reason})") from None
     joints = len(load_rig(header.rig))
     count = len(arrays.get("root", ()))
-    wanted: dict[str, tuple[tuple[int, ...], type]] = {
+    target: dict[str, tuple[tuple[int, ...], type]] = {
         "root": ((count, 3), np.float32),
         "rotations": ((count, joints, 4), np.float32),
         "clip": ((count,), np.int32),
         "frame": ((count,), np.int32),
         "contacts": ((count, 2), np.uint8),
     }
-    for name in sorted(wanted.keys() | arrays.keys()):
-        if name not in wanted or name not in arrays:
+    for name in sorted(target.keys() | arrays.keys()):
+        if name not in target or name not in arrays:
             raise IKError(f"{file}: array {name!r} is missing or not expected")
-        shape, kind = wanted[name]
+        shape, kind = target[name]
         if arrays[name].shape != shape or arrays[name].dtype != kind:
             raise IKError(
                 f"{file}: array {name!r} is {arrays[name].dtype} {arrays[name].shape}, "

@@ -94,6 +94,6 @@ def hips_yaw(rig: Rig, pose: Pose) -> Floats:
 
 def _unturned(rig: Rig, rotations: Floats, yaw: Floats) -> Floats:
     """Return `rotations` (B, J, 4) with the hips expressed in their yaw frame."""
-    found = rotations.copy()
-    found[:, 0] = turned(rig, found[:, 0], -yaw)
-    return found
+    result = rotations.copy()
+    result[:, 0] = turned(rig, result[:, 0], -yaw)
+    return result

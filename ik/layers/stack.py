@@ -290,16 +290,16 @@ class LayerStack:
         for state in states:
             level = state.level(tick.time)
             looked = Tick(tick.time, tick.dt, tick.number, pose, goals)
-            wanted = state.asked(
+            target = state.asked(
                 looked, (Targets, EffectorGoals), len(pose), len(self.rig)
             )
-            if level == 0.0 and wanted is not None:
+            if level == 0.0 and target is not None:
                 led.append((state, 0.0))
-            elif isinstance(wanted, EffectorGoals):
-                goals = goals.mix(wanted, level)
+            elif isinstance(target, EffectorGoals):
+                goals = goals.mix(target, level)
                 led.append((state, level))
-            elif isinstance(wanted, Targets):
-                goals = goals.lead(wanted, level)
+            elif isinstance(target, Targets):
+                goals = goals.lead(target, level)
                 led.append((state, level))
             else:
                 traces.append(left_out(state.layer.name, "ik", state.reason))

@@ -113,10 +113,10 @@ class Dispatcher:
         if SELECTABLE:
             return [key.data for key, _ in self._selector.select(timeout)]
         waiting = [w for w in self._workers if w.connection is not None]
-        found = multiprocessing.connection.wait(
+        result = multiprocessing.connection.wait(
             [w.connection for w in waiting if w.connection is not None], timeout
         )
-        return [w for w in waiting if w.connection in found]
+        return [w for w in waiting if w.connection in result]
 
     def _receive(self, worker: Worker) -> None:
         """Take one message of `worker`, or find that it has ended."""

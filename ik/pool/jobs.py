@@ -92,7 +92,7 @@ def _solve(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
     for at, person in enumerate(people):
         if not isinstance(person, Mapping):
             raise IKError(f"NEURAL_IK_SOLVE: character {at} must be a dictionary")
-    rows = [_row(pool.rig, person, at) for at, person in enumerate(people)]
+    rows = [job_row(pool.rig, person, at) for at, person in enumerate(people)]
     targets = _stacked([row for row, _ in rows])
     whole = bool((targets.rotation_weights > 0.0).all())
     whole &= bool((targets.position_weights > 0.0).all())
@@ -113,13 +113,8 @@ def _solve(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def targets_of_job(rig: Rig, data: Mapping[str, Any]) -> Targets:
-    """The targets of one character that NEURAL_IK_SOLVE is given."""
-    return _row(rig, data, 0)[0]
-
-
-def _row(rig: Rig, data: Mapping[str, Any], at: int) -> tuple[Targets, Floats]:
-    """Targets and the 14 numbers of the context of one character."""
+def job_row(rig: Rig, data: Mapping[str, Any], at: int) -> tuple[Targets, Floats]:
+    """Return the targets of character `at` of a NEURAL_IK_SOLVE job and its context (14,)."""
     what = f"NEURAL_IK_SOLVE: character {at}"
     for key in data:
         if key not in SOLVE_KEYS:
@@ -234,8 +229,8 @@ def _facing(forward: Floats, up: Floats, what: str) -> Floats:
         raise IKError(f"{what}: root_forward and root_up must not be parallel or 0")
     x = forward / np.linalg.norm(forward)
     y = left / np.linalg.norm(left)
-    found: Floats = quat_from_matrix(np.stack([x, y, np.cross(x, y)], axis=-1))
-    return found
+    match: Floats = quat_from_matrix(np.stack([x, y, np.cross(x, y)], axis=-1))
+    return match
 
 
 def _answer(rig: Rig, targets: Targets, result: JobResult, b: int) -> dict[str, Any]:

@@ -166,7 +166,7 @@ class SlotSolver:
             solution = self._solve_published(targets, slot, first, count)
         else:
             solution = self.solver.solve(targets)
-        found = (
+        result = (
             solution.pose.root,
             solution.pose.rotations,
             solution.position_residual,
@@ -175,7 +175,7 @@ class SlotSolver:
             solution.steps[:, None],
         )
         for place, values in zip(
-            rows(slot, first, count, *OUTPUTS), found, strict=True
+            rows(slot, first, count, *OUTPUTS), result, strict=True
         ):
             place[...] = values
 

@@ -140,5 +140,5 @@ def mean_output(rig: Rig) -> Floats:
     """The rig's starting pose in the layout of the output: a mean to begin with."""
     count = outputs_of(rig)
     root = np.array([[0.0, 0.0, rig.start_height]])
-    found: Floats = output_of(root, rig.start[None], np.zeros(count))[0]
-    return found
+    result: Floats = output_of(root, rig.start[None], np.zeros(count))[0]
+    return result

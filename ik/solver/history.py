@@ -47,14 +47,14 @@ class TargetHistory:
         The newest targets that are at least as old; where nothing is so old, the oldest
         that are known; `targets`, those of now, where nothing is known.
         """
-        found = []
+        result = []
         for ago in self._moments:
             then = self._kept[0][1] if self._kept else targets
             for time, known in self._kept:
                 if time <= now - ago + SAME:
                     then = known
-            found.append(then)
-        return found
+            result.append(then)
+        return result
 
     def clear(self) -> None:
         """Forget everything: other characters, or a cut."""

@@ -48,10 +48,10 @@ def branch(rig: Rig, top: str, ramp: int = 1) -> Floats:
 
 def checked(rig: Rig, mask: Floats) -> Floats:
     """`mask` as it may be used, read-only; `IKError` names the rule it breaks."""
-    found = np.array(mask, dtype=np.float64)
-    if found.shape != (len(rig),):
-        raise IKError(f"mask: expected shape ({len(rig)},), got {found.shape}")
-    if not ((found >= 0.0) & (found <= 1.0)).all():
+    result = np.array(mask, dtype=np.float64)
+    if result.shape != (len(rig),):
+        raise IKError(f"mask: expected shape ({len(rig)},), got {result.shape}")
+    if not ((result >= 0.0) & (result <= 1.0)).all():
         raise IKError("mask: weights must be from 0 to 1")
-    found.setflags(write=False)
-    return found
+    result.setflags(write=False)
+    return result

@@ -108,11 +108,11 @@ class IKNetwork:
 
     def tensors(self) -> dict[str, Singles]:
         """The weights as files have them, by name."""
-        found = {"mean": self._mean.astype(np.float32)}
+        result = {"mean": self._mean.astype(np.float32)}
         for layer, (weights, bias) in enumerate(self._weights):
-            found[f"layers.{layer}.weight"] = np.ascontiguousarray(weights.T)
-            found[f"layers.{layer}.bias"] = bias
-        return found
+            result[f"layers.{layer}.weight"] = np.ascontiguousarray(weights.T)
+            result[f"layers.{layer}.bias"] = bias
+        return result
 
     def forward(self, inputs: Singles) -> Singles:
         """The answers (B, 3 + 6 J) to `inputs` (B, 66 or more), float32.
@@ -149,9 +149,9 @@ class IKNetwork:
         `header.past` tells.
         """
         if len(past) != len(self.header.past):
-            told = ", ".join(f"{ago:g} s" for ago in self.header.past) or "none"
+            reported = ", ".join(f"{ago:g} s" for ago in self.header.past) or "none"
             raise IKError(
-                f"the network sees earlier moments ({told}), got {len(past)} of them"
+                f"the network sees earlier moments ({reported}), got {len(past)} of them"
             )
         frame = root_frame(self.rig, targets)
         output = self.forward(network_input(self.rig, targets, frame, past))
@@ -245,21 +245,21 @@ def _checked(
     tensors: Mapping[str, NDArray[Any]], sizes: tuple[int, ...], source: str
 ) -> dict[str, Singles]:
     """The tensors of a network with these layer sizes; `ModelFileError` names a bad one."""
-    wanted: dict[str, tuple[int, ...]] = {"mean": (sizes[-1],)}
+    target: dict[str, tuple[int, ...]] = {"mean": (sizes[-1],)}
     for layer, (n, m) in enumerate(pairwise(sizes)):
-        wanted[f"layers.{layer}.weight"] = (m, n)
-        wanted[f"layers.{layer}.bias"] = (m,)
-    for name in sorted(wanted.keys() | tensors.keys()):
+        target[f"layers.{layer}.weight"] = (m, n)
+        target[f"layers.{layer}.bias"] = (m,)
+    for name in sorted(target.keys() | tensors.keys()):
         if name not in tensors:
             raise ModelFileError(f"{source}: tensor {name!r} is missing")
-        if name not in wanted:
+        if name not in target:
             raise ModelFileError(f"{source}: unexpected tensor {name!r}")
         tensor = tensors[name]
-        if tensor.shape != wanted[name] or tensor.dtype != np.float32:
+        if tensor.shape != target[name] or tensor.dtype != np.float32:
             raise ModelFileError(
                 f"{source}: tensor {name!r} is {tensor.dtype} {tensor.shape}, "
-                f"expected float32 {wanted[name]}"
+                f"expected float32 {target[name]}"
             )
         if not np.isfinite(tensor).all():
             raise ModelFileError(f"{source}: tensor {name!r} has values not finite")
-    return {name: np.ascontiguousarray(tensors[name]) for name in wanted}
+    return {name: np.ascontiguousarray(tensors[name]) for name in target}

@@ -207,13 +207,13 @@ class PublishedNetwork:
 
     def tensors(self) -> dict[str, Singles]:
         """The weights by their published names."""
-        found: dict[str, Singles] = {}
+        result: dict[str, Singles] = {}
         sizes, at = SIZES[self.kind], 0
         for layer, (n, m) in enumerate(pairwise(sizes), start=1):
-            found[f"W{layer}"] = self._parameters[at : at + n * m].reshape(n, m)
-            found[f"b{layer}"] = self._parameters[at + n * m : at + n * m + m]
+            result[f"W{layer}"] = self._parameters[at : at + n * m].reshape(n, m)
+            result[f"b{layer}"] = self._parameters[at + n * m : at + n * m + m]
             at += n * m + m
-        return found
+        return result
 
     def forward(self, inputs: Singles) -> Singles:
         """The answers (B, 69) to `inputs` (B, 50)."""

@@ -107,13 +107,13 @@ class NeuralIKSolver:
         else:
             origin, yaw = root_frame(self.rig, targets)
             start = start_pose(self.rig, origin[:, :2], yaw)
-        found = refine(self.rig, targets, start, steps, config)
+        result = refine(self.rig, targets, start, steps, config)
         for part in self.bends:
-            if found.reached.all():
+            if result.reached.all():
                 break
-            missed = np.flatnonzero(~found.reached.all(axis=1))
-            self._try_again(targets, start, part, missed, found)
-        return found
+            missed = np.flatnonzero(~result.reached.all(axis=1))
+            self._try_again(targets, start, part, missed, result)
+        return result
 
     def _try_again(
         self, targets: Targets, start: Pose, part: float, rows: Rows, found: Solution

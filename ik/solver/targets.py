@@ -172,6 +172,6 @@ def numbers(name: str, what: str, given: ArrayLike, *shape: int) -> Floats:
     except (TypeError, ValueError):
         values = None
     if values is None or values.shape != shape:
-        wanted = f"{shape[0]} numbers" if shape else "a number"
-        raise IKError(f"targets: {name}: the {what} must be {wanted}, got {given!r}")
+        target = f"{shape[0]} numbers" if shape else "a number"
+        raise IKError(f"targets: {name}: the {what} must be {target}, got {given!r}")
     return values

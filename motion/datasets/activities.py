@@ -105,8 +105,8 @@ def label_of_text(text: str) -> str | None:
     for decisive, label in _DECISIVE:
         if decisive.search(words):
             return label
-    found = _EXPRESSION.search(words)
-    return None if found is None else _LABEL_OF_WORD[found.group()]
+    result = _EXPRESSION.search(words)
+    return None if result is None else _LABEL_OF_WORD[result.group()]
 
 
 @cache
@@ -199,11 +199,11 @@ def activity_of(
 ) -> str:
     """The label of the clip at `path`; see the head of this module for the order."""
     if manifest is not None:
-        found = manifest.activities.get((subject, trial))
-        if found is not None:
-            return found
+        result = manifest.activities.get((subject, trial))
+        if result is not None:
+            return result
     if re.match(r"\d+_\d+", path.stem):
-        found = cmu_activities().get(f"{subject}_{trial}")
-        if found is not None:
-            return found
+        result = cmu_activities().get(f"{subject}_{trial}")
+        if result is not None:
+            return result
     return label_of_text(path.stem) or "other"

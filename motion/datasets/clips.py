@@ -76,7 +76,7 @@ def scan_clips(
         MotionFileError: with `strict`, the first bad file.
     """
     places = [folders] if isinstance(folders, str | Path) else list(folders)
-    found: list[Clip] = []
+    result: list[Clip] = []
     errors: list[MotionFileError] = []
 
     def refuse(error: MotionFileError) -> None:
@@ -96,12 +96,12 @@ def scan_clips(
         except MotionFileError as error:
             refuse(error)
             continue
-        found.append(clip)
+        result.append(clip)
     for broken in manifests.errors:
         refuse(broken)
     if not all_conversions:
-        found = best_conversions(found)
-    return sorted(found, key=lambda clip: (clip.key, str(clip.path))), errors
+        result = best_conversions(result)
+    return sorted(result, key=lambda clip: (clip.key, str(clip.path))), errors
 
 
 def best_conversions(clips: Iterable[Clip]) -> list[Clip]:
@@ -166,12 +166,12 @@ def _motion_files(places: Sequence[Path]) -> list[Path]:
     paths: dict[Path, Path] = {}
     for place in places:
         if place.is_dir():
-            found = find_motions(place)
+            result = find_motions(place)
         elif place.exists():
-            found = [place]
+            result = [place]
         else:
             raise MotionError(f"{place}: no such data folder")
-        for path in found:
+        for path in result:
             paths.setdefault(path.absolute(), path)
     return list(paths.values())
 
@@ -180,12 +180,12 @@ def _skeletons(paths: Sequence[Path], places: Sequence[Path]) -> dict[str, Path]
     """The ASF file of each subject, for AMC files that have none beside them."""
     if not any(path.suffix.lower() == ".amc" for path in paths):
         return {}
-    found: dict[str, Path] = {}
+    result: dict[str, Path] = {}
     for place in places:
         for path in sorted(place.rglob("*")) if place.is_dir() else ():
             if path.suffix.lower() == ".asf":
-                found.setdefault(padded(path.stem), path)
-    return found
+                result.setdefault(padded(path.stem), path)
+    return result
 
 
 def _clip(path: Path, skeletons: dict[str, Path], manifests: _Manifests) -> Clip:

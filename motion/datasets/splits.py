@@ -265,11 +265,11 @@ def load_split(
     base = file.absolute().parent
     places = [Path(folder) for folder in folders]
     places += [base / folder for folder in data.folders] + [base]
-    found: dict[str, list[Clip]] = {name: [] for name in PARTS}
+    result: dict[str, list[Clip]] = {name: [] for name in PARTS}
     for record in data.clips:
         if record.part in parts:
-            found[record.part].append(_clip(record, places, file, check=check))
-    train, validation, test = (tuple(found[name]) for name in PARTS)
+            result[record.part].append(_clip(record, places, file, check=check))
+    train, validation, test = (tuple(result[name]) for name in PARTS)
     return Split(train, validation, test, data.by, data.seed)
 
 

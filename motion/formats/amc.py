@@ -105,7 +105,7 @@ def find_asf(amc: Path, asf_name: str = "") -> Path:
     data base have the same names, so that nothing else would tell.
     """
     try:
-        found = sorted(
+        result = sorted(
             p
             for p in amc.parent.iterdir()
             if p.suffix.lower() == ".asf" and p.is_file()
@@ -113,16 +113,16 @@ def find_asf(amc: Path, asf_name: str = "") -> Path:
     except OSError as error:
         raise MotionFileError(amc, 0, f"cannot be read: {error.strerror}") from None
     named = PureWindowsPath(asf_name).name.lower()  # it splits at / and at \
-    for candidate in found:
+    for candidate in result:
         if candidate.name.lower() == named:
             return candidate
     subject = amc.stem.partition("_")[0].lower()
-    if len(found) == 1 and not _other_number(found[0].stem, subject):
-        return found[0]
-    for candidate in found:
+    if len(result) == 1 and not _other_number(result[0].stem, subject):
+        return result[0]
+    for candidate in result:
         if candidate.stem.lower() == subject:
             return candidate
-    there = ", ".join(p.name for p in found[:5]) or "none"
+    there = ", ".join(p.name for p in result[:5]) or "none"
     raise MotionFileError(
         amc,
         0,
@@ -198,20 +198,20 @@ def amc_degrees(amc: AmcFile, asf: AsfFile) -> bool:
 
 def _match(path: Path, asf_path: Path, amc: AmcFile, asf: AsfFile) -> dict[str, slice]:
     """The columns of each joint; an error names both files where they do not fit."""
-    wanted = {bone.name: len(bone.dof) for bone in asf.bones if bone.dof}
-    wanted[ROOT] = len(asf.root_order)
+    target = {bone.name: len(bone.dof) for bone in asf.bones if bone.dof}
+    target[ROOT] = len(asf.root_order)
     columns: dict[str, slice] = {}
     stop = 0
     for name, count in amc.bones:
-        if name not in wanted:
+        if name not in target:
             rule = f"bone {name[:48]!r} does not move in the skeleton"
             raise wrong_asf(path, asf_path, 0, rule)
-        if count != wanted[name]:
-            rule = f"bone {name!r} has {count} numbers, the skeleton {wanted[name]}"
+        if count != target[name]:
+            rule = f"bone {name!r} has {count} numbers, the skeleton {target[name]}"
             raise wrong_asf(path, asf_path, 0, rule)
         columns[name] = slice(stop, stop + count)
         stop += count
-    for name in wanted:
+    for name in target:
         if name not in columns:
             rule = f"bone {name!r} of the skeleton is missing in every frame"
             raise wrong_asf(path, asf_path, 0, rule)

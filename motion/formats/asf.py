@@ -94,7 +94,7 @@ class AsfFile:
 def read_asf(path: Path) -> AsfFile:
     """The ASF file `path`; `MotionFileError` names the line and the rule it breaks."""
     lines = asf_lines(path)
-    found: dict[str, object] = {}
+    result: dict[str, object] = {}
     bones: dict[str, AsfBone] = {}
     children: dict[str, tuple[str, ...]] = {}
     while lines:
@@ -103,13 +103,13 @@ def read_asf(path: Path) -> AsfFile:
         if not keyword.startswith(":"):
             lines.fail(section.number, f"expected a section, got {keyword[:24]!r}")
         if keyword == ":name":
-            found["name"] = " ".join(section.words[1:])
+            result["name"] = " ".join(section.words[1:])
         elif keyword == ":units":
-            _read_units(lines, found)
+            _read_units(lines, result)
         elif keyword == ":documentation":
-            found["documentation"] = tuple(line.text for line in lines.section())
+            result["documentation"] = tuple(line.text for line in lines.section())
         elif keyword == ":root":
-            _read_root(lines, found)
+            _read_root(lines, result)
         elif keyword == ":bonedata":
             _read_bones(lines, bones)
         elif keyword == ":hierarchy":
@@ -120,7 +120,7 @@ def read_asf(path: Path) -> AsfFile:
         lines.fail(0, "is no ASF file: it has no :bonedata")
     if not children:
         lines.fail(0, "has no :hierarchy")
-    asf = AsfFile(tuple(bones.values()), children, **found)  # type: ignore[arg-type]
+    asf = AsfFile(tuple(bones.values()), children, **result)  # type: ignore[arg-type]
     reached = _depth_first(asf)
     if len(reached) <= len(bones):
         lost = next(name for name in bones if name not in set(reached))

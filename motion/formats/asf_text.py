@@ -96,11 +96,11 @@ class Lines:
 
     def pairs(self, line: Line) -> list[tuple[float, float]]:
         """The limits in brackets; "inf" and "-inf" are no limit."""
-        found = _PAIR.findall(line.text)
-        if not found:
+        result = _PAIR.findall(line.text)
+        if not result:
             self.fail(line.number, "expected limits such as (-90 90)")
         return [
-            (self._limit(line, low), self._limit(line, high)) for low, high in found
+            (self._limit(line, low), self._limit(line, high)) for low, high in result
         ]
 
     def _limit(self, line: Line, word: str) -> float:

@@ -67,11 +67,11 @@ class Axes:
     @cached_property
     def letters(self) -> dict[str, tuple[str, float]]:
         """Our axis of each file axis, and the sign of angles about it."""
-        found = {}
+        result = {}
         for axis, letter in enumerate("XYZ"):
             ours = int(np.argmax(np.abs(self.matrix[:, axis])))
-            found[letter] = ("XYZ"[ours], float(self.matrix[ours, axis]))
-        return found
+            result[letter] = ("XYZ"[ours], float(self.matrix[ours, axis]))
+        return result
 
     @cached_property
     def file_letters(self) -> dict[str, tuple[str, float]]:

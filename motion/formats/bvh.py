@@ -190,15 +190,15 @@ def _read_header(
     """Joints, tips, and the byte at which the motion block starts."""
     if not data[:4096].lstrip().upper().startswith(b"HIERARCHY"):
         raise MotionFileError(path, 1, "is no BVH file: expected HIERARCHY")
-    found = next(_motions(data), None)
-    if found is None:
+    result = next(_motions(data), None)
+    if result is None:
         decoded(path, data[:_MAX_HEADER])
         rule = "ends without a line MOTION"
         raise MotionFileError(path, data.count(b"\n") + 1, rule)
-    words = _Words(path, decoded(path, data[:found]))
+    words = _Words(path, decoded(path, data[:result]))
     words.keyword("HIERARCHY")
     joints, tips = _read_tree(words)
-    return tuple(joints), tuple(tips), found
+    return tuple(joints), tuple(tips), result
 
 
 def _motions(data: bytes) -> Iterator[int]:

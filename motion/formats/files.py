@@ -109,14 +109,14 @@ def find_motions(folder: str | os.PathLike[str]) -> list[Path]:
     root = Path(folder)
     if not root.is_dir():
         raise MotionFileError(root, 0, "is no folder")
-    found = []
+    result = []
     for parent, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in names:
             file = Path(parent, name)
             if not name.startswith(".") and _is_motion(file):
-                found.append(file)
-    return sorted(found)
+                result.append(file)
+    return sorted(result)
 
 
 def units_of(

@@ -140,17 +140,17 @@ def unpacked(
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            found = {}
+            result = {}
             for info in archive.infolist():
                 name = info.filename.removesuffix(".npy")
-                if name not in members or name in found:
+                if name not in members or name in result:
                     raise ValueError(f"unexpected member {info.filename[:48]!r}")
                 if info.compress_type != zipfile.ZIP_STORED or info.file_size > len(
                     data
                 ):
                     raise ValueError(f"member {info.filename!r} is compressed")
-                found[name] = _array(archive.read(info), name)
-            return found
+                result[name] = _array(archive.read(info), name)
+            return result
     except _BROKEN as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         rule = f"is damaged or no {kind} of the suite ({reason})"

@@ -113,13 +113,13 @@ def find_cycle(motion: Motion, shortest: float = 0.5, longest: float = 1.6) -> s
         [places, VELOCITY_WEIGHT * np.gradient(places, 1.0 / motion.fps, axis=0)],
         axis=-1,
     ).reshape(len(motion), -1)
-    best, found = np.inf, slice(0, len(motion))
+    best, result = np.inf, slice(0, len(motion))
     for length in range(low, min(high, len(motion) - 2) + 1):
         costs = np.linalg.norm(features[length:] - features[:-length], axis=1)
         start = int(np.argmin(costs))
         if costs[start] < best:
-            best, found = float(costs[start]), slice(start, start + length)
-    return found
+            best, result = float(costs[start]), slice(start, start + length)
+    return result
 
 
 def periodic(

@@ -56,8 +56,8 @@ def walk_data(cycle: Cycle, source: str) -> str:
 
     def fitted(values: Floats) -> list[Any]:
         flat = values.reshape(len(cycle), -1)
-        found = np.linalg.lstsq(waves, flat, rcond=None)[0]
-        rounded: list[Any] = np.round(found.reshape(-1, *values.shape[1:]), 7).tolist()
+        result = np.linalg.lstsq(waves, flat, rcond=None)[0]
+        rounded: list[Any] = np.round(result.reshape(-1, *values.shape[1:]), 7).tolist()
         return rounded
 
     data = {
@@ -83,5 +83,5 @@ def _waves(phases: int, harmonics: int) -> Floats:
 @cache
 def _data() -> dict[str, Any]:
     text = files("ambulo.configs.gaits").joinpath("healthy_walk.json")
-    found: dict[str, Any] = json.loads(text.read_text(encoding="utf-8"))
-    return found
+    result: dict[str, Any] = json.loads(text.read_text(encoding="utf-8"))
+    return result

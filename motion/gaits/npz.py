@@ -67,7 +67,7 @@ def read_arrays(path: Path, members: Mapping[str, str]) -> dict[str, NDArray[Any
         there = set(archive.namelist())
         for name in members:
             rule(f"{name}.npy" in there, f"has no array {name!r}")
-        found = {}
+        result = {}
         size = path.stat().st_size
         for name, kind in members.items():
             info = archive.getinfo(f"{name}.npy")
@@ -76,8 +76,8 @@ def read_arrays(path: Path, members: Mapping[str, str]) -> dict[str, NDArray[Any
                 shape, dtype = _member_head(stream, name)
                 rule(dtype.kind == kind, f"{name}: is {dtype}")
                 data = stream.read()
-            found[name] = np.frombuffer(data, dtype).reshape(shape)
-    return found
+            result[name] = np.frombuffer(data, dtype).reshape(shape)
+    return result
 
 
 def check_motions(path: Path, wanted: tuple[int, ...]) -> tuple[int, int]:

@@ -116,9 +116,9 @@ def starts(whole: Floats, settled: float) -> list[int]:
 
 def moments(whole: Floats, start: int) -> Floats:
     """Frames at which an unwrapped phase (T,) is `start`, + 1/30, ... + 2. Shape (61,)."""
-    wanted = start + np.arange(FRAMES + 1) / PER_CYCLE
+    target = start + np.arange(FRAMES + 1) / PER_CYCLE
     moving = np.concatenate([[True], np.diff(whole) > 0.0])
-    return np.interp(wanted, whole[moving], np.flatnonzero(moving))
+    return np.interp(target, whole[moving], np.flatnonzero(moving))
 
 
 class RefinedWriter:

@@ -75,16 +75,16 @@ def gait_cycle(space: GaitSpace, values: ArrayLike, soles: Soles) -> Cycle:
 def _strided(stride: float) -> Cycle:
     """Return the healthy walk with its stride scaled, feet on the ground."""
     base, soles = healthy_walk(PHASES), _healthy_soles()
-    wanted = stride * HEALTHY.stride_length
+    target = stride * HEALTHY.stride_length
     lift = max(0.0, LIFT * (FULL_STRIDE - stride))
-    factor, found = stride, base
+    factor, result = stride, base
     for _ in range(STRIDE_TRIES):
         swung = with_amplitude(base, factor)
         if lift > 0.0:
             swung = with_lifted_feet(swung, soles, lift)
-        found = no_slip(flat_soles(swung, soles)[0], soles)[0]
-        factor *= wanted / float(found.stride[0])
-    return grounded(found, soles)
+        result = no_slip(flat_soles(swung, soles)[0], soles)[0]
+        factor *= target / float(result.stride[0])
+    return grounded(result, soles)
 
 
 def _with_stride(cycle: Cycle, length: float) -> Cycle:
@@ -152,8 +152,8 @@ def _on_body(
         own = {
             name: turns[:, old.index(f"{name}{letter}")] for name in ("Femur", "Talus")
         }
-        found = legs[letter].follow(root, root_turns, ankles[letter], own, torsion)
-        for name, local in zip(("Femur", "Tibia", "Talus"), found, strict=True):
+        result = legs[letter].follow(root, root_turns, ankles[letter], own, torsion)
+        for name, local in zip(("Femur", "Tibia", "Talus"), result, strict=True):
             rotations[:, skeleton.index(name + letter)] = local
     return Cycle(skeleton, cycle.period, scale * cycle.stride, root, rotations)
 

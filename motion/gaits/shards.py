@@ -78,8 +78,8 @@ class RawShard:
         _check_params(self.params, self.names, len(self.lengths))
         rule(bool(np.isfinite(self.motions).all()), "motions: a number is not finite")
         rate = self.source.get("rate", 30.0)
-        told = isinstance(rate, int | float) and 0.0 < rate < np.inf
-        rule(told, f"source: rate = {rate!r} must be a number above 0")
+        reported = isinstance(rate, int | float) and 0.0 < rate < np.inf
+        rule(reported, f"source: rate = {rate!r} must be a number above 0")
         phase = self.motions[:, -1]
         rule(bool(((phase >= 0.0) & (phase < 1.0)).all()), "a phase is not in [0, 1)")
 
@@ -197,13 +197,13 @@ def read_raw(path: Path) -> RawShard:
     """The raw shard in the file `path`; `GaitDataError` names the rule it breaks."""
 
     def make() -> RawShard:
-        found = read_arrays(path, _RAW)
+        result = read_arrays(path, _RAW)
         return RawShard(
-            found["lengths"].astype(np.int64),
-            found["params"].astype(np.float64),
-            found["motions"].astype(np.float64),
-            tuple(found["names"].tolist()),
-            parsed(found["source"]),
+            result["lengths"].astype(np.int64),
+            result["params"].astype(np.float64),
+            result["motions"].astype(np.float64),
+            tuple(result["names"].tolist()),
+            parsed(result["source"]),
         )
 
     return within(path, make)
@@ -228,16 +228,16 @@ def read_refined(path: Path) -> RefinedShard:
     """The refined shard in the file `path`; `GaitDataError` names the rule it breaks."""
 
     def make() -> RefinedShard:
-        found = read_arrays(path, _REFINED)
+        result = read_arrays(path, _REFINED)
         return RefinedShard(
-            found["params"].astype(np.float64),
-            found["motions"].astype(np.float32),
-            tuple(found["names"].tolist()),
-            found["fps"].astype(np.float64),
-            found["subject"],
-            found["clip"],
-            found["origin"],
-            parsed(found["source"]),
+            result["params"].astype(np.float64),
+            result["motions"].astype(np.float32),
+            tuple(result["names"].tolist()),
+            result["fps"].astype(np.float64),
+            result["subject"],
+            result["clip"],
+            result["origin"],
+            parsed(result["source"]),
         )
 
     return within(path, make)
@@ -258,22 +258,24 @@ def read_head(path: Path) -> RefinedHead:
     """A refined shard's head; its motions are checked in blocks of 4 MiB, not kept."""
 
     def make() -> RefinedHead:
-        found = read_arrays(path, {k: v for k, v in _REFINED.items() if k != "motions"})
-        params = found["params"].astype(np.float64)
-        names = tuple(found["names"].tolist())
+        result = read_arrays(
+            path, {k: v for k, v in _REFINED.items() if k != "motions"}
+        )
+        params = result["params"].astype(np.float64)
+        names = tuple(result["names"].tolist())
         rule(len(params) > 0, "holds no sequence")
         _check_params(params, names, len(params))
-        _check_rows(found, len(params))
+        _check_rows(result, len(params))
         offset, crc = check_motions(path, (len(params), FRAMES, N_SIXDOF))
         return RefinedHead(
             path,
             params,
             names,
-            found["fps"].astype(np.float64),
-            found["subject"],
-            found["clip"],
-            found["origin"],
-            parsed(found["source"]),
+            result["fps"].astype(np.float64),
+            result["subject"],
+            result["clip"],
+            result["origin"],
+            parsed(result["source"]),
             offset,
             crc,
         )
@@ -288,19 +290,19 @@ def find_shards(places: str | Path | Sequence[str | Path]) -> list[Path]:
         GaitDataError: A place does not exist, or there is no file at all.
     """
     listed = [places] if isinstance(places, str | Path) else list(places)
-    found: list[Path] = []
+    result: list[Path] = []
     for place in map(Path, listed):
         if place.is_dir():
-            found += sorted(
+            result += sorted(
                 p for p in place.glob("*.npz") if not p.name.startswith(".")
             )
         elif place.exists():
-            found.append(place)
+            result.append(place)
         else:
             raise GaitDataError(f"{place}: no such file or folder")
-    if not found:
+    if not result:
         raise GaitDataError(f"{', '.join(map(str, listed))}: no NPZ files of gait")
-    return found
+    return result
 
 
 def usable(

@@ -74,8 +74,10 @@ def cycles_of_clip(motion: Motion) -> CapturedCycles:
     """The sequences of a captured motion of any skeleton that can be retargeted."""
     if motion.fps > RATE * 1.001:
         motion = smoothed(motion, CUTOFF)
-    found = retarget(resample(motion, RATE), load_skeleton("human23"), fit_lengths=True)
-    return cycles_of(found.motion, found.contacts)
+    result = retarget(
+        resample(motion, RATE), load_skeleton("human23"), fit_lengths=True
+    )
+    return cycles_of(result.motion, result.contacts)
 
 
 def cycles_of(motion: Motion, contacts: Booleans) -> CapturedCycles:
@@ -137,12 +139,12 @@ def strikes(motion: Motion, stands: NDArray[np.bool_]) -> Floats:
     slows = [
         float(root) for root in rate.roots(extrapolate=False) if rate(root, 1) < 0.0
     ]
-    found = []
+    result = []
     for onset in onsets.tolist():
         near = [t for t in slows if abs(t - onset) <= NEAR * motion.fps]
         if near:
-            found.append(max(near, key=lambda t: float(ahead[round(t)])))
-    return np.unique(np.array(found, dtype=np.float64))
+            result.append(max(near, key=lambda t: float(ahead[round(t)])))
+    return np.unique(np.array(result, dtype=np.float64))
 
 
 def measured_lengths(skeleton: Skeleton) -> dict[str, float]:

@@ -48,7 +48,7 @@ def align_feet(
 
     The target's sole is laid on the source's, its heading along the source's foot.
     """
-    found = dict(aligned)
+    result = dict(aligned)
     for index, side in enumerate(SIDES):
         foot = side + "foot"
         mine, theirs = target.foot_bone(side), source.foot_bone(side)
@@ -60,8 +60,8 @@ def align_feet(
         alignment = quat_from_matrix(there @ here.T)
         for role in (foot, side + "toe"):
             if role in aligned:
-                found[role] = alignment
-    return found
+                result[role] = alignment
+    return result
 
 
 def sole_normal(body: RetargetBody, side: str, standing: Floats) -> Floats:

@@ -103,22 +103,24 @@ def retarget(
     contacts = _contacts(motion)
     aligned = alignments(source, body, turns)
     aligned = align_feet(source, body, turns, contacts, aligned)
-    wanted = wanted_orientations(source, body, turns, aligned)
+    requested = wanted_orientations(source, body, turns, aligned)
     if refine:
-        wanted = flattened(body, wanted, contacts, motion.fps)
+        requested = flattened(body, requested, contacts, motion.fps)
     scale = leg_length(body) / leg_length(source)
-    where = _goal_positions(source, body, scale * positions, wanted, fit_lengths)
+    where = _goal_positions(source, body, scale * positions, requested, fit_lengths)
     if refine:
-        plant_toes(source, body, scale * positions, wanted, where, aligned, motion.fps)
-    soles = sole_heights(body, where, wanted)
+        plant_toes(
+            source, body, scale * positions, requested, where, aligned, motion.fps
+        )
+    soles = sole_heights(body, where, requested)
     ground = ground_height(soles, contacts)
     where[..., 2] -= ground
-    rotations = constrained_rotations(body, wanted)
+    rotations = constrained_rotations(body, requested)
     if refine:
         lifts = height_corrections(soles - ground, contacts, motion.fps)
         whole = body_lift(lifts, motion.fps)
         where[..., 2] += whole[:, None]
-        goals = _goals(body, where, wanted, lifts - whole[:, None])
+        goals = _goals(body, where, requested, lifts - whole[:, None])
         root, rotations = refined(body, where[:, 0], rotations, goals, motion.fps)
     else:
         root = where[:, 0]

@@ -55,7 +55,7 @@ def alignments(
     bones, their twist such that hinges bend in the source's planes. Hands follow the
     forearm without that twist. Feet and toes are aligned by `ambulo.motion.retargeting.feet`.
     """
-    found = {
+    result = {
         role: np.array([1.0, 0.0, 0.0, 0.0])
         for role in target.roles
         if role in source.roles
@@ -74,12 +74,12 @@ def alignments(
                 guess = quat_rotate(smallest, axis)
                 other = source_hinge(source, hinge, turns, guess)
             if axis is not None and other is not None:
-                found[side + start] = _two_axes(mine, axis, theirs, other)
+                result[side + start] = _two_axes(mine, axis, theirs, other)
             else:
-                found[side + start] = smallest
-            if start == "forearm" and side + "hand" in found:
-                found[side + "hand"] = smallest
-    return found
+                result[side + start] = smallest
+            if start == "forearm" and side + "hand" in result:
+                result[side + "hand"] = smallest
+    return result
 
 
 def source_hinge(
@@ -152,7 +152,7 @@ def wanted_orientations(
     of the source's chain by their place along it; all others stay with their parents.
     """
     rest = target.orientations
-    wanted = np.empty((len(turns), len(target.skeleton), 4))
+    requested = np.empty((len(turns), len(target.skeleton), 4))
     done: dict[int, Floats] = {
         target.roles[role]: quat_multiply(
             quat_multiply(turns[:, source.roles[role]], aligned[role]),
@@ -165,18 +165,18 @@ def wanted_orientations(
     twins = _toe_twins(target)
     for joint, parent in enumerate(target.skeleton.parents):
         if joint in done:
-            wanted[:, joint] = done[joint]
+            requested[:, joint] = done[joint]
         elif joint in twins and twins[joint] in done:
             turn = quat_multiply(done[twins[joint]], quat_conjugate(rest[twins[joint]]))
-            wanted[:, joint] = quat_multiply(turn, rest[joint])
+            requested[:, joint] = quat_multiply(turn, rest[joint])
         elif parent < 0:
-            wanted[:, joint] = rest[joint]
+            requested[:, joint] = rest[joint]
         else:
             held = quat_multiply(quat_conjugate(rest[parent]), rest[joint])
-            wanted[:, joint] = quat_multiply(wanted[:, parent], held)
+            requested[:, joint] = quat_multiply(requested[:, parent], held)
     for side in SIDES:
-        _twist_forearm(target, side, wanted)
-    return wanted
+        _twist_forearm(target, side, requested)
+    return requested
 
 
 def _twist_forearm(target: RetargetBody, side: str, wanted: Floats) -> None:
@@ -214,7 +214,7 @@ def _trunk(
     source: RetargetBody, target: RetargetBody, turns: Floats
 ) -> dict[int, Floats]:
     """Turns (T, 4) of the target's joints between hips and chest, chest and head."""
-    found: dict[int, Floats] = {}
+    result: dict[int, Floats] = {}
     for start, end in (("hips", "chest"), ("chest", "head")):
         ends = (start, end)
         if not all(role in body.roles for role in ends for body in (source, target)):
@@ -227,7 +227,7 @@ def _trunk(
         skip = int(start == "chest")
         if len(theirs) - skip < 2:
             for joint in mine[1:-1]:
-                found[joint] = quat_slerp(
+                result[joint] = quat_slerp(
                     turns[:, theirs[0]], turns[:, theirs[-1]], np.array(0.5)
                 )
             continue
@@ -235,8 +235,8 @@ def _trunk(
         for joint, low, high in zip(
             mine[1:-1], *_spans(target, mine[skip:], len(mine) - 2), strict=True
         ):
-            found[joint] = _mean_turn(turns, theirs[skip:], places, low, high)
-    return found
+            result[joint] = _mean_turn(turns, theirs[skip:], places, low, high)
+    return result
 
 
 def _places(body: RetargetBody, path: Sequence[int]) -> Floats:

@@ -13,7 +13,7 @@ from ambulo.ik.actions.gaze import LookAt
 from ambulo.ik.actions.standing import standing_pose
 from ambulo.ik.layers.layer import LayerKind, PoseLayer
 from ambulo.ik.layers.stack import LayerStack
-from ambulo.ik.pool.jobs import targets_of_job
+from ambulo.ik.pool.jobs import job_row
 from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.rig import load_rig
 from ambulo.ik.solver.history import TargetHistory
@@ -37,9 +37,8 @@ def stack() -> LayerStack:
 
 def job(**values: Any) -> Targets:
     """The targets of a job."""
-    return targets_of_job(
-        RIG, {"effector_positions": {"Head": (0.0, 0.0, 1.5)}} | values
-    )
+    data = {"effector_positions": {"Head": (0.0, 0.0, 1.5)}} | values
+    return job_row(RIG, data, 0)[0]
 
 
 def remembered(now: float) -> None:

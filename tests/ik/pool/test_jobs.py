@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.ik.pool.jobs import run_job, targets_of_job
+from ambulo.ik.pool.jobs import job_row, run_job
 from ambulo.ik.pool.workers import NeuralIKPool
 from ambulo.ik.pose import Pose, start_pose
 from ambulo.ik.rig import EFFECTORS, TARGETS, load_rig
@@ -66,7 +66,7 @@ def job_of(pose: Pose) -> dict[str, object]:
 def test_published_job_means_the_pose_that_it_was_made_of() -> None:
     """Defect 1: hips axes of the wrong pose, rotations as zeros."""
     pose = turned_pose(4)
-    given, wanted = targets_of_job(RIG, job_of(pose)), Targets.of_pose(RIG, pose)
+    given, wanted = job_row(RIG, job_of(pose), 0)[0], Targets.of_pose(RIG, pose)
     np.testing.assert_allclose(given.positions, wanted.positions, atol=1e-12)
     dots = np.abs(np.sum(given.rotations * wanted.rotations, axis=-1))
     np.testing.assert_allclose(dots, 1.0, atol=1e-12)
@@ -79,7 +79,7 @@ def test_published_euler_angles_are_x_then_y_then_z() -> None:
         "effector_positions": {"Head": (0, 0, 1.6)},
         "effector_rotations": {"Head": (0.5 * np.pi, 0.0, 0.5 * np.pi)},
     }
-    turn = targets_of_job(RIG, data).rotations[0, TARGETS.index("Head")]
+    turn = job_row(RIG, data, 0)[0].rotations[0, TARGETS.index("Head")]
     np.testing.assert_allclose(
         quat_rotate(turn, np.array([0.0, 1.0, 0.0])), [0, 0, 1], atol=1e-12
     )

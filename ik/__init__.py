@@ -1,1 +1,1 @@
-"""Full-body pose from a few effectors: network, refinement, workers, layers."""
+"""Inverse kinematics of the full body: network, refinement, workers, layers."""

@@ -1,4 +1,4 @@
-"""What ties an armature to the suite: its own proportions, and poses read and written.
+"""Binding of an armature to a rig: proportions, and reading and writing of poses.
 
 Any armature whose bones have the names of the rig will do: other proportions, other rest
 axes (an imported BVH file), another facing, an A pose at rest, another scale of the

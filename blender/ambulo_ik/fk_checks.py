@@ -1,4 +1,4 @@
-"""Whether our kinematics and Blender's say the same: rest, identity and random poses.
+"""Compare our kinematics with Blender's: rest, identity and random poses.
 
 Blender computes in single precision, so the bound is 1e-4 m and 1e-4 in the matrices; a
 wrong axis, offset or order is off by centimetres.
@@ -36,7 +36,7 @@ RANDOM_POSES = 200
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was measured, and whether it is within its limit."""
+    """One measurement, and whether it is within its limit."""
 
     name: str
     """What was measured."""
@@ -85,7 +85,7 @@ def posed_matrices(
     binding: Binding,
     poses: Pose,
 ) -> Floats:
-    """What Blender makes of `poses`: matrices in armature space. Shape (B, J, 4, 4)."""
+    """Blender's bone matrices of `poses`, in armature space. Shape (B, J, 4, 4)."""
     bones = binding.bones(armature)
     result = np.empty((len(poses), len(bones), 4, 4))
     with kept_pose(context, armature):
@@ -98,7 +98,7 @@ def posed_matrices(
 
 
 def expected_matrices(binding: Binding, poses: Pose) -> Floats:
-    """What our kinematics make of `poses`, in armature space. Shape (B, J, 4, 4)."""
+    """Our bone matrices of `poses`, in armature space. Shape (B, J, 4, 4)."""
     positions, orientations = fk(binding.rig, poses)
     back = quat_conjugate(binding.turn)
     turns = quat_multiply(back, quat_multiply(orientations, binding.axes))

@@ -1,4 +1,4 @@
-"""What all operators share: one way to fail, and the armature that they work on."""
+"""Common code of operators: error reporting, and the chosen armature."""
 
 from __future__ import annotations
 

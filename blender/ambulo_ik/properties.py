@@ -1,4 +1,4 @@
-"""What the add-on keeps in the .blend file: the targets of an armature and its settings.
+"""Data saved in the .blend file: the targets of an armature and its settings.
 
 No `from __future__ import annotations` here: Blender reads the annotations themselves.
 """

@@ -1,4 +1,4 @@
-"""What the add-on holds in memory while Blender runs; nothing here is saved in a file."""
+"""State of the add-on while Blender runs; nothing here is saved in a file."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _BASE_KEY = "ambulo_ik_base"
 
 @dataclass
 class Bound:
-    """An armature with what was made for it."""
+    """An armature with its binding, solver and base pose."""
 
     binding: Binding
     """Its constants."""
     rest: tuple[bytes, tuple[str, ...]]
-    """Its bones at rest and their names: bound anew when they change."""
+    """Bones at rest and their names; the armature is bound again when they change."""
     solver: NeuralIKSolver | None = None
     """Made when first asked for."""
     base: Pose | None = None
@@ -49,7 +49,7 @@ class Bound:
 
 @dataclass
 class Session:
-    """All of it."""
+    """The add-on's state in memory."""
 
     network: IKNetwork | None = None
     """The network in use; None is the solver without one."""

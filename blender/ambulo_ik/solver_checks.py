@@ -1,4 +1,4 @@
-"""What solver and network do on the poses in memory: errors, reach, limits."""
+"""Checks of solver and network on the poses in memory: errors, reach, limits."""
 
 from __future__ import annotations
 

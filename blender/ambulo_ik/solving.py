@@ -34,7 +34,7 @@ def solve(bound: Bound, targets: Targets, base: Pose | None = None) -> Solution:
 
 
 def predict(bound: Bound, targets: Targets) -> Pose:
-    """What the network in use answers: asked for its own size, answered in the armature's."""
+    """Predict a pose with the network, scaled to its size and back to the armature's."""
     assert SESSION.network is not None
     size = bound.binding.size
     smaller = dataclasses.replace(targets, positions=targets.positions / size)

@@ -1,7 +1,7 @@
-"""Who works on what: parts of jobs go to idle workers, answers and the dead are found.
+"""Dispatch of jobs: parts go to idle workers; answers and dead workers are detected.
 
-A worker that ends, or that gives no answer in time, is killed before its part goes to
-another one: so no late answer can ever be taken for the right one. One thread.
+A worker that ends or misses its deadline is killed before its part goes to another one, so
+that no late answer can be mistaken for the right one. Not thread-safe.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from ambulo.ik.pool.worker_process import Worker, end
 logger = logging.getLogger(__name__)
 
 START_DEADLINE = 600.0
-"""A new worker may take this long, for it may have to compile, [s]."""
+"""Time limit for a new worker to become ready, [s]; it may have to compile."""
 SELECTABLE = os.name == "posix"
-"""Pipes of Windows cannot be selected."""
+"""Whether pipes can be waited for with `select` (not on Windows)."""
 ATTEMPTS = 3
-"""A part that ends this many workers is answered as failed: it would end them all."""
+"""A part fails after it has ended this many workers."""
 BARREN = 3
-"""As many workers in a row that never got ready: the place is not tried again."""
+"""A slot is given up after this many consecutive workers that never became ready."""
 HERE = -2
-"""Stands for the caller's own process among the workers of an answer."""
+"""Index of the caller's own process among the workers of an answer."""
 
 
 class Dispatcher:
-    """The workers of a pool, and the parts of jobs that wait, are worked on, are done."""
+    """The workers of a pool, and the waiting, running and finished parts of jobs."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Dispatcher:
             self._turn(left)
 
     def _turn(self, timeout: float) -> None:
-        """Wait for an event, at most `timeout` seconds; take answers, find the dead."""
+        """Wait for events at most `timeout` seconds; receive answers, detect dead workers."""
         now = time.perf_counter()
         ends = [w.busy_until for w in self._workers if w.busy_until]
         limit = max(0.0, min([timeout, *(end_at - now for end_at in ends)]))
@@ -147,7 +147,7 @@ class Dispatcher:
             self._finish(part, worker.index, reason, taken / 1e3)
 
     def _finish(self, part: JobPart, worker: int, reason: str, taken: float) -> None:
-        """Note that a part is settled; with the last one the job is answered.
+        """Record that a part is finished; after the last one the job is answered.
 
         Only then its slot is free: workers write there until they have answered.
         """
@@ -162,7 +162,7 @@ class Dispatcher:
             self._free.append(job.slot)
 
     def _hand_out(self) -> None:
-        """Give what waits to idle workers, in order; a job alone is shared out."""
+        """Give waiting parts to idle workers, in order; a single job is divided among them."""
         while self._waiting:
             idle = [worker for worker in self._workers if worker.idle]
             if not idle:
@@ -179,7 +179,7 @@ class Dispatcher:
         begin, reason, job = time.perf_counter(), "", part.job
         try:
             self._own.solve(job.mode, job.slot, part.first, part.count)
-        except Exception as error:  # told as a worker tells it
+        except Exception as error:  # reported as a worker reports it
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
         self._finish(part, HERE, reason, 1e6 * (time.perf_counter() - begin))
 
@@ -240,7 +240,7 @@ def release_all(
     blobs: dict[str, Blob],
     selector: selectors.BaseSelector,
 ) -> None:
-    """Everything that a pool holds, let go; also at the end of the interpreter."""
+    """Release everything that a pool holds; also called at the end of the interpreter."""
     selector.close()
     end(workers)
     memory.close()

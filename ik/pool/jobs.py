@@ -48,11 +48,11 @@ SOLVE_KEYS = (
     "motion_phase",
     "task_type",
 )
-"""What NEURAL_IK_SOLVE takes of a character."""
+"""Keys of one character in NEURAL_IK_SOLVE."""
 
 
 def run_job(pool: NeuralIKPool, kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Run one of the published jobs; wrong input is answered with `success` False."""
+    """Run one of the published jobs; invalid input gives `success` False."""
     try:
         if kind == CACHE_NEURAL_IK:
             return _cache(pool, data)
@@ -64,7 +64,7 @@ def run_job(pool: NeuralIKPool, kind: str, data: Mapping[str, Any]) -> dict[str,
     except AmbuloError as error:
         return {"success": False, "error": str(error)}
     except (TypeError, ValueError, AttributeError, OverflowError):
-        # Not of the documented kinds at all.
+        # None of the documented kinds.
         reason = "a value is of the wrong kind: a number, list or dictionary"
         return {"success": False, "error": f"{kind}: {reason}"}
 
@@ -223,7 +223,7 @@ def _rotation(value: ArrayLike, what: str) -> Floats:
 
 
 def _facing(forward: Floats, up: Floats, what: str) -> Floats:
-    """The turn that takes +X to `forward` and +Z as near to `up` as can be, wxyz."""
+    """Rotation that takes +X to `forward` and +Z as near to `up` as possible, wxyz."""
     left = np.cross(up, forward)
     if np.linalg.norm(left) < 1e-6:
         raise IKError(f"{what}: root_forward and root_up must not be parallel or 0")
@@ -234,7 +234,7 @@ def _facing(forward: Floats, up: Floats, what: str) -> Floats:
 
 
 def _answer(rig: Rig, targets: Targets, result: JobResult, b: int) -> dict[str, Any]:
-    """The published answer of character `b`, and how well its targets are met."""
+    """Return the published answer of character `b`, with its residuals."""
     timing = {
         "inference_us": result.solve_us,
         "total_us": result.total_us,

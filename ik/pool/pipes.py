@@ -1,8 +1,8 @@
 """Messages of fixed size between the pool and its workers.
 
-One system call sends a message and one takes it. Whoever waits stays awake for a moment
-first, if messages have come quickly of late: to be woken takes longer than a small solve.
-Between two looks the processor is offered to others, so that a busy machine loses nothing.
+One system call sends a message and one receives it. If recent messages came quickly, the
+receiver polls for a moment before it blocks, since being woken takes longer than a small
+solve. Between polls it yields the processor, so that a loaded machine loses nothing.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import time
 from multiprocessing.connection import Connection
 
 SIZE = 256
-"""Of every message, [byte]: far below what a pipe takes at once."""
+"""Size of every message, [byte]: far below a pipe's buffer."""
 AWAKE = 5e-4
-"""How long to stay awake for a message, [s]."""
+"""How long to poll for a message, [s]."""
 POSIX = os.name == "posix"
-"""Elsewhere `multiprocessing` sends the messages, and nobody stays awake."""
+"""Whether this is POSIX; elsewhere `multiprocessing` sends the messages, without polling."""
 
 
 def send(connection: Connection, message: bytes) -> None:
-    """Send a message of at most `SIZE` bytes; `OSError` if nobody is there."""
+    """Send a message of at most `SIZE` bytes; `OSError` if the other side is closed."""
     padded = message.ljust(SIZE, b"\0")
     if POSIX:
         os.write(connection.fileno(), padded)
@@ -30,7 +30,7 @@ def send(connection: Connection, message: bytes) -> None:
 
 
 def receive(connection: Connection) -> bytes:
-    """The next message; `EOFError` or `OSError` if the other side is gone."""
+    """Return the next message; `EOFError` or `OSError` if the other side is closed."""
     if not POSIX:
         return connection.recv_bytes()
     message = os.read(connection.fileno(), SIZE)
@@ -52,7 +52,7 @@ def available_cores() -> int:
 
 
 class Ear:
-    """One end of a pipe; stays awake for a message where the one before came soon."""
+    """Receiving end of a pipe; polls for a message if the previous one came soon."""
 
     def __init__(self, connection: Connection, awake: float = AWAKE) -> None:
         self._connection = connection
@@ -63,7 +63,7 @@ class Ear:
             self._poll.register(connection.fileno(), select.POLLIN)
 
     def receive(self) -> bytes:
-        """The next message; waits for it."""
+        """Wait for the next message and return it."""
         begin = time.perf_counter()
         if self._quick and self._poll is not None:
             end = begin + self._awake

@@ -1,4 +1,4 @@
-"""What the pool keeps of a job: its inputs in shared memory, its record, its answer."""
+"""Jobs of the pool: inputs in shared memory, record and answer."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class JobResult:
-    """What came of a job."""
+    """Result of a job."""
 
     job: int
-    """As `submit` named it."""
+    """Number of the job, from `submit`."""
     success: bool
     """Whether there is a solution."""
     reason: str
@@ -32,27 +32,27 @@ class JobResult:
     solution: Solution | None
     """Poses and residuals of all characters."""
     network_input: Floats | None
-    """Of a published job: what the network was given. Shape (B, 50)."""
+    """Of a published job: input of the network. Shape (B, 50)."""
     network_output: Floats | None
-    """Of a published job: what it answered. Shape (B, 69)."""
+    """Of a published job: output of the network. Shape (B, 69)."""
     solve_us: float
     """Time inside the worker, the longest of several, [us]."""
     total_us: float
-    """Time from `submit` until the answer was here, [us]."""
+    """Time from `submit` until the answer arrived, [us]."""
     workers: tuple[int, ...]
-    """Who answered: the place of the worker of each part; -1: nobody."""
+    """Index of the worker that answered each part; -1: none."""
     attempts: int
-    """How many workers were given the job, or the part that was given out most often."""
+    """Number of attempts: workers that were given the job, or its most often repeated part."""
 
     @property
     def worker(self) -> int:
-        """Which worker answered, of several the first; -1: none."""
+        """Index of the (first) worker that answered; -1: none."""
         return self.workers[0]
 
 
 @dataclass
 class Job:
-    """A job under way."""
+    """A running job."""
 
     number: int
     slot: int
@@ -60,12 +60,12 @@ class Job:
     mode: int
     given: float
     left: int = 1
-    """Parts that are not answered yet; the slot is theirs until then."""
+    """Parts without an answer; the slot is reserved until all have one."""
     attempts: int = 0
     reason: str = ""
     taken_us: float = 0.0
     workers: dict[int, int] = field(default_factory=dict)
-    """Who answered the part that begins at a character."""
+    """Worker that answered the part, by its first character."""
 
 
 @dataclass
@@ -79,11 +79,11 @@ class JobPart:
 
 
 LEAST = 2
-"""A part has at least so many characters: one more message costs as much as solving one."""
+"""Minimum number of characters in a part: a message costs as much as solving one."""
 
 
 def divided(part: JobPart, ways: int) -> list[JobPart]:
-    """`part` in at most `ways` parts of nearly equal size, if it was never given out."""
+    """Divide `part` into at most `ways` parts of nearly equal size, if it was never sent."""
     ways = max(1, min(ways, part.count // LEAST))
     if ways == 1 or part.attempts:
         return [part]

@@ -61,14 +61,14 @@ REASON = SIZE - FROM_WORKER.size
 
 @dataclass(frozen=True)
 class WorkerPlan:
-    """What a worker needs to know when it starts."""
+    """Start-up arguments of a worker."""
 
     rig: str
     layout: Layout
     memory: str
     steps: int
     blobs: tuple[tuple[str, int], ...] = ()
-    """Name and size of the weights that are in use already."""
+    """Name and size of the weights already in use."""
 
 
 def pack_network(network: IKNetworkHeader | str, tensors: dict[str, Any]) -> bytes:
@@ -92,7 +92,7 @@ def unpack_network(data: bytes, rig: Rig) -> IKNetwork | PublishedNetwork:
 
 
 def run_worker(connection: Connection, plan: WorkerPlan) -> None:
-    """Serve jobs until told to stop, or until the pool is gone."""
+    """Serve jobs until a stop message, or until the pool is gone."""
     # Control-C goes to the whole group of processes; the pool decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     memory = SlotMemory(plan.layout, plan.memory)
@@ -134,7 +134,7 @@ class SlotSolver:
                 self.use(read_blob(name, size))
             else:
                 self.solve(mode, slot, first, count)
-        except Exception as error:  # the pool tells whoever gave the job
+        except Exception as error:  # the pool reports it to the caller
             text = f"{type(error).__name__}: {error}".splitlines()[0]
             good, reason = 0, (text.encode()[:REASON] or b"failed")
         taken = time.perf_counter_ns() - begin
@@ -146,7 +146,7 @@ class SlotSolver:
         return True
 
     def use(self, data: bytes) -> None:
-        """Take a network into use, and compile what it needs."""
+        """Load a network, and compile what it needs."""
         network = unpack_network(data, self.rig)
         if isinstance(network, PublishedNetwork):
             self.published = network

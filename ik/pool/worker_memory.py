@@ -29,13 +29,13 @@ OUTPUTS = (
 )
 """The fields of an answer."""
 NETWORK = ("network_input", "network_output")
-"""What a published network was given, and what it answered."""
+"""Inputs and outputs of a published network."""
 CONTEXT = 14
 """Ground heights 2, normals 6, grounded 2, contacts 2, phase, task."""
 
 
 def fields(joints: int) -> dict[str, tuple[int, ...]]:
-    """Name and shape of what each character has in a slot, all float64."""
+    """Names and shapes of the fields of a character in a slot, all float64."""
     return {
         "positions": (ROWS, 3),
         "rotations": (ROWS, 4),
@@ -57,12 +57,12 @@ def fields(joints: int) -> dict[str, tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class Layout:
-    """How large the memory is."""
+    """Size of the shared memory."""
 
     slots: int
-    """Jobs that can be under way at once."""
+    """Maximum number of concurrent jobs."""
     capacity: int
-    """Characters of a job, at most."""
+    """Maximum number of characters of a job."""
     joints: int
     """Joints of the rig."""
 
@@ -110,9 +110,9 @@ class SlotMemory:
         return [self.arrays[name][slot, first:end] for name in names]
 
     def close(self) -> None:
-        """Let go of the block; its maker also removes it."""
+        """Close the block; its creator also removes it."""
         self.arrays = {}
-        # Where a view is still held, the end of the process frees the block.
+        # If a view still exists, the end of the process frees the block.
         with suppress(BufferError):
             self._memory.close()
         if self._owner:

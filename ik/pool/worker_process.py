@@ -1,4 +1,4 @@
-"""The pool's side of one worker: its process, what it is doing, what it has done."""
+"""The pool's side of one worker: its process, current part and statistics."""
 
 from __future__ import annotations
 
@@ -24,32 +24,33 @@ THREADS = (
     "NUMBA_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-"""What tells libraries how many threads to use; read when they are loaded."""
+"""Environment variables with the number of threads of libraries, read when these are
+loaded."""
 
 STOP_SECONDS = 2.0
-"""A worker may take this long to stop by itself, [s]."""
+"""Time limit for a worker to stop by itself, [s]."""
 KEPT = 1024
-"""Solve times that are kept for the statistics."""
+"""Number of solve times kept for the statistics."""
 
 
 @dataclass(frozen=True)
 class WorkerStats:
-    """What a worker, and those before it in its place, have done."""
+    """Statistics of a worker and its predecessors in the same slot."""
 
     index: int
-    """Its place in the pool."""
+    """Index of its slot in the pool."""
     pid: int
     """Of the process; 0 if there is none."""
     ready: bool
-    """Whether it takes jobs."""
+    """Whether it accepts jobs."""
     jobs: int
     """Jobs, and parts of jobs, answered."""
     characters: int
     """Characters in them."""
     restarts: int
-    """How often a worker in this place was replaced."""
+    """Number of replacements in this slot."""
     load: float
-    """Part of the time since the first start spent on solving, 0..1."""
+    """Fraction of the time since the first start spent on solving, 0..1."""
     median_us: float
     """Of the last solve times, [us]; NaN without any."""
     p99_us: float
@@ -57,7 +58,7 @@ class WorkerStats:
 
 
 class Worker:
-    """One place in the pool."""
+    """One worker slot of the pool."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -69,9 +70,9 @@ class Worker:
         self.barren = 0
         """Workers in a row that ended before they were ready."""
         self.part: JobPart | None = None
-        """What it is working on."""
+        """The part being solved."""
         self.busy_until = 0.0
-        """When it must have answered; 0: nothing is expected of it."""
+        """Deadline of its answer; 0: none is expected."""
         self._begin = time.perf_counter()
         self._jobs = self._characters = 0
         self._starts = 0
@@ -80,11 +81,11 @@ class Worker:
 
     @property
     def idle(self) -> bool:
-        """Whether it can take a job."""
+        """Whether it can accept a job."""
         return self.ready and self.part is None and not self.caching
 
     def start(self, context: SpawnContext, plan: WorkerPlan, deadline: float) -> None:
-        """Start a process in this place."""
+        """Start a process in this slot."""
         ours, theirs = context.Pipe(duplex=True)
         self.process = context.Process(
             target=run_worker,
@@ -100,7 +101,7 @@ class Worker:
         self._starts += 1
 
     def send(self, message: bytes) -> bool:
-        """Whether the message went out; the process may have ended."""
+        """Send a message; return whether that succeeded."""
         assert self.connection is not None
         try:
             send(self.connection, message)
@@ -131,7 +132,7 @@ class Worker:
             self.connection = None
 
     def stats(self) -> WorkerStats:
-        """What was done so far."""
+        """Return the statistics so far."""
         times = np.array(self._times) if self._times else np.array([np.nan])
         pid = self.process.pid if self.process is not None else 0
         return WorkerStats(

@@ -1,10 +1,9 @@
-"""A pool of processes that solve poses: one job a frame, never lost, never answered twice.
+"""A pool of processes that solve poses: one job per frame, answered exactly once.
 
 The caller's process only writes targets to shared memory and reads poses from it, unless
-it is asked to help. The characters of a job are shared out among the workers that are
-idle. A worker that ends, or that gives no answer in time, is killed before its part goes
-to another one: so no late answer can ever be taken for the right one. BLAS has one thread
-in each worker.
+`helps` is set. The characters of a job are shared out among the workers that are idle. A
+worker that ends or misses its deadline is killed before its part goes to another one, so
+that no late answer can be mistaken for the right one. BLAS has one thread in each worker.
 
 As every use of `multiprocessing` with fresh interpreters, scripts that make a pool need
 `if __name__ == "__main__":`.
@@ -46,7 +45,7 @@ from ambulo.ik.solver.published import Context, PublishedNetwork
 from ambulo.ik.solver.targets import Targets
 
 CACHE_DEADLINE = 120.0
-"""Taking a network into use may take this long, [s]."""
+"""Time limit for loading a network, [s]."""
 
 
 class NeuralIKPool(Dispatcher):
@@ -158,12 +157,12 @@ class NeuralIKPool(Dispatcher):
         base: Pose | None = None,
         context: Context | None = None,
     ) -> int:
-        """Hand in a job; its number.
+        """Submit a job; return its number.
 
         Args:
             targets: Of all characters of a frame.
             base: Poses to start from, instead of the network's.
-            context: What the published network is told; with it that network is used.
+            context: Context of the published network; if given, that network is used.
         """
         part = self._taken_in(targets, base, context)
         self._waiting.append(part)
@@ -173,7 +172,7 @@ class NeuralIKPool(Dispatcher):
     def _taken_in(
         self, targets: Targets, base: Pose | None, context: Context | None
     ) -> JobPart:
-        """A job, checked and in its slot, as one part."""
+        """Check a job and write it to a slot; return it as one part."""
         count = len(targets)
         if self._closed:
             raise IKError("the pool is closed")
@@ -196,7 +195,7 @@ class NeuralIKPool(Dispatcher):
         return JobPart(job, 0, count)
 
     def result(self, job: int, timeout: float | None = None) -> JobResult:
-        """The answer to `job`, once; waits for it.
+        """Wait for the answer to `job` and return it, once.
 
         Raises:
             IKError: no such job, it was asked for before, or not there within `timeout`.
@@ -214,7 +213,7 @@ class NeuralIKPool(Dispatcher):
         base: Pose | None = None,
         context: Context | None = None,
     ) -> JobResult:
-        """`submit` and `result`: a frame's characters in one job."""
+        """`submit` and `result`: solve all characters of a frame in one job."""
         if self._own is None or self._waiting:
             return self.result(self.submit(targets, base, context))
         part = self._taken_in(targets, base, context)
@@ -244,7 +243,7 @@ class NeuralIKPool(Dispatcher):
             "jobs under way did not end",
         )
         blob, old = Blob(data), self._blobs.get(place)
-        # Those that start from now on read it on their own.
+        # Workers that start from now on read it by themselves.
         self._blobs[place] = blob
         self._confirmed.clear()
         message = TO_WORKER.pack(CACHE, 0, 0, 0, 0, 0, 0)

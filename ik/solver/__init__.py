@@ -1,1 +1,1 @@
-"""Targets in, poses out: a network's guess, refined."""
+"""The solver: a network's prediction, refined."""

@@ -1,4 +1,4 @@
-"""What networks of poses are given and what they answer: the layout, in one place.
+"""Input and output layout of IK networks.
 
 Input, 66 numbers: for each row of `TARGETS` position in the root frame (3, [m]), rotation
 in the root frame as six numbers, weight of the position, weight of the rotation; what is
@@ -6,8 +6,8 @@ absent is 0. Output, 3 + 6 J numbers: the hips' position in the root frame, then
 joint's local rotation as six numbers (of the hips in the frame: as if the frame were the
 world), all as offsets from the mean pose.
 
-A network that also sees the past gets 27 numbers more for each earlier moment: position
-and rotation of head and hands then, in the root frame of now.
+A network with history has 27 more inputs for each past frame: position and rotation of head
+and hands, in the current root frame.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from ambulo.motion.rotations import (
 Floats = NDArray[np.float64]
 
 INPUTS = WIDTH * len(TARGETS)
-"""Numbers that a network is given of one moment: 66."""
+"""Input size for one frame: 66."""
 
 PAST = ("Head", "LeftHand", "RightHand")
-"""Targets that are seen of earlier moments."""
+"""Targets that past frames contain."""
 
 PAST_COLUMNS = np.array(
     [WIDTH * TARGETS.index(name) + i for name in PAST for i in range(WIDTH - 2)]
 )
-"""Their numbers in the layout of a moment."""
+"""Their columns in the layout of one frame."""
 
 
 def inputs_of(moments: int) -> int:
-    """Numbers that a network is given that sees so many earlier moments."""
+    """Input size of a network with this many past frames."""
     return INPUTS + len(PAST_COLUMNS) * moments
 
 
 def outputs_of(rig: Rig) -> int:
-    """Numbers that a network answers: 3 + 6 J, for `ik23` 141."""
+    """Output size of a network: 3 + 6 J, for `ik23` 141."""
     return 3 + 6 * len(rig)
 
 
@@ -87,7 +87,7 @@ def network_input(
 
 
 def pose_in_frame(rig: Rig, pose: Pose, frame: tuple[Floats, Floats]) -> Pose:
-    """`pose` as the root frames `(origin, yaw)` see it: what a network shall answer."""
+    """Express `pose` in the root frames `(origin, yaw)`: the training target of a network."""
     origin, yaw = frame
     rotations = pose.rotations.copy()
     rotations[:, 0] = turned(rig, rotations[:, 0], -yaw)
@@ -105,7 +105,7 @@ def pose_from_frame(rig: Rig, pose: Pose, frame: tuple[Floats, Floats]) -> Pose:
 
 
 def output_of(root: Array, rotations: Array, mean: Array) -> Array:
-    """The output (B, 3 + 6 J) that stands for a pose in its frame.
+    """Return the output (B, 3 + 6 J) that represents a pose in its root frame.
 
     Args:
         root: Hips in the frame, [m]. Shape (B, 3).
@@ -131,13 +131,13 @@ def decode(output: Array, mean: Array) -> tuple[Array, Array]:
 
 
 def decode_pose(output: Array, mean: Array) -> tuple[Array, Array]:
-    """The same with rotations as quaternions (B, J, 4)."""
+    """`decode` with rotations as quaternions (B, J, 4)."""
     root, matrices = decode(output, mean)
     return root, quat_from_matrix(matrices)
 
 
 def mean_output(rig: Rig) -> Floats:
-    """The rig's starting pose in the layout of the output: a mean to begin with."""
+    """The rig's starting pose in the output layout: an initial mean."""
     count = outputs_of(rig)
     root = np.array([[0.0, 0.0, rig.start_height]])
     result: Floats = output_of(root, rig.start[None], np.zeros(count))[0]

@@ -1,4 +1,4 @@
-"""The root frame: the character's own yaw frame, in which networks see and answer.
+"""The root frame: the character's yaw frame, in which networks get inputs and give outputs.
 
 One function finds it, for extraction, training and run time alike. The frame lies on the
 ground level (z = 0, so that heights stay heights) under the hips, or under the head where
@@ -42,7 +42,7 @@ def root_frame(rig: Rig, targets: Targets) -> tuple[Floats, Floats]:
 def to_frame(
     origin: Array, yaw: Array, positions: Array, rotations: Array
 ) -> tuple[Array, Array]:
-    """World positions (B, ..., 3) and orientations (B, ..., 4) as the frames see them.
+    """Transform world positions (B, ..., 3) and orientations (B, ..., 4) to the frames.
 
     `origin` is (B, 3), `yaw` (B,); NumPy or torch.
     """

@@ -1,4 +1,4 @@
-"""What was asked of characters a moment ago, for networks that see the past."""
+"""History of targets, for networks with past frames as input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TargetHistory:
         self._kept: deque[tuple[float, Targets]] = deque()
 
     def add(self, now: float, targets: Targets) -> None:
-        """Remember `targets` of the time `now`, [s]; times must rise."""
+        """Store the `targets` of the time `now`, [s]; times must increase."""
         if not np.isfinite(now):
             raise IKError(f"time must be finite, got {now}")
         if self._kept and now <= self._kept[-1][0]:
@@ -36,13 +36,13 @@ class TargetHistory:
                 f"{len(targets)} characters, but {len(self._kept[-1][1])} before: clear()"
             )
         self._kept.append((now, targets))
-        # One that is older than all moments stays: it is the last before the oldest.
+        # Keep one entry older than all moments: the last one before the oldest.
         oldest = now - max(self._moments, default=0.0)
         while len(self._kept) > 1 and self._kept[1][0] <= oldest:
             self._kept.popleft()
 
     def past(self, now: float, targets: Targets) -> list[Targets]:
-        """What was asked at each moment before the time `now`, [s].
+        """Targets at each past moment before the time `now`, [s].
 
         The newest targets that are at least as old; where nothing is so old, the oldest
         that are known; `targets`, those of now, where nothing is known.
@@ -57,7 +57,7 @@ class TargetHistory:
         return result
 
     def clear(self) -> None:
-        """Forget everything: other characters, or a cut."""
+        """Clear the history, for other characters or after a cut."""
         self._kept.clear()
 
 

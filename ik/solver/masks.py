@@ -1,4 +1,4 @@
-"""Masks: how much of a layer each bone takes, 0 to 1."""
+"""Masks: weight of a layer for each bone, 0 to 1."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def branch(rig: Rig, top: str, ramp: int = 1) -> Floats:
 
 
 def checked(rig: Rig, mask: Floats) -> Floats:
-    """`mask` as it may be used, read-only; `IKError` names the rule it breaks."""
+    """Return a validated read-only copy of `mask`; `IKError` names the broken rule."""
     result = np.array(mask, dtype=np.float64)
     if result.shape != (len(rig),):
         raise IKError(f"mask: expected shape ({len(rig)},), got {result.shape}")

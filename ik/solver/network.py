@@ -1,6 +1,6 @@
-"""The network of poses at run time: NumPy arrays and compiled loops, no torch.
+"""The IK network at run time: NumPy arrays and compiled loops, no torch.
 
-A network is a folder with two files: `ik_network.json` says what it is, and
+A network is a folder with two files: `ik_network.json` is its header, and
 `ik_network.safetensors` holds its weights, float32, under the names `layers.0.weight`
 (outputs, inputs), `layers.0.bias`, ... and `mean` (3 + 6 J,), the mean pose that answers
 are offsets from (see `ambulo.ik.solver.features`). `policies/networks/ik_net.py` trains it.
@@ -58,10 +58,10 @@ MAX_WEIGHTS = 256 * 1024 * 1024
 
 
 class IKNetwork:
-    """Answers targets with poses; weights are checked once, here.
+    """An IK network: predicts poses from targets; weights are validated at construction.
 
-    Not for several threads at once: buffers are kept between calls. Batches go through
-    BLAS; set OPENBLAS_NUM_THREADS=1 where latency counts, as the workers do.
+    Not thread-safe: buffers are kept between calls. Batches go through BLAS; set
+    OPENBLAS_NUM_THREADS=1 where latency counts, as the workers do.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class IKNetwork:
 
     @property
     def parameters(self) -> int:
-        """How many weights it has."""
+        """Number of weights."""
         return len(self._parameters)
 
     @property
@@ -143,7 +143,7 @@ class IKNetwork:
         return values
 
     def predict(self, targets: Targets, past: Sequence[Targets] = ()) -> Pose:
-        """Poses for `targets`, near them but not on them, and limits not observed.
+        """Predict poses for `targets`: inexact, and without joint limits.
 
         `past` are head and hands of the same characters at the moments that
         `header.past` tells.

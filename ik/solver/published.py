@@ -150,7 +150,7 @@ def published_pose(rig: Rig, output: Singles, targets: Targets) -> Pose:
 
 
 def published_output(pose: Pose) -> Singles:
-    """The 69 numbers of a pose that its own root frame sees. Shape (B, 69)."""
+    """The 69 numbers of a pose in its own root frame. Shape (B, 69)."""
     vectors: Floats = quat_to_rotvec(pose.rotations)
     return vectors.reshape(len(pose), -1).astype(np.float32)
 
@@ -159,7 +159,7 @@ def euler_xyz(rotations: Floats) -> Floats:
     """Angles (..., 3) about X, then Y, then Z, [rad], of `rotations` (..., 4)."""
     m = quat_to_matrix(rotations)
     level = np.hypot(m[..., 0, 0], m[..., 1, 0])
-    # Straight up or down X and Z turn about one axis: all of it is told as X.
+    # Gimbal lock: X and Z rotate about one axis, so the whole angle is given to X.
     stuck = level < 1e-9
     x = np.where(
         stuck,
@@ -202,7 +202,7 @@ class PublishedNetwork:
 
     @property
     def parameters(self) -> int:
-        """How many weights it has."""
+        """Number of weights."""
         return len(self._parameters)
 
     def tensors(self) -> dict[str, Singles]:

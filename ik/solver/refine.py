@@ -1,4 +1,4 @@
-"""Refinement: poses led exactly to their targets by a few Levenberg-Marquardt steps."""
+"""Refinement: move poses exactly to their targets by a few Levenberg-Marquardt steps."""
 
 from __future__ import annotations
 
@@ -32,24 +32,25 @@ stand apart from the rest."""
 
 
 class RefineConfig(Config):
-    """How poses are led to targets; defaults from docs/ik.md."""
+    """Settings of the refinement; see docs/ik.md."""
 
     near: Positive = 1e-3
     """A position within this distance counts as reached, [m]."""
     aligned_deg: Positive = 0.5
     """A rotation within this angle counts as reached, [deg]."""
     stop: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
-    """Steps end when all targets are within this part of `near` and `aligned_deg`."""
+    """Steps end when all targets are within this fraction of `near` and `aligned_deg`."""
     cap: Positive = 0.5
     """Largest turn of a joint in one step, [rad]: beyond it the linear model is poor."""
     posture: Annotated[float, Field(ge=0.0, le=1.0)] = 1.0
-    """Part of the way back to the starting pose that each step takes in the null space."""
+    """Fraction of the distance to the starting pose that each step returns in the null
+    space."""
     damping: Positive = 0.1
     """Damping for each m^2 of error."""
     floor: Positive = 1e-8
     """Damping that is always there, so that the system is positive."""
     length: Positive = 0.15
-    """What a radian counts, [m]."""
+    """Length equivalent to a radian, [m]."""
     slack: Annotated[float, Field(ge=0.0)] = 0.05
     """How far shoulders may come towards a target beyond reach before it is taken as
     unreachable, [m]: how wrong the starting pose may be."""
@@ -76,7 +77,7 @@ class RefineConfig(Config):
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Poses, and how near they come to their targets."""
+    """Solved poses with their residuals."""
 
     pose: Pose
     """The poses, inside the limits."""
@@ -152,7 +153,7 @@ def refine(
     steps: int = 4,
     config: RefineConfig | None = None,
 ) -> Solution:
-    """`start` led to `targets` in at most `steps` steps.
+    """Move `start` to `targets` in at most `steps` steps.
 
     Args:
         rig: The rig.

@@ -1,4 +1,4 @@
-"""The solver: targets in, poses out. A network's guess, refined; or without a network."""
+"""The IK solver: predicts poses with a network (optional), then refines them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.integer]
 
 FAR_SLACK = 0.3
-"""How wrong the shoulders of a pose that no network chose may be, [m]."""
+"""Tolerance of shoulder positions in a pose that no network predicted, [m]."""
 
 
 def bent(rig: Rig, pose: Pose, part: float) -> Pose:
-    """`pose` with every joint but the root this part of the way to the rig's start.
+    """Interpolate the joints of `pose`, but the root, to the rig's start by `part`.
 
     A limb that is quite straight, as in a T pose, cannot be shortened by small turns: no
     solver that follows derivatives lifts a foot from there.
@@ -139,7 +139,7 @@ class NeuralIKSolver:
         found.steps[rows] += again.steps
 
     def _miss(self, found: Solution, rows: Rows | slice = slice(None)) -> Floats:
-        """How much each character misses in all, [m]. Shape (B,)."""
+        """Total position and rotation error of each character, [m]. Shape (B,)."""
         angles = self.config.length * found.rotation_residual[rows]
         missed: Floats = (found.position_residual[rows] + angles).sum(axis=1)
         return missed

@@ -1,4 +1,4 @@
-"""Targets: where effectors shall be and how they shall be turned; any may be absent."""
+"""Targets: requested positions and rotations of effectors; any may be absent."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ ROWS = len(TARGETS)
 class Targets:
     """Targets of B characters; rows as in `ambulo.ik.rig.TARGETS`.
 
-    Values where a weight is 0 are not looked at (they may be NaN) and become 0 or
-    identity. Rotations are brought to unit length.
+    Values of weight 0 are ignored (they may be NaN) and become 0 or identity. Rotations are
+    brought to unit length.
     """
 
     positions: Floats
@@ -100,7 +100,7 @@ class Targets:
 
     @classmethod
     def of_pose(cls, rig: Rig, pose: Pose) -> Targets:
-        """What `pose` reaches: all six, position and rotation, of weight 1."""
+        """Targets that `pose` meets: all six, position and rotation, of weight 1."""
         positions, orientations = fk(rig, pose)
         joints = list(rig.effectors)
         ones = np.ones((len(pose), ROWS))
@@ -140,7 +140,7 @@ class Targets:
         return cls(where, how, moved, turned)
 
     def only(self, *names: str) -> Targets:
-        """These targets alone, the others absent."""
+        """Return only these targets, the others absent."""
         return self._kept({row_of(name) for name in names})
 
     def without(self, *names: str) -> Targets:

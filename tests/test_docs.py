@@ -11,9 +11,20 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.mark.parametrize(
-    "page", ["gait.md", "gait_env.md", "ik.md", "ik_runtime.md", "ik_training.md"]
+    "page",
+    [
+        "gait.md",
+        "gait_env.md",
+        "ik.md",
+        "ik_runtime.md",
+        "ik_training.md",
+        "locomote.md",
+    ],
 )
-def test_code_of_a_page_runs_from_top_to_bottom(page: str) -> None:
+def test_code_of_a_page_runs_from_top_to_bottom(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # pages write files
     text = (DOCS / page).read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     assert blocks

@@ -66,7 +66,7 @@ class PoseBatch:
     contacts: Tensor
     """1 where the left, the right foot stands. Shape (2, B)."""
     pairs: int
-    """So many pairs: poses 0 and 1, 2 and 3, ..."""
+    """Number of pairs: poses 0 and 1, 2 and 3, ..."""
 
     def to(self, device: torch.device) -> PoseBatch:
         """The same on `device`."""
@@ -168,7 +168,7 @@ class Poses:
         return self.batch(rows, pose, moved, turned, pairs, shift, stands)
 
     def drawn(self, rng: np.random.Generator, count: int) -> NDArray[np.int64]:
-        """So many poses, those of people with few of them more often."""
+        """Draw `count` poses, those of people with few of them more often."""
         return _drawn(rng, self._chances, count)
 
     def batch(
@@ -230,7 +230,7 @@ class Poses:
         return Pose(self.root[rows], self.rotations[rows])
 
     def context(self, rows: NDArray[np.int64]) -> Context:
-        """What the published network is told of the poses `rows` besides targets."""
+        """Inputs of the published network for the poses `rows` besides targets."""
         return self._context(rows, self.targets(rows, TARGETS), self.contacts[rows])
 
     def _varied(

@@ -49,7 +49,7 @@ WEIGHT_ACTION = "weight"
 
 
 class _Given:
-    """Acts as it was told."""
+    """A policy whose actions are set from outside."""
 
     def __init__(self) -> None:
         self.actions: Singles = np.zeros((0, 0), np.float32)

@@ -26,7 +26,7 @@ SETTLED = 1.0
 """Time from the start of an episode after which strides count, [s]."""
 SIDES = ("left", "right")
 _TABLE_STEP = 5
-"""Curves are told at every fifth percent of the cycle."""
+"""Step of the curves in the JSON, [%] of the cycle."""
 
 
 @dataclass(frozen=True, eq=False)

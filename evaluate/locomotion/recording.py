@@ -57,9 +57,9 @@ class Recording:
     turn: Floats
     """Turning rate of the root, [rad/s]. Shape (T, N)."""
     yaw: Floats
-    """Heading of the root from the wanted one, [rad]. Shape (T, N)."""
+    """Heading of the root from the commanded one, [rad]. Shape (T, N)."""
     wanted: Floats
-    """Wanted speed, [m/s], and turning rate, [rad/s]. Shape (T, N, 2)."""
+    """Commanded speed, [m/s], and turning rate, [rad/s]. Shape (T, N, 2)."""
     moved: Floats
     """Horizontal way of the root in the step, [m]. Shape (T, N)."""
     power: Floats

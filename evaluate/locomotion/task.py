@@ -61,7 +61,7 @@ def references_for(config: LocomotionConfig) -> References:
 
 
 def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
-    """The configured reference; making one takes up to minutes, so that is told."""
+    """Return the configured reference; announce it, since making one takes minutes."""
     path = None if env.reference is None else Path(env.reference)
     body = body_of(env)
     ready = path is not None and (not path.is_file() or is_reference(path))
@@ -82,7 +82,7 @@ def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
 
 
 def _references_of_teacher(name: str, wanted: str | None) -> References:
-    """The references in the model `name`, which must be called as the one `wanted`."""
+    """Return the references of the model `name`; theirs must match the name `wanted`."""
     file = find_model(name)
     model = load_locomotion(file)
     theirs = model.metadata.config.environment.reference

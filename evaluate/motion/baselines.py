@@ -58,7 +58,7 @@ class Forecast:
     local: Floats
     """Major joints without the root's motion, [m]. Shape (B, F, 17, 3)."""
     poses: BodyPoses | None = None
-    """BodyPoses (B, F); None of a predictor that knows only points."""
+    """Poses (B, F); None of a predictor that knows only points."""
     velocities: Floats | None = None
     """Velocities (B, F, 56) as `human23.velocities` has them; None without poses."""
 
@@ -298,7 +298,7 @@ class RidgePose:
         self._ridge = ridge
 
     def __call__(self, past: BodyPoses, steps: int, fps: float) -> Forecast:
-        """BodyPoses: displacements integrated from the last known one."""
+        """Poses: displacements integrated from the last known one."""
         heading = Heading.of(past.positions[:, -1])
         known = heading.inside(past.positions)
         moved = self._ridge(_pose_features(known))

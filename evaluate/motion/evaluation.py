@@ -88,11 +88,11 @@ class EvalData:
     """Clips as arrays."""
 
     judged: list[EvalClip]
-    """What scores are told of."""
+    """Clips that are scored."""
     train: list[EvalClip]
-    """What baselines are fitted on."""
+    """Clips that baselines are fitted to."""
     validation: list[EvalClip]
-    """What the strength of baselines is chosen on."""
+    """Clips that the strength of baselines is chosen on."""
 
     def has_windows(self, length: int) -> bool:
         """Whether every part has a clip of `length` frames."""

@@ -18,9 +18,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 HORIZONS_MS = (80, 160, 320, 400, 560, 1000)
-"""Times after the last known frame at which errors are told, [ms]."""
+"""Times after the last known frame at which errors are reported, [ms]."""
 GROWTH_STEPS = (1, 5, 10, 30, 60)
-"""Frames after the last known one at which the growth of the error is told."""
+"""Frames after the last known one at which the growth of the error is reported."""
 SKATE_HEIGHT = 0.025
 """A foot above this height does not skate, [m] (Zhang et al. 2018)."""
 FLAT = 1e-10

@@ -67,7 +67,7 @@ class Growth:
     """How the error grows with the number of predicted frames."""
 
     steps: list[int]
-    """Frames after the last known one that are told."""
+    """Frames after the last known one that are reported."""
     ratio: float
     """Error at the last of `steps` over that at the first."""
     slope: float
@@ -122,7 +122,7 @@ class MethodScores:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is told, and how."""
+    """Which horizons are reported, and the seed."""
 
     horizons_ms: tuple[int, ...]
     """Horizons of the errors, [ms]."""

@@ -50,7 +50,7 @@ FOOT_ROWS = (MAJOR_JOINTS.index("FootThumbR"), MAJOR_JOINTS.index("FootThumbL"))
 
 @dataclass(frozen=True, eq=False)
 class BodyPoses:
-    """BodyPoses of human23 with leading shape (...)."""
+    """Poses of human23 with leading shape (...)."""
 
     positions: Floats
     """The 56 numbers, see `ambulo.motion.human23`. Shape (..., 56)."""
@@ -254,13 +254,13 @@ class Heading:
         return cls(yaw_of(quat_from_rotvec(poses[:, :3])), poses[:, 3:5])
 
     def inside(self, positions: Floats) -> Floats:
-        """BodyPoses (B, T, 56) in these frames instead of the world."""
+        """Poses (B, T, 56) in these frames instead of the world."""
         moved = positions.copy()
         moved[..., 3:5] -= self.place[:, None]
         return self._turned(moved, -self.yaw)
 
     def outside(self, positions: Floats) -> Floats:
-        """BodyPoses (B, T, 56) of these frames in the world; undoes `inside`."""
+        """Poses (B, T, 56) of these frames in the world; undoes `inside`."""
         moved = self._turned(positions.copy(), self.yaw)
         moved[..., 3:5] += self.place[:, None]
         return moved

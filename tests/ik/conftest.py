@@ -1,4 +1,4 @@
-"""What tests of the pool and of its jobs share."""
+"""Fixtures of all IK tests."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from ambulo.ik.pool.workers import NeuralIKPool
+from ambulo.ik.rig import Rig, load_rig
 
 
 @pytest.fixture(scope="module")
@@ -14,3 +15,9 @@ def pool() -> Iterator[NeuralIKPool]:
     """Two workers without a network."""
     with NeuralIKPool(workers=2, capacity=8, slots=4, deadline=60.0) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def rig() -> Rig:
+    """The shipped rig."""
+    return load_rig()

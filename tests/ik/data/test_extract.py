@@ -12,17 +12,11 @@ from ambulo.configs.errors import IKError, MotionFileError
 from ambulo.ik.data.extract import FAR, extract, motion_on_rig
 from ambulo.ik.limits import violation
 from ambulo.ik.pose import Pose, fk, start_pose
-from ambulo.ik.rig import Rig, load_rig
+from ambulo.ik.rig import Rig
 from ambulo.motion.datasets.clips import Clip, scan_clips
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
-
-
-@pytest.fixture(scope="module")
-def rig() -> Rig:
-    """The rig that ships."""
-    return load_rig()
 
 
 def wave(rig: Rig, frames: int, fps: float, twist: float = 0.0) -> Motion:

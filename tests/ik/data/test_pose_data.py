@@ -23,14 +23,8 @@ from ambulo.ik.data.pose_data import (
     unique_poses,
 )
 from ambulo.ik.pose import start_pose
-from ambulo.ik.rig import Rig, load_rig
+from ambulo.ik.rig import Rig
 from ambulo.motion.rotations import quat_angle, quat_from_rotvec, quat_multiply
-
-
-@pytest.fixture(scope="module")
-def rig() -> Rig:
-    """The rig that ships."""
-    return load_rig()
 
 
 def make(rig: Rig, count: int = 40, size: float = 0.3, seed: int = 0) -> PoseData:

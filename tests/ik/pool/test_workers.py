@@ -27,10 +27,7 @@ from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.published import Context
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
-from ambulo.motion.rotations import (
-    quat_from_rotvec,
-    quat_multiply,
-)
+from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
 RIG = load_rig()
 posix_only = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")

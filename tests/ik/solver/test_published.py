@@ -10,7 +10,7 @@ import pytest
 
 from ambulo.configs.errors import IKError, ModelFileError
 from ambulo.ik.pose import Pose, fk, start_pose
-from ambulo.ik.rig import Rig, load_rig
+from ambulo.ik.rig import Rig
 from ambulo.ik.solver.features import pose_from_frame, pose_in_frame
 from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.headers import PublishedHeader
@@ -29,12 +29,6 @@ from ambulo.ik.solver.published import (
 )
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import quat_angle, quat_from_rotvec, quat_multiply
-
-
-@pytest.fixture(scope="module")
-def rig() -> Rig:
-    """The rig that ships."""
-    return load_rig()
 
 
 def some_poses(rig: Rig, count: int = 8, size: float = 0.4) -> Pose:

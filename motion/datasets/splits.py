@@ -99,7 +99,7 @@ def make_split(
             the test asks about new recordings of known people and activities.
         test_ratio: The test's fraction of the recordings.
         seed: Seed of the choice.
-        test_subjects: With "subject", these people are the test and nobody else.
+        test_subjects: With "subject", exactly these people are the test set.
         validation_ratio: The validation's fraction of the recordings; 0 for none.
 
     Raises:

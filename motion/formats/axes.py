@@ -130,9 +130,9 @@ def metres_per_unit(units: str | float) -> float:
 def likely_units(reach: float) -> str:
     """The name of the unit in which `reach` is nearest to an adult's `REACH`.
 
-    `reach` is the longest way along the bones from the root to a tip. It does not change
+    `reach` is the longest path along the bones from the root to a tip. It does not change
     with the pose, and the rest pose of a file need not be upright. Neighbouring units
-    differ by 2.2 or more, so every size from 0.9 m to 1.9 m of reach is told apart.
+    differ by 2.2 or more, so every reach from 0.9 m to 1.9 m gives one unit.
     """
     if not (np.isfinite(reach) and reach > 0.0):
         return "cm"

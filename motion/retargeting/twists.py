@@ -55,8 +55,8 @@ _LIMBS = (
     _Limb("thigh", "shin", "foot", _degrees(-65, 60), None),
 )
 """Ranges are 25 degrees wider than those of the rig `ik23`, which hold nearly all of 147
-CMU clips: what is outside is no pose that somebody took. Thighs stay as they are: turning
-them back too brought no captured leg nearer to its limits."""
+CMU clips: poses outside are capture errors. Thighs are not corrected: turning them back too
+brought no captured leg nearer to its limits."""
 
 BACKWARDS, BENT = float(np.deg2rad(10.0)), float(np.deg2rad(30.0))
 """No elbow bends backwards by more than the first, and no arm is straight that bends by

@@ -71,7 +71,7 @@ SMALL = {
     r"train_locomotion --preset locomote .*--timesteps": "--run-name locomote_0",
     r"ambulo eval": "--episodes 2",
     r"ambulo eval .*(runs/(walk|locomote)|locomote )": "--seconds 1 --push-episodes 0",
-    r"rollout_gait": "--episodes 2 --workers 1 --seconds 4",
+    r"rollout_gait": "--episodes 2 --workers 1 --seconds 10",
     r"train_forward_gaitnet": "--epochs 1",
     r"train_motion": (
         "--epochs 1 --set model.width=16 --set model.depth=1 --set model.heads=2 "
@@ -214,7 +214,7 @@ def test_commands_of_a_page_run(
     page: Path, workspace: Path, request: pytest.FixtureRequest
 ) -> None:
     name = name_of(page)
-    if "godot" in "".join(commands(page)):
+    if any("godot" in command for command in commands(page)):
         request.getfixturevalue("godot_program")
     for command in [*BEFORE.get(name, []), *commands(page)]:
         run(workspace, command, name)

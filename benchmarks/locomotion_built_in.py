@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from _harness import Options, write
 
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.reference.reference import body_of, reference_of
+from ambulo.envs.reference.configured import body_of, reference_of
 from ambulo.evaluate.locomotion.evaluation import (
     PLAYERS,
     SECONDS,

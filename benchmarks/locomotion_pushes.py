@@ -18,7 +18,7 @@ from _harness import Options, write
 from _policies import policies_of
 
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.reference.reference import body_of, reference_of
+from ambulo.envs.reference.configured import body_of, reference_of
 from ambulo.evaluate.locomotion.evaluation import LocomotionSubject, baselines_of
 from ambulo.evaluate.locomotion.figures import draw_pushes
 from ambulo.evaluate.locomotion.pushes import IMPULSES, push_recovery

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-import ambulo
 from ambulo.common.files import write_atomic
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ModelFileError, RunFolderError
@@ -245,7 +244,7 @@ class RunFolder:
 def provenance(seed: int) -> dict[str, Any]:
     """Return versions, source state, platform, seed and start time of a run."""
     return {
-        "ambulo": ambulo.__version__,
+        "ambulo": importlib.metadata.version("ambulo"),
         "git": git_state(),
         "python": platform.python_version(),
         "packages": {

@@ -220,11 +220,8 @@ def _is_done(path: Path, digest: str) -> bool:
 
 def _healthy(config: LocomotionConfig, file: str | None) -> bytes:
     """The healthy gait, made now or read from a file."""
-    from ambulo.envs.reference.reference import (
-        body_of,
-        reference_bytes,
-        reference_of,
-    )
+    from ambulo.envs.reference.configured import body_of, reference_of
+    from ambulo.envs.reference.reference import reference_bytes
 
     env = config.environment
     if file is not None:

@@ -121,8 +121,9 @@ def _write(
     path: Path, args: argparse.Namespace, network: RefNetwork, chosen: list[Floats]
 ) -> None:
     from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+    from ambulo.envs.reference.configured import body_of
     from ambulo.envs.reference.generated import generated_reference
-    from ambulo.envs.reference.reference import body_of, save_reference
+    from ambulo.envs.reference.reference import save_reference
 
     config = LocomotionEnvironmentConfig().replace(
         control_rate=args.control_rate,

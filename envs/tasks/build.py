@@ -8,12 +8,8 @@ from typing import Any, cast
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig, Task
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.reference import (
-    Reference,
-    body_of,
-    check_reference,
-    reference_of,
-)
+from ambulo.envs.reference.configured import body_of, check_reference, reference_of
+from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.imitate import ImitateBatch
 from ambulo.envs.tasks.locomote import LocomoteBatch
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ambulo.configs.gait import gait_space
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.reference.reference import Reference, body_of
+from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.sampling import random_parameters
 from ambulo.evaluate.intervals import wilson_interval

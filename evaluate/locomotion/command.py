@@ -13,7 +13,8 @@ from ambulo.common.console import bars
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
-from ambulo.envs.reference.reference import Reference, body_of
+from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.reference import Reference
 from ambulo.evaluate.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.locomotion.evaluation import (
     BASELINES,

@@ -15,13 +15,12 @@ from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.configs.simulation_nn import TeacherConfig
+from ambulo.envs.reference.configured import body_of, reference_of
 from ambulo.envs.reference.reference import (
     Reference,
-    body_of,
     is_reference,
     reference_bytes,
     reference_from_bytes,
-    reference_of,
 )
 from ambulo.envs.tasks.build import make_batch
 from ambulo.envs.tasks.gait.batch import GaitBatch

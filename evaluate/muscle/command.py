@@ -6,7 +6,7 @@ import numpy as np
 
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.errors import ModelFileError
-from ambulo.envs.characters.character import load_character
+from ambulo.envs.characters.registry import load_character
 from ambulo.evaluate.intervals import bootstrap_interval
 from ambulo.evaluate.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.result import POLICY, Metric, MetricColumn, metric

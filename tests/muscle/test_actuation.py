@@ -7,7 +7,8 @@ import pytest
 
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.muscle import MuscleNNConfig
-from ambulo.envs.characters.character import Character, load_character
+from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import CharacterSimulation

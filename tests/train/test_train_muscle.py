@@ -19,7 +19,7 @@ from ambulo.configs.locomotion import (
     LocomotionEnvironmentConfig,
 )
 from ambulo.configs.muscle import MuscleUpdatesConfig
-from ambulo.envs.characters.character import load_character
+from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.reference import (
     Gait,
     Reference,

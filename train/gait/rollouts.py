@@ -20,7 +20,8 @@ from ambulo.configs.base import parse
 from ambulo.configs.errors import MotionError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.reference.reference import body_of, reference_from_bytes
+from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.sampling import random_parameters
 from ambulo.motion.gaits.shards import RawShard

@@ -8,7 +8,8 @@ import pytest
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.anthropometry import inertials
-from ambulo.envs.characters.character import human23, load_character
+from ambulo.envs.characters.character import human23
+from ambulo.envs.characters.registry import load_character
 from ambulo.motion.human23 import from_sixdof, position_slices
 from ambulo.motion.skeletons import load_skeleton
 

@@ -6,8 +6,9 @@ import mujoco
 import numpy as np
 import pytest
 
-from ambulo.envs.characters.character import Character, load_character
+from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import myolegs, sole_balls
+from ambulo.envs.characters.registry import load_character
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.rotations import quat_from_rotvec
 from ambulo.muscle.coupling import joint_coupling

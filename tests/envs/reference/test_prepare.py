@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import MotionError
-from ambulo.envs.characters.character import Character, load_character
+from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.inverse_dynamics import inverse_dynamics, joint_state
 from ambulo.envs.reference.prepare import PreparedCycle, physical_cycle, prepare_cycle
 from ambulo.motion.formats.files import read_motion

@@ -11,12 +11,12 @@ from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
 from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import BalanceLaw
+from ambulo.envs.reference.configured import check_reference
 from ambulo.envs.reference.gaits import Gaits
 from ambulo.envs.reference.reference import (
     Gait,
     Reference,
     build_reference,
-    check_reference,
     is_reference,
     load_reference,
     reference_bytes,

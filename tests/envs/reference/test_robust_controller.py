@@ -4,12 +4,13 @@ from ambulo.configs.gait import gait_space
 from ambulo.envs.characters.gait_body import gait_body, strength
 from ambulo.envs.reference.balance import BalanceLaw
 from ambulo.envs.reference.closed_loop import roll_out
+from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.gait_reference import (
     gait_reference,
     healthy_gait,
     shipped_gait,
 )
-from ambulo.envs.reference.reference import body_of, matching_joints
+from ambulo.envs.reference.reference import matching_joints
 from ambulo.envs.reference.robust_controller import (
     ROWS,
     mirrored,

@@ -10,8 +10,9 @@ import pytest
 
 from ambulo.configs.gait import gait_space
 from ambulo.configs.presets.locomotion import preset
+from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.gait_reference import healthy_gait
-from ambulo.envs.reference.reference import Reference, body_of
+from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.evaluate.command import main
 from ambulo.evaluate.gait.policy_scores import drawn_bodies, play_bodies

@@ -16,8 +16,9 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets.locomotion import preset
+from ambulo.envs.reference.configured import body_of, reference_of
 from ambulo.envs.reference.gait_reference import healthy_gait
-from ambulo.envs.reference.reference import Reference, body_of, reference_of
+from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.joint_state import joint_states
 from ambulo.envs.tasks.gait.sampling import parameter_box

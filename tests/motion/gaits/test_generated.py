@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError, MotionError
-from ambulo.envs.characters.character import Character, load_character
+from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.generated import generated_reference
 from ambulo.motion.gaits.generated import generated_cycle
 from ambulo.motion.gaits.healthy_walk import healthy_walk

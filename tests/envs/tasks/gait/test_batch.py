@@ -6,7 +6,8 @@ from gymnasium.utils.env_checker import check_env
 import ambulo.envs  # noqa: F401
 from ambulo.configs.errors import ActionError, GaitParameterError
 from ambulo.configs.gait import gait_space
-from ambulo.envs.reference.reference import body_of, save_reference
+from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.reference import save_reference
 from ambulo.envs.tasks.build import make_batch
 from ambulo.envs.tasks.env import locomotion_config
 from ambulo.envs.tasks.gait.batch import GaitBatch

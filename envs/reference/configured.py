@@ -1,0 +1,155 @@
+"""The character and the reference that a configuration asks for."""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.registry import CHARACTERS, load_character
+from ambulo.envs.reference.gait_reference import healthy_gait
+from ambulo.envs.reference.muscle_reference import legs_reference
+from ambulo.envs.reference.reference import build_reference, standing_reference
+from ambulo.envs.reference.reference_file import (
+    Reference,
+    is_reference,
+    load_reference,
+)
+
+log = logging.getLogger(__name__)
+
+SLOWEST = 0.5
+"""Speed of the slowest gait that is made for commands, [m/s]; below it the clock slows."""
+SPEED_STEP = 0.25
+"""Largest step between the speeds of gaits that are blended, [m/s]."""
+
+
+def check_reference(
+    reference: Reference, character: Character, config: LocomotionEnvironmentConfig
+) -> None:
+    """`ConfigError` if `reference` was made for another body or rate, or lacks a law."""
+    model, name = character.model, reference.name
+    if reference.character != character.name:
+        raise ConfigError(
+            f"reference {name}: made for {reference.character}, not {character.name}; "
+            "build it from its clip"
+        )
+    for gait in reference.gaits:
+        shapes = (gait.table.qpos.shape[1], gait.table.qvel.shape[1])
+        if shapes != (model.nq, model.nv):
+            raise ConfigError(
+                f"reference {name}: {shapes} positions and velocities; {character.name} "
+                f"has {(model.nq, model.nv)}"
+            )
+        if gait.law is None:
+            if config.balance_law and config.task != "stand":
+                raise ConfigError(
+                    f"reference {name} has no balance law: build it with one, or set "
+                    "balance_law = false"
+                )
+            continue
+        if gait.law.gains.shape[1:] != (len(gait.law.dofs), 2 * model.nv):
+            raise ConfigError(f"reference {name}: gains do not fit {character.name}")
+        if abs(reference.control_dt - config.control_dt) > 1e-6:
+            raise ConfigError(
+                f"reference {name}: its balance law is for "
+                f"{1.0 / reference.control_dt:.3g} Hz, not control_rate = "
+                f"{config.control_rate}"
+            )
+
+
+def body_of(config: LocomotionEnvironmentConfig) -> Character:
+    """The configured character, its timestep that of the configured physics."""
+    name = config.character
+    if name.endswith("_motors"):
+        plain = name.removesuffix("_motors")
+        raise ConfigError(
+            f"character = {name}: set character = {plain} and actuation = torque"
+        )
+    if config.actuation == "torque" and f"{name}_motors" in CHARACTERS:
+        name = f"{name}_motors"
+    character = load_character(name)
+    if config.actuation == "muscle" and character.actuation is None:
+        raise ConfigError(
+            f"{name} has no muscles: set character = myolegs, or actuation = torque"
+        )
+    if config.conditions:
+        from ambulo.envs.characters.myo import with_conditions
+
+        character = with_conditions(character, config.conditions)
+    character.model.opt.timestep = config.control_dt / config.substeps
+    return character
+
+
+def reference_of(
+    config: LocomotionEnvironmentConfig, character: Character
+) -> Reference:
+    """The configured reference; what is made for it is kept for this process."""
+    if _stands(config) or config.reference is None:
+        return _built(None, 0, _key(config))
+    path = Path(config.reference)
+    if is_reference(path):
+        found = load_reference(path)
+    else:
+        stamp = path.stat().st_mtime_ns if path.is_file() else 0
+        found = _built(str(path), stamp, _key(config))
+    check_reference(found, character, config)
+    return found
+
+
+def family_speeds(config: LocomotionEnvironmentConfig) -> tuple[float, ...]:
+    """Speeds of the gaits that the configured task blends, [m/s]; none: the clip's own."""
+    if config.task != "locomote":
+        return ()
+    slow, fast = max(config.speed[0], SLOWEST), max(config.speed[1], SLOWEST)
+    count = 1 + int(np.ceil((fast - slow) / SPEED_STEP - 1e-9))
+    return tuple(float(speed) for speed in np.linspace(slow, fast, count))
+
+
+def _stands(config: LocomotionEnvironmentConfig) -> bool:
+    """Whether the standing pose is followed, not a gait."""
+    return config.task == "stand" or (config.task, config.base) == ("locomote", "pose")
+
+
+def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
+    """The settings that a reference depends on; all others at their defaults."""
+    names = ["task", "base", "character", "joints", "control_rate", "substeps"]
+    names.append("actuation")
+    if config.task == "locomote":
+        names.append("speed")
+    return LocomotionEnvironmentConfig(
+        **{name: getattr(config, name) for name in names}
+    )
+
+
+@lru_cache(maxsize=8)
+def _built(
+    path: str | None, stamp: int, config: LocomotionEnvironmentConfig
+) -> Reference:
+    del stamp  # part of the key: a changed file is read again
+    if config.character == "myolegs":
+        return legs_reference(config.replace(reference=path))
+    if config.task == "gait":
+        log.info("making the healthy gait and its balance law")
+        return healthy_gait(config)
+    character = body_of(config)
+    if _stands(config):
+        return standing_reference(
+            character,
+            joints=config.joints,
+            control_dt=config.control_dt,
+            balance=config.task == "stand",
+        )
+    log.info("%s: making the reference and its balance law", path or "plain walk")
+    return build_reference(
+        path,
+        character,
+        joints=config.joints,
+        control_dt=config.control_dt,
+        speeds=family_speeds(config),
+    )

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level
 from ambulo.envs.vr.task.bank import LevelBank
 from ambulo.envs.vr.task.observation import observe
-from ambulo.envs.vr.world.state import Floats, Ints, WorldState
+from ambulo.envs.vr.world.state import WorldState
 
 
 @dataclass(frozen=True)

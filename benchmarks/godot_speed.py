@@ -50,13 +50,14 @@ from _godot_peer import Peer
 from _godot_walk import Sample, Task, Walk, make_task
 from _harness import Options, machine, write
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.godot.client import GodotClient
 from ambulo.envs.godot.engine import EngineProcess
 from ambulo.envs.godot.locate import find_engine, find_project
 from ambulo.envs.godot.protocol import RowLayout
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.world.state import Floats, Ints, WorldState
+from ambulo.envs.vr.world.state import WorldState
 
 TARGETS = {1: 1500.0, 16: 8000.0}
 """Decisions a second of all agents together that our fast side should reach."""

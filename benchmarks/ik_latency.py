@@ -33,7 +33,6 @@ from typing import Any
 
 import numpy as np
 from _harness import Options, timed, write
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
@@ -52,7 +51,6 @@ from ambulo.motion.operations import resample
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
-Floats = NDArray[np.float64]
 BATCH = 64
 INSTALL = "pip install mink daqp, or --mink-python with a Python that has them"
 SIZES = ((256, 256, 128), (512, 512, 512))

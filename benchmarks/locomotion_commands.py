@@ -20,6 +20,7 @@ from _harness import Options, write
 from _policies import policies_of
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.tasks.locomote import LocomoteBatch
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.evaluate.locomotion.evaluation import (
@@ -37,7 +38,6 @@ SECONDS, SETTLED = 20.0, 5.0
 TOLERANCE = 0.15
 """Largest speed error of a body that follows, [m/s]."""
 
-Floats = NDArray[np.float64]
 Row = dict[str, Any]
 
 

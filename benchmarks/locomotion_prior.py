@@ -21,9 +21,9 @@ import numpy as np
 from _harness import Options, write
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ambulo.configs.arrays import Floats
+
 Run = dict[str, Any]
 
 PANELS = (

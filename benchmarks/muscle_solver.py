@@ -26,9 +26,9 @@ import numpy as np
 import torch
 from scipy.optimize import lsq_linear
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.muscle import ActivationCost, JointGain, MuscleNNConfig, SpdGains
 from ambulo.muscle.control import Effort, MuscleControl
-from ambulo.muscle.coupling import Floats
 from ambulo.muscle.dynamics import (
     dynamics_of_batch,
     transmission_of_batch,

@@ -23,8 +23,9 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.muscle import SpdGains
-from ambulo.muscle.coupling import Floats, JointCoupling, joint_coupling
+from ambulo.muscle.coupling import JointCoupling, joint_coupling
 from ambulo.muscle.spd import SpdController
 
 STEPS = (0.002, 0.005, 0.01)

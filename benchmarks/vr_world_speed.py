@@ -16,12 +16,13 @@ from typing import TypeVar
 import numpy as np
 from _harness import Options, in_turn, write
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world import mujoco_kernels
 from ambulo.envs.vr.world.kernel_world import KernelWorld
 from ambulo.envs.vr.world.mujoco_world import MujocoWorld
-from ambulo.envs.vr.world.state import Floats, World
+from ambulo.envs.vr.world.state import World
 
 W = TypeVar("W", bound=World)
 

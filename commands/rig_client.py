@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ambulo.commands.rig.replay import Floats, Replay, Scores
+    from ambulo.commands.rig.replay import Replay, Scores
+    from ambulo.configs.arrays import Floats
     from ambulo.rig_server.client import RigClient
     from ambulo.rig_server.frames import RigFrame
 

@@ -16,9 +16,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError, GaitParameterError, nearest
 
-Floats = NDArray[np.float64]
 Group = Literal["gait", "skeleton", "torsion", "muscle_length", "muscle_force"]
 
 GROUPS: tuple[Group, ...] = get_args(Group)

@@ -7,10 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ambulo.configs.base import Config
-
-Positive = Annotated[float, Field(gt=0)]
-NonNegative = Annotated[float, Field(ge=0)]
-Count = Annotated[int, Field(ge=1)]
+from ambulo.configs.types import Count, NonNegative, Positive
 
 
 class GaitConfig(Config):

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field
-
 from ambulo.configs.base import Config
-
-Count = Annotated[int, Field(ge=1)]
+from ambulo.configs.types import Count
 
 
 class GaitVAEConfig(Config):

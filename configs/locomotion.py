@@ -18,11 +18,9 @@ from ambulo.configs.simulation_nn import (
     LocomotionTrainingConfig,
     SimulationNetworkConfig,
 )
+from ambulo.configs.types import Count, NonNegative, Positive
 
-Positive = Annotated[float, Field(gt=0)]
-NonNegative = Annotated[float, Field(ge=0)]
 Unit = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=1)]
 Span = tuple[float, float]
 Task = Literal["imitate", "locomote", "stand", "gait"]
 

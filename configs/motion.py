@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
+from ambulo.configs.types import Count
 
-Count = Annotated[int, Field(ge=1)]
 Positive = Annotated[float, Field(gt=0.0)]
 Share = Annotated[float, Field(ge=0.0, lt=1.0)]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]

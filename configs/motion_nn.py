@@ -8,11 +8,9 @@ from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
 from ambulo.configs.motion import DatasetConfig
+from ambulo.configs.types import Count, NonNegative, Positive
 
-Positive = Annotated[float, Field(gt=0)]
-NonNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
-Count = Annotated[int, Field(ge=1)]
 Mode = Literal["mlp", "transformer_reg", "encoder"]
 
 

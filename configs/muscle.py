@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from ambulo.configs.base import Config
+from ambulo.configs.types import Positive
 
-Positive = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Whole = Annotated[int, Field(ge=1)]

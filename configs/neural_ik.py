@@ -7,11 +7,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
+from ambulo.configs.types import Count, NonNegative, Positive
 
-Positive = Annotated[float, Field(gt=0)]
-NonNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=1)]
 Kind = Literal["own", "published", "published_compact"]
 
 

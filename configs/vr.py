@@ -11,12 +11,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
+from ambulo.configs.types import Count, NonNegative, Positive
 
-Positive = Annotated[float, Field(gt=0)]
-NonNegative = Annotated[float, Field(ge=0)]
 Unit = Annotated[float, Field(ge=0, le=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
-Count = Annotated[int, Field(ge=1)]
 Task = Literal["navigate", "follow", "reach", "patrol"]
 
 ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from ambulo.configs.arrays import Floats, Ints
 
 BOOTSTRAP_SAMPLES = 2000
 """Resamples of a bootstrap."""

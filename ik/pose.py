@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.ik.rig import Rig
 from ambulo.motion.fk_kernel import fast_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_from_yaw, quat_multiply
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,18 +13,15 @@ from importlib.resources import files
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.base import Config, load_json, parse
 from ambulo.configs.errors import SkeletonError, nearest
 from ambulo.ik.swing_twist import SwingTwist, from_swing_twist
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.skeleton import Skeleton, frozen
 from ambulo.motion.skeletons import load_skeleton
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 EFFECTORS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
 """The effectors, in the order of every array of targets."""

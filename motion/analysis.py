@@ -7,11 +7,12 @@ from typing import Literal
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.contacts import foot_contacts, foot_skate
 from ambulo.motion.kinematics import forward_kinematics, joint_positions
 from ambulo.motion.mass import center_of_mass
-from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import (
     quat_angle,
     quat_conjugate,

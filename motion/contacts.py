@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import percentile_filter
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.landmarks import body_points, foot_points, has_feet
-from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.motion import Motion
 from ambulo.motion.roles import SIDES
 
 Booleans = NDArray[np.bool_]

@@ -8,13 +8,11 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.rotations import quat_multiply
-
-Floats = NDArray[np.float64]
 
 ORDERS = frozenset(
     order

@@ -8,14 +8,12 @@ therefore given a higher cut-off, so that the whole has 3 dB at the cut-off aske
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import butter, sosfiltfilt
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_normalize, quat_unroll
-
-Floats = NDArray[np.float64]
 
 CUTOFF = 10.0
 """Cut-off that keeps foot strikes of walking and running, [Hz]; 6 Hz is smoother and

@@ -15,8 +15,9 @@ from functools import cache
 import numpy as np
 from array_api_compat import array_namespace
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import MotionError
-from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import (
     Array,
     constant,
@@ -30,7 +31,7 @@ from ambulo.motion.rotations import (
     quat_to_rotvec,
     sixd_to_matrix,
 )
-from ambulo.motion.skeleton import Ints, Skeleton
+from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 
 N_POSITIONS = 56

@@ -10,8 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.kinematics import forward_kinematics, tip_positions
-from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.motion import Motion
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.skeleton import Skeleton
 

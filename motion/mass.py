@@ -6,9 +6,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.landmarks import body_points, end_of, heel_and_toe, rest_points
-from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.motion import Motion
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import SegmentData, skeleton_file

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import MotionError
-from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.motion import Motion
 from ambulo.motion.rest import aligned_axes
 from ambulo.motion.roles import mirror_indices
 from ambulo.motion.rotations import (
@@ -21,7 +22,7 @@ from ambulo.motion.rotations import (
     quat_slerp,
     yaw_of,
 )
-from ambulo.motion.skeleton import Ints, Skeleton
+from ambulo.motion.skeleton import Skeleton
 
 _EXACT = 1e-9
 """A sample nearer than this to a frame, [frames], is that frame, without rounding."""

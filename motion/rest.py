@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_rotate
 from ambulo.motion.skeleton import Skeleton
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

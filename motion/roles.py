@@ -12,7 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from ambulo.motion.skeleton import Ints, Skeleton
+from ambulo.configs.arrays import Ints
+from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import SKELETONS, skeleton_file
 
 SIDES = ("left", "right")

@@ -10,13 +10,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import SkeletonError, nearest
 from ambulo.motion.euler import ORDERS
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MAX_JOINTS = 4096
 """Maximum number of joints; a file that claims more is damaged."""

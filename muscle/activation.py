@@ -15,7 +15,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from ambulo.muscle.coupling import Floats, Ints
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.muscle.errors import MuscleError
 
 

@@ -23,6 +23,7 @@ import numpy as np
 from mujoco.batch import Batch
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.muscle import ActivationCost
 from ambulo.muscle.activation import control_for, next_activation, time_constants
 from ambulo.muscle.conditions import Condition
@@ -34,8 +35,6 @@ from ambulo.muscle.muscles import MuscleLayer, MuscleTorque
 from ambulo.muscle.sampling import group_factors
 from ambulo.muscle.solver import solve
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Listener = Callable[[Floats, Floats], None]
 """Called with `active` (n, na, m) and `wanted` (n, na) of n bodies that are refreshed."""
 

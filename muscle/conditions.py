@@ -17,8 +17,8 @@ from fnmatch import fnmatchcase
 import mujoco
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import nearest
-from ambulo.muscle.coupling import Floats
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscles import MuscleTable, muscle_table
 

@@ -14,10 +14,11 @@ from typing import Literal
 import mujoco
 import numpy as np
 
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.muscle import ActivationCost, SpdGains
 from ambulo.muscle.activation import control_for, time_constants
 from ambulo.muscle.conditions import Condition
-from ambulo.muscle.coupling import Bools, Floats, joint_coupling
+from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.dynamics import (
     Dynamics,
     Transmission,

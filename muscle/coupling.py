@@ -15,13 +15,9 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.muscle.errors import MuscleError
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 BALL = int(mujoco.mjtJoint.mjJNT_BALL)

@@ -16,7 +16,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from ambulo.muscle.coupling import Floats, Ints
+from ambulo.configs.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)

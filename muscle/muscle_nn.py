@@ -23,11 +23,11 @@ import safetensors.numpy
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.muscle import MuscleNNConfig
 from ambulo.motion.formats.disk import write_bytes
-from ambulo.muscle.coupling import Floats
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.header import FORMAT, VERSION, MuscleNNHeader
 from ambulo.muscle.sampling import ReducedPattern
@@ -42,7 +42,6 @@ SLACK = 1e-3
 SOFT = 1.0
 """Torque error that a correction may leave, [N^2 m^2]; keeps hopeless targets tame."""
 _MOST_BYTES = 2**28
-Singles = NDArray[np.float32]
 
 
 @dataclass(frozen=True)

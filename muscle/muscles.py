@@ -19,7 +19,8 @@ import mujoco
 import numpy as np
 from numba import njit
 
-from ambulo.muscle.coupling import Floats, Ints, JointCoupling, joint_coupling
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.muscle.coupling import JointCoupling, joint_coupling
 from ambulo.muscle.dynamics import Transmission, make_current, transmission_of_data
 from ambulo.muscle.errors import MuscleError
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ambulo.muscle.coupling import Floats
+from ambulo.configs.arrays import Floats
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscles import MuscleTable, fibre_state, gain_and_bias
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.muscle.conditions import Condition, table_with
-from ambulo.muscle.coupling import FREE, Floats, Ints
+from ambulo.muscle.coupling import FREE
 from ambulo.muscle.dynamics import transmission_of_data
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscles import MuscleLayer

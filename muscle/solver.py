@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.muscle import ActivationCost
-from ambulo.muscle.coupling import Bools, Floats, Ints
 from ambulo.muscle.errors import MuscleError
 
 _TOLERANCE = 1e-9

@@ -20,16 +20,9 @@ import mujoco
 import numpy as np
 from numba import njit
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.muscle import SpdGains
-from ambulo.muscle.coupling import (
-    BALL,
-    FREE,
-    Bools,
-    Floats,
-    Ints,
-    JointCoupling,
-    joint_coupling,
-)
+from ambulo.muscle.coupling import BALL, FREE, JointCoupling, joint_coupling
 from ambulo.muscle.dynamics import Dynamics, dynamics_of_data, make_current
 from ambulo.muscle.errors import MuscleError
 

@@ -11,8 +11,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from ambulo.configs.arrays import Bools, Floats
 
 EPISODE_FIELDS = ("path", "start_distance")
 """Quantities of an episode in its last info, where the batch counts them: path length

@@ -7,13 +7,11 @@ which axis a knee turns are all read off the frames.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_to_rotvec
 from ambulo.rig_server.layout import RigLayout
 from ambulo.rig_server.pose_kernels import Anatomy
-
-Floats = NDArray[np.float64]
 
 STILL = np.radians(1.0) ** 2
 """Variance below which a hinge has not shown its axis yet, [rad^2]."""

@@ -9,10 +9,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.rig_server.kernels import Array
 from ambulo.rig_server.layout import RigError, RigLayout
-
-Floats = NDArray[np.float64]
 
 MAX_LENGTH = 1e4
 """Largest coordinate that a frame may hold, [m]: farther is a fault of the sender."""

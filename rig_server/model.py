@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.rig_server.kernels import Array, copy_into, forward, root_space
 from ambulo.rig_server.layout import RigLayout
 from ambulo.rig_server.learning_kernels import Ready, batch_gradient
@@ -22,8 +23,6 @@ from ambulo.rig_server.pose_kernels import (
     inputs_and_base,
     tilt_effectors,
 )
-
-Floats = NDArray[np.float64]
 
 HIDDEN = 64
 """Width of both hidden layers, as published."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_rotvec,
@@ -24,8 +24,6 @@ from ambulo.motion.rotations import (
 )
 from ambulo.rig_server.anatomy import mean_rotations
 from ambulo.rig_server.kernels import Array, inverse_multiply, logarithm, multiply
-
-Floats = NDArray[np.float64]
 
 COMPONENTS = 6
 """Dimensions of the plane; a walk's first six hold 98.6 % of the variance (CMU 02_01)."""

@@ -8,16 +8,14 @@ about X and Z. Both kinds of quaternion obey the same product rule afterwards.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_rotate
 from ambulo.rig_server.frames import RigFrame, up_of
-
-Floats = NDArray[np.float64]
 
 ROLES = (
     "hips",

@@ -25,8 +25,6 @@ from ambulo.rig_server.pose_pca import (
     pose_pca_of,
 )
 
-Floats = NDArray[np.float64]
-
 KEPT = 2048
 """Newest frames that are kept, 17 s at 120 Hz."""
 LAGS = (0, 2, 4, 8)

@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import RenderError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.tasks.locomotion.body import body_of_joint
 from ambulo.envs.vr.world.render import Frame, Offscreen, write_video
-
-Floats = NDArray[np.float64]
 
 SIZE = (640, 480)
 """Width and height of a film, [px]."""

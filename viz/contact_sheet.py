@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
-from ambulo.viz.skeleton_actor import Actor, Floats, Ints, headings
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.viz.skeleton_actor import Actor, headings
 from ambulo.viz.skeleton_view import (
     FRONT,
     LIGHT,

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.common.gl import import_mujoco
+from ambulo.configs.arrays import Floats
 from ambulo.motion.contacts import foot_contacts
-from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.motion import Motion
 from ambulo.policies.agents.gait_network import RefNetwork
 from ambulo.viz.skeleton_actor import Actor, actor_of
 from ambulo.viz.skeleton_film import PANEL, RATES, write_film

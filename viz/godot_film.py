@@ -27,6 +27,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import BridgeError, RenderError
 from ambulo.envs.godot.locate import (
     INSTALLER,
@@ -45,7 +46,6 @@ from ambulo.envs.vr.world.render import (
     CHASE_TARGET,
     Frame,
 )
-from ambulo.envs.vr.world.state import Floats
 
 SCREEN_STARTER = "godot-xvfb"
 """The engine with a virtual screen, as the installer makes it."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import MotionError
 from ambulo.motion.kinematics import (
     forward_kinematics,
@@ -16,10 +16,6 @@ from ambulo.motion.kinematics import (
 )
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 LEFT, MIDDLE, RIGHT = 1, 0, -1
 """Side of the body on which a bone lies."""

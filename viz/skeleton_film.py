@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
 from ambulo.common.gl import import_mujoco
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError, RenderError
-from ambulo.viz.skeleton_actor import Actor, Floats, mean_heading
+from ambulo.viz.skeleton_actor import Actor, mean_heading
 from ambulo.viz.skeleton_view import (
     DARK,
     THREE_QUARTER,

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ambulo.viz.skeleton_actor import Actor, Floats
+from ambulo.configs.arrays import Floats
+from ambulo.viz.skeleton_actor import Actor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,6 +26,7 @@ from ambulo.commands.data.inputs import (
 from ambulo.common.files import check_parent, write_or_print
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import widen
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import AmbuloError
 from ambulo.motion.analysis import foot_contacts, foot_skate, jumps, speed
 from ambulo.motion.euler import quat_to_euler
@@ -33,7 +34,7 @@ from ambulo.motion.formats.files import units_of
 from ambulo.motion.formats.tpose import tpose_frames
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.landmarks import has_feet
-from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_conjugate, quat_multiply
 
 LIMIT_TOLERANCE = np.radians(0.5)

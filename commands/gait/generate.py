@@ -14,11 +14,12 @@ from ambulo.commands.gait.networks import (
 )
 from ambulo.common.files import check_parent
 from ambulo.common.paths import resolve_path
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.evaluate.gait.curves import GaitFacts, facts_of
 from ambulo.motion.formats.files import WRITTEN, write_motion
 from ambulo.motion.gaits.frames import frame_rate
-from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.motion import Motion
 from ambulo.policies.agents.gait_network import RefNetwork
 
 FILMS = (".gif", ".mp4")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ambulo.common.find_model import find_model
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import GaitParameterError
-from ambulo.motion.motion import Floats
 from ambulo.policies.agents.gait_network import RefNetwork, load_ref_network
 
 if TYPE_CHECKING:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import GaitDataError
 from ambulo.configs.gait import GaitSpace, gait_space
 from ambulo.motion.gaits.strides import cycles_of_clip
 from ambulo.motion.motion import Motion
 from ambulo.policies.agents.gait_network import RefNetwork
-
-Floats = NDArray[np.float64]
 
 MOST = 12
 """Strides of a clip that are looked at, spread over it."""

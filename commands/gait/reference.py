@@ -18,11 +18,11 @@ from ambulo.commands.gait.networks import (
 from ambulo.common.files import check_parent
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.gaits.skeleton import leg_length
-from ambulo.motion.motion import Floats
 
 if TYPE_CHECKING:
     from ambulo.policies.agents.gait_network import RefNetwork

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.commands.rig.replay import Floats, Replay, errors_over_time
+from ambulo.commands.rig.replay import Replay, errors_over_time
 from ambulo.common.figures import new_figure, png_of
 from ambulo.common.files import write_bytes
+from ambulo.configs.arrays import Floats
 from ambulo.rig_server.layout import LEGS
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.motion.rotations import quat_angle, quat_rotate
 from ambulo.rig_server.client import PublishedClient, RigClient, ServerSilentError
@@ -16,8 +17,6 @@ from ambulo.rig_server.frames import RigFrame, answer_rotations, floats_of
 from ambulo.rig_server.kernels import root_space
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.messages import ErrorCode, Option, Status
-
-Floats = NDArray[np.float64]
 
 SILENCE = 2.0
 """Time without any reply after which a client says HELLO again, [s]."""

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.landmarks import rest_points
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import SegmentData, skeleton_file
-
-Floats = NDArray[np.float64]
 
 SHARED: dict[str, dict[str, float]] = {
     "upper_trunk": {"Torso": 0.84, "ShoulderR": 0.08, "ShoulderL": 0.08},

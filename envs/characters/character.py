@@ -9,8 +9,8 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.muscle import JointGain, SpdGains
 from ambulo.envs.characters.human23 import SOLE_RADIUS, human23_spec
@@ -19,9 +19,6 @@ from ambulo.motion.gaits.soles import Soles
 from ambulo.motion.human23 import to_sixdof
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 DAMPING_RATIO = 0.06
 """Damping over stiffness of human23's joints, [s]."""

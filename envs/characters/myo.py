@@ -15,8 +15,8 @@ from functools import partial
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.muscle import JointGain, MuscleCondition, SpdGains
 from ambulo.envs.characters.character import Character
@@ -27,8 +27,6 @@ from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.conditions import condition, model_with
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.muscles import muscle_table
-
-Floats = NDArray[np.float64]
 
 TIMESTEP = 1.0 / 240.0
 """One physics step, [s]."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import sole_balls
 from ambulo.motion.gaits.cycle import Cycle, resynthesized
@@ -27,9 +27,6 @@ from ambulo.motion.rotations import (
     quat_to_rotvec,
 )
 from ambulo.muscle.coupling import joint_coupling
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 PHASES = 256
 """Samples of the fitted cycle."""

@@ -6,15 +6,12 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.motion.human23 import N_POSITIONS, position_slices
 from ambulo.motion.rotations import quat_to_rotvec
 from ambulo.motion.skeleton import Skeleton
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import BridgeError
 from ambulo.envs.godot import protocol
 from ambulo.envs.godot.engine import EngineProcess
@@ -35,7 +36,6 @@ from ambulo.envs.godot.transport import (
 )
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world.state import Floats, Ints
 
 LEVELS_PER_REQUEST = 16
 """Most levels that are sent in one message."""

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.godot.errors import Malformed, VersionMismatch
 from ambulo.envs.godot.transport import BINARY, Response
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import level_data
-from ambulo.envs.vr.world.state import Bools, Floats, Ints, WorldState
+from ambulo.envs.vr.world.state import WorldState
 
 API_VERSION = 1
 """Version of the HTTP API that this package speaks."""

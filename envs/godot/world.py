@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import AmbuloError, BridgeError
 from ambulo.envs.godot.errors import BridgeFault
 from ambulo.envs.godot.link import EngineLink, split_players
@@ -23,7 +24,7 @@ from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
 from ambulo.envs.vr.world.kernel_world import place
-from ambulo.envs.vr.world.state import Floats, Ints, WorldState
+from ambulo.envs.vr.world.state import WorldState
 
 log = logging.getLogger(__name__)
 

@@ -12,15 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.linearization import LinearSteps, linear_steps
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.muscle.coupling import joint_coupling
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 EFFORT = 100.0
 """Cost of a moved target, [1/rad^2], beside 1/rad^2 of a joint's deviation: lower is

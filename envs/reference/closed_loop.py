@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import BalanceLaw
@@ -21,9 +21,6 @@ from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.coupling import joint_coupling
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 STATE_HARMONICS = 10
 """Harmonics of the cycle that are kept of positions and velocities."""

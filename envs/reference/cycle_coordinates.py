@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.motion.gaits.cycle import derivative, rotvec_velocity
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -23,9 +23,6 @@ from ambulo.motion.rotations import (
     quat_unroll,
 )
 from ambulo.muscle.coupling import joint_coupling
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 BALL, SLIDE = int(mujoco.mjtJoint.mjJNT_BALL), int(mujoco.mjtJoint.mjJNT_SLIDE)
 

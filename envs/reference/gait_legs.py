@@ -10,8 +10,9 @@ from functools import lru_cache
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import GaitParameterError
 from ambulo.configs.gait import MUSCLE_GROUPS, SIDES, GaitSpace
 from ambulo.configs.healthy_gait import HEALTHY
@@ -30,8 +31,6 @@ from ambulo.motion.rotations import (
 from ambulo.motion.skeletons import load_skeleton
 from ambulo.muscle.conditions import condition, table_with
 from ambulo.muscle.muscles import MuscleTable, muscle_table
-
-Floats = NDArray[np.float64]
 
 HELD = 13
 """Parameters before those of the muscles: gait, lengths, torsions."""

@@ -12,13 +12,10 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.reference import Reference
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LAW_ROWS = 64
 """Phases of the stacked balance laws."""

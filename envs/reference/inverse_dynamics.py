@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.gaits.cycle import (
     Cycle,
     body_velocities,
@@ -21,7 +22,6 @@ from ambulo.motion.gaits.cycle import (
     resynthesized,
 )
 from ambulo.motion.gaits.soles import Soles, sole_places
-from ambulo.motion.motion import Floats
 
 FRICTION = 0.8
 """Friction of the force pyramids, below the ground's so that a reserve is left."""

@@ -10,16 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import CharacterSimulation, TorqueMotors
 from ambulo.muscle.coupling import joint_coupling
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 POSITION_STEP = 0.01
 """Finite difference of a position, [m] or [rad]."""

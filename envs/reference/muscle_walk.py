@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character, human23
 from ambulo.envs.characters.myo import myolegs, sole_balls
@@ -32,7 +32,6 @@ from ambulo.muscle.coupling import joint_coupling
 
 log = logging.getLogger(__name__)
 
-Floats = NDArray[np.float64]
 
 CONTROL_DT = 1.0 / 30.0
 """Duration of a control step, [s]."""

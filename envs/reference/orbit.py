@@ -14,8 +14,8 @@ import logging
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.linearization import LinearSteps, linear_steps, start
 from ambulo.envs.reference.reference_table import ReferenceTable
@@ -25,7 +25,6 @@ from ambulo.muscle.dynamics import mass_matrix
 
 log = logging.getLogger(__name__)
 
-Floats = NDArray[np.float64]
 
 EFFORT = 20.0
 """Cost of a target's change by one round, [1/rad^2]."""

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 import mujoco
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.envs.reference.inverse_dynamics import InverseDynamics, inverse_dynamics
 from ambulo.motion.gaits.cycle import (
@@ -26,7 +27,7 @@ from ambulo.motion.gaits.soles import (
     sole_velocities,
     stance,
 )
-from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.motion import Motion
 
 log = logging.getLogger(__name__)
 

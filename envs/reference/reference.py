@@ -8,7 +8,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
@@ -50,8 +49,6 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 PHASES = 128
 """Samples of a cycle in a reference; enough for ten harmonics, linearly interpolated."""

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
 from ambulo.envs.reference.balance import BalanceLaw
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.formats.disk import read_bytes, write_bytes
 from ambulo.motion.formats.npz import packed, unpacked
-
-Floats = NDArray[np.float64]
 
 FORMAT = "ambulo-reference"
 """Value of "format" in a file's header."""

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ambulo.configs.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

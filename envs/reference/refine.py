@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.reference.cycle_coordinates import CycleCoordinates
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.stance_schedule import DEPTH, stance_schedule
@@ -25,7 +25,6 @@ from ambulo.motion.gaits.cycle import resynthesized
 
 log = logging.getLogger(__name__)
 
-Floats = NDArray[np.float64]
 Ball = tuple[int, Floats, float]
 """Body, place in its frame (3,), [m], radius, [m]."""
 

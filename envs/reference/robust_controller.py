@@ -12,15 +12,12 @@ from collections.abc import Sequence
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import BalanceLaw
 from ambulo.motion.gaits.cycle import resynthesized
 from ambulo.motion.roles import mirror_indices
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ROWS = 32
 """Phases of the law; even."""

@@ -10,8 +10,8 @@ import logging
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Ints
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import EFFORT, BalanceLaw, regulator
@@ -22,7 +22,6 @@ from ambulo.envs.reference.refine import Ball, refined
 
 log = logging.getLogger(__name__)
 
-Ints = NDArray[np.int64]
 
 ROUNDS = 6
 """Most rounds; each costs as much as a balance law."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.gaits.cycle import derivative
-
-Floats = NDArray[np.float64]
 
 DEPTH = 0.001
 """How deep a standing ball presses into the ground, [m]."""

@@ -16,16 +16,13 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import quat_conjugate, quat_rotate
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 STANCE = 0.62
 """Share of a cycle in which a foot stands."""

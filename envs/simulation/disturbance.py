@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 CLOSE = 1e-6
 """Times nearer than this are the same, [s]; the clock is a sum of steps."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.muscle.coupling import joint_coupling
-
-Floats = NDArray[np.float64]
 
 
 class JointPower:

@@ -12,6 +12,7 @@ import numpy as np
 from mujoco.batch import Batch
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.simulation.tangent import Tangent
@@ -20,9 +21,6 @@ from ambulo.muscle.spd import SpdController
 
 log = logging.getLogger(__name__)
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 _FORWARD = int(mujoco.mjtStage.mjSTAGE_ACC)
 _VELOCITY = int(mujoco.mjtStage.mjSTAGE_VEL)

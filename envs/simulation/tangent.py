@@ -8,10 +8,8 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from ambulo.configs.arrays import Floats, Ints
 
 
 class Tangent:

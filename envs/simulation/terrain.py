@@ -5,14 +5,12 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.human23 import human23_spec
-
-Floats = NDArray[np.float64]
 
 SIZE = 80.0
 """Length and width of the ground, [m]."""

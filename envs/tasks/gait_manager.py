@@ -11,8 +11,9 @@ import json
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.reference.reference import Reference
@@ -31,9 +32,6 @@ from ambulo.motion.human23 import (
 from ambulo.motion.operations import mirror
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.muscle_nn import MuscleNN
-
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
 
 OWN_DRAWS = 1
 """Sets the parameters drawn here apart from those of resets."""

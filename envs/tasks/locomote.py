@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.reference.steering import Steering, leaning
@@ -18,9 +18,6 @@ from ambulo.envs.tasks.locomotion.reward import (
     cost_terms,
     imitation_terms,
 )
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LEASH = 0.2
 """How far the moving frame runs ahead of a body that does not follow, [m]."""

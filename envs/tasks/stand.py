@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.envs.tasks.locomotion.reward import Terms, cost_terms, standing_terms
-
-Floats = NDArray[np.float64]
 
 
 class StandBatch(LocomotionBatch):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.contacts import foot_skate
 from ambulo.motion.gaits.angles import leg_angles
@@ -15,8 +15,6 @@ from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.landmarks import body_points, foot_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.roles import SIDES, roles_of
-
-Floats = NDArray[np.float64]
 
 PERCENT: Floats = np.linspace(0.0, 100.0, 101)
 """Places in the cycle at which curves are sampled, [%]."""

@@ -17,6 +17,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Singles
 from ambulo.configs.errors import GaitDataError, GaitParameterError
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.ref_nn import RefDataConfig
@@ -30,9 +31,6 @@ from ambulo.motion.gaits.shards import (
     usable,
 )
 from ambulo.motion.human23 import N_SIXDOF
-
-Singles = NDArray[np.float32]
-Ints = NDArray[np.int64]
 
 BLOCK = 256
 """Sequences that are read at once; 6 MB."""

@@ -11,6 +11,7 @@ import numpy as np
 from rich.console import Console
 
 from ambulo.common.find_model import find_model
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.healthy_gait import HEALTHY
@@ -21,7 +22,6 @@ from ambulo.evaluate.gait.estimator_command import parameter_breakdown, recovere
 from ambulo.evaluate.gait.held_out import data_of
 from ambulo.evaluate.gait.network_pictures import network_pictures, write_network_film
 from ambulo.evaluate.gait.network_results import (
-    Floats,
     HeldOut,
     flat,
     generated_facts,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.evaluate.gait.curves import GaitFacts, cycle_curves, facts_of
@@ -25,8 +26,6 @@ from ambulo.motion.gaits.scaled_walk import gait_cycle, human23_soles
 from ambulo.motion.gaits.skeleton import gait_skeleton, leg_length
 from ambulo.motion.motion import Motion
 from ambulo.policies.agents.gait_network import RefNetwork
-
-Floats = NDArray[np.float64]
 
 VARIED = ("stride", "cadence")
 """Parameters over which the curves are shown."""

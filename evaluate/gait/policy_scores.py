@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.gait import gait_space
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.configs.locomotion import LocomotionConfig
@@ -19,8 +19,6 @@ from ambulo.envs.tasks.gait.sampling import random_parameters
 from ambulo.evaluate.intervals import wilson_interval
 from ambulo.evaluate.locomotion.cascades import GaitPolicy, acting
 from ambulo.motion.gaits.skeleton import leg_length
-
-Floats = NDArray[np.float64]
 
 SETTLED = 1.0
 """Beginning that does not count for stride, cadence and speed, [s]."""

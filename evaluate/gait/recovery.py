@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.evaluate.gait.data import GaitSet
 from ambulo.policies.networks.gait_inverse import GaitEstimate, GaitInverse
 from ambulo.policies.networks.gait_vae import GaitVAE
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.common.figures import new_figure, png_of
+from ambulo.configs.arrays import Floats
 from ambulo.evaluate.gait.curves import PERCENT
 from ambulo.evaluate.locomotion.gait_norms import gait_norms
 from ambulo.motion.gaits.angles import ANGLES
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from ambulo.evaluate.gait.recovery import Recovery
 
-Floats = NDArray[np.float64]
 
 TITLES = {
     "hip": "hip flexion [deg]",

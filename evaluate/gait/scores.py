@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.contacts import foot_skate
 from ambulo.motion.gaits.frames import mirrored, motion_of, orthonormal, speed_of
@@ -14,8 +15,6 @@ from ambulo.motion.gaits.skeleton import gait_skeleton
 from ambulo.motion.human23 import rotations_of_sixdof
 from ambulo.motion.rotations import quat_angle
 from ambulo.motion.skeletons import load_skeleton
-
-Floats = NDArray[np.float64]
 
 LEGS = {"hip": "Femur", "knee": "Tibia", "ankle": "Talus"}
 """The joints of the legs that scores are about."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.evaluate.ik.data import Poses
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig
@@ -23,8 +23,6 @@ from ambulo.ik.solver.features import (
 )
 from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.targets import Targets
-
-Floats = NDArray[np.float64]
 
 CHUNK = 256
 """Queries that are compared with all poses at once."""

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ambulo.common.paths import resolve_path
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.evaluate.generated_walks import SOURCE, generated_walks
 from ambulo.evaluate.ik.data import MASKS, Poses
-from ambulo.evaluate.ik.scores import Floats, PoseErrors, pose_errors
+from ambulo.evaluate.ik.scores import PoseErrors, pose_errors
 from ambulo.evaluate.intervals import bootstrap_interval, wilson_interval
 from ambulo.evaluate.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.result import POLICY, Breakdown, Metric, MetricColumn, metric

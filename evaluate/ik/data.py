@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.ik.data.pose_data import PoseData, mirrored
@@ -29,8 +30,6 @@ from ambulo.ik.solver.targets import Targets
 from ambulo.motion.datasets.clips import Clip
 from ambulo.motion.datasets.splits import PARTS, make_split
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
-
-Floats = NDArray[np.float64]
 
 MASKS: dict[str, tuple[str, ...]] = {
     "all": TARGETS,

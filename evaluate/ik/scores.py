@@ -8,15 +8,13 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.ik.limits import violation
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import Rig
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import quat_angle
-
-Floats = NDArray[np.float64]
 
 MILLIMETRE, HALF_DEGREE = 0.001, 0.5
 """A target is met within these, [m] and [deg]."""

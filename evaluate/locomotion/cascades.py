@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.common.find_model import find_model
+from ambulo.configs.arrays import Bools, Floats, Singles
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
@@ -31,9 +32,6 @@ from ambulo.policies.agents.cascade import (
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_walker
 from ambulo.policies.files.headers import DescribedLayout
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Singles = NDArray[np.float32]
 GaitPolicy = LocomotionAgent | Cascade
 Acts = Callable[[Singles], Singles]
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.layout import ObservationLayout, Part
@@ -20,8 +21,6 @@ from ambulo.envs.tasks.locomotion.wrappers import MODE, HistoryBatch
 from ambulo.evaluate.locomotion.recording import Recorder, Recording, joined
 from ambulo.muscle.muscle_nn import MuscleNN
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Progress = Callable[[str, int], None]
 """Called with a subject's name and the number of its episodes that have just ended."""
 

@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.tasks.locomotion.body import CONTACT_HEIGHT
 from ambulo.evaluate.locomotion.gait_norms import Band
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 PERCENT: Floats = np.linspace(0.0, 100.0, 101)
 """Places in the cycle at which curves are sampled, [%]."""

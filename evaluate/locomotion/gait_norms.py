@@ -8,9 +8,8 @@ from functools import lru_cache
 from importlib.resources import files
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ambulo.configs.arrays import Floats
 
 FILE = "gait_norms.json"
 """The data, in `ambulo.configs`; each table names its source."""

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.simulation.simulation import CharacterSimulation
@@ -26,9 +27,6 @@ from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.dynamics import transmission_of_batch
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.solver import solve
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LEG = ("thigh", "shin", "foot", "toe")
 """Roles of a leg's joints: hip, knee, ankle, and the toes' root."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.evaluate.locomotion.gait_cycle import (
     PERCENT,
     Likeness,
@@ -19,8 +19,6 @@ from ambulo.evaluate.locomotion.gait_cycle import (
 )
 from ambulo.evaluate.locomotion.gait_norms import JOINTS, gait_norms
 from ambulo.evaluate.locomotion.recording import Recording
-
-Floats = NDArray[np.float64]
 
 SETTLED = 1.0
 """Time from the start of an episode after which strides count, [s]."""

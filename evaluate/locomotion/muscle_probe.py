@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.report import muscle_report
-
-Floats = NDArray[np.float64]
 
 
 class MetabolicProbe:

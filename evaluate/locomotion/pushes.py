@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
@@ -23,8 +22,6 @@ from ambulo.evaluate.locomotion.evaluation import (
     shares,
     undisturbed,
 )
-
-Floats = NDArray[np.float64]
 
 IMPULSES = (0.0, 15.0, 30.0, 45.0, 60.0, 75.0, 90.0)
 """Impulses that are tried, [N s]; 0 shows what falls without a push."""

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.envs.tasks.locomotion.body import body_of_joint
 from ambulo.envs.tasks.locomotion.reward import turn_rate
@@ -20,10 +21,6 @@ from ambulo.evaluate.locomotion.gait_probe import (
     leg_joints,
 )
 from ambulo.evaluate.locomotion.muscle_probe import MetabolicProbe
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 WATCHED = 8
 """Bodies of a recording whose ground forces and poses are kept too."""

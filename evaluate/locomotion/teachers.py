@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.reference.reference import matching_joints
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.envs.tasks.locomotion.observation import observation_layout
 from ambulo.policies.agents.locomotion import LocomotionAgent
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Teacher(Protocol):

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.evaluate.motion.metrics import (
     HORIZONS_MS,
@@ -29,8 +29,6 @@ from ambulo.evaluate.motion.windows import (
     poses_of,
 )
 from ambulo.motion import human23
-
-Floats = NDArray[np.float64]
 
 STRENGTHS = tuple(10.0**k for k in range(-5, 4))
 """RidgeMap strengths that are tried, for features and errors of variance one."""

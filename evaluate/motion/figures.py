@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.common.figures import new_figure, png_of
+from ambulo.configs.arrays import Floats
 from ambulo.evaluate.motion.baselines import Forecast
 from ambulo.evaluate.motion.scores import Growth, MethodScores, told_horizons
 from ambulo.evaluate.motion.windows import (
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Floats = NDArray[np.float64]
 Scores = Mapping[str, MethodScores]
 
 COLOURS = {

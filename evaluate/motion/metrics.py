@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.euler import quat_to_euler
 from ambulo.motion.rotations import quat_angle, quat_unroll
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 HORIZONS_MS = (80, 160, 320, 400, 560, 1000)
 """Times after the last known frame at which errors are reported, [ms]."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.common.files import without_nan
+from ambulo.configs.arrays import Floats
 from ambulo.evaluate.intervals import clip_intervals
 from ambulo.evaluate.motion.baselines import Forecast, Predictor
 from ambulo.evaluate.motion.metrics import (
@@ -33,7 +33,6 @@ from ambulo.evaluate.motion.windows import (
 )
 from ambulo.motion import human23
 
-Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
 ACTIVITY_MS = (80, 400, 1000)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import percentile_filter
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import MotionError
 from ambulo.motion import human23
 from ambulo.motion.contacts import GROUND_PERCENTILE, GROUND_SECONDS
@@ -29,9 +30,6 @@ from ambulo.motion.rotations import (
 )
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 Rows = slice | Ints | NDArray[np.bool_]
 """Chooses some of the windows."""

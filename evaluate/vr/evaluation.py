@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families.level_sets import Split
@@ -20,7 +21,6 @@ from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_world
 from ambulo.envs.vr.task.metrics import Trace, optimal_length
-from ambulo.envs.vr.world.state import Floats, Ints
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks, episodes_for
 from ambulo.evaluate.vr.scores import (
     EpisodeRecord,

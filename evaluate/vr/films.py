@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.task.metrics import Trace
-from ambulo.envs.vr.world.state import Floats
 from ambulo.evaluate.vr.scores import EpisodeRecord
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.metrics import (
@@ -18,7 +19,6 @@ from ambulo.envs.vr.task.metrics import (
     soft_spl,
     spl,
 )
-from ambulo.envs.vr.world.state import Floats
 from ambulo.evaluate.intervals import bootstrap_interval
 
 

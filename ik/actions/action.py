@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.ik.layers.goals import EffectorGoals
 from ambulo.ik.layers.layer import Provider, Tick
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_rotate
-
-Floats = NDArray[np.float64]
 
 BODY, FEET, HANDS, GAZE = 0, 1, 2, 3
 """Stages, in order of application: actions of the whole body come before those that build

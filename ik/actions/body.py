@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.ik.actions.action import BODY, UP, Timing, facing, move_body
 from ambulo.ik.layers.goals import EffectorGoals
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.ik.solver.targets import row_of
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
-
-Floats = NDArray[np.float64]
 
 HIPS = TARGETS.index("Hips")
 FOLDED = 0.4

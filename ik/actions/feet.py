@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.actions.action import (
@@ -27,7 +27,6 @@ from ambulo.motion.rotations import (
     quat_slerp,
 )
 
-Floats = NDArray[np.float64]
 Foot = Literal["LeftFoot", "RightFoot"]
 
 HIPS = TARGETS.index("Hips")

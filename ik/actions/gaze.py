@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.ik.actions.action import GAZE, UP, Timing, facing
 from ambulo.ik.layers.goals import EffectorGoals
@@ -21,8 +22,6 @@ from ambulo.motion.rotations import (
     quat_slerp,
     quat_to_rotvec,
 )
-
-Floats = NDArray[np.float64]
 
 HIPS, HEAD = TARGETS.index("Hips"), TARGETS.index("Head")
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.ik.actions.action import HANDS, UP, Timing, min_jerk
 from ambulo.ik.layers.goals import EffectorGoals
 from ambulo.motion.rotations import quat_multiply, quat_rotate, quat_slerp
 
-Floats = NDArray[np.float64]
 Hand = Literal["LeftHand", "RightHand"]
 
 SPLIT = 0.75

@@ -38,7 +38,6 @@ from ambulo.motion.retargeting.twists import untwisted
 
 logger = logging.getLogger(__name__)
 
-Floats = NDArray[np.float64]
 
 FPS = 30.0
 """Rate of the poses by default, [Hz]."""

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Singles
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.base import Config, parse
 from ambulo.configs.errors import ConfigError, IKError
@@ -29,8 +30,6 @@ from ambulo.ik.solver.targets import Targets
 from ambulo.motion.formats.npz import packed
 from ambulo.motion.operations import mirror
 from ambulo.motion.rotations import quat_angle
-
-Singles = NDArray[np.float32]
 
 GRID = 0.01
 """Poses whose joints all lie in the same grid cells of this size count as one pose, [m]."""

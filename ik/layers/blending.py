@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.ik.pose import Pose, turned
 from ambulo.ik.rig import Rig
 from ambulo.motion.rotations import (
@@ -17,8 +17,6 @@ from ambulo.motion.rotations import (
     quat_to_rotvec,
     yaw_of,
 )
-
-Floats = NDArray[np.float64]
 
 
 def override(below: Pose, above: Pose, weights: Floats) -> Pose:

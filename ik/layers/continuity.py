@@ -13,8 +13,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.ik.pose import Pose
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -23,9 +23,6 @@ from ambulo.motion.rotations import (
     quat_rotate,
     quat_to_rotvec,
 )
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 SETTLING = 0.15
 """Time constant of the decay of the starting change, [s]."""

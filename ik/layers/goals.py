@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ambulo.configs.arrays import Floats
 from ambulo.ik.solver.targets import Targets, row_of
 from ambulo.motion.rotations import quat_slerp
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

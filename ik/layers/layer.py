@@ -9,8 +9,8 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.ik.layers.goals import EffectorGoals
 from ambulo.ik.pose import Pose
@@ -19,7 +19,6 @@ from ambulo.ik.solver.targets import Targets
 
 logger = logging.getLogger(__name__)
 
-Floats = NDArray[np.float64]
 
 UNIT = 1e-3
 """Tolerance of quaternions' unit length."""

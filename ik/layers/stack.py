@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.configs.errors import IKError
 from ambulo.ik.layers.blending import add, override
@@ -38,7 +37,6 @@ from ambulo.ik.solver.targets import Targets
 
 logger = logging.getLogger(__name__)
 
-Floats = NDArray[np.float64]
 Solve = Callable[[Targets, Pose], Solution]
 
 FEET = ("LeftFoot", "RightFoot")

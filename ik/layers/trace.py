@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.ik.pose import Pose
 from ambulo.motion.rotations import quat_angle
-
-Floats = NDArray[np.float64]
 
 CHANGED = 1e-9
 """Smallest rotation of a bone that counts as a change, [rad]."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.ik.pose import Pose
 from ambulo.motion.rotations import (
@@ -21,8 +21,6 @@ from ambulo.motion.rotations import (
     quat_multiply,
     quat_to_rotvec,
 )
-
-Floats = NDArray[np.float64]
 
 SMALL = 1e-9
 """Offsets below this count as 0, [m] or [rad]."""

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import AmbuloError, IKError, nearest
 from ambulo.ik.pool.pool_jobs import JobResult
 from ambulo.ik.pool.workers import NeuralIKPool
@@ -25,8 +26,6 @@ from ambulo.ik.solver.published import GROUNDED, TASKS, Context
 from ambulo.ik.solver.targets import Targets, row_of
 from ambulo.motion.euler import quat_from_euler
 from ambulo.motion.rotations import quat_from_matrix, quat_multiply, quat_to_rotvec
-
-Floats = NDArray[np.float64]
 
 CACHE_NEURAL_IK = "CACHE_NEURAL_IK"
 NEURAL_IK_SOLVE = "NEURAL_IK_SOLVE"

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.ik.pool.worker import FROM_BASE, FROM_NETWORK, FROM_PUBLISHED
 from ambulo.ik.pool.worker_memory import BASE, INPUTS, NETWORK, OUTPUTS, SlotMemory
 from ambulo.ik.pose import Pose
 from ambulo.ik.solver.published import Context
 from ambulo.ik.solver.refine import Solution
 from ambulo.ik.solver.targets import Targets
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

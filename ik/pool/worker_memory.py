@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from multiprocessing.shared_memory import SharedMemory
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.ik.rig import TARGETS
-
-Floats = NDArray[np.float64]
 
 ROWS = len(TARGETS)
 INPUTS = ("positions", "rotations", "position_weights", "rotation_weights")

@@ -18,6 +18,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.ik.kernels.targets import WIDTH, network_inputs
 from ambulo.ik.pose import Pose, turned
 from ambulo.ik.rig import TARGETS, Rig
@@ -32,8 +33,6 @@ from ambulo.motion.rotations import (
     quat_to_matrix,
     sixd_to_matrix,
 )
-
-Floats = NDArray[np.float64]
 
 INPUTS = WIDTH * len(TARGETS)
 """Input size for one frame: 66."""

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 from array_api_compat import array_namespace
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.ik.kernels.targets import root_frames
 from ambulo.ik.rig import Rig
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import Array, quat_from_yaw, quat_multiply, quat_rotate
-
-Floats = NDArray[np.float64]
 
 
 def root_frame(rig: Rig, targets: Targets) -> tuple[Floats, Floats]:

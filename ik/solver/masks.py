@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.ik.rig import Rig
-
-Floats = NDArray[np.float64]
 
 
 def whole(rig: Rig) -> Floats:

@@ -22,6 +22,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 import ambulo.shipped
+from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError, IKError, ModelFileError, nearest
@@ -41,9 +42,6 @@ from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.refine import rig_tables
 from ambulo.ik.solver.targets import Targets
-
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
 
 HEADER = "ik_network.json"
 WEIGHTS = "ik_network.safetensors"

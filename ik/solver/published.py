@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError, IKError, ModelFileError
@@ -47,9 +48,6 @@ from ambulo.motion.rotations import (
     quat_to_matrix,
     quat_to_rotvec,
 )
-
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
 
 INPUTS, OUTPUTS = 50, 69
 """Numbers that go in and come out."""

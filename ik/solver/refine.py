@@ -7,19 +7,15 @@ from functools import lru_cache
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.base import Config
 from ambulo.configs.errors import IKError
 from ambulo.ik.kernels.refine import refine_batch
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.ik.solver.targets import Targets
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 Positive = Annotated[float, Field(gt=0.0)]
 

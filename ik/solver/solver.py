@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.ik.pose import Pose, start_pose
 from ambulo.ik.rig import Rig
@@ -17,7 +18,6 @@ from ambulo.ik.solver.refine import RefineConfig, Solution, refine
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import quat_slerp
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.integer]
 
 FAR_SLACK = 0.3

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError, nearest
 from ambulo.ik.kernels.targets import OK, REASONS, check_targets
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import TARGETS, Rig
-
-Floats = NDArray[np.float64]
 
 ROWS = len(TARGETS)
 

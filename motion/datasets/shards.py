@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from ambulo.configs.arrays import Ints
 from ambulo.configs.base import Config, load_json
 from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
 from ambulo.motion.datasets.activities import ACTIVITIES
 from ambulo.motion.datasets.states import N_STATE, States
 from ambulo.motion.formats.disk import write_bytes
-from ambulo.motion.skeleton import Ints
 
 if TYPE_CHECKING:
     from ambulo.motion.datasets.clips import Clip

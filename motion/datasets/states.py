@@ -13,12 +13,12 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Ints
 from ambulo.configs.errors import MotionError
 from ambulo.motion import human23
 from ambulo.motion.motion import Motion
 from ambulo.motion.roles import mirror_indices
 from ambulo.motion.rotations import quat_multiply, quat_rotate
-from ambulo.motion.skeleton import Ints
 from ambulo.motion.skeletons import load_skeleton
 
 States = NDArray[np.float32]

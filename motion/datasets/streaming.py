@@ -8,12 +8,12 @@ from typing import Unpack
 
 import numpy as np
 
+from ambulo.configs.arrays import Ints
 from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.motion.datasets.shards import ShardIndex, read_index
 from ambulo.motion.datasets.states import N_STATE, States, mirror_states
 from ambulo.motion.datasets.window_plan import Pieces
 from ambulo.motion.datasets.windows import WindowedDataset, WindowOptions
-from ambulo.motion.skeleton import Ints
 
 BYTES_OF_STATE = 4 * N_STATE
 

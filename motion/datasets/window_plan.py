@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ambulo.configs.arrays import Ints
 from ambulo.configs.errors import MotionError, nearest
 from ambulo.motion.datasets.activities import ACTIVITIES
-from ambulo.motion.skeleton import Ints
 
 
 @dataclass(frozen=True)

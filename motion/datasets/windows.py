@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
+from ambulo.configs.arrays import Ints
 from ambulo.configs.errors import MotionError, nearest
 from ambulo.motion.datasets.activities import ACTIVITIES
 from ambulo.motion.datasets.states import N_STATE, States, mirror_states
@@ -22,7 +23,6 @@ from ambulo.motion.datasets.window_plan import (
     window_counts,
     window_starts,
 )
-from ambulo.motion.skeleton import Ints
 
 _ORDER, _WITHIN = 1, 2  # what a random stream is for
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError, SkeletonError
 from ambulo.motion.euler import quat_to_euler
 from ambulo.motion.formats.amc import AmcFile, write_amc
@@ -25,7 +25,6 @@ from ambulo.motion.rest import aligned_axes
 from ambulo.motion.rotations import quat_conjugate, quat_multiply
 from ambulo.motion.skeleton import Skeleton
 
-Floats = NDArray[np.float64]
 Vec3 = tuple[float, float, float]
 
 FULL = "ZYX"

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
 from ambulo.motion.formats.asf import (
     ROOT,
@@ -33,8 +33,6 @@ from ambulo.motion.formats.number_text import (
 )
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import MAX_JOINTS
-
-Floats = NDArray[np.float64]
 
 DEFAULT_FPS = 120.0
 """Rate of the CMU data base, [Hz]; AMC files seldom name theirs."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
 from ambulo.motion.euler import quat_from_euler
 from ambulo.motion.formats.asf_text import Lines, asf_lines
@@ -24,7 +24,6 @@ from ambulo.motion.formats.axes import CMU_AXES, INCH, Axes
 from ambulo.motion.formats.disk import rules_of, write_bytes
 from ambulo.motion.skeleton import MAX_JOINTS, Skeleton
 
-Floats = NDArray[np.float64]
 Vec3 = tuple[float, float, float]
 
 ROOT = "root"

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError, nearest
-
-Floats = NDArray[np.float64]
 
 INCH = 0.0254
 """One inch, [m]."""

@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
 from ambulo.motion.formats.disk import decoded, read_lines, write_bytes
 from ambulo.motion.formats.number_text import NumberTextError, parse_number, parse_table
 from ambulo.motion.skeleton import MAX_JOINTS
 
-Floats = NDArray[np.float64]
 Vec3 = tuple[float, float, float]
 
 CHANNELS = tuple(a + kind for kind in ("position", "rotation") for a in "XYZ")

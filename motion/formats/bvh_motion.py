@@ -10,8 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError, SkeletonError
 from ambulo.motion.formats.axes import (
     CMU_AXES,
@@ -26,8 +26,6 @@ from ambulo.motion.formats.disk import rules_of
 from ambulo.motion.motion import Motion
 from ambulo.motion.rest import aligned_axes, plain_orders
 from ambulo.motion.skeleton import Skeleton
-
-Floats = NDArray[np.float64]
 
 
 def read_bvh_motion(

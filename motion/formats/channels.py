@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.euler import quat_from_euler, quat_to_euler, unwrap_euler
 from ambulo.motion.rotations import (
     quat_angle,
@@ -14,8 +14,6 @@ from ambulo.motion.rotations import (
     quat_multiply,
     quat_normalize,
 )
-
-Floats = NDArray[np.float64]
 
 _LOST = 1e-8  # a rotation about other axes than the order has, [rad]
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
 from ambulo.motion.euler import quat_from_euler
 from ambulo.motion.formats.axes import Axes
@@ -24,8 +24,6 @@ from ambulo.motion.formats.number_kernels import MAX_VALUE
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_normalize
 from ambulo.motion.skeleton import Skeleton
-
-Floats = NDArray[np.float64]
 
 AXES = Axes(up="Y", forward="X")
 """Axes of the format."""

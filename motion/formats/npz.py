@@ -26,8 +26,6 @@ from ambulo.motion.formats.disk import read_bytes, rules_of, write_bytes
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
 
-Floats = NDArray[np.float64]
-
 FORMAT = "ambulo-motion"
 """Value of "format" in the header."""
 VERSION = 1

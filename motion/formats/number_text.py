@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.motion.formats.number_kernels import (
     BEFORE_END,
     DONE,
@@ -27,9 +27,6 @@ from ambulo.motion.formats.number_kernels import (
     read_frames,
     read_table,
 )
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _SLOW = 1 << 15  # numbers noted for `float` before they are handed over
 

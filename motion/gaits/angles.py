@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.kinematics import joint_positions, rest_positions
-from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.motion import Motion
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_rotate
 

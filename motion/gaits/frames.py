@@ -14,6 +14,7 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import CubicSpline
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.healthy_gait import HEALTHY
@@ -29,8 +30,6 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.roles import mirror_indices
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
-
-Floats = NDArray[np.float64]
 
 WAY_RATE = 30.0
 """The root's way is counted in 1 / this, [Hz], as published."""

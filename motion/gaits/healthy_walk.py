@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.gaits.cycle import Cycle
-from ambulo.motion.motion import Floats
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_rotvec,

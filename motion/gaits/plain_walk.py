@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.gaits.cycle import HARMONICS, PHASES, Cycle, resynthesized
-from ambulo.motion.motion import Floats
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 from ambulo.motion.skeleton import Skeleton

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import GaitDataError
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.gaits.frames import CYCLES, sequence
@@ -21,8 +21,6 @@ from ambulo.motion.gaits.shards import (
     RefinedShard,
     write_refined,
 )
-
-Floats = NDArray[np.float64]
 
 LEAST_FRAMES = 140
 """Minimum length of an episode; shorter ones ended in a fall and are left out, as

@@ -13,6 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.gaits.cycle import Cycle
@@ -26,7 +27,6 @@ from ambulo.motion.gaits.skeleton import (
 from ambulo.motion.gaits.soles import Soles, flat_soles, grounded, no_slip
 from ambulo.motion.gaits.variants import with_amplitude, with_lifted_feet
 from ambulo.motion.kinematics import forward_kinematics
-from ambulo.motion.motion import Floats
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_matrix,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints, Singles
 from ambulo.configs.errors import ConfigError, GaitDataError
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.gaits.npz import (
@@ -32,9 +33,6 @@ from ambulo.motion.human23 import N_POSITIONS, N_SIXDOF
 
 logger = logging.getLogger(__name__)
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
-Ints = NDArray[np.int64]
 Texts = NDArray[np.str_]
 
 FRAMES = 60

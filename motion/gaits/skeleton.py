@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.gait import GaitSpace
-from ambulo.motion.motion import Floats
 from ambulo.motion.rotations import quat_from_rotvec
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton

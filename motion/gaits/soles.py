@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.motion.gaits.cycle import Cycle, derivative
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.mass import center_of_mass
-from ambulo.motion.motion import Floats
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import (
     quat_between,
@@ -19,8 +18,6 @@ from ambulo.motion.rotations import (
     quat_normalize,
     quat_rotate,
 )
-
-Bools = NDArray[np.bool_]
 
 STANCE_SHARE = 0.3
 """The slowest part of the cycle, in which a foot is taken to stand flat."""

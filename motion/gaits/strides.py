@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.configs.gait import LIMBS, SIDES, GaitSpace, gait_space
 from ambulo.configs.healthy_gait import HEALTHY
@@ -33,8 +34,6 @@ from ambulo.motion.operations import heading, mirror, resample
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
-
-Floats = NDArray[np.float64]
 
 RATE = 60.0
 """Clips are brought to this rate first, [Hz]."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.gaits.cycle import HARMONICS, Cycle, resynthesized
 from ambulo.motion.gaits.soles import (
@@ -16,7 +17,7 @@ from ambulo.motion.gaits.soles import (
 )
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.mass import center_of_mass
-from ambulo.motion.motion import Floats, Motion
+from ambulo.motion.motion import Motion
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import (
     quat_conjugate,

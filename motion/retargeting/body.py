@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.roles import roles_of
@@ -18,8 +18,6 @@ from ambulo.motion.rotations import (
     quat_rotate,
 )
 from ambulo.motion.skeleton import Skeleton
-
-Floats = NDArray[np.float64]
 
 LIMBS = {
     "thigh": "shin",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.motion.retargeting.body import SIDES, RetargetBody
 from ambulo.motion.retargeting.lengths import leg_length
 from ambulo.motion.rotations import (
@@ -17,9 +17,6 @@ from ambulo.motion.rotations import (
     quat_rotate,
     quat_to_rotvec,
 )
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 UP = np.array([0.0, 0.0, 1.0])
 FLAT, TILTED = np.deg2rad(12.0), np.deg2rad(28.0)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.motion.retargeting.body import SIDES, RetargetBody
 from ambulo.motion.rotations import quat_conjugate, quat_rotate
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 HEEL = 0.01
 """A tip at least so far behind the ankle at rest marks the heel, [m]."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES, RetargetBody, body_of
 from ambulo.motion.retargeting.ground import lowest_at_rest
 from ambulo.motion.rotations import quat_between, quat_conjugate, quat_rotate
 from ambulo.motion.skeleton import Skeleton
-
-Floats = NDArray[np.float64]
 
 TRUNK = (
     ("hips", "chest"),

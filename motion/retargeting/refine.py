@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.retargeting.body import RetargetBody
 from ambulo.motion.retargeting.kernels import BALL, FIXED, HINGE, refine
-
-Floats = NDArray[np.float64]
 
 SWEEPS = 4
 """Gauss-Newton steps of each frame, forwards and backwards in time in turn: after four

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.landmarks import has_feet
@@ -42,9 +42,6 @@ from ambulo.motion.retargeting.transfer import (
 from ambulo.motion.retargeting.twists import turned_back
 from ambulo.motion.rotations import quat_rotate
 from ambulo.motion.skeleton import Skeleton
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.euler import axis_quat
 from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES, RetargetBody
 from ambulo.motion.rotations import (
@@ -25,8 +25,6 @@ from ambulo.motion.rotations import (
     quat_slerp,
     swing_twist,
 )
-
-Floats = NDArray[np.float64]
 
 HINGES = {"thigh": "shin", "shin": "shin", "upper_arm": "forearm", "forearm": "forearm"}
 """The hinge whose axis fixes the twist of each of these bones."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import SHORT, SIDES, RetargetBody, body_of
@@ -24,9 +25,6 @@ from ambulo.motion.rotations import (
     quat_rotate,
     swing_twist,
 )
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

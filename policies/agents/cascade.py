@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import GaitSpace
@@ -39,8 +39,6 @@ from ambulo.policies.files.raw_headers import CASCADE_HEADER
 from ambulo.policies.kinds.cascade import CascadeMetadata, NodeRow
 from ambulo.policies.kinds.locomotion import LocomotionMetadata
 
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
 JointStates = Callable[[Floats], Floats]
 """Joint states (N, J) of all N bodies now, as if their parameters were others (N, P)."""
 

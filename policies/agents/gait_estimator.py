@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import GaitDataError, ModelFileError
 from ambulo.configs.gait import GaitSpace
 from ambulo.policies.files.headers import stamp
@@ -22,8 +22,6 @@ from ambulo.policies.kinds.gait_estimator import NOISE, VAE, EstimatorMetadata
 from ambulo.policies.networks.gait_inverse import GaitEstimate
 from ambulo.policies.networks.gait_vae import GaitVAE
 from ambulo.policies.networks.pose_noise import PoseNoise
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

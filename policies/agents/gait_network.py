@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load
 
+from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.errors import GaitParameterError, ModelFileError
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.gaits.frames import frame_rate, motion_of, orthonormal
@@ -21,9 +22,6 @@ from ambulo.motion.motion import Motion
 from ambulo.policies.files.archive import read_archive
 from ambulo.policies.files.headers import header_of
 from ambulo.policies.kinds.ref_nn import RefNNMetadata
-
-Floats = NDArray[np.float64]
-Singles = NDArray[np.float32]
 
 HELD_WITHIN = 1e-6
 """How near to a held value another one is the same."""

@@ -11,17 +11,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import GaitDataError
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.gaits.frames import frame_rate
 from ambulo.motion.human23 import N_SIXDOF
 from ambulo.policies.networks.pose_noise import CYCLE_FRAMES, PoseNoise, plain_noise
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 PRIOR_MEAN, PRIOR_DEVIATION = 0.5, 0.354
 """What is taken to be known of a normalised parameter before: mean and deviation of the

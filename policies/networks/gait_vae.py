@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import GaitDataError
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.gait_vae import GaitVAEConfig
@@ -24,8 +24,6 @@ from ambulo.policies.networks.gait_inverse import (
     PRIOR_DEVIATION,
     GaitEstimate,
 )
-
-Floats = NDArray[np.float64]
 
 FRAMES = 60
 """Frames that the encoder sees: two cycles."""

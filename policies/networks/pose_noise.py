@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import GaitDataError
 from ambulo.motion.human23 import N_SIXDOF
-
-Floats = NDArray[np.float64]
 
 CYCLE_FRAMES = 30
 """Frames of a cycle: equal phases."""

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from ambulo.muscle.coupling import Floats
+from ambulo.configs.arrays import Floats
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import random_pose
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.muscle import MuscleNNConfig
 from ambulo.envs.characters.character import Character
@@ -19,7 +20,7 @@ from ambulo.envs.simulation.simulation_state import (
 from ambulo.envs.tasks.build import make_batch
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.muscle.actuation import MuscleActuation
-from ambulo.muscle.coupling import Floats, joint_coupling
+from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.train.muscle.training import train_muscle_nn

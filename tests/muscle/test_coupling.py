@@ -8,7 +8,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from ambulo.muscle.coupling import Floats, joint_coupling
+from ambulo.configs.arrays import Floats
+from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.errors import MuscleError
 
 Load = Callable[[str], mujoco.MjModel]

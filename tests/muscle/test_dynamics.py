@@ -9,8 +9,8 @@ import mujoco.batch
 import numpy as np
 import pytest
 
+from ambulo.configs.arrays import Floats
 from ambulo.muscle import dynamics
-from ambulo.muscle.coupling import Floats
 
 Load = Callable[[str], mujoco.MjModel]
 Move = Callable[[mujoco.MjModel, int], tuple[Floats, Floats]]

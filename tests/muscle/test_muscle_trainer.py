@@ -9,9 +9,9 @@ import mujoco
 import numpy as np
 import pytest
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.muscle import MuscleNNConfig, MuscleUpdatesConfig
 from ambulo.muscle.conditions import condition
-from ambulo.muscle.coupling import Floats
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, group_factors, sample_muscles

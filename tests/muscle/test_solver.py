@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.muscle import ActivationCost
-from ambulo.muscle.coupling import Floats
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.solver import descend, objective, solve
 

@@ -8,9 +8,9 @@ import mujoco
 import numpy as np
 import pytest
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.muscle import JointGain, SpdGains
-from ambulo.muscle.coupling import Floats
 from ambulo.muscle.dynamics import Dynamics, dynamics_of_data
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.spd import SpdController, implicit_damping

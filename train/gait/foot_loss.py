@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ambulo.configs.arrays import Singles
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.gaits.frames import WAY_RATE, frame_rate
-from ambulo.motion.gaits.shards import Singles
 from ambulo.motion.gaits.skeleton import gait_skeleton
 from ambulo.motion.human23 import sixdof_slices
 from ambulo.motion.rotations import quat_to_matrix, sixd_to_matrix

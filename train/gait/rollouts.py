@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.base import parse
 from ambulo.configs.errors import MotionError
 from ambulo.configs.gait import gait_space
@@ -30,7 +30,6 @@ from ambulo.motion.human23 import N_POSITIONS
 if TYPE_CHECKING:
     from ambulo.evaluate.locomotion.cascades import Acts, GaitPolicy
 
-Floats = NDArray[np.float64]
 
 TRIES = 20
 """Parameter vectors drawn before one gives up to find a gait that can be made."""

@@ -8,13 +8,14 @@ from typing import Annotated, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from pydantic import Field
 from torch import Tensor, nn
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.base import Config
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.gait_vae import GaitVAEConfig
+from ambulo.configs.types import Count, NonNegative, Positive
 from ambulo.evaluate.gait.data import GaitSet
 from ambulo.policies.networks.gait_inverse import (
     IDENTIFIED,
@@ -25,11 +26,7 @@ from ambulo.policies.networks.gait_inverse import (
 from ambulo.policies.networks.gait_vae import FRAMES, GaitVAE
 from ambulo.policies.networks.pose_noise import CYCLE_FRAMES, fit_noise
 
-Floats = NDArray[np.float64]
 Network = Callable[[Tensor, Tensor], Tensor]
-Count = Annotated[int, Field(ge=1)]
-NonNegative = Annotated[float, Field(ge=0)]
-Positive = Annotated[float, Field(gt=0)]
 
 CALIBRATED = 48
 """Gaits whose estimates decide how sure later ones are."""

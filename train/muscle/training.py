@@ -13,10 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.muscle import MuscleNNConfig, MuscleUpdatesConfig
 from ambulo.muscle.activation import next_activation, time_constants
-from ambulo.muscle.coupling import Floats
-from ambulo.muscle.muscle_nn import LEAK, OFFSET, SLACK, SOFT, MuscleNN, Scales, Singles
+from ambulo.muscle.muscle_nn import LEAK, OFFSET, SLACK, SOFT, MuscleNN, Scales
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import (
     MuscleSamples,

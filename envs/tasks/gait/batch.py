@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ActionError, ConfigError, MotionError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
@@ -21,9 +22,6 @@ from ambulo.envs.tasks.locomotion.wrappers import Joined
 
 log = logging.getLogger(__name__)
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 Arrays = dict[str, NDArray[Any]]
 
 _TRIES = 20

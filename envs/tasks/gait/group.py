@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
@@ -31,9 +32,6 @@ from ambulo.motion.rotations import (
     quat_unroll,
 )
 from ambulo.muscle.actuation import MuscleActuation
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 PARAMETERS = "parameters"
 """Name of the observation's part with the normalised parameters."""

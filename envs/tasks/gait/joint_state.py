@@ -9,16 +9,14 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.gait import GaitSpace
 from ambulo.envs.characters.gait_body import strength
 from ambulo.envs.reference.gait_legs import muscles_of
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.group import GaitGroup
 from ambulo.muscle.actuation import MuscleActuation
-
-Floats = NDArray[np.float64]
 
 
 def joint_states(batch: GaitBatch, values: Floats) -> Floats:

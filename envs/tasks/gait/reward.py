@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.gait_env import GaitConfig
 
-Floats = NDArray[np.float64]
 Terms = dict[str, Floats]
 
 

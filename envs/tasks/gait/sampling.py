@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError, GaitParameterError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.reference.gait_legs import held_values
 from ambulo.envs.reference.reference import Reference
-
-Floats = NDArray[np.float64]
 
 
 def healthy_parameters(config: LocomotionConfig, reference: Reference) -> Floats:

@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ActionError, ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
@@ -43,9 +44,6 @@ from ambulo.envs.tasks.locomotion.observation import (
 )
 from ambulo.envs.tasks.locomotion.reward import Terms
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 Info = dict[str, NDArray[np.generic]]
 
 

@@ -7,16 +7,12 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.motion.roles import roles_of
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 
 EFFECTORS = ("left_foot", "right_foot", "left_hand", "right_hand", "head")
 """Roles of the end effectors."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from ambulo.configs.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)

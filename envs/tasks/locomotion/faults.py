@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.atomic import probe_folder
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import LocomotionConfig
@@ -23,8 +24,6 @@ from ambulo.motion.formats.npz import packed, unpacked
 
 log = logging.getLogger(__name__)
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 FORMAT = "ambulo-fault"
 """Value of "format" in a file's header."""

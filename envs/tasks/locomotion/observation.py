@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.envs.tasks.locomotion.body import BodyState
-
-Floats = NDArray[np.float64]
 
 LIMIT = 50.0
 """No observed number is larger."""

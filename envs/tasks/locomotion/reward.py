@@ -8,12 +8,11 @@ Reinforcement Learning of Physics-Based Character Skills", ACM Transactions on G
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.locomotion import LocomotionRewardsConfig
 from ambulo.envs.tasks.locomotion.body import BodyState
 
-Floats = NDArray[np.float64]
 Terms = dict[str, Floats]
 
 SPEED_WIDTH = 0.25

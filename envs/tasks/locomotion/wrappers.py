@@ -8,14 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.envs.tasks.locomotion.batch import Info, LocomotionBatch
 from ambulo.motion.human23 import N_POSITIONS
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
 Arrays = dict[str, NDArray[Any]]
 
 STATE_SIZE = 2 * N_POSITIONS

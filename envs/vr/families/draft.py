@@ -9,9 +9,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.levels.level import Level
 
-Floats = NDArray[np.float64]
 Region = tuple[float, float, float, float]
 """Rectangle x0, y0, x1, y1, [m]."""
 Gap = tuple[float, float]

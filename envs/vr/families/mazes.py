@@ -8,9 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools
 from ambulo.envs.vr.families.draft import MAX_OBSTACLES, Draft, Gap
-
-Bools = NDArray[np.bool_]
 
 
 def passages(

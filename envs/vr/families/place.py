@@ -7,8 +7,9 @@ import math
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.families.draft import Draft
-from ambulo.envs.vr.levels.geodesic import Floats, FreeGrid, distance_field, free_grid
+from ambulo.envs.vr.levels.geodesic import FreeGrid, distance_field, free_grid
 from ambulo.envs.vr.levels.level import Level
 
 GOAL_DISTANCE = (5.0, 30.0)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.levels.geodesic_kernels import (
     block_cells,
@@ -37,7 +38,6 @@ __all__ = [
     "shortest_path",
 ]
 
-Floats = NDArray[np.float64]
 Field = NDArray[np.float32]
 
 CLEARANCE = BODY_RADIUS + 0.03

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import BODY_HEIGHT, STEP_HEIGHT
-
-Floats = NDArray[np.float64]
 
 
 def _empty(columns: int) -> Floats:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import ndimage
 
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.levels.geodesic import (
     RESOLUTION,
@@ -17,9 +17,6 @@ from ambulo.envs.vr.levels.geodesic import (
     free_grid,
 )
 from ambulo.envs.vr.levels.level import Level
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 MAX_COORDINATE = 1e6
 """Largest number in a level, [m] or [rad]."""

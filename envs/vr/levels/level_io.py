@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError, nearest
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_check import (
@@ -25,8 +25,6 @@ from ambulo.envs.vr.levels.level_check import (
     MAX_OBSTACLES,
     level_problem,
 )
-
-Floats = NDArray[np.float64]
 
 MAX_FILE_SIZE = 64 * 2**20
 """Larger level files are refused unread, [bytes]."""

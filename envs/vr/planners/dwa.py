@@ -13,11 +13,11 @@ import math
 import numpy as np
 from numba import njit
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.planners.senses import Senses, senses, stick, uniform
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.observation import rotated
-from ambulo.envs.vr.world.state import Bools, Floats, Ints
 
 _SCANS = 30
 """Scans remembered."""

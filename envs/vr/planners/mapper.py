@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.planners.senses import senses, stick
 from ambulo.envs.vr.task.grid_planner import GridPlanner
-from ambulo.envs.vr.world.state import Floats, Ints
 
 if TYPE_CHECKING:
     from ambulo.envs.vr.task.batch import NavigationBatch

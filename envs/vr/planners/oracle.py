@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numba import njit
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import HAND_OFFSET
 from ambulo.envs.vr.levels.geodesic import (
     CLEARANCE,
@@ -21,7 +22,6 @@ from ambulo.envs.vr.planners.senses import stick
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.comfort import FAST_SHARE, FAST_TURN
 from ambulo.envs.vr.task.observation import rotated
-from ambulo.envs.vr.world.state import Floats, Ints
 
 _CLEARANCES = (0.45, 0.4, 0.36, 0.32)
 """Distances from obstacles and edges that a way may keep, widest first, [m]."""

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.planners.dwa import DynamicWindow
@@ -17,7 +18,6 @@ from ambulo.envs.vr.planners.mapper import Mapper
 from ambulo.envs.vr.planners.oracle import Oracle
 from ambulo.envs.vr.planners.senses import senses, stick, uniform
 from ambulo.envs.vr.task.batch import NavigationBatch
-from ambulo.envs.vr.world.state import Floats, Ints
 
 _TURN_GAIN = 3.0
 """Yaw rate per radian of heading error, [1/s]."""

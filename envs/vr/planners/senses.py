@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import HAND_OFFSET, WorldSpec
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.observation import rotated
-from ambulo.envs.vr.world.state import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.geodesic import (
     RESOLUTION,
@@ -21,7 +22,6 @@ from ambulo.envs.vr.levels.geodesic import (
 )
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.fields import DistanceFields
-from ambulo.envs.vr.world.state import Floats, Ints
 
 GOALS = 2
 """Goals held per level: the designed one (or a drawn one), and a second drawn one."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.task.bank import LevelBank, Start
@@ -19,7 +20,7 @@ from ambulo.envs.vr.task.memory import Memory
 from ambulo.envs.vr.task.observation import TASKS, observation_layout, observe, rotated
 from ambulo.envs.vr.task.reward import RewardTerm, Transition, reward_terms
 from ambulo.envs.vr.task.tasks import FOLLOW, TaskState, advance_tasks, task_distance
-from ambulo.envs.vr.world.state import Bools, Floats, Ints, World
+from ambulo.envs.vr.world.state import World
 
 Info = dict[str, NDArray[np.generic]]
 

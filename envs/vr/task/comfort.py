@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ambulo.envs.vr.world.state import Floats
+from ambulo.configs.arrays import Floats
 
 FAST_TURN = 0.7
 """Yaw rate above which turning counts as uncomfortable, [rad/s] (published)."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.envs.vr.world.state import Floats, Ints, WorldState
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.envs.vr.world.state import WorldState
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.levels.geodesic import FreeGrid, field_direction, field_distance
-from ambulo.envs.vr.world.state import Floats, Ints
 
 Field = NDArray[np.float32]
 

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.envs.vr.world.state import Floats, Ints
+from ambulo.configs.arrays import Floats, Ints
 
 REPLAN = 3
 """Decisions between two plans of a player."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ambulo.envs.vr.world.state import Bools, Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints
 
 BARN_FASTEST, BARN_SLOWEST = 2.0, 8.0
 """Multiples of the optimal time between which the BARN score falls from 1/2 to 1/8."""

@@ -11,11 +11,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.envs.vr.contract import EYE_HEIGHT, HAND_OFFSET
 from ambulo.envs.vr.task.memory import memory_fields
-from ambulo.envs.vr.world.state import Floats, WorldState
+from ambulo.envs.vr.world.state import WorldState
 
 TASKS = ("navigate", "follow", "reach", "patrol")
 """Order of the task id."""

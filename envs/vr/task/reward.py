@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationRewardsConfig
-from ambulo.envs.vr.world.state import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.vr import NavigationEnvironmentConfig
 from ambulo.envs.vr.contract import HAND_OFFSET
 from ambulo.envs.vr.task.bank import GOALS, LevelBank
 from ambulo.envs.vr.task.observation import TASKS, hand_positions
-from ambulo.envs.vr.world.state import Bools, Floats, Ints, WorldState
+from ambulo.envs.vr.world.state import WorldState
 
 NAVIGATE, FOLLOW, REACH, PATROL = range(len(TASKS))
 FOLLOW_HOLD = 2.0

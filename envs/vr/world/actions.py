@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ActionError
 from ambulo.envs.vr.contract import WorldSpec
-
-Floats = NDArray[np.float64]
 
 DISCRETE_ACTIONS = (
     "forward", "back", "left", "right", "turn_left", "turn_right", "idle",

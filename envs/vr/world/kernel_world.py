@@ -8,12 +8,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import AmbuloError
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world import kernels
 from ambulo.envs.vr.world.actions import motion_of
-from ambulo.envs.vr.world.state import Floats, Ints, WorldState
+from ambulo.envs.vr.world.state import WorldState
 
 A = TypeVar("A", bound=NDArray[Any])
 

@@ -12,12 +12,10 @@ from itertools import pairwise
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, HAND_OFFSET
 from ambulo.envs.vr.levels.level import Level
-
-Floats = NDArray[np.float64]
 
 PLAYER = "player"
 """Name of the player's body."""

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import AmbuloError
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
@@ -18,7 +19,7 @@ from ambulo.envs.vr.world import mujoco_kernels
 from ambulo.envs.vr.world.actions import motion_of
 from ambulo.envs.vr.world.kernel_world import PackedLevels, place
 from ambulo.envs.vr.world.mujoco_scene import physics_model
-from ambulo.envs.vr.world.state import Floats, Ints, WorldState
+from ambulo.envs.vr.world.state import WorldState
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,11 +22,11 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import RenderError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.mujoco_scene import render_model
 
-Floats = NDArray[np.float64]
 Frame = NDArray[np.uint8]
 Camera = Literal["chase", "top"]
 

@@ -6,10 +6,10 @@ import mujoco
 import numpy as np
 import pytest
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.character import human23
 from ambulo.envs.reference.cycle_coordinates import CycleCoordinates
 from ambulo.motion.gaits.cycle import derivative
-from ambulo.motion.motion import Floats
 
 PERIOD, COUNT = 1.2, 64
 STRIDE = np.array([1.5, 0.0, 0.0])

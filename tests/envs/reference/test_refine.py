@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 import pytest
 
+from ambulo.configs.arrays import Floats
 from ambulo.envs.reference.refine import PHASES, refined
-from ambulo.motion.motion import Floats
 
 SLED = """
 <mujoco>

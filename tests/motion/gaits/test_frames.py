@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.healthy_gait import HEALTHY
@@ -25,7 +26,6 @@ from ambulo.motion.human23 import (
     to_positions,
     to_sixdof,
 )
-from ambulo.motion.motion import Floats
 from ambulo.motion.operations import mirror, transform
 
 RATE, SPEED, PERIOD = 50.0, 1.2, 1.1

@@ -11,7 +11,7 @@ import pytest
 
 from ambulo.configs.presets.vr import preset
 from ambulo.envs.vr.families.level_sets import SPLIT_OFFSETS
-from ambulo.evaluate.vr.evaluation import LevelSource, evaluate, planner_contestant
+from ambulo.evaluate.vr.evaluation import LevelSource, evaluate, planner_subject
 from ambulo.evaluate.vr.map_film import shown_episodes
 from ambulo.train.train_vr_navigation import main as train
 from ambulo.train.vr.results import BASELINES, NAIVE
@@ -74,7 +74,7 @@ def test_it_ends_with_table_curve_film_and_report(
 
 def test_the_film_shows_where_walking_straight_fails() -> None:
     config = preset("first_run")
-    one = {"straight": planner_contestant("straight", config)}
+    one = {"straight": planner_subject("straight", config)}
     records = evaluate(one, LevelSource(config), 12)
     played = records["straight"].episodes
     shown = shown_episodes(records)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -104,3 +105,9 @@ def _group_of(annotation: Any) -> Any:
         if result is not None:
             return result
     return None
+
+
+def json_names(package: str) -> tuple[str, ...]:
+    """Return the names of the JSON files of `package` without `.json`, in order."""
+    names = (entry.name for entry in files(package).iterdir())
+    return tuple(sorted(name[:-5] for name in names if name.endswith(".json")))

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.base import Config, load_json, parse
+from ambulo.configs.base import Config, json_names, load_json, parse
 from ambulo.configs.errors import SkeletonError, nearest
 from ambulo.ik.swing_twist import SwingTwist, from_swing_twist
 from ambulo.motion.kinematics import forward_kinematics
@@ -29,10 +29,8 @@ EFFECTORS = ("LeftHand", "RightHand", "LeftFoot", "RightFoot", "Head")
 TARGETS = (*EFFECTORS, "Hips")
 """The rows of `Targets`: the effectors, then the hips."""
 
-RIGS: dict[str, str] = {
-    "ik23": "the 23-bone rig, limits that hold real CMU motion",
-}
-"""Shipped rigs with their descriptions."""
+RIGS = json_names("ambulo.configs.rigs")
+"""The shipped rigs: the files of `configs/rigs`."""
 
 Degrees = Annotated[float, Field(gt=0.0, le=180.0)]
 

@@ -13,17 +13,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from ambulo.configs.base import Config, load_json, parse
+from ambulo.configs.base import Config, json_names, load_json, parse
 from ambulo.configs.errors import SkeletonError, nearest
 from ambulo.motion.skeleton import Skeleton
 
-SKELETONS: dict[str, str] = {
-    "human23": "23 bodies and 56 degrees of freedom, as in muscle simulation",
-    "ik23": "the 23-bone rig of the neural IK, rest frames along the bones",
-    "cmu31": "the 31 joints of the CMU ASF files",
-    "daz43": "the 43 joints of the Daz-friendly CMU BVH files",
-}
-"""The canonical skeletons with their descriptions, in the order of tables."""
+SKELETONS = json_names("ambulo.configs.skeletons")
+"""The canonical skeletons: the files of `configs/skeletons`."""
 
 Point = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]

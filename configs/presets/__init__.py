@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
-from ambulo.configs.base import Config, parse
+from ambulo.configs.base import Config, json_names, parse
 from ambulo.configs.errors import ConfigError, nearest
 
 Settings = TypeVar("Settings", bound=Config)
@@ -27,9 +27,7 @@ class PresetFolder(Mapping[str, str], Generic[Settings]):
         self._package = package
         self.config = config
         """Class of the settings."""
-        names = (entry.name for entry in files(package).iterdir())
-        listed = sorted(name[:-5] for name in names if name.endswith(".json"))
-        self._data = {name: self._read(name) for name in listed}
+        self._data = {name: self._read(name) for name in json_names(package)}
         self._loaded: dict[str, Settings] = {}
 
     def __getitem__(self, name: str) -> str:

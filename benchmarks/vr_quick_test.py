@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from _harness import Options, exit_code, judge, machine, print_rows, write
 
-from ambulo.evaluate.intervals import wilson_interval
+from ambulo.evaluate.shared.intervals import wilson_interval
 from ambulo.train.vr.results import NAIVE
 
 MARGIN = 0.25

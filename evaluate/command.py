@@ -16,12 +16,12 @@ from ambulo.common.files import check_parent, write_atomic, write_or_print
 from ambulo.common.paths import resolve_path
 from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.errors import ConfigError, ModelFileError, RenderError
-from ambulo.evaluate.kind import NONE, EvalKind, EvalOutcome, EvalRequest
 from ambulo.evaluate.kinds import all_kinds, eval_kind
-from ambulo.evaluate.models import find_evaluated, model_kind
-from ambulo.evaluate.output_folder import made_folder, output_folder
-from ambulo.evaluate.report import RESULT, write_report
-from ambulo.evaluate.tables import print_tables
+from ambulo.evaluate.shared.kind import NONE, EvalKind, EvalOutcome, EvalRequest
+from ambulo.evaluate.shared.models import find_evaluated, model_kind
+from ambulo.evaluate.shared.output_folder import made_folder, output_folder
+from ambulo.evaluate.shared.report import RESULT, write_report
+from ambulo.evaluate.shared.tables import print_tables
 
 EPILOG = """\
 examples:

@@ -13,9 +13,9 @@ from ambulo.evaluate.gait.held_out import data_of
 from ambulo.evaluate.gait.network_results import random_gaits
 from ambulo.evaluate.gait.recovery import Recovery, recover
 from ambulo.evaluate.gait.report_figures import draw_recovery
-from ambulo.evaluate.intervals import bootstrap_interval
-from ambulo.evaluate.kind import EvalOutcome, EvalRequest
-from ambulo.evaluate.result import (
+from ambulo.evaluate.shared.intervals import bootstrap_interval
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.shared.result import (
     POLICY,
     AgentMetrics,
     Breakdown,

@@ -33,9 +33,9 @@ from ambulo.evaluate.gait.network_results import (
 )
 from ambulo.evaluate.gait.recovery import Recovery
 from ambulo.evaluate.gait.scores import score
-from ambulo.evaluate.intervals import bootstrap_interval
-from ambulo.evaluate.kind import EvalOutcome, EvalRequest
-from ambulo.evaluate.result import (
+from ambulo.evaluate.shared.intervals import bootstrap_interval
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.shared.result import (
     POLICY,
     AgentMetrics,
     Breakdown,

@@ -22,7 +22,7 @@ from ambulo.evaluate.gait.report_figures import (
     draw_recovery,
     draw_scatter,
 )
-from ambulo.evaluate.result import Picture
+from ambulo.evaluate.shared.result import Picture
 from ambulo.motion.gaits.angles import ANGLES
 from ambulo.policies.agents.gait_network import RefNetwork
 

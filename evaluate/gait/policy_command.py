@@ -14,7 +14,6 @@ from ambulo.evaluate.gait.policy_scores import (
     drawn_bodies,
     play_bodies,
 )
-from ambulo.evaluate.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.locomotion.cascades import (
     BASE,
     GaitPolicy,
@@ -23,7 +22,14 @@ from ambulo.evaluate.locomotion.cascades import (
     varied,
 )
 from ambulo.evaluate.locomotion.evaluation import undisturbed
-from ambulo.evaluate.result import POLICY, Breakdown, Metric, MetricColumn, metric
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.shared.result import (
+    POLICY,
+    Breakdown,
+    Metric,
+    MetricColumn,
+    metric,
+)
 from ambulo.policies.agents.cascade import Cascade
 
 SECONDS = 10.0

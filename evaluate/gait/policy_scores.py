@@ -16,8 +16,8 @@ from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.sampling import random_parameters
-from ambulo.evaluate.intervals import wilson_interval
 from ambulo.evaluate.locomotion.cascades import GaitPolicy, acting
+from ambulo.evaluate.shared.intervals import wilson_interval
 from ambulo.motion.gaits.skeleton import leg_length
 
 SETTLED = 1.0

@@ -7,8 +7,8 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.configs.presets.locomotion import preset
 from ambulo.envs.reference.reference_file import load_reference
 from ambulo.evaluate.gait.policy_command import Actors, evaluate_bodies
-from ambulo.evaluate.kind import EvalOutcome, EvalRequest
-from ambulo.evaluate.result import POLICY
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.shared.result import POLICY
 
 
 def run(request: EvalRequest) -> EvalOutcome:

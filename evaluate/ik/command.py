@@ -15,9 +15,15 @@ from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.evaluate.generated_walks import SOURCE, generated_walks
 from ambulo.evaluate.ik.data import MASKS, Poses
 from ambulo.evaluate.ik.scores import PoseErrors, pose_errors
-from ambulo.evaluate.intervals import bootstrap_interval, wilson_interval
-from ambulo.evaluate.kind import EvalOutcome, EvalRequest
-from ambulo.evaluate.result import POLICY, Breakdown, Metric, MetricColumn, metric
+from ambulo.evaluate.shared.intervals import bootstrap_interval, wilson_interval
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.shared.result import (
+    POLICY,
+    Breakdown,
+    Metric,
+    MetricColumn,
+    metric,
+)
 from ambulo.ik.data.pose_data import PoseData, load_poses
 from ambulo.ik.limits import clamp
 from ambulo.ik.pose import Pose, pose_of, start_pose

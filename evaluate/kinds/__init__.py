@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.evaluate.kind import EvalKind
+from ambulo.evaluate.shared.kind import EvalKind
 
 
 @cache

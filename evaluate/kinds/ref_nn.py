@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ambulo.evaluate.kind import EvalKind
+from ambulo.evaluate.shared.kind import EvalKind
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ambulo.evaluate.kind import EvalKind
+from ambulo.evaluate.shared.kind import EvalKind
 from ambulo.evaluate.vr.godot_flags import add_godot_flags
 
 

@@ -15,7 +15,6 @@ from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.reference import Reference
-from ambulo.evaluate.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.locomotion.evaluation import (
     BASELINES,
     PLAYERS,
@@ -40,7 +39,8 @@ from ambulo.evaluate.locomotion.pushes import IMPULSES, PushRecovery, push_recov
 from ambulo.evaluate.locomotion.recording import Recording
 from ambulo.evaluate.locomotion.scores import LocomotionScores, score
 from ambulo.evaluate.locomotion.task import stored_references
-from ambulo.evaluate.result import POLICY, Picture
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.shared.result import POLICY, Picture
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 MAX_PUSHES = 100

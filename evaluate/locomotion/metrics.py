@@ -9,7 +9,7 @@ from ambulo.evaluate.locomotion.gait_norms import JOINTS, gait_norms
 from ambulo.evaluate.locomotion.pushes import PushRecovery
 from ambulo.evaluate.locomotion.recording import Recording
 from ambulo.evaluate.locomotion.scores import LocomotionScores
-from ambulo.evaluate.result import (
+from ambulo.evaluate.shared.result import (
     POLICY,
     AgentMetrics,
     Breakdown,

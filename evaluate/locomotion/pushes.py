@@ -14,7 +14,6 @@ import numpy as np
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.evaluate.intervals import wilson_interval
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
     bodies,
@@ -22,6 +21,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     shares,
     undisturbed,
 )
+from ambulo.evaluate.shared.intervals import wilson_interval
 
 IMPULSES = (0.0, 15.0, 30.0, 45.0, 60.0, 75.0, 90.0)
 """Impulses that are tried, [N s]; 0 shows what falls without a push."""

@@ -12,9 +12,9 @@ from scipy.ndimage import uniform_filter1d
 
 from ambulo.common.files import without_nan
 from ambulo.configs.arrays import Floats
-from ambulo.evaluate.intervals import bootstrap_interval, wilson_interval
 from ambulo.evaluate.locomotion.gait_summary import GaitSummary, gait_of
 from ambulo.evaluate.locomotion.recording import Recording
+from ambulo.evaluate.shared.intervals import bootstrap_interval, wilson_interval
 
 GRAVITY = 9.81
 """Of the models, [m/s^2]; tells mass from weight."""

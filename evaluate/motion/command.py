@@ -13,7 +13,6 @@ from ambulo.common.console import bars
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.evaluate.generated_walks import SOURCE, generated_walks
-from ambulo.evaluate.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.motion.evaluation import EvalData, WindowPlan, evaluate
 from ambulo.evaluate.motion.metrics import HORIZONS_MS
 from ambulo.evaluate.motion.pictures import FILMS, MotionPictures
@@ -27,6 +26,7 @@ from ambulo.evaluate.motion.results import (
     window_rows,
 )
 from ambulo.evaluate.motion.windows import EvalClip
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 from ambulo.motion import human23
 from ambulo.motion.datasets.clips import Clip
 from ambulo.motion.datasets.prepare import prepare_clips

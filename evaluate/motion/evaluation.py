@@ -34,7 +34,7 @@ from ambulo.evaluate.motion.windows import (
     causal_states,
     cut_windows,
 )
-from ambulo.evaluate.result import POLICY
+from ambulo.evaluate.shared.result import POLICY
 from ambulo.motion.human23 import N_POSITIONS
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ambulo.evaluate.motion.windows import (
     Windows,
     body,
 )
-from ambulo.evaluate.result import POLICY
+from ambulo.evaluate.shared.result import POLICY
 from ambulo.motion.rotations import quat_angle
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from ambulo.evaluate.motion.figures import (
 )
 from ambulo.evaluate.motion.metrics import joint_distance_mm
 from ambulo.evaluate.motion.windows import Windows
-from ambulo.evaluate.result import POLICY, Picture
+from ambulo.evaluate.shared.result import POLICY, Picture
 from ambulo.motion import human23
 
 DRAWN = (POLICY, "constant_velocity", "ridge")

@@ -17,7 +17,7 @@ from ambulo.evaluate.motion.scores import (
     told_horizons,
 )
 from ambulo.evaluate.motion.windows import Windows
-from ambulo.evaluate.result import (
+from ambulo.evaluate.shared.result import (
     POLICY,
     AgentMetrics,
     Breakdown,

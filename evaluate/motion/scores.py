@@ -11,7 +11,6 @@ import numpy as np
 
 from ambulo.common.files import without_nan
 from ambulo.configs.arrays import Floats
-from ambulo.evaluate.intervals import clip_intervals
 from ambulo.evaluate.motion.baselines import Forecast, Predictor
 from ambulo.evaluate.motion.metrics import (
     GROWTH_STEPS,
@@ -31,6 +30,7 @@ from ambulo.evaluate.motion.windows import (
     Windows,
     body,
 )
+from ambulo.evaluate.shared.intervals import clip_intervals
 from ambulo.motion import human23
 
 Interval = tuple[float, float]

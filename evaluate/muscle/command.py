@@ -8,9 +8,9 @@ from ambulo.common.gl import import_mujoco
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ModelFileError
 from ambulo.envs.characters.registry import load_character
-from ambulo.evaluate.intervals import bootstrap_interval
-from ambulo.evaluate.kind import EvalOutcome, EvalRequest
-from ambulo.evaluate.result import POLICY, Metric, MetricColumn, metric
+from ambulo.evaluate.shared.intervals import bootstrap_interval
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.shared.result import POLICY, Metric, MetricColumn, metric
 from ambulo.muscle.muscle_nn import load_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, sample_muscles

@@ -11,8 +11,8 @@ from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.godot.check import check_engines
-from ambulo.evaluate.kind import EvalOutcome, EvalRequest
-from ambulo.evaluate.result import POLICY
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.shared.result import POLICY
 from ambulo.evaluate.vr import evaluation
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
 from ambulo.evaluate.vr.evaluation import NavigationSubject

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.vr import NavigationConfig
-from ambulo.evaluate.report import write_report as write_page
-from ambulo.evaluate.result import POLICY, ModelEvaluation, Picture
+from ambulo.evaluate.shared.report import write_report as write_page
+from ambulo.evaluate.shared.result import POLICY, ModelEvaluation, Picture
 from ambulo.evaluate.vr.figures import (
     draw_families,
     draw_learning_curve,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ambulo.envs.vr.task.metrics import COMFORT_PROXIES
-from ambulo.evaluate.result import (
+from ambulo.evaluate.shared.result import (
     AgentMetrics,
     Breakdown,
     Metric,

@@ -19,7 +19,7 @@ from ambulo.envs.vr.task.metrics import (
     soft_spl,
     spl,
 )
-from ambulo.evaluate.intervals import bootstrap_interval
+from ambulo.evaluate.shared.intervals import bootstrap_interval
 
 
 @dataclass(frozen=True, eq=False)

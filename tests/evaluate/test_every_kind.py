@@ -12,7 +12,7 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.envs.vr.planners.planners import PLANNERS
 from ambulo.evaluate.command import main
 from ambulo.evaluate.kinds import all_kinds, eval_kind
-from ambulo.evaluate.models import model_kind
+from ambulo.evaluate.shared.models import model_kind
 
 SHIPPED = ambulo.shipped.shipped_models()
 WALK = ["--episodes", "1", "--seconds", "0.2", "--push-episodes", "0"]

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ambulo.common.files import write_atomic
-from ambulo.evaluate.intervals import wilson_interval
+from ambulo.evaluate.shared.intervals import wilson_interval
 from ambulo.train.shared.rl_run import RLRun
 
 

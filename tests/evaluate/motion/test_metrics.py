@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ambulo.evaluate.intervals import clip_intervals
 from ambulo.evaluate.motion.metrics import (
     euler_errors,
     foot_skate_cm_s,
@@ -18,6 +17,7 @@ from ambulo.evaluate.motion.metrics import (
     r_squared,
     spectrum_features,
 )
+from ambulo.evaluate.shared.intervals import clip_intervals
 from ambulo.motion.euler import quat_from_euler
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from ambulo.common.files import write_or_print
 from ambulo.common.tables import MIN_WIDTH, widen
 from ambulo.configs.errors import RunFolderError
-from ambulo.evaluate.output_folder import made_folder
+from ambulo.evaluate.shared.output_folder import made_folder
 
 
 def test_a_report_folder_goes_again_when_the_work_fails(tmp_path: Path) -> None:

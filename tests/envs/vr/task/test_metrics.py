@@ -12,7 +12,7 @@ from ambulo.envs.vr.task.metrics import (
     soft_spl,
     spl,
 )
-from ambulo.evaluate.intervals import bootstrap_interval
+from ambulo.evaluate.shared.intervals import bootstrap_interval
 
 
 def test_optimal_length_ends_at_the_edge_of_the_goal_disc():

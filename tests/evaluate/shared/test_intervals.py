@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.stats import binomtest
 
-from ambulo.evaluate.intervals import wilson_interval
+from ambulo.evaluate.shared.intervals import wilson_interval
 
 
 @pytest.mark.parametrize(("hits", "count"), [(0, 5), (5, 5), (3, 7), (98, 100), (1, 1)])

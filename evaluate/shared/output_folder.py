@@ -11,7 +11,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.atomic import probe_folder
 from ambulo.configs.errors import RunFolderError
-from ambulo.evaluate.report import REPORT, RESULT
+from ambulo.evaluate.shared.report import REPORT, RESULT
 
 STEM = "evaluation"
 """Folders without `--output` are called evaluation_1, evaluation_2, ..."""

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from ambulo.configs.errors import ConfigError, nearest
-from ambulo.evaluate.result import (
+from ambulo.evaluate.shared.result import (
     AgentMetrics,
     MetricColumn,
     ModelEvaluation,

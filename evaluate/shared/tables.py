@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ambulo.common.tables import widen
-from ambulo.evaluate.result import (
+from ambulo.evaluate.shared.result import (
     POLICY,
     AgentMetrics,
     Breakdown,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from ambulo.common.files import write_atomic, write_bytes
 from ambulo.common.run_folder import provenance
-from ambulo.evaluate.result import Metric, ModelEvaluation, Picture
-from ambulo.evaluate.tables import breakdown_cells, main_cells
+from ambulo.evaluate.shared.result import Metric, ModelEvaluation, Picture
+from ambulo.evaluate.shared.tables import breakdown_cells, main_cells
 from ambulo.viz.html_report import (
     facts_table,
     figure_html,

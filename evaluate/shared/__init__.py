@@ -1,0 +1,1 @@
+"""Parts of every evaluation: the result schema, intervals, tables, the report."""

@@ -4,7 +4,7 @@ Accuracy: held-out random poses with feasible targets; the optimum of the bounde
 squares problem, and muscle networks trained here. Time of one solve: the exact solver from
 the last solution and from nothing, coordinate descent, SciPy, the network, on the states
 of a simulated movement. Time of a control step of 16 simulation steps: stable PD and
-activations every second step, beside the same movement replayed by bare `mj_step`s.
+activations every second step, beside the cost of `mj_step` alone for the same movement.
 Times are CPU times: the machine may be busy.
 
     python benchmarks/muscle_solver.py --steps 6000 --json docs/results/muscle_solver.json
@@ -28,20 +28,18 @@ from scipy.optimize import lsq_linear
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.muscle import ActivationCost, JointGain, MuscleNNConfig, SpdGains
-from ambulo.muscle.control import Effort, MuscleControl
-from ambulo.muscle.dynamics import (
-    dynamics_of_batch,
-    transmission_of_batch,
-    transmission_of_data,
-)
+from ambulo.muscle.actuation import MuscleActuation
+from ambulo.muscle.dynamics import dynamics_of_batch
 from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn, save_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, sample_muscles
 from ambulo.muscle.solver import descend, solve
+from ambulo.muscle.spd import SpdController
 from ambulo.shipped import locate
 from ambulo.train.muscle.training import train_muscle_nn
 
 SUBSTEPS = 16
+VELOCITY = mujoco.mjtStage.mjSTAGE_VEL
 GAINS = SpdGains(
     stiffness=250.0,
     damping=20.0,
@@ -116,74 +114,64 @@ def walk_like(model: mujoco.MjModel, t: float) -> Floats:
     return qpos
 
 
-def movement(control: MuscleControl, steps: int) -> tuple[Floats, list[Any], float]:
-    """Swing the legs in the air: activations of every simulation step, and the time.
+class ControlledLegs:
+    """N simulations driven by stable PD and the muscle actuation of the environments."""
 
-    Returns activations (steps * SUBSTEPS, m), tuples (JtA, wanted, passive) a control
-    step, and the seconds that the control steps took.
-    """
-    model = control.spd.model
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    effort: Effort | None = None
-    activations, tuples, taken = [], [], 0.0
-    for k in range(steps):
-        target = walk_like(model, k * SUBSTEPS * model.opt.timestep)
-        begin = time.process_time()
-        effort = control.step(data, target, SUBSTEPS, effort)
-        taken += time.process_time() - begin
-        activations.append(effort.activation[0])
-        muscles = control.layer.evaluate(transmission_of_data(data), data.qpos[None])
-        tuples.append((muscles.active[0], effort.wanted[0] - muscles.passive[0]))
-    return np.array(activations), tuples, taken
+    def __init__(
+        self, model: mujoco.MjModel, count: int, network: MuscleNN | None
+    ) -> None:
+        """Simulations at rest; the exact solver if `network` is None."""
+        self.model, self.count = model, count
+        self.batch = mujoco.batch.Batch(model, count, 1, persistent=True)
+        self.spd = SpdController(model, GAINS)
+        # `apply` is called every second simulation step, and so refreshes every time.
+        self.muscles = MuscleActuation(
+            model, self.batch, mode="direct", refresh=1, network=network
+        )
+        self.dynamics = dynamics_of_batch(self.batch)
+        self.act, self.ctrl = self.batch.bind("act"), self.batch.bind("ctrl")
 
+    def move(self, steps: int) -> tuple[list[Floats], float]:
+        """Swing the legs in the air for `steps` control steps.
 
-def bare(model: mujoco.MjModel, activations: Floats) -> float:
-    """Seconds of bare `mj_step`s with the activations of a movement."""
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    taken = 0.0
-    for row in activations:
-        data.act[:] = row
-        data.ctrl[:] = row
-        begin = time.process_time()
-        for _ in range(SUBSTEPS):
-            mujoco.mj_step(model, data)
-        taken += time.process_time() - begin
-    return taken
-
-
-def batched(control: MuscleControl, nsim: int, steps: int) -> tuple[float, float]:
-    """Seconds of control steps of `nsim` simulations: with control, and bare."""
-    model = control.spd.model
-    batch = mujoco.batch.Batch(model, nsim, 1, persistent=True)
-    batch.reset()
-    dynamics, arms = dynamics_of_batch(batch), transmission_of_batch(batch)
-    act, ctrl = batch.bind("act"), batch.bind("ctrl")
-    stage = mujoco.mjtStage.mjSTAGE_VEL
-    batch.forward(stage=stage)
-    effort: Effort | None = None
-    held, taken = [], 0.0
-    for k in range(steps):
-        target = walk_like(model, k * SUBSTEPS * model.opt.timestep)
-        targets = np.repeat(target[None], nsim, axis=0)
-        begin = time.process_time()
-        for _ in range(SUBSTEPS // 2):
-            effort = control.effort(dynamics, arms, targets, effort)
-            act[:], ctrl[:] = effort.activation, effort.activation
-            batch.step(nstep=2, stage=stage)
-            held.append(effort.activation)
-        taken += time.process_time() - begin
-    batch.reset()
-    alone = 0.0
-    for k in range(steps):
-        for i in range(SUBSTEPS // 2):
-            row = held[k * (SUBSTEPS // 2) + i]
-            act[:], ctrl[:] = row, row
+        Returns the activations of each refresh, (N, m), and the CPU time in seconds.
+        """
+        self.batch.reset()
+        self.muscles.reset(np.arange(self.count))
+        self.batch.forward(stage=VELOCITY)
+        activations, taken = [], 0.0
+        for k in range(steps):
+            target = walk_like(self.model, k * SUBSTEPS * self.model.opt.timestep)
+            targets = np.repeat(target[None], self.count, axis=0)
             begin = time.process_time()
-            batch.step(nstep=2)
-            alone += time.process_time() - begin
-    return taken, alone
+            for _ in range(SUBSTEPS // 2):
+                torque, _ = self.spd.torques(self.dynamics, targets)
+                actuated = torque[:, self.spd.coupling.actuated]
+                self.muscles.apply(actuated, self.ctrl)
+                self.batch.step(nstep=2, stage=VELOCITY)
+                activations.append(self.muscles.activation.copy())
+            taken += time.process_time() - begin
+        return activations, taken
+
+    def replay(self, activations: list[Floats]) -> float:
+        """CPU time of `mj_step` alone with the activations of a movement, [s]."""
+        self.batch.reset()
+        taken = 0.0
+        for row in activations:
+            self.act[:], self.ctrl[:] = row, row
+            begin = time.process_time()
+            self.batch.step(nstep=2)
+            taken += time.process_time() - begin
+        return taken
+
+
+def solver_inputs(model: mujoco.MjModel, steps: int) -> list[tuple[Floats, Floats]]:
+    """`active` (na, m) and `wanted` (na,) of each control step of a movement."""
+    legs = ControlledLegs(model, 1, None)
+    inputs: list[tuple[Floats, Floats]] = []
+    legs.muscles.listener = lambda active, wanted: inputs.append((active[0], wanted[0]))
+    legs.move(steps)
+    return inputs[SUBSTEPS // 2 - 1 :: SUBSTEPS // 2]
 
 
 def median_us(run: Callable[[], object], repetitions: int) -> float:
@@ -197,7 +185,9 @@ def median_us(run: Callable[[], object], repetitions: int) -> float:
     return float(np.median(times)) * 1e6
 
 
-def solve_times(tuples: list[Any], network: MuscleNN, repeat: int) -> dict[str, float]:
+def solve_times(
+    tuples: list[tuple[Floats, Floats]], network: MuscleNN, repeat: int
+) -> dict[str, float]:
     """Median time of one solve by each method on consecutive states, [us]."""
     active = np.array([row[0] for row in tuples])
     wanted = np.array([row[1] for row in tuples])
@@ -290,21 +280,19 @@ def costs(
     model: mujoco.MjModel, network: MuscleNN, steps: int, repetitions: int
 ) -> dict[str, Any]:
     """Times of solves and of control steps, printed too."""
-    exact = MuscleControl(model, GAINS)
-    learned = MuscleControl(model, GAINS, network=network)
-    _, tuples, _ = movement(exact, steps)
-    times = solve_times(tuples, network, repetitions)
+    times = solve_times(solver_inputs(model, steps), network, repetitions)
     for name, taken in times.items():
         print(f"{name:32s} {taken:9.1f} us a solve")
     ratios: dict[str, list[float]] = {}
     for _ in range(repetitions):
-        for name, control in (("exact", exact), ("network", learned)):
-            activations, _, taken = movement(control, steps)
-            ratios.setdefault(name, []).append(taken / bare(model, activations))
-            with_control, alone = batched(control, 32, max(2, steps // 32))
-            ratios.setdefault(f"{name}, 32 in a batch", []).append(with_control / alone)
+        for name, resolver in (("exact", None), ("network", network)):
+            for count, label in ((1, name), (32, f"{name}, 32 in a batch")):
+                legs = ControlledLegs(model, count, resolver)
+                activations, taken = legs.move(max(2, steps // count))
+                ratio = taken / legs.replay(activations)
+                ratios.setdefault(label, []).append(ratio)
     for name, values in ratios.items():
-        print(f"{'control step, ' + name:44s} {np.median(values):5.2f} x bare mj_step")
+        print(f"{'control step, ' + name:44s} {np.median(values):5.2f} x mj_step alone")
     return {
         "solve_us": times,
         "control_step_over_bare": {

@@ -1,16 +1,17 @@
-"""Muscles as the actuation of a simulation: activations that make the wanted torque.
+"""Muscle actuation of N simulations: activations that produce a requested torque.
 
-The exact solver (`muscle.solver`), or a muscle network, shares the torque out, every second
-physics step. Then there are two ways, which are different tasks (`muscle.activation`):
+The exact solver (`muscle.solver`) or a muscle network distributes the torque over the
+muscles every second physics step. Activations reach MuJoCo in one of two modes, which make
+different tasks (`muscle.activation`):
 
 * `dynamics`: the control goes through MuJoCo's activation dynamics (10 ms up, 40 ms down).
   The bounds are the activations that each muscle can reach by the next refresh, so that
-  antagonists make up for muscles that cannot let go in time.
-* `direct`: activations are written as they are, without lag (as Lee et al. 2019).
+  antagonists compensate for muscles that cannot relax in time.
+* `direct`: activations are written to `data.act`, without lag (as Lee et al. 2019).
 
-Both resolvers get the same question: shares u in [0, 1] of each muscle's reach, whose torque
-is `active` u, for the torque `wanted` that is left when passive torque and the lower bounds
-are taken off.
+Solver and network have the same inputs and output: the fractions u in [0, 1] of each muscle's
+reachable range for which `active` u is the torque `wanted`, the requested torque minus the
+passive torque and the torque of the lower bounds.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Listener = Callable[[Floats, Floats], None]
 
 
 class MuscleActuation:
-    """Turns the torques that stable PD wants into controls of N bodies' muscles."""
+    """Controls of N bodies' muscles for the torques requested by stable PD."""
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class MuscleActuation:
         network: MuscleNN | None = None,
         state: Condition | None = None,
     ) -> None:
-        """Look the muscles up.
+        """Resolve the muscles of `model`.
 
         Args:
             model: Of the bodies.
@@ -62,9 +63,14 @@ class MuscleActuation:
             refresh: Physics steps for which activations are held.
             cost: Of the solver.
             network: Used instead of the solver.
-            state: In which condition the model's muscles already are; a network that
-                was trained so is told. Healthy if None.
+            state: In which condition the model's muscles already are; a network
+                trained over conditions takes it as an input. Healthy if None.
+
+        Raises:
+            MuscleError: No muscles, a network for others, or `refresh` below 1.
         """
+        if refresh < 1:
+            raise MuscleError(f"refresh: expected 1 or more steps, got {refresh}")
         self.layer = MuscleLayer(model, joint_coupling(model))
         self._transmission = transmission_of_batch(batch)
         self._qpos: Floats = batch.bind("qpos")
@@ -78,15 +84,15 @@ class MuscleActuation:
         self._fresh = np.ones(count, dtype=np.bool_)
         self._dual = np.zeros((count, len(self.layer.coupling.actuated)))
         self.activation: Floats = np.zeros((count, self.layer.table.size))
-        """Activations that were wanted last. Shape (N, m)."""
+        """Activations requested last. Shape (N, m)."""
         self.residual: Floats = np.zeros_like(self._dual)
-        """Torque that the muscles make minus the wanted, at the last refresh, [N m]."""
+        """Torque of the muscles minus the requested torque, at the last refresh, [N m]."""
         self.listener: Listener | None = None
-        """Told what is asked of the resolver; None: nobody."""
+        """Called with the inputs of every resolution, if not None."""
         self.network: MuscleNN | None = None
         """The resolver; None: the exact solver."""
         self.factors: Floats | None = None
-        """Condition of the muscle groups, the same of all bodies, (2 G,); None: healthy."""
+        """Condition of the muscle groups, shared by all bodies, (2 G,); None: healthy."""
         if state is not None:
             self.factors = group_factors(self.layer.table.names, state)
         if network is not None:
@@ -117,7 +123,7 @@ class MuscleActuation:
             out[:] = control_for(self._act, self.activation, self._constants, self._dt)
 
     def torques_with(self, numbers: Floats) -> MuscleTorque:
-        """What muscles with other constants could do now.
+        """Torque of muscles with other constants in the present state.
 
         Args:
             numbers: `MuscleTable.packed` of each body, (N, 12, m).
@@ -125,7 +131,7 @@ class MuscleActuation:
         return self.layer.evaluate(self._transmission, self._qpos, numbers)
 
     def reset(self, ids: Ints) -> None:
-        """Forget what `ids` did before."""
+        """Clear the activations and solver states of simulations `ids`."""
         self._fresh[ids], self._age[ids] = True, 0
         self._act[ids], self._dual[ids] = 0.0, 0.0
 

@@ -1,4 +1,4 @@
-"""A batch of players as a Gymnasium vector environment: one step, no Python loop."""
+"""A task batch as a Gymnasium vector environment: one step, no Python loop."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from ambulo.configs.batch import TaskBatch
 from ambulo.configs.errors import ConfigError, nearest
 
 
 def autoreset_mode_of(mode: AutoresetMode | str) -> AutoresetMode:
-    """The mode that is meant; `ConfigError` for another name."""
+    """Return the autoreset mode of that name; `ConfigError` for an unknown name."""
     try:
         return AutoresetMode(mode)
     except ValueError:
@@ -24,10 +25,10 @@ def autoreset_mode_of(mode: AutoresetMode | str) -> AutoresetMode:
 
 
 def check_many(num_envs: int, render_mode: str | None) -> None:
-    """`ConfigError` unless there is a player, and nothing is to be drawn."""
+    """Raise `ConfigError` for `num_envs` below 1 or any render mode."""
     if render_mode is not None:
         raise ConfigError(
-            f"render_mode = {render_mode!r}: many players make no picture; use "
+            f"render_mode = {render_mode!r}: a vector environment draws no pictures; use "
             "gymnasium.make, or vectorization_mode='sync'"
         )
     if isinstance(num_envs, bool) or not isinstance(num_envs, int | np.integer):
@@ -37,11 +38,11 @@ def check_many(num_envs: int, render_mode: str | None) -> None:
 
 
 class GymBatchEnv(VectorEnv[Any, Any, Any]):
-    """N players of a batch stepped together.
+    """N environments of a task batch stepped together.
 
-    Each player has a generator of its own: `reset(seed=s)` seeds player i with s + i, and a
-    list of seeds seeds them one by one (None keeps a player's generator), so a player's
-    episodes do not depend on how many others there are.
+    Each environment has its own generator: `reset(seed=s)` seeds environment i with s + i,
+    and a list of seeds seeds them one by one (None keeps a generator). The episodes of an
+    environment therefore do not depend on N.
 
     `autoreset_mode` is SAME_STEP (last observations in `infos["final_obs"]`, their infos in
     `infos["final_info"]`), NEXT_STEP, or DISABLED (reset with `options={"reset_mask": m}`).
@@ -51,7 +52,7 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
 
     def __init__(
         self,
-        batch: Any,
+        batch: TaskBatch,
         observation_space: spaces.Space[Any],
         action_space: spaces.Space[Any],
         *,
@@ -59,14 +60,14 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
         split: Callable[[NDArray[np.float32]], dict[str, NDArray[np.float32]]]
         | None = None,
     ) -> None:
-        """Wrap `batch` (see `policies.sb3_vec_env.Batch`), not yet reset.
+        """Wrap `batch`, not yet reset.
 
         Args:
-            batch: N players.
-            observation_space: of one player.
-            action_space: of one player.
-            autoreset_mode: what happens to finished players.
-            split: makes named parts out of rows of observations; None leaves them flat.
+            batch: N environments.
+            observation_space: of one environment.
+            action_space: of one environment.
+            autoreset_mode: what happens to finished environments.
+            split: splits observation rows into named parts; None leaves them flat.
         """
         self.batch = batch
         self.num_envs = batch.num_players
@@ -97,7 +98,9 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
                 else list(seed)
             )
             if len(seeds) != self.num_envs:
-                raise ConfigError(f"got {len(seeds)} seeds for {self.num_envs} players")
+                raise ConfigError(
+                    f"got {len(seeds)} seeds for {self.num_envs} environments"
+                )
             self.batch.seed(seeds)
         if chosen.any():
             self.batch.reset(np.flatnonzero(chosen))
@@ -107,11 +110,11 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
     def step(
         self, actions: Any
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], Any]:
-        """One decision of every player."""
+        """Advance every environment by one step."""
         waiting = self._finished.copy()
         if self.autoreset_mode == AutoresetMode.DISABLED and waiting.any():
             raise ConfigError(
-                f"player {int(np.flatnonzero(waiting)[0])} has finished: reset it with "
+                f"environment {int(np.flatnonzero(waiting)[0])} has finished: reset it with "
                 "options={'reset_mask': ...} before the next step"
             )
         obs, reward, terminated, truncated, arrays = self.batch.step(
@@ -119,7 +122,7 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
         )
         infos: dict[str, Any] = {}
         for name, values in arrays.items():
-            # A player who waits for NEXT_STEP's reset plays no decision in this step.
+            # An environment that NEXT_STEP resets in this step takes no action.
             infos[name] = np.where(waiting, np.zeros_like(values), values)
             infos[f"_{name}"] = ~waiting
         done = terminated | truncated
@@ -149,7 +152,7 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
         )
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Free the world."""
+        """Free the batch."""
         self.batch.close()
 
     def _observation(self, obs: NDArray[np.float32]) -> Any:
@@ -158,13 +161,13 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
     def _final(
         self, obs: NDArray[np.float32], done: NDArray[np.bool_]
     ) -> NDArray[np.object_]:
-        """Last observations of finished players, as Gymnasium's object array."""
+        """Last observations of finished environments, as Gymnasium's object array."""
         final = np.full(self.num_envs, None, dtype=object)
-        for player in np.flatnonzero(done):
-            row = obs[player : player + 1]
+        for env in np.flatnonzero(done):
+            row = obs[env : env + 1]
             if self._split is None:
-                final[player] = row[0].copy()
+                final[env] = row[0].copy()
             else:
                 parts = self._split(row)
-                final[player] = {name: part[0] for name, part in parts.items()}
+                final[env] = {name: part[0] for name, part in parts.items()}
         return final

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
@@ -12,32 +11,11 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
 from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.batch import TaskBatch
 
 EPISODE_FIELDS = ("path", "start_distance")
-"""Quantities of an episode in its last info, where the batch counts them: path length
-and distance to the goal at the start, [m]."""
-
-
-class LearnableBatch(Protocol):
-    """N environments stepped together without autoreset."""
-
-    num_players: int
-    obs: NDArray[np.float32]
-    episode: Any
-
-    def seed(self, seeds: Sequence[int | None], /) -> None:
-        """Seed each environment."""
-
-    def reset(self, envs: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """Begin new episodes in the environments `envs`; return all observations."""
-
-    def step(
-        self, actions: NDArray[Any], /
-    ) -> tuple[NDArray[np.float32], Floats, Bools, Bools, dict[str, NDArray[Any]]]:
-        """Return observations, rewards, terminated, truncated and info arrays of a step."""
-
-    def close(self) -> None:
-        """Free everything."""
+"""Quantities of an episode in its last info: path length and distance to the goal at the
+start, [m]."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +31,16 @@ class Terminal:
     truncated: NDArray[np.int64]
     """Indices of the environments that were truncated."""
     infos: list[dict[str, Any]]
-    """One dictionary for each: `episode`, `is_success`, and those of
-    `EPISODE_FIELDS` that its batch counts."""
+    """One dictionary for each: `episode`, `is_success` and `EPISODE_FIELDS`."""
 
 
 class Sb3BatchEnv(VecEnv):
     """Same-step autoreset over a batch; `step_arrays` is `step` without dictionaries."""
 
-    def __init__(self, batch: LearnableBatch, action_space: spaces.Space[Any]) -> None:
+    def __init__(self, batch: TaskBatch, action_space: spaces.Space[Any]) -> None:
         """Wrap `batch`; its observation array gives the observation space."""
         self.batch = batch
         size = batch.obs.shape[1]
-        self._fields = [f for f in EPISODE_FIELDS if hasattr(batch.episode, f)]
         self.info_sums: dict[str, float] = {}
         self.info_count = 0
         space = spaces.Box(-np.inf, np.inf, (size,), np.float32)
@@ -130,7 +106,7 @@ class Sb3BatchEnv(VecEnv):
                     "t": 0.0,
                 },
                 "is_success": bool(info["is_success"][p]),
-                **{name: float(getattr(episode, name)[p]) for name in self._fields},
+                **{name: float(getattr(episode, name)[p]) for name in EPISODE_FIELDS},
                 "terminal_observation": last[row],
                 "TimeLimit.truncated": bool(truncated[p]),
             }

@@ -18,7 +18,9 @@ from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.gait.group import GaitGroup
 from ambulo.envs.tasks.gait.sampling import healthy_parameters, random_parameters
 from ambulo.envs.tasks.locomotion.batch import Info
-from ambulo.envs.tasks.locomotion.wrappers import Joined
+from ambulo.envs.tasks.locomotion.body import BodyState
+from ambulo.envs.tasks.locomotion.episode import EpisodeState
+from ambulo.envs.tasks.locomotion.wrappers import concatenated
 
 log = logging.getLogger(__name__)
 
@@ -78,14 +80,22 @@ class GaitBatch:
         first = self.groups[0]
         self.layout, self.action_size = first.layout, first.action_size
         self.obs = np.zeros((num_players, self.layout.size), np.float32)
-        self.episode = Joined(lambda: [group.episode for group in self.groups])
-        self.state = Joined(lambda: [group.state for group in self.groups])
 
     def __getattr__(self, name: str) -> Any:
         """What all groups share is the first one's."""
         if name.startswith("_") or name == "groups":
             raise AttributeError(name)
         return getattr(self.groups[0], name)
+
+    @property
+    def episode(self) -> EpisodeState:
+        """Totals of the running episodes of all bodies."""
+        return concatenated([group.episode for group in self.groups])
+
+    @property
+    def state(self) -> BodyState:
+        """State of all bodies after the last step."""
+        return concatenated([group.state for group in self.groups])
 
     @property
     def rngs(self) -> list[np.random.Generator]:

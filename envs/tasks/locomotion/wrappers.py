@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,12 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.envs.tasks.locomotion.batch import Info, LocomotionBatch
+from ambulo.envs.tasks.locomotion.body import BodyState
+from ambulo.envs.tasks.locomotion.episode import EpisodeState
 from ambulo.motion.human23 import N_POSITIONS
 
 Arrays = dict[str, NDArray[Any]]
+Arrayed = TypeVar("Arrayed", EpisodeState, BodyState)
 
 STATE_SIZE = 2 * N_POSITIONS
 """Numbers of a state: 56 positions, 56 velocities of the human23 body."""
@@ -108,12 +112,20 @@ class MultiReferenceBatch:
         self.obs = np.zeros((self.num_players, self.layout.size), np.float32)
         for mode, rows in enumerate(self._rows()):
             self.obs[rows, first.layout.size + mode] = 1.0
-        self.episode = Joined(lambda: [batch.episode for batch in self.batches])
-        self.state = Joined(lambda: [batch.state for batch in self.batches])
 
     def __getattr__(self, name: str) -> Any:
         """What all batches share is the first one's."""
         return getattr(self.batches[0], name)
+
+    @property
+    def episode(self) -> EpisodeState:
+        """Totals of the running episodes of all bodies."""
+        return concatenated([batch.episode for batch in self.batches])
+
+    @property
+    def state(self) -> BodyState:
+        """State of all bodies after the last step."""
+        return concatenated([batch.state for batch in self.batches])
 
     @property
     def rngs(self) -> list[np.random.Generator]:
@@ -194,13 +206,9 @@ class MultiReferenceBatch:
         return self.obs
 
 
-class Joined:
-    """Objects whose arrays over bodies are read as one."""
-
-    def __init__(self, parts: Callable[[], list[Any]]) -> None:
-        """Of what `parts` gives when it is read."""
-        self._parts = parts
-
-    def __getattr__(self, name: str) -> Any:
-        """The parts' arrays `name`, joined along the bodies."""
-        return np.concatenate([getattr(part, name) for part in self._parts()])
+def concatenated(parts: Sequence[Arrayed]) -> Arrayed:
+    """Return the arrays of `parts` joined along their first axis, the bodies."""
+    kind = type(parts[0])
+    return kind(
+        *(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(kind))
+    )

@@ -78,7 +78,7 @@ def muscle_groups(names: tuple[str, ...]) -> tuple[tuple[str, ...], Ints]:
 
 
 def group_factors(names: tuple[str, ...], state: Condition) -> Floats:
-    """What a conditioned network is told of muscles in `state`, (2 G,).
+    """Inputs of a conditioned network for muscles in `state`, (2 G,).
 
     The mean force factor of each group's muscles, then the mean length factors.
     """

@@ -25,13 +25,13 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import level_data
 
 DEFAULT_URL = "http://127.0.0.1:8080"
-"""Where the game listens unless it was told otherwise."""
+"""Default address of the game."""
 
 
 class GodotClient:
     """The published calls of the game, and the batched ones of docs/godot_api.md.
 
-    Every call raises a `BridgeFault`: `Refused` when nobody listens, `TimedOut`, `Closed`,
+    Every call raises a `BridgeFault`: `Refused` when no server listens, `TimedOut`, `Closed`,
     `Malformed` for an answer that is no JSON, and `BadStatus` for an error of HTTP.
     """
 

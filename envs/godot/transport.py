@@ -98,7 +98,7 @@ class HttpConnection:
 
         Raises:
             ConfigError: a token for another machine.
-            Refused: nobody listens there.
+            Refused: no server listens there.
             TimedOut: no connection in time.
         """
         check_token(host, token)

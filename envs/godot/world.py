@@ -121,7 +121,7 @@ class GodotWorld:
                 self._reset(link, players[chosen], slots[chosen], poses[chosen])
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
-        """Advance every player by one decision; all engines work at the same time.
+        """Advance every player by one environment step; all engines work at the same time.
 
         Raises:
             ActionError: actions of the wrong shape, or not finite.
@@ -243,7 +243,7 @@ class GodotWorld:
         link.layout.write(rows, self.state, self._falling, players)
 
     def _lose(self, link: EngineLink, fault: BridgeFault) -> None:
-        """Mark the players of a link that broke down in this decision."""
+        """Mark the players of a link that broke down in this step."""
         state = self.state
         state.fault[link.rows] = True
         for happened in (

@@ -1,4 +1,4 @@
-"""A balance law: time-varying linear feedback that keeps a body on a reference gait.
+"""A balance controller: time-varying linear feedback that keeps a body on a reference gait.
 
 The reference with its feed-forward torque is a trajectory that falls within a second or
 two. Linearised around it by finite differences of the simulation itself, contacts

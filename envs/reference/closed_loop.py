@@ -1,4 +1,4 @@
-"""The periodic motion that a body under its balance law really has, as a reference.
+"""The periodic motion that a body under its balance controller really has, as a reference.
 
 A reference made by inverse dynamics knows contacts as ideal; the simulated body walks
 beside it, and spends torque on the difference. What it settles to is periodic too. With its
@@ -40,7 +40,7 @@ FALLEN_HEIGHT, FALLEN_ANGLE = 0.25, 0.8
 
 @dataclass
 class RollOut:
-    """What N bodies did under a law; T control steps, n independent coordinates."""
+    """Motion of N bodies under a controller; T control steps, n independent coordinates."""
 
     dt: float
     """Duration of a control step, [s]."""
@@ -65,7 +65,7 @@ class RollOut:
     torque: list[Floats] = field(default_factory=list)
     """Wanted torque in the last substep. T times (N, n - 6)."""
     standing: list[Bools] = field(default_factory=list)
-    """Who has not fallen yet. T times (N,)."""
+    """Bodies that have not fallen yet. T times (N,)."""
 
     def share(self, seconds: float) -> float:
         """The share of bodies that stood for at least `seconds`."""
@@ -173,7 +173,7 @@ def realised(
 def _offsets(
     simulation: CharacterSimulation, reference: ReferenceTable, law: BalanceLaw | None
 ) -> Floats:
-    """What the law adds to the joint targets, (N, nv), [rad]."""
+    """What the controller adds to the joint targets, (N, nv), [rad]."""
     if law is None:
         return np.zeros((simulation.count, simulation.model.nv))
     apart, rate = deviations(simulation, reference)
@@ -225,7 +225,7 @@ def _used(rolled: RollOut) -> Bools:
     if used.sum() < 4 * (2 * TORQUE_HARMONICS + 1):
         raise MotionError(
             "the bodies fall before their own cycle shows; start from a reference that "
-            "the balance law holds for longer"
+            "the balance controller holds for longer"
         )
     return used
 

@@ -49,7 +49,7 @@ def check_reference(
         if gait.law is None:
             if config.balance_law and config.task != "stand":
                 raise ConfigError(
-                    f"reference {name} has no balance law: build it with one, or set "
+                    f"reference {name} has no balance controller: build it with one, or set "
                     "balance_law = false"
                 )
             continue
@@ -57,7 +57,7 @@ def check_reference(
             raise ConfigError(f"reference {name}: gains do not fit {character.name}")
         if abs(reference.control_dt - config.control_dt) > 1e-6:
             raise ConfigError(
-                f"reference {name}: its balance law is for "
+                f"reference {name}: its balance controller is for "
                 f"{1.0 / reference.control_dt:.3g} Hz, not control_rate = "
                 f"{config.control_rate}"
             )
@@ -135,7 +135,7 @@ def _built(
     if config.character == "myolegs":
         return legs_reference(config.replace(reference=path))
     if config.task == "gait":
-        log.info("making the healthy gait and its balance law")
+        log.info("making the healthy gait and its balance controller")
         return healthy_gait(config)
     character = body_of(config)
     if _stands(config):
@@ -145,7 +145,9 @@ def _built(
             control_dt=config.control_dt,
             balance=config.task == "stand",
         )
-    log.info("%s: making the reference and its balance law", path or "plain walk")
+    log.info(
+        "%s: making the reference and its balance controller", path or "plain walk"
+    )
     return build_reference(
         path,
         character,

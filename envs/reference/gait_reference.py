@@ -1,8 +1,8 @@
-"""References of bodies with gait parameters, and the law that balances them.
+"""References of bodies with gait parameters, and the balance controller of all of them.
 
-The balance law is one for all bodies (`robust_law`). A body follows its own gait, with its own
-torque, under that law; nothing is linearised for it, so that a new body costs a fraction of
-a second.
+All bodies share one balance controller (`robust_law`). A body follows its own gait with its
+own feed-forward torque under that controller. Nothing is linearised for it, so that a new
+body costs a fraction of a second.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ MODELS: tuple[dict[str, float], ...] = (
     {"global": 0.85},
     {f"{limb}_length_{side}": 0.9 for limb in ("femur", "tibia") for side in SIDES},
 )
-"""Parameters of the symmetric bodies whose balance laws make the common one."""
+"""Parameters of the symmetric bodies whose balance controllers make the common one."""
 
 
 def healthy_gait(config: LocomotionEnvironmentConfig) -> Reference:
-    """The healthy body's gait with the balance law of all bodies.
+    """The healthy body's gait with the balance controller of all bodies.
 
     The shipped one, or for other rates and joints one that is made; that takes a minute.
     """

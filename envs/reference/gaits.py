@@ -18,11 +18,11 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.reference import Reference
 
 LAW_ROWS = 64
-"""Phases of the stacked balance laws."""
+"""Phases of the stacked balance controllers."""
 RATES = (0.5, 1.4)
 """Slowest and fastest clock, over the gait's own."""
 DEVIATION_LIMIT = 1.0
-"""Deviations from the reference beyond this are cut off in front of the balance law."""
+"""Deviations from the reference beyond this are cut off in front of the balance controller."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class Gaits:
     def law(
         self, phase: Floats, blend: Blend, deviation: Floats, velocity: Floats
     ) -> Floats:
-        """The balance law's offsets, [rad]. Shape (B, U).
+        """The balance controller's offsets, [rad]. Shape (B, U).
 
         Args:
             phase: Place in the cycle, [0, 1). Shape (B,).

@@ -39,9 +39,9 @@ def generated_reference(
         character: The body; its model's timestep is that of the physics.
         frames: Of a cycle of the motions.
         name: What the reference is called.
-        joints: Patterns of the joints that the balance law may move.
+        joints: Patterns of the joints that the balance controller may move.
         control_dt: Duration of a control step, [s].
-        balance: Make the balance laws too; a few seconds each.
+        balance: Make the balance controllers too; a few seconds each.
 
     Raises:
         ConfigError: Two gaits of one speed, or none at all.

@@ -81,7 +81,7 @@ def legs_reference(config: LocomotionEnvironmentConfig) -> Reference:
 
 
 def shipped_walk(*, muscles: bool = True) -> Reference:
-    """The walk that the shipped policy `muscle_walk` follows, with its balance law.
+    """The walk that the shipped policy `muscle_walk` follows, with its balance controller.
 
     Args:
         muscles: For the body with muscles; otherwise for the one with motors.
@@ -138,7 +138,7 @@ def kept_walk(clip: str, *, muscles: bool = True) -> Reference:
 def standing_legs(
     motors: Character, config: LocomotionEnvironmentConfig, name: str
 ) -> Reference:
-    """Standing still, as a gait that goes nowhere, with its balance law.
+    """Standing still, as a gait that goes nowhere, with its balance controller.
 
     Args:
         motors: The body with motors; muscles that saturate have no useful derivative.

@@ -39,12 +39,12 @@ JOINTS = (
     "hip_flexion", "hip_adduction", "hip_rotation", "knee_angle", "ankle_angle",
     "subtalar_angle",
 )  # fmt: skip
-"""Joints whose targets the balance law moves, without their side."""
+"""Joints whose targets the balance controller moves, without their side."""
 
 
 @dataclass(frozen=True)
 class Round:
-    """Who walks, under which law, and how much of what it does becomes the reference."""
+    """The body, its balance controller, and how the reference follows its walk."""
 
     who: Literal["stiff motors", "motors", "muscles"]
     """Stiff motors hold the first reference, whose contacts are not yet those of the
@@ -52,7 +52,7 @@ class Round:
     lag: float
     """Factor on the time constants of the muscles."""
     effort: float
-    """Cost of a moved target in the balance law, [1/rad^2]."""
+    """Cost of a moved target in the balance controller, [1/rad^2]."""
     along: float
     """Cost of being behind or ahead in it, [1/m^2]."""
     share: float
@@ -115,7 +115,7 @@ def physical_cycle(poses: PoseCycle, character: Character) -> Refined:
 def walking_law(
     motors: Character, table: ReferenceTable, effort: float, along: float
 ) -> BalanceLaw:
-    """The balance law, linearised on the body with motors.
+    """The balance controller, linearised on the body with motors.
 
     Muscles that saturate have no useful derivative; where they do not, they make the torque
     of motors.
@@ -139,7 +139,7 @@ def build_muscle_walk(
     seconds: float = 5.0,
     seed: int = 0,
 ) -> Reference:
-    """The reference of a walk for myolegs, with its balance law; takes minutes.
+    """The reference of a walk for myolegs, with its balance controller; takes minutes.
 
     Args:
         clip: A captured walk.
@@ -172,7 +172,7 @@ def build_muscle_walk(
         )
     if best.survival < GOOD:
         log.warning(
-            "only %.0f %% walk by the balance law; a policy has to learn the rest",
+            "only %.0f %% walk by the balance controller; a policy has to learn the rest",
             100 * best.survival,
         )
     report = {

@@ -53,7 +53,7 @@ log = logging.getLogger(__name__)
 PHASES = 128
 """Samples of a cycle in a reference; enough for ten harmonics, linearly interpolated."""
 GOOD_SHARE = 0.5
-"""Share of the bodies that a balance law should hold, or else a warning is given."""
+"""Share of the bodies that a balance controller should hold, or else a warning is given."""
 
 
 def matching_joints(character: Character, patterns: Sequence[str]) -> tuple[str, ...]:
@@ -88,14 +88,14 @@ def build_reference(
         clip: A motion file of any kind that is read, a motion, or None for the suite's
             own plain walk.
         character: The body; its model's timestep is that of the physics.
-        joints: Patterns of the joints that the balance law may move.
+        joints: Patterns of the joints that the balance controller may move.
         control_dt: Duration of a control step, [s].
-        balance: Make the balance law too; it takes seconds.
+        balance: Make the balance controller too; it takes seconds.
         frames: The cycle's frames; found if None.
         speeds: Make one gait for each of these speeds, ascending, [m/s], out of the
             clip's cycle; the clip's own alone if empty.
         refine: Lead a clip's own gait to a cycle that the simulation repeats (`hold`);
-            needs the balance law, and takes up to about a minute. Gaits for `speeds` and
+            needs the balance controller, and takes up to about a minute. Gaits for `speeds` and
             the suite's own walk are taken as they are.
 
     Raises:
@@ -156,7 +156,7 @@ def gait_of(
     joints: Sequence[str],
     control_dt: float | None,
 ) -> Gait:
-    """A prepared cycle as a gait, with a balance law if `control_dt` is given, [s]."""
+    """A prepared cycle as a gait, with a balance controller if `control_dt` is given, [s]."""
     cycle, dynamics = prepared.cycle, prepared.dynamics
     every = max(1, len(cycle) // PHASES)
     table = ReferenceTable(
@@ -180,7 +180,7 @@ def _held(
     control_dt: float,
     name: str,
 ) -> Gait:
-    """A prepared cycle refined until its balance law holds it."""
+    """A prepared cycle refined until its balance controller holds it."""
     rough = gait_of(prepared, character, joints, None)
     dofs = character.dofs(*matching_joints(character, joints))
     held = held_gait(character, rough.table, dofs, control_dt=control_dt)
@@ -191,7 +191,7 @@ def _held(
     )  # fmt: skip
     if held.report["held"] < GOOD_SHARE:
         log.warning(
-            "%s: the balance law holds only %.0f %% of the bodies; learning has to do the "
+            "%s: the balance controller holds only %.0f %% of the bodies; learning must do the "
             "rest",
             name, 100.0 * held.report["held"],
         )  # fmt: skip

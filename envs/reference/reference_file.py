@@ -1,4 +1,4 @@
-"""References: what a body follows, with its torque and its balance law, as one file.
+"""References: what a body follows, with its torque and its balance controller, as one file.
 
 A reference holds one gait, or several of ascending speed that `locomote` blends.
 """
@@ -50,7 +50,7 @@ class Reference:
     character: str
     """The body that it is made for."""
     control_dt: float
-    """Duration of the control step that the balance laws are made for, [s]."""
+    """Duration of the control step that the balance controllers are made for, [s]."""
     gaits: tuple[Gait, ...]
     """One or more, of ascending speed."""
 
@@ -61,7 +61,7 @@ class Reference:
 
     @property
     def law(self) -> BalanceLaw | None:
-        """The first gait's balance law."""
+        """The first gait's balance controller."""
         return self.gaits[0].law
 
     @property
@@ -153,7 +153,7 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Reference:
         raise ValueError("gaits have different numbers of phases")
     moved = {None if gait.law is None else tuple(gait.law.dofs) for gait in gaits}
     if len(moved) > 1:
-        raise ValueError("balance laws of the gaits move different joints")
+        raise ValueError("balance controllers of the gaits move different joints")
     speeds = [gait.table.speed for gait in gaits]
     if sorted(speeds) != speeds:
         raise ValueError("gaits are not of ascending speed")

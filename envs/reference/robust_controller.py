@@ -1,4 +1,4 @@
-"""One balance law for many bodies, out of the laws of a few.
+"""One balance controller for many bodies, out of the laws of a few.
 
 A linear-quadratic law of one body and gait is full of what its own contacts do at single
 steps, and holds few others. What the laws of several bodies have in common holds nearly

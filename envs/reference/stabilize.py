@@ -1,4 +1,4 @@
-"""A gait that its balance law holds: refined, then led to what the simulation repeats.
+"""A gait that its balance controller holds: refined, then led to what the simulation repeats.
 
 A gait that half of the bodies hold becomes what they really do (`realised`); one that throws
 them off, as a run does, is brought nearer to an orbit of the simulation (`orbit`).
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 ROUNDS = 6
-"""Most rounds; each costs as much as a balance law."""
+"""Most rounds; each costs as much as a balance controller."""
 EFFORTS = (EFFORT, 0.3 * EFFORT)
 """Costs of a moved target that are tried: a stiffer law holds faster gaits."""
 BODIES, SECONDS = 16, 6.0
@@ -42,7 +42,7 @@ class StabilizedGait:
     table: ReferenceTable
     """States and torques."""
     law: BalanceLaw
-    """Its balance law."""
+    """Its balance controller."""
     report: dict[str, float]
     """Numbers of the refinement; see `held_gait`."""
 

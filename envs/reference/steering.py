@@ -48,7 +48,7 @@ class Steering:
         """
         roles, names = roles_of(character.skeleton), character.skeleton.joints
         if "left_thigh" not in roles:
-            raise ConfigError(f"{character.name} cannot be told to turn: imitate")
+            raise ConfigError(f"{character.name} cannot follow a turning rate: imitate")
         model = character.model
         hips = [names[roles[f"{side}_thigh"]] for side in SIDES]
         self.hips: Ints = np.stack([character.dofs(name) for name in hips])
@@ -57,7 +57,7 @@ class Steering:
         self.feet: Ints = np.stack([character.dofs(name) for name in feet])
         """Degrees of freedom of the left and right ankle. Shape (2, 3)."""
         if self.hips.shape != (2, 3) or self.feet.shape != (2, 3):
-            raise ConfigError(f"{character.name} cannot be told to turn: imitate")
+            raise ConfigError(f"{character.name} cannot follow a turning rate: imitate")
         starts = [int(model.joint(name).qposadr[0]) for name in hips]
         self._quaternions: Ints = np.add.outer(starts, np.arange(4))
         self._tangent = Tangent(model)

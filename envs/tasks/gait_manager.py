@@ -225,7 +225,7 @@ class EnvManager:
         return float(self._group.phase[0])
 
     def get_world_phase(self) -> float:
-        """The same of a clock that nobody moved, from the episode's start on. [0, 1)."""
+        """Phase without time warping since the episode's start. [0, 1)."""
         group = self._group
         turns = float(group.simulation.time[0]) / group.reference.table.period
         return (self._start_phase + turns) % 1.0

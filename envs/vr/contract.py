@@ -40,7 +40,7 @@ class WorldSpec:
     max_yaw_rate: float = math.radians(90.0)
     """[rad/s] at full stick."""
     smoothing: float = 0.3
-    """Share of the old command left after one decision."""
+    """Fraction of the old command left after one step."""
     dead_zone: float = 0.05
     """Stick values below this are zero."""
     num_rays: int = 16

@@ -53,7 +53,7 @@ class GaitBatch:
 
         Args:
             config: All settings.
-            reference: The healthy gait with its balance law.
+            reference: The healthy gait with its balance controller.
             character: The healthy body.
             num_players: N.
             threads: CPU threads for the physics.
@@ -180,7 +180,7 @@ class GaitBatch:
         return self._shown(), rewards, terminated, truncated, joined
 
     def teacher_actions(self) -> Floats:
-        """Those of each group's balance law. (N, A)."""
+        """Those of each group's balance controller. (N, A)."""
         return np.concatenate([group.teacher_actions() for group in self.groups])
 
     def set_progress(self, share: float) -> None:

@@ -51,7 +51,7 @@ class LocomotionBatch:
     """N bodies that follow a reference in a moving frame, without autoreset.
 
     An action of 1 moves the target of one joint axis by `action_scale`, on top of the
-    reference and the balance law's offsets; stable PD with the reference's torque makes
+    reference and the balance controller's offsets; stable PD with the reference's torque makes
     the joints follow. `step` leaves finished bodies as they are; the caller resets them.
     All arrays returned are owned by the batch and overwritten by the next call.
     """
@@ -113,7 +113,7 @@ class LocomotionBatch:
         self.command: Floats = np.zeros((num_players, 2))
         """Wanted speed, [m/s], and turning rate, [rad/s]. Shape (N, 2)."""
         self.law: Floats = np.zeros((num_players, len(self.gaits.law_dofs)))
-        """Offsets that the balance law wants now, [rad]. Shape (N, U)."""
+        """Offsets that the balance controller wants now, [rad]. Shape (N, U)."""
         self.action: Floats = np.zeros((num_players, self.action_size))
         """The action before. Shape (N, A)."""
         self.pushes = Pushes(env, num_players)
@@ -125,9 +125,9 @@ class LocomotionBatch:
     extra_actions: tuple[str, ...] = ()
     """Names of actions after those that move joints."""
     uses_law = True
-    """Whether this task has a gait or pose that a balance law holds."""
+    """Whether this task has a gait or pose that a balance controller holds."""
 
-    # What a task decides ------------------------------------------------------
+    # Hooks of a task ------------------------------------------------------
 
     def _blend(self) -> Blend:
         """The gaits that are followed now."""
@@ -249,7 +249,7 @@ class LocomotionBatch:
         return self.obs, reward, fell | fault, timeout, info
 
     def teacher_actions(self) -> Floats:
-        """The balance law's offsets for the state now, in units of action. (N, A).
+        """The balance controller's offsets for the state now, in units of action. (N, A).
 
         Not clipped, and there whether the law acts or not.
 
@@ -259,7 +259,9 @@ class LocomotionBatch:
         where = {int(dof): column for column, dof in enumerate(self.dofs)}
         moved = [int(dof) for dof in self.gaits.law_dofs]
         if not moved or any(dof not in where for dof in moved):
-            raise ConfigError("there is no balance law of the joints that actions move")
+            raise ConfigError(
+                "there is no balance controller of the joints that actions move"
+            )
         out = np.zeros((self.num_players, self.action_size))
         scale = self.config.environment.action_scale
         out[:, [where[dof] for dof in moved]] = self.law / scale
@@ -389,7 +391,7 @@ class LocomotionBatch:
         return self._ground(places) - here[:, None]
 
     def observation(self, layout: ObservationLayout) -> NDArray[np.float32]:
-        """What `layout` tells of the bodies now. Shape (N, layout.size)."""
+        """Observation of the bodies in `layout`. Shape (N, layout.size)."""
         out = np.empty((self.num_players, layout.size), np.float32)
         self._fill(layout, out)
         return out

@@ -165,7 +165,7 @@ class MultiReferenceBatch:
         return self._shown(), rewards, terminated, truncated, info
 
     def teacher_actions(self) -> Floats:
-        """Those of each batch's balance law. (N, A)."""
+        """Those of each batch's balance controller. (N, A)."""
         return np.concatenate([batch.teacher_actions() for batch in self.batches])
 
     def set_progress(self, share: float) -> None:

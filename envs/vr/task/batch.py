@@ -109,7 +109,7 @@ class NavigationBatch:
     def step(
         self, actions: NDArray[np.generic]
     ) -> tuple[NDArray[np.float32], Floats, Bools, Bools, Info]:
-        """One decision: observations (N, size), rewards, terminated, truncated, info.
+        """One environment step: observations (N, size), rewards, terminated, truncated, info.
 
         `info` holds arrays over players: `is_success`, `fell`, `distance`, `comfort`,
         `collisions`, `bridge_fault` and every reward term as `reward/<name>`. A player with

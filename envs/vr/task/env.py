@@ -127,7 +127,7 @@ class VRNavigationEnv(gymnasium.Env[Any, Any]):
         return self._observation(), {"level": self._level().name}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """One decision; `ActionError` for a wrong shape or values that are not finite."""
+        """One environment step; `ActionError` for a wrong shape or non-finite values."""
         batch = np.asarray(action)[None]
         _, reward, terminated, truncated, arrays = self.batch.step(batch)
         info = {name: values[0].item() for name, values in arrays.items()}

@@ -64,7 +64,7 @@ class EpisodeState:
         comfort: Floats,
         reward: Floats,
     ) -> None:
-        """Add one decision to the totals."""
+        """Add one step to the totals."""
         self.distance[:] = distance
         self.best[:] = best
         self.path[:] += state.path

@@ -162,7 +162,7 @@ class Memory:
         distance: NDArray[np.float64],
         out: NDArray[np.float32],
     ) -> None:
-        """Remember one decision of `players` and write their features.
+        """Remember one step of `players` and write their features.
 
         Args:
             players: indices (k,); the other arrays are over all N players.

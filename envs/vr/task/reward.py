@@ -1,4 +1,4 @@
-"""Rewards: what happened in a decision, and the weighted terms it earns.
+"""Rewards: what happened in an environment step, and the weighted terms it earns.
 
 The published bonuses paid per step make standing still the best policy (2 x 1000 steps
 against 100 for the goal). Here they are paid per metre of new best distance to the goal, so
@@ -22,14 +22,14 @@ from ambulo.configs.vr import NavigationRewardsConfig
 
 @dataclass(frozen=True)
 class Transition:
-    """What happened to N players in one decision; every array has shape (N,)."""
+    """What happened to N players in one step; every array has shape (N,)."""
 
     progress: Floats
     """Distance to the goal before minus after, [m]."""
     new_best: Floats
     """How much the smallest distance so far was lowered, [m], >= 0."""
     goals: Floats
-    """Share of the task's goals reached in this decision."""
+    """Fraction of the task's goals reached in this step."""
     comfort: Floats
     """Published comfort score."""
     smoothness: Floats

@@ -23,7 +23,7 @@ _SNAPS = np.array([0, 0, 0, 0, 1, -1, 0], float)
 
 @dataclass(frozen=True)
 class Motion:
-    """What N players try to do in one decision."""
+    """What N players try to do in one step."""
 
     target: Floats
     """Command after clipping and dead zone (strafe, forward, rotation), shape (N, 3)."""

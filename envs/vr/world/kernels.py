@@ -335,7 +335,7 @@ def step_players(
     ticks, dt, decay, max_speed, max_yaw_rate, rearm, fall_depth,
     head, length, edges, levels,
 ):  # fmt: skip
-    """One decision of every player, in place (docs/vr_world.md, section "Tick").
+    """Advance every player by one step, in place (docs/vr_world.md, section "Tick").
 
     `target` (N, 3) is the command after clipping and dead zone, `jump` (N, 2) a
     discrete move (left, forward) in metres and `snap` (N,) a snap turn in radians.

@@ -207,7 +207,7 @@ def step_players(
     falling, ticks, dt, decay, max_speed, max_yaw_rate, rearm, fall_depth,
     head, length, edges, levels,
 ):  # fmt: skip
-    """One decision of every player, in place; see `kernels.step_players`.
+    """Advance every player by one step, in place; see `kernels.step_players`.
 
     `models`, `datas`, `qpos`, `qvel` (N,) are addresses of each player's MjModel,
     MjData and of its qpos and qvel. Each tick the player is put where the command

@@ -94,7 +94,7 @@ class MujocoWorld:
         )  # fmt: skip
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
-        """Advance every player by one decision."""
+        """Advance every player by one environment step."""
         spec, state = self.spec, self.state
         motion = motion_of(actions, spec, len(self._slot))
         if not self._addresses[0].all():

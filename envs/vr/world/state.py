@@ -16,7 +16,7 @@ from ambulo.envs.vr.levels.level import Level
 
 @dataclass(frozen=True)
 class WorldState:
-    """State of N players after a decision. World frame, SI units, float64.
+    """State of N players after an environment step. World frame, SI units, float64.
 
     The arrays are the world's own and are overwritten by its next `step`.
     """
@@ -34,21 +34,21 @@ class WorldState:
     rays: Floats
     """Ray readings, shape (N, num_rays), [m]."""
     path: Floats
-    """Horizontal distance walked in this decision, summed over ticks, shape (N,), [m]."""
+    """Horizontal distance walked in this step, summed over ticks, shape (N,), [m]."""
     contact_ticks: Ints
-    """Ticks of this decision in contact with an obstacle, shape (N,)."""
+    """Ticks of this step in contact with an obstacle, shape (N,)."""
     collisions: Ints
-    """Collision events of this decision, shape (N,)."""
+    """Collision events of this step, shape (N,)."""
     since_contact: Ints
     """Ticks since the last contact (large when there was none), shape (N,)."""
     moves: Ints
-    """Discrete moves made in this decision (0 or 1), shape (N,)."""
+    """Discrete moves made in this step (0 or 1), shape (N,)."""
     snaps: Ints
-    """Snap turns made in this decision (0 or 1), shape (N,)."""
+    """Snap turns made in this step (0 or 1), shape (N,)."""
     fell: Bools
     """Deeper than `fall_depth` below the floor, shape (N,)."""
     fault: Bools
-    """The world lost this player in this decision (an engine broke down): it stands where it
+    """The world lost this player in this step (an engine broke down): it stands where it
     was, nothing happened to it, and its episode cannot go on; shape (N,)."""
 
     @classmethod
@@ -99,7 +99,7 @@ class World(Protocol):
         ...
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
-        """Advance every player by one decision.
+        """Advance every player by one environment step.
 
         `actions`: shape (N, 3) floats (strafe, forward, rotation; + is right), clipped to
         [-1, 1], or shape (N,) integers 0..6 when `spec.discrete`.

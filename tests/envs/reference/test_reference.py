@@ -1,4 +1,4 @@
-"""References: files, checks and balance laws."""
+"""References: files, checks and balance controllers."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_gaits_that_do_not_go_together_are_refused(family: Reference) -> None:
 def test_a_reference_for_something_else(
     plain: Reference, standing: Reference, character: Character
 ) -> None:
-    with pytest.raises(ConfigError, match="no balance law"):
+    with pytest.raises(ConfigError, match="no balance controller"):
         check_reference(plain, character, LocomotionEnvironmentConfig())
     other = Reference("walk", "robot", plain.control_dt, plain.gaits)
     with pytest.raises(ConfigError, match="made for robot"):

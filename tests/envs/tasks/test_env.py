@@ -21,7 +21,7 @@ IDS = ("ambulo/Imitate-v0", "ambulo/Locomote-v0", "ambulo/Stand-v0")
 
 @pytest.fixture
 def settings(plain: Reference, family: Reference, tmp_path: Path) -> dict[str, dict]:
-    """Keyword settings of each id that need no balance law."""
+    """Keyword settings of each id that need no balance controller."""
     for name, reference in (("plain", plain), ("family", family)):
         save_reference(tmp_path / f"{name}.npz", reference)
     off = {"balance_law": False}

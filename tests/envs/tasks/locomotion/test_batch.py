@@ -307,7 +307,7 @@ def test_the_law_is_asked_in_units_of_action(make: Make) -> None:
     moved = np.zeros((2, batch.simulation.model.nv))
     moved[:, batch.dofs] = 0.5 * wanted
     np.testing.assert_allclose(moved[:, batch.gaits.law_dofs], batch.law)
-    with pytest.raises(ConfigError, match="no balance law"):
+    with pytest.raises(ConfigError, match="no balance controller"):
         make().teacher_actions()
 
 

@@ -1,4 +1,4 @@
-"""Book-keeping of running episodes: arrays over bodies."""
+"""Totals of running locomotion episodes: arrays over bodies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class EpisodeState:
     reward: Floats
     """Return so far, unscaled and undiscounted."""
     path: Floats
-    """Horizontal length that the root went, [m]."""
+    """Horizontal path length of the root, [m]."""
     work: Floats
     """Absolute work of the joints, [J]."""
     start_distance: Floats
@@ -27,7 +27,7 @@ class EpisodeState:
 
     @classmethod
     def zeros(cls, count: int) -> EpisodeState:
-        """Episodes not begun."""
+        """Return totals of `count` episodes that have not begun."""
         return cls(
             np.zeros(count, np.int64),
             *(np.zeros(count) for _ in range(len(fields(cls)) - 1)),

@@ -15,7 +15,7 @@ from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.comfort import comfort_score, smoothness
-from ambulo.envs.vr.task.episode import EpisodeState
+from ambulo.envs.vr.task.episode import NavigationEpisode
 from ambulo.envs.vr.task.memory import Memory
 from ambulo.envs.vr.task.observation import TASKS, observation_layout, observe, rotated
 from ambulo.envs.vr.task.reward import RewardTerm, Transition, reward_terms
@@ -63,7 +63,7 @@ class NavigationBatch:
         size = self.layout.full_size if privileged else self.layout.size
         self.obs = np.zeros((num_players, size), np.float32)
         self._slices = self.layout.slices()
-        self.episode = EpisodeState.zeros(num_players)
+        self.episode = NavigationEpisode.zeros(num_players)
         self.task = TaskState.zeros(num_players)
         self.starts: list[Start | None] = [None] * num_players
         self.rngs = [np.random.default_rng(i) for i in range(num_players)]

@@ -1,4 +1,4 @@
-"""Book-keeping of running episodes: arrays over players."""
+"""Totals of running navigation episodes: arrays over environments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ambulo.envs.vr.world.state import WorldState
 
 
 @dataclass(frozen=True)
-class EpisodeState:
+class NavigationEpisode:
     """Totals of the running episode of each player; every array has first axis N."""
 
     origin: Floats
@@ -35,7 +35,7 @@ class EpisodeState:
     """Return so far, unscaled and undiscounted."""
 
     @classmethod
-    def zeros(cls, num_players: int) -> EpisodeState:
+    def zeros(cls, num_players: int) -> NavigationEpisode:
         """Episodes not begun."""
         n = num_players
         return cls(

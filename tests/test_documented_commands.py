@@ -37,7 +37,9 @@ OTHERS = {
 
 NOT_RUN = {
     r"python -m (venv|pytest|pip)": "set-up, and this test itself",
+    r" \[--": "a synopsis, not a command",
     r"ambulo data fetch": "downloads",
+    r"--world godot .*--record": "needs an engine with OpenGL",
     r"--engine ray": "needs the extra ambulo[ray]",
     r"--godot-url": "needs a game that runs",
     r"^python blender/": "downloads wheels; tests/blender builds the add-on",
@@ -62,9 +64,8 @@ SMALL = {
     ),
     r"train_locomotion (?!--resume)": WALKER,
     r"train_locomotion --preset imitate_walk_network": (
-        "--set training.teacher.samples=64 --set training.teacher.rounds=1 "
-        "--set training.teacher.epochs=1 --set training.teacher.last_epochs=1 "
-        "--set training.teacher.critic_updates=1"
+        """--set 'training.teacher={"samples": 64, "rounds": 1, "epochs": 1, """
+        """"last_epochs": 1, "critic_updates": 1}'"""
     ),
     r"train_locomotion --preset gait --": "--run-name gait_0",
     r"train_locomotion --preset locomote --reference 02_01.amc$": "--run-name locomote",
@@ -72,6 +73,7 @@ SMALL = {
     r"ambulo eval": "--episodes 2",
     r"ambulo eval .*(runs/(walk|locomote)|locomote )": "--seconds 1 --push-episodes 0",
     r"rollout_gait": "--episodes 2 --workers 1 --seconds 10",
+    r"rollout_gait.py --space human23": "--episodes 64",
     r"train_forward_gaitnet": "--epochs 1",
     r"train_motion": (
         "--epochs 1 --set model.width=16 --set model.depth=1 --set model.heads=2 "
@@ -82,7 +84,7 @@ SMALL = {
 WORDS = {
     "docs/locomotion_evaluation.md": {"MODEL": "locomote"},
     "docs/vr_evaluation.md": {"MODEL": "vr_navigation"},
-    "docs/motion_nn.md": {"DIR": "cmu", "DIR2": "cmu"},
+    "docs/motion_nn.md": {"DIR": "mocap/asfamc", "DIR2": "mocap/bvh_mb"},
 }
 """Placeholders of a page and what stands in for them."""
 BEFORE = {
@@ -176,6 +178,7 @@ def workspace(tmp_path: Path, cmu: Path) -> Path:  # noqa: F811
         shutil.copy(walker / clip, tmp_path)
     shutil.copy(walker / "02.asf", tmp_path)
     shutil.copy(walker / "02_01.amc", tmp_path / "clip.amc")
+    (tmp_path / "mocap").symlink_to(cmu, target_is_directory=True)
     for subject in ("02", "12"):
         shutil.copytree(cmu / "asfamc" / subject, tmp_path / "cmu" / subject)
     for clip in sorted((tmp_path / "cmu" / "02").glob("*.amc"))[3:]:

@@ -39,6 +39,10 @@ from fixtures.motion import make_walk
 for name in ("walk", "run"):
     write_motion(f"{name}.bvh", make_walk(20))
 """,
+    "motion_datasets.md": """
+from pathlib import Path
+Path("runs/mine").mkdir(parents=True)
+""",
     "motion_nn.md": """
 import numpy as np, torch
 states = np.zeros((2, 10, 112), np.float32)
@@ -66,7 +70,7 @@ def test_code_of_a_page_runs_from_top_to_bottom(
     if page.name in NOT_RUN:
         pytest.skip(NOT_RUN[page.name])
     if page.name in CLIPS:
-        copy_clips(request.getfixturevalue("cmu") / "asfamc", tmp_path)
+        copy_clips(request.getfixturevalue("cmu"), tmp_path)
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
@@ -77,11 +81,11 @@ def test_code_of_a_page_runs_from_top_to_bottom(
 
 def copy_clips(source: Path, folder: Path) -> None:
     """Lay out the clips that the pages name."""
-    shutil.copytree(source / "07", folder / "07")
-    for file in ("07_01.amc", "07.asf"):
-        shutil.copy(source / "07" / file, folder)
-    for file in ("02_01.amc", "02.asf"):
-        shutil.copy(source / "02" / file, folder)
-    for name, subjects in (("cmu", ("02", "12")), ("cmu_more", ("07",))):
-        for subject in subjects:
-            shutil.copytree(source / subject, folder / "data" / name / subject)
+    clips, data = source / "asfamc", folder / "data"
+    shutil.copytree(clips / "07", folder / "07")
+    for file in ("07/07_01.amc", "07/07.asf", "02/02_01.amc", "02/02.asf"):
+        shutil.copy(clips / file, folder)
+    shutil.copytree(clips / "02", data / "cmu" / "02")
+    shutil.copytree(source / "bvh_mb" / "12", data / "cmu" / "12")
+    for subject in ("01", "03", "07"):
+        shutil.copytree(clips / subject, data / "cmu_more" / subject)

@@ -158,7 +158,7 @@ def _healthy() -> Character:
     return myolegs()
 
 
-class _Legs:
+class _GaitLegs:
     """Lengths of myolegs' legs."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
@@ -173,5 +173,5 @@ class _Legs:
 
 
 @lru_cache(maxsize=1)
-def _healthy_legs() -> _Legs:
-    return _Legs(_healthy().model)
+def _healthy_legs() -> _GaitLegs:
+    return _GaitLegs(_healthy().model)

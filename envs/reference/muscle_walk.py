@@ -22,7 +22,7 @@ from ambulo.envs.reference.balance import BalanceLaw, balance_law
 from ambulo.envs.reference.closed_loop import RollOut, realised, roll_out
 from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.envs.reference.refine import Refined, refined
+from ambulo.envs.reference.refine import RefinedCycle, refined
 from ambulo.motion.formats.files import read_motion
 from ambulo.motion.gaits.cycle import along_x, find_cycle, periodic
 from ambulo.motion.gaits.soles import flat_soles, grounded, no_slip
@@ -43,7 +43,7 @@ JOINTS = (
 
 
 @dataclass(frozen=True)
-class Round:
+class WalkRound:
     """The body, its balance controller, and how the reference follows its walk."""
 
     who: Literal["stiff motors", "motors", "muscles"]
@@ -60,21 +60,21 @@ class Round:
     iteration then ends in a fall (docs/muscle_walk.md)."""
 
 
-def _motors(share: float, count: int) -> tuple[Round, ...]:
+def _motors(share: float, count: int) -> tuple[WalkRound, ...]:
     return (
-        Round("stiff motors", 1.0, 100.0, 0.02, 1.0),
-        *(Round("motors", 1.0, 100.0, 0.02, share),) * count,
+        WalkRound("stiff motors", 1.0, 100.0, 0.02, 1.0),
+        *(WalkRound("motors", 1.0, 100.0, 0.02, share),) * count,
     )
 
 
-def _muscles(share: float, *lags: float) -> tuple[Round, ...]:
-    return tuple(Round("muscles", lag, 200.0, 0.05, share) for lag in lags)
+def _muscles(share: float, *lags: float) -> tuple[WalkRound, ...]:
+    return tuple(WalkRound("muscles", lag, 200.0, 0.05, share) for lag in lags)
 
 
-TRIES: tuple[tuple[Round, ...], ...] = (
+TRIES: tuple[tuple[WalkRound, ...], ...] = (
     (
         *_motors(1.0, 1),
-        Round("muscles", 0.0, 100.0, 0.02, 1.0),
+        WalkRound("muscles", 0.0, 100.0, 0.02, 1.0),
         *_muscles(1.0, 0.0, 1.0, 1.0, 1.0),
     ),
     (*_motors(0.6, 3), *_muscles(0.6, 0.4, 0.6, 0.8, 1.0, 1.0, 1.0, 1.0)),
@@ -106,7 +106,7 @@ def pose_cycle(clip: str | Path | Motion, character: Character) -> PoseCycle:
     return fitted_poses(symmetric(grounded(cycle, body.soles)), character)
 
 
-def physical_cycle(poses: PoseCycle, character: Character) -> Refined:
+def physical_cycle(poses: PoseCycle, character: Character) -> RefinedCycle:
     """`poses` made to obey the equations of motion of `character`."""
     balls = sole_balls(character.model)
     return refined(character.model, balls, poses.qpos, poses.period, poses.stride)
@@ -216,7 +216,7 @@ class _Walk:
 
 def _walked(
     table: ReferenceTable,
-    rounds: tuple[Round, ...],
+    rounds: tuple[WalkRound, ...],
     size: tuple[int, float, int],
     motors: Character,
     *,
@@ -268,7 +268,7 @@ def _of_survivors(rolled: RollOut) -> RollOut:
     return replace(rolled, standing=[standing & stays for standing in rolled.standing])
 
 
-def _body(each: Round) -> Character:
+def _body(each: WalkRound) -> Character:
     if each.who == "muscles":
         return myolegs(lag=each.lag)
     return myolegs(muscles=False, stiffness=1.0 if each.who == "motors" else STIFF)

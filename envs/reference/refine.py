@@ -61,7 +61,7 @@ _EDGES = np.array(
 
 
 @dataclass(frozen=True, eq=False)
-class Refined:
+class RefinedCycle:
     """A cycle that obeys the equations of motion."""
 
     table: ReferenceTable
@@ -83,7 +83,7 @@ def refined(
     *,
     rounds: int = 12,
     samples: int | None = None,
-) -> Refined:
+) -> RefinedCycle:
     """The cycle nearest to `qpos` that ground forces at `balls` and joint torques make.
 
     Args:
@@ -175,7 +175,7 @@ class _Search:
                 break
         return best
 
-    def result(self, found: Floats, samples: int) -> Refined:
+    def result(self, found: Floats, samples: int) -> RefinedCycle:
         """The cycle of coefficients `found` at `samples` equal phases.
 
         The root force that is left is that at all phases of the input.
@@ -189,7 +189,7 @@ class _Search:
         joints = resynthesized(left[:, 6:] + self.goal[6:], 16, samples)
         torque[:, self.free[6:]] = joints
         table = ReferenceTable(self.period, self.stride, qpos, qvel, torque)
-        return Refined(
+        return RefinedCycle(
             table,
             float(np.sqrt(np.square(left[:, :3]).sum(axis=1).mean())),
             float(np.sqrt(np.square(left[:, 3:6]).sum(axis=1).mean())),

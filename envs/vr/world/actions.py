@@ -22,8 +22,8 @@ _SNAPS = np.array([0, 0, 0, 0, 1, -1, 0], float)
 
 
 @dataclass(frozen=True)
-class Motion:
-    """What N players try to do in one step."""
+class PlayerMotion:
+    """Commands of N environments for one step."""
 
     target: Floats
     """Command after clipping and dead zone (strafe, forward, rotation), shape (N, 3)."""
@@ -35,7 +35,7 @@ class Motion:
 
 def motion_of(
     actions: NDArray[np.generic], spec: WorldSpec, num_players: int
-) -> Motion:
+) -> PlayerMotion:
     """The motion that a batch of actions asks for.
 
     Raises:
@@ -61,10 +61,10 @@ def motion_of(
     batch = np.sign(batch) * np.maximum(np.abs(batch) - zone, 0.0) / (1.0 - zone)
     stick = np.hypot(batch[:, 0], batch[:, 1])
     batch[:, :2] /= np.maximum(stick, 1.0)[:, None]
-    return Motion(batch, np.zeros((num_players, 2)), np.zeros(num_players))
+    return PlayerMotion(batch, np.zeros((num_players, 2)), np.zeros(num_players))
 
 
-def _discrete(actions: NDArray[Any], spec: WorldSpec, num_players: int) -> Motion:
+def _discrete(actions: NDArray[Any], spec: WorldSpec, num_players: int) -> PlayerMotion:
     if actions.shape != (num_players,):
         raise ActionError(
             f"actions have shape {actions.shape}, expected ({num_players},)"
@@ -75,7 +75,7 @@ def _discrete(actions: NDArray[Any], spec: WorldSpec, num_players: int) -> Motio
         )
     if ((actions < 0) | (actions >= len(DISCRETE_ACTIONS))).any():
         raise ActionError(f"discrete actions must be 0..{len(DISCRETE_ACTIONS) - 1}")
-    return Motion(
+    return PlayerMotion(
         np.zeros((num_players, 3)),
         _JUMPS[actions] * spec.move_distance,
         _SNAPS[actions] * spec.turn_angle,

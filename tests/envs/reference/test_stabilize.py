@@ -15,7 +15,7 @@ from ambulo.envs.reference.closed_loop import RollOut
 from ambulo.envs.reference.linearization import LinearSteps
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.envs.reference.refine import Refined
+from ambulo.envs.reference.refine import RefinedCycle
 
 DT = 1.0 / 30.0
 HALF = 5.0
@@ -66,7 +66,7 @@ def held(
                 raise MotionError("they fall too early")
             return marked(10.0)
 
-        table = Refined(marked(next(iter(times))), 2.0, 0.3, 0.02)
+        table = RefinedCycle(marked(next(iter(times))), 2.0, 0.3, 0.02)
         monkeypatch.setattr(hold, "refined", lambda *_, **__: table)
         monkeypatch.setattr(hold, "OrbitSearch", FakeSearch)
         monkeypatch.setattr(hold, "roll_out", stood)

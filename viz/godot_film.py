@@ -22,12 +22,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.closing import Closing
 from ambulo.configs.errors import BridgeError, RenderError
 from ambulo.envs.godot.locate import (
     INSTALLER,
@@ -86,7 +86,7 @@ def find_drawing_engine(named: str | None = None) -> Path:
     )
 
 
-class GodotFilm:
+class GodotFilm(Closing):
     """Draws one episode in a real engine; use as a context manager or call `close`."""
 
     def __init__(
@@ -182,17 +182,6 @@ class GodotFilm:
                 self._process.wait(STOP_TIMEOUT)
         self._end()
         self._log.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _start(self, program: Path, project: Path) -> subprocess.Popen[bytes]:
         port = self._door.getsockname()[1]

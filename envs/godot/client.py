@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
 import requests
 
+from ambulo.configs.closing import Closing
 from ambulo.envs.godot.errors import (
     BridgeFault,
     Closed,
@@ -28,7 +28,7 @@ DEFAULT_URL = "http://127.0.0.1:8080"
 """Default address of the game."""
 
 
-class GodotClient:
+class GodotClient(Closing):
     """The published calls of the game, and the batched ones of docs/godot_api.md.
 
     Every call raises a `BridgeFault`: `Refused` when no server listens, `TimedOut`, `Closed`,
@@ -154,17 +154,6 @@ class GodotClient:
     def close(self) -> None:
         """Close the connections."""
         self._session.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _table(
         self, method: str, path: str, body: Mapping[str, Any] | None = None

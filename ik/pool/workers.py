@@ -16,11 +16,11 @@ import time
 import weakref
 from collections.abc import Mapping
 from numbers import Integral
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from numpy.typing import NDArray
 
+from ambulo.configs.closing import Closing
 from ambulo.configs.errors import IKError
 from ambulo.ik.pool.dispatch import ATTEMPTS, START_DEADLINE, Dispatcher, release_all
 from ambulo.ik.pool.pool_jobs import (
@@ -48,7 +48,7 @@ CACHE_DEADLINE = 120.0
 """Time limit for loading a network, [s]."""
 
 
-class NeuralIKPool(Dispatcher):
+class NeuralIKPool(Dispatcher, Closing):
     """Worker processes that solve poses of one rig. Use it as a context manager.
 
     All characters of a frame go into one job (`solve`); several jobs can be under way
@@ -99,19 +99,6 @@ class NeuralIKPool(Dispatcher):
             self._start(worker)
         if wait:
             self.wait_ready()
-
-    def __enter__(self) -> Self:
-        """The pool."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """`close`."""
-        self.close()
 
     def close(self) -> None:
         """End all workers and remove the shared memory; jobs under way are dropped."""

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 import mujoco
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.closing import Closing
 from ambulo.configs.errors import RenderError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.mujoco_scene import render_model
@@ -151,7 +151,7 @@ class Offscreen:
             self._gl = None
 
 
-class EpisodeRenderer:
+class EpisodeRenderer(Closing):
     """Draws one level with a player in it; use as a context manager or call `close`."""
 
     def __init__(
@@ -220,17 +220,6 @@ class EpisodeRenderer:
     def close(self) -> None:
         """Free the OpenGL context."""
         self._screen.close()
-
-    def __enter__(self) -> EpisodeRenderer:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _chase(self, player: Floats, heading: float) -> None:
         self._model.vis.global_.fovy = CHASE_FIELD_OF_VIEW

@@ -10,7 +10,7 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
-from ambulo.configs.errors import ActionError, ConfigError
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
@@ -23,6 +23,7 @@ from ambulo.envs.simulation.simulation_state import (
     capture_simulation,
     restore_simulation,
 )
+from ambulo.envs.tasks.locomotion.actions import checked_actions
 from ambulo.envs.tasks.locomotion.body import (
     BodyState,
     BodyView,
@@ -127,8 +128,6 @@ class LocomotionBatch:
     uses_law = True
     """Whether this task has a gait or pose that a balance controller holds."""
 
-    # Hooks of a task ------------------------------------------------------
-
     def _blend(self) -> Blend:
         """The gaits that are followed now."""
         return self.gaits.natural(self.num_players)
@@ -146,8 +145,6 @@ class LocomotionBatch:
 
     def set_progress(self, share: float) -> None:
         """Tell how much of the training is over, in [0, 1]; schedules follow it."""
-
-    # The contract -------------------------------------------------------------
 
     def seed(self, seeds: Sequence[int | None]) -> None:
         """Seed the generator of each body whose seed is not None."""
@@ -209,7 +206,9 @@ class LocomotionBatch:
             body = int(np.argmin(self._begun))
             raise ResetNeeded(f"body {body} has no episode yet: reset before step")
         env, simulation = self.config.environment, self.simulation
-        wanted = np.clip(self._checked(actions), -1.0, 1.0)
+        wanted = np.clip(
+            checked_actions(actions, (self.num_players, self.action_size)), -1.0, 1.0
+        )
         before = simulation.qpos[:, :2].copy()
         running = simulation.fault == 0
         begin = None if env.fault_folder is None else StepBegin.of(self)
@@ -297,18 +296,6 @@ class LocomotionBatch:
 
     _kept: tuple[str, ...] = ("obs", "phase", "anchor", "command", "action")
     """Arrays of the batch itself that `state_dict` keeps."""
-
-    # Parts of a step ----------------------------------------------------------
-
-    def _checked(self, actions: NDArray[np.generic]) -> Floats:
-        values = np.asarray(actions, dtype=np.float64)
-        expected = (self.num_players, self.action_size)
-        if values.shape != expected:
-            raise ActionError(f"actions: expected shape {expected}, got {values.shape}")
-        if not np.isfinite(values).all():
-            bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
-            raise ActionError(f"actions of body {bad} are not finite")
-        return values
 
     def _offsets(self, wanted: Floats) -> Floats:
         """How far all joint targets are moved, [rad]. Shape (N, nv)."""

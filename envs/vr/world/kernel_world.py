@@ -12,7 +12,7 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import AmbuloError
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world import kernels
+from ambulo.envs.vr.world import geometry_kernels, kernels
 from ambulo.envs.vr.world.actions import motion_of
 from ambulo.envs.vr.world.state import WorldState
 
@@ -83,7 +83,7 @@ class KernelWorld:
         place(self.state, players, poses)
         self._slot[players] = slots
         self._falling[players] = False
-        kernels.read_rays(
+        geometry_kernels.read_rays(
             np.asarray(players, np.int64), self._slot, self.state.position,
             self.state.yaw, self.state.rays, self.spec.rays_in_head_frame,
             self.spec.ray_length, self.spec.rays_see_edges, self._levels.arrays(),

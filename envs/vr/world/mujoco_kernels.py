@@ -20,7 +20,7 @@ from numba import njit, types
 
 from ambulo.configs.errors import AmbuloError
 from ambulo.envs.vr.contract import BODY_RADIUS, GRAVITY, SLIDE_ITERATIONS
-from ambulo.envs.vr.world.kernels import (
+from ambulo.envs.vr.world.geometry_kernels import (
     MOST_OVERLAPS,
     STUCK_DEPTH,
     TOUCH_DEPTH,

@@ -9,7 +9,7 @@ from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world import kernels
+from ambulo.envs.vr.world import geometry_kernels
 from ambulo.envs.vr.world.kernel_world import KernelWorld
 
 R = BODY_RADIUS
@@ -35,7 +35,7 @@ def prism(x, y, a, b, yaw=0.0):
 def penetration(level, position):
     """How deep the body is in the worst obstacle, [m]."""
     x, y = position[:2]
-    deep = [R - kernels.box_distance(x, y, b) for b in level.box_prisms()]
+    deep = [R - geometry_kernels.box_distance(x, y, b) for b in level.box_prisms()]
     deep += [R + c[2] - math.hypot(x - c[0], y - c[1]) for c in level.cylinder_prisms()]
     return max(deep, default=0.0)
 
@@ -50,36 +50,44 @@ def penetration(level, position):
     ],
 )
 def test_push_from_box(point, expected):
-    x, y, depth = kernels.push_from_box(*point, prism(0.0, 0.0, 1.0, 2.0))
+    x, y, depth = geometry_kernels.push_from_box(*point, prism(0.0, 0.0, 1.0, 2.0))
     assert (x, y) == pytest.approx(expected)
     assert depth == pytest.approx(math.dist(point, expected))
 
 
 def test_push_from_a_turned_box():
     # turned by 90 degrees, the half sizes change places
-    x, y, _ = kernels.push_from_box(2.1, 0.0, prism(0.0, 0.0, 1.0, 2.0, math.pi / 2))
+    x, y, _ = geometry_kernels.push_from_box(
+        2.1, 0.0, prism(0.0, 0.0, 1.0, 2.0, math.pi / 2)
+    )
     assert (x, y) == pytest.approx((2.25, 0.0))
 
 
 def test_push_from_cylinder():
-    x, y, depth = kernels.push_from_cylinder(0.3, 0.4, np.array([0.0, 0.0, 0.5]))
+    x, y, depth = geometry_kernels.push_from_cylinder(
+        0.3, 0.4, np.array([0.0, 0.0, 0.5])
+    )
     assert (x, y, depth) == pytest.approx((0.45, 0.6, 0.25))
-    x, y, depth = kernels.push_from_cylinder(0.0, 0.0, np.array([0.0, 0.0, 0.5]))
+    x, y, depth = geometry_kernels.push_from_cylinder(
+        0.0, 0.0, np.array([0.0, 0.0, 0.5])
+    )
     assert math.hypot(x, y) == pytest.approx(0.75)
 
 
 def test_distance_to_shapes_ahead_and_beside():
     wall = prism(3.0, 0.0, 1.0, 1.0)
-    assert kernels.ray_box(0.0, 0.0, 1.0, 0.0, wall) == pytest.approx(2.0)
-    assert kernels.ray_box(0.0, 0.0, -1.0, 0.0, wall) == math.inf
-    assert kernels.ray_box(0.0, 1.5, 1.0, 0.0, wall) == math.inf
+    assert geometry_kernels.ray_box(0.0, 0.0, 1.0, 0.0, wall) == pytest.approx(2.0)
+    assert geometry_kernels.ray_box(0.0, 0.0, -1.0, 0.0, wall) == math.inf
+    assert geometry_kernels.ray_box(0.0, 1.5, 1.0, 0.0, wall) == math.inf
     diagonal = prism(3.0, 0.0, 1.0, 1.0, math.pi / 4)
-    assert kernels.ray_box(0.0, 0.0, 1.0, 0.0, diagonal) == pytest.approx(
+    assert geometry_kernels.ray_box(0.0, 0.0, 1.0, 0.0, diagonal) == pytest.approx(
         3.0 - math.sqrt(2.0)
     )
     pillar = np.array([0.0, 4.0, 0.5])
-    assert kernels.ray_cylinder(0.3, 0.0, 0.0, 1.0, pillar) == pytest.approx(3.6)
-    assert kernels.ray_cylinder(0.0, 0.0, 0.0, -1.0, pillar) == math.inf
+    assert geometry_kernels.ray_cylinder(0.3, 0.0, 0.0, 1.0, pillar) == pytest.approx(
+        3.6
+    )
+    assert geometry_kernels.ray_cylinder(0.0, 0.0, 0.0, -1.0, pillar) == math.inf
 
 
 def test_distance_to_floor_edge_and_hole():
@@ -87,22 +95,24 @@ def test_distance_to_floor_edge_and_hole():
     holes = np.array([[1.0, -0.5, 2.0, 0.5]])
 
     def edge(cx, sy):
-        return kernels.ray_edge(0.0, 0.0, cx, sy, floor, holes, 1)
+        return geometry_kernels.ray_edge(0.0, 0.0, cx, sy, floor, holes, 1)
 
     assert edge(1.0, 0.0) == pytest.approx(1.0)
     assert edge(-1.0, 0.0) == pytest.approx(1.0)
     assert edge(0.0, 1.0) == pytest.approx(4.0)
     assert edge(math.sqrt(0.5), -math.sqrt(0.5)) == pytest.approx(2.0 * math.sqrt(2.0))
-    assert kernels.ray_edge(0.0, 0.0, 1.0, 0.0, floor, holes, 0) == pytest.approx(3.0)
+    assert geometry_kernels.ray_edge(
+        0.0, 0.0, 1.0, 0.0, floor, holes, 0
+    ) == pytest.approx(3.0)
 
 
 def test_no_floor_outside_bounds_and_inside_holes():
     floor, holes = np.array([-1.0, -1.0, 1.0, 1.0]), np.array([[0.2, 0.2, 0.6, 0.6]])
-    assert kernels.on_floor(0.0, 0.0, floor, holes, 1)
-    assert kernels.on_floor(1.0, 1.0, floor, holes, 1)
-    assert not kernels.on_floor(1.01, 0.0, floor, holes, 1)
-    assert not kernels.on_floor(0.4, 0.4, floor, holes, 1)
-    assert kernels.on_floor(0.4, 0.4, floor, holes, 0)
+    assert geometry_kernels.on_floor(0.0, 0.0, floor, holes, 1)
+    assert geometry_kernels.on_floor(1.0, 1.0, floor, holes, 1)
+    assert not geometry_kernels.on_floor(1.01, 0.0, floor, holes, 1)
+    assert not geometry_kernels.on_floor(0.4, 0.4, floor, holes, 1)
+    assert geometry_kernels.on_floor(0.4, 0.4, floor, holes, 0)
 
 
 def test_slides_along_a_wall_at_45_degrees():

@@ -33,18 +33,17 @@ def signatures():
 def stream(port, layout, values, count, seconds):
     with RigClient("127.0.0.1", port, layout) as client:
         client.connect(20.0)
-        answers, runs = 0, 0
-        for i in range(count):
-            client.send(values[i % len(values)], Option.LEARN | Option.PREDICT)
-            if i == 50:
+        answers, runs, sent = 0, 0, 0
+        deadline = time.monotonic() + seconds
+        while sent < count or (not runs and time.monotonic() < deadline):
+            client.send(values[sent % len(values)], Option.LEARN | Option.PREDICT)
+            sent += 1
+            if sent == 50:
                 client.ask_status()
-            for reply in client.replies(5.0):
+            if sent >= count and sent % 20 == 0:  # frames were lost: stream on, ask again
+                client.ask_next(10)
+            for reply in client.replies(5.0 if sent < count else 0.05):
                 answers += reply.answer is not None
-        deadline = time.monotonic() + seconds  # until the queue is learned from
-        while not runs and time.monotonic() < deadline:
-            time.sleep(0.05)
-            client.ask_next(10)
-            for reply in client.replies(1.0):
                 runs += reply.next is not None
         return answers, runs
 

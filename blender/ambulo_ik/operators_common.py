@@ -1,35 +1,53 @@
-"""Common code of operators: error reporting, and the chosen armature."""
+"""Base classes of operators: error reporting, and the active armature."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
-
-import bpy
+from bpy.types import Context, Object, Operator
 
 from ambulo.configs.errors import AmbuloError
 
 from .binding import BindingError
+from .session import Bound, bound_to, paused
 
-Execute = Callable[[Any, bpy.types.Context], set[str]]
+UNDO = {"REGISTER", "UNDO"}
+"""`bl_options` of operators that change the scene."""
 
 
-def reported(execute: Execute) -> Execute:
-    """An `execute` whose expected errors become one line in Blender's status bar."""
+class AmbuloOperator(Operator):
+    """Base of all operators: an expected error becomes one line in the status bar."""
 
-    @wraps(execute)
-    def run(self: Any, context: bpy.types.Context) -> set[str]:
+    def execute(self, context: Context) -> set[str]:
+        """Call `run`, and report its error or the text that it returns."""
         try:
-            return execute(self, context)
+            text = self.run(context)
         except (AmbuloError, OSError) as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
+        if text:
+            self.report({"INFO"}, text)
+        return {"FINISHED"}
 
-    return run
+    def run(self, context: Context) -> str | None:
+        """Do the work; return the text to report, if any."""
+        raise NotImplementedError
 
 
-def chosen_armature(context: bpy.types.Context) -> bpy.types.Object:
+class ArmatureOperator(AmbuloOperator):
+    """Base of operators on the active armature, bound, while its solver is paused."""
+
+    def run(self, context: Context) -> str | None:
+        """Call `run_on` with the active armature and its binding."""
+        armature = chosen_armature(context)
+        context.view_layer.update()
+        with paused():
+            return self.run_on(context, armature, bound_to(armature))
+
+    def run_on(self, context: Context, armature: Object, bound: Bound) -> str | None:
+        """Do the work on `armature`; return the text to report, if any."""
+        raise NotImplementedError
+
+
+def chosen_armature(context: Context) -> Object:
     """The active armature, or the one whose target is active.
 
     Raises:

@@ -1,22 +1,22 @@
 """Operators that choose the network, and those that test it and the kinematics."""
 
-import bpy
 from bpy.props import BoolProperty, StringProperty
+from bpy.types import Context, Event, Object
 from bpy_extras.io_utils import ImportHelper
 
 from ambulo.configs.errors import ModelFileError
 
 from .fk_checks import Check, validate_fk
-from .operators_common import chosen_armature, reported
+from .operators_common import AmbuloOperator, ArmatureOperator
 from .reports import show_report
-from .session import SESSION, bound_to, paused, use_network
+from .session import SESSION, Bound, use_network
 from .solver_checks import check_solver
 
 SHIPPED = "ik_net"
 """The network that comes with the extension, if one was there when it was built."""
 
 
-class AMBULO_OT_load_weights(bpy.types.Operator, ImportHelper):
+class AMBULO_OT_load_weights(AmbuloOperator, ImportHelper):
     """Load a trained network: choose its .safetensors file, beside which its .json lies"""
 
     bl_idname = "ambulo_ik.load_weights"
@@ -30,81 +30,73 @@ class AMBULO_OT_load_weights(bpy.types.Operator, ImportHelper):
         options={"HIDDEN", "SKIP_SAVE"},
     )
 
-    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+    def invoke(self, context: Context, event: Event) -> set[str]:
         """Ask for a file, unless it is the network that ships."""
         if self.shipped:
             return self.execute(context)
         return super().invoke(context, event)
 
-    @reported
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: Context) -> str:
         """Use the network from now on."""
         chosen = SHIPPED if self.shipped else self.filepath
         if not chosen:
             raise ModelFileError("choose a network's .safetensors file")
         use_network(chosen)
         context.scene.ambulo_ik.weights = chosen
-        self.report({"INFO"}, f"using {chosen}")
-        return {"FINISHED"}
+        return f"using {chosen}"
 
 
-class AMBULO_OT_reset_weights(bpy.types.Operator):
+class AMBULO_OT_reset_weights(AmbuloOperator):
     """Go back to the solver without a network"""
 
     bl_idname = "ambulo_ik.reset_weights"
     bl_label = "Reset Weights"
 
-    @reported
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: Context) -> None:
         """Forget the network."""
         use_network("")
         context.scene.ambulo_ik.weights = ""
-        return {"FINISHED"}
 
 
-class AMBULO_OT_run_tests(bpy.types.Operator):
+class CheckOperator(ArmatureOperator):
+    """Base of operators that check the active armature and show a report."""
+
+    def run_on(self, context: Context, armature: Object, bound: Bound) -> str | None:
+        """Fill the report; a failed check is a warning."""
+        checks = self.checks(context, armature, bound)
+        if show_report(context.scene, self.bl_label, checks):
+            return f"{self.bl_label}: all passed"
+        failed = next(check for check in checks if check.passed is False)
+        text = f"{self.bl_label}: {failed.name} failed: {failed.text}"
+        self.report({"WARNING"}, text)
+        return None
+
+    def checks(self, context: Context, armature: Object, bound: Bound) -> list[Check]:
+        """Return the checks of `armature`."""
+        raise NotImplementedError
+
+
+class AMBULO_OT_run_tests(CheckOperator):
     """Solve for the poses in memory (or for varied starting poses) and report errors"""
 
     bl_idname = "ambulo_ik.run_tests"
     bl_label = "Run Tests"
 
-    @reported
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        """Fill the report; a failed check is a warning."""
-        bound = bound_to(chosen_armature(context))
-        poses = (
-            None if SESSION.data is None else SESSION.data.poses_on(bound.binding.rig)
-        )
-        return _shown(self, context, "Run Tests", check_solver(bound, poses))
+    def checks(self, context: Context, armature: Object, bound: Bound) -> list[Check]:
+        """Return the checks of solver and network."""
+        data, rig = SESSION.data, bound.binding.rig
+        return check_solver(bound, None if data is None else data.poses_on(rig))
 
 
-class AMBULO_OT_validate_fk(bpy.types.Operator):
+class AMBULO_OT_validate_fk(CheckOperator):
     """Compare Blender's bones with our kinematics: rest, identity, 200 random poses"""
 
     bl_idname = "ambulo_ik.validate_fk"
     bl_label = "Validate FK Pipeline"
 
-    @reported
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        """Fill the report; a failed check is a warning."""
-        armature = chosen_armature(context)
-        with paused():
-            checks = validate_fk(context, armature, bound_to(armature).binding)
-        return _shown(self, context, "Validate FK Pipeline", checks)
-
-
-def _shown(
-    operator: bpy.types.Operator,
-    context: bpy.types.Context,
-    title: str,
-    checks: list[Check],
-) -> set[str]:
-    if show_report(context.scene, title, checks):
-        operator.report({"INFO"}, f"{title}: all passed")
-        return {"FINISHED"}
-    failed = next(check for check in checks if check.passed is False)
-    operator.report({"WARNING"}, f"{title}: {failed.name} failed: {failed.text}")
-    return {"FINISHED"}
+    def checks(self, context: Context, armature: Object, bound: Bound) -> list[Check]:
+        """Return the checks of kinematics."""
+        return validate_fk(context, armature, bound.binding)
 
 
 CLASSES = (

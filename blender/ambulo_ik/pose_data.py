@@ -61,19 +61,27 @@ def extract(
     first, last = scene.frame_start, scene.frame_end
     if action is not None:
         first, last = (round(frame) for frame in action.frame_range)
-    bones = binding.bones(armature)
     kept = scene.frame_current
-    matrices = []
     try:
-        for frame in range(first, last + 1, step):
-            scene.frame_set(frame)
-            matrices.append([np.array(bone.matrix) for bone in bones])
+        frames = range(first, last + 1, step)
+        matrices = posed_frames(scene, binding.bones(armature), frames)
     finally:
         scene.frame_set(kept)
-    poses = pose_of_matrices(binding, np.array(matrices, dtype=np.float64))
+    poses = pose_of_matrices(binding, matrices)
     rate = scene.render.fps / scene.render.fps_base / step
     name = armature.name if action is None else action.name
     return PoseClip(poses.motion(binding.rig, rate, name))
+
+
+def posed_frames(
+    scene: bpy.types.Scene, bones: list[bpy.types.PoseBone], frames: range
+) -> NDArray[np.float64]:
+    """Play `frames`: matrices of `bones` in armature space. Shape (T, J, 4, 4)."""
+    matrices = []
+    for frame in frames:
+        scene.frame_set(frame)
+        matrices.append([np.array(bone.matrix) for bone in bones])
+    return np.array(matrices, dtype=np.float64)
 
 
 def save(path: Path, data: PoseClip) -> None:

@@ -17,26 +17,19 @@ from bpy.props import (
 from ambulo.ik.rig import TARGETS
 
 
+def _weight(name: str, what: str) -> FloatProperty:
+    text = f"How much the {what} counts; 0 leaves it free"
+    return FloatProperty(name=name, description=text, default=1.0, min=0.0, max=1.0)
+
+
 class AmbuloTarget(bpy.types.PropertyGroup):
     """One target: an empty, how much it counts, and how near the last solve came."""
 
     empty: PointerProperty(
         name="Empty", type=bpy.types.Object, description="Object that the bone follows"
     )
-    position_weight: FloatProperty(
-        name="Position",
-        description="How much the place counts; 0 leaves it free",
-        default=1.0,
-        min=0.0,
-        max=1.0,
-    )
-    rotation_weight: FloatProperty(
-        name="Rotation",
-        description="How much the orientation counts; 0 leaves it free",
-        default=1.0,
-        min=0.0,
-        max=1.0,
-    )
+    position_weight: _weight("Position", "place")
+    rotation_weight: _weight("Rotation", "orientation")
     reached: BoolProperty(name="Reached")
     position_error: FloatProperty(name="Distance", unit="LENGTH", precision=4)
     rotation_error: FloatProperty(name="Angle", unit="ROTATION", precision=2)

@@ -15,7 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
@@ -34,7 +34,7 @@ _SKELETON = ("offsets", "rest", "axes", "limits", "tips")
 _MOTION = ("root_positions", "rotations")
 _MEMBERS = {"header", "joint_offsets", *_SKELETON, *_MOTION}
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_BROKEN = (
+BROKEN = (
     zipfile.BadZipFile,
     tokenize.TokenError,
     zlib.error,
@@ -51,6 +51,7 @@ _BROKEN = (
     TypeError,
     ValueError,
 )
+"""What `zipfile` and NumPy raise on a damaged file."""
 
 
 def write_npz(path: Path, motion: Motion) -> None:
@@ -107,7 +108,7 @@ def is_motion_npz(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return "header.npy" in archive.namelist()
-    except _BROKEN:
+    except BROKEN:
         return True
 
 
@@ -149,7 +150,7 @@ def unpacked(
                     raise ValueError(f"member {info.filename!r} is compressed")
                 result[name] = _array(archive.read(info), name)
             return result
-    except _BROKEN as error:
+    except BROKEN as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         rule = f"is damaged or no {kind} of the suite ({reason})"
         raise MotionFileError(path, 0, rule) from None
@@ -158,18 +159,26 @@ def unpacked(
 def _array(data: bytes, name: str) -> NDArray[Any]:
     """The array in the bytes of a `.npy` file; it takes no memory beyond them."""
     stream = io.BytesIO(data)
-    version = npy.read_magic(stream)
-    if version != (1, 0):
-        raise ValueError(f"{name}: npy version {version}")
-    shape, fortran, dtype = npy.read_array_header_1_0(stream)
+    shape, dtype = member_head(stream, name)
     expected = np.dtype(np.uint8 if name == "header" else np.float64)
-    if dtype != expected or fortran or any(size < 0 for size in shape):
+    if dtype != expected or any(size < 0 for size in shape):
         raise ValueError(f"{name}: expected {expected} in C order, got {dtype}")
     rest = len(data) - stream.tell()
     if math.prod(shape) * expected.itemsize != rest:
         raise ValueError(f"{name}: shape {shape} does not fit {rest} bytes")
     array = np.frombuffer(data, expected, offset=stream.tell()).reshape(shape)
     return array.astype(expected.newbyteorder("="), copy=False)
+
+
+def member_head(stream: IO[bytes], name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of the `.npy` data in `stream`, which then stands at the numbers."""
+    version = npy.read_magic(stream)
+    if version != (1, 0):
+        raise ValueError(f"{name}: npy version {version}")
+    shape, fortran, dtype = npy.read_array_header_1_0(stream)
+    if fortran or dtype.hasobject:
+        raise ValueError(f"{name}: is {dtype}, or not in C order")
+    return shape, dtype
 
 
 def _header(path: Path, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:

@@ -4,49 +4,32 @@ from __future__ import annotations
 
 import json
 import zipfile
-import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import GaitDataError, MotionFileError
 from ambulo.motion.formats.disk import write_bytes
-from ambulo.motion.formats.npz import packed
-
-Answer = TypeVar("Answer")
+from ambulo.motion.formats.npz import BROKEN, member_head, packed
 
 BLOCK = 2**22
 """Bytes that are checked at once."""
-_BROKEN = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    KeyError,
-    IndexError,
-    MemoryError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
 
 
-def within(path: Path, make: Callable[[], Answer]) -> Answer:
-    """Call `make()`, converting its errors to those of the file `path`."""
+@contextmanager
+def errors_of(path: Path) -> Iterator[None]:
+    """Convert errors of reading the file `path` to `GaitDataError` that names it."""
     try:
-        return make()
+        yield
     except FileNotFoundError:
         raise GaitDataError(f"{path}: no such file") from None
     except GaitDataError as error:
         raise GaitDataError(f"{path}: {error}") from None
-    except _BROKEN as error:
+    except BROKEN as error:
         reason = " ".join(str(error).split())[:160] or type(error).__name__
         raise GaitDataError(
             f"{path}: truncated, damaged or no shard of gait ({reason})"
@@ -73,7 +56,7 @@ def read_arrays(path: Path, members: Mapping[str, str]) -> dict[str, NDArray[Any
             info = archive.getinfo(f"{name}.npy")
             rule(info.file_size <= size, f"member {name!r} is compressed")
             with archive.open(info) as stream:
-                shape, dtype = _member_head(stream, name)
+                shape, dtype = member_head(stream, name)
                 rule(dtype.kind == kind, f"{name}: is {dtype}")
                 data = stream.read()
             result[name] = np.frombuffer(data, dtype).reshape(shape)
@@ -87,7 +70,7 @@ def check_motions(path: Path, wanted: tuple[int, ...]) -> tuple[int, int]:
         info = archive.getinfo("motions.npy")
         rule(info.compress_type == zipfile.ZIP_STORED, "motions: are compressed")
         with archive.open(info) as stream:  # compares the CRC at the end
-            shape, dtype = _member_head(stream, "motions")
+            shape, dtype = member_head(stream, "motions")
             rule(shape == wanted, f"motions: expected shape {wanted}, got {shape}")
             rule(dtype == np.dtype("<f4"), f"motions: expected float32, got {dtype}")
             ahead = stream.tell()
@@ -103,17 +86,6 @@ def _data_start(path: Path, info: zipfile.ZipInfo) -> int:
         file.seek(info.header_offset + 26)
         sizes = np.frombuffer(file.read(4), "<u2")
     return info.header_offset + 30 + int(sizes.sum())
-
-
-def _member_head(
-    stream: BinaryIO | Any, name: str
-) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Shape and type of the `.npy` data in `stream`, which stands at the numbers then."""
-    version = npy.read_magic(stream)
-    rule(version == (1, 0), f"{name}: npy version {version}")
-    shape, fortran, dtype = npy.read_array_header_1_0(stream)
-    rule(not fortran and not dtype.hasobject, f"{name}: is {dtype}, or not in C order")
-    return shape, dtype
 
 
 def rule(holds: bool, told: str) -> None:

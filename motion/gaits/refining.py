@@ -168,14 +168,14 @@ class RefinedWriter:
         held = self._held
         path = self._folder / f"{PREFIX}{len(self.files):05d}.npz"
         shard = RefinedShard(
-            np.array([one.params for one in held]),
-            np.array([one.frames for one in held], dtype=np.float32),
-            self._space.names,
-            np.array([one.fps for one in held]),
-            np.array([one.subject for one in held]),
-            np.array([one.clip for one in held]),
-            np.array([self._origin] * len(held)),
-            self._source,
+            params=np.array([one.params for one in held]),
+            motions=np.array([one.frames for one in held], dtype=np.float32),
+            names=self._space.names,
+            fps=np.array([one.fps for one in held]),
+            subject=np.array([one.subject for one in held]),
+            clip=np.array([one.clip for one in held]),
+            origin=np.array([self._origin] * len(held)),
+            source=self._source,
         )
         write_refined(path, shard)
         self.files.append(path)

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,19 +20,19 @@ from ambulo.configs.arrays import Floats, Ints, Singles
 from ambulo.configs.errors import ConfigError, GaitDataError
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.gaits.npz import (
-    Answer,
     as_json,
     check_motions,
+    errors_of,
     parsed,
     read_arrays,
     rule,
-    within,
     write_arrays,
 )
 from ambulo.motion.human23 import N_POSITIONS, N_SIXDOF
 
 logger = logging.getLogger(__name__)
 
+Shard = TypeVar("Shard")
 Texts = NDArray[np.str_]
 
 FRAMES = 60
@@ -41,11 +41,15 @@ PER_CYCLE = 30
 """Frames of one cycle, at equal phases."""
 RAW_COLUMNS = N_POSITIONS + 1
 """Numbers of a raw frame: positions and phase."""
-_RAW = {"lengths": "i", "params": "f", "motions": "f", "names": "U", "source": "U"}
-_REFINED = {
-    "params": "f", "motions": "f", "names": "U", "fps": "f", "subject": "U", "clip": "U",
-    "origin": "U", "source": "U",
+_TEXT = "U"
+_RAW = {
+    "lengths": "i8", "params": "f8", "motions": "f8", "names": _TEXT, "source": _TEXT,
 }  # fmt: skip
+_REFINED = {
+    "params": "f8", "motions": "f4", "names": _TEXT, "fps": "f8", "subject": _TEXT,
+    "clip": _TEXT, "origin": _TEXT, "source": _TEXT,
+}  # fmt: skip
+"""Arrays of the two kinds of files, in order, and their NumPy types."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,16 +99,12 @@ class RawShard:
             yield self.params[row], self.motions[stop - count : stop]
 
 
-@dataclass(frozen=True, eq=False)
-class RefinedShard:
-    """N sequences of two gait cycles, 60 frames at equal phases."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RefinedRows:
+    """N refined sequences without their frames."""
 
     params: Floats
     """Parameters of each sequence, in their own units. Shape (N, P)."""
-    motions: Singles
-    """Frames of 101 numbers (`motion.human23.to_sixdof`), of which 6 and 7 are the root's
-    displacement in 1/30 s along +X, where the two cycles lead, and along +Y, [m], and 8 its
-    height, [m]. Shape (N, 60, 101)."""
     names: tuple[str, ...]
     """Names of the parameters, P of them."""
     fps: Floats
@@ -120,50 +120,47 @@ class RefinedShard:
 
     def __post_init__(self) -> None:
         """Raise `GaitDataError` naming the rule that is broken."""
-        count = len(self.params)
-        shape = (count, FRAMES, N_SIXDOF)
+        count = len(self)
         rule(count > 0, "holds no sequence")
-        rule(
-            self.motions.shape == shape,
-            f"motions: expected shape {shape}, got {self.motions.shape}",
-        )
         _check_params(self.params, self.names, count)
-        _check_rows(vars(self), count)
-        rule(bool(np.isfinite(self.motions).all()), "motions: a number is not finite")
+        for name in ("fps", "subject", "clip", "origin"):
+            got = getattr(self, name).shape
+            rule(got == (count,), f"{name}: expected shape ({count},), got {got}")
+        good = (self.fps > 0.0) & np.isfinite(self.fps)
+        rule(bool(good.all()), "fps: every rate must be above 0")
 
     def __len__(self) -> int:
         """The number of sequences."""
         return len(self.params)
 
 
-@dataclass(frozen=True, eq=False)
-class RefinedHead:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RefinedShard(RefinedRows):
+    """N sequences of two gait cycles, 60 frames at equal phases."""
+
+    motions: Singles
+    """Frames of 101 numbers (`motion.human23.to_sixdof`), of which 6 and 7 are the root's
+    displacement in 1/30 s along +X, where the two cycles lead, and along +Y, [m], and 8 its
+    height, [m]. Shape (N, 60, 101)."""
+
+    def __post_init__(self) -> None:
+        """Raise `GaitDataError` naming the rule that is broken."""
+        super().__post_init__()
+        got, shape = self.motions.shape, (len(self), FRAMES, N_SIXDOF)
+        rule(got == shape, f"motions: expected shape {shape}, got {got}")
+        rule(bool(np.isfinite(self.motions).all()), "motions: a number is not finite")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RefinedHead(RefinedRows):
     """A refined shard without its motions, and where these lie in the file."""
 
     path: Path
     """The file."""
-    params: Floats
-    """As in `RefinedShard`; (N, P)."""
-    names: tuple[str, ...]
-    """As in `RefinedShard`."""
-    fps: Floats
-    """As in `RefinedShard`; (N,)."""
-    subject: Texts
-    """As in `RefinedShard`; (N,)."""
-    clip: Texts
-    """As in `RefinedShard`; (N,)."""
-    origin: Texts
-    """As in `RefinedShard`; (N,)."""
-    source: dict[str, Any]
-    """As in `RefinedShard`."""
     offset: int
     """Where the motions begin in the file, [bytes]."""
     crc: int
     """CRC-32 of the whole shard's motions as the file has it."""
-
-    def __len__(self) -> int:
-        """The number of sequences."""
-        return len(self.params)
 
     def read(self, start: int, out: Singles) -> None:
         """Fill `out` (K, 60, 101) with the sequences from `start` on."""
@@ -181,104 +178,59 @@ class RefinedHead:
 
 def write_raw(path: Path, shard: RawShard) -> None:
     """Write a raw shard atomically."""
-    arrays: dict[str, NDArray[Any]] = {
-        "lengths": shard.lengths.astype("<i8"),
-        "params": shard.params.astype("<f8"),
-        "motions": shard.motions.astype("<f8"),
-        "names": np.array(shard.names),
-        "source": as_json(shard.source),
-    }
-    write_arrays(path, arrays)
+    _write(path, shard, _RAW)
 
 
 def read_raw(path: Path) -> RawShard:
-    """The raw shard in the file `path`; `GaitDataError` names the rule it breaks."""
-
-    def make() -> RawShard:
-        result = read_arrays(path, _RAW)
-        return RawShard(
-            result["lengths"].astype(np.int64),
-            result["params"].astype(np.float64),
-            result["motions"].astype(np.float64),
-            tuple(result["names"].tolist()),
-            parsed(result["source"]),
-        )
-
-    return within(path, make)
+    """Return the raw shard in `path`; `GaitDataError` names the rule that it breaks."""
+    with errors_of(path):
+        return RawShard(**_read(path, _RAW))
 
 
 def write_refined(path: Path, shard: RefinedShard) -> None:
     """Write a refined shard atomically."""
-    arrays: dict[str, NDArray[Any]] = {
-        "params": shard.params.astype("<f8"),
-        "motions": shard.motions.astype("<f4"),
-        "names": np.array(shard.names),
-        "fps": shard.fps.astype("<f8"),
-        "subject": np.array(shard.subject),
-        "clip": np.array(shard.clip),
-        "origin": np.array(shard.origin),
-        "source": as_json(shard.source),
-    }
-    write_arrays(path, arrays)
+    _write(path, shard, _REFINED)
 
 
 def read_refined(path: Path) -> RefinedShard:
-    """The refined shard in the file `path`; `GaitDataError` names the rule it breaks."""
-
-    def make() -> RefinedShard:
-        result = read_arrays(path, _REFINED)
-        return RefinedShard(
-            result["params"].astype(np.float64),
-            result["motions"].astype(np.float32),
-            tuple(result["names"].tolist()),
-            result["fps"].astype(np.float64),
-            result["subject"],
-            result["clip"],
-            result["origin"],
-            parsed(result["source"]),
-        )
-
-    return within(path, make)
-
-
-def _check_rows(found: Mapping[str, Any], count: int) -> None:
-    """`GaitDataError` unless each of `count` sequences has a rate and its labels."""
-    for name in ("fps", "subject", "clip", "origin"):
-        got = found[name].shape
-        rule(got == (count,), f"{name}: expected shape ({count},), got {got}")
-    fps = found["fps"]
-    rule(
-        bool(((fps > 0.0) & np.isfinite(fps)).all()), "fps: every rate must be above 0"
-    )
+    """Return the refined shard in `path`; `GaitDataError` names the rule that it breaks."""
+    with errors_of(path):
+        return RefinedShard(**_read(path, _REFINED))
 
 
 def read_head(path: Path) -> RefinedHead:
     """A refined shard's head; its motions are checked in blocks of 4 MiB, not kept."""
+    with errors_of(path):
+        values = _read(path, {k: v for k, v in _REFINED.items() if k != "motions"})
+        rows = RefinedRows(**values)
+        offset, crc = check_motions(path, (len(rows), FRAMES, N_SIXDOF))
+        return RefinedHead(path=path, offset=offset, crc=crc, **values)
 
-    def make() -> RefinedHead:
-        result = read_arrays(
-            path, {k: v for k, v in _REFINED.items() if k != "motions"}
-        )
-        params = result["params"].astype(np.float64)
-        names = tuple(result["names"].tolist())
-        rule(len(params) > 0, "holds no sequence")
-        _check_params(params, names, len(params))
-        _check_rows(result, len(params))
-        offset, crc = check_motions(path, (len(params), FRAMES, N_SIXDOF))
-        return RefinedHead(
-            path,
-            params,
-            names,
-            result["fps"].astype(np.float64),
-            result["subject"],
-            result["clip"],
-            result["origin"],
-            parsed(result["source"]),
-            offset,
-            crc,
-        )
 
-    return within(path, make)
+def _write(
+    path: Path, shard: RawShard | RefinedShard, types: Mapping[str, str]
+) -> None:
+    arrays = {
+        name: np.asarray(getattr(shard, name)) for name in types if name != "source"
+    }
+    arrays["source"] = as_json(shard.source)
+    numeric = {name: "<" + kind for name, kind in types.items() if kind != _TEXT}
+    write_arrays(
+        path,
+        {k: array.astype(numeric.get(k, array.dtype)) for k, array in arrays.items()},
+    )
+
+
+def _read(path: Path, types: Mapping[str, str]) -> dict[str, Any]:
+    """The arrays of a file by field, in the machine's byte order."""
+    arrays = read_arrays(path, {name: kind[0] for name, kind in types.items()})
+    values: dict[str, Any] = {
+        name: array if types[name] == _TEXT else array.astype(types[name])
+        for name, array in arrays.items()
+    }
+    values["names"] = tuple(arrays["names"].tolist())
+    values["source"] = parsed(arrays["source"])
+    return values
 
 
 def find_shards(places: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -305,11 +257,11 @@ def find_shards(places: str | Path | Sequence[str | Path]) -> list[Path]:
 
 def usable(
     paths: Iterable[Path],
-    read: Callable[[Path], Answer],
+    read: Callable[[Path], Shard],
     errors: list[GaitDataError],
     *,
     strict: bool = False,
-) -> Iterable[Answer]:
+) -> Iterable[Shard]:
     """Read each file; bad files are logged and appended to `errors`.
 
     Args:

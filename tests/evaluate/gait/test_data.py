@@ -81,13 +81,13 @@ def test_parameters_out_of_range_are_named(data: Path) -> None:
 def test_labels_and_rates_are_checked_without_motions(tmp_path: Path) -> None:
     space = gait_space("human23")
     shard = RefinedShard(
-        np.tile(space.default, (2, 1)),
-        np.zeros((2, 60, 101), np.float32),
-        space.names,
-        np.array([27.0, 27.0]),
-        np.array(["a", "b"]),
-        np.array(["a", "b"]),
-        np.array(["rollout", "rollout"]),
+        params=np.tile(space.default, (2, 1)),
+        motions=np.zeros((2, 60, 101), np.float32),
+        names=space.names,
+        fps=np.array([27.0, 27.0]),
+        subject=np.array(["a", "b"]),
+        clip=np.array(["a", "b"]),
+        origin=np.array(["rollout", "rollout"]),
     )
     file = tmp_path / "a.npz"
     for name, value in (

@@ -37,14 +37,14 @@ def raw_shard() -> RawShard:
 def refined_shard(count: int = 5) -> RefinedShard:
     rng = np.random.default_rng(2)
     return RefinedShard(
-        rng.normal(size=(count, 2)),
-        rng.normal(size=(count, 60, 101)).astype(np.float32),
-        NAMES,
-        np.full(count, 27.5),
-        np.array([f"s{k % 2}" for k in range(count)]),
-        np.array([f"clip {k}" for k in range(count)]),
-        np.array(["captured"] * count),
-        {"note": "é"},
+        params=rng.normal(size=(count, 2)),
+        motions=rng.normal(size=(count, 60, 101)).astype(np.float32),
+        names=NAMES,
+        fps=np.full(count, 27.5),
+        subject=np.array([f"s{k % 2}" for k in range(count)]),
+        clip=np.array([f"clip {k}" for k in range(count)]),
+        origin=np.array(["captured"] * count),
+        source={"note": "é"},
     )
 
 

@@ -19,7 +19,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.base import Config, json_names, load_json, parse
 from ambulo.configs.errors import SkeletonError, nearest
 from ambulo.ik.swing_twist import SwingTwist, from_swing_twist
-from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.kinematics import rest_kinematics
 from ambulo.motion.skeleton import Skeleton, frozen
 from ambulo.motion.skeletons import load_skeleton
 
@@ -202,8 +202,7 @@ class Rig:
     @cached_property
     def target_rest(self) -> Floats:
         """World orientation of each target's joint at rest. Shape (6, 4)."""
-        still = np.tile([1.0, 0.0, 0.0, 0.0], (len(self), 1))
-        turns = forward_kinematics(self.skeleton, np.zeros(3), still)[1]
+        turns = rest_kinematics(self.skeleton)[1]
         rest: Floats = np.ascontiguousarray(turns[list(self.effectors)])
         rest.setflags(write=False)
         return rest

@@ -10,7 +10,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.contacts import foot_contacts, foot_skate
-from ambulo.motion.kinematics import forward_kinematics, joint_positions
+from ambulo.motion.kinematics import joint_positions, motion_kinematics
 from ambulo.motion.mass import center_of_mass
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import (
@@ -70,9 +70,7 @@ def angular_velocities(
         raise MotionError(f"frame must be 'local' or 'world', got {frame!r}")
     q: Floats = motion.rotations
     if frame == "world":
-        _, q = forward_kinematics(
-            motion.skeleton, motion.root_positions, q, motion.joint_offsets
-        )
+        _, q = motion_kinematics(motion)
     if len(motion) < 2:
         return np.zeros((*q.shape[:-1], 3))
     steps = quat_to_rotvec(quat_multiply(quat_conjugate(q[:-1]), q[1:])) * motion.fps

@@ -8,6 +8,7 @@ import numpy as np
 from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.motion.fk_kernel import fast_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import Array, constant, quat_multiply, quat_rotate
@@ -77,12 +78,16 @@ def kinematics_by_depth(
     )
 
 
-def joint_positions(motion: Motion) -> NDArray[np.float64]:
-    """World positions of all joints of `motion`, [m]. Shape (T, J, 3)."""
-    positions: NDArray[np.float64] = forward_kinematics(
+def motion_kinematics(motion: Motion) -> tuple[Floats, Floats]:
+    """World positions (T, J, 3), [m], and orientations (T, J, 4) of all joints."""
+    return forward_kinematics(
         motion.skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
-    )[0]
-    return positions
+    )
+
+
+def joint_positions(motion: Motion) -> Floats:
+    """World positions of all joints of `motion`, [m]. Shape (T, J, 3)."""
+    return motion_kinematics(motion)[0]
 
 
 def tip_positions(skeleton: Skeleton, positions: Array, orientations: Array) -> Array:
@@ -95,14 +100,15 @@ def tip_positions(skeleton: Skeleton, positions: Array, orientations: Array) -> 
     )
 
 
-def rest_positions(skeleton: Skeleton) -> NDArray[np.float64]:
+def rest_kinematics(skeleton: Skeleton) -> tuple[Floats, Floats]:
+    """World positions (J, 3), [m], and orientations (J, 4) at rest, the root at its offset."""
+    still = np.tile([1.0, 0.0, 0.0, 0.0], (len(skeleton), 1))
+    return forward_kinematics(skeleton, skeleton.offsets[0], still)
+
+
+def rest_positions(skeleton: Skeleton) -> Floats:
     """World positions at rest, the root at its offset, [m]. Shape (J, 3)."""
-    still = np.zeros((len(skeleton), 4))
-    still[:, 0] = 1.0
-    positions: NDArray[np.float64] = forward_kinematics(
-        skeleton, skeleton.offsets[0], still
-    )[0]
-    return positions
+    return rest_kinematics(skeleton)[0]
 
 
 @lru_cache(maxsize=64)

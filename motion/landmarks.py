@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.motion.kinematics import forward_kinematics, tip_positions
+from ambulo.motion.kinematics import motion_kinematics, rest_kinematics, tip_positions
 from ambulo.motion.motion import Motion
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.skeleton import Skeleton
@@ -19,20 +19,15 @@ from ambulo.motion.skeleton import Skeleton
 
 def body_points(motion: Motion) -> Floats:
     """World position of all joints, then all tips, [m]. Shape (T, J + K, 3)."""
-    skeleton = motion.skeleton
-    places, turns = forward_kinematics(
-        skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
-    )
-    tips: Floats = tip_positions(skeleton, places, turns)
+    places, turns = motion_kinematics(motion)
+    tips: Floats = tip_positions(motion.skeleton, places, turns)
     return np.concatenate([places, tips], axis=1)
 
 
 @lru_cache(maxsize=64)
 def rest_points(skeleton: Skeleton) -> Floats:
     """World position at rest of all joints, then all tips, [m]. Shape (J + K, 3)."""
-    still = np.zeros((len(skeleton), 4))
-    still[:, 0] = 1.0
-    places, turns = forward_kinematics(skeleton, skeleton.offsets[0], still)
+    places, turns = rest_kinematics(skeleton)
     tips = tip_positions(skeleton, places, turns)
     points: Floats = np.concatenate([places, tips])
     points.setflags(write=False)

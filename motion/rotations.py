@@ -189,6 +189,22 @@ def quat_unroll(q: Array) -> Array:
     return xp.concat([q[:1], q[1:] * signs[..., None]], axis=0)
 
 
+def quat_about_mean(q: Array) -> tuple[Array, Array]:
+    """Mean of rotations `q` (T, ..., 4) over time, and `q` about it.
+
+    Returns:
+        The mean (..., 4), and the rotation vectors (T, ..., 3) of mean^-1 q, [rad].
+    """
+    mean = quat_mean(q)
+    return mean, quat_to_rotvec(quat_multiply(quat_conjugate(mean)[None], q))
+
+
+def quat_mean(q: Array) -> Array:
+    """The normalised mean (..., 4) of similar rotations `q` (T, ..., 4)."""
+    xp = array_namespace(q)
+    return quat_normalize(xp.mean(quat_unroll(q), axis=0))
+
+
 def quat_between(u: Array, v: Array) -> Array:
     """The smallest rotation (..., 4) that turns direction `u` (..., 3) into `v`.
 

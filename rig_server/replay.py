@@ -11,7 +11,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
-from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_rotate
@@ -50,9 +50,7 @@ def leg_frames(motion: Motion) -> list[RigFrame]:
             f"{motion.name or 'motion'}: its skeleton has no {', '.join(missing)}"
         )
     index = [roles[role] for role in ROLES]
-    positions, turned = forward_kinematics(
-        motion.skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
-    )
+    positions, turned = motion_kinematics(motion)
     positions = mirrored_vector(positions[:, index])
     turned = mirrored_rotation(turned[:, index])
     frames = len(motion)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ambulo.configs.errors import AmbuloError, nearest
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig
-from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.kinematics import forward_kinematics, rest_kinematics
 from ambulo.motion.rotations import (
     quat_between,
     quat_conjugate,
@@ -106,8 +106,7 @@ def bind(armature: bpy.types.Object, rig: Rig) -> Binding:
         )
     )
     turn = quat_from_yaw(np.array(-facing(skeleton.joints, heads)))
-    still = np.tile([1.0, 0.0, 0.0, 0.0], (len(skeleton), 1))
-    rest = forward_kinematics(skeleton, np.zeros(3), still)[1]
+    rest = rest_kinematics(skeleton)[1]
     places = scale * quat_rotate(turn, heads)
     ready = _to_t_pose(rig, places)
     parents = np.maximum(np.array(skeleton.parents), 0)

@@ -14,7 +14,7 @@ import numpy as np
 from mathutils import Matrix, Vector
 from numpy.typing import NDArray
 
-from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.kinematics import rest_kinematics
 from ambulo.motion.rotations import quat_to_matrix
 from ambulo.motion.skeleton import Skeleton
 
@@ -73,8 +73,7 @@ def rest_frames(
     skeleton: Skeleton,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Heads (J, 3), [m], and axes (J, 3, 3) at rest in the space of the armature."""
-    still = np.tile([1.0, 0.0, 0.0, 0.0], (len(skeleton), 1))
-    positions, turns = forward_kinematics(skeleton, skeleton.offsets[0], still)
+    positions, turns = rest_kinematics(skeleton)
     turn = np.array(Matrix.Rotation(FACING, 3, "Z"), dtype=np.float64)
     return positions @ turn.T, turn @ quat_to_matrix(turns)
 

@@ -7,7 +7,7 @@ upright trunk, since the trunk of myolegs is rigid.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -16,7 +16,6 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import sole_balls
 from ambulo.motion.gaits.cycle import Cycle, resynthesized
-from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_rotvec,
@@ -65,20 +64,18 @@ def symmetric(cycle: Cycle) -> Cycle:
         for i, n in enumerate(names)
     ]
     half = len(cycle) // 2
-    progress = np.arange(len(cycle))[:, None] / len(cycle) * cycle.stride
-    root = cycle.root_positions - progress
+    root = cycle.root_positions - cycle.progress
     root = root - [0.0, root[:, 1].mean(), 0.0]
     there = np.roll(root, half, axis=0) * [1.0, -1.0, 1.0]
     # Mirrored at y = 0, a rotation keeps its w and y.
     mirror = np.array([1.0, -1.0, 1.0, -1.0])
     turned = np.roll(cycle.rotations, half, axis=0)[:, other] * mirror
     sign = np.sign((turned * cycle.rotations).sum(axis=-1, keepdims=True))
-    return Cycle(
-        cycle.skeleton,
-        cycle.period,
-        cycle.stride,
-        0.5 * (root + there) + progress,
-        quat_normalize(cycle.rotations + np.where(sign < 0, -1.0, 1.0) * turned),
+    turned = cycle.rotations + np.where(sign < 0, -1.0, 1.0) * turned
+    return replace(
+        cycle,
+        root_positions=0.5 * (root + there) + cycle.progress,
+        rotations=quat_normalize(turned),
     )
 
 
@@ -89,9 +86,7 @@ def fitted_poses(cycle: Cycle, character: Character) -> PoseCycle:
     them out.
     """
     every = len(cycle) // PHASES
-    places, turns = forward_kinematics(
-        cycle.skeleton, cycle.root_positions, cycle.rotations
-    )
+    places, turns = cycle.kinematics()
     places, turns = places[::every], turns[::every]
     legs = _Legs(character)
     index = cycle.skeleton.index

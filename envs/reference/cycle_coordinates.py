@@ -17,10 +17,9 @@ from ambulo.motion.gaits.cycle import derivative, rotvec_velocity
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_rotvec,
+    quat_mean,
     quat_multiply,
-    quat_normalize,
     quat_to_rotvec,
-    quat_unroll,
 )
 from ambulo.muscle.coupling import joint_coupling
 
@@ -148,8 +147,7 @@ class CycleCoordinates:
 
 
 def _rotation(qpos: Floats, address: int, column: int) -> Rotation:
-    quats = quat_unroll(qpos[:, address : address + 4])
-    mean = quat_normalize(quats.mean(axis=0))
+    mean = quat_mean(qpos[:, address : address + 4])
     return Rotation(address, slice(column, column + 3), mean)
 
 

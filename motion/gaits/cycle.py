@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,9 @@ from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import heading, transform
 from ambulo.motion.rotations import (
-    quat_conjugate,
+    quat_about_mean,
     quat_from_rotvec,
     quat_multiply,
-    quat_normalize,
-    quat_to_rotvec,
-    quat_unroll,
 )
 from ambulo.motion.skeleton import Skeleton
 
@@ -73,9 +70,20 @@ class Cycle:
             name="cycle",
         )
 
-    def with_root(self, root_positions: Floats, stride: Floats) -> Cycle:
-        """Return the cycle with another root path."""
-        return Cycle(self.skeleton, self.period, stride, root_positions, self.rotations)
+    @property
+    def progress(self) -> Floats:
+        """Displacement of an even walk since the first sample, [m]. Shape (N, 3)."""
+        return np.arange(len(self))[:, None] / len(self) * self.stride
+
+    def kinematics(self) -> tuple[Floats, Floats]:
+        """World positions (N, J, 3), [m], and orientations (N, J, 4) of all joints."""
+        return forward_kinematics(self.skeleton, self.root_positions, self.rotations)
+
+    def lengthened(self, change: Floats) -> Cycle:
+        """Return the cycle with a stride that is longer by `change` (3,), [m]."""
+        fraction = np.arange(len(self))[:, None] / len(self)
+        root = self.root_positions + fraction * change
+        return replace(self, root_positions=root, stride=self.stride + change)
 
 
 def along_x(motion: Motion) -> Motion:
@@ -142,9 +150,7 @@ def periodic(
     period = count / motion.fps
     root = motion.root_positions[start : stop + 1]
     stride = (root[-1] - root[0]) * [1.0, 0.0, 0.0]
-    q = quat_unroll(motion.rotations[start : stop + 1])
-    mean = quat_normalize(q.mean(axis=0))
-    turns = quat_to_rotvec(quat_multiply(quat_conjugate(mean)[None], q))
+    mean, turns = quat_about_mean(motion.rotations[start : stop + 1])
     phase = np.arange(phases) / phases
     smooth_root = resynthesized(_closed(root), harmonics, phases)
     smooth_root += phase[:, None] * stride
@@ -174,11 +180,9 @@ def body_velocities(cycle: Cycle) -> tuple[Floats, Floats]:
 
     Angular velocities are relative to the parent, in the joint's own frame, [rad/s].
     """
-    mean = quat_normalize(quat_unroll(cycle.rotations).mean(axis=0))
-    turns = quat_to_rotvec(quat_multiply(quat_conjugate(mean)[None], cycle.rotations))
+    _, turns = quat_about_mean(cycle.rotations)
     angular = rotvec_velocity(turns, derivative(turns, cycle.period))
-    progress = np.arange(len(cycle))[:, None] / len(cycle) * cycle.stride
-    linear = derivative(cycle.root_positions - progress, cycle.period)
+    linear = derivative(cycle.root_positions - cycle.progress, cycle.period)
     return linear + cycle.stride / cycle.period, angular
 
 

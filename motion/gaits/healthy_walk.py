@@ -16,12 +16,10 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.motion.gaits.cycle import Cycle
 from ambulo.motion.rotations import (
-    quat_conjugate,
+    quat_about_mean,
     quat_from_rotvec,
     quat_multiply,
     quat_normalize,
-    quat_to_rotvec,
-    quat_unroll,
 )
 from ambulo.motion.skeletons import load_skeleton
 
@@ -48,11 +46,8 @@ def healthy_walk(phases: int = 512) -> Cycle:
 
 def walk_data(cycle: Cycle, source: str) -> str:
     """The file of a cycle on human23, as JSON text."""
-    rotations = quat_unroll(cycle.rotations)
-    mean = quat_normalize(rotations.mean(axis=0))
-    turns = quat_to_rotvec(quat_multiply(quat_conjugate(mean)[None], rotations))
+    mean, turns = quat_about_mean(cycle.rotations)
     waves = _waves(len(cycle), HARMONICS)
-    progress = np.arange(len(cycle))[:, None] / len(cycle) * cycle.stride
 
     def fitted(values: Floats) -> list[Any]:
         flat = values.reshape(len(cycle), -1)
@@ -64,7 +59,7 @@ def walk_data(cycle: Cycle, source: str) -> str:
         "source": source,
         "period": cycle.period,
         "stride": round(float(cycle.stride[0]), 7),
-        "root": fitted(cycle.root_positions - progress),
+        "root": fitted(cycle.root_positions - cycle.progress),
         "mean": np.round(mean, 9).tolist(),
         "turns": fitted(turns),
     }

@@ -7,7 +7,7 @@ the body follow them: knees by the law of cosines, in the planes of the healthy 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -26,7 +26,6 @@ from ambulo.motion.gaits.skeleton import (
 )
 from ambulo.motion.gaits.soles import Soles, flat_soles, grounded, no_slip
 from ambulo.motion.gaits.variants import with_amplitude, with_lifted_feet
-from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_matrix,
@@ -66,15 +65,17 @@ def gait_cycle(space: GaitSpace, values: ArrayLike, soles: Soles) -> Cycle:
     strided = _strided(round(named["stride"], 6))
     moved = _on_body(strided, skeleton, legs / HEALTHY.leg_length, named)
     period = 1.0 / float(HEALTHY.rate_of(named["cadence"], legs))
-    cycle = Cycle(skeleton, period, moved.stride, moved.root_positions, moved.rotations)
-    flat, _ = flat_soles(cycle, soles)
-    return _with_stride(flat, float(HEALTHY.stride_of(named["stride"], legs)))
+    flat, _ = flat_soles(replace(moved, period=period), soles)
+    # Feet slip by what they did not go.
+    stride = float(HEALTHY.stride_of(named["stride"], legs))
+    return flat.lengthened(np.array([stride - float(flat.stride[0]), 0.0, 0.0]))
 
 
 @lru_cache(maxsize=256)
 def _strided(stride: float) -> Cycle:
     """Return the healthy walk with its stride scaled, feet on the ground."""
-    base, soles = healthy_walk(PHASES), _healthy_soles()
+    base = healthy_walk(PHASES)
+    soles = human23_soles(base.skeleton)
     target = stride * HEALTHY.stride_length
     lift = max(0.0, LIFT * (FULL_STRIDE - stride))
     factor, result = stride, base
@@ -85,18 +86,6 @@ def _strided(stride: float) -> Cycle:
         result = no_slip(flat_soles(swung, soles)[0], soles)[0]
         factor *= target / float(result.stride[0])
     return grounded(result, soles)
-
-
-def _with_stride(cycle: Cycle, length: float) -> Cycle:
-    """The cycle with a stride of `length`, [m]; feet slip by what they did not go."""
-    change = np.array([length - float(cycle.stride[0]), 0.0, 0.0])
-    share = np.arange(len(cycle))[:, None] / len(cycle)
-    return cycle.with_root(cycle.root_positions + share * change, cycle.stride + change)
-
-
-def _healthy_soles() -> Soles:
-    """Soles of the canonical skeleton: heel, balls and toes, as its simulated body's."""
-    return human23_soles(healthy_walk(PHASES).skeleton)
 
 
 def human23_soles(skeleton: Skeleton) -> Soles:
@@ -123,9 +112,7 @@ def _on_body(
     cycle: Cycle, skeleton: Skeleton, scale: float, named: dict[str, float]
 ) -> Cycle:
     """The healthy `cycle` on `skeleton`, whose legs are `scale` times as long."""
-    places, turns = forward_kinematics(
-        cycle.skeleton, cycle.root_positions, cycle.rotations
-    )
+    places, turns = cycle.kinematics()
     legs = {letter: _Leg.of(skeleton, letter) for letter in LETTERS.values()}
     rotations = cycle.rotations.copy()
     root_turns = quat_multiply(_list(legs)[None], turns[:, 0])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.motion.gaits.cycle import Cycle, derivative
-from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.mass import center_of_mass
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import (
@@ -60,9 +59,7 @@ class Soles:
 
 def sole_places(cycle: Cycle, soles: Soles) -> Floats:
     """World position of the lowest point of each contact sphere, [m]. Shape (N, P, 3)."""
-    places, turns = forward_kinematics(
-        cycle.skeleton, cycle.root_positions, cycle.rotations
-    )
+    places, turns = cycle.kinematics()
     at = list(soles.joints)
     points: Floats = places[:, at] + quat_rotate(turns[:, at], soles.offsets[None])
     return points - [0.0, 0.0, soles.radius]
@@ -70,8 +67,8 @@ def sole_places(cycle: Cycle, soles: Soles) -> Floats:
 
 def sole_velocities(cycle: Cycle, soles: Soles) -> Floats:
     """World velocities of the sole points, [m/s]. Shape (N, P, 3)."""
-    progress = np.arange(len(cycle))[:, None, None] / len(cycle) * cycle.stride
-    moving = derivative(sole_places(cycle, soles) - progress, cycle.period)
+    places = sole_places(cycle, soles) - cycle.progress[:, None]
+    moving = derivative(places, cycle.period)
     return moving + cycle.stride / cycle.period
 
 
@@ -99,7 +96,7 @@ def flat_soles(cycle: Cycle, soles: Soles) -> tuple[Cycle, Floats]:
     angles = np.zeros(2)
     roles = roles_of(cycle.skeleton)
     standing = stance(cycle, soles)
-    _, turns = forward_kinematics(cycle.skeleton, cycle.root_positions, rotations)
+    _, turns = cycle.kinematics()
     up = np.array([0.0, 0.0, 1.0])
     for foot, side in enumerate(SIDES):
         ankle = roles[f"{side}_foot"]
@@ -111,10 +108,7 @@ def flat_soles(cycle: Cycle, soles: Soles) -> tuple[Cycle, Floats]:
         rotations[:, ankle] = quat_normalize(
             quat_multiply(rotations[:, ankle], quat_conjugate(fix)[None])
         )
-    fixed = Cycle(
-        cycle.skeleton, cycle.period, cycle.stride, cycle.root_positions, rotations
-    )
-    return fixed, angles
+    return replace(cycle, rotations=rotations), angles
 
 
 def grounded(cycle: Cycle, soles: Soles, depth: float = DEPTH) -> Cycle:
@@ -176,7 +170,7 @@ def _waves(cycle: Cycle) -> tuple[Floats, Floats]:
 def _raised(cycle: Cycle, lift: Floats) -> Cycle:
     root = cycle.root_positions.copy()
     root[:, 2] += lift
-    return cycle.with_root(root, cycle.stride)
+    return replace(cycle, root_positions=root)
 
 
 def no_slip(cycle: Cycle, soles: Soles) -> tuple[Cycle, float]:
@@ -193,7 +187,4 @@ def no_slip(cycle: Cycle, soles: Soles) -> tuple[Cycle, float]:
         for foot in range(2)
     ]
     slip = float(np.median(np.concatenate(slips)))
-    change = np.array([slip * cycle.period, 0.0, 0.0])
-    share = np.arange(len(cycle))[:, None] / len(cycle)
-    root = cycle.root_positions - share * change
-    return cycle.with_root(root, cycle.stride - change), slip
+    return cycle.lengthened(np.array([-slip * cycle.period, 0.0, 0.0])), slip

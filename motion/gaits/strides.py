@@ -28,7 +28,7 @@ from ambulo.motion.gaits.frames import sequence, single
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
 from ambulo.motion.gaits.skeleton import ENDS, LETTERS, leg_length
 from ambulo.motion.human23 import N_SIXDOF, to_positions
-from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import heading, mirror, resample
 from ambulo.motion.retargeting.retarget import retarget
@@ -128,9 +128,7 @@ def strikes(motion: Motion, stands: NDArray[np.bool_]) -> Floats:
     held = _without_short(stands, False, SHORT_GAP * motion.fps)
     held = _without_short(held, True, SHORT_STAND * motion.fps)
     onsets = np.flatnonzero(held[1:] & ~held[:-1]) + 1
-    places, _ = forward_kinematics(
-        motion.skeleton, motion.root_positions, motion.rotations
-    )
+    places = joint_positions(motion)
     yaw = np.unwrap(heading(motion))
     way = places[:, motion.skeleton.index("TalusL")] - places[:, 0]
     ahead = way[:, 0] * np.cos(yaw) + way[:, 1] * np.sin(yaw)

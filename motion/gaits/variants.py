@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ambulo.configs.arrays import Floats
@@ -15,17 +17,13 @@ from ambulo.motion.gaits.soles import (
     sole_places,
     sole_velocities,
 )
-from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.mass import center_of_mass
-from ambulo.motion.motion import Motion
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import (
-    quat_conjugate,
+    quat_about_mean,
     quat_from_rotvec,
     quat_multiply,
-    quat_normalize,
-    quat_to_rotvec,
-    quat_unroll,
 )
 from ambulo.motion.skeleton import Skeleton
 
@@ -47,14 +45,14 @@ def with_amplitude(cycle: Cycle, factor: float) -> Cycle:
     Local rotations are scaled as rotation vectors about each joint's mean, and so are the
     root's sway and stride.
     """
-    mean = quat_normalize(quat_unroll(cycle.rotations).mean(axis=0))
-    turns = quat_to_rotvec(quat_multiply(quat_conjugate(mean)[None], cycle.rotations))
+    mean, turns = quat_about_mean(cycle.rotations)
     rotations = quat_multiply(mean[None], quat_from_rotvec(factor * turns))
     middle = cycle.root_positions.mean(axis=0)
     root = middle + factor * (cycle.root_positions - middle)
     root -= root[0] * [1.0, 0.0, 0.0]
-    stride = factor * cycle.stride
-    return Cycle(cycle.skeleton, cycle.period, stride, root, rotations)
+    return replace(
+        cycle, stride=factor * cycle.stride, root_positions=root, rotations=rotations
+    )
 
 
 def with_lifted_feet(cycle: Cycle, soles: Soles, share: float) -> Cycle:
@@ -76,9 +74,7 @@ def with_lifted_feet(cycle: Cycle, soles: Soles, share: float) -> Cycle:
             rotations[:, joint] = quat_multiply(
                 rotations[:, joint], quat_from_rotvec(bend)
             )
-    return Cycle(
-        cycle.skeleton, cycle.period, cycle.stride, cycle.root_positions, rotations
-    )
+    return replace(cycle, rotations=rotations)
 
 
 def at_speed(cycle: Cycle, soles: Soles, speed: float) -> Cycle:
@@ -101,10 +97,7 @@ def at_speed(cycle: Cycle, soles: Soles, speed: float) -> Cycle:
     if ratio < 1.0:
         scaled = with_lifted_feet(scaled, soles, min(1.0, 2.0 * (1.0 - ratio)))
     planted, _ = no_slip(flat_soles(scaled, soles)[0], soles)
-    period = float(planted.stride[0]) / speed
-    return Cycle(
-        cycle.skeleton, period, scaled.stride, scaled.root_positions, scaled.rotations
-    )
+    return replace(scaled, period=float(planted.stride[0]) / speed)
 
 
 def standing_cycle(skeleton: Skeleton, soles: Soles, samples: int = 24) -> Cycle:
@@ -130,7 +123,7 @@ def standing_cycle(skeleton: Skeleton, soles: Soles, samples: int = 24) -> Cycle
     root = cycle.root_positions.copy()
     root[:, 2] -= sole_places(cycle, soles)[0, :, 2].min() + DEPTH
     root[:, 0] = 0.0
-    return cycle.with_root(root, cycle.stride)
+    return replace(cycle, root_positions=root)
 
 
 def _still(
@@ -148,12 +141,6 @@ def _still(
 
 def _com(cycle: Cycle) -> Floats:
     """Centre of mass of the first sample over the lowest ankle, [m]. Shape (3,)."""
-    motion = Motion(
-        cycle.skeleton, cycle.fps, cycle.root_positions[:1], cycle.rotations[:1]
-    )
-    center = np.asarray(center_of_mass(motion))[0]
-    places, _ = forward_kinematics(
-        cycle.skeleton, cycle.root_positions[:1], cycle.rotations[:1]
-    )
-    height = center[2] - places[0, :, 2].min()
-    return np.array([center[0], center[1], height])
+    motion = cycle.motion()[:1]
+    x, y, z = center_of_mass(motion)[0]
+    return np.array([x, y, z - joint_positions(motion)[0, :, 2].min()])

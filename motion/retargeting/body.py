@@ -9,7 +9,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
-from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.kinematics import rest_kinematics
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -170,8 +170,7 @@ def body_of(skeleton: Skeleton) -> RetargetBody:
             f"{skeleton.name}: retargeting needs joints for hips and both thighs, but "
             f"found none for {', '.join(missing)}; name them as a known skeleton does"
         )
-    still = np.tile([1.0, 0.0, 0.0, 0.0], (len(skeleton), 1))
-    positions, orientations = forward_kinematics(skeleton, skeleton.offsets[0], still)
+    positions, orientations = rest_kinematics(skeleton)
     left = positions[roles["left_thigh"]] - positions[roles["right_thigh"]]
     if np.hypot(left[0], left[1]) < 1e-6:
         raise MotionError(f"{skeleton.name}: the thighs are not side by side at rest")

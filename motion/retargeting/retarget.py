@@ -13,7 +13,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.motion.contacts import foot_contacts
-from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.kinematics import joint_positions, motion_kinematics
 from ambulo.motion.landmarks import has_feet
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import SIDES, RetargetBody, body_of
@@ -83,16 +83,8 @@ def retarget(
         MotionError: A skeleton lacks hips or thighs.
     """
     source = body_of(motion.skeleton)
-    positions, orientations = forward_kinematics(
-        motion.skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
-    )
-    repaired = turned_back(source, motion, orientations)
-    if repaired is not motion:
-        motion = repaired
-        positions, orientations = forward_kinematics(
-            motion.skeleton, motion.root_positions, motion.rotations,
-            motion.joint_offsets,
-        )  # fmt: skip
+    motion = turned_back(source, motion, motion_kinematics(motion)[1])
+    positions, orientations = motion_kinematics(motion)
     body = body_of(target)
     if fit_lengths:
         body = fitted(source, body)
@@ -225,10 +217,7 @@ def _residuals(
     body: RetargetBody, motion: Motion, where: Floats
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Mean and 95 % distance of each role's joint from `where` (T, J, 3), [cm]."""
-    reached = forward_kinematics(
-        motion.skeleton, motion.root_positions, motion.rotations
-    )[0]
-    far = 100.0 * np.linalg.norm(reached - where, axis=-1)
+    far = 100.0 * np.linalg.norm(joint_positions(motion) - where, axis=-1)
     mean, high = far.mean(axis=0), np.percentile(far, 95.0, axis=0)
     return (
         {role: float(mean[joint]) for role, joint in body.roles.items()},

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats
-from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import SHORT, SIDES, RetargetBody, body_of
 from ambulo.motion.retargeting.transfer import source_hinge, turns_of
@@ -77,10 +77,8 @@ def untwisted(motion: Motion) -> Motion:
     Raises:
         MotionError: The skeleton lacks hips or thighs.
     """
-    orientations = forward_kinematics(
-        motion.skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
-    )[1]
-    return turned_back(body_of(motion.skeleton), motion, orientations)
+    body = body_of(motion.skeleton)
+    return turned_back(body, motion, motion_kinematics(motion)[1])
 
 
 def turned_back(body: RetargetBody, motion: Motion, orientations: Floats) -> Motion:

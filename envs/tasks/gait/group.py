@@ -27,9 +27,8 @@ from ambulo.motion.rotations import (
     quat_angle,
     quat_conjugate,
     quat_from_yaw,
+    quat_mean,
     quat_multiply,
-    quat_normalize,
-    quat_unroll,
 )
 from ambulo.muscle.actuation import MuscleActuation
 
@@ -216,7 +215,7 @@ class GaitGroup(LocomotionBatch):
             data.qpos[:] = qpos
             mujoco.mj_kinematics(model, data)
             turns.append(data.xquat[self._head].copy())
-        return np.asarray(quat_normalize(quat_unroll(np.array(turns)).mean(axis=0)))
+        return np.asarray(quat_mean(np.array(turns)))
 
     def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
         if layout is not self.layout:  # another's view, without the parameters

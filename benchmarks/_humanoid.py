@@ -48,7 +48,7 @@ class HumanoidBatch:
 
     def __init__(self, count: int) -> None:
         """Bodies at rest; `reset` before use."""
-        self.num_players = count
+        self.num_envs = count
         self.model = humanoid_model()
         self._batch = Batch(self.model, count, 1, persistent=True)
         self._dt = SKIP * self.model.opt.timestep
@@ -95,7 +95,7 @@ class HumanoidBatch:
         """Nothing is open."""
 
     def _observe(self) -> None:
-        n = self.num_players
+        n = self.num_envs
         fields = (
             self._qpos[:, 2:],
             self._qvel,

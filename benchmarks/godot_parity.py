@@ -1,7 +1,7 @@
 """Is the Godot world the MuJoCo world? The same levels, poses, actions and agent in both.
 
 Three comparisons in one run, with their targets: rays from equal poses; the same 200
-actions in 20 levels, for players that touch something and players that do not; and the
+actions in 20 levels, for envs that touch something and envs that do not; and the
 shipped agent on the same held-out levels. A target that is missed is exit code 1.
 
     python benchmarks/godot_parity.py --episodes 300 --json docs/results/godot_parity.json
@@ -38,7 +38,7 @@ TARGETS = {
 }
 
 FEWEST = 3
-"""Fewest players with and without contact, or the open-loop targets mean nothing."""
+"""Fewest envs with and without contact, or the open-loop targets mean nothing."""
 
 
 def make_bank(levels: int, seed: int) -> LevelBank:
@@ -51,11 +51,11 @@ def make_bank(levels: int, seed: int) -> LevelBank:
 
 
 def place(bank: LevelBank, worlds: Sequence[World], poses: NDArray[np.float64]) -> None:
-    """Player i of each world at pose i in level i."""
-    players = np.arange(len(bank))
+    """Env i of each world at pose i in level i."""
+    envs = np.arange(len(bank))
     for world in worlds:
         world.set_levels(range(len(bank)), bank.levels)
-        world.reset(players, players, poses)
+        world.reset(envs, envs, poses)
 
 
 def wander(rng: np.random.Generator, count: int, steps: int) -> NDArray[np.float64]:
@@ -90,7 +90,7 @@ def compare_rays(worlds: Sequence[World], bank: LevelBank, seed: int) -> float:
 def compare_paths(
     worlds: Sequence[World], bank: LevelBank, seed: int, steps: int
 ) -> dict[str, float]:
-    """How far apart equal actions end, for players with and without contact, [m]."""
+    """How far apart equal actions end, for envs with and without contact, [m]."""
     rng = np.random.default_rng(seed)
     count = len(bank)
     starts = [bank.draw(rng, slot) for slot in range(count)]
@@ -142,17 +142,17 @@ def play(model: str, world: str, episodes: int, folder: str) -> dict[str, Any]:
     return {name: row["value"] for name, row in metrics.items()}
 
 
-def report(measured: Sequence[float], players: Mapping[str, float]) -> int:
+def report(measured: Sequence[float], envs: Mapping[str, float]) -> int:
     """Print what was measured beside `TARGETS`, and who walked; how much was missed."""
     missed = 0
     for (name, target), value in zip(TARGETS.items(), measured, strict=True):
         good = value <= target  # never so for NaN
         missed += not good
         print(f"{name:>42}: {value:.4f} (target {target}) {'ok' if good else 'MISSED'}")
-    for name, count in players.items():
+    for name, count in envs.items():
         good = count >= FEWEST
         missed += not good
-        text = f"open loop, {name}: players"
+        text = f"open loop, {name}: envs"
         print(f"{text:>42}: {count} (at least {FEWEST}) {'ok' if good else 'MISSED'}")
     return missed
 

@@ -7,7 +7,7 @@ median and range over the repetitions are printed. The sides:
 * `ambulo`: `GodotWorld` (binary `/rl/step` over a keep-alive socket), and
   `GodotClient` (JSON through requests) for one agent;
 * `godot-rl`: its `GodotEnv`, from PyPI and in a venv of its own, talks to the scene of
-  `benchmarks/godot_peer` in its own protocol (JSON over TCP). The players are
+  `benchmarks/godot_peer` in its own protocol (JSON over TCP). The envs are
   `CharacterBody3D` nodes as in other games; with `same world` they are our own world
   code, so that only the protocol and the way of stepping differ.
 
@@ -15,7 +15,7 @@ Made equal: engine program, headless, Jolt and its settings; held-out levels, bu
 same shapes; body, command filter, speeds, fall, 16 `intersect_ray` readings; 9 ticks of
 1/90 s; the same smooth random actions, starts and goals; an episode ends with a fall or
 after `--limit` decisions and goes on in the next level; all levels are built before the
-clock starts; both loops end with the 48 published numbers a player in a float32 array;
+clock starts; both loops end with the 48 published numbers an env in a float32 array;
 waiting in the engine (0.3 ms of polling, then naps of 50 us). Nobody computes rewards.
 
 godot-rl's best settings are used: it starts the engine itself with `action_repeat` 9 and
@@ -25,10 +25,10 @@ one worker thread, which is a quarter faster. Its add-on is not copied; the node
 for the game here does less than it (no pausing of the tree around the wait, one write a
 message, no info dictionaries).
 
-Not equal, by design: ours moves players within the request, while godot-rl's protocol
-lets the engine tick; ours resets a player with one more request, the peer in the game;
+Not equal, by design: ours moves envs within the request, while godot-rl's protocol
+lets the engine tick; ours resets an env with one more request, the peer in the game;
 ours computes the observation in Python, the peer in GDScript; the character is slid by
-the engine's solver, our players by the contract's rule from the engine's overlaps.
+the engine's solver, our envs by the contract's rule from the engine's overlaps.
 
     python benchmarks/godot_speed.py --json docs/results/godot_speed.json
 """
@@ -93,9 +93,9 @@ def measure_client(task: Task, folder: Path) -> Sample:
                 rows = np.array(client.step(action.tolist())["states"])
                 layout.write(rows, state, falling, slice(None))
 
-            def place(players: Ints, slots: Ints, poses: Floats) -> None:
-                answer = client.place(players.tolist(), slots.tolist(), poses.tolist())
-                layout.write(np.array(answer["states"]), state, falling, players)
+            def place(envs: Ints, slots: Ints, poses: Floats) -> None:
+                answer = client.place(envs.tolist(), slots.tolist(), poses.tolist())
+                layout.write(np.array(answer["states"]), state, falling, envs)
 
             return Walk(task, state, step, place).run()
 

@@ -16,7 +16,7 @@ from _harness import Options, write
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.reference.configured import body_of, reference_of
 from ambulo.evaluate.locomotion.evaluation import (
-    PLAYERS,
+    NUM_ENVS,
     SECONDS,
     LocomotionSubject,
     evaluate,
@@ -35,12 +35,12 @@ SHOWN = ("survival_rate", "survival_s", "joint_error_deg", "speed")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Play every combination; print the table, write the numbers."""
-    parser = Options(__doc__, episodes=2, seconds=2.0, players=2)
+    parser = Options(__doc__, episodes=2, seconds=2.0, envs=2)
     parser.add_argument("--reference", help="clip or reference; default: our own walk")
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--players", type=int, default=PLAYERS)
+    parser.add_argument("--players", type=int, default=NUM_ENVS)
     args = parser.read(argv)
     config = LocomotionConfig().override("environment", reference=args.reference)
     known = reference_of(config.environment, body_of(config.environment))
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args.episodes,
         seconds=args.seconds,
         seed=args.seed,
-        players=args.players,
+        envs=args.players,
     )
     found = {}
     for name, recording in recordings.items():

@@ -94,14 +94,14 @@ def commanded(
     """
     calm = undisturbed(subject.config, SECONDS)
     seeds = [1_000_003 * seed + i for i in range(len(speed))]
-    players = bodies(subject, calm, seeds, 0)
+    envs = bodies(subject, calm, seeds, 0)
 
     def order(batch: LocomotionBatch) -> None:
         assert isinstance(batch, LocomoteBatch)
         batch.order(np.arange(len(speed)), speed, np.deg2rad(turn))
 
-    record = play(players, subject, calm.environment.max_episode_steps, prepare=order)
-    players.close()
+    record = play(envs, subject, calm.environment.max_episode_steps, prepare=order)
+    envs.close()
     pairs = sorted(set(zip(speed.tolist(), turn.tolist(), strict=True)))
     return [row_of(record, (speed == v) & (turn == w), v, w) for v, w in pairs]
 

@@ -29,7 +29,7 @@ BUILT_IN = ("law", "open_loop")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Push everyone; print the shares, write numbers and picture."""
-    parser = Options(__doc__, episodes=2, impulses=[10.0], players=2)
+    parser = Options(__doc__, episodes=2, impulses=[10.0], envs=2)
     parser.add_argument("models", nargs="*", metavar="NAME=MODEL")
     parser.add_argument("--reference", help="clip or reference of the built-in ones")
     parser.add_argument("--episodes", type=int, default=100, help="of each impulse")
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             args.episodes,
             impulses=args.impulses,
             seed=args.seed,
-            players=args.players,
+            envs=args.players,
         )
         shares = "  ".join(
             f"{impulse:g} N s {100 * share:.0f} %"

@@ -1,7 +1,7 @@
 """Speed of the VR worlds: MuJoCo's bare cost, the MuJoCo world, the compiled world.
 
 Bare: the `mj_step` calls of a decision and one `mj_multiRay`, called from compiled code
-and nothing else, on equal models with the players at rest where the world has them (so
+and nothing else, on equal models with the envs at rest where the world has them (so
 without the cost of pushing at obstacles, which the worlds pay). One thread; the three
 are measured in turn, and the medians are printed.
 
@@ -59,29 +59,29 @@ def clutter_level(seed: int) -> Level:
     )
 
 
-def started(world: W, players: int) -> W:
-    """`world` with each player in a level of its own."""
-    world.set_levels(range(players), [clutter_level(seed) for seed in range(players)])
-    world.reset(np.arange(players), np.arange(players), np.zeros((players, 3)))
+def started(world: W, envs: int) -> W:
+    """`world` with each env in a level of its own."""
+    world.set_levels(range(envs), [clutter_level(seed) for seed in range(envs)])
+    world.reset(np.arange(envs), np.arange(envs), np.zeros((envs, 3)))
     return world
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print decisions per second and ratios."""
-    parser = Options(__doc__, players=2, decisions=2, repetitions=1)
+    parser = Options(__doc__, envs=2, decisions=2, repetitions=1)
     parser.add_argument("--players", type=int, default=64)
     parser.add_argument("--decisions", type=int, default=20)
     parser.add_argument("--repetitions", type=int, default=15)
     args = parser.read(argv)
-    players, decisions = args.players, args.decisions
+    envs, decisions = args.players, args.decisions
 
     spec = WorldSpec()
-    world = started(MujocoWorld(players, spec), players)
-    kernel = started(KernelWorld(players, spec), players)
+    world = started(MujocoWorld(envs, spec), envs)
+    kernel = started(KernelWorld(envs, spec), envs)
     rng = np.random.default_rng(0)
-    actions = rng.uniform(-1.0, 1.0, (decisions, players, 3))
+    actions = rng.uniform(-1.0, 1.0, (decisions, envs, 3))
     actions[:, :, 1] = np.abs(actions[:, :, 1])
-    still = started(MujocoWorld(players, spec), players)
+    still = started(MujocoWorld(envs, spec), envs)
 
     def repeat(step: Callable[[Floats], object]) -> None:
         for batch in actions:
@@ -107,12 +107,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name, taken in in_turn({name: whole(name) for name in runs}, 1).items():
             times[name] += taken
     rates = {
-        name: players * decisions / float(np.median(taken))
+        name: envs * decisions / float(np.median(taken))
         for name, taken in times.items()
     }
     ratios = np.divide(times["bare mj_step + mj_multiRay"], times["MujocoWorld"])
     print(
-        f"{players} players, {spec.ticks_per_decision} ticks and {spec.num_rays} rays"
+        f"{envs} envs, {spec.ticks_per_decision} ticks and {spec.num_rays} rays"
         f" a decision, {args.repetitions} repetitions, one thread"
     )
     for name, rate in rates.items():
@@ -123,7 +123,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def rest_at(world: MujocoWorld, position: Floats) -> None:
-    """Put MuJoCo's state of every player at rest at `position`."""
+    """Put MuJoCo's state of every env at rest at `position`."""
     for scene, point in zip(world._scenes, position, strict=True):
         assert scene is not None
         scene.data.qpos[:] = point[:2]
@@ -131,7 +131,7 @@ def rest_at(world: MujocoWorld, position: Floats) -> None:
 
 
 def bare_decision(world: MujocoWorld) -> Callable[[Floats], object]:
-    """The MuJoCo calls of one decision of every player of `world`, and nothing else."""
+    """The MuJoCo calls of one decision of every env of `world`, and nothing else."""
     spec = world.spec
     models, datas = (world._addresses[k].copy() for k in (0, 1))
     angle = np.arange(spec.num_rays) * 2.0 * np.pi / spec.num_rays

@@ -42,7 +42,7 @@ class TaskBatch(Protocol):
     Returned arrays belong to the batch and are overwritten by the next call.
     """
 
-    num_players: int
+    num_envs: int
     """N."""
     obs: NDArray[np.float32]
     """Observations now, shape (N, size)."""

@@ -70,7 +70,7 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
             split: splits observation rows into named parts; None leaves them flat.
         """
         self.batch = batch
-        self.num_envs = batch.num_players
+        self.num_envs = batch.num_envs
         self.autoreset_mode = autoreset_mode_of(autoreset_mode)
         self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space = observation_space

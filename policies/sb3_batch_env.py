@@ -46,7 +46,7 @@ class Sb3BatchEnv(VecEnv):
         space = spaces.Box(-np.inf, np.inf, (size,), np.float32)
         self._actions: NDArray[Any] | None = None
         self.render_mode = None
-        super().__init__(batch.num_players, space, action_space)
+        super().__init__(batch.num_envs, space, action_space)
 
     def reset(self) -> NDArray[np.float32]:
         """Begin new episodes everywhere."""

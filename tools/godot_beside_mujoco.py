@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"{episode.time:.1f} s, {episode.path:.2f} m, {episode.collisions} collisions"
         )
     apart = _apart(godot, mujoco)
-    print(f"distance between the two players: at most {apart:.3f} m")
+    print(f"distance between the two envs: at most {apart:.3f} m")
     if size > LARGEST:
         raise RenderError(f"{args.out}: {size} bytes, more than {LARGEST}")
     return 0

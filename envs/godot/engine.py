@@ -58,7 +58,7 @@ class EngineProcess:
             engine: the Godot program.
             project: folder of our Godot project; it is imported first if need be.
             log_file: standard output and errors are appended to it.
-            agents: players that the engine begins with.
+            agents: envs that the engine begins with.
             port: of its server; 0 is any free one.
             start_timeout: from here to the server's first word, [s].
 

@@ -46,7 +46,7 @@ _COUNTER = 1 << 32
 
 
 class EngineLink:
-    """One engine, of our own or attached to, that holds some of the players.
+    """One engine, of our own or attached to, that holds some of the envs.
 
     Methods raise `BridgeFault` for what another attempt may mend (call `drop`, then
     `open`), and other `BridgeError`s for what it cannot.
@@ -60,7 +60,7 @@ class EngineLink:
     def __init__(
         self,
         number: int,
-        players: Ints,
+        envs: Ints,
         spec: WorldSpec,
         settings: BridgeSettings,
         log_folder: Path,
@@ -69,7 +69,7 @@ class EngineLink:
 
         Args:
             number: of the engine, for logs.
-            players: indices of the players that the engine holds, ascending, without gaps.
+            envs: indices of the envs that the engine holds, ascending, without gaps.
             spec: settings of the world.
             settings: where the engine comes from.
             log_folder: of `engine-<number>.log`; not used when attached.
@@ -78,8 +78,8 @@ class EngineLink:
             BridgeError: no engine (of a version that will do) or no project found.
             ConfigError: the URL is none, or the token would leave this machine.
         """
-        self.number, self.players = number, players
-        self.first, self.agents = int(players[0]), len(players)
+        self.number, self.envs = number, envs
+        self.first, self.agents = int(envs[0]), len(envs)
         self.rows = slice(self.first, self.first + self.agents)
         self.failures = 0
         self.layout = protocol.RowLayout(spec.num_rays)
@@ -114,7 +114,7 @@ class EngineLink:
 
     @property
     def ready(self) -> bool:
-        """Whether the engine holds this link's settings, players and levels."""
+        """Whether the engine holds this link's settings, envs and levels."""
         if self._address is not None and self._owners.get(self._address) is not self:
             return False
         return self._ready
@@ -129,7 +129,7 @@ class EngineLink:
     def open(self) -> None:
         """Start the engine or connect to it, check its version, and configure it.
 
-        It then holds no levels and no players.
+        It then holds no levels and no envs.
         """
         self.launch()
         if self._connection is None:
@@ -150,11 +150,11 @@ class EngineLink:
         self._ready = True
 
     def invalidate(self) -> None:
-        """Have the engine configured, and the players restored, before the next use."""
+        """Have the engine configured, and the envs restored, before the next use."""
         self._ready = False
 
     def forget(self, slots: Sequence[int]) -> None:
-        """Levels of these slots must be sent again before the next player enters."""
+        """Levels of these slots must be sent again before the next env enters."""
         for slot in slots:
             self._known.pop(slot, None)
 
@@ -173,19 +173,19 @@ class EngineLink:
                 self._known.update(part)
                 part, obstacles = {}, 0
 
-    def reset(self, players: Ints, slots: Ints, poses: Floats) -> Floats:
-        """Place `players` (of this link) and return their rows (k, width)."""
-        body = protocol.reset_message(players - self.first, slots, poses)
+    def reset(self, envs: Ints, slots: Ints, poses: Floats) -> Floats:
+        """Place `envs` (of this link) and return their rows (k, width)."""
+        body = protocol.reset_message(envs - self.first, slots, poses)
         response = self._ask("/rl/reset", body)
-        return protocol.parse_states(response, len(players), self.layout.width)
+        return protocol.parse_states(response, len(envs), self.layout.width)
 
-    def restore(self, players: Ints, slots: Ints, rows: Floats) -> None:
-        """Put `players` into states that were read before."""
-        body = protocol.restore_message(players - self.first, slots, rows)
+    def restore(self, envs: Ints, slots: Ints, rows: Floats) -> None:
+        """Put `envs` into states that were read before."""
+        body = protocol.restore_message(envs - self.first, slots, rows)
         self._ask("/rl/state", body, BINARY).checked()
 
     def send_step(self, actions: NDArray[Any]) -> None:
-        """Send the actions of this link's players; `receive_step` must follow."""
+        """Send the actions of this link's envs; `receive_step` must follow."""
         assert self._connection is not None
         self._connection.send(
             "POST", "/rl/step", protocol.step_message(actions),
@@ -259,7 +259,7 @@ class EngineLink:
         return self._connection.request("POST", path, body, content_type=content_type)
 
 
-def split_players(num_players: int, engines: int) -> list[Ints]:
-    """Consecutive players of each engine, as even as can be; no engine is empty."""
-    count = max(1, min(engines, num_players))
-    return list(np.array_split(np.arange(num_players), count))
+def split_envs(num_envs: int, engines: int) -> list[Ints]:
+    """Consecutive envs of each engine, as even as can be; no engine is empty."""
+    count = max(1, min(engines, num_envs))
+    return list(np.array_split(np.arange(num_envs), count))

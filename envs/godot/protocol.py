@@ -35,7 +35,7 @@ ROW_FIELDS = (
     "position", "yaw", "velocity", "yaw_rate", "command", "rays", "path",
     "contact_ticks", "collisions", "since_contact", "moves", "snaps", "fell", "falling",
 )  # fmt: skip
-"""Parts of a state row in order: those of `WorldState`, and whether a player has lost
+"""Parts of a state row in order: those of `WorldState`, and whether an env has lost
 the floor below it."""
 
 
@@ -56,19 +56,19 @@ class RowLayout:
         self.width = at
 
     def write(
-        self, rows: Floats, state: WorldState, falling: Bools, players: Ints | slice
+        self, rows: Floats, state: WorldState, falling: Bools, envs: Ints | slice
     ) -> None:
-        """Put `rows` (k, width) into the state of `players` (k,)."""
+        """Put `rows` (k, width) into the state of `envs` (k,)."""
         for name in ROW_FIELDS[:-1]:
-            getattr(state, name)[players] = rows[:, self.columns[name]]
-        falling[players] = rows[:, self.columns["falling"]]
+            getattr(state, name)[envs] = rows[:, self.columns[name]]
+        falling[envs] = rows[:, self.columns["falling"]]
 
-    def read(self, state: WorldState, falling: Bools, players: Ints) -> Floats:
-        """Rows (k, width) of the state of `players` (k,)."""
-        rows = np.empty((len(players), self.width))
+    def read(self, state: WorldState, falling: Bools, envs: Ints) -> Floats:
+        """Rows (k, width) of the state of `envs` (k,)."""
+        rows = np.empty((len(envs), self.width))
         for name in ROW_FIELDS[:-1]:
-            rows[:, self.columns[name]] = getattr(state, name)[players]
-        rows[:, self.columns["falling"]] = falling[players]
+            rows[:, self.columns[name]] = getattr(state, name)[envs]
+        rows[:, self.columns["falling"]] = falling[envs]
         return rows
 
 

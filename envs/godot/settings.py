@@ -25,7 +25,7 @@ class BridgeSettings:
     project: str | None = None
     """Folder of our Godot project; see `find_project` for None."""
     engines: int = 1
-    """Engine processes that share the players."""
+    """Engine processes that share the envs."""
     timeout: float = 30.0
     """From a request to its whole answer, [s]."""
     max_failures: int = 6

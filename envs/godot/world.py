@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import AmbuloError, BridgeError
 from ambulo.envs.godot.errors import BridgeFault
-from ambulo.envs.godot.link import EngineLink, split_players
+from ambulo.envs.godot.link import EngineLink, split_envs
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
@@ -35,21 +35,21 @@ LONGEST_PAUSE = 10.0
 
 
 class GodotWorld:
-    """N players spread over Godot engines; see `World` for the interface.
+    """N envs spread over Godot engines; see `World` for the interface.
 
     The state that Python holds is the master: an engine that was restarted gets its levels
-    and players from here. When an engine breaks down in a decision, its players keep the
+    and envs from here. When an engine breaks down in a decision, its envs keep the
     state before it and are marked in `state.fault`; a fault in `reset` is mended before it
     returns. `faults` counts every fault by kind.
     """
 
     def __init__(
-        self, num_players: int, spec: WorldSpec, settings: BridgeSettings | None = None
+        self, num_envs: int, spec: WorldSpec, settings: BridgeSettings | None = None
     ) -> None:
         """Start the engines, or connect to the one that `settings` names.
 
         Args:
-            num_players: N, spread evenly.
+            num_envs: N, spread evenly.
             spec: settings of the world.
             settings: where the engines come from; None: one that is started here.
 
@@ -57,19 +57,19 @@ class GodotWorld:
             BridgeError: no engine, or one that cannot be started, reached or driven.
         """
         self.spec = spec
-        self.state = WorldState.zeros(num_players, spec.num_rays)
+        self.state = WorldState.zeros(num_envs, spec.num_rays)
         self.faults: Counter[str] = Counter()
         self._settings = settings or BridgeSettings()
         self._levels: dict[int, Level] = {}
-        self._slot = np.full(num_players, -1, np.int64)
-        self._falling = np.zeros(num_players, np.bool_)
+        self._slot = np.full(num_envs, -1, np.int64)
+        self._falling = np.zeros(num_envs, np.bool_)
         self._temporary: weakref.finalize[..., GodotWorld] | None = None
         self._closed = False
         engines = 1 if self._settings.url else self._settings.engines
         folder = self._log_folder()
         self._links = [
-            EngineLink(number, players, spec, self._settings, folder)
-            for number, players in enumerate(split_players(num_players, engines))
+            EngineLink(number, envs, spec, self._settings, folder)
+            for number, envs in enumerate(split_envs(num_envs, engines))
         ]
         try:
             for link in self._links:  # engines start side by side
@@ -87,7 +87,7 @@ class GodotWorld:
         return [link.pid for link in self._links if link.pid is not None]
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
-        """Put `levels[i]` into slot `slots[i]`; sent when a player first enters one."""
+        """Put `levels[i]` into slot `slots[i]`; sent when an env first enters one."""
         changed = [
             slot
             for slot, level in zip(slots, levels, strict=True)
@@ -97,31 +97,29 @@ class GodotWorld:
         for link in self._links:
             link.forget(changed)
 
-    def reset(self, players: Ints, slots: Ints, poses: Floats) -> None:
-        """Place `players` at `poses` (x, y, yaw) in level `slots`, at rest.
+    def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
+        """Place `envs` at `poses` (x, y, yaw) in level `slots`, at rest.
 
         Raises:
             AmbuloError: a slot without a level.
             BridgeError: an engine that stays broken.
         """
         self._check_open()
-        players, slots = np.asarray(players, np.int64), np.asarray(slots, np.int64)
+        envs, slots = np.asarray(envs, np.int64), np.asarray(slots, np.int64)
         for slot in slots.tolist():
             if slot not in self._levels:
                 raise AmbuloError(f"slot {slot} holds no level: call set_levels first")
-        place(self.state, players, poses)
-        self.state.fault[players] = False
-        self._slot[players] = slots
-        self._falling[players] = False
+        place(self.state, envs, poses)
+        self.state.fault[envs] = False
+        self._slot[envs] = slots
+        self._falling[envs] = False
         for link in self._links:
-            chosen = np.flatnonzero(
-                (players >= link.rows.start) & (players < link.rows.stop)
-            )
+            chosen = np.flatnonzero((envs >= link.rows.start) & (envs < link.rows.stop))
             if len(chosen):
-                self._reset(link, players[chosen], slots[chosen], poses[chosen])
+                self._reset(link, envs[chosen], slots[chosen], poses[chosen])
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
-        """Advance every player by one environment step; all engines work at the same time.
+        """Advance every env by one environment step; all engines work at the same time.
 
         Raises:
             ActionError: actions of the wrong shape, or not finite.
@@ -130,8 +128,10 @@ class GodotWorld:
         self._check_open()
         values = self._checked(actions)
         if self._slot.min() < 0:
-            player = int(np.argmin(self._slot))
-            raise AmbuloError(f"player {player} is in no level: call reset before step")
+            env = int(np.argmin(self._slot))
+            raise AmbuloError(
+                f"environment {env} is in no level: call reset before step"
+            )
         self.state.fault[:] = False
         waiting = []
         for link in self._links:
@@ -209,7 +209,7 @@ class GodotWorld:
             raise BridgeError(text) from fault
 
     def _bring_up(self, link: EngineLink, leave_out: Ints | None = None) -> None:
-        """One attempt to make `link` ready, with its players where they were.
+        """One attempt to make `link` ready, with its envs where they were.
 
         Those to `leave_out` are about to be placed anew.
         """
@@ -218,7 +218,7 @@ class GodotWorld:
         if link.failures > 1:
             time.sleep(min(FIRST_PAUSE * 2 ** (link.failures - 2), LONGEST_PAUSE))
         link.open()
-        placed = link.players[self._slot[link.players] >= 0]
+        placed = link.envs[self._slot[link.envs] >= 0]
         if leave_out is not None:
             placed = np.setdiff1d(placed, leave_out)
         if len(placed):
@@ -226,31 +226,29 @@ class GodotWorld:
             rows = link.layout.read(self.state, self._falling, placed)
             link.restore(placed, self._slot[placed], rows)
         if link.failures:
-            log.info("%s is back, with %d players restored", link.name, len(placed))
+            log.info("%s is back, with %d envs restored", link.name, len(placed))
 
-    def _reset(
-        self, link: EngineLink, players: Ints, slots: Ints, poses: Floats
-    ) -> None:
-        """Place players of one link, for as long as its faults are borne."""
+    def _reset(self, link: EngineLink, envs: Ints, slots: Ints, poses: Floats) -> None:
+        """Place envs of one link, for as long as its faults are borne."""
         while True:
             try:
-                self._bring_up(link, leave_out=players)
+                self._bring_up(link, leave_out=envs)
                 link.send_levels(slots, self._levels)
-                rows = link.reset(players, slots, poses)
+                rows = link.reset(envs, slots, poses)
                 break
             except BridgeFault as fault:
-                self._note(link, fault, "while players were placed")
-        link.layout.write(rows, self.state, self._falling, players)
+                self._note(link, fault, "while envs were placed")
+        link.layout.write(rows, self.state, self._falling, envs)
 
     def _lose(self, link: EngineLink, fault: BridgeFault) -> None:
-        """Mark the players of a link that broke down in this step."""
+        """Mark the envs of a link that broke down in this step."""
         state = self.state
         state.fault[link.rows] = True
         for happened in (
             state.path, state.contact_ticks, state.collisions, state.moves, state.snaps,
         ):  # fmt: skip
             happened[link.rows] = 0
-        self._note(link, fault, f"{link.agents} players lost their episodes")
+        self._note(link, fault, f"{link.agents} envs lost their episodes")
 
     def _note(self, link: EngineLink, fault: BridgeFault, what: str) -> None:
         """Count and log a fault, and hang up.

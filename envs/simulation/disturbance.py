@@ -31,17 +31,17 @@ class Pushes:
         """Whether bodies are ever pushed."""
         return self._impulse[1] > 0.0
 
-    def begin(self, players: Ints, rngs: Sequence[np.random.Generator]) -> None:
+    def begin(self, envs: Ints, rngs: Sequence[np.random.Generator]) -> None:
         """Draw the first push of episodes that begin at time 0."""
         if self.on:
-            for player in players:
-                self._draw(int(player), 0.0, rngs[int(player)])
+            for env in envs:
+                self._draw(int(env), 0.0, rngs[int(env)])
 
     def at(self, time: Floats, rngs: Sequence[np.random.Generator]) -> Floats:
         """The forces at `time` (N,), [s]; what is over is drawn anew. Shape (N, 2), [N]."""
         now = time + CLOSE
-        for player in np.flatnonzero(now >= self.start + self._duration):
-            self._draw(int(player), float(time[player]), rngs[int(player)])
+        for env in np.flatnonzero(now >= self.start + self._duration):
+            self._draw(int(env), float(time[env]), rngs[int(env)])
         forces: Floats = np.where((now >= self.start)[:, None], self.force, 0.0)
         return forces
 
@@ -53,11 +53,11 @@ class Pushes:
         """Continue from `state_dict`."""
         self.start[...], self.force[...] = arrays["start"], arrays["force"]
 
-    def _draw(self, player: int, now: float, rng: np.random.Generator) -> None:
+    def _draw(self, env: int, now: float, rng: np.random.Generator) -> None:
         wait, impulse, angle = rng.random(3)
         low, high = self._interval
-        self.start[player] = now + low + wait * (high - low)
+        self.start[env] = now + low + wait * (high - low)
         low, high = self._impulse
         size = (low + impulse * (high - low)) / self._duration
         angle *= 2.0 * np.pi
-        self.force[player] = size * np.cos(angle), size * np.sin(angle)
+        self.force[env] = size * np.cos(angle), size * np.sin(angle)

@@ -73,7 +73,7 @@ def make_batch(
         network = muscles or find_muscle_nn(env.muscle_network)
         character = with_network(character, network)
     batch = batch_class(env.task)(
-        config, reference, character, num_players=num_bodies, threads=threads
+        config, reference, character, num_envs=num_bodies, threads=threads
     )
     if seed is not None:
         batch.seed([seed + i for i in range(num_bodies)])

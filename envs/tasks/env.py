@@ -140,7 +140,7 @@ class LocomotionEnv(gymnasium.Env[Any, Any]):
         )
         self.observation_space = observation_space(self.batch.layout)
         self.action_space = action_space(self.batch.action_size)
-        self._player = np.zeros(1, np.int64)
+        self._env_index = np.zeros(1, np.int64)
         self._picture: Any = None
 
     def reset(
@@ -149,7 +149,7 @@ class LocomotionEnv(gymnasium.Env[Any, Any]):
         """Begin an episode drawn with the environment's generator."""
         super().reset(seed=seed)
         self.batch.rngs[0] = self.np_random
-        self.batch.reset(self._player)
+        self.batch.reset(self._env_index)
         return self.batch.obs[0].copy(), {"phase": float(self.batch.phase[0])}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:

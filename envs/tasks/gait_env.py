@@ -17,6 +17,6 @@ class GaitEnv(LocomotionEnv):
 
 
 class GaitVectorEnv(LocomotionVectorEnv):
-    """N players of `ambulo/Gait-v0`, sharing `groups` bodies."""
+    """N envs of `ambulo/Gait-v0`, sharing `groups` bodies."""
 
     task = "gait"

@@ -40,7 +40,7 @@ class LocomoteBatch(LocomotionBatch):
         """As `LocomotionBatch`."""
         config, character = args[0], args[2]
         env = config.environment
-        count = kwargs["num_players"]
+        count = kwargs["num_envs"]
         self.goal: Floats = np.zeros((count, 2))
         """Commanded speed, [m/s], and turning rate, [rad/s], that are settled into."""
         self.change: Floats = np.zeros((count, 2))
@@ -69,13 +69,13 @@ class LocomoteBatch(LocomotionBatch):
 
     _kept = (*LocomotionBatch._kept, "goal", "change", "next_command")
 
-    def order(self, players: Ints, speed: Floats, turning: Floats) -> None:
-        """Want a speed, [m/s], and a turning rate, [rad/s], of `players` (k,), for good.
+    def order(self, envs: Ints, speed: Floats, turning: Floats) -> None:
+        """Want a speed, [m/s], and a turning rate, [rad/s], of `envs` (k,), for good.
 
         Commands settle into them; no others are drawn until the next reset. Shapes (k,).
         """
-        self.goal[players, 0], self.goal[players, 1] = speed, turning
-        self.next_command[players] = np.inf
+        self.goal[envs, 0], self.goal[envs, 1] = speed, turning
+        self.next_command[envs] = np.inf
 
     def set_progress(self, share: float) -> None:
         """Lower the weight of the imitation terms, as `training.reference_weights` says."""
@@ -86,7 +86,7 @@ class LocomoteBatch(LocomotionBatch):
 
     def _blend(self) -> Blend:
         if not self.uses_law:
-            return self.gaits.natural(self.num_players)
+            return self.gaits.natural(self.num_envs)
         return self.gaits.blend(self.command[:, 0])
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
@@ -102,22 +102,22 @@ class LocomoteBatch(LocomotionBatch):
         )
         return *bent, torque
 
-    def _begin(self, players: Ints) -> None:
-        for player in players:
-            self._draw(int(player), 0.0)
-        self.command[players] = self.goal[players]
-        self.command[players, 1] = 0.0
-        self.change[players] = 0.0
+    def _begin(self, envs: Ints) -> None:
+        for env in envs:
+            self._draw(int(env), 0.0)
+        self.command[envs] = self.goal[envs]
+        self.command[envs, 1] = 0.0
+        self.change[envs] = 0.0
         if self._terrain is not None:
-            for player in players:
-                self.anchor[player, :3] = self._terrain.place(self.rngs[player])
-            self.anchor[players, 3] = self._terrain.height(self.anchor[players, :2])
+            for env in envs:
+                self.anchor[env, :3] = self._terrain.place(self.rngs[env])
+            self.anchor[envs, 3] = self._terrain.height(self.anchor[envs, :2])
 
     def _advance(self) -> None:
         dt = self.simulation.dt
         time = self.simulation.time
-        for player in np.flatnonzero(time >= self.next_command):
-            self._draw(int(player), float(time[player]))
+        for env in np.flatnonzero(time >= self.next_command):
+            self._draw(int(env), float(time[env]))
         self._walk_anchor(
             self.blend.speed if self.uses_law else self.command[:, 0],
             self.command[:, 1],
@@ -153,7 +153,7 @@ class LocomoteBatch(LocomotionBatch):
             **command_terms(
                 self.state, self.command[:, 0], self.command[:, 1], weights
             ),
-            "alive": np.full(self.num_players, weights.alive),
+            "alive": np.full(self.num_envs, weights.alive),
             **cost_terms(power, self.weight, speed, actions, self.action, weights),
         }
         if self.uses_law:
@@ -165,14 +165,14 @@ class LocomoteBatch(LocomotionBatch):
             terms |= {n: self.reference_weight * term for n, term in likeness.items()}
         return terms
 
-    def _draw(self, player: int, now: float) -> None:
+    def _draw(self, index: int, now: float) -> None:
         """Give a body a new command."""
         env = self.config.environment
-        wait, pace, straight, way = self.rngs[player].random(4)
+        wait, pace, straight, way = self.rngs[index].random(4)
         low, high = env.command_interval
-        self.next_command[player] = now + low + wait * (high - low)
+        self.next_command[index] = now + low + wait * (high - low)
         low, high = env.speed
-        self.goal[player, 0] = low + pace * (high - low)
+        self.goal[index, 0] = low + pace * (high - low)
         low, high = np.deg2rad(env.turn[0]), np.deg2rad(env.turn[1])
         turning = 0.0 if straight < env.straight else low + way * (high - low)
-        self.goal[player, 1] = turning
+        self.goal[index, 1] = turning

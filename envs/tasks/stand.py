@@ -18,6 +18,6 @@ class StandBatch(LocomotionBatch):
         height = float(self.gaits.qpos[0, 0, 2])
         return {
             **standing_terms(self.state, height, weights),
-            "alive": np.full(self.num_players, weights.alive),
+            "alive": np.full(self.num_envs, weights.alive),
             **cost_terms(power, self.weight, speed, actions, self.action, weights),
         }

@@ -29,7 +29,7 @@ SLIDE_ITERATIONS = 4
 
 @dataclass(frozen=True)
 class WorldSpec:
-    """What a world needs to know to step players; plain numbers only."""
+    """What a world needs to know to step envs; plain numbers only."""
 
     ticks_per_decision: int = 9
     """Physics ticks per action."""

@@ -92,7 +92,7 @@ def play_bodies(
         config,
         healthy,
         body_of(config.environment),
-        num_players=count,
+        num_envs=count,
         parameters=values,
     )
     batch.seed([seed + i for i in range(count)])

@@ -17,7 +17,7 @@ from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.reference import Reference
 from ambulo.evaluate.locomotion.evaluation import (
     BASELINES,
-    PLAYERS,
+    NUM_ENVS,
     SECONDS,
     LocomotionSubject,
     baselines_of,
@@ -58,9 +58,9 @@ def run(request: EvalRequest) -> EvalOutcome:
     recordings = _play(request, subjects, seconds)
     scores = {name: score(r, args.seed) for name, r in recordings.items()}
     pushes = _push(request, subjects, pushed)
-    players = args.num_envs or PLAYERS
+    envs = args.num_envs or NUM_ENVS
     numbers = {
-        name: episode_numbers(subject, args.seed, episodes, players)
+        name: episode_numbers(subject, args.seed, episodes, envs)
         for name, subject in subjects.items()
     }
     evaluation = request.result(
@@ -122,7 +122,7 @@ def _play(
             request.episodes,
             seconds=seconds,
             seed=request.seed,
-            players=request.args.num_envs or PLAYERS,
+            envs=request.args.num_envs or NUM_ENVS,
             progress=lambda name, count: progress.advance(tasks[name], count),
         )
 
@@ -141,7 +141,7 @@ def _push(
                 subject,
                 episodes,
                 seed=request.seed,
-                players=request.args.num_envs or PLAYERS,
+                envs=request.args.num_envs or NUM_ENVS,
                 progress=partial(progress.advance, task),
             )
     return recoveries

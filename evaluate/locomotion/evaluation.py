@@ -26,7 +26,7 @@ Progress = Callable[[str, int], None]
 
 SECONDS = 20.0
 """Length of an episode, [s]."""
-PLAYERS = 64
+NUM_ENVS = 64
 """Bodies at once."""
 BASELINES: dict[str, str] = {
     "law": "the balance law alone: reference, its torque and the law, no network",
@@ -119,7 +119,7 @@ def evaluate(
     *,
     seconds: float = SECONDS,
     seed: int = 0,
-    players: int = PLAYERS,
+    envs: int = NUM_ENVS,
     progress: Progress | None = None,
 ) -> dict[str, Recording]:
     """All subjects from the same starts; episode i depends on (`seed`, i) alone.
@@ -129,14 +129,14 @@ def evaluate(
         episodes: Of each subject.
         seconds: Length of an episode, [s].
         seed: Of starts and commands.
-        players: Bodies at once, at most.
+        envs: Bodies at once, at most.
         progress: Called with finished episodes.
     """
     found = {}
     for name, subject in subjects.items():
         calm = undisturbed(subject.config, seconds)
         parts = []
-        for mode, seeds in shares(subject, seed, episodes, players):
+        for mode, seeds in shares(subject, seed, episodes, envs):
             batch = bodies(subject, calm, seeds, mode)
             parts.append(play(batch, subject, calm.environment.max_episode_steps))
             batch.close()
@@ -147,27 +147,27 @@ def evaluate(
 
 
 def shares(
-    subject: LocomotionSubject, seed: int, episodes: int, players: int
+    subject: LocomotionSubject, seed: int, episodes: int, envs: int
 ) -> Iterator[tuple[int, list[int]]]:
-    """Modes and seeds of the episodes, in chunks of at most `players`.
+    """Modes and seeds of the episodes, in chunks of at most `envs`.
 
     Episode i plays mode i modulo the number of modes.
     """
-    if episodes < 1 or players < 1:
+    if episodes < 1 or envs < 1:
         raise ConfigError("an evaluation needs at least one episode and one body")
     seeds = [_SEED_STRIDE * seed + i for i in range(episodes)]
     modes = len(subject.references)
     for mode in range(modes):
         own = seeds[mode::modes]
-        for first in range(0, len(own), players):
-            yield mode, own[first : first + players]
+        for first in range(0, len(own), envs):
+            yield mode, own[first : first + envs]
 
 
 def episode_numbers(
-    subject: LocomotionSubject, seed: int, episodes: int, players: int
+    subject: LocomotionSubject, seed: int, episodes: int, envs: int
 ) -> list[int]:
     """Return the number of the episode of each body of a recording of `evaluate`."""
-    chunks = shares(subject, seed, episodes, players)
+    chunks = shares(subject, seed, episodes, envs)
     return [value - _SEED_STRIDE * seed for _, seeds in chunks for value in seeds]
 
 
@@ -198,16 +198,14 @@ class _OneMode:
         part = Part(MODE, modes, "1", "1 for the reference that is followed")
         self._batch = batch
         self.layout = ObservationLayout((*batch.layout.parts, part))
-        self.obs = np.zeros((batch.num_players, self.layout.size), np.float32)
+        self.obs = np.zeros((batch.num_envs, self.layout.size), np.float32)
         self.obs[:, batch.layout.size + mode] = 1.0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._batch, name)
 
-    def reset(
-        self, players: Ints, *, phases: Floats | None = None
-    ) -> NDArray[np.float32]:
-        self._batch.reset(players, phases=phases)
+    def reset(self, envs: Ints, *, phases: Floats | None = None) -> NDArray[np.float32]:
+        self._batch.reset(envs, phases=phases)
         return self._shown()
 
     def step(self, actions: NDArray[Any]) -> tuple[Any, ...]:
@@ -239,7 +237,7 @@ def bodies(
 
 
 def play(
-    players: Bodies,
+    envs: Bodies,
     subject: LocomotionSubject,
     steps: int,
     *,
@@ -248,13 +246,13 @@ def play(
     """One episode of each body, of at most `steps` control steps.
 
     Args:
-        players: Seeded bodies.
+        envs: Seeded bodies.
         subject: Who plays.
         steps: Control steps.
         prepare: Called after the reset, to change what awaits the bodies.
     """
-    batch, told = players.batch, players.told
-    count = batch.num_players
+    batch, told = envs.batch, envs.told
+    count = batch.num_envs
     obs = told.reset(np.arange(count))
     if prepare is not None:
         prepare(batch)

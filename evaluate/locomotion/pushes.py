@@ -92,7 +92,7 @@ def push_recovery(
     *,
     impulses: Sequence[float] = IMPULSES,
     seed: int = 0,
-    players: int = 64,
+    envs: int = 64,
     progress: Callable[[int], None] | None = None,
 ) -> PushRecovery:
     """Push the bodies of `subject`; the same pushes for all subjects.
@@ -102,7 +102,7 @@ def push_recovery(
         episodes: Of each impulse.
         impulses: Ascending, [N s].
         seed: Of starts, directions and moments.
-        players: Bodies at once, at most.
+        envs: Bodies at once, at most.
         progress: Called with finished episodes, including skipped impulses.
     """
     tried = [float(impulse) for impulse in impulses]
@@ -122,7 +122,7 @@ def push_recovery(
     mass = 0.0
     for impulse in tried:
         stood = []
-        for mode, seeds in shares(subject, seed, episodes, players):
+        for mode, seeds in shares(subject, seed, episodes, envs):
             batch = bodies(subject, config, seeds, mode)
             mass = float(batch.batch.simulation.model.body_mass.sum())
             prepare = _Pusher(impulse, seeds)

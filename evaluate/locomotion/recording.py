@@ -136,7 +136,7 @@ class Recorder:
 
     def __init__(self, batch: LocomotionBatch, steps: int) -> None:
         """Room for `steps` steps of all bodies."""
-        count = batch.num_players
+        count = batch.num_envs
         character = batch.character
         self._batch, self._row = batch, 0
         self._angles, self._slip = AngleProbe(batch), SlipProbe(batch)
@@ -244,8 +244,8 @@ class Recorder:
         task = batch.config.environment.task
         if task == "locomote":
             return batch.command
-        speed = batch.blend.speed if task == "imitate" else np.zeros(batch.num_players)
-        return np.stack([speed, np.zeros(batch.num_players)], axis=1)
+        speed = batch.blend.speed if task == "imitate" else np.zeros(batch.num_envs)
+        return np.stack([speed, np.zeros(batch.num_envs)], axis=1)
 
 
 class _JointProbe:

@@ -74,7 +74,7 @@ class PolicyTeacher:
 
     def actions(self, batch: LocomotionBatch) -> Floats:
         """See `Teacher`."""
-        out = np.zeros((batch.num_players, batch.action_size))
+        out = np.zeros((batch.num_envs, batch.action_size))
         own = self._agent.act(batch.observation(self._layout))
         out[:, self._own] += self._scale * own
         if len(self._lawful):

@@ -110,6 +110,6 @@ def _play(
             subjects,
             source,
             request.episodes,
-            num_players=request.args.num_envs or evaluation.DEFAULT_PLAYERS,
+            num_envs=request.args.num_envs or evaluation.DEFAULT_NUM_ENVS,
             progress=lambda name, count: progress.advance(tasks[name], count),
         )

@@ -1,7 +1,7 @@
 """Which episodes an evaluation plays: levels, starts and goals, by names and a seed.
 
 Nothing is for training here. Episode i is the same for every agent, for any number of
-players, and for any number of episodes in all.
+envs, and for any number of episodes in all.
 """
 
 from __future__ import annotations

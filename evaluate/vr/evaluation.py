@@ -55,7 +55,7 @@ WorldName = Literal["kernel", "mujoco", "godot"]
 Progress = Callable[[str, int], None]
 """Called with a subject's name and the number of its episodes that have just ended."""
 
-DEFAULT_PLAYERS = 64
+DEFAULT_NUM_ENVS = 64
 """Environments at once."""
 _COLUMNS = 11
 """Numbers in one row of a recording."""
@@ -66,12 +66,12 @@ _SEED_STRIDE = 1_000_003
 class Controller(Protocol):
     """A planner, or an agent in `AgentController`."""
 
-    def reset(self, players: Ints, seeds: Ints) -> None:
-        """Begin new episodes of `players` with the episodes' own `seeds`."""
+    def reset(self, envs: Ints, seeds: Ints) -> None:
+        """Begin new episodes of `envs` with the episodes' own `seeds`."""
         ...
 
     def act(self, batch: NavigationBatch) -> NDArray[np.generic]:
-        """Actions of all players."""
+        """Actions of all envs."""
         ...
 
 
@@ -85,7 +85,7 @@ class AgentController:
         self._agent, self._deterministic = agent, deterministic
         self._generator = torch.Generator().manual_seed(seed)
 
-    def reset(self, players: Ints, seeds: Ints) -> None:
+    def reset(self, envs: Ints, seeds: Ints) -> None:
         """Agents remember nothing: their memory is part of the observation."""
 
     def act(self, batch: NavigationBatch) -> NDArray[np.generic]:
@@ -103,44 +103,44 @@ def run_episodes(
     bank: LevelBank,
     starts: Sequence[Start],
     *,
-    num_players: int = DEFAULT_PLAYERS,
+    num_envs: int = DEFAULT_NUM_ENVS,
     seed: int = 0,
     first: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> EpisodeRecords:
-    """Play one episode from each of `starts`, `num_players` at a time.
+    """Play one episode from each of `starts`, `num_envs` at a time.
 
     Who finishes takes the next start. Episode i has its own seed (`seed`, `first` + i),
-    so the number of players changes nothing for a controller that treats each player
+    so the number of envs changes nothing for a controller that treats each env
     alone (planners do; deterministic networks up to rounding). An episode that an engine
     broke down in is played again from its start.
 
     Args:
-        controller: of `min(num_players, len(starts))` players.
+        controller: of `min(num_envs, len(starts))` envs.
         config: of observations, actions, rewards and limits.
         bank: levels.
         starts: of the episodes.
-        num_players: at once, at most.
+        num_envs: at once, at most.
         seed: of everything random.
         first: index of the first episode.
         progress: called with the number of episodes that have just ended.
     """
-    if num_players < 1:
-        raise ConfigError(f"number of players = {num_players}: must be at least 1")
-    count = min(num_players, len(starts))
-    batch = NavigationBatch(config, bank, make_world(config, count), num_players=count)
+    if num_envs < 1:
+        raise ConfigError(f"number of envs = {num_envs}: must be at least 1")
+    count = min(num_envs, len(starts))
+    batch = NavigationBatch(config, bank, make_world(config, count), num_envs=count)
     recorder = _Recorder(batch)
     records: list[EpisodeRecord | None] = [None] * len(starts)
     running = np.arange(count)
     waiting = count
 
-    def begin(players: Ints) -> None:
-        seeds = _SEED_STRIDE * seed + first + running[players]
-        for player, value in zip(players, seeds, strict=True):
-            batch.rngs[player] = np.random.default_rng([value, 5])
-        batch.reset(players, [starts[running[p]] for p in players])
-        controller.reset(players, seeds)
-        recorder.begin(players)
+    def begin(envs: Ints) -> None:
+        seeds = _SEED_STRIDE * seed + first + running[envs]
+        for env, value in zip(envs, seeds, strict=True):
+            batch.rngs[env] = np.random.default_rng([value, 5])
+        batch.reset(envs, [starts[running[p]] for p in envs])
+        controller.reset(envs, seeds)
+        recorder.begin(envs)
 
     try:
         begin(np.arange(count))
@@ -152,9 +152,9 @@ def run_episodes(
                 begin(np.flatnonzero(lost))
             done = (terminated | truncated) & ~lost
             ended = np.flatnonzero(done & (running >= 0))
-            for player in ended:
-                records[running[player]] = recorder.record(int(player), info)
-                running[player] = waiting if waiting < len(starts) else -1
+            for env in ended:
+                records[running[env]] = recorder.record(int(env), info)
+                running[env] = waiting if waiting < len(starts) else -1
                 waiting += 1
             again = ended[running[ended] >= 0]
             if len(again):
@@ -172,31 +172,31 @@ class _Recorder:
     """Record every environment step of the running episodes."""
 
     def __init__(self, batch: NavigationBatch) -> None:
-        """Room for the longest episodes of all players."""
+        """Room for the longest episodes of all envs."""
         self._batch = batch
         steps = batch.config.environment.max_episode_steps
-        self._rows = np.zeros((batch.num_players, steps + 1, _COLUMNS))
+        self._rows = np.zeros((batch.num_envs, steps + 1, _COLUMNS))
 
-    def begin(self, players: Ints) -> None:
+    def begin(self, envs: Ints) -> None:
         """Row 0 of new episodes."""
-        self._rows[players, 0] = self._now()[players]
+        self._rows[envs, 0] = self._now()[envs]
 
     def add(self) -> None:
-        """The next row of every player; those who wait overwrite their last one."""
+        """The next row of every env; those that wait overwrite their last one."""
         at = np.minimum(self._batch.episode.steps, self._rows.shape[1] - 1)
         self._rows[np.arange(len(at)), at] = self._now()
 
     def record(
-        self, player: int, info: Mapping[str, NDArray[np.generic]]
+        self, index: int, info: Mapping[str, NDArray[np.generic]]
     ) -> EpisodeRecord:
-        """The episode of `player` that has just ended."""
+        """The episode of `env` that has just ended."""
         batch = self._batch
         episode, task, env = batch.episode, batch.task, batch.config.environment
-        steps = int(episode.steps[player])
-        level, start = batch.bank.levels[task.slot[player]], episode.origin[player, :2]
-        success, fell = bool(info["is_success"][player]), bool(info["fell"][player])
-        distance = _walk(batch, player)
-        shortest = _shortest(batch, player, start)
+        steps = int(episode.steps[index])
+        level, start = batch.bank.levels[task.slot[index]], episode.origin[index, :2]
+        success, fell = bool(info["is_success"][index]), bool(info["fell"][index])
+        distance = _walk(batch, index)
+        shortest = _shortest(batch, index, start)
         return EpisodeRecord(
             level=level,
             success=success,
@@ -204,16 +204,16 @@ class _Recorder:
             timeout=not success and not fell,
             optimal=float(optimal_length(shortest, env.goal_radius)),
             left=0.0 if success else max(distance - env.goal_radius, 0.0),
-            path=float(episode.path[player]),
+            path=float(episode.path[index]),
             time=steps * batch.spec.decision_dt,
-            collisions=int(episode.collisions[player]),
-            comfort=float(episode.comfort[player]) / steps,
-            reward=float(episode.reward[player]),
-            trace=self._trace(player, steps),
+            collisions=int(episode.collisions[index]),
+            comfort=float(episode.comfort[index]) / steps,
+            reward=float(episode.reward[index]),
+            trace=self._trace(index, steps),
         )
 
-    def _trace(self, player: int, steps: int) -> Trace:
-        rows = self._rows[player, : steps + 1].copy()
+    def _trace(self, env: int, steps: int) -> Trace:
+        rows = self._rows[env, : steps + 1].copy()
         return Trace(
             dt=self._batch.spec.decision_dt,
             position=rows[:, :3],
@@ -235,19 +235,19 @@ class _Recorder:
         )  # fmt: skip
 
 
-def _walk(batch: NavigationBatch, player: int) -> float:
-    """Walking distance from where `player` is to its goal; straight without a way."""
-    task, here = batch.task, batch.world.state.position[player]
-    rows = np.array([player])
+def _walk(batch: NavigationBatch, env: int) -> float:
+    """Walking distance from where `env` is to its goal; straight without a way."""
+    task, here = batch.task, batch.world.state.position[env]
+    rows = np.array([env])
     walk = batch.bank.distance(task.slot[rows], task.index[rows], here[None])[0]
-    straight = float(np.hypot(*(task.goal[player, :2] - here[:2])))
+    straight = float(np.hypot(*(task.goal[env, :2] - here[:2])))
     return max(float(walk), straight) if np.isfinite(walk) else straight
 
 
-def _shortest(batch: NavigationBatch, player: int, start: Floats) -> float:
+def _shortest(batch: NavigationBatch, env: int, start: Floats) -> float:
     """Length of the taut way from `start` to the first goal of the episode, [m]."""
-    begun = batch.starts[player]
-    assert begun is not None, "the player was reset"
+    begun = batch.starts[env]
+    assert begun is not None, "the env was reset"
     x, y = (float(v) for v in batch.bank.goals[begun.slot, begun.goal])
     level = batch.bank.levels[begun.slot]
     length = _path_length(level, float(start[0]), float(start[1]), x, y)
@@ -291,7 +291,7 @@ def planner_subject(name: str, config: NavigationConfig) -> NavigationSubject:
     make_planner(name, 1)
     own = config.override("actions", mode="continuous")
     own = own.override("observations", memory="none")
-    return NavigationSubject(own, lambda players: make_planner(name, players))
+    return NavigationSubject(own, lambda envs: make_planner(name, envs))
 
 
 def evaluate(
@@ -299,7 +299,7 @@ def evaluate(
     source: LevelSource,
     episodes: int,
     *,
-    num_players: int = DEFAULT_PLAYERS,
+    num_envs: int = DEFAULT_NUM_ENVS,
     progress: Progress | None = None,
 ) -> dict[str, EpisodeRecords]:
     """All subjects on the same `episodes` of `source`."""
@@ -307,13 +307,13 @@ def evaluate(
     speeds: dict[str, float] = {}
     for chunk in episode_chunks(source, episodes):
         for name, subject in subjects.items():
-            players = max(1, min(num_players, len(chunk.starts)))
+            envs = max(1, min(num_envs, len(chunk.starts)))
             records = run_episodes(
-                subject.make(players),
+                subject.make(envs),
                 subject.config,
                 chunk.bank,
                 chunk.starts,
-                num_players=num_players,
+                num_envs=num_envs,
                 seed=source.seed,
                 first=chunk.first,
                 progress=None if progress is None else partial(progress, name),
@@ -334,7 +334,7 @@ def evaluate_agent(
     split: Split = "heldout",
     world: WorldName | None = None,
     deterministic: bool = True,
-    num_players: int = DEFAULT_PLAYERS,
+    num_envs: int = DEFAULT_NUM_ENVS,
 ) -> EvaluationResult:
     """Scores of `agent`; `config` (None: its own) sets levels, limits and tasks."""
     config = in_world(config or agent.config, world)
@@ -342,7 +342,7 @@ def evaluate_agent(
         config, level_set=level_set, level_file=level_file, seed=seed, split=split
     )
     one = {"": agent_subject(agent, config, deterministic=deterministic, seed=seed)}
-    return summarise(evaluate(one, source, episodes, num_players=num_players)[""], seed)
+    return summarise(evaluate(one, source, episodes, num_envs=num_envs)[""], seed)
 
 
 def evaluate_planner(
@@ -355,7 +355,7 @@ def evaluate_planner(
     seed: int = 0,
     split: Split = "heldout",
     world: WorldName | None = None,
-    num_players: int = DEFAULT_PLAYERS,
+    num_envs: int = DEFAULT_NUM_ENVS,
 ) -> EvaluationResult:
     """Scores of the planner `name` on the same episodes as `evaluate_agent`."""
     config = in_world(config, world)
@@ -363,7 +363,7 @@ def evaluate_planner(
         config, level_set=level_set, level_file=level_file, seed=seed, split=split
     )
     one = {"": planner_subject(name, config)}
-    return summarise(evaluate(one, source, episodes, num_players=num_players)[""], seed)
+    return summarise(evaluate(one, source, episodes, num_envs=num_envs)[""], seed)
 
 
 def in_world(config: NavigationConfig, world: WorldName | None) -> NavigationConfig:

@@ -25,7 +25,7 @@ def add_godot_flags(parser: argparse.ArgumentParser) -> None:
 def check_godot_flags(
     args: argparse.Namespace, env: NavigationEnvironmentConfig
 ) -> None:
-    """`ConfigError` for engine flags in another world, or more engines than players."""
+    """`ConfigError` for engine flags in another world, or more engines than envs."""
     if env.world != "godot":
         for name in ("godot_url", "godot_bin", "godot_engines"):
             if getattr(args, name, None) is not None:
@@ -34,5 +34,5 @@ def check_godot_flags(
     elif env.godot_engines > env.num_environments:
         raise ConfigError(
             f"--godot-engines {env.godot_engines}: more than the "
-            f"{env.num_environments} players (--num-envs)"
+            f"{env.num_environments} envs (--num-envs)"
         )

@@ -282,7 +282,7 @@ def _onnx_runner(data: bytes) -> Callable[[Floats], NDArray[Any]]:
 def check_export(
     agent: Agent, run: Callable[[Floats], NDArray[Any]], source: str
 ) -> None:
-    """Refuse an export that does not act like the agent, on one player and on many."""
+    """Refuse an export that does not act like the agent, on one env and on many."""
     obs = _observations(agent)
     for rows in (obs[:1], obs):
         want, got = agent.act(rows, deterministic=True), run(rows)

@@ -24,7 +24,7 @@ def test_the_batch_of_every_id_keeps_the_interface(name: str) -> None:
     )
     assert isinstance(env, GymBatchEnv)
     batch: TaskBatch = env.batch
-    assert batch.num_players == 2
+    assert batch.num_envs == 2
     batch.seed([1, None])
     first = batch.reset(np.arange(2)).copy()
     assert first.dtype == np.float32

@@ -28,11 +28,11 @@ from ambulo.policies.learner import (
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
-PLAYERS = 8
+NUM_ENVS = 8
 
 
 def tiny_config(**ppo: Any) -> NavigationConfig:
-    """Eight players in two small levels."""
+    """Eight envs in two small levels."""
     return (
         NavigationConfig()
         .override("network", net_arch=(8,))
@@ -45,7 +45,7 @@ def tiny_config(**ppo: Any) -> NavigationConfig:
 
 def learner_of(config: NavigationConfig, privileged: bool = True) -> FastPPO:
     """A learner in a world of its own."""
-    batch = make_batch(config, PLAYERS, privileged=privileged, seed=1)
+    batch = make_batch(config, NUM_ENVS, privileged=privileged, seed=1)
     return make_learner(config, Sb3BatchEnv(batch, action_space(config)))
 
 
@@ -66,7 +66,7 @@ def test_settings_reach_the_learner() -> None:
 
 
 def test_batches_larger_than_a_rollout_are_capped() -> None:
-    assert learner_of(tiny_config(batch_size=10_000)).batch_size == 8 * PLAYERS
+    assert learner_of(tiny_config(batch_size=10_000)).batch_size == 8 * NUM_ENVS
 
 
 def test_a_rollout_of_one_decision_is_refused() -> None:

@@ -18,20 +18,20 @@ from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
-SIZE, PLAYERS, STEPS = 5, 6, 8
+SIZE, NUM_ENVS, STEPS = 5, 6, 8
 
 
 class CountingBatch:
-    """Players whose observation is noise; some end, some are truncated."""
+    """Envs whose observation is noise; some end, some are truncated."""
 
-    num_players = PLAYERS
+    num_envs = NUM_ENVS
 
     def __init__(self, truncate_at: int = 3, solve: bool = False) -> None:
         self.rng = np.random.default_rng(0)
-        self.obs = np.zeros((PLAYERS, SIZE), np.float32)
+        self.obs = np.zeros((NUM_ENVS, SIZE), np.float32)
         self.truncate_at, self.solve = truncate_at, solve
         self.last: list[Any] = []
-        zeros = np.zeros(PLAYERS)
+        zeros = np.zeros(NUM_ENVS)
         self.episode = SimpleNamespace(
             reward=zeros,
             steps=zeros.astype(np.int64),
@@ -42,9 +42,9 @@ class CountingBatch:
     def seed(self, seeds: Any) -> None:
         pass
 
-    def reset(self, players: Any) -> Any:
-        self.obs[players] = self.rng.normal(size=(len(players), SIZE))
-        self.episode.steps[players] = 0
+    def reset(self, envs: Any) -> Any:
+        self.obs[envs] = self.rng.normal(size=(len(envs), SIZE))
+        self.episode.steps[envs] = 0
         return self.obs
 
     def step(self, actions: Any) -> Any:
@@ -54,9 +54,9 @@ class CountingBatch:
         ended[1::2] = False
         if ended.any():
             self.last.append(self.obs[ended].copy())
-        none = np.zeros(PLAYERS, np.bool_)
+        none = np.zeros(NUM_ENVS, np.bool_)
         solved, truncated = (ended, none) if self.solve else (none, ended)
-        rewards = np.arange(PLAYERS, dtype=np.float64)
+        rewards = np.arange(NUM_ENVS, dtype=np.float64)
         info = {"is_success": solved, "reward/step": rewards}
         return self.obs, rewards, solved, truncated, info
 
@@ -81,7 +81,7 @@ def learner_on(batch: CountingBatch, discrete: bool = False, **kwargs: Any) -> F
     learner = FastPPO(
         NavigationPolicy,
         Sb3BatchEnv(batch, actions),
-        **{"n_steps": STEPS, "batch_size": STEPS * PLAYERS, "seed": 0, **kwargs},
+        **{"n_steps": STEPS, "batch_size": STEPS * NUM_ENVS, "seed": 0, **kwargs},
         policy_kwargs=policy_kwargs(),
         device="cpu",
     )
@@ -116,7 +116,7 @@ def test_an_update_equals_that_of_stable_baselines3(discrete: bool) -> None:
         NavigationPolicy,
         Sb3BatchEnv(CountingBatch(), fast.action_space),
         n_steps=STEPS,
-        batch_size=STEPS * PLAYERS,
+        batch_size=STEPS * NUM_ENVS,
         policy_kwargs=policy_kwargs(),
         device="cpu",
         **settings,
@@ -146,7 +146,7 @@ def test_returns_equal_those_of_stable_baselines3() -> None:
     buffer = fast.rollout_buffer
     with torch.no_grad():
         obs = torch.as_tensor(buffer.observations)
-        values = fast.policy.predict_values(obs.flatten(0, 1)).reshape(STEPS, PLAYERS)
+        values = fast.policy.predict_values(obs.flatten(0, 1)).reshape(STEPS, NUM_ENVS)
     np.testing.assert_allclose(buffer.values, values, atol=1e-6)
     assert fast._last_obs is not None
     with torch.no_grad():
@@ -160,7 +160,7 @@ def test_returns_equal_those_of_stable_baselines3() -> None:
 def test_only_truncated_episodes_are_bootstrapped(solve: bool) -> None:
     batch = CountingBatch(truncate_at=3, solve=solve)
     fast = filled(learner_on(batch, reward_scale=0.5, gamma=0.9))
-    plain = 0.5 * np.arange(PLAYERS)
+    plain = 0.5 * np.arange(NUM_ENVS)
     want = np.tile(plain, (STEPS, 1))
     assert len(batch.last) == 2, "every third of eight steps"
     if not solve:
@@ -180,7 +180,7 @@ def test_the_buffer_holds_what_was_seen_before_each_step() -> None:
     fast = filled(learner_on(batch))
     seen = fast.rollout_buffer.observations
     rng = np.random.default_rng(0)
-    want = [rng.normal(size=(PLAYERS, SIZE)) for _ in range(STEPS)]
+    want = [rng.normal(size=(NUM_ENVS, SIZE)) for _ in range(STEPS)]
     np.testing.assert_allclose(seen, want, atol=1e-6)
 
 
@@ -189,7 +189,7 @@ def test_equal_seeds_give_equal_weights_and_a_rest_is_left_out() -> None:
     for seed in (0, 0, 1):
         with pytest.warns(UserWarning, match="mini-batch size of 20"):
             learner = learner_on(CountingBatch(), batch_size=20, seed=seed)
-        learners.append(learner.learn(3 * STEPS * PLAYERS))
+        learners.append(learner.learn(3 * STEPS * NUM_ENVS))
     first, same, other = (
         torch.cat([p.detach().ravel() for p in learner.policy.parameters()])
         for learner in learners

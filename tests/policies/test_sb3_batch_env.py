@@ -12,17 +12,17 @@ from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.spaces import action_space
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
-PLAYERS = 6
+NUM_ENVS = 6
 LIMIT = 12
 
 
 def make(**environment: object) -> Sb3BatchEnv:
-    """Six players in two open levels, a short step limit."""
+    """Six envs in two open levels, a short step limit."""
     config = NavigationConfig().override(
         "environment", levels=("open",), levels_per_family=2, max_episode_steps=LIMIT,
         **environment,
     )  # fmt: skip
-    return Sb3BatchEnv(make_batch(config, PLAYERS, seed=1), action_space(config))
+    return Sb3BatchEnv(make_batch(config, NUM_ENVS, seed=1), action_space(config))
 
 
 def test_truncation_delivers_the_last_observation() -> None:
@@ -30,22 +30,22 @@ def test_truncation_delivers_the_last_observation() -> None:
     env = make()
     env.reset()
     starts = env.batch.episode.start_distance.copy()
-    idle = np.zeros((PLAYERS, 3), np.float32)
+    idle = np.zeros((NUM_ENVS, 3), np.float32)
     for _ in range(LIMIT - 1):
         last, _, dones, infos = env.step(idle)
         assert not dones.any()
-        assert infos == [{}] * PLAYERS
+        assert infos == [{}] * NUM_ENVS
     obs, rewards, dones, infos = env.step(idle)
     assert dones.all()
     np.testing.assert_allclose(rewards, -20.0)
-    for player, info in enumerate(infos):
+    for index, info in enumerate(infos):
         assert info["TimeLimit.truncated"]
         assert info["is_success"] is False
         assert info["episode"]["l"] == LIMIT
         assert info["episode"]["r"] == pytest.approx(-20.0)
         assert info["path"] == 0.0
-        assert info["start_distance"] == pytest.approx(starts[player], rel=1e-6)
-        np.testing.assert_array_equal(info["terminal_observation"], last[player])
+        assert info["start_distance"] == pytest.approx(starts[index], rel=1e-6)
+        np.testing.assert_array_equal(info["terminal_observation"], last[index])
     assert not np.array_equal(obs, last)
 
 
@@ -54,7 +54,7 @@ def test_returned_observations_are_copies() -> None:
     env = make()
     first = env.reset()
     kept = first.copy()
-    second, *_ = env.step(np.ones((PLAYERS, 3), np.float32))
+    second, *_ = env.step(np.ones((NUM_ENVS, 3), np.float32))
     np.testing.assert_array_equal(first, kept)
     assert not np.array_equal(first, second)
 
@@ -73,9 +73,9 @@ def test_bad_actions_do_not_pass() -> None:
     """A NaN from a diverged policy is named, not simulated."""
     env = make()
     env.reset()
-    with pytest.raises(ActionError, match="player 2"):
+    with pytest.raises(ActionError, match="environment 2"):
         env.step(
-            np.where(np.arange(PLAYERS)[:, None] == 2, np.nan, np.zeros((PLAYERS, 3)))
+            np.where(np.arange(NUM_ENVS)[:, None] == 2, np.nan, np.zeros((NUM_ENVS, 3)))
         )
 
 
@@ -85,6 +85,6 @@ def test_stock_sb3_learns_on_it() -> None:
     model = PPO(
         "MlpPolicy", env, n_steps=16, batch_size=32, n_epochs=1, device="cpu", seed=0
     )
-    model.learn(PLAYERS * 32)
+    model.learn(NUM_ENVS * 32)
     assert len(model.ep_info_buffer) > 0
     assert len(model.ep_success_buffer) > 0

@@ -75,7 +75,7 @@ def left_behind() -> list[str]:
         ([*QUICK, "--godot-engines", "2"], "--godot-engines: needs --world godot"),
         (
             [*QUICK, "--world", "godot", "--num-envs", "2", "--godot-engines", "3"],
-            "more than the 2 players",
+            "more than the 2 envs",
         ),
         (
             ["--eval", "none", "--godot-url", "http://127.0.0.1:9"],

@@ -164,7 +164,7 @@ def _bodies(
                 config,
                 reference,
                 character,
-                num_players=plan.per_job,
+                num_envs=plan.per_job,
                 parameters=values,
             )
         except MotionError as error:  # rare: other bodies

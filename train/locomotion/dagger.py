@@ -76,8 +76,8 @@ def teach(
     rng = np.random.default_rng([seed, 3])
     optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate)
     lessons, rounds = Lessons(), []
-    steps = max(1, math.ceil(config.samples / config.rounds / batch.num_players))
-    batch.reset(np.arange(batch.num_players))
+    steps = max(1, math.ceil(config.samples / config.rounds / batch.num_envs))
+    batch.reset(np.arange(batch.num_envs))
     for number in range(config.rounds):
         length = _collect(policy, batch, config, teacher, lessons, rng, number, steps)
         last = number == config.rounds - 1

@@ -91,8 +91,8 @@ class MuscleUpdates(BoundaryCallback):
         batch = self._batch
         for muscles in muscles_of(batch):
             muscles.network = None
-        batch.reset(np.arange(batch.num_players))
-        still = np.zeros((batch.num_players, batch.action_size), np.float32)
+        batch.reset(np.arange(batch.num_envs))
+        still = np.zeros((batch.num_envs, batch.action_size), np.float32)
         for _ in range(max(1, round(WARM_UP_SECONDS / batch.simulation.dt))):
             _, _, terminated, truncated, _ = batch.step(still)
             batch.reset(np.flatnonzero(terminated | truncated))

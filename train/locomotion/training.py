@@ -177,7 +177,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
     def _warm_up(self, steps: int) -> None:
         """Step the environments with the new policy, for its running statistics alone."""
         batch, policy = self.batch, self.policy
-        batch.reset(np.arange(batch.num_players))
+        batch.reset(np.arange(batch.num_envs))
         seen = []
         for _ in range(steps):
             seen.append(torch.as_tensor(batch.obs.copy()))

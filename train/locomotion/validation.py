@@ -69,7 +69,7 @@ class LocomotionValidation:
             )
         if muscles is not None:
             use_network(self._batch, muscles)
-        count = self._batch.num_players
+        count = self._batch.num_envs
         self._batch.seed([SEED + i for i in range(count)])
         return self._batch
 
@@ -88,7 +88,7 @@ def play(
         steps: control steps.
         deterministic: mean actions.
     """
-    count, dt = batch.num_players, batch.simulation.dt
+    count, dt = batch.num_envs, batch.simulation.dt
     obs = batch.reset(np.arange(count))
     alive, lived = np.ones(count, np.bool_), np.zeros(count)
     returns, error, speed = np.zeros(count), np.zeros(count), np.zeros(count)

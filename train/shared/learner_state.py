@@ -37,7 +37,7 @@ Arrays = dict[str, NDArray[Any]]
 class StatefulBatch(Protocol):
     """A batch of environments that can be saved and restored."""
 
-    num_players: int
+    num_envs: int
     obs: NDArray[np.float32]
     rngs: list[np.random.Generator]
 
@@ -221,10 +221,8 @@ def _random_states(
 def _restore_random_states(
     learner: FastPPO, batch: StatefulBatch, arrays: Arrays, values: Mapping[str, Any]
 ) -> None:
-    if len(values["players"]) != batch.num_players:
-        raise ValueError(
-            f"{len(values['players'])} environments, not {batch.num_players}"
-        )
+    if len(values["players"]) != batch.num_envs:
+        raise ValueError(f"{len(values['players'])} environments, not {batch.num_envs}")
     for rng, state in zip(batch.rngs, values["players"], strict=True):
         rng.bit_generator.state = state
     learner.action_space.np_random.bit_generator.state = values["action_space"]

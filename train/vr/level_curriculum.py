@@ -53,7 +53,7 @@ class TrainingLevels:
 
     def restart(self) -> NDArray[np.float32]:
         """Begin new episodes in all environments; return a copy of the observations."""
-        return self._batch.reset(np.arange(self._batch.num_players)).copy()
+        return self._batch.reset(np.arange(self._batch.num_envs)).copy()
 
     def refresh(self) -> None:
         """Replace `environment.level_refresh` levels without an environment in them."""

@@ -98,8 +98,8 @@ def _restore_starts(batch: NavigationBatch, arrays: Arrays) -> None:
         None if slot < 0 else Start(int(slot), int(goal), pose.copy())
         for slot, goal, pose in rows
     ]
-    if len(starts) != batch.num_players:
-        raise ValueError(f"{len(starts)} environments, not {batch.num_players}")
+    if len(starts) != batch.num_envs:
+        raise ValueError(f"{len(starts)} environments, not {batch.num_envs}")
     batch.starts[:] = starts
 
 

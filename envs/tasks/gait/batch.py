@@ -1,4 +1,4 @@
-"""Gait: players whose bodies and gaits have parameters, several different bodies at once."""
+"""Gait: envs whose bodies and gaits have parameters, several different bodies at once."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _TRIES = 20
 
 
 class GaitBatch:
-    """N players in groups; the players of a group share a body, whose life is limited.
+    """N envs in groups; the envs of a group share a body, whose life is limited.
 
     MuJoCo steps copies of one model together, so that a group is a batch of its own. When
     a group's life (`gait.lifetime`) is over, its episodes are truncated, and with the
-    reset of all its players it gets another body. A group of one player gets one with
-    every reset. Parameters are drawn by the generator of the group's first player.
+    reset of all its envs it gets another body. A group of one env gets one with
+    every reset. Parameters are drawn by the generator of the group's first env.
     """
 
     def __init__(
@@ -45,17 +45,17 @@ class GaitBatch:
         reference: Reference,
         character: Character,
         *,
-        num_players: int,
+        num_envs: int,
         threads: int = 1,
         parameters: ArrayLike | None = None,
     ) -> None:
-        """Players not yet reset.
+        """Envs not yet reset.
 
         Args:
             config: All settings.
             reference: The healthy gait with its balance controller.
             character: The healthy body.
-            num_players: N.
+            num_envs: N.
             threads: CPU threads for the physics.
             parameters: One row for each group, that stays; there are as many groups as
                 rows. Shape (G, P).
@@ -65,21 +65,21 @@ class GaitBatch:
         """
         self.config, self.reference = config, reference
         self.space = gait_space(config.environment.character)
-        self.num_players, self._threads = num_players, threads
-        count = min(config.gait.groups, num_players)
+        self.num_envs, self._threads = num_envs, threads
+        count = min(config.gait.groups, num_envs)
         rows = np.tile(healthy_parameters(config, reference), (count, 1))
         if parameters is not None:
             rows = np.asarray(parameters, dtype=np.float64)
             self.space.check(rows)
             count = len(rows)
-        self._edges = np.linspace(0, num_players, count + 1).round().astype(np.int64)
+        self._edges = np.linspace(0, num_envs, count + 1).round().astype(np.int64)
         self.groups = [self._group(g, row) for g, row in enumerate(rows)]
-        """The groups, in the order of their players."""
+        """The groups, in the order of their envs."""
         self._left = np.zeros(count, dtype=np.int64)
         self._pinned = np.full(count, parameters is not None)
         first = self.groups[0]
         self.layout, self.action_size = first.layout, first.action_size
-        self.obs = np.zeros((num_players, self.layout.size), np.float32)
+        self.obs = np.zeros((num_envs, self.layout.size), np.float32)
 
     def __getattr__(self, name: str) -> Any:
         """What all groups share is the first one's."""
@@ -99,31 +99,31 @@ class GaitBatch:
 
     @property
     def rngs(self) -> list[np.random.Generator]:
-        """One generator a player."""
+        """One generator for each env."""
         return _Generators(self)
 
     @property
     def parameters(self) -> Floats:
-        """The parameters of each player. Shape (N, P)."""
+        """The parameters of each env. Shape (N, P)."""
         sizes = np.diff(self._edges)
         return np.repeat([group.values for group in self.groups], sizes, axis=0)
 
     def phases(self) -> Floats:
-        """Place of each player in its cycle, [0, 1). Shape (N,)."""
+        """Phase of each env, [0, 1). Shape (N,)."""
         return np.concatenate([group.phase for group in self.groups])
 
     def positions(self) -> Floats:
-        """The 56 published positions of each player. Shape (N, 56)."""
+        """The 56 published positions of each env. Shape (N, 56)."""
         return np.concatenate([group.positions() for group in self.groups])
 
     def seed(self, seeds: Sequence[int | None]) -> None:
-        """Seed the generator of each player whose seed is not None; new bodies follow."""
+        """Seed the generator of each env whose seed is not None; new bodies follow."""
         for group, rows in zip(self.groups, self._rows(), strict=True):
             group.seed(seeds[rows])
         self._left[:] = 0
 
     def set_parameters(self, group: int, values: ArrayLike) -> None:
-        """Give a group's players the body of `values` (P,), for good; reset them next.
+        """Give a group's envs the body of `values` (P,), for good; reset them next.
 
         Raises:
             GaitParameterError: A value out of range.
@@ -133,15 +133,13 @@ class GaitBatch:
         self._replace(group, self._group(group, np.asarray(values, dtype=np.float64)))
         self._pinned[group] = True
 
-    def reset(
-        self, players: Ints, *, phases: Floats | None = None
-    ) -> NDArray[np.float32]:
-        """Begin new episodes of `players` (k,), at `phases` (k,) or as configured."""
+    def reset(self, envs: Ints, *, phases: Floats | None = None) -> NDArray[np.float32]:
+        """Begin new episodes of `envs` (k,), at `phases` (k,) or as configured."""
         for g, rows in enumerate(self._rows()):
-            mine = (players >= rows.start) & (players < rows.stop)
+            mine = (envs >= rows.start) & (envs < rows.stop)
             if not mine.any():
                 continue
-            own = players[mine] - rows.start
+            own = envs[mine] - rows.start
             whole = len(own) == rows.stop - rows.start
             if whole and not self._pinned[g] and (self._left[g] <= 0 or len(own) == 1):
                 self._renew(g)
@@ -156,9 +154,9 @@ class GaitBatch:
 
         `info` also holds the factors of the reward as `factor/<name>`.
         """
-        if np.shape(actions) != (self.num_players, self.action_size):
+        if np.shape(actions) != (self.num_envs, self.action_size):
             raise ActionError(
-                f"actions: expected shape {(self.num_players, self.action_size)}, got "
+                f"actions: expected shape {(self.num_envs, self.action_size)}, got "
                 f"{np.shape(actions)}"
             )
         steps = []
@@ -244,18 +242,18 @@ class GaitBatch:
             self.reference,
             self.space,
             values,
-            num_players=size,
+            num_envs=size,
             threads=self._threads,
         )
 
     def _replace(self, g: int, made: GaitGroup) -> None:
-        """Put a new group in the place of `g`; its players keep their generators."""
+        """Put a new group in the place of `g`; its envs keep their generators."""
         made.rngs = self.groups[g].rngs
         self.groups[g].close()
         self.groups[g] = made
 
     def _rows(self) -> list[slice]:
-        """The players of each group."""
+        """The envs of each group."""
         pairs = zip(self._edges[:-1], self._edges[1:], strict=True)
         return [slice(int(a), int(b)) for a, b in pairs]
 
@@ -266,7 +264,7 @@ class GaitBatch:
 
 
 class _Generators(list[np.random.Generator]):
-    """The players' generators; an assigned one goes to its player."""
+    """The envs' generators; an assigned one goes to its env."""
 
     def __init__(self, batch: GaitBatch) -> None:
         super().__init__(rng for group in batch.groups for rng in group.rngs)

@@ -1,4 +1,4 @@
-"""Players that share one body: its gait is followed, and rewarded as published."""
+"""Envs that share one body: its gait is followed, and rewarded as published."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LEAST_HISTORY = 6
 
 
 class GaitGroup(LocomotionBatch):
-    """N players with the body and the gait of one parameter vector.
+    """N envs with the body and the gait of one parameter vector.
 
     An action moves joint targets as in `LocomotionBatch`; its last number lets the clock
     run faster or slower. The observation ends with the normalised parameters.
@@ -61,17 +61,17 @@ class GaitGroup(LocomotionBatch):
         space: GaitSpace,
         values: ArrayLike,
         *,
-        num_players: int,
+        num_envs: int,
         threads: int = 1,
     ) -> None:
-        """Players not yet reset.
+        """Envs not yet reset.
 
         Args:
             config: All settings.
             healthy: The healthy gaits, whose laws balance this one.
             space: Of the parameters.
             values: The parameters. Shape (P,).
-            num_players: N.
+            num_envs: N.
             threads: CPU threads for the physics.
 
         Raises:
@@ -84,19 +84,17 @@ class GaitGroup(LocomotionBatch):
         body = legs_body(space, values) if legs else gait_body(space, values)
         body.model.opt.timestep = env.control_dt / env.substeps
         reference = healthy if legs else gait_reference(space, values, body, healthy)
-        self._warp: Floats = np.zeros(num_players)
-        super().__init__(
-            config, reference, body, num_players=num_players, threads=threads
-        )
+        self._warp: Floats = np.zeros(num_envs)
+        super().__init__(config, reference, body, num_envs=num_envs, threads=threads)
         self._inner = self.layout
         part = Part(
             PARAMETERS, space.size, "1", "gait parameters, 0 to 1 of their range"
         )
         self.layout = ObservationLayout((*self._inner.parts, part))
-        self.obs = np.zeros((num_players, self.layout.size), np.float32)
+        self.obs = np.zeros((num_envs, self.layout.size), np.float32)
         self._told = space.normalize(values).astype(np.float32)
         self.action_size += 1
-        self.action = np.zeros((num_players, self.action_size))
+        self.action = np.zeros((num_envs, self.action_size))
         self._poses = LegPoses(body.model) if legs else None
         # A rigid trunk has its head where the root is.
         head = roles_of(body.skeleton).get("head", 0)
@@ -106,9 +104,9 @@ class GaitGroup(LocomotionBatch):
         self._turns = self.simulation.bind("xquat")
         self._looks = self._mean_look()
         self._limits = self._motor_limits()
-        self._places: Floats = np.zeros((num_players, HISTORY, 2))
-        self._head_place: Floats = np.zeros((num_players, 3))
-        self._head_rate: Floats = np.zeros((num_players, 3))
+        self._places: Floats = np.zeros((num_envs, HISTORY, 2))
+        self._head_place: Floats = np.zeros((num_envs, 3))
+        self._head_rate: Floats = np.zeros((num_envs, 3))
         period = self.reference.table.period
         self._cycle = int(np.clip(round(period / self.simulation.dt), 2, HISTORY - 1))
 
@@ -116,25 +114,23 @@ class GaitGroup(LocomotionBatch):
         *LocomotionBatch._kept, "_warp", "_places", "_head_place", "_head_rate",
     )  # fmt: skip
 
-    def reset(
-        self, players: Ints, *, phases: Floats | None = None
-    ) -> NDArray[np.float32]:
-        """Begin new episodes of `players` (k,), at `phases` (k,) or as configured."""
-        self._warp[players] = 0.0
-        obs = super().reset(players, phases=phases)
-        self._places[players] = self.simulation.qpos[players, None, :2]
-        self._head_place[players] = self._bodies_at[players, self._head]
-        self._head_rate[players] = 0.0
+    def reset(self, envs: Ints, *, phases: Floats | None = None) -> NDArray[np.float32]:
+        """Begin new episodes of `envs` (k,), at `phases` (k,) or as configured."""
+        self._warp[envs] = 0.0
+        obs = super().reset(envs, phases=phases)
+        self._places[envs] = self.simulation.qpos[envs, None, :2]
+        self._head_place[envs] = self._bodies_at[envs, self._head]
+        self._head_rate[envs] = 0.0
         return obs
 
     def positions(self) -> Floats:
-        """The 56 published positions of all players now. Shape (N, 56)."""
+        """The 56 published positions of all envs now. Shape (N, 56)."""
         if self._poses is not None:
             return self._poses.positions(self._bodies_at, self._turns)
         return self.character.get_positions(self.simulation.qpos)
 
     def _blend(self) -> Blend:
-        natural = self.gaits.natural(self.num_players)
+        natural = self.gaits.natural(self.num_envs)
         rate = 1.0 + self.config.gait.time_warp * self._warp
         return replace(natural, rate=rate, period=natural.period / rate)
 
@@ -175,9 +171,9 @@ class GaitGroup(LocomotionBatch):
         self._places[:] = np.roll(self._places, 1, axis=1)
         self._places[:, 0] = self.simulation.qpos[:, :2]
         back = np.minimum(steps, self._cycle)
-        past = self._places[np.arange(self.num_players), back]
+        past = self._places[np.arange(self.num_envs), back]
         mean = (self._places[:, 0] - past) / (np.maximum(back, 1) * dt)[:, None]
-        wanted = np.stack([self.blend.speed, np.zeros(self.num_players)], axis=1)
+        wanted = np.stack([self.blend.speed, np.zeros(self.num_envs)], axis=1)
         slip = np.where((back >= LEAST_HISTORY)[:, None], mean - wanted, 0.0)
         look = quat_multiply(
             quat_conjugate(quat_from_yaw(self.anchor[:, 2])),

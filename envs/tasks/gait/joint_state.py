@@ -20,11 +20,11 @@ from ambulo.muscle.actuation import MuscleActuation
 
 
 def joint_states(batch: GaitBatch, values: Floats) -> Floats:
-    """Joint states (N, 3 na) of all players now with parameters `values` (N, P)."""
+    """Joint states (N, 3 na) of all envs now with parameters `values` (N, P)."""
     out, at = [], 0
     for group in batch.groups:
-        rows = values[at : at + group.num_players]
-        at += group.num_players
+        rows = values[at : at + group.num_envs]
+        at += group.num_envs
         muscles = group.simulation.actuation
         if isinstance(muscles, MuscleActuation):
             out.append(_muscles(group, muscles, rows))
@@ -49,7 +49,7 @@ def _motors(group: GaitGroup, values: Floats) -> Floats:
 
 def _muscles(group: GaitGroup, muscles: MuscleActuation, values: Floats) -> Floats:
     """Joint states of bodies with muscles where they are now. (N, 3 na)."""
-    # Players of a group mostly share their parameters.
+    # Envs of a group mostly share their parameters.
     kinds = {row.tobytes(): row for row in values}
     packed = {key: muscles_of(group.space, row).packed() for key, row in kinds.items()}
     made = muscles.torques_with(np.stack([packed[row.tobytes()] for row in values]))

@@ -63,7 +63,7 @@ class LocomotionBatch:
         reference: Reference,
         character: Character,
         *,
-        num_players: int,
+        num_envs: int,
         threads: int = 1,
         model: mujoco.MjModel | None = None,
     ) -> None:
@@ -73,20 +73,20 @@ class LocomotionBatch:
             config: All settings.
             reference: What is followed.
             character: The body.
-            num_players: N.
+            num_envs: N.
             threads: CPU threads for the physics.
             model: The body in a world of its own; on level ground if None.
         """
         env = config.environment
         check_fault_folder(env.fault_folder)
         self.config, self.reference, self.character = config, reference, character
-        self.num_players = num_players
+        self.num_envs = num_envs
         self.gaits = Gaits(reference, character)
         self.dofs = character.dofs(*matching_joints(character, env.joints))
         """Degrees of freedom that actions move. Shape (A,)."""
         self.action_size = len(self.dofs)
         self.simulation = CharacterSimulation(
-            character, num_players, substeps=env.substeps, threads=threads, model=model
+            character, num_envs, substeps=env.substeps, threads=threads, model=model
         )
         self._view = BodyView(self.simulation)
         self._followed = reference_body(self.gaits, character)
@@ -103,22 +103,22 @@ class LocomotionBatch:
         mass = self.simulation.model.body_mass.sum()
         self.weight = float(mass * np.linalg.norm(self.simulation.model.opt.gravity))
         """Body weight, [N]."""
-        self._rest = np.tile(self.simulation.model.qpos0, (num_players, 1))
-        self.rngs = [np.random.default_rng(i) for i in range(num_players)]
-        self.episode = EpisodeState.zeros(num_players)
-        self.obs = np.zeros((num_players, self.layout.size), np.float32)
-        self.phase: Floats = np.zeros(num_players)
+        self._rest = np.tile(self.simulation.model.qpos0, (num_envs, 1))
+        self.rngs = [np.random.default_rng(i) for i in range(num_envs)]
+        self.episode = EpisodeState.zeros(num_envs)
+        self.obs = np.zeros((num_envs, self.layout.size), np.float32)
+        self.phase: Floats = np.zeros(num_envs)
         """Place in the gait cycle, [0, 1). Shape (N,)."""
-        self.anchor: Floats = np.zeros((num_players, 4))
+        self.anchor: Floats = np.zeros((num_envs, 4))
         """The moving frame: x, y, [m], yaw, [rad], ground height, [m]. Shape (N, 4)."""
-        self.command: Floats = np.zeros((num_players, 2))
+        self.command: Floats = np.zeros((num_envs, 2))
         """Wanted speed, [m/s], and turning rate, [rad/s]. Shape (N, 2)."""
-        self.law: Floats = np.zeros((num_players, len(self.gaits.law_dofs)))
+        self.law: Floats = np.zeros((num_envs, len(self.gaits.law_dofs)))
         """Offsets that the balance controller wants now, [rad]. Shape (N, U)."""
-        self.action: Floats = np.zeros((num_players, self.action_size))
+        self.action: Floats = np.zeros((num_envs, self.action_size))
         """The action before. Shape (N, A)."""
-        self.pushes = Pushes(env, num_players)
-        self._begun = np.zeros(num_players, np.bool_)
+        self.pushes = Pushes(env, num_envs)
+        self._begun = np.zeros(num_envs, np.bool_)
         self.blend: Blend = self._blend()
         self.state: BodyState
         """The bodies after the last step."""
@@ -130,14 +130,14 @@ class LocomotionBatch:
 
     def _blend(self) -> Blend:
         """The gaits that are followed now."""
-        return self.gaits.natural(self.num_players)
+        return self.gaits.natural(self.num_envs)
 
-    def _begin(self, players: Ints) -> None:
+    def _begin(self, envs: Ints) -> None:
         """Begin the task of new episodes (commands, moving frames)."""
 
     def _advance(self) -> None:
         """Move the frame on by one control step."""
-        self._walk_anchor(self.blend.speed, np.zeros(self.num_players))
+        self._walk_anchor(self.blend.speed, np.zeros(self.num_envs))
 
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         """The weighted reward terms of the step, each (N,)."""
@@ -148,44 +148,42 @@ class LocomotionBatch:
 
     def seed(self, seeds: Sequence[int | None]) -> None:
         """Seed the generator of each body whose seed is not None."""
-        for player, seed in enumerate(seeds):
+        for env, seed in enumerate(seeds):
             if seed is not None:
-                self.rngs[player] = np.random.default_rng(seed)
+                self.rngs[env] = np.random.default_rng(seed)
 
-    def reset(
-        self, players: Ints, *, phases: Floats | None = None
-    ) -> NDArray[np.float32]:
-        """Begin new episodes of `players` (k,), at `phases` (k,) or as configured."""
-        env, count = self.config.environment, len(players)
+    def reset(self, envs: Ints, *, phases: Floats | None = None) -> NDArray[np.float32]:
+        """Begin new episodes of `envs` (k,), at `phases` (k,) or as configured."""
+        env, count = self.config.environment, len(envs)
         if count == 0:
             return self.obs
         # Tied joints follow those that they are tied to.
         nv, driven = self.simulation.model.nv, self.simulation.driven
         place, (turns, rates) = np.zeros(count), np.zeros((2, count, nv))
-        for row, player in enumerate(players):
-            rng = self.rngs[player]
+        for row, index in enumerate(envs):
+            rng = self.rngs[index]
             draw = rng.random()
             place[row] = draw if env.start == "random" else 0.0
             turns[row, driven] = rng.normal(0.0, 1.0, len(driven))
             rates[row, :6] = rng.normal(0.0, 1.0, 6)
             rates[row, driven] = rng.normal(0.0, 1.0, len(driven))
-        self._begun[players] = True
-        self.phase[players] = place if phases is None else phases % 1.0
-        self.anchor[players] = 0.0
-        self.command[players] = 0.0
-        self.action[players] = 0.0
-        self.episode.begin(players)
-        self._begin(players)
+        self._begun[envs] = True
+        self.phase[envs] = place if phases is None else phases % 1.0
+        self.anchor[envs] = 0.0
+        self.command[envs] = 0.0
+        self.action[envs] = 0.0
+        self.episode.begin(envs)
+        self._begin(envs)
         self.blend = self._blend()
         qpos, qvel, _ = self._reference(self.phase)
-        qpos, qvel = qpos[players], qvel[players]
+        qpos, qvel = qpos[envs], qvel[envs]
         qpos = self.simulation.tangent.moved(qpos, env.start_position_noise * turns)
         qvel = qvel + env.start_velocity_noise * rates
-        out_of_frame(qpos, qvel, self.anchor[players])
-        self.simulation.reset(players, np.zeros(count), qpos, qvel)
-        self.pushes.begin(players, self.rngs)
+        out_of_frame(qpos, qvel, self.anchor[envs])
+        self.simulation.reset(envs, np.zeros(count), qpos, qvel)
+        self.pushes.begin(envs, self.rngs)
         self._look()
-        self._observe(players)
+        self._observe(envs)
         return self.obs
 
     def step(
@@ -207,7 +205,7 @@ class LocomotionBatch:
             raise ResetNeeded(f"body {body} has no episode yet: reset before step")
         env, simulation = self.config.environment, self.simulation
         wanted = np.clip(
-            checked_actions(actions, (self.num_players, self.action_size)), -1.0, 1.0
+            checked_actions(actions, (self.num_envs, self.action_size)), -1.0, 1.0
         )
         before = simulation.qpos[:, :2].copy()
         running = simulation.fault == 0
@@ -226,7 +224,7 @@ class LocomotionBatch:
         terms = self._terms(power, wanted)
         if fault.any():
             terms = {name: np.where(fault, 0.0, term) for name, term in terms.items()}
-        reward = np.zeros(self.num_players)
+        reward = np.zeros(self.num_envs)
         for term in terms.values():
             reward += term
         moved = np.where(fault, 0.0, np.hypot(*(simulation.qpos[:, :2] - before).T))
@@ -234,7 +232,7 @@ class LocomotionBatch:
         episode.path[:] += moved
         episode.work[:] += power * simulation.dt
         self.action[:] = wanted
-        self._observe(np.arange(self.num_players))
+        self._observe(np.arange(self.num_envs))
         info: Info = {
             "is_success": timeout,
             "fell": fell,
@@ -261,7 +259,7 @@ class LocomotionBatch:
             raise ConfigError(
                 "there is no balance controller of the joints that actions move"
             )
-        out = np.zeros((self.num_players, self.action_size))
+        out = np.zeros((self.num_envs, self.action_size))
         scale = self.config.environment.action_scale
         out[:, [where[dof] for dof in moved]] = self.law / scale
         return out
@@ -300,7 +298,7 @@ class LocomotionBatch:
     def _offsets(self, wanted: Floats) -> Floats:
         """How far all joint targets are moved, [rad]. Shape (N, nv)."""
         env = self.config.environment
-        offsets = np.zeros((self.num_players, self.simulation.model.nv))
+        offsets = np.zeros((self.num_envs, self.simulation.model.nv))
         offsets[:, self.dofs] = env.action_scale * wanted
         if self._law_acts:
             limit = env.balance_limit
@@ -318,7 +316,7 @@ class LocomotionBatch:
             force[simulation.fault > 0] = 0.0
             simulation.push[:, self._pelvis, :2] = force
         advance = simulation.dt / simulation.substeps / self.blend.period
-        power = np.zeros(self.num_players)
+        power = np.zeros(self.num_envs)
         for _ in range(simulation.substeps):
             self.phase += advance
             qpos, qvel, torque = self._reference(self.phase)
@@ -379,16 +377,16 @@ class LocomotionBatch:
 
     def observation(self, layout: ObservationLayout) -> NDArray[np.float32]:
         """Observation of the bodies in `layout`. Shape (N, layout.size)."""
-        out = np.empty((self.num_players, layout.size), np.float32)
+        out = np.empty((self.num_envs, layout.size), np.float32)
         self._fill(layout, out)
         return out
 
-    def _observe(self, players: Ints) -> None:
-        """Write the observations of `players` (all are computed; few are cheap)."""
-        if len(players) == self.num_players:
+    def _observe(self, envs: Ints) -> None:
+        """Write the observations of `envs` (all are computed; few are cheap)."""
+        if len(envs) == self.num_envs:
             self._fill(self.layout, self.obs)
         else:
-            self.obs[players] = self.observation(self.layout)[players]
+            self.obs[envs] = self.observation(self.layout)[envs]
 
     def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
         joints = self.simulation.tangent.difference(self.state.qpos, self._rest)[:, 6:]

@@ -33,10 +33,10 @@ class EpisodeState:
             *(np.zeros(count) for _ in range(len(fields(cls)) - 1)),
         )
 
-    def begin(self, players: Ints) -> None:
-        """Clear the totals of `players`."""
+    def begin(self, envs: Ints) -> None:
+        """Clear the totals of `envs`."""
         for field in fields(self):
-            getattr(self, field.name)[players] = 0
+            getattr(self, field.name)[envs] = 0
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of all arrays."""

@@ -86,60 +86,60 @@ def check_fault_folder(folder: str | None) -> None:
 
 
 def report_faults(
-    batch: SimulatedBatch, players: Ints, actions: Floats, begin: StepBegin | None
+    batch: SimulatedBatch, envs: Ints, actions: Floats, begin: StepBegin | None
 ) -> None:
-    """Log each new fault of `players`, and keep what the step began with, if given."""
+    """Log each new fault of `envs`, and keep what the step began with, if given."""
     folder = batch.config.environment.fault_folder
-    for player in players:
-        reason = FAULTS[int(batch.simulation.fault[player])]
+    for env in envs:
+        reason = FAULTS[int(batch.simulation.fault[env])]
         where = ""
         if folder is not None and begin is not None:
             try:
-                path = save_fault(Path(folder), batch, int(player), actions, begin)
+                path = save_fault(Path(folder), batch, int(env), actions, begin)
                 where = f"; state in {path}"
             except (OSError, MotionFileError) as error:  # a full disk stops no body
                 where = f"; its state was not kept: {error}"
-        time = batch.episode.steps[player] * batch.simulation.dt
-        log.warning("body %d at %.2f s: %s%s", player, time, reason, where)
+        time = batch.episode.steps[env] * batch.simulation.dt
+        log.warning("body %d at %.2f s: %s%s", env, time, reason, where)
 
 
 def save_fault(
     folder: Path,
     batch: SimulatedBatch,
-    player: int,
+    env: int,
     actions: Floats,
     begin: StepBegin,
 ) -> Path:
-    """Write the control step in which body `player` exploded; the file's path.
+    """Write the control step in which body `env` exploded; the file's path.
 
     An NPZ file: a JSON header that says what it is of; qpos and qvel before the physics
     step that exploded; the action of the control step, and all that the step began with
     (`state.<name>`), so that `load_fault` can play it again.
     """
-    steps = int(batch.episode.steps[player])
+    steps = int(batch.episode.steps[env])
     header = {
         "format": FORMAT,
         "character": batch.character.name,
         "reference": batch.reference.name,
         "task": batch.config.environment.task,
-        "reason": FAULTS[int(batch.simulation.fault[player])],
+        "reason": FAULTS[int(batch.simulation.fault[env])],
         "steps": steps,
-        "random": begin.random[player],
+        "random": begin.random[env],
     }
     folder.mkdir(parents=True, exist_ok=True)
-    qpos, qvel = batch.simulation.fault_state[player]
+    qpos, qvel = batch.simulation.fault_state[env]
     arrays: dict[str, NDArray[Any]] = {
         "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8),
         "qpos": qpos,
         "qvel": qvel,
-        "action": actions[player].copy(),
+        "action": actions[env].copy(),
     }
     for name, values in begin.arrays.items():
         # What is not kept for each body (how often muscles were asked) is one number.
-        row = values[player : player + 1] if len(values) > 1 else values
+        row = values[env : env + 1] if len(values) > 1 else values
         arrays[_STATE + name] = row.astype(np.float64)
     number = len(list(folder.glob("fault_*.npz")))
-    path = folder / f"fault_{number:04d}_body{player}_step{steps}.npz"
+    path = folder / f"fault_{number:04d}_body{env}_step{steps}.npz"
     write_bytes(path, packed(arrays))
     return path
 

@@ -40,19 +40,17 @@ class HistoryBatch:
         size = frames * STATE_SIZE
         part = Part(HISTORY, size, "1", f"{frames} states of 112 numbers, oldest first")
         self.layout = ObservationLayout((*batch.layout.parts, part))
-        self.history = np.zeros((batch.num_players, frames, STATE_SIZE))
-        self.obs = np.zeros((batch.num_players, self.layout.size), np.float32)
+        self.history = np.zeros((batch.num_envs, frames, STATE_SIZE))
+        self.obs = np.zeros((batch.num_envs, self.layout.size), np.float32)
 
     def __getattr__(self, name: str) -> Any:
         """Everything else is the batch's."""
         return getattr(self._batch, name)
 
-    def reset(
-        self, players: Ints, *, phases: Floats | None = None
-    ) -> NDArray[np.float32]:
-        """Begin new episodes of `players`."""
-        self._batch.reset(players, phases=phases)
-        self.history[players] = self._states()[players, None]
+    def reset(self, envs: Ints, *, phases: Floats | None = None) -> NDArray[np.float32]:
+        """Begin new episodes of `envs`."""
+        self._batch.reset(envs, phases=phases)
+        self.history[envs] = self._states()[envs, None]
         return self._shown()
 
     def step(
@@ -104,12 +102,12 @@ class MultiReferenceBatch:
             raise ConfigError("modes: two or more references of one body are needed")
         self.batches, first = list(batches), batches[0]
         """One a mode."""
-        sizes = [batch.num_players for batch in batches]
-        self.num_players = sum(sizes)
+        sizes = [batch.num_envs for batch in batches]
+        self.num_envs = sum(sizes)
         self._edges = np.concatenate([[0], np.cumsum(sizes)])
         part = Part(MODE, len(batches), "1", "1 for the reference that is followed")
         self.layout = ObservationLayout((*first.layout.parts, part))
-        self.obs = np.zeros((self.num_players, self.layout.size), np.float32)
+        self.obs = np.zeros((self.num_envs, self.layout.size), np.float32)
         for mode, rows in enumerate(self._rows()):
             self.obs[rows, first.layout.size + mode] = 1.0
 
@@ -137,14 +135,12 @@ class MultiReferenceBatch:
         for batch, rows in zip(self.batches, self._rows(), strict=True):
             batch.seed(seeds[rows])
 
-    def reset(
-        self, players: Ints, *, phases: Floats | None = None
-    ) -> NDArray[np.float32]:
-        """Begin new episodes of `players` (k,), at `phases` (k,) or as configured."""
+    def reset(self, envs: Ints, *, phases: Floats | None = None) -> NDArray[np.float32]:
+        """Begin new episodes of `envs` (k,), at `phases` (k,) or as configured."""
         for batch, rows in zip(self.batches, self._rows(), strict=True):
-            mine = (players >= rows.start) & (players < rows.stop)
+            mine = (envs >= rows.start) & (envs < rows.stop)
             at = None if phases is None else phases[mine]
-            batch.reset(players[mine] - rows.start, phases=at)
+            batch.reset(envs[mine] - rows.start, phases=at)
         return self._shown()
 
     def step(

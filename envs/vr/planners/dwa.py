@@ -56,32 +56,32 @@ class DynamicWindow:
 
     name = "dwa"
 
-    def __init__(self, num_players: int) -> None:
-        """Players not yet reset."""
-        self._points = np.full((num_players, _SCANS, 1, 2), np.nan)
-        self._scan = np.zeros(num_players, np.int64)
-        self._last = np.zeros((num_players, 3))
+    def __init__(self, num_envs: int) -> None:
+        """Envs not yet reset."""
+        self._points = np.full((num_envs, _SCANS, 1, 2), np.nan)
+        self._scan = np.zeros(num_envs, np.int64)
+        self._last = np.zeros((num_envs, 3))
         self._candidates = _candidates()
-        self._seed = np.zeros(num_players, np.int64)
-        self._best = np.full(num_players, np.inf)
-        self._patience = np.zeros(num_players)
-        self._recovery = np.zeros(num_players)
-        self._place = np.zeros((num_players, 2))
-        self._recoveries = np.zeros(num_players, np.int64)
+        self._seed = np.zeros(num_envs, np.int64)
+        self._best = np.full(num_envs, np.inf)
+        self._patience = np.zeros(num_envs)
+        self._recovery = np.zeros(num_envs)
+        self._place = np.zeros((num_envs, 2))
+        self._recoveries = np.zeros(num_envs, np.int64)
 
-    def reset(self, players: Ints, seeds: Ints) -> None:
-        """Forget what `players` saw."""
-        self._points[players] = np.nan
-        self._scan[players] = 0
-        self._last[players] = 0.0
-        self._seed[players] = seeds
-        self._best[players] = np.inf
-        self._patience[players] = _PATIENCE
-        self._recovery[players] = 0.0
-        self._recoveries[players] = 0
+    def reset(self, envs: Ints, seeds: Ints) -> None:
+        """Forget what `envs` saw."""
+        self._points[envs] = np.nan
+        self._scan[envs] = 0
+        self._last[envs] = 0.0
+        self._seed[envs] = seeds
+        self._best[envs] = np.inf
+        self._patience[envs] = _PATIENCE
+        self._recovery[envs] = 0.0
+        self._recoveries[envs] = 0
 
     def act(self, batch: NavigationBatch) -> Floats:
-        """The best candidate of every player."""
+        """The best candidate of every env."""
         now, spec = senses(batch), batch.spec
         if self._points.shape[2] != spec.num_rays:
             shape = (*self._points.shape[:2], spec.num_rays, 2)

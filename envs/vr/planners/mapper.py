@@ -25,13 +25,13 @@ class Mapper:
 
     name = "mapper"
 
-    def __init__(self, num_players: int) -> None:
+    def __init__(self, num_envs: int) -> None:
         """Nothing mapped."""
-        self._planner = GridPlanner(num_players)
+        self._planner = GridPlanner(num_envs)
 
-    def reset(self, players: Ints, seeds: Ints) -> None:
-        """Forget the maps of `players`."""
-        self._planner.reset(players)
+    def reset(self, envs: Ints, seeds: Ints) -> None:
+        """Forget the maps of `envs`."""
+        self._planner.reset(envs)
 
     def act(self, batch: NavigationBatch) -> Floats:
         """Straight to the waypoint, facing it, at full speed."""

@@ -48,25 +48,25 @@ class Oracle:
 
     name = "oracle"
 
-    def __init__(self, num_players: int) -> None:
-        """Players not yet reset."""
-        self._way = np.zeros((num_players, 1, 2))
-        self._count = np.ones(num_players, np.int64)
-        self._at = np.zeros(num_players, np.int64)
-        self._target = np.full((num_players, 2), np.nan)
+    def __init__(self, num_envs: int) -> None:
+        """Envs not yet reset."""
+        self._way = np.zeros((num_envs, 1, 2))
+        self._count = np.ones(num_envs, np.int64)
+        self._at = np.zeros(num_envs, np.int64)
+        self._target = np.full((num_envs, 2), np.nan)
         self._grids: dict[tuple[int, float], FreeGrid] = {}
 
-    def reset(self, players: Ints, seeds: Ints) -> None:
-        """Forget the ways of `players`."""
-        self._target[players] = np.nan
+    def reset(self, envs: Ints, seeds: Ints) -> None:
+        """Forget the ways of `envs`."""
+        self._target[envs] = np.nan
 
     def act(self, batch: NavigationBatch) -> Floats:
         """Towards a point a little ahead on the way, facing one further on."""
         state, spec = batch.world.state, batch.spec
         goal = batch.task.goal[:, :2]
         off = np.hypot(*(goal - self._target).T)
-        for player in np.flatnonzero(~(off <= _MOVED)):
-            self._plan(batch, int(player))
+        for env in np.flatnonzero(~(off <= _MOVED)):
+            self._plan(batch, int(env))
         aim, look = _points_ahead(
             self._way, self._count, self._at, state.position,
             round(_AHEAD / _SPACING), round(_LOOK / _SPACING),
@@ -99,20 +99,20 @@ class Oracle:
         )
         return np.where(close[:, None], goal[:, :2] - hand, aim)
 
-    def _plan(self, batch: NavigationBatch, player: int) -> None:
-        """Write the way of one player from where it stands to its goal."""
-        slot = int(batch.task.slot[player])
-        goal = batch.task.goal[player, :2].copy()
-        here = batch.world.state.position[player, :2]
+    def _plan(self, batch: NavigationBatch, env: int) -> None:
+        """Write the way of one env from where it stands to its goal."""
+        slot = int(batch.task.slot[env])
+        goal = batch.task.goal[env, :2].copy()
+        here = batch.world.state.position[env, :2]
         way = self._best_way(batch.bank.levels[slot], slot, here, goal)
         points = _resampled(way)
         if len(points) > self._way.shape[1]:
             extra = len(points) - self._way.shape[1]
             self._way = np.pad(self._way, ((0, 0), (0, extra), (0, 0)))
-        self._way[player, : len(points)] = points
-        self._count[player] = len(points)
-        self._at[player] = 0
-        self._target[player] = goal
+        self._way[env, : len(points)] = points
+        self._count[env] = len(points)
+        self._at[env] = 0
+        self._target[env] = goal
 
     def _best_way(self, level: Level, slot: int, here: Floats, goal: Floats) -> Floats:
         """The shortest way, or one with more room that is hardly longer."""

@@ -26,17 +26,17 @@ _WIDE = 0.5 * np.pi
 
 
 class Planner(Protocol):
-    """Controls all players of a batch; actions of one player never depend on others."""
+    """Controls all envs of a batch; actions of one env never depend on others."""
 
     name: str
     """As in `--baselines`."""
 
-    def reset(self, players: Ints, seeds: Ints) -> None:
-        """Begin new episodes of `players` (k,); `seeds` (k,) drive what is random."""
+    def reset(self, envs: Ints, seeds: Ints) -> None:
+        """Begin new episodes of `envs` (k,); `seeds` (k,) drive what is random."""
         ...
 
     def act(self, batch: NavigationBatch) -> Floats:
-        """Actions of all players, shape (N, 3), in [-1, 1]."""
+        """Actions of all envs, shape (N, 3), in [-1, 1]."""
         ...
 
 
@@ -45,15 +45,15 @@ class StandStill:
 
     name = "stand"
 
-    def __init__(self, num_players: int) -> None:
+    def __init__(self, num_envs: int) -> None:
         """Nothing to remember."""
 
-    def reset(self, players: Ints, seeds: Ints) -> None:
+    def reset(self, envs: Ints, seeds: Ints) -> None:
         """Nothing to forget."""
 
     def act(self, batch: NavigationBatch) -> Floats:
         """Sticks at rest."""
-        return np.zeros((batch.num_players, 3))
+        return np.zeros((batch.num_envs, 3))
 
 
 class RandomWalk:
@@ -62,15 +62,15 @@ class RandomWalk:
     name = "random"
     HOLD = 5
 
-    def __init__(self, num_players: int) -> None:
-        """Players not yet reset."""
-        self._seed = np.zeros(num_players, np.int64)
-        self._step = np.zeros(num_players, np.int64)
+    def __init__(self, num_envs: int) -> None:
+        """Envs not yet reset."""
+        self._seed = np.zeros(num_envs, np.int64)
+        self._step = np.zeros(num_envs, np.int64)
 
-    def reset(self, players: Ints, seeds: Ints) -> None:
-        """Restart the random streams of `players`."""
-        self._seed[players] = seeds
-        self._step[players] = 0
+    def reset(self, envs: Ints, seeds: Ints) -> None:
+        """Restart the random streams of `envs`."""
+        self._seed[envs] = seeds
+        self._step[envs] = 0
 
     def act(self, batch: NavigationBatch) -> Floats:
         """The next point of every stream."""
@@ -86,10 +86,10 @@ class StraightLine:
 
     name = "straight"
 
-    def __init__(self, num_players: int) -> None:
+    def __init__(self, num_envs: int) -> None:
         """Nothing to remember."""
 
-    def reset(self, players: Ints, seeds: Ints) -> None:
+    def reset(self, envs: Ints, seeds: Ints) -> None:
         """Nothing to forget."""
 
     def act(self, batch: NavigationBatch) -> Floats:
@@ -110,10 +110,10 @@ class PotentialField:
     STRENGTH = 0.35
     """Repulsion of one ray against the attraction of 1."""
 
-    def __init__(self, num_players: int) -> None:
+    def __init__(self, num_envs: int) -> None:
         """Nothing to remember."""
 
-    def reset(self, players: Ints, seeds: Ints) -> None:
+    def reset(self, envs: Ints, seeds: Ints) -> None:
         """Nothing to forget."""
 
     def act(self, batch: NavigationBatch) -> Floats:
@@ -147,12 +147,12 @@ PLANNERS: dict[str, type[Planner]] = {
 """Every baseline by name, from weakest to strongest."""
 
 
-def make_planner(name: str, num_players: int) -> Planner:
-    """The planner `name` for `num_players` players.
+def make_planner(name: str, num_envs: int) -> Planner:
+    """The planner `name` for `num_envs` envs.
 
     Raises:
         ConfigError: no such planner.
     """
     if name not in PLANNERS:
         raise ConfigError(f"unknown baseline {name!r}{nearest(name, PLANNERS)}")
-    return PLANNERS[name](num_players)  # type: ignore[call-arg]
+    return PLANNERS[name](num_envs)  # type: ignore[call-arg]

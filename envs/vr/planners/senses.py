@@ -14,7 +14,7 @@ from ambulo.envs.vr.task.observation import rotated
 
 @dataclass(frozen=True)
 class Senses:
-    """Readings of N players, all from their observations; x is ahead, y is left."""
+    """Readings of N envs, all from their observations; x is ahead, y is left."""
 
     position: Floats
     """x, y in a frame that stays fixed during the episode, shape (N, 2), [m]."""

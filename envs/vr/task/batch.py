@@ -1,4 +1,4 @@
-"""The one implementation of VR navigation: N players, their tasks, rewards and endings.
+"""The one implementation of VR navigation: N envs, their tasks, rewards and endings.
 
 The Gymnasium environments and the SB3 adapter are thin fronts of `NavigationBatch`.
 """
@@ -26,9 +26,9 @@ Info = dict[str, NDArray[np.generic]]
 
 
 class NavigationBatch:
-    """N players in a bank of levels, without autoreset.
+    """N envs in a bank of levels, without autoreset.
 
-    `step` leaves finished players as they are; the caller resets them. All arrays returned
+    `step` leaves finished envs as they are; the caller resets them. All arrays returned
     are owned by the batch and overwritten by the next call.
     """
 
@@ -38,72 +38,72 @@ class NavigationBatch:
         bank: LevelBank,
         world: World,
         *,
-        num_players: int,
+        num_envs: int,
         privileged: bool = False,
         custom_terms: Sequence[RewardTerm] = (),
     ) -> None:
-        """Players not yet reset.
+        """Envs not yet reset.
 
         Args:
             config: all settings.
             bank: levels and distance fields; put into `world` here.
-            world: holds `num_players` players.
-            num_players: N.
+            world: holds `num_envs` envs.
+            num_envs: N.
             privileged: append the critic's extra numbers to the observation.
             custom_terms: extra reward terms.
         """
         self.config, self.bank, self.world = config, bank, world
-        self.num_players = num_players
+        self.num_envs = num_envs
         self.privileged = privileged
         self.layout = observation_layout(config)
         self.spec: WorldSpec = world.spec
         self.goal_distance = config.environment.goal_distance
         self._custom = tuple(custom_terms)
-        self._memory = Memory(config.observations.memory, num_players)
+        self._memory = Memory(config.observations.memory, num_envs)
         size = self.layout.full_size if privileged else self.layout.size
-        self.obs = np.zeros((num_players, size), np.float32)
+        self.obs = np.zeros((num_envs, size), np.float32)
         self._slices = self.layout.slices()
-        self.episode = NavigationEpisode.zeros(num_players)
-        self.task = TaskState.zeros(num_players)
-        self.starts: list[Start | None] = [None] * num_players
-        self.rngs = [np.random.default_rng(i) for i in range(num_players)]
+        self.episode = NavigationEpisode.zeros(num_envs)
+        self.task = TaskState.zeros(num_envs)
+        self.starts: list[Start | None] = [None] * num_envs
+        self.rngs = [np.random.default_rng(i) for i in range(num_envs)]
         world.set_levels(range(len(bank)), bank.levels)
 
     def seed(self, seeds: Sequence[int | None]) -> None:
-        """Seed the generator of each player whose seed is not None."""
-        for player, seed in enumerate(seeds):
+        """Seed the generator of each env whose seed is not None."""
+        for index, seed in enumerate(seeds):
             if seed is not None:
-                self.rngs[player] = np.random.default_rng(seed)
+                self.rngs[index] = np.random.default_rng(seed)
 
     def reset(
-        self, players: Ints, starts: Sequence[Start] | None = None
+        self, envs: Ints, starts: Sequence[Start] | None = None
     ) -> NDArray[np.float32]:
-        """Begin new episodes of `players` (drawn, or the given `starts`); observations."""
+        """Begin new episodes of `envs` (drawn, or the given `starts`); observations."""
         if starts is None:
             starts = [
                 self.bank.draw(self.rngs[p], goal_distance=self._goal_range())
-                for p in players
+                for p in envs
             ]
         slots = np.array([s.slot for s in starts], np.int64)
         goals = np.array([s.goal for s in starts], np.int64)
         poses = np.array([s.pose for s in starts])
-        for player, start in zip(players, starts, strict=True):
-            self.starts[player] = start
-        self.world.reset(players, slots, poses)
-        self._memory.reset(players)
+        for env, start in zip(envs, starts, strict=True):
+            self.starts[env] = start
+        self.world.reset(envs, slots, poses)
+        self._memory.reset(envs)
         tasks = self.config.environment.tasks
         kinds = [
             TASKS.index(tasks[0] if len(tasks) == 1 else self.rngs[p].choice(tasks))
-            for p in players
+            for p in envs
         ]
-        self.task.begin(players, np.array(kinds), slots, goals, self.bank)
-        self.episode.begin(players, poses)
+        self.task.begin(envs, np.array(kinds), slots, goals, self.bank)
+        self.episode.begin(envs, poses)
         distance, euclid = self._distances()
         distance = np.where(np.isfinite(distance), distance, euclid)
-        self.episode.start_distance[players] = distance[players]
-        self.episode.distance[players] = distance[players]
-        self.episode.best[players] = distance[players]
-        self._observe(players)
+        self.episode.start_distance[envs] = distance[envs]
+        self.episode.distance[envs] = distance[envs]
+        self.episode.best[envs] = distance[envs]
+        self._observe(envs)
         return self.obs
 
     def step(
@@ -111,8 +111,8 @@ class NavigationBatch:
     ) -> tuple[NDArray[np.float32], Floats, Bools, Bools, Info]:
         """One environment step: observations (N, size), rewards, terminated, truncated, info.
 
-        `info` holds arrays over players: `is_success`, `fell`, `distance`, `comfort`,
-        `collisions`, `bridge_fault` and every reward term as `reward/<name>`. A player with
+        `info` holds arrays over envs: `is_success`, `fell`, `distance`, `comfort`,
+        `collisions`, `bridge_fault` and every reward term as `reward/<name>`. An env with
         a bridge fault was lost by the world: it is truncated, and earns nothing.
 
         Raises:
@@ -166,11 +166,11 @@ class NavigationBatch:
         terms = reward_terms(transition, self.config.rewards, self._custom)
         if fault.any():
             terms = {name: np.where(fault, 0.0, term) for name, term in terms.items()}
-        reward = np.zeros(self.num_players)
+        reward = np.zeros(self.num_envs)
         for term in terms.values():
             reward += term
         episode.advance(state, distance, best, comfort, reward)
-        self._observe(np.arange(self.num_players), distance, euclid)
+        self._observe(np.arange(self.num_envs), distance, euclid)
         info: Info = {
             "is_success": solved,
             "fell": fell,
@@ -220,17 +220,17 @@ class NavigationBatch:
 
     def _observe(
         self,
-        players: Ints,
+        envs: Ints,
         distance: Floats | None = None,
         euclid: Floats | None = None,
     ) -> None:
-        """Write the observations of `players` (all rows are computed, few are cheap)."""
+        """Write the observations of `envs` (all rows are computed, few are cheap)."""
         state, obs, config = self.world.state, self.obs, self.config
         frame = config.observations.frame
         if distance is None or euclid is None:
             _, euclid = self._distances()
             distance = self.episode.distance
-        whole = len(players) == self.num_players
+        whole = len(envs) == self.num_envs
         out = obs if whole else np.empty_like(obs)
         observe(state, self.task.goal, self.episode.origin, frame, out)
         if "task" in self._slices:
@@ -250,7 +250,7 @@ class NavigationBatch:
             )
             at = self._slices["visits"].start
             self._memory.update(
-                players, np.column_stack([x, y]), yaw, state.rays,
+                envs, np.column_stack([x, y]), yaw, state.rays,
                 yaw if frame == "head" else -origin[:, 2],
                 self.spec.ray_length, np.column_stack([gx, gy]), euclid,
                 out[:, at : at + self._memory.size],
@@ -258,7 +258,7 @@ class NavigationBatch:
         if self.privileged and self.layout.privileged:
             self._observe_privileged(out, distance, euclid)
         if not whole:
-            obs[players] = out[players]
+            obs[envs] = out[envs]
 
     def _observe_privileged(
         self, out: NDArray[np.float32], distance: Floats, euclid: Floats

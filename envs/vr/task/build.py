@@ -27,7 +27,7 @@ GOAL_DRAWS = 8
 
 
 def make_world(
-    config: NavigationConfig, num_players: int, log_folder: Path | None = None
+    config: NavigationConfig, num_envs: int, log_folder: Path | None = None
 ) -> World:
     """The world that `environment.world` names; engines keep their logs in `log_folder`.
 
@@ -40,12 +40,12 @@ def make_world(
         from ambulo.envs.godot.world import GodotWorld
 
         settings = BridgeSettings.from_config(config.environment, log_folder)
-        return GodotWorld(num_players, spec, settings)
+        return GodotWorld(num_envs, spec, settings)
     if config.environment.world == "mujoco":
         from ambulo.envs.vr.world.mujoco_world import MujocoWorld
 
-        return MujocoWorld(num_players, spec)
-    return KernelWorld(num_players, spec)
+        return MujocoWorld(num_envs, spec)
+    return KernelWorld(num_envs, spec)
 
 
 def make_levels(config: NavigationConfig, split: Split, per_family: int) -> list[Level]:
@@ -75,7 +75,7 @@ def make_bank(config: NavigationConfig, split: Split, seed: int) -> LevelBank:
 
 def make_batch(
     config: NavigationConfig,
-    num_players: int,
+    num_envs: int,
     *,
     split: Split = "train",
     seed: int = 0,
@@ -84,19 +84,19 @@ def make_batch(
     custom_terms: Sequence[RewardTerm] = (),
     log_folder: Path | None = None,
 ) -> NavigationBatch:
-    """`num_players` players in their own bank (or in `bank`), each with its own generator.
+    """`num_envs` envs in their own bank (or in `bank`), each with its own generator.
 
-    Player i is seeded with (seed, i), so runs of different sizes share their first players.
+    Env i is seeded with (seed, i), so runs of different sizes share their first envs.
     Engines outside of this process keep their logs in `log_folder`.
     """
     bank = bank if bank is not None else make_bank(config, split, seed)
     batch = NavigationBatch(
         config,
         bank,
-        make_world(config, num_players, log_folder),
-        num_players=num_players,
+        make_world(config, num_envs, log_folder),
+        num_envs=num_envs,
         privileged=privileged and config.network.privileged_critic,
         custom_terms=custom_terms,
     )
-    batch.rngs = [np.random.default_rng([seed, 2, i]) for i in range(num_players)]
+    batch.rngs = [np.random.default_rng([seed, 2, i]) for i in range(num_envs)]
     return batch

@@ -98,7 +98,7 @@ class VRNavigationEnv(gymnasium.Env[Any, Any]):
         render_mode: str | None = None,
         **settings: Any,
     ) -> None:
-        """One player; see `navigation_config` for the keyword `settings`."""
+        """One environment; see `navigation_config` for the keyword `settings`."""
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ConfigError(
                 f"render_mode = {render_mode!r}: must be 'rgb_array' or None"
@@ -112,7 +112,7 @@ class VRNavigationEnv(gymnasium.Env[Any, Any]):
             self.batch.layout, self.config.observations.format
         )
         self.action_space = action_space(self.config)
-        self._player = np.zeros(1, np.int64)
+        self._env_index = np.zeros(1, np.int64)
         self._renderer: Any = None
         self._trail: list[NDArray[np.float64]] = []
 
@@ -122,7 +122,7 @@ class VRNavigationEnv(gymnasium.Env[Any, Any]):
         """Begin an episode drawn with the environment's generator."""
         super().reset(seed=seed)
         self.batch.rngs[0] = self.np_random
-        self.batch.reset(self._player)
+        self.batch.reset(self._env_index)
         self._trail = []
         return self._observation(), {"level": self._level().name}
 

@@ -13,7 +13,7 @@ from ambulo.envs.vr.world.state import WorldState
 
 @dataclass(frozen=True)
 class NavigationEpisode:
-    """Totals of the running episode of each player; every array has first axis N."""
+    """Totals of the running episode of each env; every array has first axis N."""
 
     origin: Floats
     """Start pose x, y [m], yaw [rad], shape (N, 3)."""
@@ -35,9 +35,9 @@ class NavigationEpisode:
     """Return so far, unscaled and undiscounted."""
 
     @classmethod
-    def zeros(cls, num_players: int) -> NavigationEpisode:
+    def zeros(cls, num_envs: int) -> NavigationEpisode:
         """Episodes not begun."""
-        n = num_players
+        n = num_envs
         return cls(
             origin=np.zeros((n, 3)),
             steps=np.zeros(n, np.int64),
@@ -50,11 +50,11 @@ class NavigationEpisode:
             reward=np.zeros(n),
         )
 
-    def begin(self, players: Ints, poses: Floats) -> None:
-        """Clear the totals of `players`, who start at `poses` (k, 3)."""
+    def begin(self, envs: Ints, poses: Floats) -> None:
+        """Clear the totals of `envs`, which start at `poses` (k, 3)."""
         for array in self._arrays().values():
-            array[players] = 0
-        self.origin[players] = poses
+            array[envs] = 0
+        self.origin[envs] = poses
 
     def advance(
         self,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 
 REPLAN = 3
-"""Decisions between two plans of a player."""
+"""Decisions between two plans of an env."""
 AHEAD = (2.0, 4.0)
 """Where along the way the points after the waypoint lie, [m]."""
 _PER_METRE = 4
@@ -39,52 +39,52 @@ _AHEAD = np.array(AHEAD) * _PER_METRE
 
 
 class GridPlanner:
-    """Maps and plans of N players, in any fixed frame of each."""
+    """Maps and plans of N envs, in any fixed frame of each."""
 
-    def __init__(self, num_players: int) -> None:
+    def __init__(self, num_envs: int) -> None:
         """Nothing mapped."""
-        self.points = np.zeros((num_players, 1 + len(AHEAD), 2))
+        self.points = np.zeros((num_envs, 1 + len(AHEAD), 2))
         """The furthest point in sight of at most 2.5 m along the way, and the points
         `AHEAD` (or the goal, if nearer), shape (N, 3, 2), [m]."""
-        self.length = np.zeros(num_players)
+        self.length = np.zeros(num_envs)
         """Length of the way when it was planned, shape (N,), [m]."""
-        self.found = np.zeros(num_players, np.bool_)
+        self.found = np.zeros(num_envs, np.bool_)
         """Whether there is a way; without one every point is the goal, shape (N,)."""
-        self._map = np.zeros((num_players, _GRID, _GRID), np.uint8)
-        self._age = np.zeros(num_players, np.int64)
+        self._map = np.zeros((num_envs, _GRID, _GRID), np.uint8)
+        self._age = np.zeros(num_envs, np.int64)
         self._cost = np.zeros((_GRID, _GRID), np.float32)
         self._parent = np.zeros((_GRID, _GRID), np.int8)
         self._stamp = np.zeros((_GRID, _GRID), np.int64)
         self._plans = 0
 
-    def reset(self, players: Ints) -> None:
-        """Forget the maps of `players`."""
-        self._map[players] = 0
-        self._age[players] = 0
+    def reset(self, envs: Ints) -> None:
+        """Forget the maps of `envs`."""
+        self._map[envs] = 0
+        self._age[envs] = 0
 
     def update(
         self,
-        players: Ints,
+        envs: Ints,
         position: Floats,
         goal: Floats,
         rays: Floats,
         ray_angle: Floats,
         ray_length: float,
     ) -> None:
-        """Map what `players` see and plan for those whose plan is old.
+        """Map what `envs` see and plan for those whose plan is old.
 
         Args:
-            players: indices (k,); the other arrays are over all N players.
+            envs: indices (k,); the other arrays are over all N envs.
             position: x, y, shape (N, 2), [m].
             goal: x, y in the same frame, shape (N, 2), [m].
             rays: readings, shape (N, R), [m].
             ray_angle: direction of ray 0 in that frame, shape (N,), [rad].
             ray_length: range of a ray, [m].
         """
-        players = np.asarray(players, np.int64)
-        _map_rays(players, self._map, position, rays, ray_angle, ray_length)
+        envs = np.asarray(envs, np.int64)
+        _map_rays(envs, self._map, position, rays, ray_angle, ray_length)
         self._plans = _plan_all(
-            players, self._map, position, goal, self.points, self.length, self.found,
+            envs, self._map, position, goal, self.points, self.length, self.found,
             self._age, self._cost, self._parent, self._stamp, self._plans,
         )  # fmt: skip
 
@@ -106,9 +106,9 @@ class GridPlanner:
 
 
 @njit(cache=True)
-def _map_rays(players, maps, position, rays, ray_angle, ray_length):
+def _map_rays(envs, maps, position, rays, ray_angle, ray_length):
     step = 2.0 * math.pi / rays.shape[1]
-    for i in players:
+    for i in envs:
         for r in range(rays.shape[1]):
             if rays[i, r] >= ray_length - 1e-4:
                 continue
@@ -127,7 +127,7 @@ def _map_rays(players, maps, position, rays, ray_angle, ray_length):
 
 @njit(cache=True)
 def _plan_all(
-    players,
+    envs,
     maps,
     position,
     goal,
@@ -142,7 +142,7 @@ def _plan_all(
 ):
     keys = np.empty(8 * _MOST_CELLS + 16, np.float32)
     cells = np.empty(8 * _MOST_CELLS + 16, np.int64)
-    for i in players:
+    for i in envs:
         age[i] -= 1
         if age[i] >= 0:
             continue

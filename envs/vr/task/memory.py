@@ -125,34 +125,34 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
 
 
 class Memory:
-    """The remembered grids of N players."""
+    """The remembered grids of N envs."""
 
-    def __init__(self, kind: Kind, num_players: int) -> None:
+    def __init__(self, kind: Kind, num_envs: int) -> None:
         """Empty memories of one `kind`."""
         self.kind = kind
         self.size = sum(row[1] for row in memory_fields(kind))
-        n = num_players if kind != "none" else 0
+        n = num_envs if kind != "none" else 0
         self.visits = np.zeros((n, _EXTENT, _EXTENT), np.uint16)
-        m = num_players if kind in _MAPPED else 0
+        m = num_envs if kind in _MAPPED else 0
         self.cells = np.zeros((m, GRID, GRID), np.uint8)
-        self.best = np.full(num_players, np.inf)
-        self.stale = np.zeros(num_players, np.int64)
-        self.planner = GridPlanner(num_players) if kind == "plan" else None
+        self.best = np.full(num_envs, np.inf)
+        self.stale = np.zeros(num_envs, np.int64)
+        self.planner = GridPlanner(num_envs) if kind == "plan" else None
 
-    def reset(self, players: NDArray[np.int64]) -> None:
-        """Forget everything of `players`."""
-        self.best[players] = np.inf
-        self.stale[players] = 0
+    def reset(self, envs: NDArray[np.int64]) -> None:
+        """Forget everything of `envs`."""
+        self.best[envs] = np.inf
+        self.stale[envs] = 0
         if self.kind != "none":
-            self.visits[players] = 0
+            self.visits[envs] = 0
         if self.kind in _MAPPED:
-            self.cells[players] = 0
+            self.cells[envs] = 0
         if self.planner is not None:
-            self.planner.reset(players)
+            self.planner.reset(envs)
 
     def update(
         self,
-        players: NDArray[np.int64],
+        envs: NDArray[np.int64],
         position: NDArray[np.float64],
         yaw: NDArray[np.float64],
         rays: NDArray[np.float64],
@@ -162,10 +162,10 @@ class Memory:
         distance: NDArray[np.float64],
         out: NDArray[np.float32],
     ) -> None:
-        """Remember one step of `players` and write their features.
+        """Remember one step of `envs` and write their features.
 
         Args:
-            players: indices (k,); the other arrays are over all N players.
+            envs: indices (k,); the other arrays are over all N envs.
             position: x, y in any fixed frame, shape (N, >= 2), [m].
             yaw: heading in that frame, shape (N,), [rad].
             rays: readings, shape (N, R), [m].
@@ -178,24 +178,24 @@ class Memory:
         if self.kind == "none":
             return
         _update_visits(
-            players, position, yaw, distance, self.visits, self.best, self.stale, out
+            envs, position, yaw, distance, self.visits, self.best, self.stale, out
         )
         if self.kind in _MAPPED:
             _update_map(
-                players, position, yaw, rays, ray_angle, ray_length,
+                envs, position, yaw, rays, ray_angle, ray_length,
                 self.cells, self.visits, out,
             )  # fmt: skip
         if self.planner is not None:
             planner = self.planner
-            planner.update(players, position, goal, rays, ray_angle, ray_length)
-            way = planner.points[players] - position[players, None]
-            cos, sin = np.cos(yaw[players])[:, None], np.sin(yaw[players])[:, None]
-            rows = np.empty((len(players), _PLAN), np.float32)
+            planner.update(envs, position, goal, rays, ray_angle, ray_length)
+            way = planner.points[envs] - position[envs, None]
+            cos, sin = np.cos(yaw[envs])[:, None], np.sin(yaw[envs])[:, None]
+            rows = np.empty((len(envs), _PLAN), np.float32)
             rows[:, 0:-2:2] = 0.2 * (cos * way[:, :, 0] + sin * way[:, :, 1])
             rows[:, 1:-2:2] = 0.2 * (cos * way[:, :, 1] - sin * way[:, :, 0])
-            rows[:, -2] = 0.05 * planner.length[players]
-            rows[:, -1] = planner.found[players]
-            out[players, self.size - _PLAN :] = rows
+            rows[:, -2] = 0.05 * planner.length[envs]
+            rows[:, -1] = planner.found[envs]
+            out[envs, self.size - _PLAN :] = rows
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of everything remembered."""
@@ -225,8 +225,8 @@ class Memory:
 
 
 @njit(cache=True)
-def _update_visits(players, position, yaw, distance, visits, best, stale, out):
-    for i in players:
+def _update_visits(envs, position, yaw, distance, visits, best, stale, out):
+    for i in envs:
         x = position[i, 0]
         y = position[i, 1]
         column = int(math.floor(x)) & _EXTENT_MASK
@@ -253,12 +253,10 @@ def _update_visits(players, position, yaw, distance, visits, best, stale, out):
 
 
 @njit(cache=True)
-def _update_map(
-    players, position, yaw, rays, ray_angle, ray_length, cells, visits, out
-):
+def _update_map(envs, position, yaw, rays, ray_angle, ray_length, cells, visits, out):
     step = 1.0 / CELLS_PER_METRE
     num_rays = rays.shape[1]
-    for i in players:
+    for i in envs:
         x = position[i, 0]
         y = position[i, 1]
         grid = cells[i]

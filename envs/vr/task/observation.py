@@ -93,7 +93,7 @@ def observe(
     """Fill the published numbers of the observation.
 
     Args:
-        state: the players' state.
+        state: the envs' state.
         goal: goal points in the world, shape (N, 3), [m].
         origin: episode starts x, y, yaw, shape (N, 3).
         frame: `head` or `world`.

@@ -22,7 +22,7 @@ from ambulo.configs.vr import NavigationRewardsConfig
 
 @dataclass(frozen=True)
 class Transition:
-    """What happened to N players in one step; every array has shape (N,)."""
+    """What happened to N envs in one step; every array has shape (N,)."""
 
     progress: Floats
     """Distance to the goal before minus after, [m]."""
@@ -57,7 +57,7 @@ class RewardTerm(Protocol):
     """Logged as `reward/<name>`."""
 
     def __call__(self, transition: Transition) -> Floats:
-        """The term of each player, shape (N,)."""
+        """The term of each env, shape (N,)."""
         ...
 
 

@@ -21,7 +21,7 @@ FOLLOW_HOLD = 2.0
 
 @dataclass(frozen=True)
 class TaskState:
-    """The task of each player; every array has first axis N."""
+    """The task of each env; every array has first axis N."""
 
     kind: Ints
     """Index into `TASKS`."""
@@ -41,9 +41,9 @@ class TaskState:
     """The task is done."""
 
     @classmethod
-    def zeros(cls, num_players: int) -> TaskState:
+    def zeros(cls, num_envs: int) -> TaskState:
         """Tasks not begun."""
-        n = num_players
+        n = num_envs
         return cls(
             kind=np.zeros(n, np.int64),
             slot=np.zeros(n, np.int64),
@@ -56,18 +56,18 @@ class TaskState:
         )
 
     def begin(
-        self, players: Ints, kinds: Ints, slots: Ints, goals: Ints, bank: LevelBank
+        self, envs: Ints, kinds: Ints, slots: Ints, goals: Ints, bank: LevelBank
     ) -> None:
-        """Give `players` their tasks."""
-        self.kind[players] = kinds
-        self.slot[players] = slots
-        self.index[players] = goals
-        self.heading_for[players] = (goals + 1) % GOALS
-        self.goal[players, :2] = bank.goals[slots, goals]
-        self.goal[players, 2] = np.where(kinds == REACH, HAND_OFFSET[2], 0.0)
-        self.held[players] = 0.0
-        self.visited[players] = 0
-        self.solved[players] = False
+        """Give `envs` their tasks."""
+        self.kind[envs] = kinds
+        self.slot[envs] = slots
+        self.index[envs] = goals
+        self.heading_for[envs] = (goals + 1) % GOALS
+        self.goal[envs, :2] = bank.goals[slots, goals]
+        self.goal[envs, 2] = np.where(kinds == REACH, HAND_OFFSET[2], 0.0)
+        self.held[envs] = 0.0
+        self.visited[envs] = 0
+        self.solved[envs] = False
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of all arrays."""
@@ -124,13 +124,13 @@ def advance_tasks(
     return reached, switched
 
 
-def _move_goals(task: TaskState, players: Ints, bank: LevelBank, step: float) -> None:
+def _move_goals(task: TaskState, envs: Ints, bank: LevelBank, step: float) -> None:
     """Walk moving goals back and forth between the goals of their level."""
-    slots, ends = task.slot[players], task.heading_for[players]
-    way = bank.direction(slots, ends, task.goal[players])
-    task.goal[players, :2] += step * way
-    left = bank.distance(slots, ends, task.goal[players])
-    turn = players[~(left > 0.5)]
+    slots, ends = task.slot[envs], task.heading_for[envs]
+    way = bank.direction(slots, ends, task.goal[envs])
+    task.goal[envs, :2] += step * way
+    left = bank.distance(slots, ends, task.goal[envs])
+    turn = envs[~(left > 0.5)]
     task.heading_for[turn] = (task.heading_for[turn] + 1) % GOALS
 
 

@@ -1,4 +1,4 @@
-"""VR navigation as a Gymnasium vector environment: N players, one step, no Python loop."""
+"""VR navigation as a Gymnasium vector environment: N envs, one step, no Python loop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ambulo.envs.vr.task.spaces import (
 
 
 class VRNavigationVectorEnv(GymBatchEnv):
-    """N players of `ambulo/VRNavigation-v0` stepped together; see `GymBatchEnv`."""
+    """N envs of `ambulo/VRNavigation-v0` stepped together; see `GymBatchEnv`."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class VRNavigationVectorEnv(GymBatchEnv):
         render_mode: None = None,
         **settings: Any,
     ) -> None:
-        """N players; see `navigation_config` for the keyword `settings`.
+        """N envs; see `navigation_config` for the keyword `settings`.
 
         Raises:
             ConfigError: a setting or `num_envs` that cannot be used.

@@ -22,7 +22,7 @@ _SNAPS = np.array([0, 0, 0, 0, 1, -1, 0], float)
 
 
 @dataclass(frozen=True)
-class PlayerMotion:
+class EnvMotion:
     """Commands of N environments for one step."""
 
     target: Floats
@@ -34,49 +34,45 @@ class PlayerMotion:
 
 
 def motion_of(
-    actions: NDArray[np.generic], spec: WorldSpec, num_players: int
-) -> PlayerMotion:
+    actions: NDArray[np.generic], spec: WorldSpec, num_envs: int
+) -> EnvMotion:
     """The motion that a batch of actions asks for.
 
     Raises:
         ActionError: wrong shape, NaN or infinite value, or no such discrete action.
     """
     if spec.discrete:
-        return _discrete(np.asarray(actions), spec, num_players)
+        return _discrete(np.asarray(actions), spec, num_envs)
     try:
         batch = np.asarray(actions, np.float64)
     except (TypeError, ValueError) as error:
         raise ActionError(f"actions are not numbers: {error}") from None
-    if batch.shape != (num_players, 3):
-        raise ActionError(
-            f"actions have shape {batch.shape}, expected ({num_players}, 3)"
-        )
+    if batch.shape != (num_envs, 3):
+        raise ActionError(f"actions have shape {batch.shape}, expected ({num_envs}, 3)")
     if not np.isfinite(batch).all():
         bad = int(np.argwhere(~np.isfinite(batch).all(axis=1))[0, 0])
         raise ActionError(
-            f"action of player {bad} is {batch[bad].tolist()}, expected finite numbers"
+            f"action of environment {bad} is {batch[bad].tolist()}, expected finite numbers"
         )
     batch = np.clip(batch, -1.0, 1.0)
     zone = spec.dead_zone
     batch = np.sign(batch) * np.maximum(np.abs(batch) - zone, 0.0) / (1.0 - zone)
     stick = np.hypot(batch[:, 0], batch[:, 1])
     batch[:, :2] /= np.maximum(stick, 1.0)[:, None]
-    return PlayerMotion(batch, np.zeros((num_players, 2)), np.zeros(num_players))
+    return EnvMotion(batch, np.zeros((num_envs, 2)), np.zeros(num_envs))
 
 
-def _discrete(actions: NDArray[Any], spec: WorldSpec, num_players: int) -> PlayerMotion:
-    if actions.shape != (num_players,):
-        raise ActionError(
-            f"actions have shape {actions.shape}, expected ({num_players},)"
-        )
+def _discrete(actions: NDArray[Any], spec: WorldSpec, num_envs: int) -> EnvMotion:
+    if actions.shape != (num_envs,):
+        raise ActionError(f"actions have shape {actions.shape}, expected ({num_envs},)")
     if not np.issubdtype(actions.dtype, np.integer):
         raise ActionError(
             f"discrete actions have type {actions.dtype}, expected integers"
         )
     if ((actions < 0) | (actions >= len(DISCRETE_ACTIONS))).any():
         raise ActionError(f"discrete actions must be 0..{len(DISCRETE_ACTIONS) - 1}")
-    return PlayerMotion(
-        np.zeros((num_players, 3)),
+    return EnvMotion(
+        np.zeros((num_envs, 3)),
         _JUMPS[actions] * spec.move_distance,
         _SNAPS[actions] * spec.turn_angle,
     )

@@ -308,11 +308,11 @@ def cast_rays(
 
 
 @njit(cache=True)
-def read_rays(players, slot, position, yaw, rays, head, length, edges, levels):
-    """Reads the rays of `players` (indices) into `rays` (N, num_rays)."""
+def read_rays(envs, slot, position, yaw, rays, head, length, edges, levels):
+    """Reads the rays of `envs` (indices) into `rays` (N, num_rays)."""
     boxes, cylinders, holes, bounds, counts = levels
     index = np.empty(boxes.shape[1] + cylinders.shape[1], np.int64)
-    for i in players:
+    for i in envs:
         s = slot[i]
         x = position[i, 0]
         y = position[i, 1]

@@ -1,4 +1,4 @@
-"""The compiled world: all players of the contract stepped by one numba kernel."""
+"""The compiled world: all envs of the contract stepped by one numba kernel."""
 
 from __future__ import annotations
 
@@ -64,41 +64,43 @@ def _grown(array: A, rows: int, columns: int) -> A:
 
 
 class KernelWorld:
-    """N players in compiled prisms; see `World` for the interface."""
+    """N envs in compiled prisms; see `World` for the interface."""
 
-    def __init__(self, num_players: int, spec: WorldSpec) -> None:
-        """`num_players` players, not yet placed in any level."""
+    def __init__(self, num_envs: int, spec: WorldSpec) -> None:
+        """`num_envs` envs, not yet placed in any level."""
         self.spec = spec
-        self.state = WorldState.zeros(num_players, spec.num_rays)
+        self.state = WorldState.zeros(num_envs, spec.num_rays)
         self._levels = PackedLevels()
-        self._slot = np.full(num_players, -1, np.int64)
-        self._falling = np.zeros(num_players, np.bool_)
+        self._slot = np.full(num_envs, -1, np.int64)
+        self._falling = np.zeros(num_envs, np.bool_)
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`."""
         self._levels.set(slots, levels)
 
-    def reset(self, players: Ints, slots: Ints, poses: Floats) -> None:
-        """Place `players` at `poses` (x, y, yaw) in level `slots`, at rest."""
-        place(self.state, players, poses)
-        self._slot[players] = slots
-        self._falling[players] = False
+    def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
+        """Place `envs` at `poses` (x, y, yaw) in level `slots`, at rest."""
+        place(self.state, envs, poses)
+        self._slot[envs] = slots
+        self._falling[envs] = False
         geometry_kernels.read_rays(
-            np.asarray(players, np.int64), self._slot, self.state.position,
+            np.asarray(envs, np.int64), self._slot, self.state.position,
             self.state.yaw, self.state.rays, self.spec.rays_in_head_frame,
             self.spec.ray_length, self.spec.rays_see_edges, self._levels.arrays(),
         )  # fmt: skip
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
-        """Advance every player by one environment step."""
+        """Advance every env by one environment step."""
         spec, state = self.spec, self.state
         motion = motion_of(actions, spec, len(self._slot))
         if self._slot.min() < 0:
-            player = int(np.argmin(self._slot))
-            raise AmbuloError(f"player {player} is in no level: call reset before step")
+            env = int(np.argmin(self._slot))
+            raise AmbuloError(
+                f"environment {env} is in no level: call reset before step"
+            )
         state.moves[:] = motion.jump.any(axis=1)
         state.snaps[:] = motion.snap != 0.0
-        kernels.step_players(
+        kernels.step_envs(
             motion.target, motion.jump, motion.snap, self._slot, state.position,
             state.yaw, state.velocity, state.yaw_rate, state.command, state.rays,
             state.path, state.contact_ticks, state.collisions, state.since_contact,
@@ -125,10 +127,10 @@ class KernelWorld:
         """Nothing to free."""
 
 
-def place(state: WorldState, players: Ints, poses: Floats) -> None:
-    """Write the state of `players` at rest at `poses` (k, 3: x, y, yaw)."""
+def place(state: WorldState, envs: Ints, poses: Floats) -> None:
+    """Write the state of `envs` at rest at `poses` (k, 3: x, y, yaw)."""
     for array in state.arrays().values():
-        array[players] = 0
-    state.since_contact[players] = 1 << 30
-    state.position[players, :2] = poses[:, :2]
-    state.yaw[players] = poses[:, 2]
+        array[envs] = 0
+    state.since_contact[envs] = 1 << 30
+    state.position[envs, :2] = poses[:, :2]
+    state.yaw[envs] = poses[:, 2]

@@ -23,13 +23,13 @@ _GRAVITY = GRAVITY
 
 
 @njit(cache=True)
-def step_players(
+def step_envs(
     target, jump, snap, slot, position, yaw, velocity, yaw_rate, command, rays, path,
     contact_ticks, collisions, since_contact, fell, falling,
     ticks, dt, decay, max_speed, max_yaw_rate, rearm, fall_depth,
     head, length, edges, levels,
 ):  # fmt: skip
-    """Advance every player by one step, in place (docs/vr_world.md, section "Tick").
+    """Advance every env by one step, in place (docs/vr_world.md, section "Tick").
 
     `target` (N, 3) is the command after clipping and dead zone, `jump` (N, 2) a
     discrete move (left, forward) in metres and `snap` (N,) a snap turn in radians.

@@ -1,7 +1,7 @@
-"""Compiled loops over players that call MuJoCo's C library directly.
+"""Compiled loops over envs that call MuJoCo's C library directly.
 
 `mj_step` and `mj_multiRay` are linked by name into the compiled code, so a tick costs a
-C call and no Python. The tick itself is the contract's (`kernels.step_players`) with
+C call and no Python. The tick itself is the contract's (`kernels.step_envs`) with
 one difference: MuJoCo's contact solver pushes the player out of obstacles.
 """
 
@@ -81,7 +81,7 @@ _mju_zero = types.ExternalFunction("mju_zero", _void(_address, _int))
 
 @njit(cache=True)
 def bare_steps(models, datas, ticks):
-    """`ticks` calls of mj_step for every player and nothing else (for benchmarks)."""
+    """`ticks` calls of mj_step for every env and nothing else (for benchmarks)."""
     for i in range(models.shape[0]):
         for _ in range(ticks):
             _mj_step(models[i], datas[i])
@@ -89,7 +89,7 @@ def bare_steps(models, datas, ticks):
 
 @njit(cache=True)
 def bare_rays(models, datas, point, directions, distance, length):
-    """One mj_multiRay for every player and nothing else (for benchmarks)."""
+    """One mj_multiRay for every env and nothing else (for benchmarks)."""
     for i in range(models.shape[0]):
         _mj_multi_ray(
             models[i], datas[i], point.ctypes.data, directions.ctypes.data, 0, 1,
@@ -142,14 +142,14 @@ def cast_rays(
 
 @njit(cache=True)
 def read_rays(
-    players, models, datas, slot, position, yaw, rays, head, length, edges, levels
+    envs, models, datas, slot, position, yaw, rays, head, length, edges, levels
 ):
-    """Reads the rays of `players` (indices) into `rays` (N, num_rays)."""
+    """Reads the rays of `envs` (indices) into `rays` (N, num_rays)."""
     boxes, cylinders, holes, bounds, counts = levels
     index = np.empty(boxes.shape[1] + cylinders.shape[1], np.int64)
     point = np.empty(3)
     directions = np.empty((rays.shape[1], 3))
-    for i in players:
+    for i in envs:
         s = slot[i]
         cast_rays(
             models[i], datas[i], position[i, 0], position[i, 1],
@@ -201,15 +201,15 @@ def pushed_out(
 
 
 @njit(cache=True)
-def step_players(
+def step_envs(
     models, datas, qpos, qvel, target, jump, snap, slot, position, yaw, velocity,
     yaw_rate, command, rays, path, contact_ticks, collisions, since_contact, fell,
     falling, ticks, dt, decay, max_speed, max_yaw_rate, rearm, fall_depth,
     head, length, edges, levels,
 ):  # fmt: skip
-    """Advance every player by one step, in place; see `kernels.step_players`.
+    """Advance every env by one step, in place; see `kernels.step_envs`.
 
-    `models`, `datas`, `qpos`, `qvel` (N,) are addresses of each player's MjModel,
+    `models`, `datas`, `qpos`, `qvel` (N,) are addresses of each env's MjModel,
     MjData and of its qpos and qvel. Each tick the player is put where the command
     leads, at rest, and `mj_step` pushes it out of what it overlaps.
     """

@@ -1,4 +1,4 @@
-"""The MuJoCo world: players moved by `mj_step` that see by `mj_multiRay`."""
+"""The MuJoCo world: envs moved by `mj_step` that see by `mj_multiRay`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ambulo.envs.vr.world.state import WorldState
 class _Scene:
     """A compiled level.
 
-    Players of one level share it: a tick writes all of the state that it reads.
+    Envs of one level share it: a tick writes all of the state that it reads.
     """
 
     model: mujoco.MjModel
@@ -51,26 +51,26 @@ class _Scene:
 
 
 class MujocoWorld:
-    """N players in MuJoCo; see `World` for the interface.
+    """N envs in MuJoCo; see `World` for the interface.
 
-    Levels are compiled when a player is first placed in them; the `cache_size` last
+    Levels are compiled when an env is first placed in them; the `cache_size` last
     used stay compiled (about 0.6 MB and 2 ms each).
     """
 
     def __init__(
-        self, num_players: int, spec: WorldSpec, cache_size: int | None = None
+        self, num_envs: int, spec: WorldSpec, cache_size: int | None = None
     ) -> None:
-        """`num_players` players, not yet placed in any level."""
+        """`num_envs` envs, not yet placed in any level."""
         self.spec = spec
-        self.state = WorldState.zeros(num_players, spec.num_rays)
-        self._cache_size = max(num_players, 64) if cache_size is None else cache_size
+        self.state = WorldState.zeros(num_envs, spec.num_rays)
+        self._cache_size = max(num_envs, 64) if cache_size is None else cache_size
         self._levels: dict[int, Level] = {}
         self._packed = PackedLevels()
         self._cache: OrderedDict[int, _Scene] = OrderedDict()
-        self._scenes: list[_Scene | None] = [None] * num_players
-        self._addresses = np.zeros((4, num_players), np.uintp)
-        self._slot = np.full(num_players, -1, np.int64)
-        self._falling = np.zeros(num_players, np.bool_)
+        self._scenes: list[_Scene | None] = [None] * num_envs
+        self._addresses = np.zeros((4, num_envs), np.uintp)
+        self._slot = np.full(num_envs, -1, np.int64)
+        self._falling = np.zeros(num_envs, np.bool_)
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`."""
@@ -79,30 +79,32 @@ class MujocoWorld:
             self._levels[int(slot)] = level
             self._cache.pop(int(slot), None)
 
-    def reset(self, players: Ints, slots: Ints, poses: Floats) -> None:
-        """Place `players` at `poses` (x, y, yaw) in level `slots`, at rest."""
-        players = np.asarray(players, np.int64)
-        place(self.state, players, poses)
-        self._slot[players] = slots
-        self._falling[players] = False
-        self._bind(players)
+    def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
+        """Place `envs` at `poses` (x, y, yaw) in level `slots`, at rest."""
+        envs = np.asarray(envs, np.int64)
+        place(self.state, envs, poses)
+        self._slot[envs] = slots
+        self._falling[envs] = False
+        self._bind(envs)
         mujoco_kernels.read_rays(
-            players, self._addresses[0], self._addresses[1], self._slot,
+            envs, self._addresses[0], self._addresses[1], self._slot,
             self.state.position, self.state.yaw, self.state.rays,
             self.spec.rays_in_head_frame, self.spec.ray_length,
             self.spec.rays_see_edges, self._packed.arrays(),
         )  # fmt: skip
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
-        """Advance every player by one environment step."""
+        """Advance every env by one environment step."""
         spec, state = self.spec, self.state
         motion = motion_of(actions, spec, len(self._slot))
         if not self._addresses[0].all():
-            player = int(np.argmin(self._addresses[0]))
-            raise AmbuloError(f"player {player} is in no level: call reset before step")
+            env = int(np.argmin(self._addresses[0]))
+            raise AmbuloError(
+                f"environment {env} is in no level: call reset before step"
+            )
         state.moves[:] = motion.jump.any(axis=1)
         state.snaps[:] = motion.snap != 0.0
-        mujoco_kernels.step_players(
+        mujoco_kernels.step_envs(
             *self._addresses, motion.target, motion.jump, motion.snap, self._slot,
             state.position, state.yaw, state.velocity, state.yaw_rate, state.command,
             state.rays, state.path, state.contact_ticks, state.collisions,
@@ -147,15 +149,15 @@ class MujocoWorld:
         self._addresses = np.zeros((4, len(self._slot)), np.uintp)
         self._bind(np.flatnonzero(self._slot >= 0))
 
-    def _bind(self, players: Iterable[int]) -> None:
-        """Gives `players` the compiled levels of their slots.
+    def _bind(self, envs: Iterable[int]) -> None:
+        """Gives `envs` the compiled levels of their slots.
 
-        A player keeps its scene alive, so an address never outlives its memory.
+        An env keeps its scene alive, so an address never outlives its memory.
         """
-        for player in players:
-            scene = self._scene(int(self._slot[player]))
-            self._scenes[player] = scene
-            self._addresses[:, player] = scene.addresses()
+        for env in envs:
+            scene = self._scene(int(self._slot[env]))
+            self._scenes[env] = scene
+            self._addresses[:, env] = scene.addresses()
 
     def _scene(self, slot: int) -> _Scene:
         scene = self._cache.pop(slot, None)

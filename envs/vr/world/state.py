@@ -1,4 +1,4 @@
-"""The state that every world returns: arrays over players, and the world's interface."""
+"""The state that every world returns: arrays over envs, and the world's interface."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ambulo.envs.vr.levels.level import Level
 
 @dataclass(frozen=True)
 class WorldState:
-    """State of N players after an environment step. World frame, SI units, float64.
+    """State of N envs after an environment step. World frame, SI units, float64.
 
     The arrays are the world's own and are overwritten by its next `step`.
     """
@@ -48,13 +48,13 @@ class WorldState:
     fell: Bools
     """Deeper than `fall_depth` below the floor, shape (N,)."""
     fault: Bools
-    """The world lost this player in this step (an engine broke down): it stands where it
+    """The world lost this env in this step (an engine broke down): it stands where it
     was, nothing happened to it, and its episode cannot go on; shape (N,)."""
 
     @classmethod
-    def zeros(cls, num_players: int, num_rays: int) -> WorldState:
-        """A state of `num_players` players at the origin."""
-        n = num_players
+    def zeros(cls, num_envs: int, num_rays: int) -> WorldState:
+        """A state of `num_envs` envs at the origin."""
+        n = num_envs
         return cls(
             position=np.zeros((n, 3)),
             yaw=np.zeros(n),
@@ -73,13 +73,13 @@ class WorldState:
         )
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """The arrays of the player's motion by name (not copied): all but `fault`."""
+        """The arrays of the env's motion by name (not copied): all but `fault`."""
         names = (f.name for f in fields(self) if f.name != "fault")
         return {name: getattr(self, name) for name in names}
 
 
 class World(Protocol):
-    """N players that never meet each other, each in one level of a shared list."""
+    """N envs that never meet each other, each in one level of a shared list."""
 
     spec: WorldSpec
     state: WorldState
@@ -87,19 +87,19 @@ class World(Protocol):
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`; slots are what `reset` refers to.
 
-        No player may be stepped in a replaced slot before it is reset.
+        No env may be stepped in a replaced slot before it is reset.
         """
         ...
 
-    def reset(self, players: Ints, slots: Ints, poses: Floats) -> None:
-        """Place `players` (k,) at `poses` (k, 3: x, y [m], yaw [rad]) in level `slots` (k,).
+    def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
+        """Place `envs` (k,) at `poses` (k, 3: x, y [m], yaw [rad]) in level `slots` (k,).
 
         Everything else of their state is as at rest; rays are read.
         """
         ...
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
-        """Advance every player by one environment step.
+        """Advance every env by one environment step.
 
         `actions`: shape (N, 3) floats (strafe, forward, rotation; + is right), clipped to
         [-1, 1], or shape (N,) integers 0..6 when `spec.discrete`.

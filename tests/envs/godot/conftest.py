@@ -180,15 +180,15 @@ def make(program, tmp_path):
     worlds = []
     level = Level("empty", np.array([-50.0, -50.0, 50.0, 50.0]))
 
-    def build(players: int = 2, *, place: bool = True, **settings) -> GodotWorld:
+    def build(envs: int = 2, *, place: bool = True, **settings) -> GodotWorld:
         settings = {"binary": str(program), "timeout": 10.0} | settings
         settings.setdefault("log_folder", tmp_path / "logs")
-        world = GodotWorld(players, WorldSpec(), BridgeSettings(**settings))
+        world = GodotWorld(envs, WorldSpec(), BridgeSettings(**settings))
         worlds.append(world)
         if place:
             world.set_levels([0], [level])
-            n = np.arange(players)
-            world.reset(n, np.zeros(players, np.int64), np.zeros((players, 3)))
+            n = np.arange(envs)
+            world.reset(n, np.zeros(envs, np.int64), np.zeros((envs, 3)))
         return world
 
     yield build

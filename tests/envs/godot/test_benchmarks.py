@@ -61,7 +61,7 @@ GOOD = (0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
-    ("measured", "players", "missed"),
+    ("measured", "envs", "missed"),
     [
         (GOOD, (3, 3), 0),
         (GOOD, (2, 18), 1),
@@ -71,10 +71,10 @@ GOOD = (0.0, 0.0, 0.0, 0.0, 0.0)
     ],
 )
 def test_parity_counts_what_is_missed(
-    measured: tuple[float, ...], players: tuple[int, int], missed: int, capsys: Any
+    measured: tuple[float, ...], envs: tuple[int, int], missed: int, capsys: Any
 ) -> None:
-    counts = dict(zip(("free", "contact"), players, strict=True))
+    counts = dict(zip(("free", "contact"), envs, strict=True))
     assert load("godot_parity").report(measured, counts) == missed
     output = capsys.readouterr().out
     assert output.count("MISSED") == missed
-    assert f"free: players: {players[0]} (at least 3)" in output
+    assert f"free: envs: {envs[0]} (at least 3)" in output

@@ -58,10 +58,10 @@ def test_a_killed_engine_loses_one_decision_and_is_replaced(make, kill, caplog) 
     assert (world.state.path[:2] == 0.0).all()
     assert (world.state.position[2:, 0] > before["position"][2:, 0]).all()
     assert world.faults == {"died": 1}
-    assert re.search(r"Godot engine 0: .*SIGKILL.*2 players lost", caplog.text)
+    assert re.search(r"Godot engine 0: .*SIGKILL.*2 envs lost", caplog.text)
     assert not exists(first)
 
-    walk(world)  # not reset: players go on from where they were
+    walk(world)  # not reset: envs go on from where they were
     assert not world.state.fault.any()
     assert (world.state.position[:2, 0] > before["position"][:2, 0]).all()
     assert world.pids[0] != first
@@ -180,9 +180,7 @@ def test_a_spoilt_answer_is_one_fault(make, proxy, how, kind) -> None:
 
 @pytest.mark.parametrize("path", ["/rl/spec", "/rl/levels", "/rl/reset", "/rl/state"])
 @pytest.mark.parametrize("how", [truncated, server_error, noise])
-def test_faults_while_players_are_placed_are_mended_there(
-    make, proxy, path, how
-) -> None:
+def test_faults_while_envs_are_placed_are_mended_there(make, proxy, path, how) -> None:
     world = make(2, url=proxy.url)
     walk(world)
     stays = world.state.position[1].copy()
@@ -311,9 +309,9 @@ def test_a_lost_episode_is_truncated_and_earns_nothing(make, kill) -> None:
     levels = [generate("open", seed) for seed in range(2)]
     bank = LevelBank(levels, np.random.default_rng(0))
     world = make(2, place=False)
-    batch = NavigationBatch(config, bank, world, num_players=2)
-    players = np.arange(2)
-    batch.reset(players)
+    batch = NavigationBatch(config, bank, world, num_envs=2)
+    envs = np.arange(2)
+    batch.reset(envs)
     for _ in range(7):
         obs, *_ = batch.step(np.repeat(AHEAD, 2, axis=0))
     last = obs.copy()
@@ -330,7 +328,7 @@ def test_a_lost_episode_is_truncated_and_earns_nothing(make, kill) -> None:
             assert (values == 0.0).all(), name
     assert np.isfinite(obs).all()
     np.testing.assert_array_equal(obs[:, :48], last[:, :48])
-    batch.reset(players)
+    batch.reset(envs)
     _, reward, _, truncated_, info = batch.step(np.repeat(AHEAD, 2, axis=0))
     assert not info["bridge_fault"].any()
     assert not truncated_.any()

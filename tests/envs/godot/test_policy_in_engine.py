@@ -31,7 +31,7 @@ from ambulo.policies.export.godot import export_godot
 from ambulo.policies.files.model_file import ModelFile
 from ambulo.policies.kinds.vr_navigation import describe
 
-PLAYERS = 4
+NUM_ENVS = 4
 TOLERANCE = 1e-5
 """Largest difference between the engine and Python, in observations and actions."""
 
@@ -58,7 +58,7 @@ def godot(program: Path) -> Godot:
 
 @dataclass(frozen=True)
 class Recording:
-    """Decisions of one player, episode after episode."""
+    """Decisions of one env, episode after episode."""
 
     records: NDArray[np.float64]
     """Rows of the probe's input: begin, task, goal (3), state row up to the last ray."""
@@ -71,12 +71,12 @@ class Recording:
 
 
 def record(config: NavigationConfig, agent: Agent, steps: int) -> list[Recording]:
-    """What `PLAYERS` players see who follow `agent` with noise in kernel episodes."""
+    """What `NUM_ENVS` envs see who follow `agent` with noise in kernel episodes."""
     config = config.override("environment", levels_per_family=1, levels=FAMILIES)
-    batch = make_batch(config, PLAYERS)
+    batch = make_batch(config, NUM_ENVS)
     rng = np.random.default_rng(7)
-    batch.reset(np.arange(PLAYERS))
-    begun = np.ones(PLAYERS)
+    batch.reset(np.arange(NUM_ENVS))
+    begun = np.ones(NUM_ENVS)
     rows, seen = [], []
     for step in range(steps):
         state = batch.world.state
@@ -107,7 +107,7 @@ def record(config: NavigationConfig, agent: Agent, steps: int) -> list[Recording
             np.asarray(memory["visits"][i : i + 1], np.uint16),
             np.asarray(memory["cells"][i : i + 1], np.uint8),
         )
-        for i in range(PLAYERS)
+        for i in range(NUM_ENVS)
     ]
 
 
@@ -206,7 +206,7 @@ def test_the_shipped_agent_sees_and_acts_as_in_python(
         probe.add(agent, recording.records, states=True)
         probe.add(agent, recording.observations, states=False)
     probe.run(godot)
-    assert sum(recording.records[:, 0].sum() for recording in recordings) > PLAYERS
+    assert sum(recording.records[:, 0].sum() for recording in recordings) > NUM_ENVS
     for index, recording in enumerate(recordings):
         count = len(recording.records)
         want = agent.act(recording.observations, deterministic=True)

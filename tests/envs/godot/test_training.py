@@ -98,7 +98,7 @@ def test_training_goes_on_when_engines_are_killed(kill_at, capsys) -> None:
     saved = sorted(file.name for file in folder.checkpoints.iterdir())
     assert saved == [f"vr_nav_model_{n}_steps.zip" for n in (128, 256, 384)]
     warnings = capsys.readouterr().err
-    assert warnings.count("(SIGKILL); 4 players lost their episodes") == 4
+    assert warnings.count("(SIGKILL); 4 envs lost their episodes") == 4
     for file in folder.checkpoints.iterdir():
         assert load_navigation(file).training is not None
 

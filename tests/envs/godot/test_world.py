@@ -10,7 +10,7 @@ import pytest
 
 from ambulo.configs.errors import ActionError, AmbuloError, BridgeError
 from ambulo.envs.godot import link as link_module
-from ambulo.envs.godot.link import split_players
+from ambulo.envs.godot.link import split_envs
 from ambulo.envs.godot.locate import find_project
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.world import GodotWorld
@@ -61,9 +61,9 @@ def attach(engine):
     """Makes worlds in the shared engine."""
     worlds = []
 
-    def make(num_players: int, spec: WorldSpec | None = None) -> GodotWorld:
+    def make(num_envs: int, spec: WorldSpec | None = None) -> GodotWorld:
         settings = BridgeSettings(url=f"http://127.0.0.1:{engine.port}", timeout=20.0)
-        worlds.append(GodotWorld(num_players, spec or WorldSpec(), settings))
+        worlds.append(GodotWorld(num_envs, spec or WorldSpec(), settings))
         return worlds[-1]
 
     yield make
@@ -74,7 +74,7 @@ def attach(engine):
 
 
 def begin(world, levels, poses=None):
-    """One player a level."""
+    """One env a level."""
     n = len(levels)
     world.set_levels(range(n), levels)
     world.reset(
@@ -157,7 +157,7 @@ def test_discrete_actions_are_equal(attach) -> None:
 
 
 def walk_digest(world, levels, seed: int) -> str:
-    """SHA-256 of everything that 60 decisions of one player a level return."""
+    """SHA-256 of everything that 60 decisions of one env a level return."""
     digest = hashlib.sha256()
     begin(world, levels, np.random.default_rng(seed).uniform(-1, 1, (len(levels), 3)))
     for action in wandering(seed, 60, len(levels)):
@@ -183,7 +183,7 @@ def test_equal_actions_give_equal_bits_in_every_process_and_after_resets(
     assert len(set(digests)) == 1
 
 
-def test_players_spread_over_engines_play_as_in_one(program, tmp_path, attach) -> None:
+def test_envs_spread_over_engines_play_as_in_one(program, tmp_path, attach) -> None:
     levels = [random_level(seed) for seed in range(5)]
     logs = tmp_path / "logs"
     settings = BridgeSettings(binary=str(program), engines=2, log_folder=logs)
@@ -222,7 +222,7 @@ def test_continuation_is_bit_exact(attach) -> None:
 
 
 def test_two_worlds_share_an_attached_engine(attach) -> None:
-    """As a training and its evaluation do: each finds its players where they were."""
+    """As a training and its evaluation do: each finds its envs where they were."""
     levels = [random_level(seed) for seed in range(3)]
     actions = wandering(9, 20, 3)
     alone = begin(attach(3), levels)
@@ -234,7 +234,7 @@ def test_two_worlds_share_an_attached_engine(attach) -> None:
         np.testing.assert_array_equal(second.step(action[:2]).position, position[:2])
 
 
-def test_players_of_one_level_do_not_meet(attach) -> None:
+def test_envs_of_one_level_do_not_meet(attach) -> None:
     level = random_level(0)
     alone = begin(attach(1), [level])
     expected = [alone.step(a).position[0].copy() for a in wandering(6, 40, 1)]
@@ -248,7 +248,7 @@ def test_players_of_one_level_do_not_meet(attach) -> None:
         np.testing.assert_array_equal(crowd.step(others).position[5], position)
 
 
-def test_only_the_reset_players_begin_anew(attach) -> None:
+def test_only_the_reset_envs_begin_anew(attach) -> None:
     world = begin(attach(3), [random_level(seed) for seed in range(3)])
     for action in wandering(1, 10, 3):
         world.step(action)
@@ -278,15 +278,15 @@ def test_a_replaced_level_is_sent_again_and_others_are_not(attach) -> None:
     levels = [random_level(seed) for seed in range(4)]
     world.set_levels(range(4), levels)
     assert sent == []
-    player = np.array([0])
+    env = np.array([0])
     for slot in (0, 1, 0, 1):
-        world.reset(player, np.array([slot]), np.zeros((1, 3)))
+        world.reset(env, np.array([slot]), np.zeros((1, 3)))
     world.reset(np.array([1]), np.array([0]), np.zeros((1, 3)))
     assert len(sent) == 2
     rays = world.state.rays[1].copy()
     world.set_levels([0, 1], [levels[3], levels[1]])
     for slot in (0, 1):
-        world.reset(player, np.array([slot]), np.zeros((1, 3)))
+        world.reset(env, np.array([slot]), np.zeros((1, 3)))
         if slot == 0:
             assert not np.array_equal(world.state.rays[0], rays)
     assert len(sent) == 3
@@ -294,7 +294,7 @@ def test_a_replaced_level_is_sent_again_and_others_are_not(attach) -> None:
 
 def test_bad_calls_are_refused_before_the_engine_is_asked(attach) -> None:
     world = attach(2)
-    with pytest.raises(AmbuloError, match="player 0 is in no level"):
+    with pytest.raises(AmbuloError, match="environment 0 is in no level"):
         world.step(np.zeros((2, 3)))
     with pytest.raises(AmbuloError, match="slot 9 holds no level"):
         world.reset(np.array([0]), np.array([9]), np.zeros((1, 3)))
@@ -345,13 +345,13 @@ def test_levels_are_sent_in_messages_of_bounded_size(attach, monkeypatch) -> Non
 
 
 @pytest.mark.parametrize(
-    ("players", "engines", "sizes"),
+    ("envs", "engines", "sizes"),
     [(4, 1, [4]), (4, 2, [2, 2]), (5, 2, [3, 2]), (2, 8, [1, 1])],
 )
-def test_players_are_spread_evenly(players, engines, sizes) -> None:
-    parts = split_players(players, engines)
+def test_envs_are_spread_evenly(envs, engines, sizes) -> None:
+    parts = split_envs(envs, engines)
     assert [len(part) for part in parts] == sizes
-    np.testing.assert_array_equal(np.concatenate(parts), np.arange(players))
+    np.testing.assert_array_equal(np.concatenate(parts), np.arange(envs))
 
 
 def test_the_checkout_holds_the_project() -> None:

@@ -82,7 +82,7 @@ def test_joint_states_go_with_strength(config, reference):
         config,
         reference,
         body_of(config.environment),
-        num_players=2,
+        num_envs=2,
         parameters=np.stack([SPACE.default, small]),
     )
     own = joint_states(batch, batch.parameters)

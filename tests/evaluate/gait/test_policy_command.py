@@ -36,7 +36,7 @@ def healthy() -> Reference:
 def model(healthy: Reference, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fresh policy, which plays actions of 0."""
     body = body_of(CONFIG.environment)
-    batch = GaitBatch(CONFIG, healthy, body, num_players=1)
+    batch = GaitBatch(CONFIG, healthy, body, num_envs=1)
     policy = make_policy(CONFIG.network, batch.layout, batch.action_size, None)
     metadata = describe_locomotion(CONFIG, batch.layout, action_names(batch))
     file = tmp_path_factory.mktemp("model") / "gait.zip"

@@ -282,7 +282,7 @@ def test_the_shipped_cascade_corrects_the_weak_only() -> None:
     low, _ = parameter_box(config.override("gait", sample=False), reference)
     weak = low.copy()
     weak[space.index("force_gluteus_medius_left")] = 0.1
-    batch = GaitBatch(config, reference, body, num_players=2, parameters=[low, weak])
+    batch = GaitBatch(config, reference, body, num_envs=2, parameters=[low, weak])
     batch.seed([0, 1])
     obs, fell = batch.reset(np.arange(2)), np.zeros(2, np.bool_)
     act = acting(whole, batch)
@@ -306,7 +306,7 @@ def test_joint_states_of_muscles_are_what_they_can_do() -> None:
     for name in ("stride", "cadence"):
         box = parameter_box(config, reference)
         weak[space.index(name)] = box[0][space.index(name)]
-    batch = GaitBatch(config, reference, body, num_players=2, parameters=[weak, weak])
+    batch = GaitBatch(config, reference, body, num_envs=2, parameters=[weak, weak])
     batch.reset(np.arange(2))
     own = joint_states(batch, batch.parameters)
     made = batch.groups[0].simulation.actuation.layer.evaluate(

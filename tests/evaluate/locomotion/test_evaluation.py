@@ -109,8 +109,8 @@ def test_muscles_are_compared_with_their_optimum() -> None:
 
 def test_an_episode_does_not_depend_on_its_neighbours(reference: Reference) -> None:
     who = {"law": LocomotionSubject(CONFIG, (reference,))}
-    together = evaluate(who, 3, seconds=0.3, seed=4, players=3)["law"]
-    apart = evaluate(who, 3, seconds=0.3, seed=4, players=1)["law"]
+    together = evaluate(who, 3, seconds=0.3, seed=4, envs=3)["law"]
+    apart = evaluate(who, 3, seconds=0.3, seed=4, envs=1)["law"]
     np.testing.assert_array_equal(together.reward, apart.reward)
     other = evaluate(who, 3, seconds=0.3, seed=5)["law"]
     assert (other.reward != together.reward).any()

@@ -63,14 +63,14 @@ def level_folder(folder, *, goal=True, start=True):
 
 
 @pytest.mark.parametrize("name", ["random", "straight", "dwa", "oracle"])
-def test_the_number_of_players_changes_nothing(name):
+def test_the_number_of_envs_changes_nothing(name):
     bank, starts = episodes_for(CONFIG, level_set="validation", episodes=9, seed=2)
     subject = planner_subject(name, CONFIG)
     found = []
-    for players in (1, 4, 64):
-        controller = subject.make(min(players, len(starts)))
+    for envs in (1, 4, 64):
+        controller = subject.make(min(envs, len(starts)))
         records = run_episodes(
-            controller, subject.config, bank, starts, num_players=players, seed=2
+            controller, subject.config, bank, starts, num_envs=envs, seed=2
         )
         found.append(summarise(records).to_dict())
     assert found[0] == found[1] == found[2]
@@ -103,7 +103,7 @@ def test_result_counts_add_up_and_are_json():
 def test_traces_agree_with_the_scores():
     bank, starts = episodes_for(CONFIG, level_set="pillars", episodes=4)
     subject = planner_subject("oracle", CONFIG)
-    records = run_episodes(subject.make(2), CONFIG, bank, starts, num_players=2)
+    records = run_episodes(subject.make(2), CONFIG, bank, starts, num_envs=2)
     for episode, start in zip(records.episodes, starts, strict=True):
         trace = episode.trace
         assert episode.level is bank.levels[start.slot]

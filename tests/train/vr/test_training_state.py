@@ -32,8 +32,8 @@ from ambulo.train.shared.rl_run import extra_of
 from ambulo.train.vr.run_folder import NavigationRunFolder
 from ambulo.train.vr.training_state import capture, restore
 
-PLAYERS, STEPS, LEVELS = 8, 16, 12
-ROLLOUT = PLAYERS * STEPS
+NUM_ENVS, STEPS, LEVELS = 8, 16, 12
+ROLLOUT = NUM_ENVS * STEPS
 
 CASES: dict[str, dict[str, dict[str, Any]]] = {
     "plain": {},
@@ -73,7 +73,7 @@ def config_of(case: str) -> NavigationConfig:
 
 
 def training_of(config: NavigationConfig) -> tuple[NavigationBatch, FastPPO]:
-    batch = make_batch(config, PLAYERS, privileged=True, seed=5)
+    batch = make_batch(config, NUM_ENVS, privileged=True, seed=5)
     return batch, make_learner(config, Sb3BatchEnv(batch, action_space(config)))
 
 
@@ -284,10 +284,10 @@ def test_models_without_training_state_are_refused(checkpoint: ModelFile) -> Non
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("batch.task.slot", np.full(PLAYERS, 99), r"task\.slot is not within 0\.\.11"),
-        ("batch.world.slot", np.full(PLAYERS, -1), r"world\.slot is not within"),
-        ("batch.task.index", np.full(PLAYERS, 2), r"task\.index is not within 0\.\.1"),
-        ("batch.world.position", np.full((PLAYERS, 3), np.nan), "not numbers"),
+        ("batch.task.slot", np.full(NUM_ENVS, 99), r"task\.slot is not within 0\.\.11"),
+        ("batch.world.slot", np.full(NUM_ENVS, -1), r"world\.slot is not within"),
+        ("batch.task.index", np.full(NUM_ENVS, 2), r"task\.index is not within 0\.\.1"),
+        ("batch.world.position", np.full((NUM_ENVS, 3), np.nan), "not numbers"),
         ("batch.world.position", np.zeros((1, 3)), r"shape \(1, 3\), not \(8, 3\)"),
         ("batch.world.position", None, "KeyError"),
         ("bank.goals", np.zeros((1, 2, 2)), "12 levels, not 12|levels"),

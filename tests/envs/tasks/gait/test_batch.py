@@ -25,7 +25,7 @@ def batch(config, reference):
 
 
 def play(batch, steps, action=0.0):
-    actions = np.full((batch.num_players, batch.action_size), action)
+    actions = np.full((batch.num_envs, batch.action_size), action)
     return [batch.step(actions) for _ in range(steps)]
 
 
@@ -107,7 +107,7 @@ def test_it_goes_on_bit_for_bit(config, reference):
 def test_given_parameters_stay(config, reference):
     values = np.stack([SPACE.default, SPACE.vector(stride=0.9)])
     character = body_of(config.environment)
-    made = GaitBatch(config, reference, character, num_players=2, parameters=values)
+    made = GaitBatch(config, reference, character, num_envs=2, parameters=values)
     for _ in range(2):
         made.reset(np.arange(2))
         np.testing.assert_array_equal(made.parameters, values)

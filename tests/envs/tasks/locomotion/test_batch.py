@@ -26,7 +26,7 @@ TASKS = ("imitate", "locomote", "stand")
 
 
 def zeros(batch: LocomotionBatch) -> np.ndarray:
-    return np.zeros((batch.num_players, batch.action_size))
+    return np.zeros((batch.num_envs, batch.action_size))
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -270,14 +270,14 @@ def test_a_kept_fault_can_be_played_again(
     kept = sorted(tmp_path.iterdir())
     assert len(kept) == 3
     for path in kept:
-        player = int(path.name.partition("_body")[2].partition("_")[0])
+        env = int(path.name.partition("_body")[2].partition("_")[0])
         again = make(task, 1, seed=9, **(settings | {"fault_folder": None}))
         _, _, terminated, _, info = again.step(load_fault(path, again))
         assert terminated.tolist() == [True]
-        assert info["fault"][0] == batch.simulation.fault[player]
+        assert info["fault"][0] == batch.simulation.fault[env]
         for one, two in zip(
             again.simulation.fault_state[0],
-            batch.simulation.fault_state[player],
+            batch.simulation.fault_state[env],
             strict=True,
         ):
             np.testing.assert_array_equal(one, two)

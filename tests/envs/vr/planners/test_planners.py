@@ -22,11 +22,11 @@ def play(name, levels, config=CONFIG):
     """Success, path, collisions of each level's designed episode."""
     n = len(levels)
     bank = LevelBank(levels, np.random.default_rng(0))
-    batch = NavigationBatch(config, bank, make_world(config, n), num_players=n)
-    players = np.arange(n)
-    batch.reset(players, [Start(i, 0, levels[i].start) for i in players])
+    batch = NavigationBatch(config, bank, make_world(config, n), num_envs=n)
+    envs = np.arange(n)
+    batch.reset(envs, [Start(i, 0, levels[i].start) for i in envs])
     planner = make_planner(name, n)
-    planner.reset(players, players)
+    planner.reset(envs, envs)
     done, success = np.zeros(n, bool), np.zeros(n, bool)
     path, collisions = np.zeros(n), np.zeros(n)
     while not done.all():
@@ -123,7 +123,7 @@ def test_senses_are_the_state_seen_from_the_head():
     for frame in ("head", "world"):
         config = CONFIG.override("observations", frame=frame)
         bank = LevelBank(levels, np.random.default_rng(0))
-        batch = NavigationBatch(config, bank, make_world(config, 2), num_players=2)
+        batch = NavigationBatch(config, bank, make_world(config, 2), num_envs=2)
         batch.reset(np.arange(2), [Start(i, 0, levels[i].start) for i in range(2)])
         for _ in range(5):
             batch.step(np.array([[0.3, 0.8, 0.5], [-0.4, 0.2, -0.7]]))

@@ -96,7 +96,7 @@ def test_time_limit_truncates_and_success_terminates() -> None:
 
 
 def test_vector_env_equals_single_envs() -> None:
-    """A player's episode does not depend on how many others there are."""
+    """An env's episode does not depend on how many others there are."""
     given = {"level": "clutter", "levels_per_family": 2, "step_limit": 30}
     vector = gymnasium.make_vec(
         ID, num_envs=3, vectorization_mode="vector_entry_point", **given
@@ -136,7 +136,7 @@ def test_next_step_autoreset() -> None:
 
 
 def test_disabled_autoreset_asks_for_the_mask() -> None:
-    """DISABLED refuses to step a finished player until it is reset by mask."""
+    """DISABLED refuses to step a finished env until it is reset by mask."""
     vector = gymnasium.make_vec(
         ID, num_envs=2, vectorization_mode="vector_entry_point", level="open",
         levels_per_family=1, step_limit=3, autoreset_mode=AutoresetMode.DISABLED,
@@ -182,7 +182,7 @@ def test_bad_settings_are_named(settings: dict[str, object], words: str) -> None
 
 
 def test_next_step_counts_a_success_once() -> None:
-    """The step that only resets a player has no decision to report on."""
+    """The step that only resets an env has no decision to report on."""
     vector = gymnasium.make_vec(
         ID, num_envs=2, level="open", levels_per_family=1, goal_radius=60.0,
         autoreset_mode="NextStep",
@@ -223,7 +223,7 @@ class Brisk:
     name = "brisk"
 
     def __call__(self, transition: Transition) -> np.ndarray:
-        """Half a point for each player."""
+        """Half a point for each env."""
         return np.full_like(transition.progress, 0.5)
 
 
@@ -293,7 +293,7 @@ def test_render_is_one_picture() -> None:
 
 
 def test_final_observations_are_of_the_finished_episode() -> None:
-    """SAME_STEP: only finished players have them, as copies, also as dictionaries."""
+    """SAME_STEP: only finished envs have them, as copies, also as dictionaries."""
     vector = gymnasium.make_vec(
         ID, num_envs=3, level="open", levels_per_family=1, format="dict",
         goal_distance=(5.0, 6.0), designed_start=0.0, step_limit=50,

@@ -28,7 +28,7 @@ def remember(
     distance: float = 9.0,
     goal: tuple[float, float] = (9.0, 0.0),
 ) -> dict[str, np.ndarray]:
-    """One decision of the only player with equal rays all around; named features."""
+    """One decision of the only env with equal rays all around; named features."""
     out = np.zeros((1, memory.size), np.float32)
     memory.update(
         np.zeros(1, np.int64), np.array([[x, y]]), np.array([yaw]),

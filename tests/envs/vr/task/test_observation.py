@@ -24,7 +24,7 @@ PUBLISHED = [
 
 
 def state_at(x: float, y: float, yaw: float) -> WorldState:
-    """One player at rest."""
+    """One env at rest."""
     state = WorldState.zeros(1, 16)
     state.position[0] = x, y, 0.0
     state.yaw[0] = yaw
@@ -35,7 +35,7 @@ def state_at(x: float, y: float, yaw: float) -> WorldState:
 def observed(
     state: WorldState, goal: list[float], origin: list[float], frame: str
 ) -> dict:
-    """Named parts of one player's observation."""
+    """Named parts of one env's observation."""
     layout = observation_layout(
         NavigationConfig().override("observations", frame=frame)
     )

@@ -25,7 +25,7 @@ STEPS = 300
 
 
 def transition(**changes: object) -> Transition:
-    """One player to whom nothing happened, but for `changes`."""
+    """One env to whom nothing happened, but for `changes`."""
     zeros = dict.fromkeys(
         ("progress", "new_best", "goals", "turned", "action_change"), np.zeros(1)
     )
@@ -79,7 +79,7 @@ def make_batch(
     levels = [split_level(family, "train", i) for family in FAMILIES for i in range(2)]
     bank = LevelBank(levels, np.random.default_rng(0), goal_distance=goal_distance)
     world = KernelWorld(len(levels), WorldSpec.from_config(config))
-    batch = NavigationBatch(config, bank, world, num_players=len(levels))
+    batch = NavigationBatch(config, bank, world, num_envs=len(levels))
     starts = [Start(i, 0, lv.start) for i, lv in enumerate(levels)]
     batch.reset(np.arange(len(levels)), starts)
     return batch
@@ -95,11 +95,11 @@ def beside_a_wall(batch: NavigationBatch, scrape: bool) -> np.ndarray:
 
 
 def play(batch: NavigationBatch, policy: str) -> np.ndarray:
-    """Return of each player's one episode under `policy`, shape (N,).
+    """Return of each env's one episode under `policy`, shape (N,).
 
     -inf where a lazy policy happens to succeed.
     """
-    n = batch.num_players
+    n = batch.num_envs
     rng = np.random.default_rng(0)
     oracle = make_planner("oracle", n)
     oracle.reset(np.arange(n), np.arange(n))
@@ -169,7 +169,7 @@ def test_lazy_policies_earn_no_task(task: str, policy: str) -> None:
 def test_pacing_at_a_goal_of_a_patrol_is_paid_once() -> None:
     """In and out of the first goal's disc: one share, and no more bonus than the way."""
     batch = make_batch(task="patrol")
-    n, clear = batch.num_players, slice(0, 2)  # the levels without obstacles
+    n, clear = batch.num_envs, slice(0, 2)  # the levels without obstacles
     first, second = batch.bank.goals[clear, 0], batch.bank.goals[clear, 1]
     apart = np.hypot(*(second - first).T)
     assert (apart > 3.0).all()
@@ -189,10 +189,10 @@ def test_bonuses_are_bounded_by_the_way() -> None:
     """Pacing back and forth never earns more bonus than walking there once."""
     batch = make_batch()
     start = batch.episode.start_distance.copy()
-    bonus, alive = np.zeros(batch.num_players), np.ones(batch.num_players, bool)
+    bonus, alive = np.zeros(batch.num_envs), np.ones(batch.num_envs, bool)
     rng = np.random.default_rng(1)
     for _ in range(STEPS):
-        actions = rng.uniform(-1, 1, (batch.num_players, 3))
+        actions = rng.uniform(-1, 1, (batch.num_envs, 3))
         _, _, terminated, _, info = batch.step(actions)
         bonus += alive * (info["reward/comfort"] + info["reward/smooth"])
         alive &= ~terminated
@@ -211,7 +211,7 @@ class Brisk:
     name = "brisk"
 
     def __call__(self, transition: Transition) -> np.ndarray:
-        """Half a point for each player."""
+        """Half a point for each env."""
         return np.full_like(transition.progress, 0.5)
 
 

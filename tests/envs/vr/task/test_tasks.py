@@ -16,7 +16,7 @@ from ambulo.envs.vr.world.kernel_world import KernelWorld
 IDLE = np.zeros((1, 3))
 
 
-def one_player(
+def one_env(
     task: str, pose: tuple[float, float, float], **settings: object
 ) -> NavigationBatch:
     """A player on an empty floor with the goal at (5, 0)."""
@@ -29,25 +29,25 @@ def one_player(
     )
     bank = LevelBank([level], np.random.default_rng(3))
     world = KernelWorld(1, WorldSpec.from_config(config))
-    batch = NavigationBatch(config, bank, world, num_players=1)
+    batch = NavigationBatch(config, bank, world, num_envs=1)
     batch.reset(np.zeros(1, np.int64), [Start(0, 0, np.array(pose))])
     return batch
 
 
 def test_navigate_ends_within_the_radius() -> None:
     """0.9 m from the goal is there, 1.1 m is not."""
-    assert one_player("navigate", (4.1, 0, 0)).step(IDLE)[2][0]
-    assert not one_player("navigate", (3.9, 0, 0)).step(IDLE)[2][0]
+    assert one_env("navigate", (4.1, 0, 0)).step(IDLE)[2][0]
+    assert not one_env("navigate", (3.9, 0, 0)).step(IDLE)[2][0]
 
 
 def test_follow_moves_the_goal_and_asks_to_stay() -> None:
     """The goal walks at its speed; standing still near its start does not solve it."""
-    batch = one_player("follow", (5.0, 0, 0), follow_speed=0.6)
+    batch = one_env("follow", (5.0, 0, 0), follow_speed=0.6)
     before = batch.task.goal[0].copy()
     ended = [bool(batch.step(IDLE)[2][0]) for _ in range(10)]
     assert not any(ended)
     assert np.hypot(*(batch.task.goal[0] - before)[:2]) == pytest.approx(0.6, abs=0.05)
-    slow = one_player("follow", (5.0, 0, 0), follow_speed=0.0)
+    slow = one_env("follow", (5.0, 0, 0), follow_speed=0.0)
     steps = 0
     while not slow.step(IDLE)[2][0]:
         steps += 1
@@ -56,13 +56,13 @@ def test_follow_moves_the_goal_and_asks_to_stay() -> None:
 
 def test_reach_wants_the_hand_there() -> None:
     """Standing on the spot is not enough; with the right hand on it, it is."""
-    assert not one_player("reach", (5.0, 0, 0)).step(IDLE)[2][0]
-    assert one_player("reach", (5.0 - 0.35, 0.22, 0)).step(IDLE)[2][0]
+    assert not one_env("reach", (5.0, 0, 0)).step(IDLE)[2][0]
+    assert one_env("reach", (5.0 - 0.35, 0.22, 0)).step(IDLE)[2][0]
 
 
 def test_patrol_pays_its_goals_in_shares() -> None:
     """Each goal pays its share, the last one ends the episode."""
-    batch = one_player("patrol", (5.0, 0, 0), patrol_goals=2)
+    batch = one_env("patrol", (5.0, 0, 0), patrol_goals=2)
     _, _, terminated, _, info = batch.step(IDLE)
     assert not terminated[0]
     assert info["reward/goal"][0] == 50.0
@@ -86,7 +86,7 @@ def test_falling_past_the_goal_is_no_success() -> None:
     )  # fmt: skip
     bank = LevelBank([level], np.random.default_rng(3))
     batch = NavigationBatch(
-        config, bank, KernelWorld(1, WorldSpec.from_config(config)), num_players=1
+        config, bank, KernelWorld(1, WorldSpec.from_config(config)), num_envs=1
     )
     batch.reset(np.zeros(1, np.int64), [Start(0, 0, level.start)])
     progress = 0.0
@@ -128,7 +128,7 @@ def test_a_hand_that_falls_past_the_target_reached_nothing() -> None:
     )  # fmt: skip
     bank = LevelBank([level], np.random.default_rng(3))
     world = KernelWorld(1, WorldSpec.from_config(config))
-    batch = NavigationBatch(config, bank, world, num_players=1)
+    batch = NavigationBatch(config, bank, world, num_envs=1)
     batch.reset(np.zeros(1, np.int64), [Start(0, 0, level.start)])
     nearest, ended = np.inf, False
     while not ended:

@@ -240,13 +240,13 @@ def test_thin_walls_are_never_crossed(commands):
             assert np.abs(one.state.position[0, :2]).max() <= 0.95 - R + 1.1e-3
 
 
-def test_a_player_in_no_level_cannot_be_stepped():
+def test_an_env_in_no_level_cannot_be_stepped():
     world = KernelWorld(2, WorldSpec())
     world.set_levels([0], [Level("wide", WIDE)])
     world.reset(np.array([0]), np.array([0]), np.zeros((1, 3)))
-    with pytest.raises(AmbuloError, match="player 1 is in no level"):
+    with pytest.raises(AmbuloError, match="environment 1 is in no level"):
         world.step(np.zeros((2, 3)))
-    # A level given later does not help: the player has no place in it.
+    # A level given later does not help: the env has no place in it.
     world.set_levels([1], [Level("other", WIDE)])
     with pytest.raises(AmbuloError, match="reset before step"):
         world.step(np.zeros((2, 3)))

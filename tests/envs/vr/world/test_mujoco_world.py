@@ -46,14 +46,14 @@ def random_level(seed, boxes=12, cylinders=5, walls=True):
 
 
 def pair(levels, spec=None, poses=None):
-    """A MuJoCo and a compiled world in equal states, one player a level."""
+    """A MuJoCo and a compiled world in equal states, one env a level."""
     n = len(levels)
-    players = np.arange(n)
+    envs = np.arange(n)
     worlds = []
     for kind in (MujocoWorld, KernelWorld):
         world = kind(n, spec or WorldSpec())
         world.set_levels(range(n), levels)
-        world.reset(players, players, np.zeros((n, 3)) if poses is None else poses)
+        world.reset(envs, envs, np.zeros((n, 3)) if poses is None else poses)
         worlds.append(world)
     return worlds
 
@@ -163,7 +163,7 @@ def test_continuation_is_bit_exact():
             np.testing.assert_array_equal(array, expected[name], err_msg=name)
 
 
-def test_players_of_one_level_do_not_meet():
+def test_envs_of_one_level_do_not_meet():
     level = random_level(0)
     alone, _ = pair([level])
     crowd = MujocoWorld(8, WorldSpec())

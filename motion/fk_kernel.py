@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.motion.quaternion_kernels import product
 from ambulo.motion.skeleton import Skeleton
 
 Floats = NDArray[np.floating]
@@ -81,10 +82,7 @@ def _kinematics(
             a, b, c, d = rest[j, 0], rest[j, 1], rest[j, 2], rest[j, 3]
             e, f = rotations[t, j, 0], rotations[t, j, 1]
             g, h = rotations[t, j, 2], rotations[t, j, 3]
-            lw = a * e - b * f - c * g - d * h
-            lx = a * f + b * e + c * h - d * g
-            ly = a * g - b * h + c * e + d * f
-            lz = a * h + b * g - c * f + d * e
+            lw, lx, ly, lz = product(a, b, c, d, e, f, g, h)
             p = parents[j]
             if p < 0:
                 orientations[t, j, 0] = lw
@@ -103,7 +101,6 @@ def _kinematics(
             positions[t, j, 0] = positions[t, p, 0] + u + w * tx + y * tz - z * ty
             positions[t, j, 1] = positions[t, p, 1] + v + w * ty + z * tx - x * tz
             positions[t, j, 2] = positions[t, p, 2] + k + w * tz + x * ty - y * tx
-            orientations[t, j, 0] = w * lw - x * lx - y * ly - z * lz
-            orientations[t, j, 1] = w * lx + x * lw + y * lz - z * ly
-            orientations[t, j, 2] = w * ly - x * lz + y * lw + z * lx
-            orientations[t, j, 3] = w * lz + x * ly - y * lx + z * lw
+            w, x, y, z = product(w, x, y, z, lw, lx, ly, lz)
+            orientations[t, j, 0], orientations[t, j, 1] = w, x
+            orientations[t, j, 2], orientations[t, j, 3] = y, z

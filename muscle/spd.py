@@ -22,6 +22,7 @@ from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.muscle import SpdGains
+from ambulo.motion.quaternion_kernels import inverse_multiply, turn
 from ambulo.muscle.coupling import BALL, FREE, JointCoupling, joint_coupling
 from ambulo.muscle.dynamics import Dynamics, dynamics_of_data, make_current
 from ambulo.muscle.errors import MuscleError
@@ -231,17 +232,17 @@ def _pose_error(
 
     qpos, target (B, nq); velocity, error (B, nr); joints as of `_joint_table`.
     """
-    turn, after, rest = np.empty(4), np.empty(4), np.empty(4)
+    after, rest = np.empty(4), np.empty(4)
     for b in range(qpos.shape[0]):
         for k in range(joints.shape[0]):
             c, at = joints[k, 0], joints[k, 1]
             if joints[k, 2] == 0:
                 error[b, c] = target[b, at] - qpos[b, at] - dt * velocity[b, c]
                 continue
-            _exponential(dt * velocity[b, c : c + 3], turn)
-            _multiply(qpos[b, at : at + 4], turn, after)
-            after[1:] = -after[1:]
-            _multiply(after, target[b, at : at + 4], rest)
+            after[:] = qpos[b, at : at + 4]
+            x, y, z = velocity[b, c], velocity[b, c + 1], velocity[b, c + 2]
+            turn(after, dt * x, dt * y, dt * z)
+            inverse_multiply(after, target[b, at : at + 4], rest)
             sine = np.sqrt(rest[1] ** 2 + rest[2] ** 2 + rest[3] ** 2)
             angle = 2.0 * np.arctan2(sine, rest[0])
             if angle > np.pi:
@@ -249,25 +250,6 @@ def _pose_error(
             scale = angle / sine if sine > _TINY else 2.0
             for i in range(3):
                 error[b, c + i] = scale * rest[1 + i]
-
-
-@njit(cache=True)
-def _exponential(vector: Floats, out: Floats) -> None:
-    """The quaternion of a rotation vector."""
-    angle = np.sqrt(vector[0] ** 2 + vector[1] ** 2 + vector[2] ** 2)
-    scale = np.sin(0.5 * angle) / angle if angle > _TINY else 0.5
-    out[0] = np.cos(0.5 * angle)
-    for i in range(3):
-        out[1 + i] = scale * vector[i]
-
-
-@njit(cache=True)
-def _multiply(a: Floats, b: Floats, out: Floats) -> None:
-    """The quaternion product a b."""
-    out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
-    out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
-    out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
-    out[3] = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]
 
 
 @njit(cache=True)

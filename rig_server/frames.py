@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
-from ambulo.rig_server.kernels import Array
+from ambulo.motion.quaternion_kernels import Array
 from ambulo.rig_server.layout import RigError, RigLayout
 
 MAX_LENGTH = 1e4

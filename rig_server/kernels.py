@@ -7,13 +7,11 @@ quaternions are wxyz. No allocation of anything that outlives a call; no Python 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import njit
 
-Array = Any
-"""A NumPy array; numba infers its type, the docstrings give its shape."""
+from ambulo.motion.quaternion_kernels import Array, log_of, multiply, product, rotated
 
 TINY = 1e-12
 VECTORS = {"nsz", "arcp", "contract", "reassoc"}
@@ -29,59 +27,21 @@ def copy_into(values: Array, out: Array) -> None:
 
 
 @njit(cache=True)
-def multiply(a: Array, b: Array, out: Array) -> None:
-    """`out` = the rotation b, then a. Shapes (4,); `out` may be `a` or `b`."""
-    aw, ax, ay, az = a[0], a[1], a[2], a[3]
-    bw, bx, by, bz = b[0], b[1], b[2], b[3]
-    out[0] = aw * bw - ax * bx - ay * by - az * bz
-    out[1] = aw * bx + ax * bw + ay * bz - az * by
-    out[2] = aw * by - ax * bz + ay * bw + az * bx
-    out[3] = aw * bz + ax * by - ay * bx + az * bw
-
-
-@njit(cache=True)
-def inverse_multiply(a: Array, b: Array, out: Array) -> None:
-    """`out` = conjugate(a) b, the rotation from a to b. Shapes (4,)."""
-    aw, ax, ay, az = a[0], -a[1], -a[2], -a[3]
-    bw, bx, by, bz = b[0], b[1], b[2], b[3]
-    out[0] = aw * bw - ax * bx - ay * by - az * bz
-    out[1] = aw * bx + ax * bw + ay * bz - az * by
-    out[2] = aw * by - ax * bz + ay * bw + az * bx
-    out[3] = aw * bz + ax * by - ay * bx + az * bw
-
-
-@njit(cache=True, inline="always")
-def _turn(w: float, x: float, y: float, z: float, v: Array, out: Array) -> None:
-    a, b, c = v[0], v[1], v[2]
-    tx = 2 * (y * c - z * b)
-    ty = 2 * (z * a - x * c)
-    tz = 2 * (x * b - y * a)
-    out[0] = a + w * tx + y * tz - z * ty
-    out[1] = b + w * ty + z * tx - x * tz
-    out[2] = c + w * tz + x * ty - y * tx
-
-
-@njit(cache=True)
 def rotate(q: Array, v: Array, out: Array) -> None:
     """`out` = v turned by q. Shapes (4,), (3,), (3,); `out` may be `v`."""
-    _turn(q[0], q[1], q[2], q[3], v, out)
+    out[0], out[1], out[2] = rotated(q[0], q[1], q[2], q[3], v[0], v[1], v[2])
 
 
 @njit(cache=True)
 def unrotate(q: Array, v: Array, out: Array) -> None:
     """`out` = v turned by the inverse of q. Shapes (4,), (3,), (3,)."""
-    _turn(q[0], -q[1], -q[2], -q[3], v, out)
+    out[0], out[1], out[2] = rotated(q[0], -q[1], -q[2], -q[3], v[0], v[1], v[2])
 
 
 @njit(cache=True)
 def logarithm(q: Array, out: Array) -> None:
     """`out` = the rotation vector of q, [rad], the short way. Shapes (4,), (3,)."""
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    if w < 0.0:
-        w, x, y, z = -w, -x, -y, -z
-    sine = math.sqrt(x * x + y * y + z * z)
-    scale = 2.0 if sine < 1e-9 else 2.0 * math.atan2(sine, w) / sine
-    out[0], out[1], out[2] = scale * x, scale * y, scale * z
+    out[0], out[1], out[2] = log_of(q[0], q[1], q[2], q[3])
 
 
 @njit(cache=True)
@@ -203,25 +163,17 @@ def multiply_at(a: Array, i: int, b: Array, j: int, out: Array, k: int) -> None:
     The functions that end in `_at` take rows by number: a slice of an array costs more
     than the arithmetic, as its owner is counted for each.
     """
-    aw, ax, ay, az = a[i, 0], a[i, 1], a[i, 2], a[i, 3]
-    bw, bx, by, bz = b[j, 0], b[j, 1], b[j, 2], b[j, 3]
-    out[k, 0] = aw * bw - ax * bx - ay * by - az * bz
-    out[k, 1] = aw * bx + ax * bw + ay * bz - az * by
-    out[k, 2] = aw * by - ax * bz + ay * bw + az * bx
-    out[k, 3] = aw * bz + ax * by - ay * bx + az * bw
+    out[k, 0], out[k, 1], out[k, 2], out[k, 3] = product(
+        a[i, 0], a[i, 1], a[i, 2], a[i, 3], b[j, 0], b[j, 1], b[j, 2], b[j, 3]
+    )
 
 
 @njit(cache=True)
 def rotate_at(q: Array, i: int, v: Array, j: int, out: Array, k: int) -> None:
     """`rotate` of row j of `v` by row i of `q`, into row k of `out`."""
-    w, x, y, z = q[i, 0], q[i, 1], q[i, 2], q[i, 3]
-    a, b, c = v[j, 0], v[j, 1], v[j, 2]
-    tx = 2 * (y * c - z * b)
-    ty = 2 * (z * a - x * c)
-    tz = 2 * (x * b - y * a)
-    out[k, 0] = a + w * tx + y * tz - z * ty
-    out[k, 1] = b + w * ty + z * tx - x * tz
-    out[k, 2] = c + w * tz + x * ty - y * tx
+    out[k, 0], out[k, 1], out[k, 2] = rotated(
+        q[i, 0], q[i, 1], q[i, 2], q[i, 3], v[j, 0], v[j, 1], v[j, 2]
+    )
 
 
 @njit(cache=True)

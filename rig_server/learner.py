@@ -14,9 +14,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.motion.quaternion_kernels import Array, inverse_multiply
 from ambulo.rig_server.anatomy import anatomy_of
 from ambulo.rig_server.frames import RigFrame
-from ambulo.rig_server.kernels import Array, inverse_multiply, logarithm, root_space
+from ambulo.rig_server.kernels import logarithm, root_space
 from ambulo.rig_server.layout import RigLayout
 from ambulo.rig_server.memory import RECENT, FrameMemory
 from ambulo.rig_server.model import Prediction, RigModel, predict_pose

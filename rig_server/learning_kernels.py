@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.motion.quaternion_kernels import Array
 from ambulo.rig_server.kernels import (
     VECTORS,
-    Array,
     copy_into,
     forward,
     multiply_at,

@@ -9,14 +9,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.motion.quaternion_kernels import Array, inverse_multiply, multiply
 from ambulo.rig_server.kernels import (
-    Array,
     between,
     close_chain,
     copy_into,
-    inverse_multiply,
     logarithm,
-    multiply,
     root_space,
     unrotate,
 )

@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Floats
+from ambulo.motion.quaternion_kernels import Array, inverse_multiply, multiply
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_rotvec,
@@ -23,7 +24,7 @@ from ambulo.motion.rotations import (
     quat_to_rotvec,
 )
 from ambulo.rig_server.anatomy import mean_rotations
-from ambulo.rig_server.kernels import Array, inverse_multiply, logarithm, multiply
+from ambulo.rig_server.kernels import logarithm
 
 COMPONENTS = 6
 """Dimensions of the plane; a walk's first six hold 98.6 % of the variance (CMU 02_01)."""

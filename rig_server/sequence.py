@@ -14,8 +14,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ambulo.motion.quaternion_kernels import Array
 from ambulo.rig_server.frames import RigFrame
-from ambulo.rig_server.kernels import Array, forward
+from ambulo.rig_server.kernels import forward
 from ambulo.rig_server.layout import RigLayout
 from ambulo.rig_server.network import OnlineMLP, Weights, slopes_of
 from ambulo.rig_server.pose_pca import (

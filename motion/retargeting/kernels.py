@@ -12,27 +12,17 @@ Not for callers: `ambulo.motion.retargeting.refine` prepares the arrays.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import njit
 
-Array = Any
+from ambulo.motion.quaternion_kernels import Array, log_between, multiply, turn
 
 FIXED, HINGE, BALL = 0, 1, 3
 """Kinds of joints: how many degrees of freedom each has."""
 
 MAX_STEP = 0.5
 """Largest turn of one joint in one step, [rad]: beyond it the linear model is poor."""
-
-
-@njit(cache=True, inline="always")
-def _multiply(a: Array, b: Array, out: Array) -> None:
-    """The rotation b, then a; (4,) each, wxyz; `out` may be neither."""
-    out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3]
-    out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2]
-    out[2] = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1]
-    out[3] = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0]
 
 
 @njit(cache=True, inline="always")
@@ -50,33 +40,13 @@ def _matrix(q: Array, out: Array) -> None:
     )  # fmt: skip
 
 
-@njit(cache=True, inline="always")
-def _log_between(a: Array, b: Array, out: Array) -> None:
-    """The rotation vector (3,) of a^-1 b, [rad]."""
-    w = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
-    x = a[0] * b[1] - a[1] * b[0] - a[2] * b[3] + a[3] * b[2]
-    y = a[0] * b[2] + a[1] * b[3] - a[2] * b[0] - a[3] * b[1]
-    z = a[0] * b[3] - a[1] * b[2] + a[2] * b[1] - a[3] * b[0]
-    if w < 0.0:
-        w, x, y, z = -w, -x, -y, -z
-    length = math.sqrt(x * x + y * y + z * z)
-    scale = 2.0 if length < 1e-9 else 2.0 * math.atan2(length, w) / length
-    out[0], out[1], out[2] = scale * x, scale * y, scale * z
-
-
-@njit(cache=True, inline="always")
-def _turn(q: Array, x: float, y: float, z: float, work: Array) -> None:
-    """`q` (4,) turned in place by the rotation vector (x, y, z), [rad], in its own frame."""
-    angle = math.sqrt(x * x + y * y + z * z)
-    scale = 0.5 if angle < 1e-9 else math.sin(0.5 * angle) / angle
-    work[0, 0] = math.cos(0.5 * angle)
-    work[0, 1], work[0, 2], work[0, 3] = scale * x, scale * y, scale * z
-    _multiply(q, work[0], work[1])
-    length = math.sqrt(
-        work[1, 0] ** 2 + work[1, 1] ** 2 + work[1, 2] ** 2 + work[1, 3] ** 2
-    )
+@njit(cache=True)
+def _turn(q: Array, x: float, y: float, z: float) -> None:
+    """`q` (4,) turned in place as by `turn`, and normalized."""
+    turn(q, x, y, z)
+    length = math.sqrt(q[0] ** 2 + q[1] ** 2 + q[2] ** 2 + q[3] ** 2)
     for i in range(4):
-        q[i] = work[1, i] / length
+        q[i] /= length
 
 
 @njit(cache=True)
@@ -89,11 +59,11 @@ def _place(
     for joint in range(len(parents)):
         parent = parents[joint]
         if parent < 0:
-            _multiply(rest[joint], local[joint], turned[joint])
+            multiply(rest[joint], local[joint], turned[joint])
             points[joint] = 0.0
         else:
-            _multiply(turned[parent], rest[joint], work)
-            _multiply(work, local[joint], turned[joint])
+            multiply(turned[parent], rest[joint], work)
+            multiply(work, local[joint], turned[joint])
             for i in range(3):
                 points[joint, i] = points[parent, i] + (
                     frames[parent, i, 0] * offsets[joint, 0]
@@ -137,7 +107,7 @@ def _gather(
             inverse[0, 0], inverse[1, 0] = aims[joint, 0], turned[joint, 0]
             for i in range(1, 4):
                 inverse[0, i], inverse[1, i] = -aims[joint, i], -turned[joint, i]
-            _log_between(inverse[0], inverse[1], miss)
+            log_between(inverse[0], inverse[1], miss)
             for i in range(3):
                 moments[joint, i] += turn * miss[i]
     for joint in range(count - 1, 0, -1):
@@ -348,7 +318,7 @@ def _apply(
     kinds: Array, hinges: Array, step: Array, local: Array, pull_local: Array, here: Array
 ) -> None:  # fmt: skip
     """Turn the joints of one frame, in place, and note how far they are from the start."""
-    work, vector = np.empty((2, 4)), np.empty(3)
+    vector = np.empty(3)
     largest = MAX_STEP
     for dof in range(3, len(step)):
         largest = max(largest, abs(step[dof]))
@@ -356,12 +326,12 @@ def _apply(
     dof = 3
     for joint in range(len(kinds)):
         if kinds[joint] == BALL:
-            _turn(local[joint], step[dof], step[dof + 1], step[dof + 2], work)
-            _log_between(pull_local[joint], local[joint], vector)
+            _turn(local[joint], step[dof], step[dof + 1], step[dof + 2])
+            log_between(pull_local[joint], local[joint], vector)
             here[dof : dof + 3] = vector
         elif kinds[joint] == HINGE:
             h, angle = hinges[joint], step[dof]
-            _turn(local[joint], angle * h[0], angle * h[1], angle * h[2], work)
+            _turn(local[joint], angle * h[0], angle * h[1], angle * h[2])
             here[dof] += angle
         dof += kinds[joint]
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import percentile_filter
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.landmarks import body_points, foot_points, has_feet
 from ambulo.motion.motion import Motion
 from ambulo.motion.roles import SIDES
-
-Booleans = NDArray[np.bool_]
 
 GROUND_SECONDS = 1.5
 """Length of the window in which the ground height is estimated, [s]: longer than a stride
@@ -42,7 +39,7 @@ def foot_contacts(
     height: float = 0.03,
     speed: float = 0.5,
     release: float = 1.6,
-) -> Booleans:
+) -> Bools:
     """Whether the left and the right foot stand on the ground. Shape (T, 2).
 
     A point of the foot (ankle, toe joints, heel and toe ends, as far as the skeleton has
@@ -79,7 +76,7 @@ def foot_contacts(
     return result
 
 
-def foot_skate(motion: Motion, contacts: Booleans | None = None) -> float:
+def foot_skate(motion: Motion, contacts: Bools | None = None) -> float:
     """Mean horizontal speed of standing feet where they touch the ground, [m/s].
 
     In each frame of contact the foot's lowest point over its own ground counts. 0 where
@@ -137,10 +134,10 @@ def _level(heights: Floats, frames: float) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def _latched(on: Booleans, off: Booleans) -> Booleans:
+def _latched(on: Bools, off: Bools) -> Bools:
     """True from a frame of `on` until one of `off` (T, P); `on` wins where both are."""
     frames = np.arange(len(on))[:, None]
     last_on = np.maximum.accumulate(np.where(on, frames, -1), axis=0)
     last_off = np.maximum.accumulate(np.where(off & ~on, frames, -1), axis=0)
-    result: Booleans = last_on > last_off
+    result: Bools = last_on > last_off
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,8 +78,7 @@ class Motion:
 
     def replace(self, **changes: object) -> Motion:
         """A checked copy with other field values."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return Motion(**{**values, **changes})
+        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
 
     def __getitem__(self, frames: slice) -> Motion:
         """The frames of a slice; its step divides the rate."""

@@ -6,6 +6,7 @@ hand is at +Y. Files with other axes are converted where they are read and writt
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -159,6 +160,16 @@ class Skeleton:
             for stop, order in zip(stops, self.orders, strict=True)
         )
 
+    @cached_property
+    def depth_first(self) -> tuple[int, ...]:
+        """All joints, each followed by the whole branch below it."""
+        order: list[int] = []
+        waiting = [0]
+        while waiting:
+            order.append(waiting.pop())
+            waiting.extend(reversed(self.children(order[-1])))
+        return tuple(order)
+
     def children(self, joint: int) -> tuple[int, ...]:
         """Indices of the joints whose parent is `joint`."""
         return tuple(j for j, parent in enumerate(self.parents) if parent == joint)
@@ -169,8 +180,7 @@ class Skeleton:
 
     def replace(self, **changes: object) -> Skeleton:
         """A checked copy with other field values."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return Skeleton(**{**values, **changes})
+        return dataclasses.replace(self, **changes)  # type: ignore[arg-type]
 
     def same_tree(self, other: Skeleton) -> bool:
         """Whether joints and parents are those of `other` (sizes may differ)."""

@@ -14,7 +14,8 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from ambulo.configs.errors import MotionFileError
+from ambulo.configs.errors import MotionError, MotionFileError, nearest
+from ambulo.motion.formats.disk import file_errors
 
 ACTIVITIES: tuple[str, ...] = (
     "walk",
@@ -163,12 +164,12 @@ def read_manifest(path: Path) -> Manifest:
         MotionFileError: it is no table with `subject`, `trial` and `activity`.
     """
     try:
-        if path.stat().st_size > _MAX_MANIFEST_BYTES:
-            raise MotionFileError(path, 0, f"larger than {_MAX_MANIFEST_BYTES} bytes")
-        text = path.read_text(encoding="utf-8-sig")
+        with file_errors(path):
+            if path.stat().st_size > _MAX_MANIFEST_BYTES:
+                rule = f"larger than {_MAX_MANIFEST_BYTES} bytes"
+                raise MotionFileError(path, 0, rule)
+            text = path.read_text(encoding="utf-8-sig")
         rows = list(csv.DictReader(text.splitlines(), strict=True))
-    except OSError as error:
-        raise MotionFileError(path, 0, f"cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise MotionFileError(path, 0, f"not a table in UTF-8: {error}") from None
     activities: dict[tuple[str, str], str] = {}
@@ -192,6 +193,13 @@ def known_label(text: str) -> str:
     """`text` if it is one of `ACTIVITIES`, else the label that its words name."""
     label = text.strip().lower()
     return label if label in ACTIVITIES else label_of_text(text) or "other"
+
+
+def activity_number(label: str) -> int:
+    """Index of `label` in `ACTIVITIES`; `MotionError` if there is none."""
+    if label not in ACTIVITIES:
+        raise MotionError(f"no activity {label!r}{nearest(label, ACTIVITIES)}")
+    return ACTIVITIES.index(label)
 
 
 def activity_of(

@@ -17,6 +17,7 @@ from ambulo.motion.datasets.activities import (
     padded,
     read_manifest,
 )
+from ambulo.motion.formats.disk import file_errors
 from ambulo.motion.formats.files import find_motions, read_motion
 
 logger = logging.getLogger(__name__)
@@ -129,11 +130,8 @@ def names_of(path: Path) -> tuple[str, str]:
 
 def file_hash(path: Path) -> str:
     """SHA-256 of a file's content, in hexadecimal digits."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise MotionFileError(path, 0, f"cannot be read: {error.strerror}") from None
+    with file_errors(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class _Manifests:
@@ -190,13 +188,11 @@ def _skeletons(paths: Sequence[Path], places: Sequence[Path]) -> dict[str, Path]
 
 def _clip(path: Path, skeletons: dict[str, Path], manifests: _Manifests) -> Clip:
     subject, trial = names_of(path)
-    try:
+    with file_errors(path):
         if not path.is_file():
             raise MotionFileError(path, 0, "not a regular file")
         if path.stat().st_size == 0:
             raise MotionFileError(path, 0, "the file is empty")
-    except OSError as error:
-        raise MotionFileError(path, 0, f"cannot be read: {error.strerror}") from None
     asf = _skeleton_of(path, subject, skeletons)
     activity = activity_of(path, subject, trial, manifests.of(path.absolute().parent))
     return Clip(path, subject, trial, activity, asf)

@@ -14,6 +14,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from multiprocessing import get_context
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -76,27 +77,27 @@ def prepare_clip(
     return states
 
 
-def prepare_clips(
-    clips: Sequence[Clip],
-    fps: float = FPS,
-    *,
-    errors: list[MotionFileError] | None = None,
-    cached: bool = True,
-    cache_folder: str | Path | None = None,
-    processes: int = 1,
-) -> Iterator[tuple[Clip, States]]:
-    """Each clip with its states, one at a time, in order.
+class PrepareOptions(TypedDict, total=False):
+    """Options of `prepare_clips`."""
 
-    Args:
-        clips: What to prepare.
-        fps: Rate of the states, [Hz].
-        errors: Gets the errors of clips that cannot be used, which are then passed over;
-            without it the first error is raised.
-        cached: As in `prepare_clip`.
-        cache_folder: As in `prepare_clip`.
-        processes: How many prepare at once. They fill the cache before the first clip is
-            handed out; without a cache there is only one.
-    """
+    errors: list[MotionFileError] | None
+    """Gets the errors of clips that cannot be used, which are then passed over; without it
+    the first error is raised."""
+    cached: bool
+    """As in `prepare_clip` (default: True)."""
+    cache_folder: str | Path | None
+    """As in `prepare_clip`."""
+    processes: int
+    """How many prepare at once (default: 1). They fill the cache before the first clip is
+    handed out; without a cache there is only one."""
+
+
+def prepare_clips(
+    clips: Sequence[Clip], fps: float = FPS, **options: Unpack[PrepareOptions]
+) -> Iterator[tuple[Clip, States]]:
+    """Each of `clips` with its states at `fps` [Hz], one at a time, in order."""
+    errors, processes = options.get("errors"), options.get("processes", 1)
+    cached, cache_folder = options.get("cached", True), options.get("cache_folder")
     ready = partial(prepare_clip, fps=fps, cached=cached, cache_folder=cache_folder)
     if processes > 1 and cached:
         job = partial(_fill_cache, fps=fps, cache_folder=cache_folder)

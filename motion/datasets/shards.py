@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,11 @@ from ambulo.configs.base import Config, load_json
 from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
 from ambulo.motion.datasets.activities import ACTIVITIES
 from ambulo.motion.datasets.states import N_STATE, States
-from ambulo.motion.formats.disk import write_bytes
+from ambulo.motion.formats.disk import file_errors, write_bytes
 
 if TYPE_CHECKING:
     from ambulo.motion.datasets.clips import Clip
+    from ambulo.motion.datasets.prepare import PrepareOptions
 
 INDEX = "index.json"
 VERSION: Final = 1
@@ -87,10 +88,7 @@ def make_shards(
     fps: float = 25.0,
     longest_window: int = 256,
     shard_mb: float = 4.0,
-    errors: list[MotionFileError] | None = None,
-    cached: bool = True,
-    cache_folder: str | Path | None = None,
-    processes: int = 1,
+    **options: Unpack[PrepareOptions],
 ) -> ShardIndex:
     """Prepare `clips` and write them to `folder`, unless they are there already.
 
@@ -104,11 +102,7 @@ def make_shards(
         longest_window: Clips longer than a shard are cut into pieces that overlap, so
             that windows up to this length are whole in one of them, [frames].
         shard_mb: Largest size of a shard, [MB].
-        errors: Gets the errors of clips that are passed over; without it the first one
-            is raised.
-        cached: As in `prepare_clip`.
-        cache_folder: As in `prepare_clip`.
-        processes: As in `prepare_clips`.
+        **options: See `PrepareOptions`.
     """
     # Only making shards needs readers and retargeting, streaming them does not.
     from ambulo.motion.datasets.prepare import prepare_clips
@@ -127,15 +121,7 @@ def make_shards(
     writer = ShardWriter(place, fps, longest_window, room, identity)
     order = np.random.default_rng(0).permutation(len(clips))
     mixed = [clips[index] for index in order]
-    prepared = prepare_clips(
-        mixed,
-        fps,
-        errors=errors,
-        cached=cached,
-        cache_folder=cache_folder,
-        processes=processes,
-    )
-    for clip, states in prepared:
+    for clip, states in prepare_clips(mixed, fps, **options):
         writer.add(states, clip.activity)
     return writer.close()
 
@@ -157,13 +143,9 @@ class ShardWriter:
         self._pieces: list[tuple[int, int, int, int, int, int]] = []
         self._parts: list[States] = []
         self._held = 0
-        try:
+        with file_errors(folder, "written"):
             folder.mkdir(parents=True, exist_ok=True)
             (folder / INDEX).unlink(missing_ok=True)
-        except OSError as error:
-            raise MotionFileError(
-                folder, 0, f"cannot be written: {error.strerror}"
-            ) from None
 
     def add(self, states: States, activity: str) -> None:
         """Add a clip (T, 112)."""
@@ -226,14 +208,13 @@ def read_index(folder: Path) -> ShardIndex:
     if data.activities != ACTIVITIES:
         raise MotionFileError(path, 0, "has other activities; make the shards again")
     pieces = np.array(data.pieces, dtype=np.int64).reshape(-1, 6).T
-    frames = _ints([shard.frames for shard in data.shards])
     index = ShardIndex(
         folder,
         data.fps,
         data.longest_window,
         data.identity,
         tuple(shard.file for shard in data.shards),
-        frames,
+        _ints([shard.frames for shard in data.shards]),
         _ints([shard.crc32 for shard in data.shards]),
         *pieces,
     )

@@ -127,17 +127,18 @@ def make_split(
     parts: dict[str, list[Clip]] = {name: [] for name in PARTS}
     for clip in ordered:
         parts[part_of(clip)].append(clip)
-    for name, ratio in (
-        ("train", 1.0),
-        ("validation", validation_ratio),
-        ("test", 1.0),
-    ):
-        if ratio and not parts[name]:
+    for name in PARTS:
+        needed = name != "validation" or validation_ratio > 0.0
+        if needed and not parts[name]:
             people = len({clip.subject for clip in clips})
             raise MotionError(
                 f"no clip is left for the {name} part: {len(clips)} clips of {people} "
                 f"subjects, split by {by}; {_REMEDY[by]}"
             )
+    return _split(parts, by, seed)
+
+
+def _split(parts: dict[str, list[Clip]], by: SplitBy, seed: int) -> Split:
     train, validation, test = (tuple(parts[name]) for name in PARTS)
     return Split(train, validation, test, by, seed)
 
@@ -269,8 +270,7 @@ def load_split(
     for record in data.clips:
         if record.part in parts:
             result[record.part].append(_clip(record, places, file, check=check))
-    train, validation, test = (tuple(result[name]) for name in PARTS)
-    return Split(train, validation, test, data.by, data.seed)
+    return _split(result, data.by, data.seed)
 
 
 def _record(clip: Clip, part: str, places: Sequence[Path]) -> dict[str, str]:

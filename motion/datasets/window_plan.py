@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ambulo.configs.arrays import Ints
-from ambulo.configs.errors import MotionError, nearest
-from ambulo.motion.datasets.activities import ACTIVITIES
+from ambulo.motion.datasets.activities import activity_number
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,4 @@ def window_counts(frames: Ints, window: int, stride: int) -> Ints:
 
 def activity_numbers(activities: Sequence[str]) -> Ints:
     """Numbers of labels in `ACTIVITIES`; `MotionError` for a wrong one."""
-    for label in activities:
-        if label not in ACTIVITIES:
-            raise MotionError(f"no activity {label!r}{nearest(label, ACTIVITIES)}")
-    numbers = [ACTIVITIES.index(label) for label in activities]
-    return np.array(numbers, dtype=np.int64)
+    return np.array([activity_number(label) for label in activities], dtype=np.int64)

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 import numpy as np
 
 from ambulo.configs.arrays import Ints
-from ambulo.configs.errors import MotionError, nearest
-from ambulo.motion.datasets.activities import ACTIVITIES
+from ambulo.configs.errors import MotionError
 from ambulo.motion.datasets.states import N_STATE, States, mirror_states
 from ambulo.motion.datasets.window_plan import (
     Group,
@@ -144,9 +143,7 @@ class WindowedDataset(ABC):
             activities: Labels that take part, from now on; None is all.
             batch: Where to begin, counted over all workers.
         """
-        for label in activities or ():
-            if label not in ACTIVITIES:
-                raise MotionError(f"no activity {label!r}{nearest(label, ACTIVITIES)}")
+        activity_numbers(tuple(activities or ()))
         allowed = None if activities is None else tuple(sorted(set(activities)))
         if allowed != self._allowed or epoch != self.epoch:
             self._loaded = None
@@ -202,8 +199,7 @@ class WindowedDataset(ABC):
         """Indices of the pieces with windows of allowed activities."""
         taken = self._pieces.windows > 0
         if self._allowed is not None:
-            numbers = [ACTIVITIES.index(label) for label in self._allowed]
-            taken &= np.isin(self._pieces.activity, numbers)
+            taken &= np.isin(self._pieces.activity, activity_numbers(self._allowed))
         return np.flatnonzero(taken)
 
     def _plan(self) -> list[Group]:

@@ -7,7 +7,7 @@ children of a joint start at different places, fixed bones in between lead to th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,15 +17,21 @@ from ambulo.configs.errors import MotionError, SkeletonError
 from ambulo.motion.euler import quat_to_euler
 from ambulo.motion.formats.amc import AmcFile, write_amc
 from ambulo.motion.formats.asf import ROOT, AsfBone, AsfFile, write_asf
-from ambulo.motion.formats.axes import ASF_UNIT, CMU_AXES, INCH, Axes, metres_per_unit
+from ambulo.motion.formats.axes import (
+    ASF_UNIT,
+    CMU_AXES,
+    INCH,
+    Axes,
+    Vec3,
+    metres_per_unit,
+    vec3,
+)
 from ambulo.motion.formats.channels import angles_and_order
 from ambulo.motion.formats.disk import rules_of
 from ambulo.motion.motion import Motion
 from ambulo.motion.rest import aligned_axes
 from ambulo.motion.rotations import quat_conjugate, quat_multiply
 from ambulo.motion.skeleton import Skeleton
-
-Vec3 = tuple[float, float, float]
 
 FULL = "ZYX"
 """Order of a joint that needs all three angles, in the file's letters: rx ry rz."""
@@ -83,7 +89,7 @@ def motion_to_acclaim(
             root_order = ("TX", "TY", "TZ", *(d.upper() for d in moved.dof))
         else:
             block = moved.degrees
-            bones[name] = _moving(bones[name], moved)
+            bones[name] = replace(bones[name], dof=moved.dof, limits=moved.limits)
         if block.shape[1]:
             rows.append((name, block.shape[1]))
             blocks.append(block)
@@ -138,7 +144,7 @@ def _bones(
         if j > 0:
             frame = quat_to_euler(axes.quat_to_file(skeleton.axes[j]), FULL)
             degrees = np.degrees(frame[::-1]) + 0.0
-            bones[name] = _bone(name, end, _vec3(degrees))
+            bones[name] = _bone(name, end, vec3(degrees))
         joined = []
         for child in below:
             if (offsets[child] == end).all():
@@ -160,20 +166,8 @@ def _bones(
 
 def _bone(name: str, end: Floats, axis: Vec3 = (0.0, 0.0, 0.0)) -> AsfBone:
     length = float(np.linalg.norm(end))
-    direction = _vec3(end / length) if length > 0.0 else (0.0, 0.0, 1.0)
+    direction = vec3(end / length) if length > 0.0 else (0.0, 0.0, 1.0)
     return AsfBone(name, direction, length, axis)
-
-
-def _moving(bone: AsfBone, moved: _Angles) -> AsfBone:
-    return AsfBone(
-        bone.name,
-        bone.direction,
-        bone.length,
-        bone.axis,
-        bone.axis_order,
-        moved.dof,
-        moved.limits,
-    )
 
 
 def _free(name: str, names: list[str], bones: dict[str, AsfBone]) -> str:
@@ -203,8 +197,3 @@ def _angles(skeleton: Skeleton, quats: Floats, joint: int, axes: Axes) -> _Angle
     bounds = skeleton.limits[skeleton.angle_slices[joint]] * signs[:, None]
     pairs = np.degrees(np.sort(bounds, axis=1))[::-1].tolist()
     return _Angles(dof, degrees, tuple((low, high) for low, high in pairs))
-
-
-def _vec3(vector: Floats) -> Vec3:
-    x, y, z = (float(v) for v in vector)
-    return x, y, z

@@ -25,7 +25,13 @@ from ambulo.motion.formats.asf import (
 )
 from ambulo.motion.formats.axes import CMU_AXES, Axes, metres_per_unit
 from ambulo.motion.formats.channels import quats_of_channels
-from ambulo.motion.formats.disk import decoded, read_lines, rules_of, write_bytes
+from ambulo.motion.formats.disk import (
+    decoded,
+    file_errors,
+    read_lines,
+    rules_of,
+    write_bytes,
+)
 from ambulo.motion.formats.number_text import (
     NumberTextError,
     not_a_number,
@@ -102,14 +108,9 @@ def find_asf(amc: Path, asf_name: str = "") -> Path:
     is not taken if it has another subject's number: the bones of all subjects of the CMU
     data base have the same names, so that nothing else would tell.
     """
-    try:
-        result = sorted(
-            p
-            for p in amc.parent.iterdir()
-            if p.suffix.lower() == ".asf" and p.is_file()
-        )
-    except OSError as error:
-        raise MotionFileError(amc, 0, f"cannot be read: {error.strerror}") from None
+    with file_errors(amc):
+        files = [p for p in amc.parent.iterdir() if p.suffix.lower() == ".asf"]
+        result = sorted(p for p in files if p.is_file())
     named = PureWindowsPath(asf_name).name.lower()  # it splits at / and at \
     for candidate in result:
         if candidate.name.lower() == named:

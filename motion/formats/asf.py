@@ -20,11 +20,9 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
 from ambulo.motion.euler import quat_from_euler
 from ambulo.motion.formats.asf_text import Lines, asf_lines
-from ambulo.motion.formats.axes import CMU_AXES, INCH, Axes
+from ambulo.motion.formats.axes import CMU_AXES, INCH, Axes, Vec3
 from ambulo.motion.formats.disk import rules_of, write_bytes
 from ambulo.motion.skeleton import MAX_JOINTS, Skeleton
-
-Vec3 = tuple[float, float, float]
 
 ROOT = "root"
 """Name of the root, which is no bone."""

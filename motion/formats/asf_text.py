@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from ambulo.configs.errors import MotionFileError
+from ambulo.motion.formats.axes import Vec3
 from ambulo.motion.formats.disk import decoded, read_lines
 from ambulo.motion.formats.number_text import parse_number
-
-Vec3 = tuple[float, float, float]
 
 MAX_BYTES = 2**24
 """Larger files are no skeleton, [bytes]."""

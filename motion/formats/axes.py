@@ -15,6 +15,8 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError, nearest
 
+Vec3 = tuple[float, float, float]
+
 INCH = 0.0254
 """One inch, [m]."""
 ASF_UNIT = INCH / 0.45
@@ -135,6 +137,12 @@ def likely_units(reach: float) -> str:
     if not (np.isfinite(reach) and reach > 0.0):
         return "cm"
     return min(UNITS, key=lambda name: abs(np.log(reach * UNITS[name] / REACH)))
+
+
+def vec3(vector: Floats) -> Vec3:
+    """The three numbers of `vector` (3,)."""
+    x, y, z = vector.tolist()
+    return x, y, z
 
 
 def longest_way(parents: tuple[int, ...], offsets: Floats, ends: Floats) -> float:

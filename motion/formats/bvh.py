@@ -21,11 +21,10 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
+from ambulo.motion.formats.axes import Vec3
 from ambulo.motion.formats.disk import decoded, read_lines, write_bytes
 from ambulo.motion.formats.number_text import NumberTextError, parse_number, parse_table
 from ambulo.motion.skeleton import MAX_JOINTS
-
-Vec3 = tuple[float, float, float]
 
 CHANNELS = tuple(a + kind for kind in ("position", "rotation") for a in "XYZ")
 """The six channels that a joint can have."""

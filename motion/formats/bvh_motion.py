@@ -7,6 +7,7 @@ axes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,13 @@ from ambulo.configs.errors import MotionError, SkeletonError
 from ambulo.motion.formats.axes import (
     CMU_AXES,
     Axes,
+    Vec3,
     likely_units,
     longest_way,
     metres_per_unit,
+    vec3,
 )
-from ambulo.motion.formats.bvh import BvhFile, BvhJoint, Vec3, read_bvh, write_bvh
+from ambulo.motion.formats.bvh import BvhFile, BvhJoint, read_bvh, write_bvh
 from ambulo.motion.formats.channels import angles_and_order, quats_of_channels
 from ambulo.motion.formats.disk import rules_of
 from ambulo.motion.motion import Motion
@@ -129,16 +132,15 @@ def motion_to_bvh(
         if place is not None:
             channels = ("Xposition", "Yposition", "Zposition", *channels)
             block = np.concatenate([axes.to_file(place) / scale, block], axis=1)
-        offset = _vec3(axes.to_file(skeleton.offsets[j]) / scale)
+        offset = vec3(axes.to_file(skeleton.offsets[j]) / scale + 0.0)
         joints.append(BvhJoint(joint_name, skeleton.parents[j], offset, channels))
         blocks.append(block)
     _check_names(skeleton)
     tips = [
-        (joint, _vec3(axes.to_file(tip) / scale))
+        (joint, vec3(axes.to_file(tip) / scale + 0.0))
         for joint, tip in zip(skeleton.tip_parents, skeleton.tips, strict=True)
     ]
-    places = _depth_first(skeleton)
-    return _reordered(joints, blocks, tips, places, 1.0 / motion.fps)
+    return _reordered(joints, blocks, tips, skeleton.depth_first, 1.0 / motion.fps)
 
 
 def _letters(joint: BvhJoint) -> str:
@@ -189,40 +191,20 @@ def _check_names(skeleton: Skeleton) -> None:
             )
 
 
-def _depth_first(skeleton: Skeleton) -> list[int]:
-    order, waiting = [], [0]
-    while waiting:
-        joint = waiting.pop()
-        order.append(joint)
-        waiting.extend(reversed(skeleton.children(joint)))
-    return order
-
-
 def _reordered(
     joints: list[BvhJoint],
     blocks: list[Floats],
     tips: list[tuple[int, Vec3]],
-    order: list[int],
+    order: tuple[int, ...],
     frame_time: float,
 ) -> BvhFile:
     """The file with its joints in the given order, as the hierarchy needs it."""
     place = {joint: i for i, joint in enumerate(order)}
     specs = tuple(
-        BvhJoint(
-            joints[j].name,
-            place.get(joints[j].parent, -1),
-            joints[j].offset,
-            joints[j].channels,
-        )
-        for j in order
+        replace(joints[j], parent=place.get(joints[j].parent, -1)) for j in order
     )
     values = np.concatenate([blocks[j] for j in order], axis=1)
     if not np.isfinite(values).all():
         raise MotionError("a number is too large for this unit")
     ends = tuple(sorted(((place[j], tip) for j, tip in tips), key=lambda end: end[0]))
     return BvhFile(specs, ends, frame_time, values)
-
-
-def _vec3(vector: Floats) -> Vec3:
-    x, y, z = (float(v) + 0.0 for v in vector)
-    return x, y, z

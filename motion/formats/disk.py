@@ -17,22 +17,18 @@ MAX_BYTES = 2**31
 def read_bytes(path: Path) -> bytes:
     """All bytes of the regular file `path`; `MotionFileError` if there is none."""
     try:
-        status = path.stat()  # before opening: a pipe would wait for its writer
-        if stat.S_ISDIR(status.st_mode):
-            raise MotionFileError(path, 0, "is a folder; expected a motion file")
-        if not stat.S_ISREG(status.st_mode):
-            raise MotionFileError(path, 0, "is not a regular file")
-        if status.st_size > MAX_BYTES:
-            raise MotionFileError(
-                path, 0, f"has {status.st_size} bytes; at most {MAX_BYTES} are read"
-            )
-        if status.st_size == 0:
-            raise MotionFileError(path, 0, "is empty")
-        return path.read_bytes()
-    except OSError as error:
-        raise MotionFileError(
-            path, 0, f"cannot be read: {error.strerror or error}"
-        ) from None
+        with file_errors(path):
+            status = path.stat()  # before opening: a pipe would wait for its writer
+            if stat.S_ISDIR(status.st_mode):
+                raise MotionFileError(path, 0, "is a folder; expected a motion file")
+            if not stat.S_ISREG(status.st_mode):
+                raise MotionFileError(path, 0, "is not a regular file")
+            if status.st_size > MAX_BYTES:
+                rule = f"has {status.st_size} bytes; at most {MAX_BYTES} are read"
+                raise MotionFileError(path, 0, rule)
+            if status.st_size == 0:
+                raise MotionFileError(path, 0, "is empty")
+            return path.read_bytes()
     except ValueError:  # a zero byte in the name
         raise MotionFileError(path, 0, "cannot be read: not a file name") from None
 
@@ -62,12 +58,18 @@ def decoded(path: Path, data: bytes, first_line: int = 1) -> str:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write `data` to `path` atomically; on failure raise `MotionFileError`."""
-    try:
+    with file_errors(path, "written"):
         replace_file(path, data)
+
+
+@contextlib.contextmanager
+def file_errors(path: Path, done: str = "read") -> Iterator[None]:
+    """Convert errors of the operating system to `MotionFileError`: cannot be `done`."""
+    try:
+        yield
     except OSError as error:
-        raise MotionFileError(
-            path, 0, f"cannot be written: {error.strerror or error}"
-        ) from None
+        rule = f"cannot be {done}: {error.strerror or error}"
+        raise MotionFileError(path, 0, rule) from None
 
 
 @contextlib.contextmanager

@@ -62,11 +62,7 @@ def read_motion(
     elif ending in {".txt", ".json"}:
         motion = read_deepmimic(file)
     else:
-        raise MotionFileError(
-            file,
-            0,
-            f"its ending must be one of {', '.join(ENDINGS)}, to say the format",
-        )
+        raise _wrong_ending(file, ENDINGS)
     return without_tpose(motion) if drop_tpose else motion
 
 
@@ -92,11 +88,7 @@ def write_motion(
     elif ending == ".npz":
         write_npz(file, motion)
     else:
-        raise MotionFileError(
-            file,
-            0,
-            f"its ending must be one of {', '.join(WRITTEN)}, to say the format",
-        )
+        raise _wrong_ending(file, WRITTEN)
 
 
 def find_motions(folder: str | os.PathLike[str]) -> list[Path]:
@@ -136,6 +128,11 @@ def units_of(
         close = (n for n, m in UNITS.items() if abs(metres - m) <= 1e-9 * m)
         return next(close, f"{metres:g} m")
     return "m"
+
+
+def _wrong_ending(file: Path, endings: tuple[str, ...]) -> MotionFileError:
+    rule = f"its ending must be one of {', '.join(endings)}, to say the format"
+    return MotionFileError(file, 0, rule)
 
 
 def _is_motion(file: Path) -> bool:

@@ -28,6 +28,14 @@ def _is_space(byte):  # type: ignore[no-untyped-def]
     return byte == _SPACE or 9 <= byte <= 13
 
 
+@njit(cache=True, inline="always")
+def _skip_space(data, at, stop):  # type: ignore[no-untyped-def]
+    """The next byte in the line that is no space, or the line's end."""
+    while at < stop and _is_space(data[at]) and data[at] != _NEWLINE:
+        at += 1
+    return at
+
+
 @njit(cache=True)
 def _number(data, at, stop):  # type: ignore[no-untyped-def]
     """`(value, next byte, state)`: state 0 exact, 1 for `float`, 2 not a number."""
@@ -110,8 +118,7 @@ def read_table(data, values, slow, state):  # type: ignore[no-untyped-def]
     noted = 0
     code = -1
     while code < 0:
-        while at < stop and _is_space(data[at]) and data[at] != _NEWLINE:
-            at += 1
+        at = _skip_space(data, at, stop)
         if at >= stop or data[at] == _NEWLINE:
             if column == columns:
                 row += 1
@@ -209,9 +216,7 @@ def read_frames(data, values, slow, state, text, ends, stops, seen):  # type: ig
                 break
             open_frame = True
             last = count - 1
-            at = after
-            while at < stop and _is_space(data[at]) and data[at] != _NEWLINE:
-                at += 1
+            at = _skip_space(data, after, stop)
             if at < stop and data[at] != _NEWLINE:
                 code = NUMBER
             continue
@@ -234,8 +239,7 @@ def read_frames(data, values, slow, state, text, ends, stops, seen):  # type: ig
             break
         at = after
         while True:
-            while at < stop and _is_space(data[at]) and data[at] != _NEWLINE:
-                at += 1
+            at = _skip_space(data, at, stop)
             ended = at >= stop or data[at] == _NEWLINE
             if ended or place == stops[bone]:
                 if place < stops[bone]:

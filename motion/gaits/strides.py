@@ -15,14 +15,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import MotionError
 from ambulo.configs.gait import LIMBS, SIDES, GaitSpace, gait_space
 from ambulo.configs.healthy_gait import HEALTHY
-from ambulo.motion.contacts import Booleans
 from ambulo.motion.filters import CUTOFF, smoothed
 from ambulo.motion.gaits.frames import sequence, single
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
@@ -79,7 +77,7 @@ def cycles_of_clip(motion: Motion) -> CapturedCycles:
     return cycles_of(result.motion, result.contacts)
 
 
-def cycles_of(motion: Motion, contacts: Booleans) -> CapturedCycles:
+def cycles_of(motion: Motion, contacts: Bools) -> CapturedCycles:
     """The sequences of a motion of human23 with a person's lengths.
 
     Args:
@@ -118,7 +116,7 @@ def cycles_of(motion: Motion, contacts: Booleans) -> CapturedCycles:
     )
 
 
-def strikes(motion: Motion, stands: NDArray[np.bool_]) -> Floats:
+def strikes(motion: Motion, stands: Bools) -> Floats:
     """When the left foot of a motion of human23 strikes, in frames, ascending. Shape (S,).
 
     Args:
@@ -243,9 +241,7 @@ def _steady(motion: Motion, at: Floats) -> bool:
     return bool(abs(ahead[-1] - ahead[0]) < TURN and (np.abs(off) < TURN).all())
 
 
-def _without_short(
-    values: NDArray[np.bool_], which: bool, frames: float
-) -> NDArray[np.bool_]:
+def _without_short(values: Bools, which: bool, frames: float) -> Bools:
     """`values` (T,) with runs of `which` shorter than `frames` turned, except at ends."""
     out = values.copy()
     edges = np.flatnonzero(np.diff(values)) + 1

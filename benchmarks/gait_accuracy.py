@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -128,10 +129,10 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
     for group, rows in groups_of(data, test).items():
         params, motions = test.params[rows], test.motions[rows]
         table: dict[str, Any] = {
-            name: score(predict(params), motions).as_dict()
+            name: asdict(score(predict(params), motions))
             for name, predict in predictors.items()
         }
-        table["noise"] = score(twice(cycle_of(motions)), motions).as_dict()
+        table["noise"] = asdict(score(twice(cycle_of(motions)), motions))
         some = slice(0, args.skate)
         values = network.space.denormalize(params[some])
         rates = np.asarray(frame_rate(network.space, values))

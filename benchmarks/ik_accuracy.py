@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"\n{len(rows)} poses of {', '.join(people['test'])}; targets: {told}")
         print(f"{'':30}" + "".join(f"{head:>12}" for head in COLUMNS.values()))
         for name, solve in solvers.items():
-            found = score(rig, targets, solve(targets), truth).as_dict()
+            found = asdict(score(rig, targets, solve(targets), truth))
             results["rows"][f"{mask}: {name}"] = found
             print(f"{name:30}" + "".join(f"{found[c]:12.3f}" for c in COLUMNS))
     results["targets"] = _judged(results["rows"])

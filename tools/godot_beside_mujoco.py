@@ -20,7 +20,7 @@ from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.world.render import EpisodeRenderer, Frame
-from ambulo.evaluate.vr.evaluation import agent_subject, in_world, run_episodes
+from ambulo.evaluate.vr.evaluation import agent_subject, run_episodes
 from ambulo.evaluate.vr.films import film_poses
 from ambulo.evaluate.vr.scores import EpisodeRecord
 from ambulo.policies.agents.navigation import Agent, load_agent
@@ -49,8 +49,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=IMAGES / "godot_beside_mujoco.gif")
     args = parser.parse_args(argv)
     agent = load_agent(find_model(args.model))
-    godot = _played(agent, in_world(agent.config, "godot"), args.family, args.index)
-    mujoco = _played(agent, in_world(agent.config, "mujoco"), args.family, args.index)
+    godot, mujoco = (
+        _played(
+            agent,
+            agent.config.override("environment", world=world),
+            args.family,
+            args.index,
+        )
+        for world in ("godot", "mujoco")
+    )
     left, right = (
         list(_godot_frames(godot, agent.config)),
         list(_mujoco_frames(mujoco, agent.config)),

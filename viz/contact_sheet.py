@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
 
+from ambulo.common.figures import new_figure, png_of
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.viz.skeleton_actor import Actor, headings
 from ambulo.viz.skeleton_view import (
@@ -26,7 +26,6 @@ POSES = 10
 """Poses in a row."""
 _SIZE = (13.0, 8.2)
 """Width and height of the sheet, [inches]."""
-_DPI = 110
 _WIDTH, _ROW = 0.93, 0.255
 """Size of a row of poses, as a share of the sheet."""
 _FEWEST = 6
@@ -57,11 +56,7 @@ def contact_sheet(
         poses: Poses in a row at most.
         theme: The colours.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=_SIZE, dpi=_DPI, facecolor=theme.background)
-    FigureCanvasAgg(figure)
+    figure = new_figure(_SIZE, background=theme.background)
     left = 0.045
     figure.text(
         left, 0.965, title, color=theme.text, fontsize=15, va="center",
@@ -84,9 +79,7 @@ def contact_sheet(
     _draw_contacts(feet, actor, times, theme)
     height = figure.add_axes((0.44, 0.075, 0.5, 0.13))
     _draw_height(height, actor, times, fps, theme)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", facecolor=theme.background)
-    return buffer.getvalue()
+    return png_of(figure)
 
 
 def _draw_row(

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.arrays import Floats
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.motion import Motion
 from ambulo.policies.agents.gait_network import RefNetwork
-from ambulo.viz.skeleton_actor import Actor, actor_of
-from ambulo.viz.skeleton_film import PANEL, RATES, write_film
-from ambulo.viz.skeleton_view import (
-    DARK,
-    THREE_QUARTER,
-    draw_actor,
-    draw_strokes,
-    ground_strokes,
-    shadow_strokes,
-)
+from ambulo.viz.skeleton_actor import Actor, actor_of, on_one_ground
+from ambulo.viz.skeleton_film import PANEL, RATES, loop_frames, write_film
 
 LEAD = 2
 """Cycles in front of a film and behind it, in which contacts settle."""
-TILE = 0.5
-"""About how far the lines on the ground are apart, [m]."""
-_DPI = 100
 
 
 def write_walk(path: Path, network: RefNetwork, values: Floats, cycles: int) -> Path:
@@ -78,14 +62,8 @@ def write_comparison(path: Path, motions: Sequence[Motion]) -> Path:
         actor_of(motion, contacts=foot_contacts(motion), label=motion.name)
         for motion in motions
     ]
-    ground = actors[0].ground
-    return write_film(
-        path,
-        [replace(actor, ground=ground) for actor in actors],
-        motions[0].fps,
-        ghost=True,
-        panel=320,
-    )
+    actors = on_one_ground(actors)
+    return write_film(path, actors, motions[0].fps, ghost=True, panel=320)
 
 
 def _shown(motion: Motion, cycles: int, label: str) -> Actor:
@@ -105,57 +83,4 @@ def _write_loop(
     import_mujoco()
     from ambulo.envs.vr.world.render import write_video
 
-    return write_video(_loop_frames(actors, panel), path, fps=fps)
-
-
-def _loop_frames(actors: Sequence[Actor], panel: int) -> Iterator[NDArray[np.uint8]]:
-    """Pictures (H, W, 3) of all frames but the last, in which the walks begin again.
-
-    The camera goes along evenly, and the way of the film is a whole number of tiles: so
-    neither jumps where the film begins again.
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    size = (len(actors) * panel / _DPI, panel / _DPI)
-    figure = Figure(figsize=size, dpi=_DPI, facecolor=DARK.background)
-    canvas: Any = FigureCanvasAgg(figure)
-    tall = max(float(np.ptp(actor.positions[..., 2])) for actor in actors)
-    axes = []
-    for k, actor in enumerate(actors):
-        ax = figure.add_axes((k / len(actors), 0.0, 1.0 / len(actors), 1.0))
-        ax.set_axis_off()
-        ax.set_xlim(-0.62 * tall, 0.62 * tall)
-        ax.set_ylim(-0.62 * tall, 0.62 * tall)
-        ax.text(
-            0.04, 0.95, actor.label, color=DARK.text, transform=ax.transAxes, va="top",
-            fontsize=11, parse_math=False,
-        )  # fmt: skip
-        axes.append(ax)
-    count = min(len(actor) for actor in actors) - 1
-    for frame in range(count):
-        for ax, actor in zip(axes, actors, strict=True):
-            for artist in [*ax.collections, *ax.patches]:
-                artist.remove()
-            target, step = _target(actor, frame)
-            ground = ground_strokes(
-                THREE_QUARTER, target, DARK, height=actor.ground, step=step
-            )
-            draw_strokes(ax, ground, zorder=1.0)
-            shadow = shadow_strokes(actor, frame, THREE_QUARTER, target, DARK)
-            draw_strokes(ax, shadow, zorder=1.5)
-            draw_actor(ax, actor, frame, THREE_QUARTER, target, DARK)
-        canvas.draw()
-        yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
-
-
-def _target(actor: Actor, frame: int) -> tuple[Floats, float]:
-    """Where the camera looks in a frame, [m], (3,), and the size of a tile, [m]."""
-    last = len(actor) - 1
-    way = float(actor.root[-1, 0] - actor.root[0, 0])
-    step = way / max(round(way / TILE), 1)
-    ahead = np.arange(last + 1) / last * way
-    place = actor.root[:, 0] - ahead
-    middle = 0.5 * (actor.positions[..., 2].min() + actor.positions[..., 2].max())
-    centre = [place.mean() + ahead[frame], actor.root[:, 1].mean(), middle]
-    return np.array(centre), step
+    return write_video(loop_frames(actors, panel), path, fps=fps)

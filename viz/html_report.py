@@ -7,8 +7,6 @@ import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-POLICY = "policy"
-"""Name of the evaluated agent in tables and JSON."""
 MAX_VIDEO_BYTES = 16_000_000
 """A larger video is only named, not embedded."""
 

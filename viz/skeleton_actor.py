@@ -76,16 +76,16 @@ def actor_of(
     positions, orientations = forward_kinematics(
         motion.skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
     )
-    return actor_of_positions(
-        motion.skeleton,
-        np.concatenate(
-            [positions, tip_positions(motion.skeleton, positions, orientations)], axis=1
-        )
-        if motion.skeleton.tip_parents
-        else positions,
-        contacts=contacts,
-        label=label or motion.name,
-    )
+    if motion.skeleton.tip_parents:
+        tips = tip_positions(motion.skeleton, positions, orientations)
+        positions = np.concatenate([positions, tips], axis=1)
+    name = label or motion.name
+    return actor_of_positions(motion.skeleton, positions, contacts=contacts, label=name)
+
+
+def on_one_ground(actors: Sequence[Actor]) -> list[Actor]:
+    """Return actors that stand on the ground of the first of them."""
+    return [replace(actor, ground=actors[0].ground) for actor in actors]
 
 
 def actor_of_positions(

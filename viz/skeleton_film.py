@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
+from ambulo.common.figures import new_figure, pixels_of
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError, RenderError
@@ -25,18 +25,99 @@ from ambulo.viz.skeleton_view import (
     shadow_strokes,
 )
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 Frame = NDArray[np.uint8]
 
 RATES = {".mp4": 30.0, ".gif": 20.0}
 """Frames a second of a film, at most; a GIF counts hundredths of a second."""
 PANEL = 420
 """Width and height of a panel, [px]."""
+TILE = 0.5
+"""Distance of the lines on the ground, [m]."""
 _DPI = 100
+_BANNER = 34
+"""Height of the title, [px]."""
 _CAMERA_SPREAD = 0.5
 """Standard deviation of the smoothing of the camera's way, [s]."""
+
+
+class FilmPanels:
+    """A figure with one panel per actor, redrawn for every frame."""
+
+    def __init__(
+        self,
+        actors: Sequence[Actor],
+        reach: float,
+        *,
+        theme: Theme = DARK,
+        panel: int = PANEL,
+        title: str = "",
+    ) -> None:
+        """Lay out panels that show `reach` [m] to each side of the camera's target."""
+        height = panel + (_BANNER if title else 0)
+        share = panel / height
+        self._actors, self._theme = actors, theme
+        self._figure = new_figure(
+            (len(actors) * panel / _DPI, height / _DPI), dpi=_DPI,
+            background=theme.background,
+        )  # fmt: skip
+        if title:
+            self._figure.text(
+                0.5, 0.5 * (1 + share), title, color=theme.text, ha="center",
+                va="center", fontsize=12, parse_math=False,
+            )  # fmt: skip
+        self._axes = []
+        for k, actor in enumerate(actors):
+            ax = self._figure.add_axes((k / len(actors), 0.0, 1.0 / len(actors), share))
+            ax.set_axis_off()
+            ax.set_xlim(-reach, reach)
+            ax.set_ylim(-reach, reach)
+            ax.text(
+                0.04, 0.95, actor.label, color=theme.text, transform=ax.transAxes,
+                va="top", fontsize=11, parse_math=False,
+            )  # fmt: skip
+            self._axes.append(ax)
+        self.clock = self._axes[0].text(
+            0.04, 0.05, "", color=theme.text, transform=self._axes[0].transAxes,
+            fontsize=10, parse_math=False,
+        )  # fmt: skip
+        """Text at the bottom of the first panel."""
+
+    def draw(
+        self,
+        number: int,
+        frame: int,
+        camera: Camera,
+        target: Floats,
+        *,
+        ghost: bool = False,
+        step: float = TILE,
+    ) -> None:
+        """Draw frame `frame` of an actor in its panel.
+
+        Args:
+            number: Of the actor.
+            frame: Frame of the actor.
+            camera: From where.
+            target: What the camera looks at, [m]. Shape (3,).
+            ghost: Draw the first actor too, pale, in the other panels.
+            step: Distance of the lines on the ground, [m].
+        """
+        ax, actor, theme = self._axes[number], self._actors[number], self._theme
+        for artist in [*ax.collections, *ax.patches]:
+            artist.remove()
+        ground = ground_strokes(camera, target, theme, height=actor.ground, step=step)
+        draw_strokes(ax, ground, zorder=1.0)
+        draw_strokes(
+            ax, shadow_strokes(actor, frame, camera, target, theme), zorder=1.5
+        )
+        if ghost and number:
+            draw_actor(ax, self._actors[0], frame, camera, target, theme, ghost=True)
+        draw_actor(ax, actor, frame, camera, target, theme)
+
+    def picture(self) -> Frame:
+        """Return the picture of all panels. Shape (H, W, 3)."""
+        self._figure.canvas.draw()
+        return pixels_of(self._figure)
 
 
 def write_film(
@@ -48,10 +129,9 @@ def write_film(
     captions: Sequence[str] = (),
     ghost: bool = False,
     theme: Theme = DARK,
-    camera: Camera = THREE_QUARTER,
     panel: int = PANEL,
 ) -> Path:
-    """Write an .mp4 or .gif of actors side by side, whole or not at all.
+    """Write a film of actors side by side, whole or not at all.
 
     Args:
         path: The file; its ending chooses the format.
@@ -61,7 +141,6 @@ def write_film(
         captions: A text for each frame of the actors, under the clock.
         ghost: Draw the first actor, pale, in the others' panels too.
         theme: The colours.
-        camera: Relative to the mean heading of the first actor.
         panel: Width and height of a panel, [px].
 
     Raises:
@@ -76,7 +155,7 @@ def write_film(
     rate = min(RATES[path.suffix], fps)
     frames = film_frames(
         actors, fps, rate, title=title, captions=captions, ghost=ghost, theme=theme,
-        camera=camera, panel=panel,
+        panel=panel,
     )  # fmt: skip
     return write_video(frames, path, fps=rate)
 
@@ -107,53 +186,50 @@ def film_frames(
     captions: Sequence[str] = (),
     ghost: bool = False,
     theme: Theme = DARK,
-    camera: Camera = THREE_QUARTER,
     panel: int = PANEL,
 ) -> Iterator[Frame]:
     """Pictures (H, W, 3) of a film at `rate`; arguments as of `write_film`."""
     if not actors or len({len(actor) for actor in actors}) != 1:
         raise MotionError("a film needs actors with the same number of frames")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    banner = 34 if title else 0
-    size = (len(actors) * panel / _DPI, (panel + banner) / _DPI)
-    figure = Figure(figsize=size, dpi=_DPI, facecolor=theme.background)
-    canvas: Any = FigureCanvasAgg(figure)
-    share = panel / (panel + banner)
-    if title:
-        figure.text(
-            0.5, 0.5 * (1 + share), title, color=theme.text, ha="center", va="center",
-            fontsize=12, parse_math=False,
-        )  # fmt: skip
-    camera = camera.turned(mean_heading(actors[0]))
+    camera = THREE_QUARTER.turned(mean_heading(actors[0]))
     paths = [camera_path(actor, fps) for actor in actors]
     reach = max(
         _reach(actor, path, camera) for actor, path in zip(actors, paths, strict=True)
     )
-    panels = []
-    for k, actor in enumerate(actors):
-        ax = figure.add_axes((k / len(actors), 0.0, 1.0 / len(actors), share))
-        ax.set_axis_off()
-        ax.set_xlim(-reach, reach)
-        ax.set_ylim(-reach, reach)
-        ax.text(
-            0.04, 0.95, actor.label, color=theme.text, transform=ax.transAxes,
-            va="top", fontsize=11, parse_math=False,
-        )  # fmt: skip
-        panels.append(ax)
-    clock = panels[0].text(
-        0.04, 0.05, "", color=theme.text, transform=panels[0].transAxes, fontsize=10,
-        parse_math=False,
-    )  # fmt: skip
+    panels = FilmPanels(actors, reach, theme=theme, panel=panel, title=title)
     for frame in shown_frames(len(actors[0]), fps, rate):
-        for ax, actor, path in zip(panels, actors, paths, strict=True):
-            beside = actors[0] if ghost and actor is not actors[0] else None
-            _draw_panel(ax, actor, int(frame), camera, path[frame], theme, beside)
+        for k, path in enumerate(paths):
+            panels.draw(k, int(frame), camera, path[frame], ghost=ghost)
         caption = f"   {captions[frame]}" if captions else ""
-        clock.set_text(f"{frame / fps:5.2f} s{caption}")
-        canvas.draw()
-        yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        panels.clock.set_text(f"{frame / fps:5.2f} s{caption}")
+        yield panels.picture()
+
+
+def loop_frames(actors: Sequence[Actor], panel: int = PANEL) -> Iterator[Frame]:
+    """Pictures (H, W, 3) of all frames but the last, in which the walks begin again.
+
+    The camera goes along evenly, and the way of the film is a whole number of tiles: so
+    neither jumps where the film begins again.
+    """
+    tall = max(float(np.ptp(actor.positions[..., 2])) for actor in actors)
+    panels = FilmPanels(actors, 0.62 * tall, panel=panel)
+    for frame in range(min(len(actor) for actor in actors) - 1):
+        for k, actor in enumerate(actors):
+            target, step = _even_target(actor, frame)
+            panels.draw(k, frame, THREE_QUARTER, target, step=step)
+        yield panels.picture()
+
+
+def _even_target(actor: Actor, frame: int) -> tuple[Floats, float]:
+    """Where the camera of a loop looks, [m], (3,), and the size of a tile, [m]."""
+    last = len(actor) - 1
+    way = float(actor.root[-1, 0] - actor.root[0, 0])
+    step = way / max(round(way / TILE), 1)
+    ahead = np.arange(last + 1) / last * way
+    place = actor.root[:, 0] - ahead
+    middle = 0.5 * (actor.positions[..., 2].min() + actor.positions[..., 2].max())
+    centre = [place.mean() + ahead[frame], actor.root[:, 1].mean(), middle]
+    return np.array(centre), step
 
 
 def _reach(actor: Actor, path: Floats, camera: Camera) -> float:
@@ -161,22 +237,3 @@ def _reach(actor: Actor, path: Floats, camera: Camera) -> float:
     axes = camera.axes()
     seen = (actor.positions - path[:, None]) @ axes[:2].T
     return 1.18 * max(float(np.abs(seen).max()), 0.5)
-
-
-def _draw_panel(
-    ax: Axes,
-    actor: Actor,
-    frame: int,
-    camera: Camera,
-    target: Floats,
-    theme: Theme,
-    ghost: Actor | None,
-) -> None:
-    for artist in [*ax.collections, *ax.patches]:
-        artist.remove()
-    ground = ground_strokes(camera, target, theme, height=actor.ground)
-    draw_strokes(ax, ground, zorder=1.0)
-    draw_strokes(ax, shadow_strokes(actor, frame, camera, target, theme), zorder=1.5)
-    if ghost is not None:
-        draw_actor(ax, ghost, frame, camera, target, theme, ghost=True)
-    draw_actor(ax, actor, frame, camera, target, theme)

@@ -52,28 +52,21 @@ class Theme:
     """Of a foot on the ground."""
 
 
-LIGHT = Theme(
-    background=_rgb("#f6f5f1"),
-    text=_rgb("#2b2d33"),
-    grid=_rgb("#8f949c"),
-    shadow=_rgb("#6b6f76"),
-    ghost=_rgb("#9a9da3"),
-    left=_rgb("#1f77b4"),
-    middle=_rgb("#3b3f48"),
-    right=_rgb("#d9541e"),
-    contact=_rgb("#2a9d5c"),
-)
-DARK = Theme(
-    background=_rgb("#17191e"),
-    text=_rgb("#d7dae0"),
-    grid=_rgb("#6a7280"),
-    shadow=_rgb("#050608"),
-    ghost=_rgb("#7a808a"),
-    left=_rgb("#4cb3ff"),
-    middle=_rgb("#dfe3ea"),
-    right=_rgb("#ff8a4c"),
-    contact=_rgb("#54d18c"),
-)
+def _theme(**codes: str) -> Theme:
+    """Return the theme of `#rrggbb` codes."""
+    return Theme(**{name: _rgb(code) for name, code in codes.items()})
+
+
+LIGHT = _theme(
+    background="#f6f5f1", text="#2b2d33", grid="#8f949c", shadow="#6b6f76",
+    ghost="#9a9da3", left="#1f77b4", middle="#3b3f48", right="#d9541e",
+    contact="#2a9d5c",
+)  # fmt: skip
+DARK = _theme(
+    background="#17191e", text="#d7dae0", grid="#6a7280", shadow="#050608",
+    ghost="#7a808a", left="#4cb3ff", middle="#dfe3ea", right="#ff8a4c",
+    contact="#54d18c",
+)  # fmt: skip
 THEMES = {"light": LIGHT, "dark": DARK}
 
 

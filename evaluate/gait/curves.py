@@ -41,10 +41,6 @@ class GaitFacts:
     highest: float
     """Largest height of the lower foot's lowest point, [m]; large in flight."""
 
-    def as_dict(self) -> dict[str, float]:
-        """The numbers by name."""
-        return dict(vars(self))
-
 
 def facts_of(motion: Motion, frames: int) -> GaitFacts:
     """The facts of a motion of one or more cycles of `frames` frames.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ambulo.common.find_model import find_model
-from ambulo.evaluate.gait.data import GaitSet, load_part
-from ambulo.evaluate.gait.held_out import data_of
+from ambulo.evaluate.gait.data import GaitSet
+from ambulo.evaluate.gait.held_out import data_of, held_out_gaits
 from ambulo.evaluate.gait.network_results import random_gaits
 from ambulo.evaluate.gait.recovery import Recovery, recover
 from ambulo.evaluate.gait.report_figures import draw_recovery
@@ -19,9 +17,10 @@ from ambulo.evaluate.shared.result import (
     POLICY,
     AgentMetrics,
     Breakdown,
-    Metric,
     MetricColumn,
     Picture,
+    episode_rows,
+    mean_metric,
     metric,
 )
 from ambulo.policies.agents.gait_estimator import GaitEstimator, load_estimator
@@ -54,9 +53,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     file = find_model(args.gait_network or DEFAULT_NETWORK)
     network = load_ref_network(file, estimator.space)
     if args.data:
-        data = data_of(network.metadata, args.data)
-        part = "test" if data.count("test") else "validation"
-        gaits = load_part(data, part, request.episodes)
+        gaits = held_out_gaits(data_of(network.metadata, args.data), request.episodes)
         about = f"{len(gaits)} held-out gaits"
     else:
         gaits = random_gaits(network, request.episodes, request.seed)
@@ -69,8 +66,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     agents = {name: _metrics(row, request.seed) for name, row in recovered.items()}
     if "guess" in request.baselines:
         error = first.guess[~first.given]
-        ci = bootstrap_interval(error, request.seed)
-        agents["guess"] = {"error": metric(float(error.mean()), ci=ci)}
+        agents["guess"] = {"error": mean_metric(error, request.seed)}
     return EvalOutcome(
         request.result(
             agents,
@@ -79,10 +75,8 @@ def run(request: EvalRequest) -> EvalOutcome:
             episodes=len(gaits),
             headline=("error", "within", "inside"),
             breakdowns=[parameter_breakdown(recovered, "guess" in agents)],
-            rows=[row for name, r in recovered.items() for row in _rows(name, r)],
-            details={
-                "given": [n for n, g in zip(first.names, first.given, strict=True) if g]
-            },
+            rows=episode_rows({name: _rows(r) for name, r in recovered.items()}),
+            details={"given": first.names_given},
             notes=[NOTE],
         ),
         lambda: [
@@ -132,23 +126,16 @@ def parameter_breakdown(recovered: dict[str, Recovery], guess: bool) -> Breakdow
     return Breakdown("parameter", rows, PARAMETER_COLUMNS, "error / range by parameter")
 
 
-def _metrics(recovery: Recovery, seed: int) -> dict[str, Metric]:
+def _metrics(recovery: Recovery, seed: int) -> AgentMetrics:
     """Return means over the parameters that were not given; intervals over gaits."""
     free = ~recovery.given
-    per_gait: NDArray[np.float64] = recovery.gaps[:, free].mean(axis=1)
     values = {c.name: float(getattr(recovery, c.name)[free].mean()) for c in COLUMNS}
-    ci = bootstrap_interval(per_gait, seed)
+    ci = bootstrap_interval(recovery.gaps[:, free].mean(axis=1), seed)
     return {n: metric(v, ci=ci if n == "error" else None) for n, v in values.items()}
 
 
-def _rows(agent: str, recovery: Recovery) -> list[dict[str, object]]:
-    """Return one row per gait: errors over the range by parameter."""
+def _rows(recovery: Recovery) -> Iterator[dict[str, object]]:
+    """Yield the errors over the range of each gait, by parameter."""
     free = [k for k in range(len(recovery.names)) if not recovery.given[k]]
-    return [
-        {
-            "agent": agent,
-            "episode": number,
-            "error": {recovery.names[k]: float(gaps[k]) for k in free},
-        }
-        for number, gaps in enumerate(recovery.gaps)
-    ]
+    for gaps in recovery.gaps:
+        yield {"error": {recovery.names[k]: float(gaps[k]) for k in free}}

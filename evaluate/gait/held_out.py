@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ambulo.configs.base import parse
 from ambulo.configs.ref_nn import RefRunConfig
-from ambulo.evaluate.gait.data import GaitData, open_data
+from ambulo.evaluate.gait.data import GaitData, GaitSet, load_part, open_data
 from ambulo.policies.kinds.ref_nn import RefNNMetadata
 
 
@@ -24,3 +24,8 @@ def data_of(metadata: RefNNMetadata, places: Sequence[str]) -> GaitData:
     run = parse(RefRunConfig, told, "training of the network")
     space = metadata.gait_space()
     return open_data(places, run.dataset, run.training.seed, space)
+
+
+def held_out_gaits(data: GaitData, count: int) -> GaitSet:
+    """Return at most `count` gaits of the test part, or of the validation part."""
+    return load_part(data, "test" if data.count("test") else "validation", count)

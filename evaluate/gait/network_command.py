@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,14 @@ from ambulo.configs.gait import GaitSpace
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.evaluate.gait.baselines import GaitPredictor, of_mean, of_ridge
 from ambulo.evaluate.gait.curves import GaitFacts
-from ambulo.evaluate.gait.data import GaitSet, load_part
+from ambulo.evaluate.gait.data import load_part
 from ambulo.evaluate.gait.estimator_command import parameter_breakdown, recovered_by
-from ambulo.evaluate.gait.held_out import data_of
-from ambulo.evaluate.gait.network_pictures import network_pictures, write_network_film
+from ambulo.evaluate.gait.held_out import data_of, held_out_gaits
+from ambulo.evaluate.gait.network_pictures import (
+    COMPARISON,
+    network_pictures,
+    write_network_film,
+)
 from ambulo.evaluate.gait.network_results import (
     HeldOut,
     flat,
@@ -33,17 +37,16 @@ from ambulo.evaluate.gait.network_results import (
 )
 from ambulo.evaluate.gait.recovery import Recovery
 from ambulo.evaluate.gait.scores import score
-from ambulo.evaluate.shared.intervals import bootstrap_interval
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.shared.result import (
     POLICY,
     AgentMetrics,
     Breakdown,
-    Metric,
     MetricColumn,
+    episode_rows,
+    mean_metric,
     metric,
 )
-from ambulo.motion.gaits.angles import ANGLES
 from ambulo.motion.gaits.skeleton import leg_length
 from ambulo.policies.agents.gait_estimator import load_estimator
 from ambulo.policies.agents.gait_network import RefNetwork, load_ref_network
@@ -68,6 +71,10 @@ HELD_OUT_COLUMNS = (
     MetricColumn("mse", "MSE", 5),
     MetricColumn("worst_legs_deg", "worst legs", 1),
 )
+THIRD_COLUMNS = (
+    MetricColumn("legs_deg", "legs"),
+    MetricColumn("speed_percent", "speed", 1),
+)
 NOTES = (
     "Walks: parameters are drawn at random; speed, stride and cadence off are errors over "
     "what the parameters request. Feet slide: mean speed of standing feet. Below ground: "
@@ -79,66 +86,50 @@ NOTES = (
 _UNITS = {"skate": "m/s", "penetration_cm": "cm", "speed_percent": "%"}
 
 
-@dataclass(frozen=True)
-class HeldOutGaits:
-    """Gaits of `--data` that were not trained on, and what was predicted for them."""
-
-    gaits: GaitSet
-    """The gaits."""
-    found: HeldOut
-    """Errors of the network."""
-    agents: dict[str, AgentMetrics]
-    """Metrics of network and baselines."""
-    recovery: dict[str, Recovery]
-    """Parameters estimated from the gaits, by method."""
-
-
 def run(request: EvalRequest) -> EvalOutcome:
     """Generate walks of random parameters; predict the gaits of `--data`."""
     args = request.args
     if args.estimator and not args.data:
         raise ConfigError("--estimator needs held-out gaits: give --data")
     network = load_ref_network(request.model_file)
-    held = _held_out(request, network) if args.data else None
     walks, rows = _walks(request, network)
     shown = walks_of(network)
     details: dict[str, Any] = {"walks": [flat(walk) for walk in shown]}
-    count = request.episodes
-    about = f"{count} walks of parameters drawn at random"
+    about = f"{request.episodes} walks of parameters drawn at random"
     columns: Sequence[MetricColumn] = WALK_COLUMNS
-    agents = walks
-    if held is None:
-        about += " (no simulated gaits: give --data)"
-        breakdowns: list[Breakdown] = []
-        headline = ("speed_error", "skate", "penetration_cm")
-    else:
-        agents, columns = held.agents, HELD_OUT_COLUMNS
+    agents, breakdowns = walks, []
+    headline = ("speed_error", "skate", "penetration_cm")
+    found: HeldOut | None = None
+    recovery: dict[str, Recovery] = {}
+    if args.data:
+        found, agents = _held_out(request, network)
         breakdowns = [Breakdown("walks", {about: walks}, WALK_COLUMNS)]
-        about = f"{len(held.gaits)} held-out gaits"
+        columns, about = HELD_OUT_COLUMNS, f"{len(found.gaits)} held-out gaits"
         headline = ("legs_deg", "speed_percent", "skate")
-        details["held_out"] = _details(held)
-        if held.recovery:
-            breakdowns.append(parameter_breakdown(held.recovery, True))
-            details["recovery"] = {n: r.as_dict() for n, r in held.recovery.items()}
-    breakdowns.append(_thirds(held))
-    found = None if held is None else held.found
-    gaits = None if held is None else held.gaits
-    recovery = {} if held is None else held.recovery
+        details["held_out"] = found.to_dict()
+        if args.estimator:
+            estimator = load_estimator(find_model(args.estimator), network.space)
+            recovery = recovered_by(
+                estimator, request.model_file, found.gaits, ("optimisation",)
+            )
+            breakdowns.append(parameter_breakdown(recovery, True))
+            details["recovery"] = {n: r.as_dict() for n, r in recovery.items()}
+        breakdowns.append(_thirds(found))
+    else:
+        about += " (no simulated gaits: give --data)"
 
     def film(path: Path, console: Console) -> None:
         del console
-        write_network_film(path, network, gaits, found)
+        write_network_film(path, network, found)
 
-    films = (
-        ("walks.gif",) if held is None else ("walks.gif", "source_and_generated.gif")
-    )
+    films = ("walks.gif",) if found is None else ("walks.gif", f"{COMPARISON}.gif")
     return EvalOutcome(
         request.result(
             agents,
             columns,
             about,
             headline=headline,
-            breakdowns=[one for one in breakdowns if one.scores],
+            breakdowns=breakdowns,
             rows=rows,
             details=details,
             notes=NOTES,
@@ -175,16 +166,14 @@ def _walks(
             columns.setdefault(name, []).append(_errors(space, row, facts))
     agents = {
         name: {
-            key: _mean([e[key] for e in errors], key, request.seed) for key in errors[0]
+            key: mean_metric(
+                np.array([e[key] for e in errors]), request.seed, _UNITS.get(key, "1")
+            )
+            for key in errors[0]
         }
         for name, errors in columns.items()
     }
-    rows: list[dict[str, Any]] = [
-        {"agent": name, "episode": k, **one}
-        for name, errors in columns.items()
-        for k, one in enumerate(errors)
-    ]
-    return agents, rows
+    return agents, episode_rows(columns)
 
 
 def _errors(space: GaitSpace, values: Floats, facts: GaitFacts) -> dict[str, float]:
@@ -201,15 +190,14 @@ def _errors(space: GaitSpace, values: Floats, facts: GaitFacts) -> dict[str, flo
     }
 
 
-def _held_out(request: EvalRequest, network: RefNetwork) -> HeldOutGaits:
-    """Return the errors on the test part of `--data`."""
-    args = request.args
-    data = data_of(network.metadata, args.data)
-    part = "test" if data.count("test") else "validation"
-    gaits = load_part(data, part, request.episodes)
+def _held_out(
+    request: EvalRequest, network: RefNetwork
+) -> tuple[HeldOut, dict[str, AgentMetrics]]:
+    """Return errors on held-out gaits of `--data`, and metrics of network and baselines."""
+    data = data_of(network.metadata, request.args.data)
+    gaits = held_out_gaits(data, request.episodes)
     found = held_out(network, gaits)
-    own: dict[str, float] = {**found.scores.as_dict(), "skate": found.skate[1]}
-    agents: dict[str, AgentMetrics] = {POLICY: _plain(own)}
+    agents = {POLICY: _plain({**asdict(found.scores), "skate": found.skate[1]})}
     train = load_part(data, "train", MAX_TRAIN)
     fits: Mapping[str, GaitPredictor] = {
         "mean": of_mean(train),
@@ -217,45 +205,22 @@ def _held_out(request: EvalRequest, network: RefNetwork) -> HeldOutGaits:
     }
     for name in request.baselines:
         if name in fits:
-            scores = score(fits[name](gaits.params), gaits.motions)
-            agents[name] = _plain(scores.as_dict())
-    recovery: dict[str, Recovery] = {}
-    if args.estimator:
-        estimator = load_estimator(find_model(args.estimator), network.space)
-        recovery = recovered_by(estimator, request.model_file, gaits, ("optimisation",))
-    return HeldOutGaits(gaits, found, agents, recovery)
+            agents[name] = _plain(
+                asdict(score(fits[name](gaits.params), gaits.motions))
+            )
+    return found, agents
 
 
-def _details(held: HeldOutGaits) -> dict[str, Any]:
-    found = held.found
-    return {
-        **found.scores.as_dict(),
-        "skate_source": found.skate[0],
-        "skate_generated": found.skate[1],
-        "sagittal_deg": dict(
-            zip(ANGLES, found.sagittal.mean(axis=0).tolist(), strict=True)
-        ),
-    }
-
-
-def _thirds(held: HeldOutGaits | None) -> Breakdown:
+def _thirds(found: HeldOut) -> Breakdown:
     """Return the errors in the lower, middle and upper third of each parameter."""
-    rows = [] if held is None else held.found.thirds
     scores: dict[str, dict[str, AgentMetrics]] = {
         f"{row['parameter']}, {row['third']}": {
-            POLICY: {
-                "legs_deg": metric(row["legs_deg"], "deg"),
-                "speed_percent": metric(row["speed_percent"], "%"),
-            }
+            POLICY: _plain({c.name: row[c.name] for c in THIRD_COLUMNS})
         }
-        for row in rows
+        for row in found.thirds
     }
-    columns = (
-        MetricColumn("legs_deg", "legs"),
-        MetricColumn("speed_percent", "speed", 1),
-    )
     title = "errors by third of a parameter's range: legs [deg] / speed [%]"
-    return Breakdown("third", scores, columns, title, in_terminal=False)
+    return Breakdown("third", scores, THIRD_COLUMNS, title, in_terminal=False)
 
 
 def _plain(values: Mapping[str, float]) -> AgentMetrics:
@@ -263,9 +228,3 @@ def _plain(values: Mapping[str, float]) -> AgentMetrics:
         name: metric(value, "deg" if name.endswith("_deg") else _UNITS.get(name, "1"))
         for name, value in values.items()
     }
-
-
-def _mean(values: list[float], name: str, seed: int) -> Metric:
-    array = np.array(values)
-    ci = bootstrap_interval(array, seed)
-    return metric(float(array.mean()), _UNITS.get(name, "1"), ci)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import RenderError
-from ambulo.evaluate.gait.data import GaitSet
 from ambulo.evaluate.gait.network_results import (
     HeldOut,
     Walk,
@@ -34,19 +34,12 @@ def network_pictures(
     walks: Sequence[Walk], found: HeldOut | None, recovery: Mapping[str, Recovery]
 ) -> list[Picture]:
     """Draw curves by parameter and, of held-out gaits, errors and estimates."""
-    names = list(dict.fromkeys(walk.parameter for walk in walks))
-    own = {name: [walk for walk in walks if walk.parameter == name] for name in names}
-    curves = draw_curves(
-        {name: {w.value: w.curves for w in own[name]} for name in names},
-        {
-            name: {
-                w.value: f"{w.value:.2f}: {w.facts.speed:.2f} m/s" for w in own[name]
-            }
-            for name in names
-        },
-    )
+    curves: dict[str, dict[str, Floats]] = {}
+    for walk in walks:
+        label = f"{walk.value:.2f}: {walk.facts.speed:.2f} m/s"
+        curves.setdefault(walk.parameter, {})[label] = walk.curves
     caption = "Angles over the gait cycle, by stride and by cadence"
-    drawn = [Picture("curves.png", caption, curves)]
+    drawn = [Picture("curves.png", caption, draw_curves(curves))]
     if found is not None:
         errors = draw_error_places(found.sagittal, ANGLES)
         speeds = draw_scatter(
@@ -66,24 +59,22 @@ def network_pictures(
     return drawn
 
 
-def write_network_film(
-    path: Path, network: RefNetwork, gaits: GaitSet | None, found: HeldOut | None
-) -> None:
+def write_network_film(path: Path, network: RefNetwork, found: HeldOut | None) -> None:
     """Film generated walks, or a held-out gait of median error beside its source."""
     from ambulo.viz.gait_films import write_comparison, write_varied
 
     if path.stem != COMPARISON:
         write_varied(path, network)
         return
-    if gaits is None or found is None:
+    if found is None:
         raise RenderError("no held-out gaits to compare with")
     row = int(found.order[len(found.order) // 2])
-    frames = gaits.motions[row].astype(np.float64)
-    motions = [
-        motion_of_frames(network.space, gaits.params[row], one, name)
-        for one, name in (
-            (frames, "source"),
-            (predicted(network, gaits.params[row]), "generated"),
-        )
-    ]
-    write_comparison(path, motions)
+    params = found.gaits.params[row]
+    pair = {
+        "source": found.gaits.motions[row].astype(np.float64),
+        "generated": predicted(network, params),
+    }
+    write_comparison(
+        path,
+        [motion_of_frames(network.space, params, m, name) for name, m in pair.items()],
+    )

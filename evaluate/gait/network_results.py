@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -53,8 +53,10 @@ class Walk:
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Predicted and true gaits whose parameters were not trained on; N of them."""
+    """Held-out gaits, and what a network generates for their parameters; N of them."""
 
+    gaits: GaitSet
+    """The gaits."""
     scores: GaitScores
     """Means."""
     sagittal: Floats
@@ -69,6 +71,17 @@ class HeldOut:
     """Errors in the lower, middle and upper third of each parameter."""
     order: NDArray[np.int64]
     """Rows by ascending error of the legs. Shape (N,)."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the means as plain JSON."""
+        source, generated = self.skate
+        means = self.sagittal.mean(axis=0).tolist()
+        return {
+            **asdict(self.scores),
+            "skate_source": source,
+            "skate_generated": generated,
+            "sagittal_deg": dict(zip(ANGLES, means, strict=True)),
+        }
 
 
 def walks_of(network: RefNetwork) -> list[Walk]:
@@ -112,13 +125,12 @@ def held_out(network: RefNetwork, gaits: GaitSet) -> HeldOut:
     )
     said = np.array([predicted(network, row) for row in gaits.params])
     rates = np.asarray(frame_rate(space, params))
-    angles = [
-        np.stack([_angles(space, row, frames, rate) for frames in pair])
-        for row, rate, pair in zip(
-            params, rates, zip(true, said, strict=True), strict=True
-        )
-    ]
-    both = np.array(angles)  # (N, 2, 60, 2, 3)
+    both = np.array(
+        [
+            [_angles(space, row, frames, rate) for frames in pair]
+            for row, rate, *pair in zip(params, rates, true, said, strict=True)
+        ]
+    )  # (N, 2, 60, 2, 3)
     gaps = np.abs(both[:, 0] - both[:, 1])
     sagittal = gaps.reshape(len(gaps), 2, 30, 2, 3).mean(axis=(0, 1, 3))
     each = [score(said[[k]], true[[k]]) for k in range(len(true))]
@@ -127,6 +139,7 @@ def held_out(network: RefNetwork, gaits: GaitSet) -> HeldOut:
     spans = np.ptp(both, axis=2).mean(axis=2)  # (N, 2, 3)
     skate = tuple(float(skates(f, params, rates, space).mean()) for f in (true, said))
     return HeldOut(
+        gaits=gaits,
         scores=score(said, true),
         sagittal=sagittal,
         speeds=speeds,
@@ -190,7 +203,7 @@ def flat(walk: Walk) -> dict[str, Any]:
         "parameter": walk.parameter,
         "value": walk.value,
         "nominal_speed": walk.nominal,
-        **walk.facts.as_dict(),
+        **asdict(walk.facts),
         **{
             f"{joint}_range_deg": float(span)
             for joint, span in zip(ANGLES, spans, strict=True)

@@ -40,6 +40,11 @@ class Recovery:
     gaps: Floats
     """Absolute error over the range of each gait. Shape (N, P)."""
 
+    @property
+    def names_given(self) -> list[str]:
+        """The parameters that were given."""
+        return [n for n, known in zip(self.names, self.given, strict=True) if known]
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON, by parameter."""
         columns = (
@@ -50,8 +55,7 @@ class Recovery:
             for k, name in enumerate(self.names)
             if not self.given[k]
         }
-        told = [n for n, known in zip(self.names, self.given, strict=True) if known]
-        return {"gaits": self.gaits, "given": told, "parameters": rows}
+        return {"gaits": self.gaits, "given": self.names_given, "parameters": rows}
 
 
 def recover(

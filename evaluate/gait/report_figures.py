@@ -10,56 +10,35 @@ import numpy as np
 from ambulo.common.figures import new_figure, png_of
 from ambulo.configs.arrays import Floats
 from ambulo.evaluate.gait.curves import PERCENT
-from ambulo.evaluate.locomotion.gait_norms import gait_norms
+from ambulo.evaluate.locomotion.figures import TITLES, draw_normal
 from ambulo.motion.gaits.angles import ANGLES
+from ambulo.viz.plots import SOFT, TRUTH, clean, grouped_bars
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from ambulo.evaluate.gait.recovery import Recovery
 
 
-TITLES = {
-    "hip": "hip flexion [deg]",
-    "knee": "knee flexion [deg]",
-    "ankle": "ankle dorsiflexion [deg]",
-}
-"""Of the columns."""
 COLOURS = ("#0b3c6f", "#2f7fc1", "#8d8d8d", "#e07b39", "#a3200d")
 """From the least value to the largest."""
-METHODS = {"optimisation": "#2f62c9", "vae": "#c2185b"}
-"""Colour of each way back."""
-_NORMAL = "#c9d3df"
 
 
-def draw_curves(
-    rows: Mapping[str, Mapping[float, Floats]],
-    levels: Mapping[str, Mapping[float, str]],
-) -> bytes:
+def draw_curves(rows: Mapping[str, Mapping[str, Floats]]) -> bytes:
     """PNG of the angles over the cycle: a row for each parameter, a line for each value.
 
     Args:
-        rows: By parameter and value, curves (3, 101), [deg], as `ANGLES`.
-        levels: By parameter and value, what the legend says.
+        rows: By parameter and label of the value, curves (3, 101), [deg], as `ANGLES`.
     """
     figure = new_figure((11.5, 3.3 * len(rows)))
     for line, (parameter, curves) in enumerate(rows.items()):
         for column, joint in enumerate(ANGLES):
             ax = figure.add_subplot(len(rows), 3, 3 * line + column + 1)
-            mean, sd = gait_norms().angles[joint].at(PERCENT)
-            ax.fill_between(
-                PERCENT, mean - 2 * sd, mean + 2 * sd, color=_NORMAL, alpha=0.45, lw=0,
-                label="people ± 2 sd",
-            )  # fmt: skip
-            for colour, (value, curve) in zip(
-                _colours(len(curves)), curves.items(), strict=True
-            ):
-                label = levels[parameter][value]
+            draw_normal(ax, joint)
+            colours = _colours(len(curves))
+            for colour, (label, curve) in zip(colours, curves.items(), strict=True):
                 ax.plot(PERCENT, curve[column], color=colour, lw=1.6, label=label)
             ax.set_title(f"{TITLES[joint]}, by {parameter}", fontsize=9)
-            ax.set_xlim(0, 100)
             ax.set_xlabel("gait cycle from strike to strike [%]", fontsize=8)
-            _clean(ax)
+            clean(ax)
             if column == 0:
                 ax.legend(fontsize=7, frameon=False)
     figure.tight_layout()
@@ -77,7 +56,7 @@ def draw_error_places(errors: Floats, names: Sequence[str]) -> bytes:
     ax.set_ylabel("mean error [deg]")
     ax.set_ylim(bottom=0)
     ax.legend(frameon=False)
-    _clean(ax)
+    clean(ax)
     figure.tight_layout()
     return png_of(figure)
 
@@ -89,13 +68,13 @@ def draw_scatter(truth: Floats, said: Floats, names: Sequence[str], unit: str) -
         ax = figure.add_subplot(1, len(names), k + 1)
         both = np.concatenate([truth[:, k], said[:, k]])
         low, high = both.min(), both.max()
-        ax.plot([low, high], [low, high], color="#8d8d8d", lw=0.8)
+        ax.plot([low, high], [low, high], color=SOFT, lw=0.8)
         ax.plot(truth[:, k], said[:, k], ".", ms=4, color="#2f62c9", alpha=0.6)
         ax.set_title(name, fontsize=9)
         ax.set_xlabel(f"true {unit}", fontsize=8)
         if k == 0:
             ax.set_ylabel(f"generated {unit}", fontsize=8)
-        _clean(ax)
+        clean(ax)
     figure.tight_layout()
     return png_of(figure)
 
@@ -106,20 +85,13 @@ def draw_recovery(found: Mapping[str, Recovery]) -> bytes:
     shown = [k for k in range(len(first.names)) if not first.given[k]]
     figure = new_figure((max(6.4, 0.5 * len(shown) + 2.0), 4.2))
     ax = figure.add_subplot()
-    width = 0.8 / (len(found) + 1)
-    at = np.arange(len(shown))
-    bars = {"knowing nothing": first.guess, **{n: r.error for n, r in found.items()}}
-    for k, (name, values) in enumerate(bars.items()):
-        colour = METHODS.get(name, _NORMAL)
-        place = at + (k - 0.5 * len(found)) * width
-        ax.bar(place, 100.0 * values[shown], 0.92 * width, color=colour, label=name)
-    ax.axhline(5.0, color="#14213d", lw=0.8, ls=":")
-    ax.set_xticks(
-        at, [first.names[k] for k in shown], rotation=50, ha="right", fontsize=8
-    )
+    names = [first.names[k] for k in shown]
+    errors = {"guess": first.guess, **{n: r.error for n, r in found.items()}}
+    bars = {name: 100.0 * values[shown] for name, values in errors.items()}
+    grouped_bars(ax, names, bars, rotation=50, ha="right", fontsize=8)
+    ax.axhline(5.0, color=TRUTH, lw=0.8, ls=":")
     ax.set_ylabel("mean error [% of the range]")
     ax.legend(frameon=False)
-    _clean(ax)
     figure.tight_layout()
     return png_of(figure)
 
@@ -127,8 +99,3 @@ def draw_recovery(found: Mapping[str, Recovery]) -> bytes:
 def _colours(count: int) -> list[str]:
     places = np.linspace(0, len(COLOURS) - 1, count).round().astype(int)
     return [COLOURS[k] for k in places]
-
-
-def _clean(ax: Axes) -> None:
-    ax.grid(alpha=0.25)
-    ax.spines[["top", "right"]].set_visible(False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +44,6 @@ class GaitScores:
     """Mean size of the error of the forward speed over the true speed, [%]."""
     worst_speed_percent: float
     """The same of the worst sequence."""
-
-    def as_dict(self) -> dict[str, float]:
-        """By name."""
-        return asdict(self)
 
 
 def score(predicted: NDArray[np.floating], true: NDArray[np.floating]) -> GaitScores:

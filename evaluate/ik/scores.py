@@ -5,7 +5,7 @@ Distances are Euclidean (never per coordinate: sqrt(3) smaller), angles geodesic
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -45,10 +45,6 @@ class PoseScores:
     """Distance of joints from the spine up."""
     lower_cm: float
     """Distance of the joints of the legs."""
-
-    def as_dict(self) -> dict[str, float]:
-        """By name."""
-        return asdict(self)
 
 
 PoseErrors = dict[str, Floats]

@@ -32,14 +32,13 @@ from ambulo.evaluate.locomotion.metrics import (
     breakdowns,
     details,
     episode_rows,
-    hero_of,
     notes,
 )
 from ambulo.evaluate.locomotion.pushes import IMPULSES, PushRecovery, push_recovery
 from ambulo.evaluate.locomotion.recording import Recording
 from ambulo.evaluate.locomotion.scores import LocomotionScores, score
 from ambulo.evaluate.locomotion.task import stored_references
-from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import POLICY, Picture
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
@@ -77,11 +76,10 @@ def run(request: EvalRequest) -> EvalOutcome:
         "actions": "mean" if args.deterministic else "sampled",
         **{name: BASELINES[name] for name in subjects if name in BASELINES},
     }
-    name = hero_of(scores)
-    environment = subjects[name].config.environment
+    environment = subjects[POLICY].config.environment
 
     def film(path: Path, console: Console) -> None:
-        _film(recordings[name], environment, path, console)
+        _film(recordings[POLICY], environment, path, console)
 
     return EvalOutcome(evaluation, lambda: _pictures(scores, pushes), facts, film)
 
@@ -115,15 +113,14 @@ def _play(
     request: EvalRequest, subjects: Mapping[str, LocomotionSubject], seconds: float
 ) -> dict[str, Recording]:
     """Play all undisturbed episodes, with a progress bar for each agent."""
-    with bars(16) as progress:
-        tasks = {n: progress.add_task(n, total=request.episodes) for n in subjects}
+    with episode_bars(subjects, request.episodes) as progress:
         return evaluate(
             dict(subjects),
             request.episodes,
             seconds=seconds,
             seed=request.seed,
             envs=request.args.num_envs or NUM_ENVS,
-            progress=lambda name, count: progress.advance(tasks[name], count),
+            progress=progress,
         )
 
 
@@ -150,11 +147,10 @@ def _push(
 def _pictures(
     scores: Mapping[str, LocomotionScores], pushes: Mapping[str, PushRecovery]
 ) -> list[Picture]:
-    hero = hero_of(scores)
-    drawn, gait = [], scores[hero].gait
+    drawn, gait = [], scores[POLICY].gait
     if gait is not None:
-        caption = f"Gait cycle of {hero}: {gait.strides} strides"
-        drawn.append(Picture("gait.png", caption, draw_gait(gait, hero)))
+        caption = f"Gait cycle of {POLICY}: {gait.strides} strides"
+        drawn.append(Picture("gait.png", caption, draw_gait(gait, POLICY)))
     if pushes:
         drawn.append(Picture("pushes.png", "Push recovery", draw_pushes(pushes)))
     errors = draw_joint_errors(scores)

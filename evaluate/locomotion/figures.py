@@ -13,23 +13,17 @@ from ambulo.evaluate.locomotion.gait_norms import JOINTS, gait_norms
 from ambulo.evaluate.locomotion.gait_summary import SIDES, GaitSummary
 from ambulo.evaluate.locomotion.pushes import PushRecovery
 from ambulo.evaluate.locomotion.scores import LocomotionScores
+from ambulo.viz.plots import NORMAL, SOFT, TRUTH, agent_colour, clean, grouped_bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = {
-    "policy": "#c2185b",
-    "law": "#2f62c9",
-    "open_loop": "#8d8d8d",
-    "zero": "#00796b",
-}
-"""Line colour of each subject."""
-_TITLES = {
+TITLES = {
     "hip": "hip flexion [deg]",
     "knee": "knee flexion [deg]",
     "ankle": "ankle dorsiflexion [deg]",
 }
-_NORMAL = "#c9d3df"
+"""Title of the panel of each joint."""
 _STYLES = {"left": "-", "right": (0, (4, 2))}
 
 
@@ -50,18 +44,18 @@ def draw_pushes(found: Mapping[str, PushRecovery]) -> bytes:
     figure = new_figure((6.4, 4.0))
     ax = figure.add_subplot()
     for name, pushes in found.items():
-        colour = COLOURS.get(name)
+        colour = agent_colour(name)
         low, high = np.array(pushes.interval).T
         ax.fill_between(pushes.impulses, low, high, color=colour, alpha=0.15, lw=0)
         ax.plot(pushes.impulses, pushes.survival, "o-", ms=4, color=colour, label=name)
-    ax.axhline(0.9, color="#14213d", lw=0.8, ls=":")
+    ax.axhline(0.9, color=TRUTH, lw=0.8, ls=":")
     first = next(iter(found.values()))
     ax.set_title(f"{first.episodes} pushes of 0.2 s at the pelvis, {first.mass:.0f} kg")
     ax.set_xlabel("impulse [N s]")
     ax.set_ylabel("on its feet 4 s later")
     ax.set_ylim(-0.02, 1.04)
     ax.legend(frameon=False)
-    _clean(ax)
+    clean(ax)
     figure.tight_layout()
     return png_of(figure)
 
@@ -70,31 +64,35 @@ def draw_joint_errors(scores: Mapping[str, LocomotionScores]) -> bytes:
     """PNG of bars: the tracking error of each joint, in angle and place."""
     joints = list(next(iter(scores.values())).joints)
     figure = new_figure((max(7.0, 0.42 * len(joints) + 1.5), 5.6))
-    width = 0.84 / len(scores)
     for row, label in enumerate(("angle [deg]", "place from the root [cm]")):
         ax = figure.add_subplot(2, 1, row + 1)
-        for k, (name, s) in enumerate(scores.items()):
-            at = np.arange(len(joints)) + (k - (len(scores) - 1) / 2) * width
-            values = [s.joints[joint][row] for joint in joints]
-            ax.bar(at, values, 0.92 * width, color=COLOURS.get(name), label=name)
-        ax.set_xticks(range(len(joints)), joints, rotation=60, ha="right", fontsize=8)
+        values = {
+            name: [s.joints[joint][row] for joint in joints]
+            for name, s in scores.items()
+        }
+        grouped_bars(ax, joints, values, rotation=60, ha="right", fontsize=8)
         ax.set_ylabel(label)
-        _clean(ax)
         if row == 0:
             ax.legend(ncols=len(scores), frameon=False)
     figure.tight_layout()
     return png_of(figure)
 
 
+def draw_normal(ax: Axes, joint: str) -> None:
+    """Draw the normal band of a joint's angle over the gait cycle, one and two sd wide."""
+    mean, sd = gait_norms().angles[joint].at(PERCENT)
+    for count, alpha, label in ((2, 0.5, "normal ± 2 sd"), (1, 1.0, "")):
+        ax.fill_between(
+            PERCENT, mean - count * sd, mean + count * sd, color=NORMAL, lw=0,
+            alpha=alpha, label=label,
+        )  # fmt: skip
+    ax.set_xlim(0, 100)
+
+
 def _draw_joint(ax: Axes, gait: GaitSummary, joint: str, name: str) -> None:
     """One angle: both sides, the normal band, and the mean moved onto its level."""
-    mean, sd = gait_norms().angles[joint].at(PERCENT)
-    ax.fill_between(
-        PERCENT, mean - 2 * sd, mean + 2 * sd, color=_NORMAL, lw=0, alpha=0.5,
-        label="normal ± 2 sd",
-    )  # fmt: skip
-    ax.fill_between(PERCENT, mean - sd, mean + sd, color=_NORMAL, lw=0)
-    colour = COLOURS.get(name)
+    draw_normal(ax, joint)
+    colour = agent_colour(name)
     for side in SIDES:
         ax.plot(
             PERCENT, gait.side_curves[f"{side} {joint}"], color=colour,
@@ -102,11 +100,9 @@ def _draw_joint(ax: Axes, gait: GaitSummary, joint: str, name: str) -> None:
         )  # fmt: skip
     row = gait.likeness[joint]
     moved = gait.curves[joint] - row.offset
-    ax.plot(
-        PERCENT, moved, color="#14213d", lw=0.9, ls=":", label="mean, offset taken off"
-    )
+    ax.plot(PERCENT, moved, color=TRUTH, lw=0.9, ls=":", label="mean, offset taken off")
     ax.set_title(
-        f"{_TITLES[joint]}: off by {row.rms:.0f}, without offset {row.rms_shape:.0f} (rms)",
+        f"{TITLES[joint]}: off by {row.rms:.0f}, without offset {row.rms_shape:.0f} (rms)",
         fontsize=9,
     )
     _cycle(ax, gait)
@@ -114,11 +110,11 @@ def _draw_joint(ax: Axes, gait: GaitSummary, joint: str, name: str) -> None:
 
 def _draw_force(ax: Axes, gait: GaitSummary, name: str) -> None:
     norms = gait_norms()
-    colour = COLOURS.get(name)
+    colour = agent_colour(name)
     low, high = gait.force - gait.force_spread, gait.force + gait.force_spread
     ax.fill_between(PERCENT, low, high, color=colour, alpha=0.15, lw=0)
     ax.plot(PERCENT, gait.force, color=colour, lw=1.6)
-    ax.plot(norms.force_percent, norms.force, "D", ms=6, color="#14213d", mfc=_NORMAL)
+    ax.plot(norms.force_percent, norms.force, "D", ms=6, color=TRUTH, mfc=NORMAL)
     for place, value, text in zip(
         norms.force_percent, norms.force, norms.force_names, strict=True
     ):
@@ -131,12 +127,7 @@ def _draw_force(ax: Axes, gait: GaitSummary, name: str) -> None:
 
 
 def _cycle(ax: Axes, gait: GaitSummary) -> None:
-    ax.axvline(100.0 * gait.stance_share, color="#8d8d8d", lw=0.8)
+    ax.axvline(100.0 * gait.stance_share, color=SOFT, lw=0.8)
     ax.set_xlim(0, 100)
     ax.set_xlabel("gait cycle [%]", fontsize=8)
-    _clean(ax)
-
-
-def _clean(ax: Axes) -> None:
-    ax.grid(alpha=0.25)
-    ax.spines[["top", "right"]].set_visible(False)
+    clean(ax)

@@ -10,11 +10,11 @@ from ambulo.evaluate.locomotion.pushes import PushRecovery
 from ambulo.evaluate.locomotion.recording import Recording
 from ambulo.evaluate.locomotion.scores import LocomotionScores
 from ambulo.evaluate.shared.result import (
-    POLICY,
     AgentMetrics,
     Breakdown,
     Metric,
     MetricColumn,
+    field_metrics,
     metric,
 )
 
@@ -71,6 +71,7 @@ NOTE = (
     "1 s against the command. CoT: absolute joint work per weight and distance. Symmetry: "
     "1 for two equal sides. Push 90 %: the largest impulse that 90 % survive."
 )
+_INTERVALS = {"survival_rate": "survival_ci95", "return_mean": "return_ci95"}
 _NO_METRIC = ("episodes", "joints", "gait")
 
 
@@ -78,15 +79,12 @@ def agent_metrics(
     scores: LocomotionScores, pushes: PushRecovery | None
 ) -> dict[str, Metric]:
     """Return the metrics of one agent."""
-    intervals = {
-        "survival_rate": scores.survival_ci95,
-        "return_mean": scores.return_ci95,
-    }
-    metrics = {
-        name: metric(value, UNITS.get(name, "1"), intervals.get(name))
-        for name, value in vars(scores).items()
+    names = [
+        name
+        for name in vars(scores)
         if name not in _NO_METRIC and not name.endswith("_ci95")
-    }
+    ]
+    metrics = field_metrics(scores, names, UNITS, _INTERVALS)
     if scores.gait is not None:
         for name, unit in (
             ("strides", "1"), ("cadence", "1/min"), ("stride_time", "s"),
@@ -200,8 +198,3 @@ def episode_rows(
                 "speed": float(r.velocity[on, body, 0].mean()) if on.any() else None,
                 "return": float(r.returns[body]),
             }
-
-
-def hero_of(scores: Mapping[str, LocomotionScores]) -> str:
-    """Return whose gait cycle is drawn."""
-    return POLICY if POLICY in scores else next(iter(scores))

@@ -137,58 +137,27 @@ class Recorder:
     def __init__(self, batch: LocomotionBatch, steps: int) -> None:
         """Room for `steps` steps of all bodies."""
         count = batch.num_envs
-        character = batch.character
         self._batch, self._row = batch, 0
         self._angles, self._slip = AngleProbe(batch), SlipProbe(batch)
         self._force = ForceProbe(batch, min(count, WATCHED))
         self._joints = _JointProbe(batch)
-        names = character.skeleton.joints[1:]
-        legs = tuple(int(j) - 1 for j in leg_joints(character)[:, :3].ravel())
+        self._torque, self._metabolic = TorqueProbe(batch), MetabolicProbe(batch)
+        self._steps = steps
         self._alive: Bools = np.ones(count, np.bool_)
         self._root = batch.simulation.qpos[:, :2].copy()
-        self._torque = TorqueProbe(batch)
-        self._metabolic = MetabolicProbe(batch)
-        nq = batch.simulation.model.nq
-
-        def room(*shape: int) -> Floats:
-            return np.zeros((steps, count, *shape))
-
-        def small(*shape: int) -> NDArray[np.float32]:
-            return np.zeros((steps, count, *shape), np.float32)
-
-        watched = self._force.bodies
-        self._out = Recording(
-            dt=batch.simulation.dt,
-            weight=batch.weight,
-            joints=names,
-            legs=legs,
-            standing=np.zeros((steps, count), np.bool_),
-            fell=np.zeros(count, np.bool_),
-            fault=np.zeros(count, np.int64),
-            reward=room(),
-            velocity=room(2),
-            turn=room(),
-            yaw=room(),
-            wanted=room(2),
-            moved=room(),
-            power=room(),
-            metabolic=room(),
-            action=room(),
-            joint_error=small(len(names)),
-            place_error=small(len(names)),
-            root_error=room(),
-            angles=small(2, 3),
-            lowest=small(2),
-            slip=room(),
-            slip_parts=np.zeros((steps, count), np.int64),
-            torque_error=room(),
-            torque_best=room(),
-            torque=room(),
-            torques=self._torque.size,
-            watched=np.arange(watched),
-            force=np.zeros((steps, watched, 2)),
-            poses=np.zeros((steps, watched, nq)),
-        )
+        self._series: dict[str, Any] = {}
+        names = batch.character.skeleton.joints[1:]
+        legs = leg_joints(batch.character)[:, :3].ravel()
+        self._fixed: dict[str, Any] = {
+            "dt": batch.simulation.dt,
+            "weight": batch.weight,
+            "joints": names,
+            "legs": tuple(int(joint) - 1 for joint in legs),
+            "fell": np.zeros(count, np.bool_),
+            "fault": np.zeros(count, np.int64),
+            "torques": self._torque.size,
+            "watched": np.arange(self._force.bodies),
+        }
 
     def add(
         self,
@@ -202,32 +171,51 @@ class Recorder:
             outcome: The step's rewards, `terminated` and `info`.
         """
         rewards, terminated, info = outcome
-        batch, out, t = self._batch, self._out, self._row
-        state = batch.state
+        batch, state = self._batch, self._batch.state
         ended = terminated & self._alive
-        out.fell[ended] = np.asarray(info["fell"], np.bool_)[ended]
-        out.fault[ended] = np.asarray(info["fault"], np.int64)[ended]
+        for name in ("fell", "fault"):
+            self._fixed[name][ended] = info[name][ended]
         self._alive &= ~terminated
-        out.standing[t] = self._alive
-        out.reward[t] = rewards
-        out.velocity[t] = state.heading[:, :2]
-        out.turn[t], out.yaw[t] = turn_rate(state), state.yaw
-        out.wanted[t] = self._wanted()
-        root = batch.simulation.qpos[:, :2]
-        out.moved[t] = np.linalg.norm(root - self._root, axis=1)
-        out.power[t] = np.asarray(info["power"], np.float64)
-        out.metabolic[t] = self._metabolic.now()
-        out.action[t] = np.square(np.clip(actions, -1.0, 1.0)).mean(axis=1)
-        out.joint_error[t], out.place_error[t] = self._joints.now()
-        out.root_error[t] = np.linalg.norm(state.deviation[:, :3], axis=1)
-        out.angles[t] = self._angles.now()
-        out.lowest[t] = state.soles.reshape(-1, 2, 3).min(axis=2)
-        out.slip[t], out.slip_parts[t] = self._slip.step()
-        out.torque_error[t], out.torque_best[t], out.torque[t] = self._torque.now()
-        out.force[t] = self._force.now()
-        out.poses[t] = batch.simulation.qpos[: self._force.bodies]
+        joint_error, place_error = self._joints.now()
+        slip, slip_parts = self._slip.step()
+        torque_error, torque_best, torque = self._torque.now()
+        qpos = batch.simulation.qpos
+        self._put(
+            standing=self._alive,
+            reward=rewards,
+            velocity=state.heading[:, :2],
+            turn=turn_rate(state),
+            yaw=state.yaw,
+            wanted=self._wanted(),
+            moved=np.linalg.norm(qpos[:, :2] - self._root, axis=1),
+            power=np.asarray(info["power"], np.float64),
+            metabolic=self._metabolic.now(),
+            action=np.square(np.clip(actions, -1.0, 1.0))
+            .mean(axis=1)
+            .astype(np.float64),
+            joint_error=joint_error.astype(np.float32),
+            place_error=place_error.astype(np.float32),
+            root_error=np.linalg.norm(state.deviation[:, :3], axis=1),
+            angles=self._angles.now().astype(np.float32),
+            lowest=state.soles.reshape(-1, 2, 3).min(axis=2).astype(np.float32),
+            slip=slip,
+            slip_parts=slip_parts,
+            torque_error=torque_error,
+            torque_best=torque_best,
+            torque=torque,
+            force=self._force.now(),
+            poses=qpos[: self._force.bodies],
+        )
         self._row += 1
         return self._alive
+
+    def _put(self, **values: NDArray[Any]) -> None:
+        """Store what a step showed, by field of `Recording`."""
+        for name, value in values.items():
+            if name not in self._series:
+                shape = (self._steps, *value.shape)
+                self._series[name] = np.zeros(shape, value.dtype)
+            self._series[name][self._row] = value
 
     def begin_step(self) -> None:
         """Note where bodies are; call it after resets, before each step."""
@@ -236,7 +224,7 @@ class Recorder:
 
     def recording(self) -> Recording:
         """All steps; those that were not played stand as fallen."""
-        return self._out
+        return Recording(**self._fixed, **self._series)
 
     def _wanted(self) -> Floats:
         """What the task asks for: speed and turning rate. Shape (N, 2)."""

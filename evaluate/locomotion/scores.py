@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import uniform_filter1d
 
-from ambulo.common.files import without_nan
 from ambulo.configs.arrays import Floats
 from ambulo.evaluate.locomotion.gait_summary import GaitSummary, gait_of
 from ambulo.evaluate.locomotion.recording import Recording
@@ -76,22 +75,6 @@ class LocomotionScores:
     """Errors of each joint: angle, [deg], and position, [cm]."""
     gait: GaitSummary | None
     """How it walks; None without whole strides."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON; NaN becomes null."""
-        out: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name == "joints":
-                out["joint_errors"] = {
-                    joint: {"deg": row[0], "cm": row[1]} for joint, row in value.items()
-                }
-            elif field.name == "gait":
-                out["gait"] = None if value is None else value.to_dict()
-            else:
-                out[field.name] = value
-        told: dict[str, Any] = without_nan(out)
-        return told
 
 
 def score(recording: Recording, seed: int = 0) -> LocomotionScores:

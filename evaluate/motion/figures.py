@@ -21,6 +21,7 @@ from ambulo.evaluate.motion.windows import (
 )
 from ambulo.evaluate.shared.result import POLICY
 from ambulo.motion.rotations import quat_angle
+from ambulo.viz.plots import TRUTH, agent_colour, clean, grouped_bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,17 +29,6 @@ if TYPE_CHECKING:
 
 Scores = Mapping[str, MethodScores]
 
-COLOURS = {
-    POLICY: "#c2185b",
-    "zero_velocity": "#8d8d8d",
-    "constant_velocity": "#00796b",
-    "constant_velocity_xyz": "#66bb9e",
-    "damped_velocity": "#6d4c41",
-    "ridge": "#2f62c9",
-    "ridge_xyz": "#8ab0e8",
-}
-"""Line colour of each method."""
-TRUE_COLOUR = "#14213d"
 MOST_ERROR = 1.35
 """Top of an error axis, in units of the largest error but that of constant velocity."""
 TRACED = (
@@ -74,13 +64,15 @@ def draw_horizons(scores: Scores, seed_note: str) -> bytes:
             ax.plot(times, list(values.values()), marker="o", ms=3.5, **_line(name))
             if name in (POLICY, "zero_velocity"):
                 low, high = np.array(list(bounds.values())).T
-                ax.fill_between(times, low, high, color=_colour(name), alpha=0.15, lw=0)
+                ax.fill_between(
+                    times, low, high, color=agent_colour(name), alpha=0.15, lw=0
+                )
         ax.set_ylim(0, MOST_ERROR * _highest(scores, world=world))
         ax.set_xlim(0, None)
         ax.set_xlabel("after the last known frame [ms]")
         ax.set_ylabel("joint distance [mm]")
         ax.set_title("in the world" if world else "root motion removed", fontsize=10)
-        _clean(ax)
+        clean(ax)
     _legend(figure, scores)
     figure.text(0.01, 0.01, seed_note, fontsize=7, color="#5b6675")
     figure.tight_layout(rect=(0, 0.03, 1, 0.93))
@@ -95,7 +87,7 @@ def draw_growth(scores: Scores, fps: float) -> bytes | None:
     figure = new_figure((11.0, 4.6))
     for column, (key, label) in enumerate(
         (
-            ("mpjpe_mm", f"joint distance [mm], {'root motion removed'}"),
+            ("mpjpe_mm", "joint distance [mm], root motion removed"),
             ("position_rmse", "root mean square error of the 56 positions"),
         )
     ):
@@ -112,7 +104,7 @@ def draw_growth(scores: Scores, fps: float) -> bytes | None:
         ax.minorticks_off()
         ax.set_xlabel("predicted frames")
         ax.set_title(label, fontsize=10)
-        _clean(ax)
+        clean(ax)
     _legend(figure, scores)
     figure.tight_layout(rect=(0, 0, 1, 0.93))
     return png_of(figure)
@@ -131,16 +123,16 @@ def draw_root_paths(shown: DrawnWindows) -> bytes:
     true = heading.inside(windows.future.positions)
     for row in range(count):
         ax = figure.add_subplot(rows, columns, row + 1)
-        ax.plot(*past[row, :, 3:5].T, color=TRUE_COLOUR, lw=2.4, alpha=0.35)
+        ax.plot(*past[row, :, 3:5].T, color=TRUTH, lw=2.4, alpha=0.35)
         joined = np.concatenate([past[:, -1:], true], axis=1)[row, :, 3:5]
-        ax.plot(*joined.T, color=TRUE_COLOUR, lw=2.4, label="truth")
+        ax.plot(*joined.T, color=TRUTH, lw=2.4, label="truth")
         for name, found in shown.forecasts.items():
             if found.poses is not None:
                 places = heading.inside(found.poses.positions)[row, :, 3:5]
                 places = np.concatenate([past[row, -1:, 3:5], places])
                 ax.plot(*places.T, **_line(name))
-                ax.plot(*places[-1], "o", ms=4, color=_colour(name))
-        ax.plot(*joined[-1], "o", ms=5, color=TRUE_COLOUR)
+                ax.plot(*places[-1], "o", ms=4, color=agent_colour(name))
+        ax.plot(*joined[-1], "o", ms=5, color=TRUTH)
         _square(ax)
         clip = int(windows.clips[row])
         ax.set_title(
@@ -151,7 +143,7 @@ def draw_root_paths(shown: DrawnWindows) -> bytes:
         ax.set_xlabel("ahead [m]", fontsize=8)
         ax.set_ylabel("to the left [m]", fontsize=8)
         ax.tick_params(labelsize=7)
-        _clean(ax)
+        clean(ax)
     _legend(figure, shown.forecasts, truth=True)
     figure.tight_layout(rect=(0, 0, 1, 1 - 0.45 / height))
     return png_of(figure)
@@ -171,23 +163,21 @@ def draw_traces(shown: DrawnWindows) -> bytes:
         past = _trace(windows.past, label, joint)
         ax.axvspan(before[0], 0.0, color="#eef1f5", lw=0)
         true = np.concatenate([past[-1:], _trace(windows.future, label, joint)])
-        ax.plot(before, past, color=TRUE_COLOUR, lw=2.4, alpha=0.5)
-        ax.plot(after, true, color=TRUE_COLOUR, lw=2.4)
+        ax.plot(before, past, color=TRUTH, lw=2.4, alpha=0.5)
+        ax.plot(after, true, color=TRUTH, lw=2.4)
         for name, found in shown.forecasts.items():
             if found.poses is not None:
                 values = np.concatenate([past[-1:], _trace(found.poses, label, joint)])
                 ax.plot(after, values, **_line(name))
-        low, high = (
-            np.concatenate([past, true]).min(),
-            np.concatenate([past, true]).max(),
-        )
+        both = np.concatenate([past, true])
+        low, high = both.min(), both.max()
         pad = 0.35 * (high - low) + (3.0 if joint else 0.01)
         ax.set_ylim(low - pad, high + pad)
         ax.set_title(f"{label} [{'deg from rest' if joint else 'm'}]", fontsize=9)
         ax.set_xlim(before[0], after[-1])
         if panel >= 3:
             ax.set_xlabel("time [ms]")
-        _clean(ax)
+        clean(ax)
     _legend(figure, shown.forecasts, truth=True)
     figure.tight_layout(rect=(0, 0, 1, 0.94))
     return png_of(figure)
@@ -199,22 +189,17 @@ def draw_activities(scores: Scores) -> bytes:
     told = told_horizons(first)
     activities = list(first.per_activity)
     figure = new_figure((max(9.5, 1.3 * len(activities) + 2.0), 2.5 * len(told) + 0.5))
-    width = 0.84 / len(scores)
     for row, ms in enumerate(told):
         ax = figure.add_subplot(len(told), 1, row + 1)
         rows = {
             name: [s.per_activity[a]["mpjpe_mm"][ms] for a in activities]
             for name, s in scores.items()
         }
-        for k, (name, values) in enumerate(rows.items()):
-            at = np.arange(len(activities)) + (k - (len(scores) - 1) / 2) * width
-            ax.bar(at, values, 0.92 * width, color=_colour(name))
         calm = [v for name, v in rows.items() if not name.startswith("constant")]
         ax.set_ylim(0, MOST_ERROR * max(map(max, calm or list(rows.values()))))
         labels = [f"{a}\n{first.per_activity[a]['windows']}" for a in activities]
-        ax.set_xticks(range(len(activities)), labels, parse_math=False, fontsize=8)
+        grouped_bars(ax, labels, rows, fontsize=8)
         ax.set_ylabel(f"[mm] at {ms} ms")
-        _clean(ax)
     _legend(figure, scores, bars=True)
     figure.tight_layout(rect=(0, 0, 1, 1 - 0.45 / (2.5 * len(told) + 0.5)))
     return png_of(figure)
@@ -276,12 +261,17 @@ def _legend(
     shown: Sequence[str] = list(names)
     handles = [
         Line2D(
-            [], [], color=_colour(n), lw=width, ls=_dashes(n), label=n.replace("_", " ")
+            [],
+            [],
+            color=agent_colour(n),
+            lw=width,
+            ls=_dashes(n),
+            label=n.replace("_", " "),
         )
         for n in shown
     ]
     if truth:
-        handles.insert(0, Line2D([], [], color=TRUE_COLOUR, lw=2.4, label="truth"))
+        handles.insert(0, Line2D([], [], color=TRUTH, lw=2.4, label="truth"))
     figure.legend(
         handles=handles, loc="upper center", ncols=len(handles), frameon=False,
         fontsize=8, handlelength=1.6, columnspacing=1.2,
@@ -290,7 +280,7 @@ def _legend(
 
 def _line(name: str) -> dict[str, Any]:
     return {
-        "color": _colour(name),
+        "color": agent_colour(name),
         "lw": 2.4 if name == POLICY else 1.5,
         "ls": _dashes(name),
         "zorder": 5 if name == POLICY else 3,
@@ -299,12 +289,3 @@ def _line(name: str) -> dict[str, Any]:
 
 def _dashes(name: str) -> str:
     return "--" if name.endswith("_xyz") else "-"
-
-
-def _colour(name: str) -> str:
-    return COLOURS.get(name, "#b8860b")
-
-
-def _clean(ax: Axes) -> None:
-    ax.grid(alpha=0.25)
-    ax.spines[["top", "right"]].set_visible(False)

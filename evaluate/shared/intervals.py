@@ -8,6 +8,8 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 
+Interval = tuple[float, float]
+"""Lower and upper end."""
 BOOTSTRAP_SAMPLES = 2000
 """Resamples of a bootstrap."""
 _MIN_WEIGHT = 1e-10
@@ -16,7 +18,7 @@ Z95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""
 
 
-def wilson_interval(hits: int, count: int, z: float = Z95) -> tuple[float, float]:
+def wilson_interval(hits: int, count: int, z: float = Z95) -> Interval:
     """Interval of a rate of which `hits` of `count` trials were seen (Wilson 1927).
 
     Unlike a bootstrap it is not of width 0 where all or none are hits.
@@ -39,7 +41,7 @@ def wilson_interval(hits: int, count: int, z: float = Z95) -> tuple[float, float
 
 def bootstrap_interval(
     values: Floats, seed: int, level: float = 0.95, samples: int = BOOTSTRAP_SAMPLES
-) -> tuple[float, float]:
+) -> Interval:
     """Percentile bootstrap interval of the mean of `values` (n,)."""
     data = np.asarray(values, np.float64)
     rng = np.random.default_rng(seed)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ambulo.common.console import bars
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.evaluate.shared.result import (
     AgentMetrics,
@@ -147,6 +149,20 @@ class EvalOutcome:
     """Writes a film; `RenderError` where that fails."""
     films: tuple[str, ...] = ()
     """Names of films that belong to every report."""
+
+
+@contextmanager
+def episode_bars(
+    agents: Iterable[str], episodes: int
+) -> Iterator[Callable[[str, int], None]]:
+    """Show a progress bar for each agent on a terminal.
+
+    Yields:
+        Function that adds a number of finished episodes to the bar of an agent.
+    """
+    with bars(16) as progress:
+        tasks = {name: progress.add_task(name, total=episodes) for name in agents}
+        yield lambda name, count: progress.advance(tasks[name], count)
 
 
 def _imported(name: str) -> Any:

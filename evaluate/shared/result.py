@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ambulo.common.files import without_nan
+from ambulo.configs.arrays import Floats
+from ambulo.evaluate.shared.intervals import Interval, bootstrap_interval
 
 FORMAT, VERSION = "ambulo-evaluation", 1
 POLICY = "policy"
 """Name of the evaluated model among the agents."""
-
-Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,52 @@ def metric(value: float | None, unit: str = "1", ci: Interval | None = None) -> 
         return Metric(None, unit=unit)
     low, high = ci if ci is not None else (None, None)
     return Metric(value, low, high, unit)
+
+
+def mean_metric(values: Floats, seed: int, unit: str = "1") -> Metric:
+    """Return the mean of `values` (n,) with its bootstrap interval."""
+    return metric(float(values.mean()), unit, bootstrap_interval(values, seed))
+
+
+def field_metrics(
+    scores: object,
+    names: Iterable[str],
+    units: Mapping[str, str],
+    intervals: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, Metric]:
+    """Return attributes of `scores` as metrics.
+
+    Args:
+        scores: Object with the numbers.
+        names: Attributes.
+        units: Units of those that have one.
+        intervals: Attributes with the intervals of some of them.
+    """
+    return {
+        name: metric(
+            getattr(scores, name),
+            units.get(name, "1"),
+            getattr(scores, intervals[name]) if name in intervals else None,
+        )
+        for name in names
+    }
+
+
+def episode_rows(
+    agents: Mapping[str, Iterable[Mapping[str, Any]]],
+) -> list[dict[str, Any]]:
+    """Return the rows of all agents in one list, with agent and number of the episode."""
+    return [
+        {"agent": agent, "episode": number, **row}
+        for agent, rows in agents.items()
+        for number, row in enumerate(rows)
+    ]
+
+
+def hero_of(agents: Iterable[str]) -> str:
+    """Return the agent that a report is about: the policy, or the last baseline."""
+    names = list(agents)
+    return POLICY if POLICY in names else names[-1]
 
 
 @dataclass(frozen=True)
@@ -137,8 +184,8 @@ class ModelEvaluation:
 
     @property
     def hero(self) -> str:
-        """Agent that the report is about: the policy, or the last baseline."""
-        return POLICY if POLICY in self.agents else list(self.agents)[-1]
+        """Agent that the report is about; see `hero_of`."""
+        return hero_of(self.agents)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the evaluation as plain JSON."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 
-from ambulo.common.console import bars
 from ambulo.common.gl import import_mujoco
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.godot.check import check_engines
-from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import POLICY
 from ambulo.evaluate.vr import evaluation
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
@@ -104,12 +103,11 @@ def _play(
     request: EvalRequest, subjects: Mapping[str, NavigationSubject], source: LevelSource
 ) -> dict[str, EpisodeRecords]:
     """Play all episodes, with a progress bar for each agent on a terminal."""
-    with bars(10) as progress:
-        tasks = {n: progress.add_task(n, total=request.episodes) for n in subjects}
+    with episode_bars(subjects, request.episodes) as progress:
         return evaluation.evaluate(
             subjects,
             source,
             request.episodes,
             num_envs=request.args.num_envs or evaluation.DEFAULT_NUM_ENVS,
-            progress=lambda name, count: progress.advance(tasks[name], count),
+            progress=progress,
         )

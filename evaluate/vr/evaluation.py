@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.vr.families.level_sets import Split
 from ambulo.envs.vr.levels.geodesic import path_length
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.planners import make_planner
@@ -21,37 +20,12 @@ from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_world
 from ambulo.envs.vr.task.metrics import Trace, optimal_length
-from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks, episodes_for
-from ambulo.evaluate.vr.scores import (
-    EpisodeRecord,
-    EpisodeRecords,
-    EvaluationResult,
-    summarise,
-)
+from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
+from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
 
 if TYPE_CHECKING:
     from ambulo.policies.agents.navigation import Agent
 
-__all__ = [
-    "Controller",
-    "EpisodeRecord",
-    "EpisodeRecords",
-    "EvaluationResult",
-    "LevelSource",
-    "NavigationSubject",
-    "WorldName",
-    "agent_subject",
-    "episodes_for",
-    "evaluate",
-    "evaluate_agent",
-    "evaluate_planner",
-    "in_world",
-    "planner_subject",
-    "run_episodes",
-    "summarise",
-]
-
-WorldName = Literal["kernel", "mujoco", "godot"]
 Progress = Callable[[str, int], None]
 """Called with a subject's name and the number of its episodes that have just ended."""
 
@@ -321,51 +295,3 @@ def evaluate(
             found[name] += records.episodes
             speeds[name] = records.max_speed
     return {name: EpisodeRecords(tuple(e), speeds[name]) for name, e in found.items()}
-
-
-def evaluate_agent(
-    agent: Agent,
-    config: NavigationConfig | None = None,
-    *,
-    level_set: str | None = None,
-    level_file: str | None = None,
-    episodes: int = 45,
-    seed: int = 0,
-    split: Split = "heldout",
-    world: WorldName | None = None,
-    deterministic: bool = True,
-    num_envs: int = DEFAULT_NUM_ENVS,
-) -> EvaluationResult:
-    """Scores of `agent`; `config` (None: its own) sets levels, limits and tasks."""
-    config = in_world(config or agent.config, world)
-    source = LevelSource(
-        config, level_set=level_set, level_file=level_file, seed=seed, split=split
-    )
-    one = {"": agent_subject(agent, config, deterministic=deterministic, seed=seed)}
-    return summarise(evaluate(one, source, episodes, num_envs=num_envs)[""], seed)
-
-
-def evaluate_planner(
-    name: str,
-    config: NavigationConfig,
-    *,
-    level_set: str | None = None,
-    level_file: str | None = None,
-    episodes: int = 45,
-    seed: int = 0,
-    split: Split = "heldout",
-    world: WorldName | None = None,
-    num_envs: int = DEFAULT_NUM_ENVS,
-) -> EvaluationResult:
-    """Scores of the planner `name` on the same episodes as `evaluate_agent`."""
-    config = in_world(config, world)
-    source = LevelSource(
-        config, level_set=level_set, level_file=level_file, seed=seed, split=split
-    )
-    one = {"": planner_subject(name, config)}
-    return summarise(evaluate(one, source, episodes, num_envs=num_envs)[""], seed)
-
-
-def in_world(config: NavigationConfig, world: WorldName | None) -> NavigationConfig:
-    """`config` in another world (None: in its own)."""
-    return config if world is None else config.override("environment", world=world)

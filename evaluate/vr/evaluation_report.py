@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.vr import NavigationConfig
-from ambulo.evaluate.shared.report import write_report as write_page
-from ambulo.evaluate.shared.result import POLICY, ModelEvaluation, Picture
+from ambulo.evaluate.shared.result import (
+    POLICY,
+    ModelEvaluation,
+    Picture,
+    episode_rows,
+    hero_of,
+)
 from ambulo.evaluate.vr.figures import (
     draw_families,
     draw_learning_curve,
@@ -24,7 +29,7 @@ from ambulo.evaluate.vr.metrics import (
     NOTES,
     agent_metrics,
     breakdowns,
-    episode_rows,
+    record_rows,
 )
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult
 
@@ -54,36 +59,9 @@ def navigation_evaluation(
         columns=COLUMNS,
         headline=HEADLINE,
         breakdowns=breakdowns(results),
-        rows=list(episode_rows(records)),
+        rows=episode_rows({name: record_rows(r) for name, r in records.items()}),
         notes=NOTES,
     )
-
-
-def write_report(
-    folder: Path,
-    records: Mapping[str, EpisodeRecords],
-    results: Mapping[str, EvaluationResult],
-    facts: Mapping[str, str],
-    goal_radius: float,
-    run: RunFolder | None = None,
-    title: str = "",
-    videos: Sequence[Path] = (),
-) -> Path:
-    """Write `report.html` and its pictures into the existing `folder`; the page.
-
-    Args:
-        folder: Where to write.
-        records: Episodes by agent.
-        results: Scores by agent.
-        facts: How the numbers were made; see `navigation_evaluation`.
-        goal_radius: Radius of the goals on the maps, [m].
-        run: Training that the agent comes from, for its learning curve.
-        title: Of the page.
-        videos: Shown in the page.
-    """
-    evaluation = navigation_evaluation(records, results, facts)
-    drawn = pictures(records, results, goal_radius, run)
-    return write_page(folder, evaluation, drawn, facts, title=title, videos=videos)
 
 
 def pictures(
@@ -93,7 +71,7 @@ def pictures(
     run: RunFolder | None,
 ) -> list[Picture]:
     """Draw paths, failures, families and, of a run, the learning curve."""
-    about = hero(records)
+    about = hero_of(records)
     drawn = []
     curve = draw_learning_curve(run, results) if run is not None else None
     if curve is not None:
@@ -117,12 +95,7 @@ def write_film(
     records: Mapping[str, EpisodeRecords], config: NavigationConfig, path: Path
 ) -> None:
     """Film an episode of the hero, one with a long detour."""
-    write_episode_video(longest_detour(records[hero(records)]), config, path)
-
-
-def hero(records: Mapping[str, EpisodeRecords]) -> str:
-    """Return whom a report is about: the policy, or the last of the baselines."""
-    return POLICY if POLICY in records else list(records)[-1]
+    write_episode_video(longest_detour(records[hero_of(records)]), config, path)
 
 
 def _on_maps(records: Mapping[str, EpisodeRecords]) -> list[str]:

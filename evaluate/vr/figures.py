@@ -14,21 +14,11 @@ from ambulo.common.figures import new_figure, png_of
 from ambulo.common.run_folder import RunFolder
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords, EvaluationResult
 from ambulo.viz.map_plot import draw_level_map
+from ambulo.viz.plots import agent_colour, clean, grouped_bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-COLOURS = {
-    "policy": "#c2185b",
-    "oracle": "#14213d",
-    "mapper": "#6d4c41",
-    "dwa": "#00796b",
-    "potential": "#b8860b",
-    "straight": "#5c6bc0",
-    "random": "#8d8d8d",
-    "stand": "#c4c4c4",
-}
-"""Line colour of each agent."""
 PANELS = 9
 """Maps in one picture."""
 
@@ -76,7 +66,7 @@ def draw_trajectories(
         played = {name: r.episodes[episode] for name, r in agents.items()}
         _draw_panel(ax, played, goal_radius)
     handles = [
-        Line2D([], [], color=colour_of(name), ls=_style(name), lw=2, label=name)
+        Line2D([], [], color=agent_colour(name), ls=_style(name), lw=2, label=name)
         for name in agents
     ]
     handles.append(
@@ -95,18 +85,15 @@ def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:
     families = list(next(iter(results.values())).per_family)
     width = max(6.0, 1.25 * len(families) + 1.5, 1.2 * len(results) + 1.5)
     figure = new_figure((width, 5.6))
-    width = 0.84 / len(results)
     for row, (key, label) in enumerate((("success_rate", "success"), ("spl", "SPL"))):
         ax = figure.add_subplot(2, 1, row + 1)
-        for k, (name, result) in enumerate(results.items()):
-            at = np.arange(len(families)) + (k - (len(results) - 1) / 2) * width
-            values = [result.per_family[f][key] for f in families]
-            ax.bar(at, values, 0.92 * width, color=colour_of(name), label=name)
-        ax.set_xticks(range(len(families)), families, parse_math=False)
+        values = {
+            name: [result.per_family[family][key] for family in families]
+            for name, result in results.items()
+        }
+        grouped_bars(ax, families, values)
         ax.set_ylim(0, 1.02)
         ax.set_ylabel(label)
-        ax.grid(axis="y", alpha=0.3)
-        ax.spines[["top", "right"]].set_visible(False)
         if row == 0:
             ax.legend(
                 ncols=len(results), frameon=False, loc="lower center",
@@ -134,26 +121,23 @@ def draw_learning_curve(
         if key in logged:
             _curve(ax, steps, logged[key], logged.get("rollout/episodes"))
     at = [row["timesteps"] for row in evaluations]
-    names = {"success_rate": "success", "spl": "SPL"}
-    for key, colour in (("success_rate", "#c2185b"), ("spl", "#00796b")):
+    for ax, key, colour, label in (
+        (left, "success_rate", "#c2185b", "validation success"),
+        (left, "spl", "#00796b", "validation SPL"),
+        (right, "return_mean", "#c2185b", "validation"),
+    ):
         values = [row.get(key, np.nan) for row in evaluations]
         if at:
-            left.plot(
-                at, values, "o-", ms=3, color=colour, label=f"validation {names[key]}"
-            )
-    if at:
-        values = [row.get("return_mean", np.nan) for row in evaluations]
-        right.plot(at, values, "o-", ms=3, color="#c2185b", label="validation")
+            ax.plot(at, values, "o-", ms=3, color=colour, label=label)
     if baselines and "straight" in baselines:
-        rate, look = baselines["straight"].success_rate, colour_of("straight")
+        rate, look = baselines["straight"].success_rate, agent_colour("straight")
         left.axhline(rate, color=look, ls="--", lw=1.2, label="walking straight")
     left.set_ylim(-0.02, 1.02)
     left.set_ylabel("success rate, SPL")
     right.set_ylabel("return")
     for ax in (left, right):
         ax.set_xlabel("environment steps")
-        ax.grid(alpha=0.3)
-        ax.spines[["top", "right"]].set_visible(False)
+        clean(ax)
         ax.legend(frameon=False, fontsize=8)
     figure.tight_layout()
     return png_of(figure)
@@ -172,7 +156,7 @@ def _draw_panel(
     for z, (name, episode) in enumerate(played.items()):
         x, y = episode.trace.position[:, 0], episode.trace.position[:, 1]
         ax.plot(
-            x, y, color=colour_of(name), ls=_style(name), lw=1.8,
+            x, y, color=agent_colour(name), ls=_style(name), lw=1.8,
             zorder=4 + 0.1 * (len(played) - z), solid_capstyle="round",
         )  # fmt: skip
         if not episode.success:
@@ -232,11 +216,6 @@ def _evaluations(file: Path) -> list[dict[str, float]]:
     if not isinstance(rows, list):
         return []
     return [row for row in rows if isinstance(row, dict) and "timesteps" in row]
-
-
-def colour_of(name: str) -> str:
-    """Return the line colour of an agent."""
-    return COLOURS.get(name, "#6d4c41")
 
 
 def _style(name: str) -> str:

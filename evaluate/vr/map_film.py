@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ambulo.common.figures import new_figure
+from ambulo.common.figures import new_figure, pixels_of
 from ambulo.envs.vr.contract import BODY_RADIUS
-from ambulo.evaluate.vr.figures import colour_of, first_of_each
+from ambulo.evaluate.vr.figures import first_of_each
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
 from ambulo.viz.map_plot import draw_level_map
+from ambulo.viz.plots import agent_colour
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +94,7 @@ def _frames(
         canvas.restore_region(still)
         for walker in (walker for panel in panels for walker in panel):
             walker.draw(moment)
-        yield np.asarray(canvas.buffer_rgba())[..., :3].copy()
+        yield pixels_of(figure)
 
 
 class _Walker:
@@ -104,7 +105,7 @@ class _Walker:
         from matplotlib.patches import Circle
 
         self._ax, self._name, self._episode = ax, name, episode
-        trace, colour = episode.trace, colour_of(name)
+        trace, colour = episode.trace, agent_colour(name)
         self._times = trace.dt * np.arange(len(trace.yaw))
         (self._path,) = ax.plot([], [], color=colour, lw=2, zorder=4, animated=True)
         (self._gaze,) = ax.plot([], [], color=colour, lw=2, zorder=6, animated=True)

@@ -9,8 +9,8 @@ from ambulo.envs.vr.task.metrics import COMFORT_PROXIES
 from ambulo.evaluate.shared.result import (
     AgentMetrics,
     Breakdown,
-    Metric,
     MetricColumn,
+    field_metrics,
     metric,
 )
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult
@@ -48,18 +48,10 @@ _UNITS = {"mean_time_s": "s", "mean_path_m": "m"}
 _INTERVALS = {"success_rate": "success_ci95", "spl": "spl_ci95"}
 
 
-def agent_metrics(scores: EvaluationResult) -> dict[str, Metric]:
+def agent_metrics(scores: EvaluationResult) -> AgentMetrics:
     """Return the metrics of one agent."""
-    return {
-        column.name: metric(
-            getattr(scores, column.name),
-            _UNITS.get(column.name, "1"),
-            getattr(scores, _INTERVALS[column.name])
-            if column.name in _INTERVALS
-            else None,
-        )
-        for column in COLUMNS
-    }
+    names = [column.name for column in COLUMNS]
+    return field_metrics(scores, names, _UNITS, _INTERVALS)
 
 
 def breakdowns(results: Mapping[str, EvaluationResult]) -> list[Breakdown]:
@@ -86,28 +78,23 @@ def breakdowns(results: Mapping[str, EvaluationResult]) -> list[Breakdown]:
     ]  # fmt: skip
 
 
-def episode_rows(records: Mapping[str, EpisodeRecords]) -> Iterator[dict[str, Any]]:
-    """Yield one row per agent and episode."""
-    for agent, played in records.items():
-        for number, (one, spl) in enumerate(
-            zip(played.episodes, played.spl().tolist(), strict=True)
-        ):
-            yield {
-                "agent": agent,
-                "episode": number,
-                "level": one.level.name,
-                "family": one.level.family,
-                "success": one.success,
-                "spl": spl,
-                "fell": one.fell,
-                "timeout": one.timeout,
-                "collisions": one.collisions,
-                "time_s": one.time,
-                "path_m": one.path,
-                "shortest_path_m": one.optimal,
-                "comfort_score": one.comfort,
-                "return": one.reward,
-            }
+def record_rows(records: EpisodeRecords) -> Iterator[dict[str, Any]]:
+    """Yield one row per episode of an agent."""
+    for one, spl in zip(records.episodes, records.spl().tolist(), strict=True):
+        yield {
+            "level": one.level.name,
+            "family": one.level.family,
+            "success": one.success,
+            "spl": spl,
+            "fell": one.fell,
+            "timeout": one.timeout,
+            "collisions": one.collisions,
+            "time_s": one.time,
+            "path_m": one.path,
+            "shortest_path_m": one.optimal,
+            "comfort_score": one.comfort,
+            "return": one.reward,
+        }
 
 
 def _grouped(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -108,10 +106,6 @@ class EvaluationResult:
     """Main numbers by level family."""
     per_level: dict[str, dict[str, float]]
     """Main numbers by level."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, ready for JSON."""
-        return dataclasses.asdict(self)
 
 
 def summarise(records: EpisodeRecords, seed: int = 0) -> EvaluationResult:

@@ -175,7 +175,7 @@ class GaitTask(SupervisedTask[GaitBatch]):
         if not len(part):
             return None
         poses = self.predict(cast(RefNN, network), part.params)
-        scores = score(poses, part.motions).as_dict()
+        scores = asdict(score(poses, part.motions))
         error = scores["legs_deg"] + SPEED_WEIGHT * scores["speed_percent"]
         return error, scores | {"error": error}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ def validate(network: IKNet, poses: Poses) -> tuple[float, dict[str, float]]:
     row = {
         f"{mask}/{name}": value
         for mask, found in scores.items()
-        for name, value in found.as_dict().items()
+        for name, value in asdict(found).items()
     }
     error = float(np.mean([found.mpjpe_cm for found in scores.values()]))
     return error, row | {"error_cm": error}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ambulo.common.console import announce
@@ -95,7 +95,7 @@ def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
     )
     agent = load_agent(folder.best_model)
     comparison = compare(agent, config, episodes, deterministic=args.deterministic)
-    agents = {name: scores.to_dict() for name, scores in comparison.scores.items()}
+    agents = {name: asdict(scores) for name, scores in comparison.scores.items()}
     text = write_scores(run, agents, episodes=comparison.episodes, seed=0)
     announce("drawing the report ...", args.progress)
     opened = _report(request, comparison, run)
@@ -138,7 +138,8 @@ def _report(
     request: Request, comparison: Comparison, run: RLRun[NavigationTraining]
 ) -> list[tuple[str, Path]]:
     """Write `report.html` with pictures and film; return curve and film by name."""
-    from ambulo.evaluate.vr.evaluation_report import write_report
+    from ambulo.evaluate.shared.report import write_report
+    from ambulo.evaluate.vr.evaluation_report import navigation_evaluation, pictures
     from ambulo.evaluate.vr.map_film import write_map_film
 
     folder, config = request.folder, request.config
@@ -165,13 +166,12 @@ def _report(
     except RenderError as error:
         announce(f"no film: {error}")
         videos = []
+    records, scores = comparison.records, comparison.scores
     write_report(
         folder.path,
-        comparison.records,
-        comparison.scores,
+        navigation_evaluation(records, scores, facts),
+        pictures(records, scores, config.environment.goal_radius, folder),
         facts,
-        config.environment.goal_radius,
-        folder,
         title="VR navigation: training",
         videos=videos,
     )

@@ -25,7 +25,9 @@ from ambulo.envs.vr.levels.level_io import save_level
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.memory import GRID
 from ambulo.envs.vr.task.observation import observation_layout
-from ambulo.evaluate.vr.evaluation import evaluate_agent
+from ambulo.evaluate.vr.episodes import LevelSource
+from ambulo.evaluate.vr.evaluation import agent_subject, evaluate
+from ambulo.evaluate.vr.scores import summarise
 from ambulo.policies.agents.navigation import Agent, load_agent
 from ambulo.policies.export.godot import export_godot
 from ambulo.policies.files.model_file import ModelFile
@@ -306,9 +308,10 @@ def test_the_demo_plays_without_python(godot: Godot, tmp_path: Path) -> None:
     assert "ERROR" not in done.stderr, done.stderr
     episodes = json.loads(out.read_text())["episodes"]
     agent = load_agent(find_model("vr_navigation"))
-    result = evaluate_agent(
-        agent, level_file=str(levels), episodes=len(FAMILIES), world="kernel"
-    )
+    config = agent.config.override("environment", world="kernel")
+    source = LevelSource(config, level_file=str(levels))
+    played = evaluate({"": agent_subject(agent, config)}, source, len(FAMILIES))
+    result = summarise(played[""])
     for episode in episodes:
         wanted = result.per_level[episode["level"]]
         assert episode["success"] == (wanted["success_rate"] == 1.0), episode

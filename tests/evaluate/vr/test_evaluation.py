@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -17,12 +18,10 @@ from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks, epis
 from ambulo.evaluate.vr.evaluation import (
     agent_subject,
     evaluate,
-    evaluate_agent,
-    evaluate_planner,
     planner_subject,
     run_episodes,
-    summarise,
 )
+from ambulo.evaluate.vr.scores import EvaluationResult, summarise
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.files.model_file import ModelFile
 from ambulo.policies.kinds.vr_navigation import describe
@@ -44,6 +43,19 @@ def random_agent(config=CONFIG):
         activation="relu",
     )
     return Agent(ModelFile(describe(config, layout), dict(policy.state_dict())))
+
+
+def scored(
+    subject, *, config=CONFIG, episodes=45, seed=0, **levels
+) -> EvaluationResult:
+    """Scores of a subject on the levels of `config`, or of a set or a file."""
+    source = LevelSource(config, seed=seed, **levels)
+    return summarise(evaluate({"": subject}, source, episodes)[""], seed)
+
+
+def planned(name, *, config=CONFIG, **options) -> EvaluationResult:
+    """Scores of a planner."""
+    return scored(planner_subject(name, config), config=config, **options)
 
 
 def level_folder(folder, *, goal=True, start=True):
@@ -72,23 +84,26 @@ def test_the_number_of_envs_changes_nothing(name):
         records = run_episodes(
             controller, subject.config, bank, starts, num_envs=envs, seed=2
         )
-        found.append(summarise(records).to_dict())
+        found.append(asdict(summarise(records)))
     assert found[0] == found[1] == found[2]
 
 
 def test_an_agent_scores_the_same_twice():
     agent = random_agent()
-    first = evaluate_agent(agent, episodes=6, seed=1)
-    assert first == evaluate_agent(agent, episodes=6, seed=1)
-    sampled = [
-        evaluate_agent(agent, episodes=6, seed=1, deterministic=False) for _ in range(2)
-    ]
+
+    def found(*, deterministic=True):
+        subject = agent_subject(agent, CONFIG, deterministic=deterministic, seed=1)
+        return scored(subject, episodes=6, seed=1)
+
+    first = found()
+    assert first == found()
+    sampled = [found(deterministic=False) for _ in range(2)]
     assert sampled[0] == sampled[1]
     assert sampled[0] != first
 
 
 def test_result_counts_add_up_and_are_json():
-    result = evaluate_planner("straight", CONFIG, level_set="open,maze", episodes=10)
+    result = planned("straight", level_set="open,maze", episodes=10)
     assert result.episodes == 10
     ended = round(result.success_rate * 10) + result.falls + result.timeouts
     assert ended == 10
@@ -97,7 +112,7 @@ def test_result_counts_add_up_and_are_json():
     assert len(result.per_level) == 10
     assert result.success_ci95[0] <= result.success_rate <= result.success_ci95[1]
     assert result.spl <= result.success_rate
-    json.dumps(result.to_dict(), allow_nan=False)
+    json.dumps(asdict(result), allow_nan=False)
 
 
 def test_traces_agree_with_the_scores():
@@ -158,7 +173,7 @@ def test_open_goals_and_starts_are_drawn_from_the_seed(tmp_path):
     reach = np.hypot(*(six[:, :2] - six[:, 3:]).T)
     assert (reach >= 3.9).all()
     assert (reach <= 9.1).all()
-    result = evaluate_planner("oracle", CONFIG, level_file=folder, episodes=6)
+    result = planned("oracle", level_file=folder, episodes=6)
     assert result.success_rate == 1.0
     assert len(result.per_level) == 3
 
@@ -177,8 +192,11 @@ def test_chunks_give_the_same_episodes(monkeypatch):
 
 def test_worlds_agree():
     fast, slow = (
-        evaluate_planner("oracle", CONFIG, level_set="pillars", episodes=3, world=world)
-        for world in ("kernel", "mujoco")
+        planned("oracle", config=config, level_set="pillars", episodes=3)
+        for config in (
+            CONFIG.override("environment", world=world)
+            for world in ("kernel", "mujoco")
+        )
     )
     assert fast.success_rate == slow.success_rate == 1.0
     assert fast.mean_path_m == pytest.approx(slow.mean_path_m, rel=1e-3)
@@ -187,7 +205,7 @@ def test_worlds_agree():
 def test_baselines_of_a_discrete_agent_stay_continuous():
     config = CONFIG.override("actions", mode="discrete")
     config = config.override("observations", memory="map")
-    assert evaluate_planner("straight", config, level_set="open", episodes=2).spl > 0.9
+    assert planned("straight", config=config, level_set="open", episodes=2).spl > 0.9
 
 
 def test_an_agent_of_another_layout_is_refused():

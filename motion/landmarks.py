@@ -36,13 +36,9 @@ def rest_points(skeleton: Skeleton) -> Floats:
 
 def below(skeleton: Skeleton, joint: int) -> list[int]:
     """Points below `joint` in the tree: descendant joints and tips, its own included."""
-    inside = {joint}
-    for child, parent in enumerate(skeleton.parents):
-        if parent in inside:
-            inside.add(child)
-    tips = [len(skeleton) + k for k, owner in enumerate(skeleton.tip_parents)]
-    owned = [t for t in tips if skeleton.tip_parents[t - len(skeleton)] in inside]
-    return [*sorted(inside - {joint}), *owned]
+    inside = skeleton.branch(joint)
+    owners = enumerate(skeleton.tip_parents, start=len(skeleton))
+    return [*inside[1:], *(tip for tip, owner in owners if owner in inside)]
 
 
 def end_of(skeleton: Skeleton, joint: int) -> int:

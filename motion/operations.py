@@ -117,12 +117,16 @@ def heading(motion: Motion) -> Floats:
     It is the twist about Z of the root's rotation from rest, undefined where the root is
     upside down.
     """
+    yaw: Floats = yaw_of(root_turns(motion))
+    return yaw
+
+
+def root_turns(motion: Motion) -> Floats:
+    """Rotations of the root from rest, in the world, wxyz. Shape (T, 4)."""
     rest = motion.skeleton.rest[0]
-    turn = quat_multiply(
+    return quat_multiply(
         quat_multiply(rest, motion.rotations[:, 0]), quat_conjugate(rest)
     )
-    yaw: Floats = yaw_of(turn)
-    return yaw
 
 
 def root_relative(motion: Motion) -> Motion:

@@ -131,14 +131,14 @@ def _trunk_roles(skeleton: Skeleton, limbs: dict[str, int]) -> dict[str, int]:
     chest = _meeting(skeleton, limbs, "clavicle", "upper_arm")
     while chest > 0 and keys[chest][1].startswith("neck"):
         chest = skeleton.parents[chest]  # 3ds Max hangs the clavicles on the neck
-    between = _path(skeleton, hips, chest)
+    between = skeleton.path(hips, chest)[1:]
     if chest > 0 and between:
         match["chest"] = chest
         if between[0] != chest:
             match["spine"] = between[0]
     if head >= 0:
         match["head"] = head
-        above = _path(skeleton, match.get("chest", hips), head)
+        above = skeleton.path(match.get("chest", hips), head)[1:]
         if len(above) > 1:
             match["neck"] = above[0]
     return match
@@ -152,12 +152,6 @@ def _meeting(skeleton: Skeleton, limbs: dict[str, int], *names: str) -> int:
             above = _ancestors(skeleton, limbs[f"right_{name}"])
             return next((joint for joint in above if joint in left), -1)
     return -1
-
-
-def _path(skeleton: Skeleton, top: int, bottom: int) -> list[int]:
-    """The joints from below `top` down to `bottom`; empty if it is not below."""
-    way = [bottom, *_ancestors(skeleton, bottom)] if bottom >= 0 else []
-    return way[: way.index(top)][::-1] if top in way else []
 
 
 def _ancestors(skeleton: Skeleton, joint: int) -> Iterator[int]:

@@ -174,6 +174,23 @@ class Skeleton:
         """Indices of the joints whose parent is `joint`."""
         return tuple(j for j, parent in enumerate(self.parents) if parent == joint)
 
+    def path(self, start: int, end: int) -> list[int]:
+        """The joints from `start` down to `end`, both included; [] if it is not below."""
+        joints = [end]
+        while joints[-1] != start:
+            if joints[-1] < 0:
+                return []
+            joints.append(self.parents[joints[-1]])
+        return joints[::-1]
+
+    def branch(self, joint: int) -> list[int]:
+        """`joint` and all its descendants."""
+        inside = {joint}
+        for child in range(joint + 1, len(self)):
+            if self.parents[child] in inside:
+                inside.add(child)
+        return sorted(inside)
+
     def scaled(self, factor: float) -> Skeleton:
         """Return the skeleton scaled by `factor`."""
         return self.replace(offsets=self.offsets * factor, tips=self.tips * factor)

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from ambulo.configs.errors import MotionFileError
 from ambulo.motion.formats.axes import Vec3
-from ambulo.motion.formats.disk import decoded, read_lines
+from ambulo.motion.formats.disk import read_text
 from ambulo.motion.formats.number_text import parse_number
 
 MAX_BYTES = 2**24
@@ -113,11 +113,8 @@ class Lines:
 
 def asf_lines(path: Path) -> Lines:
     """The lines of the ASF file `path`, without comments (from # on)."""
-    data = read_lines(path)
-    if len(data) > MAX_BYTES:
-        raise MotionFileError(path, 0, f"has more than {MAX_BYTES} bytes")
     lines = []
-    for number, raw in enumerate(decoded(path, data).split("\n"), start=1):
+    for number, raw in enumerate(read_text(path, MAX_BYTES).split("\n"), start=1):
         text = raw.partition("#")[0].strip()
         if text:
             lines.append(Line(number, text, tuple(text.split())))

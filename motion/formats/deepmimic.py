@@ -19,7 +19,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
 from ambulo.motion.euler import quat_from_euler
 from ambulo.motion.formats.axes import Axes
-from ambulo.motion.formats.disk import decoded, read_lines, rules_of
+from ambulo.motion.formats.disk import read_text, rules_of
 from ambulo.motion.formats.number_kernels import MAX_VALUE
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_normalize
@@ -137,10 +137,7 @@ def read_deepmimic(path: Path) -> Motion:
 
 def _frames(path: Path) -> Floats:
     """All frames of the file. Shape (T, 44)."""
-    data = read_lines(path)
-    if len(data) > MAX_BYTES:
-        raise MotionFileError(path, 0, f"has more than {MAX_BYTES} bytes")
-    text = decoded(path, data)
+    text = read_text(path, MAX_BYTES)
     try:
         content = json.loads(text, parse_constant=_no_constant)
     except json.JSONDecodeError as error:

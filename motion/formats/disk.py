@@ -43,6 +43,14 @@ def read_lines(path: Path) -> bytes:
     return data if b"\n" in data else data.replace(b"\r", b"\n")
 
 
+def read_text(path: Path, most: int) -> str:
+    """The text of a file of at most `most` bytes, as `read_lines` gives it."""
+    data = read_lines(path)
+    if len(data) > most:
+        raise MotionFileError(path, 0, f"has more than {most} bytes")
+    return decoded(path, data)
+
+
 def decoded(path: Path, data: bytes, first_line: int = 1) -> str:
     """`data` as text; `MotionFileError` names the line that is not UTF-8 text."""
     try:

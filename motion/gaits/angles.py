@@ -8,8 +8,9 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.kinematics import joint_positions, rest_positions
 from ambulo.motion.motion import Motion
+from ambulo.motion.operations import root_turns
 from ambulo.motion.roles import SIDES, roles_of
-from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_rotate
+from ambulo.motion.rotations import quat_conjugate, quat_rotate
 
 ANGLES = ("hip", "knee", "ankle")
 """Names of the angles of `leg_angles`, in order."""
@@ -34,13 +35,9 @@ def leg_angles(motion: Motion) -> Floats:
     if missing:
         raise MotionError(f"{skeleton.name}: no joint plays the {missing[0]}")
     joints = np.array([[roles[name] for name in leg] for leg in names])
-    rest = skeleton.rest[0]
-    turn = quat_multiply(
-        quat_multiply(rest, motion.rotations[:, 0]), quat_conjugate(rest)
-    )
     still = _angles(rest_positions(skeleton)[None][:, joints])[0, :, 2]
     bones = joint_positions(motion)[:, joints]
-    seen = quat_rotate(quat_conjugate(turn)[:, None, None], bones)
+    seen = quat_rotate(quat_conjugate(root_turns(motion))[:, None, None], bones)
     angles = _angles(seen)
     angles[..., 2] -= still
     return angles

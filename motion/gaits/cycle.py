@@ -167,6 +167,15 @@ def resynthesized(values: Floats, harmonics: int, phases: int) -> Floats:
     return np.asarray(np.fft.irfft(spectrum, n=phases, axis=0) * (phases / len(values)))
 
 
+def fourier_waves(phases: int, harmonics: int) -> Floats:
+    """A constant, then cosine and sine of each harmonic. Shape (phases, 2 H + 1)."""
+    angle = 2.0 * np.pi * np.arange(phases) / phases
+    waves = [np.ones(phases)]
+    for k in range(1, harmonics + 1):
+        waves += [np.cos(k * angle), np.sin(k * angle)]
+    return np.stack(waves, axis=1)
+
+
 def derivative(values: Floats, period: float) -> Floats:
     """Time derivative of periodic samples (N, ...), by their spectrum."""
     spectrum = np.fft.rfft(values, axis=0)

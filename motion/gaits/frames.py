@@ -55,11 +55,9 @@ def sequence(positions: Floats, at: Floats, rate: float) -> Floats:
     """
     if at.shape != (FRAMES + 1,) or not (np.diff(at) > 0.0).all():
         raise MotionError("gait: expected 61 moments that ascend")
-    low = max(int(np.floor(at[0])) - MARGIN, 0)
-    high = min(int(np.ceil(at[-1])) + MARGIN + 1, len(positions))
     if at[0] < 0.0 or at[-1] > len(positions) - 1:
         raise MotionError("gait: a moment lies outside of the frames")
-    spline = CubicSpline(np.arange(low, high), to_sixdof(positions[low:high]))
+    spline = _spline(positions, at[0], at[-1])
     places = spline(at)
     frames = orthonormal(places[:-1])
     frames[:, 6:8] = spline(at[:-1], 1)[:, 6:8] * (rate / WAY_RATE)
@@ -74,9 +72,7 @@ def single(positions: Floats, start: float, end: float, rate: float) -> Floats:
     """
     if not 0.0 <= start < end <= len(positions) - 1:
         raise MotionError("gait: a cycle lies outside of the frames")
-    low = max(int(np.floor(start)) - MARGIN, 0)
-    high = min(int(np.ceil(end)) + MARGIN + 1, len(positions))
-    spline = CubicSpline(np.arange(low, high), to_sixdof(positions[low:high]))
+    spline = _spline(positions, start, end)
     phase = np.arange(PER_CYCLE) / PER_CYCLE
     at = start + phase * (end - start)
     drift = spline(end) - spline(start)
@@ -87,6 +83,13 @@ def single(positions: Floats, start: float, end: float, rate: float) -> Floats:
     velocities += drift[6:8] / (end - start) - velocities.mean(axis=0)
     closed[:, 6:8] = velocities * (rate / WAY_RATE)
     return _straightened(np.tile(closed, (CYCLES, 1)), CYCLES * drift[6:8])
+
+
+def _spline(positions: Floats, start: float, end: float) -> CubicSpline:
+    """The 101 numbers over frames from `start` to `end` and a margin."""
+    low = max(int(np.floor(start)) - MARGIN, 0)
+    high = min(int(np.ceil(end)) + MARGIN + 1, len(positions))
+    return CubicSpline(np.arange(low, high), to_sixdof(positions[low:high]))
 
 
 def orthonormal(frames: NDArray[np.floating]) -> Floats:

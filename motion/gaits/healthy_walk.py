@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.motion.gaits.cycle import Cycle
+from ambulo.motion.gaits.cycle import Cycle, fourier_waves
 from ambulo.motion.rotations import (
     quat_about_mean,
     quat_from_rotvec,
@@ -30,7 +30,7 @@ HARMONICS = 8
 def healthy_walk(phases: int = 512) -> Cycle:
     """The walk on the canonical human23, at `phases` equal phases."""
     data = _data()
-    waves = _waves(phases, len(data["root"]) // 2)
+    waves = fourier_waves(phases, len(data["root"]) // 2)
     progress = np.arange(phases)[:, None] / phases
     stride = np.array([data["stride"], 0.0, 0.0])
     turns = np.einsum("pk,kji->pji", waves, np.array(data["turns"]))
@@ -47,7 +47,7 @@ def healthy_walk(phases: int = 512) -> Cycle:
 def walk_data(cycle: Cycle, source: str) -> str:
     """The file of a cycle on human23, as JSON text."""
     mean, turns = quat_about_mean(cycle.rotations)
-    waves = _waves(len(cycle), HARMONICS)
+    waves = fourier_waves(len(cycle), HARMONICS)
 
     def fitted(values: Floats) -> list[Any]:
         flat = values.reshape(len(cycle), -1)
@@ -64,15 +64,6 @@ def walk_data(cycle: Cycle, source: str) -> str:
         "turns": fitted(turns),
     }
     return json.dumps(data) + "\n"
-
-
-def _waves(phases: int, harmonics: int) -> Floats:
-    """A constant, then cosine and sine of each harmonic. Shape (phases, 2 H + 1)."""
-    angle = 2.0 * np.pi * np.arange(phases) / phases
-    waves = [np.ones(phases)]
-    for k in range(1, harmonics + 1):
-        waves += [np.cos(k * angle), np.sin(k * angle)]
-    return np.stack(waves, axis=1)
 
 
 @cache

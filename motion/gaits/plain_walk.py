@@ -47,13 +47,9 @@ def plain_walk(skeleton: Skeleton) -> Cycle:
     turns[:, roles["spine"], 0] = np.deg2rad(-PELVIS_LIST) * np.sin(swing)
     rotations = quat_from_rotvec(turns)
     for side, sign, late in zip(SIDES, (1.0, -1.0), (0.0, 0.5), strict=True):
-        angles = {
-            "thigh": (0.0, -_curve(HIP, late), 0.0),
-            "shin": (0.0, _curve(KNEE, late), 0.0),
-            "foot": (0.0, -_curve(ANKLE, late), 0.0),
-        }
-        for role, axes in angles.items():
-            rotations[:, roles[f"{side}_{role}"]] = _turned(1, axes[1])
+        for role, angle in (("thigh", HIP), ("shin", KNEE), ("foot", ANKLE)):
+            bend = _curve(angle, late) * (1.0 if role == "shin" else -1.0)
+            rotations[:, roles[f"{side}_{role}"]] = _turned(1, bend)
         thigh = roles[f"{side}_thigh"]
         # The legs undo what the pelvis does to the side and about the vertical.
         sway = SWAY * np.sin(swing) / float(skeleton.offsets[0, 2])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
-from ambulo.motion.gaits.cycle import Cycle, derivative
+from ambulo.motion.gaits.cycle import Cycle, derivative, fourier_waves
 from ambulo.motion.mass import center_of_mass
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import (
@@ -120,10 +120,11 @@ def grounded(cycle: Cycle, soles: Soles, depth: float = DEPTH) -> Cycle:
     freely, and the correction bends little elsewhere.
     """
     lowest, slow = _lowest(cycle, soles)
-    waves, bends = _waves(cycle)
+    waves = fourier_waves(len(cycle), GROUND_HARMONICS)
     # A little stiffness decides the correction where nothing stands.
     count = len(cycle)
-    rigid = np.diag(np.r_[0.0, np.repeat(np.arange(1, GROUND_HARMONICS + 1), 2) ** 2])
+    order = np.r_[0, np.repeat(np.arange(1, GROUND_HARMONICS + 1), 2)]
+    rigid = np.diag(order**2.0)
     standing = waves * slow[:, None]
     normal = standing.T @ waves + 1e-3 * count * rigid * (~slow).mean()
     lift = (
@@ -136,6 +137,7 @@ def grounded(cycle: Cycle, soles: Soles, depth: float = DEPTH) -> Cycle:
     falling = derivative(
         derivative(center_of_mass(cycle.motion())[:, 2], cycle.period), cycle.period
     )
+    bends = -np.square(order * (2.0 * np.pi / cycle.period)) * waves
     goal = np.where(flight, -GRAVITY - falling, 0.0) / FLIGHT_ERROR
     weight = np.where(flight, 1.0, BEND)
     rows = np.concatenate([
@@ -153,18 +155,6 @@ def _lowest(cycle: Cycle, soles: Soles) -> tuple[Floats, Bools]:
     point = heights.argmin(axis=1)[:, None]
     slow = np.take_along_axis(speeds, point, axis=1)[:, 0] < STANDING_SPEED
     return heights.min(axis=1), slow
-
-
-def _waves(cycle: Cycle) -> tuple[Floats, Floats]:
-    """The correction's harmonics and their second time derivatives, each (N, 2 H + 1)."""
-    phase = 2.0 * np.pi * np.arange(len(cycle)) / len(cycle)
-    rate = 2.0 * np.pi / cycle.period
-    waves, bends = [np.ones_like(phase)], [np.zeros_like(phase)]
-    for k in range(1, GROUND_HARMONICS + 1):
-        for wave in (np.cos(k * phase), np.sin(k * phase)):
-            waves.append(wave)
-            bends.append(-((k * rate) ** 2) * wave)
-    return np.stack(waves, axis=1), np.stack(bends, axis=1)
 
 
 def _raised(cycle: Cycle, lift: Floats) -> Cycle:

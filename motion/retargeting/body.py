@@ -142,20 +142,6 @@ class RetargetBody:
                 axes[joint] = quat_rotate(self.skeleton.axes[joint], unit)
         return axes
 
-    def below(self, joint: int) -> list[int]:
-        """`joint` and all its descendants."""
-        return [j for j in range(joint, len(self.skeleton)) if self.path(joint, j)]
-
-    def path(self, start: int, end: int) -> list[int]:
-        """The joints from `start` down to its descendant `end`, both included."""
-        joints = [end]
-        while joints[-1] != start:
-            parent = self.skeleton.parents[joints[-1]]
-            if parent < 0:
-                return []
-            joints.append(parent)
-        return joints[::-1]
-
 
 def body_of(skeleton: Skeleton) -> RetargetBody:
     """`skeleton` at rest with its roles.

@@ -178,7 +178,7 @@ def plant_toes(
         same = scale * quat_rotate(quat_conjugate(aligned[role]), theirs)
         apart = quat_rotate(level, mine - same) - quat_rotate(turns, mine)
         shift = share[:, None] * (toe + apart[:, :2] - where[:, foot, :2])
-        for joint in target.below(foot):
+        for joint in target.skeleton.branch(foot):
             where[:, joint, :2] += shift
 
 

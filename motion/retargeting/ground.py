@@ -29,7 +29,7 @@ def foot_points(body: RetargetBody, side: str) -> list[tuple[int, Floats]]:
     if foot is None:
         return []
     skeleton = body.skeleton
-    inside = body.below(foot)
+    inside = skeleton.branch(foot)
     points = [(joint, np.zeros(3)) for joint in inside]
     points += [
         (joint, skeleton.tips[tip])

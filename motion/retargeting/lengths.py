@@ -85,7 +85,7 @@ def _between(body: RetargetBody, start: str, end: str) -> list[int]:
     """The joints whose offsets lead from role to role; [] if there is no such way."""
     if body.bone(start, end) is None:
         return []
-    return body.path(body.roles[start], body.roles[end])[1:]
+    return body.skeleton.path(body.roles[start], body.roles[end])[1:]
 
 
 def _stretch(

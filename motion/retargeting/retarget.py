@@ -156,7 +156,7 @@ def _goal_positions(
         shin = body.roles.get(side + "shin")
         if shin is not None and not fit_lengths:
             where[:, shin] += 0.5 * shift
-        for joint in body.below(foot):
+        for joint in body.skeleton.branch(foot):
             where[:, joint] += shift
     return where
 
@@ -206,7 +206,7 @@ def _goals(
         if foot is None:
             continue
         weights[:, foot] = ANKLE
-        for joint in body.below(foot):
+        for joint in body.skeleton.branch(foot):
             positions[:, joint, 2] += lift
     return RefinementGoals(
         positions, weights, np.ascontiguousarray(wanted), turn_weights

@@ -217,8 +217,8 @@ def _trunk(
         ends = (start, end)
         if not all(role in body.roles for role in ends for body in (source, target)):
             continue
-        theirs = source.path(source.roles[start], source.roles[end])
-        mine = target.path(target.roles[start], target.roles[end])
+        theirs = source.skeleton.path(source.roles[start], source.roles[end])
+        mine = target.skeleton.path(target.roles[start], target.roles[end])
         if len(theirs) < 2 or len(mine) < 3:
             continue
         # The bone that leaves the chest belongs to the chest: a neck starts above it.

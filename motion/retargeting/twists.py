@@ -265,7 +265,7 @@ def _turn_back(
         last = body.positions[end] - body.positions[lower]
     plan: dict[int, tuple[int, Floats]] = {end: (1, last)}
     for part, start, stop in ((0, upper, lower), (1, lower, end)):
-        for joint in body.path(start, stop)[:-1]:
+        for joint in body.skeleton.path(start, stop)[:-1]:
             bone = body.positions[stop] - body.positions[joint]
             # A wrist may lie where the hand begins.
             bone = bone if np.linalg.norm(bone) >= SHORT else last

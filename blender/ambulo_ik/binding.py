@@ -18,8 +18,8 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 
-import bpy
 import numpy as np
+from bpy.types import Bone, Object, PoseBone
 from mathutils import Matrix, Quaternion, Vector
 from numpy.typing import NDArray
 
@@ -80,12 +80,12 @@ class Binding:
     size: float
     """How long its bones are in all, over those of the rig that it was bound to."""
 
-    def bones(self, armature: bpy.types.Object) -> list[bpy.types.PoseBone]:
+    def bones(self, armature: Object) -> list[PoseBone]:
         """The pose bones of `armature`, in the order of the joints."""
         return [armature.pose.bones[name] for name in self.names]
 
 
-def bind(armature: bpy.types.Object, rig: Rig) -> Binding:
+def bind(armature: Object, rig: Rig) -> Binding:
     """The binding of `armature` to the joints of `rig`.
 
     Raises:
@@ -139,7 +139,7 @@ def bind(armature: bpy.types.Object, rig: Rig) -> Binding:
     )
 
 
-def even_scale(armature: bpy.types.Object) -> float:
+def even_scale(armature: Object) -> float:
     """The scale of `armature` in the world, which must be the same along all axes."""
     scales = np.array(armature.matrix_world.to_scale(), dtype=np.float64)
     mean = float(scales.mean())
@@ -167,7 +167,7 @@ def facing(joints: tuple[str, ...], heads: Floats) -> float:
     return nearest_axis if abs(yaw - nearest_axis) < SNAP else yaw
 
 
-def read_pose(armature: bpy.types.Object, binding: Binding) -> Pose:
+def read_pose(armature: Object, binding: Binding) -> Pose:
     """The pose that `armature` shows, as a batch of one; needs a fresh view layer."""
     matrices = np.array(
         [np.array(bone.matrix) for bone in binding.bones(armature)], np.float64
@@ -191,7 +191,7 @@ def pose_of_matrices(binding: Binding, matrices: Floats) -> Pose:
     return Pose(root=root, rotations=quat_normalize(local))
 
 
-def write_pose(armature: bpy.types.Object, binding: Binding, pose: Pose) -> None:
+def write_pose(armature: Object, binding: Binding, pose: Pose) -> None:
     """Put the first pose of the batch onto `armature`: one write to each of the bones.
 
     The channel that the bone's rotation mode reads is written (Blender ignores the
@@ -221,7 +221,7 @@ def hips_matrix(binding: Binding, pose: Pose) -> Matrix:
     return Matrix.LocRotScale(Vector(place), Quaternion(turn.tolist()), None)
 
 
-def _turn_bone(bone: bpy.types.PoseBone, rotation: Quaternion) -> None:
+def _turn_bone(bone: PoseBone, rotation: Quaternion) -> None:
     mode = bone.rotation_mode
     if mode == "QUATERNION":
         # The nearer of the two signs, so that keyed curves do not jump.
@@ -235,7 +235,7 @@ def _turn_bone(bone: bpy.types.PoseBone, rotation: Quaternion) -> None:
         bone.rotation_euler = rotation.to_euler(mode, bone.rotation_euler)
 
 
-def _bone(armature: bpy.types.Object, name: str) -> bpy.types.Bone:
+def _bone(armature: Object, name: str) -> Bone:
     bone = armature.data.bones.get(name)
     if bone is None:
         there = [other.name for other in armature.data.bones]
@@ -245,7 +245,7 @@ def _bone(armature: bpy.types.Object, name: str) -> bpy.types.Bone:
     return bone
 
 
-def _check_bone(bone: bpy.types.Bone, parent: bpy.types.Bone | None) -> None:
+def _check_bone(bone: Bone, parent: Bone | None) -> None:
     """Whether `bone` moves as a joint of the rig does."""
     if parent is not None and bone.parent != parent:
         got = "nothing" if bone.parent is None else repr(bone.parent.name)

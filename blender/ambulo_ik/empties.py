@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
+from bpy.types import Collection, Context, Object
 
 from ambulo.ik.rig import TARGETS
 from ambulo.ik.solver.targets import Targets
@@ -22,9 +23,7 @@ SIZE = 0.12
 """How large an empty is drawn, [m]."""
 
 
-def add_empties(
-    context: bpy.types.Context, armature: bpy.types.Object, binding: Binding
-) -> None:
+def add_empties(context: Context, armature: Object, binding: Binding) -> None:
     """Give every target of `armature` that has none an empty where its bone is now."""
     for row, target in enumerate(targets_of(armature)):
         if target.empty is not None and target.empty.name in context.scene.objects:
@@ -40,16 +39,14 @@ def add_empties(
     context.view_layer.update()
 
 
-def move_to_bone(
-    armature: bpy.types.Object, binding: Binding, row: int, empty: bpy.types.Object
-) -> None:
+def move_to_bone(armature: Object, binding: Binding, row: int, empty: Object) -> None:
     """Put `empty` where the bone of target `row` is, turned as it is."""
     bone = armature.pose.bones[binding.names[binding.rig.effectors[row]]]
     where = armature.matrix_world @ bone.matrix
     empty.matrix_world = where.normalized()
 
 
-def read_targets(armature: bpy.types.Object, binding: Binding) -> Targets:
+def read_targets(armature: Object, binding: Binding) -> Targets:
     """The targets that the empties of `armature` stand for, in our frame."""
     rows = len(TARGETS)
     matrices = np.tile(np.eye(4), (rows, 1, 1))
@@ -72,7 +69,7 @@ def read_targets(armature: bpy.types.Object, binding: Binding) -> Targets:
     )
 
 
-def _collection(context: bpy.types.Context) -> bpy.types.Collection:
+def _collection(context: Context) -> Collection:
     result = bpy.data.collections.get(COLLECTION)
     if result is None:
         result = bpy.data.collections.new(COLLECTION)

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import bpy
 import numpy as np
+from bpy.types import Context, Object
 from numpy.typing import NDArray
 
 from ambulo.ik.pose import Pose, fk
@@ -46,9 +46,7 @@ class Check:
     """The numbers, with units."""
 
 
-def validate_fk(
-    context: bpy.types.Context, armature: bpy.types.Object, binding: Binding
-) -> list[Check]:
+def validate_fk(context: Context, armature: Object, binding: Binding) -> list[Check]:
     """Compare Blender with our kinematics on `armature`; its pose comes back unchanged."""
     joints = len(binding.names)
     still = Pose(
@@ -73,15 +71,15 @@ def validate_fk(
     ]
 
 
-def rest_matrices(armature: bpy.types.Object, binding: Binding) -> Floats:
+def rest_matrices(armature: Object, binding: Binding) -> Floats:
     """Matrices of the bones at rest, in armature space. Shape (J, 4, 4)."""
     bones = [armature.data.bones[name] for name in binding.names]
     return np.array([np.array(bone.matrix_local) for bone in bones], dtype=np.float64)
 
 
 def posed_matrices(
-    context: bpy.types.Context,
-    armature: bpy.types.Object,
+    context: Context,
+    armature: Object,
     binding: Binding,
     poses: Pose,
 ) -> Floats:
@@ -110,7 +108,7 @@ def expected_matrices(binding: Binding, poses: Pose) -> Floats:
 
 
 @contextmanager
-def kept_pose(context: bpy.types.Context, armature: bpy.types.Object) -> Iterator[None]:
+def kept_pose(context: Context, armature: Object) -> Iterator[None]:
     """Give every bone of `armature` its channels back at the end."""
     kept = [
         (

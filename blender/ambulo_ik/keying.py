@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import bpy
+from bpy.types import Action, Object
 
 from ambulo.ik.pose import Pose
 
@@ -14,12 +15,12 @@ _CHANNELS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_a
 
 
 def key_poses(
-    armature: bpy.types.Object,
+    armature: Object,
     binding: Binding,
     poses: Pose,
     frames: Sequence[float],
     name: str,
-) -> bpy.types.Action:
+) -> Action:
     """A new action of `armature` with one key for each of `poses`; others are kept unused.
 
     Args:

@@ -12,6 +12,7 @@ import logging
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
+from bpy.types import Depsgraph, Object, Scene
 
 from ambulo.configs.errors import AmbuloError
 from ambulo.ik.pose import Pose
@@ -26,7 +27,7 @@ from .solving import solve
 _LOG = logging.getLogger(__name__)
 
 
-def tick(armature: bpy.types.Object, *, new_base: bool = False) -> bool:
+def tick(armature: Object, *, new_base: bool = False) -> bool:
     """Solve for the targets of `armature` and write the pose, if anything changed.
 
     Args:
@@ -63,7 +64,7 @@ def tick(armature: bpy.types.Object, *, new_base: bool = False) -> bool:
     return True
 
 
-def live_armatures(scene: bpy.types.Scene) -> list[bpy.types.Object]:
+def live_armatures(scene: Scene) -> list[Object]:
     """The armatures of `scene` that follow their targets."""
     return [
         result
@@ -72,9 +73,7 @@ def live_armatures(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     ]
 
 
-def _inputs(
-    armature: bpy.types.Object, bound: Bound, targets: Targets
-) -> tuple[float, ...]:
+def _inputs(armature: Object, bound: Bound, targets: Targets) -> tuple[float, ...]:
     """Everything that a solve depends on but the network, as numbers to compare."""
     base = _kept_near(armature, bound)
     present = targets.position_weights + targets.rotation_weights > 0.0
@@ -91,7 +90,7 @@ def _inputs(
     )
 
 
-def _kept_near(armature: bpy.types.Object, bound: Bound) -> Pose | None:
+def _kept_near(armature: Object, bound: Bound) -> Pose | None:
     """The base pose, unless joints that nothing leads are the network's."""
     network = (
         SESSION.network is not None and armature.ambulo_ik.free_joints == "NETWORK"
@@ -100,7 +99,7 @@ def _kept_near(armature: bpy.types.Object, bound: Bound) -> Pose | None:
 
 
 @persistent
-def on_change(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+def on_change(scene: Scene, depsgraph: Depsgraph) -> None:
     """After the dependency graph was updated: something in the scene may have moved."""
     if SESSION.busy:
         return
@@ -114,7 +113,7 @@ def on_change(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
 
 
 @persistent
-def on_frame(scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+def on_frame(scene: Scene, depsgraph: Depsgraph) -> None:
     """After the frame changed: actions have written, targets may have moved.
 
     Blender itself updates once more after this handler, also in a rendering.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-import bpy
+from bpy.types import Context, Panel, UILayout
 
 from .binding import BindingError
 from .operators_common import chosen_armature
 from .session import SESSION
 
 
-class AMBULO_PT_ik(bpy.types.Panel):
+class AMBULO_PT_ik(Panel):
     """Everything in one place, in the order of use"""
 
     bl_idname = "AMBULO_PT_ik"
@@ -20,7 +20,7 @@ class AMBULO_PT_ik(bpy.types.Panel):
     bl_region_type = "UI"
     bl_category = "Ambulo IK"
 
-    def draw(self, context: bpy.types.Context) -> None:
+    def draw(self, context: Context) -> None:
         """Draw the buttons and the last report."""
         layout = self.layout
         layout.operator("ambulo_ik.add_rig", icon="OUTLINER_OB_ARMATURE")
@@ -30,7 +30,7 @@ class AMBULO_PT_ik(bpy.types.Panel):
         _draw_report(layout, context)
 
 
-def _draw_data(box: bpy.types.UILayout, context: bpy.types.Context) -> None:
+def _draw_data(box: UILayout, context: Context) -> None:
     box.label(text="Data", icon="ACTION")
     row = box.row(align=True)
     row.operator("ambulo_ik.extract_data")
@@ -42,7 +42,7 @@ def _draw_data(box: bpy.types.UILayout, context: bpy.types.Context) -> None:
     box.label(text="nothing in memory" if SESSION.data is None else SESSION.data.text)
 
 
-def _draw_network(box: bpy.types.UILayout, context: bpy.types.Context) -> None:
+def _draw_network(box: UILayout, context: Context) -> None:
     box.label(text="Network", icon="NODETREE")
     row = box.row(align=True)
     row.operator("ambulo_ik.load_weights", icon="FILE_FOLDER")
@@ -56,7 +56,7 @@ def _draw_network(box: bpy.types.UILayout, context: bpy.types.Context) -> None:
     row.operator("ambulo_ik.validate_fk", icon="ARMATURE_DATA")
 
 
-def _draw_targets(box: bpy.types.UILayout, context: bpy.types.Context) -> None:
+def _draw_targets(box: UILayout, context: Context) -> None:
     box.label(text="Targets", icon="EMPTY_ARROWS")
     try:
         armature = chosen_armature(context)
@@ -85,7 +85,7 @@ def _draw_targets(box: bpy.types.UILayout, context: bpy.types.Context) -> None:
             )
 
 
-def _draw_report(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+def _draw_report(layout: UILayout, context: Context) -> None:
     icons = {"PASS": "CHECKMARK", "FAIL": "ERROR", "INFO": "DOT"}
     for line in context.scene.ambulo_ik.report:
         layout.label(text=line.name, icon=icons[line.state])

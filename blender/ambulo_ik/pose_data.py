@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import bpy
 import numpy as np
+from bpy.types import Context, Object, PoseBone, Scene
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import MotionError
@@ -42,8 +42,8 @@ class PoseClip:
 
 
 def extract(
-    context: bpy.types.Context,
-    armature: bpy.types.Object,
+    context: Context,
+    armature: Object,
     binding: Binding,
     step: int,
 ) -> PoseClip:
@@ -74,7 +74,7 @@ def extract(
 
 
 def posed_frames(
-    scene: bpy.types.Scene, bones: list[bpy.types.PoseBone], frames: range
+    scene: Scene, bones: list[PoseBone], frames: range
 ) -> NDArray[np.float64]:
     """Play `frames`: matrices of `bones` in armature space. Shape (T, J, 4, 4)."""
     matrices = []

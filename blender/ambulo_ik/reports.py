@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import bpy
+from bpy.types import Scene
 
 from .fk_checks import Check
 
 TEXT = "Ambulo IK report"
 
 
-def show_report(scene: bpy.types.Scene, title: str, checks: Sequence[Check]) -> bool:
+def show_report(scene: Scene, title: str, checks: Sequence[Check]) -> bool:
     """Put `checks` into the panel and into a text; whether all of them passed."""
     lines = scene.ambulo_ik.report
     lines.clear()

@@ -11,6 +11,7 @@ import math
 
 import bpy
 import numpy as np
+from bpy.types import Context, EditBone, Object
 from mathutils import Matrix, Vector
 from numpy.typing import NDArray
 
@@ -29,8 +30,8 @@ SHORTEST = 0.01
 
 
 def add_armature(
-    context: bpy.types.Context, skeleton: Skeleton, name: str = "Ambulo Rig"
-) -> bpy.types.Object:
+    context: Context, skeleton: Skeleton, name: str = "Ambulo Rig"
+) -> Object:
     """A new armature object with the joints of `skeleton`, active and in pose mode's reach.
 
     Bones lie along the local Y of the joints, their rolls give the same Z; rotation modes
@@ -49,7 +50,7 @@ def add_armature(
     lengths = bone_lengths(skeleton)
     bpy.ops.object.mode_set(mode="EDIT")
     try:
-        bones: list[bpy.types.EditBone] = []
+        bones: list[EditBone] = []
         for joint, parent in enumerate(skeleton.parents):
             bone = armature.edit_bones.new(skeleton.joints[joint])
             bone.head = Vector(heads[joint])
@@ -69,9 +70,7 @@ def add_armature(
     return made
 
 
-def rest_frames(
-    skeleton: Skeleton,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def rest_frames(skeleton: Skeleton) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Heads (J, 3), [m], and axes (J, 3, 3) at rest in the space of the armature."""
     positions, turns = rest_kinematics(skeleton)
     turn = np.array(Matrix.Rotation(FACING, 3, "Z"), dtype=np.float64)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
+from bpy.types import Object
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.ik.pose import Pose
@@ -85,7 +86,7 @@ def rig() -> Rig:
     return load_rig(RIG)
 
 
-def bound_to(armature: bpy.types.Object) -> Bound:
+def bound_to(armature: Object) -> Bound:
     """The binding of `armature`, kept until its scale or its bones change."""
     if armature is None or armature.type != "ARMATURE":
         raise BindingError("select an armature first")
@@ -97,7 +98,7 @@ def bound_to(armature: bpy.types.Object) -> Bound:
     return kept
 
 
-def _rest(armature: bpy.types.Object) -> tuple[bytes, tuple[str, ...]]:
+def _rest(armature: Object) -> tuple[bytes, tuple[str, ...]]:
     # Not from updates of the dependency graph: writing a pose is one of the armature too.
     bones = armature.data.bones
     matrices = np.empty(16 * len(bones), dtype=np.float32)
@@ -132,14 +133,14 @@ def use_network(path: str) -> None:
         bound.seen = ()
 
 
-def keep_base(armature: bpy.types.Object, bound: Bound) -> None:
+def keep_base(armature: Object, bound: Bound) -> None:
     """Take the pose that `armature` shows as its base, and keep it in the file."""
     bound.base = read_pose(armature, bound.binding)
     numbers = [*bound.base.root[0].tolist(), *bound.base.rotations[0].ravel().tolist()]
     armature[_BASE_KEY] = numbers
 
 
-def base_of(armature: bpy.types.Object, bound: Bound) -> Pose:
+def base_of(armature: Object, bound: Bound) -> Pose:
     """The base pose of `armature`: in memory, else from the file, else as it stands."""
     if bound.base is None:
         numbers = list(armature.get(_BASE_KEY, ()))

@@ -34,11 +34,7 @@ lifted."""
 
 
 def foot_contacts(
-    motion: Motion,
-    *,
-    height: float = 0.03,
-    speed: float = 0.5,
-    release: float = 1.6,
+    motion: Motion, *, height: float = 0.03, speed: float = 0.5, release: float = 1.6
 ) -> Bools:
     """Whether the left and the right foot stand on the ground. Shape (T, 2).
 

@@ -151,9 +151,7 @@ def quat_to_rotvec(q: Array) -> Array:
     length = xp.sqrt(xp.where(small, xp.ones_like(square), square))
     # At small angles angle / length = 2 / w - 2 |v|^2 / (3 w^3), and w is about 1.
     scale = xp.where(
-        small,
-        2.0 - 2.0 * square / 3.0,
-        2.0 * xp.atan2(length, q[..., :1]) / length,
+        small, 2.0 - 2.0 * square / 3.0, 2.0 * xp.atan2(length, q[..., :1]) / length
     )
     return v * scale
 

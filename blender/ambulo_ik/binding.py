@@ -39,12 +39,7 @@ from ambulo.motion.rotations import (
 
 Floats = NDArray[np.float64]
 
-STRAIGHT = {
-    "Arm": "ForeArm",
-    "ForeArm": "Hand",
-    "Thigh": "Shin",
-    "Shin": "Foot",
-}
+STRAIGHT = {"Arm": "ForeArm", "ForeArm": "Hand", "Thigh": "Shin", "Shin": "Foot"}
 """Bones that an A pose turns, and the bone that shows where they point."""
 
 FOLLOWS = {"Hand": "ForeArm", "ToeBase": "Foot"}

@@ -78,10 +78,7 @@ def rest_matrices(armature: Object, binding: Binding) -> Floats:
 
 
 def posed_matrices(
-    context: Context,
-    armature: Object,
-    binding: Binding,
-    poses: Pose,
+    context: Context, armature: Object, binding: Binding, poses: Pose
 ) -> Floats:
     """Blender's bone matrices of `poses`, in armature space. Shape (B, J, 4, 4)."""
     bones = binding.bones(armature)

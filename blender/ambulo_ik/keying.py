@@ -15,11 +15,7 @@ _CHANNELS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_a
 
 
 def key_poses(
-    armature: Object,
-    binding: Binding,
-    poses: Pose,
-    frames: Sequence[float],
-    name: str,
+    armature: Object, binding: Binding, poses: Pose, frames: Sequence[float], name: str
 ) -> Action:
     """A new action of `armature` with one key for each of `poses`; others are kept unused.
 

@@ -42,10 +42,7 @@ class PoseClip:
 
 
 def extract(
-    context: Context,
-    armature: Object,
-    binding: Binding,
-    step: int,
+    context: Context, armature: Object, binding: Binding, step: int
 ) -> PoseClip:
     """The poses of `armature` over its action, or over the scene's frames without one.
 

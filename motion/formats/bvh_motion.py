@@ -64,10 +64,7 @@ def bvh_units(bvh: BvhFile) -> str:
 
 
 def bvh_to_motion(
-    bvh: BvhFile,
-    units: str | float = "auto",
-    axes: Axes = CMU_AXES,
-    name: str = "",
+    bvh: BvhFile, units: str | float = "auto", axes: Axes = CMU_AXES, name: str = ""
 ) -> Motion:
     """The motion that `bvh` describes; see `read_bvh_motion`."""
     scale = metres_per_unit(bvh_units(bvh) if units == "auto" else units)

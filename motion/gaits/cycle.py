@@ -12,11 +12,7 @@ from ambulo.configs.errors import MotionError
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import heading, transform
-from ambulo.motion.rotations import (
-    quat_about_mean,
-    quat_from_rotvec,
-    quat_multiply,
-)
+from ambulo.motion.rotations import quat_about_mean, quat_from_rotvec, quat_multiply
 from ambulo.motion.skeleton import Skeleton
 
 PHASES = 512

@@ -18,12 +18,7 @@ from ambulo.configs.gait import GaitSpace
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.gaits.cycle import Cycle
 from ambulo.motion.gaits.healthy_walk import healthy_walk
-from ambulo.motion.gaits.skeleton import (
-    INWARDS,
-    LETTERS,
-    gait_skeleton,
-    leg_length,
-)
+from ambulo.motion.gaits.skeleton import INWARDS, LETTERS, gait_skeleton, leg_length
 from ambulo.motion.gaits.soles import Soles, flat_soles, grounded, no_slip
 from ambulo.motion.gaits.variants import with_amplitude, with_lifted_feet
 from ambulo.motion.rotations import (

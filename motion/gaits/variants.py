@@ -20,11 +20,7 @@ from ambulo.motion.gaits.soles import (
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.mass import center_of_mass
 from ambulo.motion.roles import SIDES, roles_of
-from ambulo.motion.rotations import (
-    quat_about_mean,
-    quat_from_rotvec,
-    quat_multiply,
-)
+from ambulo.motion.rotations import quat_about_mean, quat_from_rotvec, quat_multiply
 from ambulo.motion.skeleton import Skeleton
 
 KNEE = 0.15

@@ -19,12 +19,7 @@ from ambulo.motion.rotations import (
 )
 from ambulo.motion.skeleton import Skeleton
 
-LIMBS = {
-    "thigh": "shin",
-    "shin": "foot",
-    "upper_arm": "forearm",
-    "forearm": "hand",
-}
+LIMBS = {"thigh": "shin", "shin": "foot", "upper_arm": "forearm", "forearm": "hand"}
 """Bones that must point as the source's do: the role at the start and at the end."""
 
 SIDES = ("left_", "right_")

@@ -7,12 +7,7 @@ import pytest
 
 from ambulo.configs.errors import MotionError
 from ambulo.motion import human23
-from ambulo.motion.datasets.states import (
-    N_STATE,
-    mirror_states,
-    motion_of,
-    states_of,
-)
+from ambulo.motion.datasets.states import N_STATE, mirror_states, motion_of, states_of
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import mirror
 from ambulo.motion.rotations import quat_from_rotvec

@@ -130,11 +130,7 @@ def test_a_short_twist_without_a_jump_is_left(walk_motion: Walk) -> None:
     bone = bone_of(walk.skeleton, foot)
     angle = np.deg2rad(80.0) * np.exp(-np.square((np.arange(120) - 60) / 6.0))
     turn = np.concatenate(
-        [
-            np.cos(0.5 * angle)[:, None],
-            np.sin(0.5 * angle)[:, None] * bone,
-        ],
-        axis=1,
+        [np.cos(0.5 * angle)[:, None], np.sin(0.5 * angle)[:, None] * bone], axis=1
     )
     rotations = walk.rotations.copy()
     rotations[:, foot] = quat_multiply(rotations[:, foot], turn)

@@ -115,7 +115,7 @@ def rest_positions(skeleton: Skeleton) -> Floats:
 def _levels(
     skeleton: Skeleton,
 ) -> tuple[tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...], NDArray[np.int64]]:
-    """Joints and their parents' places in the depth above, for each depth from 1 on.
+    """Joints and their parents' positions in the depth above, for each depth from 1 on.
 
     Second: where each joint lies in all depths joined.
     """

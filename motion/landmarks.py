@@ -19,17 +19,17 @@ from ambulo.motion.skeleton import Skeleton
 
 def body_points(motion: Motion) -> Floats:
     """World position of all joints, then all tips, [m]. Shape (T, J + K, 3)."""
-    places, turns = motion_kinematics(motion)
-    tips: Floats = tip_positions(motion.skeleton, places, turns)
-    return np.concatenate([places, tips], axis=1)
+    positions, turns = motion_kinematics(motion)
+    tips: Floats = tip_positions(motion.skeleton, positions, turns)
+    return np.concatenate([positions, tips], axis=1)
 
 
 @lru_cache(maxsize=64)
 def rest_points(skeleton: Skeleton) -> Floats:
     """World position at rest of all joints, then all tips, [m]. Shape (J + K, 3)."""
-    places, turns = rest_kinematics(skeleton)
-    tips = tip_positions(skeleton, places, turns)
-    points: Floats = np.concatenate([places, tips])
+    positions, turns = rest_kinematics(skeleton)
+    tips = tip_positions(skeleton, positions, turns)
+    points: Floats = np.concatenate([positions, tips])
     points.setflags(write=False)
     return points
 

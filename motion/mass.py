@@ -44,7 +44,7 @@ def mass_weights(skeleton: Skeleton) -> Floats:
 
     A segment's centre lies on the line between two landmarks, so that the body's centre
     is one weighted mean of points; the trunk's three centres lie on the line from the
-    mid-hips through spine and chest to the neck. Masses and places: de Leva 1996.
+    mid-hips through spine and chest to the neck. Masses and positions: de Leva 1996.
     """
     needed = ("head", *(f"{s}_{r}" for s in SIDES for r in ("thigh", "shin", "foot")))
     needed += tuple(f"{s}_{r}" for s in SIDES for r in ("upper_arm", "forearm", "hand"))
@@ -96,16 +96,16 @@ def _add_trunk(
     """Add the three trunk segments at their positions on the line from mid-hips to neck."""
     roles = roles_of(skeleton)
     shoulders = 0.5 * (one[roles["left_upper_arm"]] + one[roles["right_upper_arm"]])
-    way = [0.5 * (one[roles["left_thigh"]] + one[roles["right_thigh"]])]
-    way += [one[roles[role]] for role in ("spine", "chest") if role in roles]
-    way.append(one[roles["neck"]] if "neck" in roles else shoulders)
-    places = np.array(way) @ rest_points(skeleton)
+    line = [0.5 * (one[roles["left_thigh"]] + one[roles["right_thigh"]])]
+    line += [one[roles[role]] for role in ("spine", "chest") if role in roles]
+    line.append(one[roles["neck"]] if "neck" in roles else shoulders)
+    places = np.array(line) @ rest_points(skeleton)
     lengths = np.r_[0.0, np.cumsum(np.linalg.norm(np.diff(places, axis=0), axis=1))]
     whole, base = sum(_TRUNK_LENGTHS.values()), 0.0
     for name, length in _TRUNK_LENGTHS.items():
         # The table counts from the upper landmark down.
         at = (base + (1.0 - data[name].at) * length) / whole * lengths[-1]
         base += length
-        i = min(int(np.searchsorted(lengths, at, side="right")) - 1, len(way) - 2)
+        i = min(int(np.searchsorted(lengths, at, side="right")) - 1, len(line) - 2)
         part = (at - lengths[i]) / max(lengths[i + 1] - lengths[i], 1e-9)
-        total += data[name].mass * (way[i] + part * (way[i + 1] - way[i]))
+        total += data[name].mass * (line[i] + part * (line[i + 1] - line[i]))

@@ -15,7 +15,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, GaitDataError
 from ambulo.configs.gait import GAIT_SPACES, GaitSpace, gait_space
 from ambulo.motion.gaits.refining import (
-    LEAST_FRAMES,
+    MIN_FRAMES,
     PER_FILE,
     SETTLED,
     RefinedWriter,
@@ -26,7 +26,7 @@ from ambulo.motion.gaits.shards import (
     RawShard,
     find_shards,
     read_raw,
-    space_told,
+    stored_space,
     usable,
 )
 
@@ -110,8 +110,8 @@ def make_parser() -> Parser:
     parser.add_argument("input", nargs="+", help="folders or files of raw roll-outs")
     parser.add_argument("out", help="folder to write, without files of an earlier run")
     parser.add_argument(
-        "--least", type=int, default=LEAST_FRAMES, metavar="N",
-        help=f"leave out episodes with fewer frames (default: {LEAST_FRAMES})",
+        "--least", type=int, default=MIN_FRAMES, metavar="N",
+        help=f"leave out episodes with fewer frames (default: {MIN_FRAMES})",
     )  # fmt: skip
     parser.add_argument(
         "--settled", type=float, default=SETTLED, metavar="CYCLES",
@@ -147,7 +147,7 @@ def _space(path: Path, shard: RawShard) -> GaitSpace:
     if isinstance(given, str) and given in GAIT_SPACES:
         return gait_space(given)
     if given is not None:
-        return space_told(given, path)
+        return stored_space(given, path)
     for space in GAIT_SPACES.values():
         if space.names == shard.names:
             return space

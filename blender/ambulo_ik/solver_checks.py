@@ -72,11 +72,11 @@ def check_solver(bound: Bound, poses: Pose | None) -> list[Check]:
     return checks
 
 
-def _raw(bound: Bound, wanted: Pose, targets: Targets) -> Check:
+def _raw(bound: Bound, target: Pose, targets: Targets) -> Check:
     rig, guess = bound.binding.rig, predict(bound, targets)
     joints = list(rig.effectors[: len(TARGETS) - 1])
     at, turned = fk(rig, guess)
-    there, right = fk(rig, wanted)
+    there, right = fk(rig, target)
     away = float(np.linalg.norm(at - there, axis=-1)[:, joints].mean())
     off = float(np.rad2deg(quat_angle(turned, right)[:, joints].mean()))
     return Check(

@@ -27,7 +27,7 @@ from ambulo.motion.gaits.shards import (
     RefinedHead,
     find_shards,
     read_head,
-    space_told,
+    stored_space,
     usable,
 )
 from ambulo.motion.human23 import N_SIXDOF
@@ -327,7 +327,7 @@ def _space_of(head: RefinedHead, space: GaitSpace | None) -> GaitSpace:
     told = head.source.get("space")
     if told is None and space is None:
         raise GaitDataError(f"{head.path}: does not tell its parameters' ranges")
-    own = space if told is None else space_told(told, head.path)
+    own = space if told is None else stored_space(told, head.path)
     assert own is not None
     if own.names != head.names:
         rule = "params and names differ"

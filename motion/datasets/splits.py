@@ -177,17 +177,17 @@ def _by_subject(
 
 
 def _fill(
-    subjects: Sequence[str], recordings: dict[str, set[str]], wanted: float, most: int
+    subjects: Sequence[str], recordings: dict[str, set[str]], needed: float, most: int
 ) -> set[str]:
     """At least one and at most `most` of `subjects`.
 
-    They are taken in turn where that brings their recordings nearer to `wanted`.
+    They are taken in turn where that brings their recordings nearer to `needed`.
     """
     chosen: set[str] = set()
     count = 0
     for subject in subjects:
         more = count + len(recordings[subject])
-        if len(chosen) < most and abs(more - wanted) < abs(count - wanted):
+        if len(chosen) < most and abs(more - needed) < abs(count - needed):
             chosen.add(subject)
             count = more
     if not chosen and most >= 1:
@@ -307,7 +307,7 @@ def _relative(place: Path, base: Path) -> str:
 def _clip(
     record: _ClipRecord, places: Sequence[Path], file: Path, *, check: bool
 ) -> Clip:
-    def find(name: str, wanted: str | None) -> Path:
+    def find(name: str, sha256: str | None) -> Path:
         candidates = [place / name for place in places if (place / name).is_file()]
         if not candidates:
             raise MotionFileError(
@@ -315,9 +315,9 @@ def _clip(
                 0,
                 f"the clip of {file} is missing; name the folder that holds it (--data FOLDER)",
             )
-        if not check or wanted is None:
+        if not check or sha256 is None:
             return candidates[0]
-        same = [path for path in candidates if file_hash(path) == wanted]
+        same = [path for path in candidates if file_hash(path) == sha256]
         if not same:
             raise MotionFileError(
                 candidates[0], 0, f"has changed since {file} was written; split again"

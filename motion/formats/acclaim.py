@@ -69,7 +69,7 @@ def motion_to_acclaim(
     """The ASF and AMC files that describe `motion`.
 
     The root is called "root", and its `position` and `orientation` are zero, as other
-    programs expect; its places are all in the AMC.
+    programs expect; its positions are all in the AMC.
     """
     if motion.joint_offsets is not None:
         raise MotionError("AMC cannot hold joints that move away from their parents")

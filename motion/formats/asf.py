@@ -2,7 +2,7 @@
 
 Format: "Acclaim Motion Capture ASF/AMC" as documented by M. Schafer (1994) and
 J. Lander ("Working with Motion Capture File Formats", Game Developer, January 1998), in
-the dialect of the CMU data base. Of a bone, `direction` times `length` is the way from
+the dialect of the CMU data base. Of a bone, `direction` times `length` is the vector from
 its start to its end at rest, in world axes; children start at their parent's end. Its
 angles are measured in the frame C of `axis`: the local rotation is C M C^-1, and the
 angles of `dof` act one after the other about fixed axes (rx ry rz: M = Rz Ry Rx).
@@ -136,7 +136,7 @@ def asf_to_skeleton(
     angle = np.pi / 180.0 if asf.degrees else 1.0
     bones = {bone.name: bone for bone in asf.bones}
     joints = _depth_first(asf)
-    places = {joint: i for i, joint in enumerate(joints)}
+    positions = {joint: i for i, joint in enumerate(joints)}
     parent_of = {c: p for p, group in asf.children.items() for c in group}
     ends = {b.name: np.array(b.direction) * b.length for b in asf.bones}
     ends[ROOT] = np.zeros(3)
@@ -157,12 +157,12 @@ def asf_to_skeleton(
     return Skeleton(
         name=name or asf.name or "asf",
         joints=tuple(joints),
-        parents=(-1, *(places[parent_of[joint]] for joint in joints[1:])),
+        parents=(-1, *(positions[parent_of[joint]] for joint in joints[1:])),
         offsets=axes.to_ours(np.array(offsets)) * scale,
         orders=tuple(order for order, _ in named),
         axes=axes.quat_to_ours(np.array(frames)),
         limits=bounds,
-        tip_parents=tuple(places[leaf] for leaf in leaves),
+        tip_parents=tuple(positions[leaf] for leaf in leaves),
         tips=axes.to_ours(np.array([ends[leaf] for leaf in leaves])) * scale,
     )
 

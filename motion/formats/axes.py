@@ -24,7 +24,7 @@ ASF_UNIT = INCH / 0.45
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": INCH, "asf": ASF_UNIT}
 """Metres in one unit of length, by name; "asf" is that of CMU's ASF files."""
 REACH = 1.3
-"""Way along the bones from an adult's hips to the finger tips, about, [m]."""
+"""Distance along the bones from an adult's hips to the finger tips, about, [m]."""
 
 _DIRECTIONS = {
     sign + axis: (i, -1.0 if sign == "-" else 1.0)
@@ -145,8 +145,8 @@ def vec3(vector: Floats) -> Vec3:
     return x, y, z
 
 
-def longest_way(parents: tuple[int, ...], offsets: Floats, ends: Floats) -> float:
-    """The longest way from the root along the bones, in the unit of `offsets`.
+def longest_path(parents: tuple[int, ...], offsets: Floats, ends: Floats) -> float:
+    """The longest path from the root along the bones, in the unit of `offsets`.
 
     Args:
         parents: The parent of each joint, -1 for the root.
@@ -154,10 +154,10 @@ def longest_way(parents: tuple[int, ...], offsets: Floats, ends: Floats) -> floa
         ends: Length that a tip adds at each joint. Shape (J,).
     """
     lengths = np.linalg.norm(offsets, axis=1)
-    ways = np.zeros(len(parents))
+    distances = np.zeros(len(parents))
     for joint, parent in enumerate(parents[1:], start=1):
-        ways[joint] = ways[parent] + lengths[joint]
-    return float((ways + ends).max())
+        distances[joint] = distances[parent] + lengths[joint]
+    return float((distances + ends).max())
 
 
 def _permuted(vectors: Floats, matrix: Floats) -> Floats:

@@ -19,7 +19,7 @@ from ambulo.motion.formats.axes import (
     Axes,
     Vec3,
     likely_units,
-    longest_way,
+    longest_path,
     metres_per_unit,
     vec3,
 )
@@ -60,7 +60,7 @@ def bvh_units(bvh: BvhFile) -> str:
         ends[joint] = max(ends[joint], np.linalg.norm(offset))
     parents = tuple(joint.parent for joint in bvh.joints)
     offsets = np.array([joint.offset for joint in bvh.joints])
-    return likely_units(longest_way(parents, offsets, ends))
+    return likely_units(longest_path(parents, offsets, ends))
 
 
 def bvh_to_motion(
@@ -82,12 +82,12 @@ def bvh_to_motion(
         * axes.order_to_ours(_letters(spec))[1]
         for j, spec in enumerate(bvh.joints)
     ]
-    places = _places(bvh, columns)
-    root = axes.to_ours(places.pop(0)) * scale
+    positions = _places(bvh, columns)
+    root = axes.to_ours(positions.pop(0)) * scale
     offsets = None
-    if places:
+    if positions:
         offsets = np.tile(skeleton.offsets, (len(bvh.values), 1, 1))
-        for joint, place in places.items():
+        for joint, place in positions.items():
             offsets[:, joint] = axes.to_ours(place) * scale
     return Motion(
         skeleton=skeleton,
@@ -105,7 +105,7 @@ def motion_to_bvh(
     """The BVH file that describes `motion`.
 
     BVH knows neither rest orientations nor frames of angles: bones are written in axes
-    that are the world's at rest (the same places, the same movement). Joints of a
+    that are the world's at rest (the same positions, the same movement). Joints of a
     skeleton that has neither keep their order of channels; all others get ZYX. Angles
     are those nearest to the frame before.
     """
@@ -160,7 +160,7 @@ def _skeleton(bvh: BvhFile, scale: float, axes: Axes, name: str) -> Skeleton:
 
 def _places(bvh: BvhFile, columns: dict[tuple[int, str], int]) -> dict[int, Floats]:
     """Positions (T, 3) of the root and of the joints whose channels move them."""
-    places = {}
+    positions = {}
     for joint, spec in enumerate(bvh.joints):
         place = np.tile(np.array(spec.offset), (len(bvh.values), 1))
         for axis, letter in enumerate("XYZ"):
@@ -168,8 +168,8 @@ def _places(bvh: BvhFile, columns: dict[tuple[int, str], int]) -> dict[int, Floa
             if column is not None:
                 place[:, axis] = bvh.values[:, column]
         if joint == 0 or np.any(place != spec.offset):
-            places[joint] = place
-    return places
+            positions[joint] = place
+    return positions
 
 
 def _moving(motion: Motion) -> set[int]:

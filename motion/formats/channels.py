@@ -15,7 +15,7 @@ from ambulo.motion.rotations import (
     quat_normalize,
 )
 
-_LOST = 1e-8  # a rotation about other axes than the order has, [rad]
+_OTHER_AXES = 1e-8  # a rotation about other axes than the order has, [rad]
 
 
 def quats_of_channels(
@@ -48,8 +48,8 @@ def angles_and_order(quats: Floats, order: str, full: str) -> tuple[Floats, str]
     """
     angles = quat_to_euler(quats, order)
     if len(order) < 3:
-        lost = quat_angle(quat_from_euler(angles, order), quats).max()
-        if lost > _LOST:
+        error = quat_angle(quat_from_euler(angles, order), quats).max()
+        if error > _OTHER_AXES:
             order = full
             angles = quat_to_euler(quats, order)
     return unwrap_euler(angles, order), order

@@ -142,7 +142,7 @@ def _settle(data: bytes, slow: Ints, values: Floats, state: Ints) -> None:
     """Fill in the numbers that the compiled loop has left to Python."""
     if not len(slow):
         return
-    places, starts, stops = slow.T.tolist()
+    positions, starts, stops = slow.T.tolist()
     numbers = np.array(
         [float(data[a:b]) for a, b in zip(starts, stops, strict=True)], dtype=np.float64
     )
@@ -151,7 +151,7 @@ def _settle(data: bytes, slow: Ints, values: Floats, state: Ints) -> None:
         # The loop stands further on; count back to the line of the number.
         line = int(state[1]) - data.count(b"\n", bad, int(state[0]))
         raise NumberTextError(line, not_a_number(data, bad))
-    values.reshape(-1)[places] = numbers
+    values.reshape(-1)[positions] = numbers
 
 
 def _frames_error(

@@ -43,9 +43,9 @@ def leg_angles(motion: Motion) -> Floats:
     return angles
 
 
-def _angles(places: Floats) -> Floats:
-    """Angles (T, 2, 3) of places (T, 2, 4, 3) seen from the pelvis; the foot's from level."""
-    bones = np.diff(places, axis=2)
+def _angles(positions: Floats) -> Floats:
+    """Angles (T, 2, 3) of joints at (T, 2, 4, 3) in the pelvis frame; the foot's from level."""
+    bones = np.diff(positions, axis=2)
     thigh, shin = (np.arctan2(bones[:, :, k, 0], -bones[:, :, k, 2]) for k in (0, 1))
     pitch = np.arctan2(bones[:, :, 2, 2], bones[:, :, 2, 0])
     return np.stack([thigh, thigh - shin, pitch - shin], axis=-1)

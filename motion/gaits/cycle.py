@@ -87,9 +87,9 @@ def along_x(motion: Motion) -> Motion:
 
     A clip that travels less than 0.2 m is turned by its mean heading instead.
     """
-    way = motion.root_positions[-1] - motion.root_positions[0]
-    yaw = np.arctan2(way[1], way[0])
-    if np.hypot(way[0], way[1]) < 0.2:
+    displacement = motion.root_positions[-1] - motion.root_positions[0]
+    yaw = np.arctan2(displacement[1], displacement[0])
+    if np.hypot(displacement[0], displacement[1]) < 0.2:
         headings = heading(motion)
         yaw = np.arctan2(np.sin(headings).mean(), np.cos(headings).mean())
     turned = transform(motion, yaw=-float(yaw))

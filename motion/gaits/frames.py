@@ -1,8 +1,8 @@
 """Two gait cycles as 60 frames at equal phases, the form that gait networks learn.
 
 A frame has the 101 numbers of `motion.human23.to_sixdof`, but for the root's position: 6 and
-7 are its way in 1/30 s (its velocity over 30 Hz, whatever the rate of the frames), along
-+X, in which the two cycles lead, and along +Y to the left; 8 is its height, [m].
+7 are its displacement in 1/30 s (its velocity over 30 Hz, whatever the rate of the frames),
+along +X, in which the two cycles lead, and along +Y to the left; 8 is its height, [m].
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 
 WAY_RATE = 30.0
-"""The root's way is counted in 1 / this, [Hz], as published."""
+"""The root's displacement is counted in 1 / this, [Hz], as published."""
 CYCLES = FRAMES // PER_CYCLE
 """Cycles of a sequence."""
 STANDING = 0.2
@@ -45,7 +45,7 @@ def sequence(positions: Floats, at: Floats, rate: float) -> Floats:
     """The frames (60, 101) of two cycles.
 
     Every number goes through a cubic spline over time; rotations are made orthonormal
-    again afterwards. Then the way is straightened: it is turned about the vertical so
+    again afterwards. Then the path is straightened: it is turned about the vertical so
     that it leads along +X, evenly more or less over the two cycles where they bend.
 
     Args:
@@ -122,9 +122,9 @@ def root_path(frames: Floats, fps: float) -> Floats:
 
     The trapezoidal rule over the frames' velocities.
     """
-    way = frames[:, 6:8] * (WAY_RATE / fps)
+    travel = frames[:, 6:8] * (WAY_RATE / fps)
     path = np.zeros((len(frames), 3))
-    path[1:, :2] = np.cumsum(0.5 * (way[1:] + way[:-1]), axis=0)
+    path[1:, :2] = np.cumsum(0.5 * (travel[1:] + travel[:-1]), axis=0)
     path[:, 2] = frames[:, 8]
     return path
 
@@ -153,8 +153,10 @@ def frame_rate(space: GaitSpace, params: ArrayLike) -> Floats:
 @cache
 def _balls() -> NDArray[np.int64]:
     """Where the six numbers of each ball begin. Shape (15,)."""
-    places = sixdof_slices().values()
-    return np.array([place.start for place in places if place.stop - place.start == 6])
+    positions = sixdof_slices().values()
+    return np.array(
+        [place.start for place in positions if place.stop - place.start == 6]
+    )
 
 
 @njit(cache=True)
@@ -182,11 +184,11 @@ def _mirror() -> tuple[NDArray[np.int64], Floats]:
     the numbers 1, 3 and 5 change their sign; so does a turn about X or Z.
     """
     skeleton = load_skeleton("human23")
-    places = list(sixdof_slices().values())
+    positions = list(sixdof_slices().values())
     source, signs = np.arange(N_SIXDOF), np.ones(N_SIXDOF)
     signs[7] = -1.0
     for joint, twin in enumerate(mirror_indices(skeleton).tolist()):
-        here, there = places[joint], places[twin]
+        here, there = positions[joint], positions[twin]
         source[here] = np.arange(there.start, there.stop)
         if here.stop - here.start == 6:
             signs[here] = (1.0, -1.0, 1.0, -1.0, 1.0, -1.0)
@@ -195,17 +197,19 @@ def _mirror() -> tuple[NDArray[np.int64], Floats]:
     return source, signs
 
 
-def _straightened(frames: Floats, way: Floats) -> Floats:
+def _straightened(frames: Floats, travel: Floats) -> Floats:
     """`frames` (60, 101) turned so that they lead along +X.
 
     Args:
         frames: Frames whose root still has its own direction.
-        way: From the first place of the root to its last, (x, y), [m].
+        travel: From the first place of the root to its last, (x, y), [m].
     """
     ahead = np.unwrap(np.arctan2(frames[:, 3], frames[:, 0]))
     first, second = ahead[:PER_CYCLE].mean(), ahead[PER_CYCLE:].mean()
     middle = 0.5 * (first + second)
-    course = np.arctan2(way[1], way[0]) if np.hypot(*way) >= STANDING else middle
+    course = (
+        np.arctan2(travel[1], travel[0]) if np.hypot(*travel) >= STANDING else middle
+    )
     bend = (second - first) / PER_CYCLE
     yaw = course + bend * (np.arange(FRAMES) - 0.5 * (FRAMES - 1))
     cos, sin = np.cos(yaw)[:, None], np.sin(yaw)[:, None]

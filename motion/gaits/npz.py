@@ -63,7 +63,7 @@ def read_arrays(path: Path, members: Mapping[str, str]) -> dict[str, NDArray[Any
     return result
 
 
-def check_motions(path: Path, wanted: tuple[int, ...]) -> tuple[int, int]:
+def check_motions(path: Path, expected: tuple[int, ...]) -> tuple[int, int]:
     """Read all motions of a refined shard in blocks; where they begin, their CRC-32."""
     with zipfile.ZipFile(path) as archive:
         rule("motions.npy" in archive.namelist(), "has no array 'motions'")
@@ -71,7 +71,7 @@ def check_motions(path: Path, wanted: tuple[int, ...]) -> tuple[int, int]:
         rule(info.compress_type == zipfile.ZIP_STORED, "motions: are compressed")
         with archive.open(info) as stream:  # compares the CRC at the end
             shape, dtype = member_head(stream, "motions")
-            rule(shape == wanted, f"motions: expected shape {wanted}, got {shape}")
+            rule(shape == expected, f"motions: expected shape {expected}, got {shape}")
             rule(dtype == np.dtype("<f4"), f"motions: expected float32, got {dtype}")
             ahead = stream.tell()
             while data := stream.read(BLOCK):
@@ -88,10 +88,10 @@ def _data_start(path: Path, info: zipfile.ZipInfo) -> int:
     return info.header_offset + 30 + int(sizes.sum())
 
 
-def rule(holds: bool, told: str) -> None:
+def rule(holds: bool, message: str) -> None:
     """Raise `GaitDataError` with the given message unless `holds`."""
     if not holds:
-        raise GaitDataError(told)
+        raise GaitDataError(message)
 
 
 def as_json(source: Mapping[str, Any]) -> NDArray[Any]:

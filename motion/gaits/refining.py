@@ -22,7 +22,7 @@ from ambulo.motion.gaits.shards import (
     write_refined,
 )
 
-LEAST_FRAMES = 140
+MIN_FRAMES = 140
 """Minimum length of an episode; shorter ones ended in a fall and are left out, as
 published."""
 SETTLED = 0.4
@@ -71,7 +71,7 @@ def refined(
     name: str,
     counts: Refining,
     *,
-    least: int = LEAST_FRAMES,
+    least: int = MIN_FRAMES,
     settled: float = SETTLED,
 ) -> Iterator[Sequence]:
     """Return the sequences of a raw shard called `name`; omitted episodes are counted."""

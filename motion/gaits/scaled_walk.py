@@ -107,7 +107,7 @@ def _on_body(
     cycle: Cycle, skeleton: Skeleton, scale: float, named: dict[str, float]
 ) -> Cycle:
     """The healthy `cycle` on `skeleton`, whose legs are `scale` times as long."""
-    places, turns = cycle.kinematics()
+    positions, turns = cycle.kinematics()
     legs = {letter: _Leg.of(skeleton, letter) for letter in LETTERS.values()}
     rotations = cycle.rotations.copy()
     root_turns = quat_multiply(_list(legs)[None], turns[:, 0])
@@ -117,12 +117,12 @@ def _on_body(
     upright = quat_multiply(quat_conjugate(root_turns), turns[:, 0])
     rotations[:, spine] = quat_multiply(upright, rotations[:, spine])
     old = cycle.skeleton
-    hips = scale * 0.5 * sum(places[:, old.index(f"Femur{x}")] for x in legs)
+    hips = scale * 0.5 * sum(positions[:, old.index(f"Femur{x}")] for x in legs)
     middle = 0.5 * (legs["L"].hip + legs["R"].hip)
     root = hips - quat_rotate(root_turns, np.tile(middle, (len(cycle), 1)))
     ankles = {}
     for letter in legs:
-        ankles[letter] = scale * places[:, old.index(f"Talus{letter}")]
+        ankles[letter] = scale * positions[:, old.index(f"Talus{letter}")]
         # Feet are as large as the body, not as the legs.
         higher = (named["global"] - scale) * _ankle_height(old, letter)
         ankles[letter][:, 2] += higher
@@ -162,20 +162,20 @@ class _Leg:
 
     @property
     def longest(self) -> float:
-        """Longest way from hip to ankle, [m]."""
+        """Longest distance from hip to ankle, [m]."""
         return STRAIGHT * (self.upper + self.lower)
 
-    def way(self, root: Floats, root_turns: Floats, ankle: Floats) -> Floats:
+    def hip_to_ankle(self, root: Floats, root_turns: Floats, ankle: Floats) -> Floats:
         """From the hip to the ankle in the world, [m]. Shape (N, 3)."""
         hip = quat_rotate(root_turns, np.tile(self.hip, (len(root), 1)))
         return np.asarray(ankle - root - hip)
 
     def drop(self, root: Floats, root_turns: Floats, ankle: Floats) -> float:
         """How much lower the root must be for the ankle to be reached, [m], at least 0."""
-        way = self.way(root, root_turns, ankle)
-        level = np.hypot(way[:, 0], way[:, 1])
+        leg = self.hip_to_ankle(root, root_turns, ankle)
+        level = np.hypot(leg[:, 0], leg[:, 1])
         reach = np.sqrt(np.maximum(self.longest**2 - level**2, 0.0))
-        return max(0.0, float((-way[:, 2] - reach).max()))
+        return max(0.0, float((-leg[:, 2] - reach).max()))
 
     def follow(
         self,
@@ -190,14 +190,14 @@ class _Leg:
         Args:
             root: Positions of the root, [m]. Shape (N, 3).
             root_turns: Its orientations. Shape (N, 4).
-            ankle: Wanted places of the ankle, [m]. Shape (N, 3).
+            ankle: Requested positions of the ankle, [m]. Shape (N, 3).
             healthy: World orientations of the healthy thigh and foot. Shape (N, 4).
             torsion: Turn of the knee in the thigh about the upward axis, [rad].
         """
         shown = SHARED_TORSION * torsion
-        way = self.way(root, root_turns, ankle)
-        length = np.linalg.norm(way, axis=1)
-        along = way / length[:, None]
+        leg = self.hip_to_ankle(root, root_turns, ankle)
+        length = np.linalg.norm(leg, axis=1)
+        along = leg / length[:, None]
         # The knee's axis is that of the healthy leg, square to the line to the ankle.
         axis = quat_rotate(
             quat_from_rotvec(-shown * along), quat_rotate(healthy["Femur"], _AXIS_Y)

@@ -233,13 +233,13 @@ def _read(path: Path, types: Mapping[str, str]) -> dict[str, Any]:
     return values
 
 
-def find_shards(places: str | Path | Sequence[str | Path]) -> list[Path]:
+def find_shards(positions: str | Path | Sequence[str | Path]) -> list[Path]:
     """The NPZ files in folders (not below), or single files, sorted within each.
 
     Raises:
         GaitDataError: A place does not exist, or there is no file at all.
     """
-    listed = [places] if isinstance(places, str | Path) else list(places)
+    listed = [positions] if isinstance(positions, str | Path) else list(positions)
     result: list[Path] = []
     for place in map(Path, listed):
         if place.is_dir():
@@ -287,9 +287,9 @@ def _check_params(params: Floats, names: tuple[str, ...], count: int) -> None:
     rule(bool(np.isfinite(params).all()), "params: a number is not finite")
 
 
-def space_told(told: Any, path: Path) -> GaitSpace:
+def stored_space(data: Any, path: Path) -> GaitSpace:
     """Return the gait space stored in the shard `path`; `GaitDataError` if it is invalid."""
     try:
-        return GaitSpace.from_json(told)
+        return GaitSpace.from_json(data)
     except ConfigError as error:
         raise GaitDataError(f"{path}: {error}") from None

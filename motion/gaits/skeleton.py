@@ -85,6 +85,6 @@ def mass_factors(space: GaitSpace, values: ArrayLike) -> dict[str, float]:
 
 
 def _reach(skeleton: Skeleton, letter: str) -> float:
-    """Vertical way from the hip to the ankle at rest, below 0, [m]."""
+    """Vertical distance from the hip to the ankle at rest, below 0, [m]."""
     joints = [skeleton.index(name + letter) for name in ("Tibia", "Talus")]
     return float(skeleton.offsets[joints, 2].sum())

@@ -59,16 +59,16 @@ class Soles:
 
 def sole_places(cycle: Cycle, soles: Soles) -> Floats:
     """World position of the lowest point of each contact sphere, [m]. Shape (N, P, 3)."""
-    places, turns = cycle.kinematics()
+    positions, turns = cycle.kinematics()
     at = list(soles.joints)
-    points: Floats = places[:, at] + quat_rotate(turns[:, at], soles.offsets[None])
+    points: Floats = positions[:, at] + quat_rotate(turns[:, at], soles.offsets[None])
     return points - [0.0, 0.0, soles.radius]
 
 
 def sole_velocities(cycle: Cycle, soles: Soles) -> Floats:
     """World velocities of the sole points, [m/s]. Shape (N, P, 3)."""
-    places = sole_places(cycle, soles) - cycle.progress[:, None]
-    moving = derivative(places, cycle.period)
+    positions = sole_places(cycle, soles) - cycle.progress[:, None]
+    moving = derivative(positions, cycle.period)
     return moving + cycle.stride / cycle.period
 
 

@@ -41,7 +41,7 @@ SLOWEST = 0.4
 """Minimum forward speed of a gait, [m/s]."""
 TURN = np.deg2rad(20.0)
 """Sequences in which the heading turns further from one stride to the next, or away from
-the way, are no straight gait, [rad]."""
+the path, are no straight gait, [rad]."""
 ALIKE = 0.2
 """Largest relative difference of two strides in duration and length."""
 SHORT_GAP, SHORT_STAND = 0.08, 0.10
@@ -101,8 +101,8 @@ def cycles_of(motion: Motion, contacts: Bools) -> CapturedCycles:
                 frame = single(positions, at[0], at[1], turned.fps)
             strides = len(at) - 1
             seconds = (at[-1] - at[0]) / (strides * turned.fps)
-            way = _way(turned, at[0], at[-1]) / strides
-            stride, cadence = HEALTHY.ratios(way, 1.0 / seconds, legs)
+            distance = _distance(turned, at[0], at[-1]) / strides
+            stride, cadence = HEALTHY.ratios(distance, 1.0 / seconds, legs)
             rows.append(space_row(lengths, float(stride), float(cadence)))
             frames.append(frame)
             rates.append(PER_CYCLE / seconds)
@@ -126,10 +126,10 @@ def strikes(motion: Motion, stands: Bools) -> Floats:
     held = _without_short(stands, False, SHORT_GAP * motion.fps)
     held = _without_short(held, True, SHORT_STAND * motion.fps)
     onsets = np.flatnonzero(held[1:] & ~held[:-1]) + 1
-    places = joint_positions(motion)
+    positions = joint_positions(motion)
     yaw = np.unwrap(heading(motion))
-    way = places[:, motion.skeleton.index("TalusL")] - places[:, 0]
-    ahead = way[:, 0] * np.cos(yaw) + way[:, 1] * np.sin(yaw)
+    ankle = positions[:, motion.skeleton.index("TalusL")] - positions[:, 0]
+    ahead = ankle[:, 0] * np.cos(yaw) + ankle[:, 1] * np.sin(yaw)
     rate = CubicSpline(np.arange(len(ahead)), ahead).derivative()
     slows = [
         float(root) for root in rate.roots(extrapolate=False) if rate(root, 1) < 0.0
@@ -155,9 +155,9 @@ def measured_lengths(skeleton: Skeleton) -> dict[str, float]:
     for limb in LIMBS:
         for side in SIDES:
             joint = base.index(ENDS[limb] + LETTERS[side])
-            mine = np.linalg.norm(skeleton.offsets[joint])
+            length = np.linalg.norm(skeleton.offsets[joint])
             ratios[f"{limb}_length_{side}"] = float(
-                mine / np.linalg.norm(base.offsets[joint])
+                length / np.linalg.norm(base.offsets[joint])
             )
     whole = float(np.exp(np.mean(np.log(list(ratios.values())))))
     return {"global": whole, **{name: value / whole for name, value in ratios.items()}}
@@ -206,7 +206,7 @@ def _phases(start: float, middle: float, end: float) -> Floats:
     return np.asarray(np.interp(phase, [0.0, 1.0, 2.0], [start, middle, end]))
 
 
-def _way(motion: Motion, start: float, end: float) -> float:
+def _distance(motion: Motion, start: float, end: float) -> float:
     """Distance on the ground from frame to frame, [m]."""
     first, last = _places(motion, np.array([start, end]))
     return float(np.linalg.norm(last - first))
@@ -228,10 +228,13 @@ def _steady(motion: Motion, at: Floats) -> bool:
     if not ((seconds >= STRIDE_SECONDS[0]) & (seconds <= STRIDE_SECONDS[1])).all():
         return False
     steps = np.diff(_places(motion, at), axis=0)
-    ways = np.linalg.norm(steps, axis=1)
-    if (ways / seconds < SLOWEST).any():
+    distances = np.linalg.norm(steps, axis=1)
+    if (distances / seconds < SLOWEST).any():
         return False
-    if max(ways.max() / ways.min(), seconds.max() / seconds.min()) > 1.0 + ALIKE:
+    if (
+        max(distances.max() / distances.min(), seconds.max() / seconds.min())
+        > 1.0 + ALIKE
+    ):
         return False
     yaw = np.unwrap(heading(motion))
     bounds = np.round(at).astype(np.int64)

@@ -111,8 +111,8 @@ def standing_cycle(skeleton: Skeleton, soles: Soles, samples: int = 24) -> Cycle
     lean = 0.0
     for _ in range(8):
         cycle = _still(skeleton, turns, lean, roles, samples)
-        places = sole_places(cycle, soles)[0]
-        heel, toe = places[:, 0].min(), places[:, 0].max()
+        positions = sole_places(cycle, soles)[0]
+        heel, toe = positions[:, 0].min(), positions[:, 0].max()
         target = heel + FOOT_SHARE * (toe - heel)
         center = _com(cycle)
         lean += float(np.arctan((target - center[0]) / center[2]))

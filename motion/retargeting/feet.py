@@ -48,12 +48,12 @@ def align_feet(
     result = dict(aligned)
     for index, side in enumerate(SIDES):
         foot = side + "foot"
-        mine, theirs = target.foot_bone(side), source.foot_bone(side)
-        if foot not in aligned or mine is None or theirs is None:
+        target_bone, source_bone = target.foot_bone(side), source.foot_bone(side)
+        if foot not in aligned or target_bone is None or source_bone is None:
             continue
         standing = turns[contacts[:, index], source.roles[foot]]
-        here = _frame(mine, sole_normal(target, side, turns[:0, 0]))
-        there = _frame(theirs, sole_normal(source, side, standing))
+        here = _frame(target_bone, sole_normal(target, side, turns[:0, 0]))
+        there = _frame(source_bone, sole_normal(source, side, standing))
         alignment = quat_from_matrix(there @ here.T)
         for role in (foot, side + "toe"):
             if role in aligned:
@@ -93,20 +93,20 @@ def _frame(direction: Floats, up: Floats) -> Floats:
 
 
 def flattened(
-    target: RetargetBody, wanted: Floats, contacts: Bools, fps: float
+    target: RetargetBody, requested: Floats, contacts: Bools, fps: float
 ) -> Floats:
-    """`wanted` orientations (T, J, 4) with feet and toes in stance level on the ground.
+    """`requested` orientations (T, J, 4) with feet and toes in stance level on the ground.
 
     A foot that stands within `FLAT` of level is laid level, one beyond `TILTED` (heel
     strike, push-off) is left, between them in proportion; the same for its toes.
     """
-    out = wanted.copy()
+    out = requested.copy()
     for index, side in enumerate(SIDES):
         foot = target.roles.get(side + "foot")
         if foot is None:
             continue
         standing = contacts[:, index].astype(np.float64)
-        normal = sole_normal(target, side, wanted[:0, 0])
+        normal = sole_normal(target, side, requested[:0, 0])
         for joints in ((foot,), target.skeleton.children(foot)):
             if joints:
                 _level(target, out, joints, normal, standing, fps)
@@ -137,7 +137,7 @@ def plant_toes(
     source: RetargetBody,
     target: RetargetBody,
     scaled: Floats,
-    wanted: Floats,
+    requested: Floats,
     where: Floats,
     aligned: dict[str, Floats],
     fps: float,
@@ -148,7 +148,7 @@ def plant_toes(
         source: The skeleton that moves.
         target: The skeleton that shall move, J joints.
         scaled: World positions of the source's joints in the target's scale, [m].
-        wanted: World orientations of the target's joints. Shape (T, J, 4).
+        requested: World orientations of the target's joints. Shape (T, J, 4).
         where: World positions that they should take; ankles where the source's are.
         aligned: Alignments of the roles.
         fps: Frames per second.
@@ -160,8 +160,8 @@ def plant_toes(
     scale = leg_length(target) / leg_length(source)
     for side in SIDES:
         role = side + "foot"
-        mine, theirs = target.foot_bone(side), source.foot_bone(side)
-        if mine is None or theirs is None or len(where) < 2:
+        target_bone, source_bone = target.foot_bone(side), source.foot_bone(side)
+        if target_bone is None or source_bone is None or len(where) < 2:
             continue
         ankle = scaled[:, source.roles[role], :2]
         toes = list(source.skeleton.children(source.roles[role]))
@@ -171,22 +171,22 @@ def plant_toes(
         share = _toe_share(ankle, toe, fps)
         foot = target.roles[role]
         turns = quat_multiply(
-            wanted[:, foot], quat_conjugate(target.orientations[foot])
+            requested[:, foot], quat_conjugate(target.orientations[foot])
         )
         normal = sole_normal(target, side, turns[:0])
         level = quat_multiply(quat_between(quat_rotate(turns, normal), UP), turns)
-        same = scale * quat_rotate(quat_conjugate(aligned[role]), theirs)
-        apart = quat_rotate(level, mine - same) - quat_rotate(turns, mine)
+        same = scale * quat_rotate(quat_conjugate(aligned[role]), source_bone)
+        apart = quat_rotate(level, target_bone - same) - quat_rotate(turns, target_bone)
         shift = share[:, None] * (toe + apart[:, :2] - where[:, foot, :2])
         for joint in target.skeleton.branch(foot):
             where[:, joint, :2] += shift
 
 
 def _toe_share(ankle: Floats, toe: Floats, fps: float) -> Floats:
-    """How far the toe rather than the ankle is at rest, from their ways (T, 2). (T,)."""
+    """How far the toe rather than the ankle is at rest, from their paths (T, 2). (T,)."""
     squares = [
-        np.sum(np.square(np.gradient(way, 1.0 / fps, axis=0)), axis=-1) + STILL**2
-        for way in (ankle, toe)
+        np.sum(np.square(np.gradient(path, 1.0 / fps, axis=0)), axis=-1) + STILL**2
+        for path in (ankle, toe)
     ]
     share: Floats = gaussian_filter1d(
         squares[0] / (squares[0] + squares[1]), BLEND * fps, mode="nearest"

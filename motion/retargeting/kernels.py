@@ -125,7 +125,7 @@ def _gather(
 def _assemble(
     dof_joints: Array, dof_parents: Array, spins: Array, speeds: Array,
     masses: Array, firsts: Array, inertias: Array, forces: Array, moments: Array,
-    normal: Array, wanted: Array,
+    normal: Array, rhs: Array,
 ) -> None:  # fmt: skip
     """The normal equations' matrix (lower branches only) and right-hand side."""
     for dof in range(len(dof_joints)):
@@ -148,9 +148,7 @@ def _assemble(
             )
             above = dof_parents[above]
         f, n = forces[joint], moments[joint]
-        wanted[dof] = (
-            vx * f[0] + vy * f[1] + vz * f[2] + wx * n[0] + wy * n[1] + wz * n[2]
-        )
+        rhs[dof] = vx * f[0] + vy * f[1] + vz * f[2] + wx * n[0] + wy * n[1] + wz * n[2]
 
 
 @njit(cache=True)

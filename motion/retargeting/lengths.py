@@ -37,17 +37,17 @@ def fitted(source: RetargetBody, target: RetargetBody) -> RetargetBody:
     offsets = skeleton.offsets * legs
     scales = np.full(len(skeleton), legs)
     for start, end in TRUNK:
-        theirs = source.bone(start, end)
+        source_bone = source.bone(start, end)
         path = _between(target, start, end)
-        if theirs is not None and path:
-            _stretch(target, offsets, path, theirs)
+        if source_bone is not None and path:
+            _stretch(target, offsets, path, source_bone)
     for side in SIDES:
         for start, end in LIMBS.items():
-            theirs = source.bone(side + start, side + end)
+            source_bone = source.bone(side + start, side + end)
             path = _between(target, side + start, side + end)
-            if theirs is not None and path:
-                mine = target.length(side + start, side + end)
-                ratio = float(np.linalg.norm(theirs)) / mine
+            if source_bone is not None and path:
+                length = target.length(side + start, side + end)
+                ratio = float(np.linalg.norm(source_bone)) / length
                 offsets[path] = skeleton.offsets[path] * ratio
                 scales[target.roles[side + start]] = ratio
         _fit_foot(source, target, side, offsets, scales)
@@ -82,22 +82,22 @@ def leg_length(body: RetargetBody) -> float:
 
 
 def _between(body: RetargetBody, start: str, end: str) -> list[int]:
-    """The joints whose offsets lead from role to role; [] if there is no such way."""
+    """The joints whose offsets lead from role to role; [] if there is no such path."""
     if body.bone(start, end) is None:
         return []
     return body.skeleton.path(body.roles[start], body.roles[end])[1:]
 
 
 def _stretch(
-    body: RetargetBody, offsets: Floats, path: list[int], wanted: Floats
+    body: RetargetBody, offsets: Floats, path: list[int], goal: Floats
 ) -> None:
-    """Make the sum of the offsets along `path` the world vector `wanted` (3,) at rest."""
+    """Make the sum of the offsets along `path` the world vector `goal` (3,) at rest."""
     bones = (
         body.positions[path] - body.positions[[body.skeleton.parents[j] for j in path]]
     )
     total = bones.sum(axis=0)
-    turn = quat_between(total, wanted)
-    ratio = np.linalg.norm(wanted) / np.linalg.norm(total)
+    turn = quat_between(total, goal)
+    ratio = np.linalg.norm(goal) / np.linalg.norm(total)
     for joint, bone in zip(path, bones, strict=True):
         parent = body.orientations[body.skeleton.parents[joint]]
         offsets[joint] = quat_rotate(
@@ -113,13 +113,13 @@ def _fit_foot(
     scales: Floats,
 ) -> None:
     """Give the foot, in place, the length of the source's from ankle to toes."""
-    mine, theirs = target.foot_bone(side), source.foot_bone(side)
-    if mine is None or theirs is None:
+    target_bone, source_bone = target.foot_bone(side), source.foot_bone(side)
+    if target_bone is None or source_bone is None:
         return
     foot, other = target.roles[side + "foot"], source.roles[side + "foot"]
     if not (target.skeleton.children(foot) and source.skeleton.children(other)):
         return
-    scales[foot] = np.linalg.norm(theirs) / np.linalg.norm(mine)
+    scales[foot] = np.linalg.norm(source_bone) / np.linalg.norm(target_bone)
     for joint in target.skeleton.children(foot):
         offsets[joint] = target.skeleton.offsets[joint] * scales[foot]
         scales[joint] = scales[foot]

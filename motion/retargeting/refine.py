@@ -18,7 +18,7 @@ no joint is further than 0.05 cm from where 30 lead (measured on walk, run and d
 POSITION, ANKLE, HIPS = 1.0, 30.0, 0.3
 """Weights of squared distances to goals: of a joint, of an ankle, of the hips."""
 AIM = {"foot": 0.3, "hips": 0.03, "head": 0.01, "hand": 0.01}
-"""Weights of squared angles to the wanted world orientation, [m^2/rad^2]."""
+"""Weights of squared angles to the requested world orientation, [m^2/rad^2]."""
 PULL = 1e-3
 """Weight of a squared turn from the transferred pose, [m^2/rad^2]: 1 rad is worth 3 cm."""
 PULL_ROOT = 1e-3

@@ -36,8 +36,8 @@ from ambulo.motion.retargeting.refine import (
 from ambulo.motion.retargeting.transfer import (
     alignments,
     constrained_rotations,
+    requested_orientations,
     turns_of,
-    wanted_orientations,
 )
 from ambulo.motion.retargeting.twists import turned_back
 from ambulo.motion.rotations import quat_rotate
@@ -56,7 +56,7 @@ class Retargeted:
     residuals_95_cm: dict[str, float]
     """The distance that 95 % of the frames stay below, [cm]."""
     scale: float
-    """Target's leg length over the source's; the way of the root is scaled by it."""
+    """Target's leg length over the source's; the path of the root is scaled by it."""
     ground: float
     """Height of the source's ground in the target's scale, [m]; it is moved to 0."""
     contacts: Bools
@@ -92,7 +92,7 @@ def retarget(
     contacts = _contacts(motion)
     aligned = alignments(source, body, turns)
     aligned = align_feet(source, body, turns, contacts, aligned)
-    requested = wanted_orientations(source, body, turns, aligned)
+    requested = requested_orientations(source, body, turns, aligned)
     if refine:
         requested = flattened(body, requested, contacts, motion.fps)
     scale = leg_length(body) / leg_length(source)
@@ -128,7 +128,7 @@ def _goal_positions(
     source: RetargetBody,
     body: RetargetBody,
     scaled: Floats,
-    wanted: Floats,
+    requested: Floats,
     fit_lengths: bool,
 ) -> Floats:
     """Where the target's joints should be, [m]. Shape (T, J, 3).
@@ -137,14 +137,14 @@ def _goal_positions(
         source: The skeleton that moves.
         body: The target, J joints.
         scaled: World positions of the source's joints in the target's scale, [m].
-        wanted: World orientations of the target's joints. Shape (T, J, 4).
+        requested: World orientations of the target's joints. Shape (T, J, 4).
         fit_lengths: Whether the target has the source's lengths.
     """
-    where = _hung(body.skeleton, wanted)
+    where = _hung(body.skeleton, requested)
     thighs = [side + "thigh" for side in SIDES]
     middle = scaled[:, [source.roles[role] for role in thighs]].mean(axis=1)
-    mine = where[:, [body.roles[role] for role in thighs]].mean(axis=1)
-    where += (middle - mine)[:, None]
+    own_middle = where[:, [body.roles[role] for role in thighs]].mean(axis=1)
+    where += (middle - own_middle)[:, None]
     if fit_lengths:
         for role in _comparable(source, body):
             where[:, body.roles[role]] = scaled[:, source.roles[role]]
@@ -183,14 +183,14 @@ def _comparable(source: RetargetBody, body: RetargetBody) -> list[str]:
 
 
 def _goals(
-    body: RetargetBody, where: Floats, wanted: Floats, lifts: Floats
+    body: RetargetBody, where: Floats, requested: Floats, lifts: Floats
 ) -> RefinementGoals:
     """Goals and weights of the refinement.
 
     Args:
         body: The target, J joints.
         where: World positions that its joints should take, [m]. Shape (T, J, 3).
-        wanted: World orientations that they should take. Shape (T, J, 4).
+        requested: World orientations that they should take. Shape (T, J, 4).
         lifts: What sets the left and right foot on the ground, [m]. Shape (T, 2).
     """
     frames, joints = where.shape[:2]
@@ -209,7 +209,7 @@ def _goals(
         for joint in body.skeleton.branch(foot):
             positions[:, joint, 2] += lift
     return RefinementGoals(
-        positions, weights, np.ascontiguousarray(wanted), turn_weights
+        positions, weights, np.ascontiguousarray(requested), turn_weights
     )
 
 

@@ -3,7 +3,7 @@
 A joint's turn is its world orientation now times the inverse of that at rest, both bodies
 facing +X. A joint of the target takes the turn of the source's joint of the same role,
 after a constant rotation (its alignment) that lays the target's bone at rest along the
-source's, so that bones point the same way whatever the two rest poses are.
+source's, so that bones point in the same direction whatever the two rest poses are.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ def alignments(
     }
     for side in SIDES:
         for start, end in LIMBS.items():
-            mine = target.bone(side + start, side + end)
-            theirs = source.bone(side + start, side + end)
-            if mine is None or theirs is None:
+            target_bone = target.bone(side + start, side + end)
+            source_bone = source.bone(side + start, side + end)
+            if target_bone is None or source_bone is None:
                 continue
-            smallest = quat_between(mine, theirs)
+            smallest = quat_between(target_bone, source_bone)
             hinge = side + HINGES[start]
             axis = target.hinge(hinge)
             other = None
@@ -72,7 +72,7 @@ def alignments(
                 guess = quat_rotate(smallest, axis)
                 other = source_hinge(source, hinge, turns, guess)
             if axis is not None and other is not None:
-                result[side + start] = _two_axes(mine, axis, theirs, other)
+                result[side + start] = _two_axes(target_bone, axis, source_bone, other)
             else:
                 result[side + start] = smallest
             if start == "forearm" and side + "hand" in result:
@@ -92,7 +92,7 @@ def source_hinge(
         guess: The axis about which it should flex, world, at rest. Shape (3,).
 
     The mean axis of the bends in the motion, seen from the bone above; where it hardly
-    bends, or bends all ways, the axis that the skeleton declares, to the side of the
+    bends, or bends in all directions, the axis that the skeleton declares, to the side of the
     guess; None where it declares none.
     """
     seen, declared = _seen_hinge(source, role, turns), source.hinge(role)
@@ -125,8 +125,10 @@ def _seen_hinge(source: RetargetBody, role: str, turns: Floats) -> Floats | None
     return None
 
 
-def _two_axes(mine: Floats, axis: Floats, theirs: Floats, other: Floats) -> Floats:
-    """The rotation (4,) of direction `mine` to `theirs`, and `axis` as near to `other`."""
+def _two_axes(
+    target_bone: Floats, axis: Floats, source_bone: Floats, other: Floats
+) -> Floats:
+    """The rotation (4,) of one bone to the other, and of `axis` as near to `other`."""
 
     def frame(first: Floats, second: Floats) -> Floats:
         x = first / np.linalg.norm(first)
@@ -134,11 +136,13 @@ def _two_axes(mine: Floats, axis: Floats, theirs: Floats, other: Floats) -> Floa
         z = z / np.linalg.norm(z)
         return np.stack([x, np.cross(z, x), z], axis=-1)
 
-    rotation: Floats = quat_from_matrix(frame(theirs, other) @ frame(mine, axis).T)
+    rotation: Floats = quat_from_matrix(
+        frame(source_bone, other) @ frame(target_bone, axis).T
+    )
     return rotation
 
 
-def wanted_orientations(
+def requested_orientations(
     source: RetargetBody,
     target: RetargetBody,
     turns: Floats,
@@ -177,7 +181,7 @@ def wanted_orientations(
     return requested
 
 
-def _twist_forearm(target: RetargetBody, side: str, wanted: Floats) -> None:
+def _twist_forearm(target: RetargetBody, side: str, requested: Floats) -> None:
     """Give the hand's turn about the forearm to it, in place, where that can turn so.
 
     A forearm that is a ball by its limits' leave turns with the hand, as in rigs; where
@@ -189,13 +193,13 @@ def _twist_forearm(target: RetargetBody, side: str, wanted: Floats) -> None:
         return
     above, below = target.roles[forearm], target.roles[hand]
     frames = [
-        quat_multiply(wanted[:, joint], quat_conjugate(target.orientations[joint]))
+        quat_multiply(requested[:, joint], quat_conjugate(target.orientations[joint]))
         for joint in (above, below)
     ]
     between = quat_multiply(quat_conjugate(frames[0]), frames[1])
     twist = swing_twist(between, bone / np.linalg.norm(bone))[1]
     turned = quat_multiply(frames[0], twist)
-    wanted[:, above] = quat_multiply(turned, target.orientations[above])
+    requested[:, above] = quat_multiply(turned, target.orientations[above])
 
 
 def _toe_twins(target: RetargetBody) -> dict[int, int]:
@@ -217,23 +221,25 @@ def _trunk(
         ends = (start, end)
         if not all(role in body.roles for role in ends for body in (source, target)):
             continue
-        theirs = source.skeleton.path(source.roles[start], source.roles[end])
-        mine = target.skeleton.path(target.roles[start], target.roles[end])
-        if len(theirs) < 2 or len(mine) < 3:
+        source_path = source.skeleton.path(source.roles[start], source.roles[end])
+        target_path = target.skeleton.path(target.roles[start], target.roles[end])
+        if len(source_path) < 2 or len(target_path) < 3:
             continue
         # The bone that leaves the chest belongs to the chest: a neck starts above it.
         skip = int(start == "chest")
-        if len(theirs) - skip < 2:
-            for joint in mine[1:-1]:
+        if len(source_path) - skip < 2:
+            for joint in target_path[1:-1]:
                 result[joint] = quat_slerp(
-                    turns[:, theirs[0]], turns[:, theirs[-1]], np.array(0.5)
+                    turns[:, source_path[0]], turns[:, source_path[-1]], np.array(0.5)
                 )
             continue
-        places = _places(source, theirs[skip:])
+        positions = _places(source, source_path[skip:])
         for joint, low, high in zip(
-            mine[1:-1], *_spans(target, mine[skip:], len(mine) - 2), strict=True
+            target_path[1:-1],
+            *_spans(target, target_path[skip:], len(target_path) - 2),
+            strict=True,
         ):
-            result[joint] = _mean_turn(turns, theirs[skip:], places, low, high)
+            result[joint] = _mean_turn(turns, source_path[skip:], positions, low, high)
     return result
 
 
@@ -251,17 +257,17 @@ def _spans(
     body: RetargetBody, path: Sequence[int], count: int
 ) -> tuple[Floats, Floats]:
     """Where the bones of the last `count` joints before the end of `path` begin and end."""
-    places = _places(body, path)
-    return places[-1 - count : -1], places[-count:]
+    positions = _places(body, path)
+    return positions[-1 - count : -1], positions[-count:]
 
 
 def _mean_turn(
-    turns: Floats, path: Sequence[int], places: Floats, low: float, high: float
+    turns: Floats, path: Sequence[int], positions: Floats, low: float, high: float
 ) -> Floats:
-    """The mean turn (T, 4) of the bones of `path` between places `low` and `high`."""
+    """The mean turn (T, 4) of the bones of `path` between positions `low` and `high`."""
     if high - low < 1e-6:
         high = low + 1e-6
-    shares = np.minimum(places[1:], high) - np.maximum(places[:-1], low)
+    shares = np.minimum(positions[1:], high) - np.maximum(positions[:-1], low)
     shares = np.maximum(shares, 0.0)
     if not shares.any():
         shares[-1] = 1.0
@@ -278,22 +284,22 @@ def _mean_turn(
     return mean
 
 
-def constrained_rotations(target: RetargetBody, wanted: Floats) -> Floats:
-    """Local rotations (T, J, 4) nearest to `wanted` world orientations (T, J, 4).
+def constrained_rotations(target: RetargetBody, requested: Floats) -> Floats:
+    """Local rotations (T, J, 4) nearest to `requested` world orientations (T, J, 4).
 
     Hinges keep the twist about their axis only and fixed joints none; what a joint cannot
     do is left to its children.
     """
     skeleton = target.skeleton
-    local = np.empty_like(wanted)
-    reached = np.empty_like(wanted)
+    local = np.empty_like(requested)
+    reached = np.empty_like(requested)
     for joint, (parent, order) in enumerate(
         zip(skeleton.parents, skeleton.orders, strict=True)
     ):
-        base = np.broadcast_to(skeleton.rest[joint], wanted[:, joint].shape)
+        base = np.broadcast_to(skeleton.rest[joint], requested[:, joint].shape)
         if parent >= 0:
             base = quat_multiply(reached[:, parent], base)
-        turn = quat_multiply(quat_conjugate(base), wanted[:, joint])
+        turn = quat_multiply(quat_conjugate(base), requested[:, joint])
         if not order:
             turn = np.broadcast_to(axis_quat("X", np.zeros(())), turn.shape)
         elif len(order) == 1:

@@ -231,12 +231,12 @@ def _cheapest(costs: Floats, steps: list[tuple[Floats, Floats]]) -> NDArray[np.i
     came = np.empty(costs.shape, dtype=np.int64)
     columns = np.arange(costs.shape[1])
     for t in range(1, len(costs)):
-        ways = total[:, None] + PERSISTENCE * sum(
+        totals = total[:, None] + PERSISTENCE * sum(
             np.where(differs[..., part], changed[t - 1], same[t - 1])
             for part, (same, changed) in enumerate(steps)
         )
-        came[t] = np.argmin(ways, axis=0)
-        total = ways[came[t], columns] + costs[t]
+        came[t] = np.argmin(totals, axis=0)
+        total = totals[came[t], columns] + costs[t]
     path = np.empty(len(costs), dtype=np.int64)
     path[-1] = int(np.argmin(total))
     for t in range(len(costs) - 1, 0, -1):

@@ -17,7 +17,7 @@ from ambulo.motion.gaits.shards import (
     read_head,
     read_raw,
     read_refined,
-    space_told,
+    stored_space,
     usable,
     write_raw,
     write_refined,
@@ -207,4 +207,4 @@ def test_files_open_with_numpy(tmp_path: Path) -> None:
 def test_a_space_that_is_none_names_its_file(tmp_path: Path) -> None:
     told = {"name": "human23", "parameters": [{"name": "stride", "low": 1.0}]}
     with pytest.raises(GaitDataError, match=r"a\.npz: no gait space"):
-        space_told(told, tmp_path / "a.npz")
+        stored_space(told, tmp_path / "a.npz")

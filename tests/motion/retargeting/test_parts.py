@@ -23,8 +23,8 @@ from ambulo.motion.retargeting.lengths import leg_length
 from ambulo.motion.retargeting.transfer import (
     alignments,
     constrained_rotations,
+    requested_orientations,
     source_hinge,
-    wanted_orientations,
 )
 from ambulo.motion.rotations import (
     quat_angle,
@@ -111,7 +111,7 @@ def test_the_bend_of_a_spine_is_shared_along_it() -> None:
     for name, degrees in (("lowerback", 20.0), ("upperback", 40.0)):
         turns[:, source.skeleton.index(name)] = axis_quat("Y", np.deg2rad([degrees]))
     aligned = alignments(source, target, turns)
-    wanted = wanted_orientations(source, target, turns, aligned)
+    wanted = requested_orientations(source, target, turns, aligned)
     spine = target.skeleton.index("Spine")
     bent = np.rad2deg(quat_angle(wanted[0, spine], target.orientations[spine]))
     assert 20.0 < bent < 40.0

@@ -9,9 +9,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
-from ambulo.motion.contacts import foot_contacts, foot_skate
 from ambulo.motion.kinematics import joint_positions, motion_kinematics
-from ambulo.motion.mass import center_of_mass
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import (
     quat_angle,
@@ -20,17 +18,6 @@ from ambulo.motion.rotations import (
     quat_rotate,
     quat_to_rotvec,
 )
-
-__all__ = [
-    "Jump",
-    "angular_velocities",
-    "center_of_mass",
-    "foot_contacts",
-    "foot_skate",
-    "joint_velocities",
-    "jumps",
-    "speed",
-]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ An order such as "ZXY" is intrinsic, read left to right: R = Rz(a) Rx(b) Ry(c).
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise, product
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -15,13 +16,10 @@ from ambulo.configs.errors import MotionError
 from ambulo.motion.rotations import quat_multiply
 
 ORDERS = frozenset(
-    order
-    for a in "XYZ"
-    for order in (
-        a,
-        *(a + b for b in "XYZ" if b != a),
-        *(a + b + c for b in "XYZ" for c in "XYZ" if b not in (a, c)),
-    )
+    "".join(axes)
+    for count in (1, 2, 3)
+    for axes in product("XYZ", repeat=count)
+    if all(a != b for a, b in pairwise(axes))
 )
 """All orders of one, two or three axes without equal neighbours."""
 

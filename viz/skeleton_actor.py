@@ -9,11 +9,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import MotionError
-from ambulo.motion.kinematics import (
-    forward_kinematics,
-    rest_positions,
-    tip_positions,
-)
+from ambulo.motion.landmarks import body_points, rest_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
 
@@ -73,14 +69,12 @@ def actor_of(
         contacts: Of left and right foot, shape (T, 2).
         label: A title; the motion's name if left out.
     """
-    positions, orientations = forward_kinematics(
-        motion.skeleton, motion.root_positions, motion.rotations, motion.joint_offsets
+    return actor_of_positions(
+        motion.skeleton,
+        body_points(motion),
+        contacts=contacts,
+        label=label or motion.name,
     )
-    if motion.skeleton.tip_parents:
-        tips = tip_positions(motion.skeleton, positions, orientations)
-        positions = np.concatenate([positions, tips], axis=1)
-    name = label or motion.name
-    return actor_of_positions(motion.skeleton, positions, contacts=contacts, label=name)
 
 
 def on_one_ground(actors: Sequence[Actor]) -> list[Actor]:
@@ -116,7 +110,7 @@ def actor_of_positions(
             f"got {points.shape}"
         )
     parents = [-1, *skeleton.parents[1:], *skeleton.tip_parents][: points.shape[1]]
-    rest = _rest_points(skeleton)[: points.shape[1]]
+    rest = rest_points(skeleton)[: points.shape[1]]
     height = float(np.ptp(rest[:, 2])) or 1.0
     head, inside = _head(rest, parents, height)
     drawn = [
@@ -145,18 +139,6 @@ def actor_of_positions(
         contacts=contacts,
         label=label,
     )
-
-
-def _rest_points(skeleton: Skeleton) -> Floats:
-    """Joints, then tips, at rest, [m]. Shape (J + K, 3)."""
-    joints = rest_positions(skeleton)
-    if not skeleton.tip_parents:
-        return joints
-    still = np.zeros((len(skeleton), 4))
-    still[:, 0] = 1.0
-    _, orientations = forward_kinematics(skeleton, skeleton.offsets[0], still)
-    tips: Floats = tip_positions(skeleton, joints, orientations)
-    return np.concatenate([joints, tips])
 
 
 def _sides(rest: Floats, points: Ints, height: float) -> Ints:

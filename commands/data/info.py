@@ -28,7 +28,8 @@ from ambulo.common.paths import resolve_path
 from ambulo.common.tables import widen
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import AmbuloError
-from ambulo.motion.analysis import foot_contacts, foot_skate, jumps, speed
+from ambulo.motion.analysis import jumps, speed
+from ambulo.motion.contacts import foot_contacts, foot_skate
 from ambulo.motion.euler import quat_to_euler
 from ambulo.motion.formats.files import units_of
 from ambulo.motion.formats.tpose import tpose_frames

@@ -7,8 +7,6 @@ in it is ever run: pickled objects are refused.
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -27,7 +25,7 @@ from ambulo.ik.rig import TARGETS, Rig, load_rig
 from ambulo.ik.solver.features import network_input, pose_in_frame
 from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.targets import Targets
-from ambulo.motion.formats.npz import packed
+from ambulo.motion.formats.npz import BROKEN, packed
 from ambulo.motion.operations import mirror
 from ambulo.motion.rotations import quat_angle
 
@@ -39,11 +37,6 @@ MIN_UNIQUE = 500
 
 STILL = 1e-4
 """An input that varies less than this (standard deviation) is dead."""
-
-_BROKEN = (
-    zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError, ValueError, TypeError,
-    RecursionError, NotImplementedError, MemoryError,
-)  # fmt: skip
 
 
 class ClipRecord(Config):
@@ -224,7 +217,7 @@ def load_poses(path: str | Path) -> PoseData:
         header = parse(PoseHeader, text, f"{file}: header")
     except ConfigError as error:
         raise IKError(str(error)) from None
-    except _BROKEN as error:
+    except BROKEN as error:
         reason = " ".join(str(error).split())[:160] or type(error).__name__
         raise IKError(f"{file}: damaged, or no file of poses ({reason})") from None
     joints = len(load_rig(header.rig))

@@ -139,24 +139,18 @@ class _Manifests:
 
     def __init__(self) -> None:
         self.errors: list[MotionFileError] = []
-        self._of_folder: dict[Path, Manifest | None] = {}
-        self._of_file: dict[Path, Manifest | None] = {}
+        self._read: dict[Path, Manifest | None] = {}
 
     def of(self, folder: Path) -> Manifest | None:
         """The manifest that holds for `folder`."""
-        if folder not in self._of_folder:
-            path = find_manifest(folder)
-            self._of_folder[folder] = None if path is None else self._read(path)
-        return self._of_folder[folder]
-
-    def _read(self, path: Path) -> Manifest | None:
-        if path not in self._of_file:
+        path = find_manifest(folder)
+        if path is not None and path not in self._read:
+            self._read[path] = None
             try:
-                self._of_file[path] = read_manifest(path)
+                self._read[path] = read_manifest(path)
             except MotionFileError as error:
                 self.errors.append(error)
-                self._of_file[path] = None
-        return self._of_file[path]
+        return None if path is None else self._read[path]
 
 
 def _motion_files(places: Sequence[Path]) -> list[Path]:

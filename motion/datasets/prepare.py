@@ -18,11 +18,11 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
-from ambulo.configs.errors import MotionError, MotionFileError, SkeletonError
+from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.motion.datasets.clips import Clip, file_hash
 from ambulo.motion.datasets.states import N_STATE, States, states_of
 from ambulo.motion.filters import smoothed
-from ambulo.motion.formats.disk import write_bytes
+from ambulo.motion.formats.disk import rules_of, write_bytes
 from ambulo.motion.formats.files import read_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
@@ -166,14 +166,10 @@ def _prepare(path: Path, fps: float, asf: Path | None) -> States:
     if not (np.isfinite(fps) and fps > 0.0):
         raise MotionError(f"fps must be above 0, got {fps}")
     motion = read_motion(path, asf=asf, drop_tpose=True)
-    try:
+    with rules_of(path):
         # Before the filter, which would draw a jump by half a turn over many frames.
         motion = _at_rate(untwisted(motion), fps)
         states = states_of(retarget(motion, load_skeleton("human23")).motion)
-    except MotionFileError:
-        raise
-    except (MotionError, SkeletonError) as error:
-        raise MotionFileError(path, 0, str(error)) from None
     if not np.isfinite(states).all():
         raise MotionFileError(path, 0, "its states are not finite")
     return states

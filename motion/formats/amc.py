@@ -9,6 +9,7 @@ of the ASF plus TX TY TZ; its rotation is C M C^-1 like a bone's, with C from
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
@@ -16,13 +17,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
-from ambulo.motion.formats.asf import (
-    ROOT,
-    AsfFile,
-    asf_to_skeleton,
-    read_asf,
-    wrong_asf,
-)
+from ambulo.motion.formats.asf import ROOT, AsfFile, asf_to_skeleton, read_asf
 from ambulo.motion.formats.axes import CMU_AXES, Axes, metres_per_unit
 from ambulo.motion.formats.channels import quats_of_channels
 from ambulo.motion.formats.disk import (
@@ -201,30 +196,31 @@ def _match(path: Path, asf_path: Path, amc: AmcFile, asf: AsfFile) -> dict[str, 
     target[ROOT] = len(asf.root_order)
     columns: dict[str, slice] = {}
     stop = 0
+
+    def wrong(rule: str) -> MotionFileError:
+        return MotionFileError(path, 0, f"{rule} (skeleton: {asf_path})")
+
     for name, count in amc.bones:
         if name not in target:
-            rule = f"bone {name[:48]!r} does not move in the skeleton"
-            raise wrong_asf(path, asf_path, 0, rule)
+            raise wrong(f"bone {name[:48]!r} does not move in the skeleton")
         if count != target[name]:
-            rule = f"bone {name!r} has {count} numbers, the skeleton {target[name]}"
-            raise wrong_asf(path, asf_path, 0, rule)
+            raise wrong(
+                f"bone {name!r} has {count} numbers, the skeleton {target[name]}"
+            )
         columns[name] = slice(stop, stop + count)
         stop += count
     for name in target:
         if name not in columns:
-            rule = f"bone {name!r} of the skeleton is missing in every frame"
-            raise wrong_asf(path, asf_path, 0, rule)
+            raise wrong(f"bone {name!r} of the skeleton is missing in every frame")
     return columns
 
 
 def _read_header(path: Path, data: bytes) -> tuple[int, int, list[tuple[int, str]]]:
     """Byte and line of the first frame, and the lines before it."""
     header: list[tuple[int, str]] = []
-    at, number = 0, 1
-    while at < min(len(data), _MAX_HEADER):
-        end = data.find(b"\n", at)
-        end = len(data) if end < 0 else end
-        text = decoded(path, data[at : min(end, at + 65536)], number).strip()
+    number = 0
+    for number, at, raw in _lines(data[:_MAX_HEADER], 0, 1):
+        text = decoded(path, raw, number).strip()
         if text[:1].isdigit():
             return at, number, header
         if text and text[0] not in "#:":
@@ -233,8 +229,16 @@ def _read_header(path: Path, data: bytes) -> tuple[int, int, list[tuple[int, str
             )
             raise MotionFileError(path, number, rule)
         header.append((number, text))
+    raise MotionFileError(path, number, "has no frames")
+
+
+def _lines(data: bytes, at: int, number: int) -> Iterator[tuple[int, int, bytes]]:
+    """Number, first byte and bytes (64 KiB at most) of each line from byte `at` on."""
+    while at < len(data):
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        yield number, at, data[at : min(end, at + 65536)]
         at, number = end + 1, number + 1
-    raise MotionFileError(path, number - 1, "has no frames")
 
 
 def _header_values(
@@ -267,20 +271,17 @@ def _first_frame(
 ) -> tuple[tuple[str, int], ...]:
     """Names and how many numbers each has, from the first frame."""
     bones: dict[str, int] = {}
-    at = data.find(b"\n", start) + 1
-    number = line + 1
-    while 0 < at < len(data):
-        end = data.find(b"\n", at)
-        end = len(data) if end < 0 else end
-        words = data[at : min(end, at + 65536)].split()
+    lines = _lines(data, start, line)
+    next(lines)
+    for number, at, raw in lines:
+        words = raw.split()
         if words and words[0][:1].isdigit():
             break
         if words:
             name = decoded(path, words[0], number)
             if name in bones:
-                raise NumberTextError(
-                    number, f"bone {name[:48]!r} comes twice in a frame"
-                )
+                rule = f"bone {name[:48]!r} comes twice in a frame"
+                raise NumberTextError(number, rule)
             if len(words) == 1:
                 raise NumberTextError(number, f"bone {name[:48]!r} has no numbers")
             if len(words) > 7 or len(bones) == MAX_JOINTS:
@@ -291,7 +292,6 @@ def _first_frame(
             if name[0] in "+-.":
                 raise NumberTextError(number, not_a_number(data, at))
             bones[name] = len(words) - 1
-        at, number = end + 1, number + 1
     if not bones:
         raise NumberTextError(line, "the first frame has no bones")
     return tuple(bones.items())

@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.errors import MotionFileError
 from ambulo.motion.euler import quat_from_euler
 from ambulo.motion.formats.asf_text import Lines, asf_lines
 from ambulo.motion.formats.axes import CMU_AXES, INCH, Axes, Vec3
@@ -358,8 +357,3 @@ def _read_hierarchy(
                 lines.fail(line.number, f"{name[:48]!r} has two parents")
             taken.add(name)
         children[parent] = (*children.get(parent, ()), *group)
-
-
-def wrong_asf(amc: Path, asf: Path, line: int, rule: str) -> MotionFileError:
-    """The error of a motion that does not fit its skeleton; it names both files."""
-    return MotionFileError(amc, line, f"{rule} (skeleton: {asf})")

@@ -154,9 +154,8 @@ class _Words:
     def keyword(self, *expected: str) -> _Word:
         word = self.next(" or ".join(expected))
         if word.text.upper() not in expected:
-            self.fail(
-                word.line, f"expected {' or '.join(expected)}, got {word.text[:24]!r}"
-            )
+            rule = f"expected {' or '.join(expected)}, got {word.text[:24]!r}"
+            self.fail(word.line, rule)
         return word
 
     def name(self) -> str:
@@ -178,7 +177,10 @@ class _Words:
         except ValueError as error:
             self.fail(word.line, str(error))
 
-    def vector(self) -> Vec3:
+    def offset(self) -> Vec3:
+        """The vector of "{ OFFSET x y z"."""
+        self.keyword("{")
+        self.keyword("OFFSET")
         return self.number(), self.number(), self.number()
 
 
@@ -188,21 +190,16 @@ def _read_header(
     """Joints, tips, and the byte at which the motion block starts."""
     if not data[:4096].lstrip().upper().startswith(b"HIERARCHY"):
         raise MotionFileError(path, 1, "is no BVH file: expected HIERARCHY")
-    result = next(_motions(data), None)
-    if result is None:
+    # A joint's line starts with JOINT, so its name is no line MOTION.
+    motion = _MOTION.search(data, 0, _MAX_HEADER)
+    if motion is None:
         decoded(path, data[:_MAX_HEADER])
         rule = "ends without a line MOTION"
         raise MotionFileError(path, data.count(b"\n") + 1, rule)
-    words = _Words(path, decoded(path, data[:result]))
+    words = _Words(path, decoded(path, data[: motion.start()]))
     words.keyword("HIERARCHY")
     joints, tips = _read_tree(words)
-    return tuple(joints), tuple(tips), result
-
-
-def _motions(data: bytes) -> Iterator[int]:
-    """Starts of lines MOTION (a joint's line starts with JOINT, so it is none)."""
-    for match in _MOTION.finditer(data, 0, _MAX_HEADER):
-        yield match.start()
+    return tuple(joints), tuple(tips), motion.start()
 
 
 def _read_tree(words: _Words) -> tuple[list[BvhJoint], list[tuple[int, Vec3]]]:
@@ -219,11 +216,10 @@ def _read_tree(words: _Words) -> tuple[list[BvhJoint], list[tuple[int, Vec3]]]:
             open_joints.pop()
         elif kind == "END":
             words.keyword("SITE")
-            if _named_site(words):
+            after = words.peek()
+            if after is not None and after.text != "{":
                 words.name()
-            words.keyword("{")
-            words.keyword("OFFSET")
-            tips.append((open_joints[-1], words.vector()))
+            tips.append((open_joints[-1], words.offset()))
             words.keyword("}")
         else:
             _read_joint(words, joints, names, open_joints)
@@ -233,11 +229,6 @@ def _read_tree(words: _Words) -> tuple[list[BvhJoint], list[tuple[int, Vec3]]]:
     if after is not None:
         words.fail(after.line, f"expected MOTION, got {after.text[:24]!r}")
     return joints, tips
-
-
-def _named_site(words: _Words) -> bool:
-    word = words.peek()
-    return word is not None and word.text != "{"
 
 
 def _read_joint(
@@ -251,9 +242,7 @@ def _read_joint(
         words.fail(line, f"two joints are called {name[:48]!r}")
     if len(joints) == MAX_JOINTS:
         words.fail(line, f"more than {MAX_JOINTS} joints")
-    words.keyword("{")
-    words.keyword("OFFSET")
-    offset = words.vector()
+    offset = words.offset()
     channels: tuple[str, ...] = ()
     word = words.peek()
     if word is not None and word.text.upper() == "CHANNELS":

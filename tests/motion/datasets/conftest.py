@@ -5,47 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
+from fixtures.motion import make_walk
 
 from ambulo.motion.datasets.clips import Clip
-from ambulo.motion.euler import axis_quat
 from ambulo.motion.formats.files import write_motion
-from ambulo.motion.motion import Motion
-from ambulo.motion.skeletons import load_skeleton
-
-Walk = Callable[..., Motion]
-
-
-def make_walk(frames: int = 60, fps: float = 60.0, stride: float = 0.5) -> Motion:
-    """Legs that swing by `stride` [rad], a root that goes ahead; made up."""
-    skeleton = load_skeleton("cmu31")
-    times = np.arange(frames) / fps
-    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (frames, len(skeleton), 1))
-    swing = stride * np.sin(2.0 * np.pi * times)
-    for joint, angle in (
-        ("lfemur", swing),
-        ("rfemur", -swing),
-        ("ltibia", 0.3 + 0.2 * swing),
-        ("rhumerus", 0.5 * swing),
-    ):
-        rotations[:, skeleton.index(joint)] = axis_quat("Y", angle)
-    root = np.zeros((frames, 3)) + skeleton.offsets[0]
-    root[:, 0] += times
-    return Motion(skeleton, fps, root, rotations)
-
-
-@pytest.fixture
-def walk() -> Walk:
-    """`make_walk`: a walk of so many `frames` at `fps`."""
-    return make_walk
 
 
 @pytest.fixture(scope="session")
 def walk_text(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A walk of 60 frames as a BVH file."""
     path = tmp_path_factory.mktemp("walk") / "walk.bvh"
-    write_motion(path, make_walk())
+    write_motion(path, make_walk(60, 60.0, speed=1.0))
     return path.read_bytes()
 
 

@@ -155,10 +155,10 @@ def test_bad_clips_are_passed_over_or_fatal(data_folder: Folder, cache: Path) ->
 
 
 def test_shaking_above_the_new_rate_does_not_fold_back(
-    tmp_path: Path, walk: Callable[..., Motion]
+    tmp_path: Path, walk_motion: Callable[..., Motion]
 ) -> None:
     """A root that shakes at 22 Hz would seem to swing at 3 Hz in 25 frames per second."""
-    motion = walk(frames=240, fps=120.0)
+    motion = walk_motion(frames=240, fps=120.0)
     still = prepare_clip(_written(tmp_path / "still.bvh", motion), cached=False)
     root = motion.root_positions.copy()
     root[:, 1] += 0.01 * np.sin(2.0 * np.pi * 22.0 * motion.times)
@@ -169,9 +169,9 @@ def test_shaking_above_the_new_rate_does_not_fold_back(
 
 
 def test_a_clip_that_is_too_short(
-    tmp_path: Path, cache: Path, walk: Callable[..., Motion]
+    tmp_path: Path, cache: Path, walk_motion: Callable[..., Motion]
 ) -> None:
-    path = _written(tmp_path / "short.bvh", walk(frames=2))
+    path = _written(tmp_path / "short.bvh", walk_motion(frames=2))
     with pytest.raises(MotionFileError, match="one frame has no velocity"):
         prepare_clip(path)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.motion_texts import ASF_ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,17 +20,11 @@ from ambulo.motion.skeleton import Skeleton
 
 Walk = Callable[..., Motion]
 
-ASF = """:units
+ASF = f""":units
   mass 1.0
   length 1
   angle deg
-:root
-  order TX TY TZ RX RY RZ
-  axis XYZ
-  position 0 0 0
-  orientation 0 0 0
-:bonedata
-  begin
+{ASF_ROOT}  begin
     name upper
     direction 1 0 0
     length 3

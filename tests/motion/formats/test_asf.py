@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.motion_texts import ASF_ROOT
 
 from ambulo.configs.errors import MotionFileError
 from ambulo.motion.formats.asf import (
@@ -16,7 +17,7 @@ from ambulo.motion.formats.asf import (
 from ambulo.motion.kinematics import rest_positions
 from ambulo.motion.rotations import quat_to_rotvec
 
-ASF = """# a comment
+ASF = f"""# a comment
 :version 1.10
 :name ARM
 :units
@@ -26,13 +27,7 @@ ASF = """# a comment
 :documentation
   two bones
   and a hand
-:root
-  order TX TY TZ RX RY RZ
-  axis XYZ
-  position 0 0 0
-  orientation 0 0 0
-:bonedata
-  begin
+{ASF_ROOT}  begin
     id 1
     name upper
     direction 1 0 0

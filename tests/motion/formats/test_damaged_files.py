@@ -153,23 +153,19 @@ def test_the_whole_files_are_good(tmp_path: Path, ending: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "line", "rule"),
-    [pytest.param(*case[1:], id=case[0]) for case in BVH_DAMAGE],
+    ("ending", "damage", "line", "rule"),
+    [
+        pytest.param(ending, *case[1:], id=ending[1:] + "-" + case[0])
+        for ending, cases in ((".bvh", BVH_DAMAGE), (".amc", AMC_DAMAGE))
+        for case in cases
+    ],
 )
-def test_bvh(tmp_path: Path, damage: Damage, line: int, rule: str) -> None:
-    text = damage(BVH)
-    assert text != BVH
-    refused(folder(tmp_path, ".bvh", text.encode()), line, rule)
-
-
-@pytest.mark.parametrize(
-    ("damage", "line", "rule"),
-    [pytest.param(*case[1:], id=case[0]) for case in AMC_DAMAGE],
-)
-def test_amc(tmp_path: Path, damage: Damage, line: int, rule: str) -> None:
-    text = damage(AMC)
-    assert text != AMC
-    refused(folder(tmp_path, ".amc", text.encode()), line, rule)
+def test_damage(
+    tmp_path: Path, ending: str, damage: Damage, line: int, rule: str
+) -> None:
+    text = damage(VALID[ending])
+    assert text != VALID[ending]
+    refused(folder(tmp_path, ending, text.encode()), line, rule)
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,33 @@
-"""The front door: a configured batch of bodies."""
+"""Make the batch of bodies that a configuration describes."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from importlib import import_module
+from typing import Any
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import LocomotionConfig, Task
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs import tasks
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.configured import body_of, check_reference, reference_of
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.tasks.imitate import ImitateBatch
-from ambulo.envs.tasks.locomote import LocomoteBatch
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.stand import StandBatch
+from ambulo.envs.tasks.locomotion.joined import JoinedBatch
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.muscle.shipped import find_muscle_nn
 
-BATCHES: dict[str, type[LocomotionBatch]] = {
-    "imitate": ImitateBatch,
-    "locomote": LocomoteBatch,
-    "stand": StandBatch,
-}
-"""The batch of each task but `gait`."""
+AnyBatch = LocomotionBatch | JoinedBatch[Any]
 
 
-def batch_class(task: Task) -> type[LocomotionBatch]:
-    """The batch of a task."""
-    if task == "gait":
-        from ambulo.envs.tasks.gait.batch import GaitBatch  # which needs this package
-
-        return cast(type[LocomotionBatch], GaitBatch)
-    return BATCHES[task]
+def batch_class(task: str) -> Callable[..., AnyBatch]:
+    """The batch of a task: `BATCH` of its file, or of `batch.py` in its folder."""
+    module = import_module(f"{tasks.__name__}.{task}")
+    if hasattr(module, "__path__"):
+        module = import_module(f"{module.__name__}.batch")
+    found: Callable[..., AnyBatch] = module.BATCH
+    return found
 
 
 def make_batch(
@@ -42,7 +38,7 @@ def make_batch(
     threads: int = 1,
     reference: Reference | None = None,
     muscles: MuscleNN | None = None,
-) -> LocomotionBatch:
+) -> AnyBatch:
     """A batch for the configured task, not yet reset.
 
     Args:

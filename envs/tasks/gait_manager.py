@@ -52,8 +52,9 @@ class EnvManager:
     ) -> None:
         """One body; `settings` as of `gymnasium.make("ambulo/Gait-v0")`."""
         self.config = locomotion_config("gait", config, **settings)
-        made: Any = make_batch(self.config, 1, seed=seed, reference=reference)
-        self.batch: GaitBatch = made
+        batch = make_batch(self.config, 1, seed=seed, reference=reference)
+        assert isinstance(batch, GaitBatch), "the batch of the task gait"
+        self.batch = batch
         self._rng = np.random.default_rng([seed, OWN_DRAWS])
         self._action = np.zeros(self.batch.action_size, np.float32)
         self._reward, self._end = 0.0, RUNNING

@@ -19,3 +19,6 @@ class ImitateBatch(LocomotionBatch):
         costs = cost_terms(power, self.weight, speed, actions, self.action, weights)
         del costs["energy"]
         return {**imitation_terms(self.state, effectors, com, weights), **costs}
+
+
+BATCH = ImitateBatch

@@ -176,3 +176,6 @@ class LocomoteBatch(LocomotionBatch):
         low, high = np.deg2rad(env.turn[0]), np.deg2rad(env.turn[1])
         turning = 0.0 if straight < env.straight else low + way * (high - low)
         self.goal[index, 1] = turning
+
+
+BATCH = LocomoteBatch

@@ -21,3 +21,6 @@ class StandBatch(LocomotionBatch):
             "alive": np.full(self.num_envs, weights.alive),
             **cost_terms(power, self.weight, speed, actions, self.action, weights),
         }
+
+
+BATCH = StandBatch

@@ -101,7 +101,7 @@ def play_bodies(
     settled = min(round(SETTLED / dt), steps - 1)
     alive, lived = np.ones(count, np.bool_), np.zeros(count)
     returns, error = np.zeros(count), np.zeros(count)
-    turns, phase, start = np.zeros(count), batch.phases(), np.zeros(count)
+    turns, phase, start = np.zeros(count), batch.phase, np.zeros(count)
     still = np.zeros((count, batch.action_size), np.float32)
     act = None if actor is None else acting(actor, batch, deterministic=deterministic)
     for step in range(steps):
@@ -111,14 +111,14 @@ def play_bodies(
         lived += alive
         returns += np.where(alive, reward, 0.0)
         error += np.where(alive, info["joint_error"], 0.0)
-        now = batch.phases()
+        now = batch.phase
         turns += (now - phase) % 1.0
         phase = now
         if step == settled:
             start, turns = batch.positions()[:, 3].copy(), np.zeros(count)
         if terminated.any():
             batch.reset(np.flatnonzero(terminated))
-            phase = batch.phases()
+            phase = batch.phase
         progress()
     way = batch.positions()[:, 3] - start
     batch.close()

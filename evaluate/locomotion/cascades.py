@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.common.find_model import find_model
-from ambulo.configs.arrays import Bools, Floats, Singles
+from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
@@ -21,7 +20,6 @@ from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.group import PARAMETERS
 from ambulo.envs.tasks.gait.joint_state import joint_states
 from ambulo.envs.tasks.gait.sampling import parameter_box
-from ambulo.envs.tasks.locomotion.batch import Info
 from ambulo.policies.agents.cascade import (
     Cascade,
     CascadeNode,
@@ -57,36 +55,25 @@ class _Given:
         return self.actions
 
 
-class CascadeBatch:
-    """A batch whose actions correct those of a base policy, as a node of a cascade above it.
+def correct_base(batch: GaitBatch, base: GaitPolicy) -> None:
+    """Let actions of `batch` correct those of `base`, as a node of a cascade above it.
 
-    An action has one number more than the batch's, which moves its own threshold.
+    An action then has one number more, which moves its own threshold.
+
+    Raises:
+        ConfigError: The base is for other bodies.
     """
+    check_base(base, batch.config, batch.layout)
+    low, high = parameter_box(batch.config, batch.reference)
+    given = _Given()
+    cascade = joined(base, CascadeNode("correction", given, low, high))
+    act = acting(cascade, batch)
 
-    def __init__(self, batch: GaitBatch, base: GaitPolicy) -> None:
-        """Let `base` act in `batch`, below what actions say.
+    def corrected(actions: Singles) -> Singles:
+        given.actions = actions
+        return act(batch.obs)
 
-        Raises:
-            ConfigError: The base is for other bodies.
-        """
-        self._batch, self._given = batch, _Given()
-        check_base(base, batch.config, batch.layout)
-        low, high = parameter_box(batch.config, batch.reference)
-        node = CascadeNode("correction", self._given, low, high)
-        self._cascade = joined(base, node)
-        self.action_size = batch.action_size + 1
-        self.extra_actions = (*batch.extra_actions, WEIGHT_ACTION)
-
-    def __getattr__(self, name: str) -> Any:
-        """Everything else is the batch's."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self._batch, name)
-
-    def step(self, actions: NDArray[Any]) -> tuple[Singles, Floats, Bools, Bools, Info]:
-        """One control step of the batch with base and corrections."""
-        self._given.actions = np.asarray(actions, dtype=np.float32)
-        return self._batch.step(acting(self._cascade, self._batch)(self._batch.obs))
+    batch.act_through(corrected, WEIGHT_ACTION)
 
 
 def check_base(

@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.build import make_batch
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.wrappers import MODE, HistoryBatch
+from ambulo.envs.tasks.locomotion.extra_parts import history_part, mode_part
 from ambulo.evaluate.locomotion.recording import Recorder, Recording, joined
 from ambulo.muscle.muscle_nn import MuscleNN
 
@@ -171,59 +169,13 @@ def episode_numbers(
     return [value - _SEED_STRIDE * seed for _, seeds in chunks for value in seeds]
 
 
-class Bodies:
-    """A batch, and the observations of it that an agent knows."""
-
-    def __init__(self, batch: LocomotionBatch, subject: LocomotionSubject, mode: int):
-        """Bodies of `subject` in one of its modes."""
-        self.batch = batch
-        modes, prior = len(subject.references), subject.config.network.prior
-        told = (
-            batch if modes == 1 else cast(LocomotionBatch, _OneMode(batch, mode, modes))
-        )
-        if prior is not None:
-            told = cast(LocomotionBatch, HistoryBatch(told, prior.frames))
-        self.told = told
-        """Resets and steps `batch`, and shows what the agent was trained on."""
-
-    def close(self) -> None:
-        """Free the batch."""
-        self.batch.close()
-
-
-class _OneMode:
-    """A batch that also observes which of several references it follows."""
-
-    def __init__(self, batch: LocomotionBatch, mode: int, modes: int) -> None:
-        part = Part(MODE, modes, "1", "1 for the reference that is followed")
-        self._batch = batch
-        self.layout = ObservationLayout((*batch.layout.parts, part))
-        self.obs = np.zeros((batch.num_envs, self.layout.size), np.float32)
-        self.obs[:, batch.layout.size + mode] = 1.0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._batch, name)
-
-    def reset(self, envs: Ints, *, phases: Floats | None = None) -> NDArray[np.float32]:
-        self._batch.reset(envs, phases=phases)
-        return self._shown()
-
-    def step(self, actions: NDArray[Any]) -> tuple[Any, ...]:
-        _, *rest = self._batch.step(actions)
-        return self._shown(), *rest
-
-    def _shown(self) -> NDArray[np.float32]:
-        self.obs[:, : self._batch.layout.size] = self._batch.obs
-        return self.obs
-
-
 def bodies(
     subject: LocomotionSubject,
     config: LocomotionConfig,
     seeds: Sequence[int],
     mode: int,
-) -> Bodies:
-    """One body for each of `seeds`, not yet reset."""
+) -> LocomotionBatch:
+    """One body for each of `seeds`, not yet reset; it shows what the agent observes."""
     threads = min(len(os.sched_getaffinity(0)), len(seeds))
     batch = make_batch(
         config,
@@ -232,12 +184,19 @@ def bodies(
         reference=subject.references[mode],
         muscles=subject.muscles,
     )
+    if not isinstance(batch, LocomotionBatch):
+        raise ConfigError("gait policies have an evaluation of their own: ambulo eval")
+    modes, prior = len(subject.references), subject.config.network.prior
+    if modes > 1:
+        batch.show(mode_part(mode, modes))
+    if prior is not None:
+        batch.show(history_part(prior.frames))
     batch.seed(list(seeds))
-    return Bodies(batch, subject, mode)
+    return batch
 
 
 def play(
-    envs: Bodies,
+    batch: LocomotionBatch,
     subject: LocomotionSubject,
     steps: int,
     *,
@@ -246,14 +205,13 @@ def play(
     """One episode of each body, of at most `steps` control steps.
 
     Args:
-        envs: Seeded bodies.
+        batch: Seeded bodies, see `bodies`.
         subject: Who plays.
         steps: Control steps.
         prepare: Called after the reset, to change what awaits the bodies.
     """
-    batch, told = envs.batch, envs.told
     count = batch.num_envs
-    obs = told.reset(np.arange(count))
+    obs = batch.reset(np.arange(count))
     if prepare is not None:
         prepare(batch)
     recorder = Recorder(batch, steps)
@@ -263,11 +221,11 @@ def play(
         if subject.actor is not None:
             actions = subject.actor.act(obs, deterministic=subject.deterministic)
         recorder.begin_step()
-        obs, rewards, terminated, truncated, info = told.step(actions)
+        obs, rewards, terminated, truncated, info = batch.step(actions)
         standing = recorder.add(actions, (rewards, terminated, info))
         if not standing.any():
             break
         ended = np.flatnonzero(terminated & ~truncated)
         if len(ended):  # begins anew, unseen: a body on its feet costs least
-            obs = told.reset(ended)
+            obs = batch.reset(ended)
     return recorder.recording()

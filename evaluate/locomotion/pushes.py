@@ -124,7 +124,7 @@ def push_recovery(
         stood = []
         for mode, seeds in shares(subject, seed, episodes, envs):
             batch = bodies(subject, config, seeds, mode)
-            mass = float(batch.batch.simulation.model.body_mass.sum())
+            mass = float(batch.simulation.model.body_mass.sum())
             prepare = _Pusher(impulse, seeds)
             stood.append(play(batch, subject, steps, prepare=prepare).survived)
             batch.close()

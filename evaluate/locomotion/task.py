@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from gymnasium import spaces
@@ -25,8 +24,10 @@ from ambulo.envs.reference.reference import (
 from ambulo.envs.tasks.build import make_batch
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.wrappers import HistoryBatch, MultiReferenceBatch
-from ambulo.evaluate.locomotion.cascades import CascadeBatch, load_gait_policy
+from ambulo.envs.tasks.locomotion.extra_parts import history_part
+from ambulo.envs.tasks.locomotion.joined import several_references
+from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
+from ambulo.evaluate.locomotion.cascades import correct_base, load_gait_policy
 from ambulo.evaluate.locomotion.teachers import LawTeacher, PolicyTeacher, Teacher
 from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes
 from ambulo.policies.agents.locomotion import (
@@ -93,7 +94,7 @@ def _references_of_teacher(name: str, wanted: str | None) -> References:
     return stored_references(model, str(file))
 
 
-def teacher_of(config: TeacherConfig, batch: LocomotionBatch) -> Teacher:
+def teacher_of(config: TeacherConfig, batch: WalkerBatch) -> Teacher:
     """The configured teacher for the bodies of `batch`.
 
     Raises:
@@ -102,7 +103,8 @@ def teacher_of(config: TeacherConfig, batch: LocomotionBatch) -> Teacher:
     """
     if config.model is None:
         return LawTeacher()
-    if not isinstance(batch, LocomotionBatch):
+    prior = batch.config.network.prior
+    if not isinstance(batch, LocomotionBatch) or prior is not None:
         raise ConfigError(
             "training.teacher.model teaches one reference, without network.prior"
         )
@@ -135,7 +137,7 @@ def make_bodies(
     seed: int,
     threads: int = 1,
     muscles: MuscleNN | None = None,
-) -> LocomotionBatch:
+) -> WalkerBatch:
     """`count` bodies for `config`, not yet reset.
 
     They are shared out among several references, each a mode of its own; for a policy
@@ -155,35 +157,23 @@ def make_bodies(
         )
         for mode, reference in enumerate(references)
     ]
-    batch = (
-        batches[0]
-        if modes == 1
-        else cast(LocomotionBatch, MultiReferenceBatch(batches))
-    )
+    batch = batches[0] if modes == 1 else several_references(batches)
     if config.gait.base is not None:
-        batch = above_base(config, batch)
-    prior = config.network.prior
-    if prior is not None:
-        batch = cast(LocomotionBatch, HistoryBatch(batch, prior.frames))
+        if not isinstance(batch, GaitBatch):
+            raise ConfigError("gait.base: only policies of the task gait have a base")
+        correct_base(batch, load_gait_policy(config.gait.base))
+    if config.network.prior is not None:
+        batch.show(history_part(config.network.prior.frames))
     return batch
 
 
-def above_base(config: LocomotionConfig, batch: LocomotionBatch) -> LocomotionBatch:
-    """Bodies in which the configured base policy acts below what actions say."""
-    assert config.gait.base is not None
-    if config.environment.task != "gait":
-        raise ConfigError("gait.base: only policies of the task gait have a base")
-    base = load_gait_policy(config.gait.base)
-    return cast(LocomotionBatch, CascadeBatch(cast(GaitBatch, batch), base))
-
-
-def vector_env(batch: LocomotionBatch) -> Sb3BatchEnv:
+def vector_env(batch: WalkerBatch) -> Sb3BatchEnv:
     """The bodies for a learner."""
     space = spaces.Box(-1.0, 1.0, (batch.action_size,), np.float32)
     return Sb3BatchEnv(batch, space)
 
 
-def action_names(batch: LocomotionBatch) -> Sequence[str]:
+def action_names(batch: WalkerBatch) -> Sequence[str]:
     """The joint axes that an action moves, such as `FemurR_x`."""
     model = batch.simulation.model
     names = []

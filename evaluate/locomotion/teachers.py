@@ -11,13 +11,14 @@ from ambulo.configs.errors import ConfigError
 from ambulo.envs.reference.reference import matching_joints
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.envs.tasks.locomotion.observation import observation_layout
+from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
 from ambulo.policies.agents.locomotion import LocomotionAgent
 
 
 class Teacher(Protocol):
     """Returns its own actions in states that another policy visits."""
 
-    def actions(self, batch: LocomotionBatch) -> Floats:
+    def actions(self, batch: WalkerBatch) -> Floats:
         """Its offsets now in units of the actions of `batch`, not clipped. (N, A)."""
         ...
 
@@ -25,7 +26,7 @@ class Teacher(Protocol):
 class LawTeacher:
     """The balance controller alone."""
 
-    def actions(self, batch: LocomotionBatch) -> Floats:
+    def actions(self, batch: WalkerBatch) -> Floats:
         """See `Teacher`."""
         return batch.teacher_actions()
 
@@ -72,8 +73,9 @@ class PolicyTeacher:
         self._lawful = _columns(lawful, batch.dofs)
         self._scale, self._limit = theirs.action_scale, theirs.balance_limit
 
-    def actions(self, batch: LocomotionBatch) -> Floats:
+    def actions(self, batch: WalkerBatch) -> Floats:
         """See `Teacher`."""
+        assert isinstance(batch, LocomotionBatch), "as in __init__"
         out = np.zeros((batch.num_envs, batch.action_size))
         own = self._agent.act(batch.observation(self._layout))
         out[:, self._own] += self._scale * own

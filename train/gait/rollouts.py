@@ -107,7 +107,7 @@ def play_job(plan: RolloutPlan, job: int) -> RolloutResult:
         if not standing.any():
             break
         frames[standing, step, :-1] = batch.positions()[standing]
-        frames[standing, step, -1] = batch.phases()[standing]
+        frames[standing, step, -1] = batch.phase[standing]
         lengths[standing] = step + 1
         ended = np.flatnonzero(terminated)
         if len(ended):  # goes on unseen: a body on its feet costs least

@@ -8,7 +8,7 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.configs.simulation_nn import LocomotionTrainingConfig
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
 from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
 from ambulo.policies.networks.simulation_nn import SimulationNN
 from ambulo.policies.ppo import FastPPO
@@ -51,7 +51,7 @@ class Schedules(BaseCallback):
 
     def __init__(
         self,
-        batch: LocomotionBatch,
+        batch: WalkerBatch,
         training: LocomotionTrainingConfig,
         unfreeze_at: float | None,
     ) -> None:

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.simulation_nn import TeacherConfig
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
 from ambulo.evaluate.locomotion.teachers import Teacher
 from ambulo.policies.networks.simulation_nn import SimulationNN
 
@@ -55,7 +55,7 @@ class Lessons:
 
 def teach(
     policy: SimulationNN,
-    batch: LocomotionBatch,
+    batch: WalkerBatch,
     config: TeacherConfig,
     teacher: Teacher,
     *,
@@ -96,7 +96,7 @@ def teach(
 
 def _collect(
     policy: SimulationNN,
-    batch: LocomotionBatch,
+    batch: WalkerBatch,
     config: TeacherConfig,
     teacher: Teacher,
     lessons: Lessons,

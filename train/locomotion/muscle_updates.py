@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ambulo.common.files import write_atomic
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.muscle import MuscleUpdatesConfig
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.train.muscle.training import MuscleTrainer
@@ -32,19 +32,18 @@ WARM_UP_SECONDS = 4.0
 """Length of the walk that a new training begins with, [s]."""
 
 
-def muscles_of(batch: LocomotionBatch) -> list[MuscleActuation]:
+def muscles_of(batch: WalkerBatch) -> list[MuscleActuation]:
     """Return the muscles of a batch, one for each reference; none for motors."""
-    batches = getattr(batch, "batches", [batch])
-    found = [mode.simulation.actuation for mode in batches]
+    found = [simulation.actuation for simulation in batch.simulations]
     return [muscles for muscles in found if isinstance(muscles, MuscleActuation)]
 
 
-def network_of(batch: LocomotionBatch) -> MuscleNN | None:
+def network_of(batch: WalkerBatch) -> MuscleNN | None:
     """Return the muscle network of a batch, or None."""
     return next((muscles.network for muscles in muscles_of(batch)), None)
 
 
-def use_network(batch: LocomotionBatch, network: MuscleNN) -> None:
+def use_network(batch: WalkerBatch, network: MuscleNN) -> None:
     """Use `network` for the muscles of a batch from now on."""
     for muscles in muscles_of(batch):
         muscles.use(network)
@@ -55,7 +54,7 @@ class MuscleUpdates(BoundaryCallback):
 
     def __init__(
         self,
-        batch: LocomotionBatch,
+        batch: WalkerBatch,
         config: MuscleUpdatesConfig,
         seed: int,
         table: Path,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
 from ambulo.evaluate.locomotion.gait_probe import leg_joints
 from ambulo.evaluate.locomotion.task import References, make_bodies
 from ambulo.muscle.muscle_nn import MuscleNN
@@ -49,14 +49,14 @@ class LocomotionValidation:
         longer = config.override("environment", max_episode_steps=self._steps)
         self._config, self._references = longer, references
         self._deterministic = deterministic
-        self._batch: LocomotionBatch | None = None
+        self._batch: WalkerBatch | None = None
 
     def __call__(self, agent: WalkerPolicy) -> dict[str, float]:
         """Return the scores that are logged as `eval/<name>`."""
         batch = self._bodies(agent.muscles)
         return play(agent, batch, self._steps, self._deterministic)
 
-    def _bodies(self, muscles: MuscleNN | None) -> LocomotionBatch:
+    def _bodies(self, muscles: MuscleNN | None) -> WalkerBatch:
         if self._batch is None:
             training = self._config.training
             self._batch = make_bodies(
@@ -76,7 +76,7 @@ class LocomotionValidation:
 
 def play(
     agent: WalkerPolicy | None,
-    batch: LocomotionBatch,
+    batch: WalkerBatch,
     steps: int,
     deterministic: bool = True,
 ) -> dict[str, float]:
@@ -122,7 +122,7 @@ def play(
     }
 
 
-def leg_dofs(batch: LocomotionBatch) -> NDArray[np.int64]:
+def leg_dofs(batch: WalkerBatch) -> NDArray[np.int64]:
     """Return the indices of the degrees of freedom of hips, knees and ankles."""
     joints = leg_joints(batch.character)[:, :3].ravel()
     names = batch.character.skeleton.joints

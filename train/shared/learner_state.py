@@ -39,7 +39,11 @@ class StatefulBatch(Protocol):
 
     num_envs: int
     obs: NDArray[np.float32]
-    rngs: list[np.random.Generator]
+
+    @property
+    def rngs(self) -> list[np.random.Generator]:
+        """Return the generators of the environments."""
+        ...
 
     def state_dict(self) -> Arrays:
         """Return all state that is kept between steps, by name."""

@@ -13,7 +13,6 @@ from ambulo.configs.gait import GaitSpace
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.gait_body import gait_body
-from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.envs.reference.gait_legs import LegPoses, legs_body
 from ambulo.envs.reference.gait_reference import gait_reference
 from ambulo.envs.reference.gaits import Blend
@@ -21,6 +20,7 @@ from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.gait.reward import GaitErrors, gait_factors
 from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.envs.tasks.locomotion.body import body_of_joint, effector_bodies
+from ambulo.envs.tasks.locomotion.extra_parts import ExtraPart
 from ambulo.envs.tasks.locomotion.reward import Terms, cost_terms, imitation_terms
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import (
@@ -86,13 +86,8 @@ class GaitGroup(LocomotionBatch):
         reference = healthy if legs else gait_reference(space, values, body, healthy)
         self._warp: Floats = np.zeros(num_envs)
         super().__init__(config, reference, body, num_envs=num_envs, threads=threads)
-        self._inner = self.layout
-        part = Part(
-            PARAMETERS, space.size, "1", "gait parameters, 0 to 1 of their range"
-        )
-        self.layout = ObservationLayout((*self._inner.parts, part))
-        self.obs = np.zeros((num_envs, self.layout.size), np.float32)
-        self._told = space.normalize(values).astype(np.float32)
+        text = "gait parameters, 0 to 1 of their range"
+        self.show(lambda _: ExtraPart(PARAMETERS, text, space.normalize(values)))
         self.action_size += 1
         self.action = np.zeros((num_envs, self.action_size))
         self._poses = LegPoses(body.model) if legs else None
@@ -212,13 +207,6 @@ class GaitGroup(LocomotionBatch):
             mujoco.mj_kinematics(model, data)
             turns.append(data.xquat[self._head].copy())
         return np.asarray(quat_mean(np.array(turns)))
-
-    def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
-        if layout is not self.layout:  # another's view, without the parameters
-            super()._fill(layout, out)
-            return
-        super()._fill(self._inner, out[:, : self._inner.size])
-        out[:, self._inner.size :] = self._told
 
 
 def _feet(body: Character) -> list[int]:

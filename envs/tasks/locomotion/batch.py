@@ -32,6 +32,7 @@ from ambulo.envs.tasks.locomotion.body import (
     reference_body,
 )
 from ambulo.envs.tasks.locomotion.episode import EpisodeState
+from ambulo.envs.tasks.locomotion.extra_parts import ExtraPart, MakePart
 from ambulo.envs.tasks.locomotion.faults import (
     StepBegin,
     check_fault_folder,
@@ -98,6 +99,8 @@ class LocomotionBatch:
             law=len(self.gaits.law_dofs) if acts else 0,
             actions=self.action_size,
         )
+        self._own_layout = self.layout
+        self._extra_parts: list[ExtraPart] = []
         self._pelvis = body_of_joint(character, 0)
         self._power = JointPower(self.simulation)
         mass = self.simulation.model.body_mass.sum()
@@ -127,6 +130,18 @@ class LocomotionBatch:
     """Names of actions after those that move joints."""
     uses_law = True
     """Whether this task has a gait or pose that a balance controller holds."""
+
+    @property
+    def simulations(self) -> list[CharacterSimulation]:
+        """The one simulation of all bodies."""
+        return [self.simulation]
+
+    def show(self, make: MakePart) -> None:
+        """Append a part to the observation; before the first reset."""
+        extra = make(self)
+        self._extra_parts.append(extra)
+        self.layout = ObservationLayout((*self.layout.parts, extra.part))
+        self.obs = np.zeros((self.num_envs, self.layout.size), np.float32)
 
     def _blend(self) -> Blend:
         """The gaits that are followed now."""
@@ -183,6 +198,8 @@ class LocomotionBatch:
         self.simulation.reset(envs, np.zeros(count), qpos, qvel)
         self.pushes.begin(envs, self.rngs)
         self._look()
+        for extra in self._extra_parts:
+            extra.begin(envs)
         self._observe(envs)
         return self.obs
 
@@ -232,6 +249,8 @@ class LocomotionBatch:
         episode.path[:] += moved
         episode.work[:] += power * simulation.dt
         self.action[:] = wanted
+        for extra in self._extra_parts:
+            extra.advance()
         self._observe(np.arange(self.num_envs))
         info: Info = {
             "is_success": timeout,
@@ -272,7 +291,14 @@ class LocomotionBatch:
             "pushes": self.pushes.state_dict(),
             "batch": {name: getattr(self, name).copy() for name in self._kept},
         }
-        return {f"{p}.{k}": v for p, arrays in parts.items() for k, v in arrays.items()}
+        named = {
+            f"{p}.{k}": v for p, arrays in parts.items() for k, v in arrays.items()
+        }
+        return named | {
+            name: array.copy()
+            for extra in self._extra_parts
+            for name, array in extra.kept.items()
+        }
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`."""
@@ -285,6 +311,9 @@ class LocomotionBatch:
         self.pushes.load_state_dict(parts["pushes"])
         for name in self._kept:
             getattr(self, name)[...] = parts["batch"][name]
+        for extra in self._extra_parts:
+            for name, array in extra.kept.items():
+                array[...] = arrays[name]
         self._begun[:] = True
         self.blend = self._blend()
         self._look()
@@ -376,17 +405,22 @@ class LocomotionBatch:
         return self._ground(places) - here[:, None]
 
     def observation(self, layout: ObservationLayout) -> NDArray[np.float32]:
-        """Observation of the bodies in `layout`. Shape (N, layout.size)."""
+        """Observation of the bodies in `layout`, without appended parts. (N, size)."""
         out = np.empty((self.num_envs, layout.size), np.float32)
         self._fill(layout, out)
         return out
 
     def _observe(self, envs: Ints) -> None:
         """Write the observations of `envs` (all are computed; few are cheap)."""
+        size = self._own_layout.size
         if len(envs) == self.num_envs:
-            self._fill(self.layout, self.obs)
+            self._fill(self._own_layout, self.obs[:, :size])
         else:
-            self.obs[envs] = self.observation(self.layout)[envs]
+            self.obs[envs, :size] = self.observation(self._own_layout)[envs]
+        for extra in self._extra_parts:
+            end = size + extra.part.size
+            self.obs[:, size:end] = extra.values
+            size = end
 
     def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
         joints = self.simulation.tangent.difference(self.state.qpos, self._rest)[:, 6:]

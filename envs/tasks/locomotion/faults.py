@@ -6,7 +6,7 @@ import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.atomic import probe_folder
 from ambulo.configs.errors import ConfigError, MotionFileError
-from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.reference_file import Reference
-from ambulo.envs.simulation.simulation import FAULTS, CharacterSimulation
-from ambulo.envs.tasks.locomotion.episode import EpisodeState
+from ambulo.envs.simulation.simulation import FAULTS
+from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
 from ambulo.motion.formats.disk import read_bytes, write_bytes
 from ambulo.motion.formats.npz import packed, unpacked
 
@@ -31,41 +28,17 @@ _STATE = "state."
 """Begins the names of the batch's own arrays in a file."""
 
 
-class SimulatedBatch(Protocol):
-    """The part of a batch of simulated bodies that a fault is described by."""
-
-    config: LocomotionConfig
-    character: Character
-    reference: Reference
-    simulation: CharacterSimulation
-    episode: EpisodeState
-    rngs: list[np.random.Generator]
-
-    @property
-    def action_size(self) -> int:
-        """Numbers of an action."""
-        ...
-
-    def state_dict(self) -> dict[str, NDArray[np.generic]]:
-        """Return the state of all bodies."""
-        ...
-
-    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
-        """Continue from `state_dict`."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class StepBegin:
     """Everything that a control step begins with, of all bodies of a batch."""
 
     arrays: dict[str, NDArray[np.generic]]
-    """`SimulatedBatch.state_dict`."""
+    """`WalkerBatch.state_dict`."""
     random: list[dict[str, Any]]
     """States of the bodies' generators."""
 
     @classmethod
-    def of(cls, batch: SimulatedBatch) -> StepBegin:
+    def of(cls, batch: WalkerBatch) -> StepBegin:
         """Copies of `batch` as it is now."""
         states: list[dict[str, Any]] = [
             dict(rng.bit_generator.state) for rng in batch.rngs
@@ -86,7 +59,7 @@ def check_fault_folder(folder: str | None) -> None:
 
 
 def report_faults(
-    batch: SimulatedBatch, envs: Ints, actions: Floats, begin: StepBegin | None
+    batch: WalkerBatch, envs: Ints, actions: Floats, begin: StepBegin | None
 ) -> None:
     """Log each new fault of `envs`, and keep what the step began with, if given."""
     folder = batch.config.environment.fault_folder
@@ -105,7 +78,7 @@ def report_faults(
 
 def save_fault(
     folder: Path,
-    batch: SimulatedBatch,
+    batch: WalkerBatch,
     env: int,
     actions: Floats,
     begin: StepBegin,
@@ -144,7 +117,7 @@ def save_fault(
     return path
 
 
-def load_fault(path: str | Path, batch: SimulatedBatch) -> Floats:
+def load_fault(path: str | Path, batch: WalkerBatch) -> Floats:
     """Put a batch of one body where the control step in the file `path` began.
 
     Args:

@@ -83,7 +83,7 @@ def test_the_clock_follows_its_action(batch):
     actions = np.zeros((4, batch.action_size))
     actions[1, -1], actions[2, -1] = 1.0, -1.0
     batch.step(actions)
-    ahead = batch.phases()
+    ahead = batch.phase
     assert ahead[1] / ahead[0] == pytest.approx(1.1)
     assert ahead[2] / ahead[3] == pytest.approx(0.9)
 

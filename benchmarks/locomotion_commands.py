@@ -21,8 +21,8 @@ from _policies import policies_of
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
+from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.tasks.locomote import LocomoteBatch
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
     baseline,

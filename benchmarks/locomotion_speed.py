@@ -44,7 +44,7 @@ from mujoco.batch import Batch
 
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.muscle import SpdGains
-from ambulo.envs.tasks.build import make_batch
+from ambulo.envs.locomotion.build import make_batch
 from ambulo.muscle.dynamics import dynamics_of_batch
 from ambulo.muscle.spd import SpdController
 

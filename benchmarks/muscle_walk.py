@@ -18,6 +18,7 @@ import numpy as np
 
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import myolegs
+from ambulo.envs.locomotion.build import with_network
 from ambulo.envs.reference.closed_loop import roll_out
 from ambulo.envs.reference.muscle_walk import CONTROL_DT, build_muscle_walk
 from ambulo.envs.reference.reference import (
@@ -26,7 +27,6 @@ from ambulo.envs.reference.reference import (
     load_reference,
     save_reference,
 )
-from ambulo.envs.tasks.build import with_network
 from ambulo.muscle.shipped import find_muscle_nn
 
 

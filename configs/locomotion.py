@@ -18,14 +18,11 @@ from ambulo.configs.simulation_nn import (
     LocomotionTrainingConfig,
     SimulationNetworkConfig,
 )
+from ambulo.configs.tasks import Task
 from ambulo.configs.types import Count, NonNegative, Positive
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 Span = tuple[float, float]
-Task = Literal["imitate", "locomote", "stand", "gait"]
-
-TASKS: tuple[Task, ...] = ("imitate", "locomote", "stand", "gait")
-"""Names of all tasks."""
 MYOLEGS: dict[str, Any] = {
     "joints": ("hip_*", "knee_*", "ankle_*", "subtalar_*"),
     "substeps": 8,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium
 
 from ambulo.configs.errors import AmbuloError
+from ambulo.configs.tasks import TASKS
 
 __all__ = ["AmbuloError"]
 
@@ -13,23 +14,10 @@ gymnasium.register(
     entry_point="ambulo.envs.vr.task.env:VRNavigationEnv",
     vector_entry_point="ambulo.envs.vr.task.vector_env:VRNavigationVectorEnv",
 )
-gymnasium.register(
-    id="ambulo/Imitate-v0",
-    entry_point="ambulo.envs.tasks.env:ImitateEnv",
-    vector_entry_point="ambulo.envs.tasks.env:ImitateVectorEnv",
-)
-gymnasium.register(
-    id="ambulo/Locomote-v0",
-    entry_point="ambulo.envs.tasks.env:LocomoteEnv",
-    vector_entry_point="ambulo.envs.tasks.env:LocomoteVectorEnv",
-)
-gymnasium.register(
-    id="ambulo/Gait-v0",
-    entry_point="ambulo.envs.tasks.gait_env:GaitEnv",
-    vector_entry_point="ambulo.envs.tasks.gait_env:GaitVectorEnv",
-)
-gymnasium.register(
-    id="ambulo/Stand-v0",
-    entry_point="ambulo.envs.tasks.env:StandEnv",
-    vector_entry_point="ambulo.envs.tasks.env:StandVectorEnv",
-)
+for _task in TASKS:
+    gymnasium.register(
+        id=f"ambulo/{_task.title().replace('_', '')}-v0",
+        entry_point="ambulo.envs.locomotion.env:LocomotionEnv",
+        vector_entry_point="ambulo.envs.locomotion.env:LocomotionVectorEnv",
+        kwargs={"task": _task},
+    )

@@ -20,7 +20,7 @@ from scipy.ndimage import gaussian_filter1d
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import RenderError
 from ambulo.envs.characters.character import Character
-from ambulo.envs.tasks.locomotion.body import body_of_joint
+from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.vr.world.render import Frame, Offscreen, write_video
 
 SIZE = (640, 480)

@@ -16,6 +16,7 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.simulation.tangent import Tangent
+from ambulo.envs.state_arrays import Arrays, flattened, part_of
 from ambulo.muscle.dynamics import dynamics_of_batch
 from ambulo.muscle.spd import SpdController
 
@@ -36,6 +37,13 @@ FAULTS = (
 )
 """Reasons by code; 0 is none."""
 NOT_FINITE, TOO_FAST, UNSOLVABLE = 1, 2, 3
+
+_STATE = ("time", "qpos", "qvel", "act", "ctrl", "xfrc_applied")
+"""What MuJoCo integrates, and what acts on it."""
+_GUESS = "qacc_warmstart"
+"""The solver's first guess of the next step."""
+_LAST_STEP = ("constraint", "torque", "fault")
+"""What the next step takes from the last one, in the simulation's own arrays."""
 
 
 def log_mujoco_warnings() -> None:
@@ -181,6 +189,27 @@ class CharacterSimulation:
         self.forward(ids)
         self.constraint[ids] = self._constraint_now[ids]
 
+    def state_dict(self) -> Arrays:
+        """Everything that the next step depends on, as copies by name."""
+        arrays = {name: self.bind(name).copy() for name in (*_STATE, _GUESS)}
+        arrays |= {name: getattr(self, name).copy() for name in _LAST_STEP}
+        return arrays | flattened({"actuation": self.actuation.state_dict()})
+
+    def load_state_dict(self, arrays: Arrays) -> None:
+        """Continue from `state_dict`; the next step is bit for bit the same.
+
+        Raises:
+            KeyError: An array is missing.
+            ValueError: One has another shape: it is of another model or count.
+        """
+        for name in _STATE:
+            _put(self.bind(name), arrays[name], name)
+        self.forward(np.arange(self.count), _VELOCITY)
+        _put(self.bind(_GUESS), arrays[_GUESS], _GUESS)
+        for name in _LAST_STEP:
+            _put(getattr(self, name), arrays[name], name)
+        self.actuation.load_state_dict(part_of(arrays, "actuation"))
+
     def step(
         self, target: Floats, velocity: Floats, torque: Floats | None = None
     ) -> None:
@@ -225,3 +254,9 @@ class CharacterSimulation:
         self.torque[ids] = 0.0
         self.forward(ids)
         self.constraint[ids] = self._constraint_now[ids]
+
+
+def _put(target: NDArray[Any], values: NDArray[Any], name: str) -> None:
+    if target.shape != values.shape:
+        raise ValueError(f"{name} has shape {values.shape}, not {target.shape}")
+    target[...] = values

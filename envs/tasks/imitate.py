@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from ambulo.configs.arrays import Floats
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.reward import Terms, cost_terms, imitation_terms
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.reward import Terms, imitation_terms
 
 
 class ImitateBatch(LocomotionBatch):
@@ -15,8 +13,7 @@ class ImitateBatch(LocomotionBatch):
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         effectors, com = self._followed_now()
         weights = self.config.rewards
-        speed = np.hypot(self.state.heading[:, 0], self.state.heading[:, 1])
-        costs = cost_terms(power, self.weight, speed, actions, self.action, weights)
+        costs = self._cost_terms(power, actions)
         del costs["energy"]
         return {**imitation_terms(self.state, effectors, com, weights), **costs}
 

@@ -8,16 +8,15 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.reward import (
+    Terms,
+    command_terms,
+    imitation_terms,
+)
 from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.reference.steering import Steering, leaning
 from ambulo.envs.simulation.terrain import EDGE, Terrain, terrain_model
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.reward import (
-    Terms,
-    command_terms,
-    cost_terms,
-    imitation_terms,
-)
 
 LEASH = 0.2
 """How far the moving frame runs ahead of a body that does not follow, [m]."""
@@ -148,13 +147,12 @@ class LocomoteBatch(LocomotionBatch):
 
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         weights = self.config.rewards
-        speed = np.hypot(self.state.heading[:, 0], self.state.heading[:, 1])
         terms = {
             **command_terms(
                 self.state, self.command[:, 0], self.command[:, 1], weights
             ),
             "alive": np.full(self.num_envs, weights.alive),
-            **cost_terms(power, self.weight, speed, actions, self.action, weights),
+            **self._cost_terms(power, actions),
         }
         if self.uses_law:
             effectors, com = self._followed_now()

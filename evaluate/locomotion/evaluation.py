@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.build import make_batch
+from ambulo.envs.locomotion.extra_parts import history_part, mode_part
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.tasks.build import make_batch
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.extra_parts import history_part, mode_part
 from ambulo.evaluate.locomotion.recording import Recorder, Recording, joined
 from ambulo.muscle.muscle_nn import MuscleNN
 

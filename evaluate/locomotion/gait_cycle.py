@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.tasks.locomotion.body import CONTACT_HEIGHT
+from ambulo.envs.locomotion.body import CONTACT_HEIGHT
 from ambulo.evaluate.locomotion.gait_norms import Band
 
 PERCENT: Floats = np.linspace(0.0, 100.0, 101)

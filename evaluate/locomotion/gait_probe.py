@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
-from ambulo.envs.simulation.simulation import CharacterSimulation
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.body import (
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.body import (
     CONTACT_HEIGHT,
     BodyView,
     body_of_joint,
     sole_groups,
 )
+from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.coupling import joint_coupling

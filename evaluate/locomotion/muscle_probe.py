@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.report import muscle_report
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ambulo.configs.errors import ConfigError
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
     bodies,

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.body import body_of_joint
-from ambulo.envs.tasks.locomotion.reward import turn_rate
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.body import body_of_joint
+from ambulo.envs.locomotion.reward import turn_rate
 from ambulo.evaluate.locomotion.gait_probe import (
     AngleProbe,
     ForceProbe,

@@ -14,6 +14,11 @@ from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.configs.simulation_nn import TeacherConfig
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.build import make_batch
+from ambulo.envs.locomotion.extra_parts import history_part
+from ambulo.envs.locomotion.joined import several_references
+from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.envs.reference.configured import body_of, reference_of
 from ambulo.envs.reference.reference import (
     Reference,
@@ -21,12 +26,7 @@ from ambulo.envs.reference.reference import (
     reference_bytes,
     reference_from_bytes,
 )
-from ambulo.envs.tasks.build import make_batch
 from ambulo.envs.tasks.gait.batch import GaitBatch
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.extra_parts import history_part
-from ambulo.envs.tasks.locomotion.joined import several_references
-from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
 from ambulo.evaluate.locomotion.cascades import correct_base, load_gait_policy
 from ambulo.evaluate.locomotion.teachers import LawTeacher, PolicyTeacher, Teacher
 from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes

@@ -8,10 +8,10 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.observation import observation_layout
+from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.envs.reference.reference import matching_joints
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.observation import observation_layout
-from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
 from ambulo.policies.agents.locomotion import LocomotionAgent
 
 

@@ -10,15 +10,11 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.muscle import MuscleNNConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import load_character
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import CharacterSimulation
-from ambulo.envs.simulation.simulation_state import (
-    capture_simulation,
-    restore_simulation,
-)
-from ambulo.envs.tasks.build import make_batch
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.errors import MuscleError
@@ -125,7 +121,7 @@ def test_a_restored_simulation_goes_on_bit_for_bit(legs: Character, steps: int) 
     for _ in range(steps):
         one.step(target, still)
     two.step(still[:, :1] + target, still)  # anywhere else
-    restore_simulation(two, capture_simulation(one))
+    two.load_state_dict(one.state_dict())
     for _ in range(5):
         one.step(target, still)
         two.step(target, still)
@@ -136,13 +132,13 @@ def test_a_restored_simulation_goes_on_bit_for_bit(legs: Character, steps: int) 
 
 def test_a_state_without_muscles_is_refused(legs: Character) -> None:
     simulation = standing(legs, 1)
-    arrays = capture_simulation(simulation)
+    arrays = simulation.state_dict()
     del arrays["actuation.dual"]
     with pytest.raises(KeyError, match="dual"):
-        restore_simulation(simulation, arrays)
+        simulation.load_state_dict(arrays)
     arrays["actuation.dual"] = np.zeros((2, 14))
     with pytest.raises(ValueError, match=r"dual has shape \(2, 14\), not \(1, 14\)"):
-        restore_simulation(simulation, arrays)
+        simulation.load_state_dict(arrays)
 
 
 def test_power_is_that_of_the_torque_on_the_independent_axes(legs: Character) -> None:

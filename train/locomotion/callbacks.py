@@ -8,7 +8,7 @@ import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.configs.simulation_nn import LocomotionTrainingConfig
-from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
+from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
 from ambulo.policies.networks.simulation_nn import SimulationNN
 from ambulo.policies.ppo import FastPPO

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.simulation_nn import TeacherConfig
-from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
+from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.evaluate.locomotion.teachers import Teacher
 from ambulo.policies.networks.simulation_nn import SimulationNN
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ambulo.common.files import write_atomic
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.muscle import MuscleUpdatesConfig
-from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
+from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.train.muscle.training import MuscleTrainer

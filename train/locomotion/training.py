@@ -21,7 +21,7 @@ from ambulo.configs.errors import RunFolderError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.configs.simulation_nn import LocomotionTrainingConfig
-from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
+from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.evaluate.locomotion.cascades import digest_of
 from ambulo.evaluate.locomotion.task import (
     action_names,

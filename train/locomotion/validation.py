@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
+from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.evaluate.locomotion.gait_probe import leg_joints
 from ambulo.evaluate.locomotion.task import References, make_bodies
 from ambulo.muscle.muscle_nn import MuscleNN

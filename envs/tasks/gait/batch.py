@@ -15,12 +15,12 @@ from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.extra_parts import MakePart
+from ambulo.envs.locomotion.joined import JoinedBatch
 from ambulo.envs.reference.reference import Reference
+from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.gait.group import GaitGroup
 from ambulo.envs.tasks.gait.sampling import healthy_parameters, random_parameters
-from ambulo.envs.tasks.locomotion.extra_parts import MakePart
-from ambulo.envs.tasks.locomotion.joined import JoinedBatch
-from ambulo.envs.tasks.locomotion.protocol import Arrays
 
 log = logging.getLogger(__name__)
 

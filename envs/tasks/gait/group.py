@@ -13,15 +13,15 @@ from ambulo.configs.gait import GaitSpace
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.gait_body import gait_body
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.body import body_of_joint, effector_bodies
+from ambulo.envs.locomotion.extra_parts import ExtraPart
+from ambulo.envs.locomotion.reward import Terms, imitation_terms
 from ambulo.envs.reference.gait_legs import LegPoses, legs_body
 from ambulo.envs.reference.gait_reference import gait_reference
 from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.gait.reward import GaitErrors, gait_factors
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.body import body_of_joint, effector_bodies
-from ambulo.envs.tasks.locomotion.extra_parts import ExtraPart
-from ambulo.envs.tasks.locomotion.reward import Terms, cost_terms, imitation_terms
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import (
     quat_angle,
@@ -144,8 +144,7 @@ class GaitGroup(LocomotionBatch):
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         weights, config = self.config.rewards, self.config.gait
         factors = gait_factors(self._errors(), config)
-        speed = np.hypot(self.state.heading[:, 0], self.state.heading[:, 1])
-        costs = cost_terms(power, self.weight, speed, actions, self.action, weights)
+        costs = self._cost_terms(power, actions)
         del costs["energy"]  # the metabolic term is in its place
         gait = 2.0 * factors["head"] * factors["average"] * factors["step"]
         terms = {"gait": gait, "metabolic": factors["metabolic"], **costs}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.state_arrays import flattened, part_of
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.comfort import comfort_score, smoothness
@@ -184,26 +185,23 @@ class NavigationBatch:
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of all arrays that a bit-exact continuation needs (bank excluded)."""
-        parts: dict[str, dict[str, NDArray[np.generic]]] = {
-            "world": self.world.state_dict(),
-            "memory": self._memory.state_dict(),
-            "episode": self.episode.state_dict(),
-            "task": self.task.state_dict(),
-            "batch": {"obs": self.obs.copy()},
-        }
-        return {f"{p}.{k}": v for p, arrays in parts.items() for k, v in arrays.items()}
+        return flattened(
+            {
+                "world": self.world.state_dict(),
+                "memory": self._memory.state_dict(),
+                "episode": self.episode.state_dict(),
+                "task": self.task.state_dict(),
+                "batch": {"obs": self.obs.copy()},
+            }
+        )
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`; the bank must hold the same levels."""
-        parts: dict[str, dict[str, NDArray[np.generic]]] = {}
-        for name, array in arrays.items():
-            part, _, key = name.partition(".")
-            parts.setdefault(part, {})[key] = array
-        self.world.load_state_dict(parts["world"])
-        self._memory.load_state_dict(parts["memory"])
-        self.episode.load_state_dict(parts["episode"])
-        self.task.load_state_dict(parts["task"])
-        self.obs[...] = parts["batch"]["obs"]
+        self.world.load_state_dict(part_of(arrays, "world"))
+        self._memory.load_state_dict(part_of(arrays, "memory"))
+        self.episode.load_state_dict(part_of(arrays, "episode"))
+        self.task.load_state_dict(part_of(arrays, "task"))
+        self.obs[...] = arrays["batch.obs"]
 
     def close(self) -> None:
         """Free the world."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.vr import NavigationEnvironmentConfig
+from ambulo.envs.state_arrays import StateArrays
 from ambulo.envs.vr.contract import HAND_OFFSET
 from ambulo.envs.vr.task.bank import GOALS, LevelBank
 from ambulo.envs.vr.task.observation import TASKS, hand_positions
@@ -20,8 +21,10 @@ FOLLOW_HOLD = 2.0
 
 
 @dataclass(frozen=True)
-class TaskState:
+class TaskState(StateArrays):
     """The task of each env; every array has first axis N."""
+
+    shapes: ClassVar = {"goal": (3,)}
 
     kind: Ints
     """Index into `TASKS`."""
@@ -40,21 +43,6 @@ class TaskState:
     solved: Bools
     """The task is done."""
 
-    @classmethod
-    def zeros(cls, num_envs: int) -> TaskState:
-        """Tasks not begun."""
-        n = num_envs
-        return cls(
-            kind=np.zeros(n, np.int64),
-            slot=np.zeros(n, np.int64),
-            index=np.zeros(n, np.int64),
-            heading_for=np.zeros(n, np.int64),
-            goal=np.zeros((n, 3)),
-            held=np.zeros(n),
-            visited=np.zeros(n, np.int64),
-            solved=np.zeros(n, np.bool_),
-        )
-
     def begin(
         self, envs: Ints, kinds: Ints, slots: Ints, goals: Ints, bank: LevelBank
     ) -> None:
@@ -68,15 +56,6 @@ class TaskState:
         self.held[envs] = 0.0
         self.visited[envs] = 0
         self.solved[envs] = False
-
-    def state_dict(self) -> dict[str, NDArray[np.generic]]:
-        """Copies of all arrays."""
-        return {f.name: getattr(self, f.name).copy() for f in fields(self)}
-
-    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
-        """Continue from `state_dict`."""
-        for f in fields(self):
-            getattr(self, f.name)[...] = arrays[f.name]
 
 
 def advance_tasks(

@@ -297,7 +297,7 @@ def test_generated_gaits_are_followed(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from ambulo.configs.locomotion import LocomotionConfig
-    from ambulo.envs.tasks.build import make_batch
+    from ambulo.envs.locomotion.build import make_batch
 
     out = tmp_path / "walks.npz"
     code, told, _ = run(

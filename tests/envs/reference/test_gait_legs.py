@@ -4,11 +4,11 @@ import pytest
 from ambulo.configs.errors import ConfigError, GaitParameterError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.healthy_gait import HEALTHY
+from ambulo.envs.locomotion.env import locomotion_config
 from ambulo.envs.reference.gait_legs import LegPoses, held_values, legs_body
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.reference_file import Gait
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.envs.tasks.env import locomotion_config
 from ambulo.envs.tasks.gait.sampling import parameter_box, random_parameters
 from ambulo.motion.human23 import position_slices
 from ambulo.muscle.muscles import muscle_table

@@ -13,6 +13,7 @@ import ambulo.shipped
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.envs.characters.myo import myolegs
+from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference import muscle_reference
 from ambulo.envs.reference.muscle_reference import (
     cache_key,
@@ -25,7 +26,6 @@ from ambulo.envs.reference.muscle_reference import (
 from ambulo.envs.reference.muscle_walk import between
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.envs.tasks.build import make_batch
 
 LEGS = LocomotionEnvironmentConfig(character="myolegs", actuation="muscle")
 

@@ -10,6 +10,7 @@ import pytest
 from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
 from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.balance import BalanceLaw
 from ambulo.envs.reference.configured import check_reference
 from ambulo.envs.reference.gaits import Gaits
@@ -24,7 +25,6 @@ from ambulo.envs.reference.reference import (
     save_reference,
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.envs.tasks.build import make_batch
 from ambulo.motion.formats.npz import packed
 from ambulo.motion.motion import Motion
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.body import out_of_frame
 from ambulo.envs.reference.steering import STANCE, leaning, turning_wave
 from ambulo.envs.tasks.locomote import LocomoteBatch
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.body import out_of_frame
 
 Make = Callable[..., LocomotionBatch]
 Floats = NDArray[np.float64]

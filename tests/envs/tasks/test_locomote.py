@@ -9,10 +9,10 @@ import pytest
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.body import out_of_frame
 from ambulo.envs.simulation.terrain import EDGE, SIZE, Terrain, terrain_model
 from ambulo.envs.tasks.locomote import CHANGE, EASE, LEASH, LocomoteBatch
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.body import out_of_frame
 
 Make = Callable[..., LocomotionBatch]
 

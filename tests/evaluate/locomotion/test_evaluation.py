@@ -15,10 +15,10 @@ import pytest
 from ambulo.configs.errors import RenderError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.registry import load_character
+from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.reference import Reference, standing_reference
 from ambulo.envs.simulation.simulation import CharacterSimulation
-from ambulo.envs.tasks.build import make_batch
 from ambulo.evaluate.command import main
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,

@@ -10,9 +10,9 @@ import pytest
 from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.gait import gait_space
 from ambulo.envs.characters.gait_body import gait_body
+from ambulo.envs.locomotion.env import locomotion_config
 from ambulo.envs.reference.prepare import physical_cycle
 from ambulo.envs.reference.reference import Reference, gait_of, reference_bytes
-from ambulo.envs.tasks.env import locomotion_config
 from ambulo.motion.gaits.scaled_walk import gait_cycle
 from ambulo.motion.gaits.shards import RawShard, read_raw, write_raw
 from ambulo.train import rollout_gait

@@ -6,13 +6,12 @@ from gymnasium.utils.env_checker import check_env
 import ambulo.envs  # noqa: F401
 from ambulo.configs.errors import ActionError, GaitParameterError
 from ambulo.configs.gait import gait_space
+from ambulo.envs.locomotion.build import make_batch
+from ambulo.envs.locomotion.env import LocomotionEnv, locomotion_config
 from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.reference import save_reference
-from ambulo.envs.tasks.build import make_batch
-from ambulo.envs.tasks.env import locomotion_config
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.group import PARAMETERS
-from ambulo.envs.tasks.gait_env import GaitEnv
 
 SPACE = gait_space("human23")
 
@@ -148,7 +147,7 @@ def test_gymnasium_makes_it(tmp_path, reference):
     env = gymnasium.make("ambulo/Gait-v0", step_limit=5, **settings)
     check_env(env.unwrapped, skip_render_check=True)
     first, _ = env.reset(seed=4)
-    assert isinstance(env.unwrapped, GaitEnv)
+    assert isinstance(env.unwrapped, LocomotionEnv)
     values = env.unwrapped.batch.parameters[0]
     again, _ = env.reset(seed=4)
     np.testing.assert_array_equal(first, again)

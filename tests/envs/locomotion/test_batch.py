@@ -14,11 +14,11 @@ from gymnasium.error import ResetNeeded
 
 from ambulo.configs.errors import ActionError, ConfigError, MotionFileError
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.build import make_batch
+from ambulo.envs.locomotion.faults import load_fault
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.simulation import NOT_FINITE, TOO_FAST
-from ambulo.envs.tasks.build import make_batch
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.faults import load_fault
 from ambulo.motion.formats.npz import unpacked
 
 Make = Callable[..., LocomotionBatch]

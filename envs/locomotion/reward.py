@@ -11,7 +11,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.locomotion import LocomotionRewardsConfig
-from ambulo.envs.tasks.locomotion.body import BodyState
+from ambulo.envs.locomotion.body import BodyState
 
 Terms = dict[str, Floats]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.layout import ObservationLayout, Part
-from ambulo.envs.tasks.locomotion.body import BodyState
+from ambulo.envs.locomotion.body import BodyState
 
 LIMIT = 50.0
 """No observed number is larger."""
@@ -84,6 +84,14 @@ def observation_layout(
     if seen.last_action:
         parts.append(Part("last_action", actions, "1", "the action before"))
     return ObservationLayout(tuple(parts))
+
+
+def places_ahead(root: Floats, yaw: Floats) -> Floats:
+    """World places (N, 5, 2), [m], ahead of roots at (N, 2) that look along `yaw` (N,)."""
+    ahead = np.stack([np.cos(yaw), np.sin(yaw)], axis=1)
+    steps = np.array(GROUND_AHEAD)[None, :, None]
+    places: Floats = root[:, None] + steps * ahead[:, None]
+    return places
 
 
 def has_clock(config: LocomotionConfig) -> bool:

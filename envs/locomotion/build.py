@@ -9,12 +9,11 @@ from typing import Any
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs import tasks
 from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.joined import JoinedBatch
 from ambulo.envs.reference.configured import body_of, check_reference, reference_of
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.joined import JoinedBatch
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.muscle.shipped import find_muscle_nn
 
@@ -23,7 +22,7 @@ AnyBatch = LocomotionBatch | JoinedBatch[Any]
 
 def batch_class(task: str) -> Callable[..., AnyBatch]:
     """The batch of a task: `BATCH` of its file, or of `batch.py` in its folder."""
-    module = import_module(f"{tasks.__name__}.{task}")
+    module = import_module(f"ambulo.envs.tasks.{task}")
     if hasattr(module, "__path__"):
         module = import_module(f"{module.__name__}.batch")
     found: Callable[..., AnyBatch] = module.BATCH

@@ -14,12 +14,12 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.batch import BatchStep
 from ambulo.configs.errors import ActionError, ConfigError
 from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.body import BodyState
+from ambulo.envs.locomotion.episode import EpisodeState
+from ambulo.envs.locomotion.extra_parts import MakePart, mode_part
 from ambulo.envs.simulation.simulation import CharacterSimulation
-from ambulo.envs.tasks.locomotion.batch import LocomotionBatch
-from ambulo.envs.tasks.locomotion.body import BodyState
-from ambulo.envs.tasks.locomotion.episode import EpisodeState
-from ambulo.envs.tasks.locomotion.extra_parts import MakePart, mode_part
-from ambulo.envs.tasks.locomotion.protocol import Arrays
+from ambulo.envs.state_arrays import Arrays, flattened, part_of
 
 Totals = TypeVar("Totals", EpisodeState, BodyState)
 Member = TypeVar("Member", bound=LocomotionBatch)
@@ -127,19 +127,12 @@ class JoinedBatch(Generic[Member]):
 
     def state_dict(self) -> Arrays:
         """Those of the batches, `<index>.<name>`."""
-        return {
-            f"{i}.{name}": array
-            for i, batch in enumerate(self.batches)
-            for name, array in batch.state_dict().items()
-        }
+        return flattened({f"{i}": b.state_dict() for i, b in enumerate(self.batches)})
 
     def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
         for i, batch in enumerate(self.batches):
-            start = f"{i}."
-            batch.load_state_dict(
-                {k[len(start) :]: v for k, v in arrays.items() if k.startswith(start)}
-            )
+            batch.load_state_dict(part_of(arrays, f"{i}"))
         self._observed()
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from ambulo.configs.errors import ConfigError, GaitParameterError
 from ambulo.configs.gait import GaitSpace, gait_space
-from ambulo.envs.tasks.gait_manager import FELL, RUNNING, TIME_OVER, EnvManager
+from ambulo.envs.tasks.gait.manager import FELL, RUNNING, TIME_OVER, EnvManager
 
 SPACE = gait_space("human23")
 

@@ -13,12 +13,11 @@ from ambulo.configs.batch import TaskBatch
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
+from ambulo.envs.locomotion.body import BodyState
+from ambulo.envs.locomotion.episode import EpisodeState
 from ambulo.envs.reference.reference_file import Reference
 from ambulo.envs.simulation.simulation import CharacterSimulation
-from ambulo.envs.tasks.locomotion.body import BodyState
-from ambulo.envs.tasks.locomotion.episode import EpisodeState
-
-Arrays = dict[str, NDArray[np.generic]]
+from ambulo.envs.state_arrays import Arrays
 
 
 class WalkerBatch(TaskBatch, Protocol):

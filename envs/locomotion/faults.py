@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.atomic import probe_folder
 from ambulo.configs.errors import ConfigError, MotionFileError
+from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.envs.simulation.simulation import FAULTS
-from ambulo.envs.tasks.locomotion.protocol import WalkerBatch
 from ambulo.motion.formats.disk import read_bytes, write_bytes
 from ambulo.motion.formats.npz import packed, unpacked
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import mujoco
@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from ambulo.configs.base import Config, parse
 from ambulo.configs.errors import ConfigError, RenderError, nearest
-from ambulo.configs.locomotion import TASKS, LocomotionConfig, Task
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.tasks import TASKS, Task
 from ambulo.envs.gym_batch_env import GymBatchEnv, check_many
 from ambulo.envs.layout import ObservationLayout
+from ambulo.envs.locomotion.build import make_batch
+from ambulo.envs.locomotion.observation import LIMIT
 from ambulo.envs.reference.reference import Reference, reference_from_bytes
-from ambulo.envs.tasks.build import make_batch
-from ambulo.envs.tasks.locomotion.observation import LIMIT
 from ambulo.muscle.muscle_nn import MuscleNN
 
 WIDTH, HEIGHT = 640, 480
@@ -98,7 +99,7 @@ def _reference(follow: Reference | bytes | None) -> Reference | None:
 
 
 class LocomotionEnv(gymnasium.Env[Any, Any]):
-    """One simulated body; `ImitateEnv`, `LocomoteEnv` and `StandEnv` are registered.
+    """One simulated body; `ambulo/Imitate-v0` and its like, one for each of `TASKS`.
 
     Thirty actions a second move the joint targets of stable PD. The observation and reward
     tables are in docs/locomotion_envs.md, and `env.unwrapped.batch.layout.table()` prints
@@ -109,11 +110,10 @@ class LocomotionEnv(gymnasium.Env[Any, Any]):
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012
-    task: ClassVar[Task]
-    """What the environment is for."""
 
     def __init__(
         self,
+        task: Task,
         config: LocomotionConfig | Mapping[str, Any] | None = None,
         render_mode: str | None = None,
         follow: Reference | bytes | None = None,
@@ -123,6 +123,7 @@ class LocomotionEnv(gymnasium.Env[Any, Any]):
         """Make one body.
 
         Args:
+            task: What the environment is for.
             config: See `locomotion_config`.
             render_mode: "rgb_array" or None.
             follow: A reference, or its file's content, instead of the configured one.
@@ -133,7 +134,7 @@ class LocomotionEnv(gymnasium.Env[Any, Any]):
             raise ConfigError(
                 f"render_mode = {render_mode!r}: must be 'rgb_array' or None"
             )
-        self.config = locomotion_config(self.task, config, **settings)
+        self.config = locomotion_config(task, config, **settings)
         self.render_mode = render_mode
         self.batch = make_batch(
             self.config, 1, reference=_reference(follow), muscles=muscles
@@ -197,11 +198,9 @@ class LocomotionEnv(gymnasium.Env[Any, Any]):
 class LocomotionVectorEnv(GymBatchEnv):
     """N bodies stepped together; see `GymBatchEnv` and `LocomotionEnv`."""
 
-    task: ClassVar[Task]
-    """What the environment is for."""
-
     def __init__(
         self,
+        task: Task,
         num_envs: int = 1,
         config: LocomotionConfig | Mapping[str, Any] | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
@@ -217,7 +216,7 @@ class LocomotionVectorEnv(GymBatchEnv):
             ConfigError: A setting or `num_envs` that cannot be used.
         """
         check_many(num_envs, render_mode)
-        self.config = locomotion_config(self.task, config, **settings)
+        self.config = locomotion_config(task, config, **settings)
         batch = make_batch(
             self.config,
             num_envs,
@@ -231,39 +230,3 @@ class LocomotionVectorEnv(GymBatchEnv):
             action_space(batch.action_size),
             autoreset_mode=autoreset_mode,
         )
-
-
-class ImitateEnv(LocomotionEnv):
-    """`ambulo/Imitate-v0`: track a reference gait."""
-
-    task = "imitate"
-
-
-class LocomoteEnv(LocomotionEnv):
-    """`ambulo/Locomote-v0`: walk at a commanded speed and turning rate."""
-
-    task = "locomote"
-
-
-class StandEnv(LocomotionEnv):
-    """`ambulo/Stand-v0`: keep standing."""
-
-    task = "stand"
-
-
-class ImitateVectorEnv(LocomotionVectorEnv):
-    """N bodies of `ambulo/Imitate-v0`."""
-
-    task = "imitate"
-
-
-class LocomoteVectorEnv(LocomotionVectorEnv):
-    """N bodies of `ambulo/Locomote-v0`."""
-
-    task = "locomote"
-
-
-class StandVectorEnv(LocomotionVectorEnv):
-    """N bodies of `ambulo/Stand-v0`."""
-
-    task = "stand"

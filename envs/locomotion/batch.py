@@ -9,44 +9,40 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.batch import BatchStep
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
-from ambulo.envs.reference.gaits import Blend, Gaits
-from ambulo.envs.reference.reference import Reference, matching_joints
-from ambulo.envs.simulation.disturbance import Pushes
-from ambulo.envs.simulation.power import JointPower
-from ambulo.envs.simulation.simulation import CharacterSimulation
-from ambulo.envs.simulation.simulation_state import (
-    capture_simulation,
-    restore_simulation,
-)
-from ambulo.envs.tasks.locomotion.actions import checked_actions
-from ambulo.envs.tasks.locomotion.body import (
+from ambulo.envs.locomotion.actions import checked_actions
+from ambulo.envs.locomotion.body import (
     BodyState,
     BodyView,
     body_of_joint,
     out_of_frame,
     reference_body,
 )
-from ambulo.envs.tasks.locomotion.episode import EpisodeState
-from ambulo.envs.tasks.locomotion.extra_parts import ExtraPart, MakePart
-from ambulo.envs.tasks.locomotion.faults import (
+from ambulo.envs.locomotion.episode import EpisodeState, drawn_starts
+from ambulo.envs.locomotion.extra_parts import ExtraParts, MakePart
+from ambulo.envs.locomotion.faults import (
     StepBegin,
     check_fault_folder,
     report_faults,
 )
-from ambulo.envs.tasks.locomotion.observation import (
-    GROUND_AHEAD,
+from ambulo.envs.locomotion.observation import (
     Seen,
     observation_layout,
     observe,
+    places_ahead,
 )
-from ambulo.envs.tasks.locomotion.reward import Terms
-
-Info = dict[str, NDArray[np.generic]]
+from ambulo.envs.locomotion.reward import Terms, cost_terms
+from ambulo.envs.reference.gaits import Blend, Gaits
+from ambulo.envs.reference.reference import Reference, matching_joints
+from ambulo.envs.simulation.disturbance import Pushes
+from ambulo.envs.simulation.power import JointPower
+from ambulo.envs.simulation.simulation import CharacterSimulation
+from ambulo.envs.state_arrays import Arrays, flattened, part_of
 
 
 class LocomotionBatch:
@@ -100,7 +96,7 @@ class LocomotionBatch:
             actions=self.action_size,
         )
         self._own_layout = self.layout
-        self._extra_parts: list[ExtraPart] = []
+        self._extra = ExtraParts()
         self._pelvis = body_of_joint(character, 0)
         self._power = JointPower(self.simulation)
         mass = self.simulation.model.body_mass.sum()
@@ -139,7 +135,7 @@ class LocomotionBatch:
     def show(self, make: MakePart) -> None:
         """Append a part to the observation; before the first reset."""
         extra = make(self)
-        self._extra_parts.append(extra)
+        self._extra.append(extra)
         self.layout = ObservationLayout((*self.layout.parts, extra.part))
         self.obs = np.zeros((self.num_envs, self.layout.size), np.float32)
 
@@ -158,6 +154,12 @@ class LocomotionBatch:
         """The weighted reward terms of the step, each (N,)."""
         raise NotImplementedError
 
+    def _cost_terms(self, power: Floats, actions: Floats) -> Terms:
+        """The weighted costs of power, [W], (N,), and of actions (N, A)."""
+        speed = np.hypot(self.state.heading[:, 0], self.state.heading[:, 1])
+        weights = self.config.rewards
+        return cost_terms(power, self.weight, speed, actions, self.action, weights)
+
     def set_progress(self, share: float) -> None:
         """Tell how much of the training is over, in [0, 1]; schedules follow it."""
 
@@ -174,20 +176,14 @@ class LocomotionBatch:
             return self.obs
         # Tied joints follow those that they are tied to.
         nv, driven = self.simulation.model.nv, self.simulation.driven
-        place, (turns, rates) = np.zeros(count), np.zeros((2, count, nv))
-        for row, index in enumerate(envs):
-            rng = self.rngs[index]
-            draw = rng.random()
-            place[row] = draw if env.start == "random" else 0.0
-            turns[row, driven] = rng.normal(0.0, 1.0, len(driven))
-            rates[row, :6] = rng.normal(0.0, 1.0, 6)
-            rates[row, driven] = rng.normal(0.0, 1.0, len(driven))
+        place, turns, rates = drawn_starts([self.rngs[i] for i in envs], nv, driven)
+        if env.start != "random":
+            place[:] = 0.0
         self._begun[envs] = True
         self.phase[envs] = place if phases is None else phases % 1.0
-        self.anchor[envs] = 0.0
-        self.command[envs] = 0.0
-        self.action[envs] = 0.0
-        self.episode.begin(envs)
+        for array in (self.anchor, self.command, self.action):
+            array[envs] = 0.0
+        self.episode.clear(envs)
         self._begin(envs)
         self.blend = self._blend()
         qpos, qvel, _ = self._reference(self.phase)
@@ -198,14 +194,11 @@ class LocomotionBatch:
         self.simulation.reset(envs, np.zeros(count), qpos, qvel)
         self.pushes.begin(envs, self.rngs)
         self._look()
-        for extra in self._extra_parts:
-            extra.begin(envs)
+        self._extra.begin(envs)
         self._observe(envs)
         return self.obs
 
-    def step(
-        self, actions: NDArray[np.generic]
-    ) -> tuple[NDArray[np.float32], Floats, Bools, Bools, Info]:
+    def step(self, actions: NDArray[np.generic]) -> BatchStep:
         """One control step: observations, rewards, terminated, truncated, info.
 
         `info` holds arrays over bodies: `is_success` (on its feet at the time limit),
@@ -249,10 +242,9 @@ class LocomotionBatch:
         episode.path[:] += moved
         episode.work[:] += power * simulation.dt
         self.action[:] = wanted
-        for extra in self._extra_parts:
-            extra.advance()
+        self._extra.advance()
         self._observe(np.arange(self.num_envs))
-        info: Info = {
+        info: Arrays = {
             "is_success": timeout,
             "fell": fell,
             "is_fault": fault,
@@ -272,54 +264,42 @@ class LocomotionBatch:
         Raises:
             ConfigError: There is no law, or it moves joints that actions do not.
         """
-        where = {int(dof): column for column, dof in enumerate(self.dofs)}
-        moved = [int(dof) for dof in self.gaits.law_dofs]
-        if not moved or any(dof not in where for dof in moved):
+        columns, moved = self.dofs.tolist(), self.gaits.law_dofs.tolist()
+        if not moved or not set(moved) <= set(columns):
             raise ConfigError(
                 "there is no balance controller of the joints that actions move"
             )
         out = np.zeros((self.num_envs, self.action_size))
         scale = self.config.environment.action_scale
-        out[:, [where[dof] for dof in moved]] = self.law / scale
+        out[:, [columns.index(dof) for dof in moved]] = self.law / scale
         return out
 
-    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+    def state_dict(self) -> Arrays:
         """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
         parts = {
-            "simulation": capture_simulation(self.simulation),
+            "simulation": self.simulation.state_dict(),
             "episode": self.episode.state_dict(),
             "pushes": self.pushes.state_dict(),
             "batch": {name: getattr(self, name).copy() for name in self._kept},
         }
-        named = {
-            f"{p}.{k}": v for p, arrays in parts.items() for k, v in arrays.items()
-        }
-        return named | {
-            name: array.copy()
-            for extra in self._extra_parts
-            for name, array in extra.kept.items()
-        }
+        extra = {name: array.copy() for name, array in self._extra.kept().items()}
+        return flattened(parts) | extra
 
-    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+    def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
-        parts: dict[str, dict[str, NDArray[np.generic]]] = {}
-        for name, array in arrays.items():
-            part, _, key = name.partition(".")
-            parts.setdefault(part, {})[key] = array
-        restore_simulation(self.simulation, parts["simulation"])
-        self.episode.load_state_dict(parts["episode"])
-        self.pushes.load_state_dict(parts["pushes"])
+        self.simulation.load_state_dict(part_of(arrays, "simulation"))
+        self.episode.load_state_dict(part_of(arrays, "episode"))
+        self.pushes.load_state_dict(part_of(arrays, "pushes"))
         for name in self._kept:
-            getattr(self, name)[...] = parts["batch"][name]
-        for extra in self._extra_parts:
-            for name, array in extra.kept.items():
-                array[...] = arrays[name]
+            getattr(self, name)[...] = arrays[f"batch.{name}"]
+        for name, array in self._extra.kept().items():
+            array[...] = arrays[name]
         self._begun[:] = True
         self.blend = self._blend()
         self._look()
 
     def close(self) -> None:
-        """Nothing to free beyond memory."""
+        """Nothing is open."""
 
     _kept: tuple[str, ...] = ("obs", "phase", "anchor", "command", "action")
     """Arrays of the batch itself that `state_dict` keeps."""
@@ -395,15 +375,6 @@ class LocomotionBatch:
         """The reference's end effectors and centre of mass."""
         return self._followed.at(self.gaits, self.phase, self.blend)
 
-    def _ground_ahead(self) -> Floats:
-        """Ground ahead of the root over that under it, [m]. Shape (N, 5)."""
-        yaw = self.anchor[:, 2] + self.state.yaw
-        ahead = np.stack([np.cos(yaw), np.sin(yaw)], axis=1)
-        steps = np.array(GROUND_AHEAD)[None, :, None]
-        places = self.simulation.qpos[:, None, :2] + steps * ahead[:, None]
-        here = self._ground(self.simulation.qpos[:, :2])
-        return self._ground(places) - here[:, None]
-
     def observation(self, layout: ObservationLayout) -> NDArray[np.float32]:
         """Observation of the bodies in `layout`, without appended parts. (N, size)."""
         out = np.empty((self.num_envs, layout.size), np.float32)
@@ -417,13 +388,12 @@ class LocomotionBatch:
             self._fill(self._own_layout, self.obs[:, :size])
         else:
             self.obs[envs, :size] = self.observation(self._own_layout)[envs]
-        for extra in self._extra_parts:
-            end = size + extra.part.size
-            self.obs[:, size:end] = extra.values
-            size = end
+        self._extra.write(self.obs[:, size:])
 
     def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
         joints = self.simulation.tangent.difference(self.state.qpos, self._rest)[:, 6:]
-        ahead = self._ground_ahead()
+        here = self.simulation.qpos[:, :2]
+        places = places_ahead(here, self.anchor[:, 2] + self.state.yaw)
+        ahead = self._ground(places) - self._ground(here)[:, None]
         seen = Seen(self.phase, joints, self.law, self.command, ahead, self.action)
         observe(layout, self.state, seen, out)

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.locomotion.build import make_batch
+from ambulo.envs.locomotion.env import locomotion_config
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.tasks.build import make_batch
-from ambulo.envs.tasks.env import locomotion_config
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.group import GaitGroup
 from ambulo.envs.tasks.gait.sampling import random_parameters

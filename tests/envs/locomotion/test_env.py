@@ -13,8 +13,8 @@ from gymnasium.utils.env_checker import check_env
 
 import ambulo.envs
 from ambulo.configs.errors import ConfigError, MotionFileError
+from ambulo.envs.locomotion.env import locomotion_config
 from ambulo.envs.reference.reference import Reference, save_reference
-from ambulo.envs.tasks.env import locomotion_config
 
 IDS = ("ambulo/Imitate-v0", "ambulo/Locomote-v0", "ambulo/Stand-v0")
 
@@ -66,7 +66,7 @@ def test_the_vector_version(name: str, mode: str, settings: dict[str, dict]) -> 
 
 def test_importing_the_environments_stays_light() -> None:
     code = (
-        "import sys, ambulo.envs, ambulo.envs.tasks.env;"
+        "import sys, ambulo.envs, ambulo.envs.locomotion.env;"
         "heavy = {'torch', 'stable_baselines3', 'matplotlib'} & set(sys.modules);"
         "sys.exit(f'imported {heavy}' if heavy else 0)"
     )

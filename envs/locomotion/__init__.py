@@ -1,0 +1,1 @@
+"""What all locomotion tasks share: batch, state, observation, reward."""

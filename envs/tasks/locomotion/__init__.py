@@ -1,1 +1,0 @@
-"""What all locomotion tasks share: batch, state, observation, reward, wrappers."""

@@ -1,0 +1,16 @@
+import gymnasium
+import pytest
+
+import ambulo.envs  # noqa: F401
+from ambulo.configs.tasks import TASKS
+from ambulo.envs.locomotion.build import batch_class
+
+
+def test_tasks_are_the_files_and_folders_of_envs_tasks():
+    assert TASKS == ("gait", "imitate", "locomote", "stand")
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_has_a_batch_and_an_environment(task):
+    assert batch_class(task).__name__ == f"{task.capitalize()}Batch"
+    assert f"ambulo/{task.capitalize()}-v0" in gymnasium.registry

@@ -1,4 +1,4 @@
-"""How weak hip abductors may be for a cascade, its base and the law alone to walk.
+"""How weak hip abductors may be for a cascade, its base and the controller alone to walk.
 
 python benchmarks/gait_cascade.py --json docs/results/gait_cascade.json
 """

@@ -1,4 +1,4 @@
-"""How well balance laws hold random bodies and gaits, with nothing learned.
+"""How well balance controllers hold random bodies and gaits, with nothing learned.
 
 python benchmarks/gait_law.py --bodies 40 --json docs/results/gait_law.json
 """
@@ -14,7 +14,7 @@ from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.configs.presets.locomotion import preset
 from ambulo.envs.characters.gait_body import gait_body
-from ambulo.envs.reference.balance import BalanceLaw, balance_law
+from ambulo.envs.reference.balance import BalanceController, balance_controller
 from ambulo.envs.reference.closed_loop import roll_out
 from ambulo.envs.reference.gait_reference import gait_reference, healthy_gait
 from ambulo.envs.reference.reference import load_reference, matching_joints
@@ -35,19 +35,21 @@ def main() -> None:
     args = parser.read()
     env = preset("gait").environment
     healthy = load_reference(args.reference) if args.reference else healthy_gait(env)
-    assert healthy.law is not None
-    laws = {"common": healthy.law}
+    assert healthy.controller is not None
+    controllers = {"common": healthy.controller}
     space = gait_space("human23")
     if args.own:
-        laws["healthy"] = _own(env)
-    rows: dict[str, list[tuple[float, float, float]]] = {name: [] for name in laws}
+        controllers["healthy"] = _own(env)
+    rows: dict[str, list[tuple[float, float, float]]] = {
+        name: [] for name in controllers
+    }
     for values in space.sample(np.random.default_rng(args.seed), args.bodies):
         body = gait_body(space, values)
         body.model.opt.timestep = env.control_dt / env.substeps
         table = gait_reference(space, values, body, healthy).table
-        for name, law in laws.items():
+        for name, controller in controllers.items():
             rolled = roll_out(
-                body, table, law, args.players, args.seconds,
+                body, table, controller, args.players, args.seconds,
                 control_dt=env.control_dt, push=args.push,
             )  # fmt: skip
             speed = abs(rolled.speed / table.speed - 1.0) if rolled.speed else np.nan
@@ -69,14 +71,14 @@ def main() -> None:
     write(found, args)
 
 
-def _own(env: LocomotionEnvironmentConfig) -> BalanceLaw:
-    """The law of the healthy body and gait alone."""
+def _own(env: LocomotionEnvironmentConfig) -> BalanceController:
+    """The controller of the healthy body and gait alone."""
     space = gait_space("human23")
     body = gait_body(space, space.default)
     body.model.opt.timestep = env.control_dt / env.substeps
     plain = healthy_gait(env.replace(balance_law=False))
     dofs = body.dofs(*matching_joints(body, env.joints))
-    return balance_law(body, plain.table, dofs, control_dt=env.control_dt)
+    return balance_controller(body, plain.table, dofs, control_dt=env.control_dt)
 
 
 if __name__ == "__main__":

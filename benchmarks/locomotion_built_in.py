@@ -1,7 +1,7 @@
 """What walks before anything is learned: each built-in part alone and together.
 
 The reference's pose is always followed; the torque of inverse dynamics (feed-forward) and
-the balance law are switched on and off, with actions of 0 throughout.
+the balance controller are switched on and off, with actions of 0 throughout.
 
     python benchmarks/locomotion_built_in.py --reference 02_01.amc --episodes 100 \
         --json docs/results/locomotion_built_in.json
@@ -29,7 +29,7 @@ PARTS = {
     "law": (False, True),
     "law and feed-forward": (True, True),
 }
-"""Feed-forward, balance law."""
+"""Feed-forward, balance controller."""
 SHOWN = ("survival_rate", "survival_s", "joint_error_deg", "speed")
 
 
@@ -46,10 +46,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     known = reference_of(config.environment, body_of(config.environment))
     subjects = {
         name: LocomotionSubject(
-            config.override("environment", feed_forward=torque, balance_law=law),
+            config.override("environment", feed_forward=torque, balance_law=controller),
             (known,),
         )
-        for name, (torque, law) in PARTS.items()
+        for name, (torque, controller) in PARTS.items()
     }
     recordings = evaluate(
         subjects,

@@ -3,7 +3,7 @@
 Each body starts at a random phase and a random speed and is then told one speed and one
 turning rate, which it keeps. Told: the share on its feet to the end and, of these bodies
 from second 5 on, how far their mean speed and turning rate are from the command. Beside
-each policy plays what is built in (the gaits and their balance law, an action of 0).
+each policy plays what is built in (the gaits and their balance controller, an action of 0).
 
     python benchmarks/locomotion_commands.py task=runs/locomote prior=runs/locomote_prior \
         --bodies 20 --json docs/results/locomotion_commands.json
@@ -76,9 +76,9 @@ def subjects(
     if without_controller:
         return policies
     first = next(iter(policies.values()))
-    law = baseline("law", first.config, first.references)
-    assert law is not None, "the first model has no gait to follow"
-    return {"law": law, **policies}
+    controller = baseline("law", first.config, first.references)
+    assert controller is not None, "the first model has no gait to follow"
+    return {"law": controller, **policies}
 
 
 def commanded(

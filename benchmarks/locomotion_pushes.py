@@ -1,6 +1,6 @@
 """Push recovery: what share stays on its feet, by impulse, with and without learning.
 
-The balance law alone, open loop (reference and its torque), and any policies, all under
+The balance controller alone, open loop (reference and its torque), and any policies, all under
 the same pushes: 0.2 s at the pelvis, random direction, random moment of a stride, then 4 s
 to stay up. Policies bring their reference; without one, name a clip or a reference.
 

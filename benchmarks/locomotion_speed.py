@@ -5,7 +5,7 @@ all bodies) per second of processor time (so that other programs disturb less):
 
 - `bare`: `mj_step` of human23 alone, through `mujoco.batch`, the bodies walking with the
   controls that our environment gave in the step before;
-- `ours`: `ImitateBatch` of human23: reference, balance law, stable PD, rewards,
+- `ours`: `ImitateBatch` of human23: reference, balance controller, stable PD, rewards,
   observations;
 - `humanoid_bare`: `mj_step` of Humanoid-v5's model (RK4, as it comes) through
   `mujoco.batch`, random controls;
@@ -122,11 +122,11 @@ class Timed:
 
 
 def ours(
-    bodies: int, law: bool
+    bodies: int, controller: bool
 ) -> tuple[Callable[[], None], Callable[[], None], Timed]:
     """A control step of our environment, its physics alone, and the timed physics."""
     config = LocomotionConfig().override(
-        "environment", balance_law=law, max_episode_steps=10**6
+        "environment", balance_law=controller, max_episode_steps=10**6
     )
     batch = make_batch(config, bodies, seed=0)
     batch.reset(np.arange(bodies))
@@ -214,7 +214,9 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=1.0, help="of each measurement"
     )
-    parser.add_argument("--no-law", action="store_true", help="without the balance law")
+    parser.add_argument(
+        "--no-law", action="store_true", help="without the balance controller"
+    )
     parser.add_argument("--envpool-python", help="a Python that has EnvPool")
     options = parser.read()
     step, bare, timed = ours(options.bodies, not options.no_law)

@@ -41,9 +41,9 @@ def measure(
 ) -> dict[str, Any]:
     """One roll-out as a row of the results."""
     started = time.perf_counter()
-    law = reference.law if balance else None
+    controller = reference.controller if balance else None
     rolled = roll_out(
-        character, reference.table, law, episodes, seconds,
+        character, reference.table, controller, episodes, seconds,
         control_dt=CONTROL_DT, seed=1, push=push,
     )  # fmt: skip
     return {

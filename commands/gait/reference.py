@@ -38,7 +38,7 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         help="make generated gaits a reference for simulated bodies",
         description="Make a generated gait a reference for ambulo/Imitate-v0, or several "
         "of ascending speed the motion prior of ambulo/Locomote-v0: physical cycles with "
-        "their torques and balance laws.",
+        "their torques and balance controllers.",
         epilog="examples:\n"
         "  ambulo gait reference --stride 1.1 --out walk.npz\n"
         "  train_locomotion --preset imitate_walk --reference walk.npz\n"
@@ -56,7 +56,7 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     )
     parser.add_argument(
         "--control-rate", type=int, default=30, metavar="HZ",
-        help="actions per second that the balance laws are for (default: 30)",
+        help="actions per second that the balance controllers are for (default: 30)",
     )  # fmt: skip
     parser.add_argument(
         "--substeps", type=int, default=5, metavar="N",
@@ -151,6 +151,6 @@ def _write(
         report = gait.report
         print(
             f"{report['speed']:.2f} m/s: standing soles slide at {report['slip']:.2f} m/s, "
-            f"{report['residual_force'] / report['weight']:.1%} of body weight from nowhere"
+            f"{report['residual_force'] / report['weight']:.1%} of body weight as residual root force"
         )
     print(f"written: {path}")

@@ -87,12 +87,12 @@ class LocomotionBatch:
         )
         self._view = BodyView(self.simulation)
         self._followed = reference_body(self.gaits, character)
-        acts = env.balance_law and self.uses_law
-        self._law_acts = acts
+        acts = env.balance_law and self.uses_controller
+        self._controller_acts = acts
         self.layout = observation_layout(
             config,
             joints=self.simulation.model.nv - 6,
-            law=len(self.gaits.law_dofs) if acts else 0,
+            controller=len(self.gaits.controller_dofs) if acts else 0,
             actions=self.action_size,
         )
         self._own_layout = self.layout
@@ -112,7 +112,9 @@ class LocomotionBatch:
         """The moving frame: x, y, [m], yaw, [rad], ground height, [m]. Shape (N, 4)."""
         self.command: Floats = np.zeros((num_envs, 2))
         """Wanted speed, [m/s], and turning rate, [rad/s]. Shape (N, 2)."""
-        self.law: Floats = np.zeros((num_envs, len(self.gaits.law_dofs)))
+        self.balance_offsets: Floats = np.zeros(
+            (num_envs, len(self.gaits.controller_dofs))
+        )
         """Offsets that the balance controller wants now, [rad]. Shape (N, U)."""
         self.action: Floats = np.zeros((num_envs, self.action_size))
         """The action before. Shape (N, A)."""
@@ -124,7 +126,7 @@ class LocomotionBatch:
 
     extra_actions: tuple[str, ...] = ()
     """Names of actions after those that move joints."""
-    uses_law = True
+    uses_controller = True
     """Whether this task has a gait or pose that a balance controller holds."""
 
     @property
@@ -259,19 +261,19 @@ class LocomotionBatch:
     def teacher_actions(self) -> Floats:
         """The balance controller's offsets for the state now, in units of action. (N, A).
 
-        Not clipped, and there whether the law acts or not.
+        Not clipped, and there whether the controller acts or not.
 
         Raises:
-            ConfigError: There is no law, or it moves joints that actions do not.
+            ConfigError: There is no controller, or it moves joints that actions do not.
         """
-        columns, moved = self.dofs.tolist(), self.gaits.law_dofs.tolist()
+        columns, moved = self.dofs.tolist(), self.gaits.controller_dofs.tolist()
         if not moved or not set(moved) <= set(columns):
             raise ConfigError(
                 "there is no balance controller of the joints that actions move"
             )
         out = np.zeros((self.num_envs, self.action_size))
         scale = self.config.environment.action_scale
-        out[:, [columns.index(dof) for dof in moved]] = self.law / scale
+        out[:, [columns.index(dof) for dof in moved]] = self.balance_offsets / scale
         return out
 
     def state_dict(self) -> Arrays:
@@ -309,9 +311,11 @@ class LocomotionBatch:
         env = self.config.environment
         offsets = np.zeros((self.num_envs, self.simulation.model.nv))
         offsets[:, self.dofs] = env.action_scale * wanted
-        if self._law_acts:
+        if self._controller_acts:
             limit = env.balance_limit
-            offsets[:, self.gaits.law_dofs] += np.clip(self.law, -limit, limit)
+            offsets[:, self.gaits.controller_dofs] += np.clip(
+                self.balance_offsets, -limit, limit
+            )
         if env.target_noise > 0.0:
             noise = np.stack([rng.normal(size=len(self.dofs)) for rng in self.rngs])
             offsets[:, self.dofs] += env.target_noise * noise
@@ -366,8 +370,8 @@ class LocomotionBatch:
             self._ground(self.simulation.qpos[:, :2]),
             self._ground(points),
         )
-        if len(self.gaits.law_dofs):
-            self.law = self.gaits.law(
+        if len(self.gaits.controller_dofs):
+            self.balance_offsets = self.gaits.controller_offsets(
                 self.phase, self.blend, self.state.deviation, self.state.rate
             )
 
@@ -395,5 +399,7 @@ class LocomotionBatch:
         here = self.simulation.qpos[:, :2]
         places = places_ahead(here, self.anchor[:, 2] + self.state.yaw)
         ahead = self._ground(places) - self._ground(here)[:, None]
-        seen = Seen(self.phase, joints, self.law, self.command, ahead, self.action)
+        seen = Seen(
+            self.phase, joints, self.balance_offsets, self.command, ahead, self.action
+        )
         observe(layout, self.state, seen, out)

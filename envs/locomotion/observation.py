@@ -26,8 +26,8 @@ class Seen:
     """Place in the cycle, [0, 1). Shape (N,)."""
     joints: Floats
     """Joint positions from rest, tangent space. Shape (N, nv - 6)."""
-    law: Floats
-    """Offsets of the balance law, [rad]. Shape (N, U)."""
+    balance_offsets: Floats
+    """Offsets of the balance controller, [rad]. Shape (N, U)."""
     command: Floats
     """Commanded speed, [m/s], turning rate, [rad/s]. Shape (N, 2)."""
     ground: Floats
@@ -37,14 +37,14 @@ class Seen:
 
 
 def observation_layout(
-    config: LocomotionConfig, *, joints: int, law: int, actions: int
+    config: LocomotionConfig, *, joints: int, controller: int, actions: int
 ) -> ObservationLayout:
     """The layout that a configuration asks for.
 
     Args:
         config: All settings.
         joints: Degrees of freedom of the joints.
-        law: Those that a balance law moves; 0 without a law.
+        controller: Those that a balance controller moves; 0 without a controller.
         actions: Size of an action.
     """
     seen, env = config.observations, config.environment
@@ -71,8 +71,8 @@ def observation_layout(
             Part("soles", 6, "m", "over ground: heel, ball, toes; left, right", 5.0),
             Part("contacts", 2, "1", "left, right foot touches the ground"),
         ]
-    if seen.law and law:
-        parts.append(Part("law", law, "rad", "offsets of the balance law", 4.0))
+    if seen.law and controller:
+        parts.append(Part("law", controller, "rad", "offsets of the balance law", 4.0))
     if env.task == "locomote":
         parts += [
             Part("command", 2, "m/s, rad/s", "wanted speed and turning rate"),
@@ -124,7 +124,7 @@ def observe(
         "joint_velocities": state.qvel[:, 6:],
         "soles": state.soles,
         "contacts": state.contacts,
-        "law": seen.law,
+        "law": seen.balance_offsets,
         "command": seen.command,
         "heading_error": state.yaw[:, None],
         "ground": seen.ground,

@@ -28,7 +28,7 @@ and the fewest steps that it takes: a cycle may be a single step long."""
 
 
 @dataclass(frozen=True, eq=False)
-class BalanceLaw:
+class BalanceController:
     """Feedback gains of one gait cycle at P equal phases."""
 
     gains: Floats
@@ -51,7 +51,7 @@ class BalanceLaw:
         return out
 
 
-def balance_law(
+def balance_controller(
     character: Character,
     reference: ReferenceTable,
     dofs: Ints,
@@ -59,8 +59,8 @@ def balance_law(
     control_dt: float,
     effort: float = EFFORT,
     along: float = 1.0,
-) -> BalanceLaw:
-    """The law for one cycle of `reference`, one gain matrix a control step.
+) -> BalanceController:
+    """The controller for one cycle of `reference`, one gain matrix a control step.
 
     Args:
         character: The body.
@@ -87,8 +87,8 @@ def regulator(
     *,
     effort: float = EFFORT,
     along: float = 1.0,
-) -> BalanceLaw:
-    """The law for `steps`, whose offsets are of `dofs`; arguments as `balance_law`."""
+) -> BalanceController:
+    """The controller for `steps`, by offsets of `dofs`; see `balance_controller`."""
     free = joint_coupling(character.model).independent
     size = len(free)
     a, b, count = steps.a, steps.b, len(steps.a)
@@ -107,4 +107,4 @@ def regulator(
     nv = int(character.model.nv)
     whole = np.zeros((count, len(dofs), 2 * nv))
     whole[:, :, np.r_[free, nv + free]] = gains
-    return BalanceLaw(whole, dofs)
+    return BalanceController(whole, dofs)

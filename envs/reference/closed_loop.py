@@ -15,7 +15,7 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.balance import BalanceLaw
+from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.linearization import deviations, follow
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import CharacterSimulation
@@ -33,7 +33,7 @@ BEFORE_FALL = 1.0
 PUSH_TIME = 0.2
 """How long a push lasts, [s]."""
 LARGEST_OFFSET = 0.6
-"""Largest offset of a joint target that the law may ask for, [rad]."""
+"""Largest offset of a joint target that the controller may ask for, [rad]."""
 FALLEN_HEIGHT, FALLEN_ANGLE = 0.25, 0.8
 """Deviation of the root's height, [m], and orientation, [rad], that counts as a fall."""
 
@@ -75,7 +75,7 @@ class RollOut:
 def roll_out(
     character: Character,
     reference: ReferenceTable,
-    law: BalanceLaw | None,
+    controller: BalanceController | None,
     count: int,
     seconds: float,
     *,
@@ -88,7 +88,7 @@ def roll_out(
     Args:
         character: The body.
         reference: What they follow.
-        law: Their balance; None: feed-forward alone.
+        controller: Their balance; None: feed-forward alone.
         count: N.
         seconds: How long.
         control_dt: Duration of a control step, [s].
@@ -112,7 +112,7 @@ def roll_out(
         now = simulation.time - start
         on = (now >= when) & (now < when + PUSH_TIME)
         simulation.push[:, body, :2] = on[:, None] * force
-        follow(simulation, reference, _offsets(simulation, reference, law))
+        follow(simulation, reference, _offsets(simulation, reference, controller))
         standing, fallen = _note(simulation, reference, out, k)
         if not standing.any():
             break
@@ -133,7 +133,7 @@ def roll_out(
     return out
 
 
-def realised(
+def closed_loop_cycle(
     character: Character, reference: ReferenceTable, rolled: RollOut
 ) -> ReferenceTable:
     """The mean cycle of a roll-out along `reference`, with its torque and its speed.
@@ -171,14 +171,16 @@ def realised(
 
 
 def _offsets(
-    simulation: CharacterSimulation, reference: ReferenceTable, law: BalanceLaw | None
+    simulation: CharacterSimulation,
+    reference: ReferenceTable,
+    controller: BalanceController | None,
 ) -> Floats:
     """What the controller adds to the joint targets, (N, nv), [rad]."""
-    if law is None:
+    if controller is None:
         return np.zeros((simulation.count, simulation.model.nv))
     apart, rate = deviations(simulation, reference)
     phase = reference.phase(simulation.time)
-    offsets = law.offsets(phase, np.clip(apart, -1.0, 1.0), rate)
+    offsets = controller.offsets(phase, np.clip(apart, -1.0, 1.0), rate)
     return np.clip(offsets, -LARGEST_OFFSET, LARGEST_OFFSET)
 
 

@@ -32,7 +32,7 @@ SPEED_STEP = 0.25
 def check_reference(
     reference: Reference, character: Character, config: LocomotionEnvironmentConfig
 ) -> None:
-    """`ConfigError` if `reference` was made for another body or rate, or lacks a law."""
+    """`ConfigError` if `reference` was made for another body or rate, or lacks a controller."""
     model, name = character.model, reference.name
     if reference.character != character.name:
         raise ConfigError(
@@ -46,14 +46,14 @@ def check_reference(
                 f"reference {name}: {shapes} positions and velocities; {character.name} "
                 f"has {(model.nq, model.nv)}"
             )
-        if gait.law is None:
+        if gait.controller is None:
             if config.balance_law and config.task != "stand":
                 raise ConfigError(
                     f"reference {name} has no balance controller: build it with one, or set "
                     "balance_law = false"
                 )
             continue
-        if gait.law.gains.shape[1:] != (len(gait.law.dofs), 2 * model.nv):
+        if gait.controller.gains.shape[1:] != (len(gait.controller.dofs), 2 * model.nv):
             raise ConfigError(f"reference {name}: gains do not fit {character.name}")
         if abs(reference.control_dt - config.control_dt) > 1e-6:
             raise ConfigError(

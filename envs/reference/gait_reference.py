@@ -1,8 +1,8 @@
 """References of bodies with gait parameters, and the balance controller of all of them.
 
-All bodies share one balance controller (`robust_law`). A body follows its own gait with its
-own feed-forward torque under that controller. Nothing is linearised for it, so that a new
-body costs a fraction of a second.
+All bodies share one balance controller (`robust_controller`). A body follows its own gait
+with its own feed-forward torque under that controller. Nothing is linearised for it, so that
+a new body costs a fraction of a second.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ambulo.envs.reference.reference import (
     load_reference,
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.envs.reference.robust_controller import robust_law
+from ambulo.envs.reference.robust_controller import robust_controller
 from ambulo.motion.gaits.scaled_walk import gait_cycle
 
 MODELS: tuple[dict[str, float], ...] = (
@@ -59,7 +59,7 @@ def shipped_gait() -> Path | None:
 
 
 def made_gait(config: LocomotionEnvironmentConfig) -> Reference:
-    """The healthy gait and the common law, made anew."""
+    """The healthy gait and the common controller, made anew."""
     space = gait_space(config.character)
     gaits = []
     for named in MODELS if config.balance_law else MODELS[:1]:
@@ -70,9 +70,13 @@ def made_gait(config: LocomotionEnvironmentConfig) -> Reference:
         prepared = physical_cycle(cycle, body.model, body.soles, warn=False)
         dt = config.control_dt if config.balance_law else None
         gaits.append(gait_of(prepared, body, config.joints, dt))
-    laws = [gait.law for gait in gaits if gait.law is not None]
-    law = robust_law(laws, gait_body(space, space.default)) if laws else None
-    healthy = Gait(gaits[0].table, law, gaits[0].report)
+    controllers = [gait.controller for gait in gaits if gait.controller is not None]
+    controller = (
+        robust_controller(controllers, gait_body(space, space.default))
+        if controllers
+        else None
+    )
+    healthy = Gait(gaits[0].table, controller, gaits[0].report)
     return Reference("healthy gait", config.character, config.control_dt, (healthy,))
 
 
@@ -93,7 +97,7 @@ def gait_reference(
     table, report = _prepared(
         space, np.asarray(values, np.float64).tobytes(), character
     )
-    gait = Gait(table, healthy.law, report)
+    gait = Gait(table, healthy.controller, report)
     return Reference("gait", character.name, healthy.control_dt, (gait,))
 
 

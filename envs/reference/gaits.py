@@ -17,7 +17,7 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.reference import Reference
 
-LAW_ROWS = 64
+CONTROLLER_ROWS = 64
 """Phases of the stacked balance controllers."""
 RATES = (0.5, 1.4)
 """Slowest and fastest clock, over the gait's own."""
@@ -58,12 +58,14 @@ class Gaits:
         self._same_signs(model)
         self.qvel = np.stack([table.qvel for table in tables])
         self.torque = np.stack([table.torque for table in tables])
-        laws = [gait.law for gait in reference.gaits]
-        self.law_dofs: Ints = np.zeros(0, dtype=np.int64)
+        controllers = [gait.controller for gait in reference.gaits]
+        self.controller_dofs: Ints = np.zeros(0, dtype=np.int64)
         self.gains = np.zeros((len(tables), 1, 0, 2 * model.nv))
-        if laws[0] is not None:
-            self.law_dofs = laws[0].dofs
-            self.gains = np.stack([_resampled(x.gains) for x in laws if x is not None])
+        if controllers[0] is not None:
+            self.controller_dofs = controllers[0].dofs
+            self.gains = np.stack(
+                [_resampled(x.gains) for x in controllers if x is not None]
+            )
 
     def blend(self, speed: Floats) -> Blend:
         """The gaits for wanted speeds (B,), [m/s]."""
@@ -106,7 +108,7 @@ class Gaits:
         _interpolate(values, phase, blend.lower, blend.share, out)
         return out
 
-    def law(
+    def controller_offsets(
         self, phase: Floats, blend: Blend, deviation: Floats, velocity: Floats
     ) -> Floats:
         """The balance controller's offsets, [rad]. Shape (B, U).
@@ -117,8 +119,8 @@ class Gaits:
             deviation: Position minus reference, tangent space. Shape (B, nv).
             velocity: Velocity minus reference. Shape (B, nv).
         """
-        out = np.zeros((len(phase), len(self.law_dofs)))
-        _law(
+        out = np.zeros((len(phase), len(self.controller_dofs)))
+        _controller_offsets(
             self.gains, phase, blend.lower, blend.share, deviation, velocity,
             DEVIATION_LIMIT, out,
         )  # fmt: skip
@@ -138,7 +140,7 @@ class Gaits:
 
 def _resampled(gains: Floats) -> Floats:
     """Gains (K, U, X) at `LAW_ROWS` equal phases."""
-    place = np.arange(LAW_ROWS) / LAW_ROWS * len(gains)
+    place = np.arange(CONTROLLER_ROWS) / CONTROLLER_ROWS * len(gains)
     row = np.floor(place).astype(np.int64)
     share = (place - row)[:, None, None]
     after = (row + 1) % len(gains)
@@ -167,7 +169,7 @@ def _interpolate(
 
 
 @njit(cache=True)
-def _law(
+def _controller_offsets(
     gains: Floats,
     phase: Floats,
     lower: Ints,

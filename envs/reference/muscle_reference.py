@@ -27,7 +27,7 @@ from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import myolegs, sole_balls
-from ambulo.envs.reference.balance import balance_law
+from ambulo.envs.reference.balance import balance_controller
 from ambulo.envs.reference.muscle_walk import CONTROL_DT, build_muscle_walk
 from ambulo.envs.reference.reference import matching_joints
 from ambulo.envs.reference.reference_file import (
@@ -142,7 +142,7 @@ def standing_legs(
 
     Args:
         motors: The body with motors; muscles that saturate have no useful derivative.
-        config: Rates, and the joints that the law moves.
+        config: Rates, and the joints that the controller moves.
         name: Of the body that the reference is for.
     """
     model, control_dt = motors.model, config.control_dt
@@ -166,12 +166,12 @@ def standing_legs(
         control_dt, np.zeros(3), whole.qpos[:1], 0.0 * whole.qvel[:1], whole.torque[:1]
     )
     dofs = motors.dofs(*matching_joints(motors, config.joints))
-    law = balance_law(motors, table, dofs, control_dt=control_dt)
+    controller = balance_controller(motors, table, dofs, control_dt=control_dt)
     report = {
         "residual_force": still.residual_force,
         "residual_moment": still.residual_moment,
     }
-    return Reference("standing", name, control_dt, (Gait(table, law, report),))
+    return Reference("standing", name, control_dt, (Gait(table, controller, report),))
 
 
 def default_cache() -> Path:

@@ -1,7 +1,8 @@
 """From a captured walk to a myolegs that walks by its muscles, with nothing learned.
 
-The cycle is fitted to the body, made to obey its equations of motion, and held by a balance
-law; then the cycle that motors, and after them muscles, really walk becomes the reference.
+The cycle is fitted to the body, made to obey its equations of motion, and stabilised by a
+balance controller; then the closed-loop cycle of motors, and after them of muscles, becomes
+the reference.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character, human23
 from ambulo.envs.characters.myo import myolegs, sole_balls
 from ambulo.envs.characters.myo_pose import PoseCycle, fitted_poses, symmetric
-from ambulo.envs.reference.balance import BalanceLaw, balance_law
-from ambulo.envs.reference.closed_loop import RollOut, realised, roll_out
+from ambulo.envs.reference.balance import BalanceController, balance_controller
+from ambulo.envs.reference.closed_loop import RollOut, closed_loop_cycle, roll_out
 from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.refine import RefinedCycle, refined
@@ -112,16 +113,16 @@ def physical_cycle(poses: PoseCycle, character: Character) -> RefinedCycle:
     return refined(character.model, balls, poses.qpos, poses.period, poses.stride)
 
 
-def walking_law(
+def walking_controller(
     motors: Character, table: ReferenceTable, effort: float, along: float
-) -> BalanceLaw:
+) -> BalanceController:
     """The balance controller, linearised on the body with motors.
 
     Muscles that saturate have no useful derivative; where they do not, they make the torque
     of motors.
     """
     names = [joint + side for side in ("_r", "_l") for joint in JOINTS]
-    return balance_law(
+    return balance_controller(
         motors,
         table,
         motors.dofs(*names),
@@ -185,17 +186,17 @@ def build_muscle_walk(
         "survival_rate": best.survival,
     }
     name = clip.name if isinstance(clip, Motion) else Path(clip).stem
-    gait = Gait(best.table, best.law, report)
+    gait = Gait(best.table, best.controller, report)
     character = "myolegs" if muscles else motors.name
     return Reference(name, character, CONTROL_DT, (gait,))
 
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
-    """A reference with its law, and how well bodies walk it."""
+    """A reference with its controller, and how well bodies walk it."""
 
     table: ReferenceTable
-    law: BalanceLaw
+    controller: BalanceController
     tried: bool
     """Whether it had a trial; otherwise the scores are of its round."""
     survival: float
@@ -228,17 +229,17 @@ def _walked(
         table: The reference that they begin with.
         rounds: Until one of them is good.
         size: Bodies of a round, its length, [s], and the seed of their phases.
-        motors: The body with motors, on which laws for muscles are linearised.
+        motors: The body with motors, on which controllers for muscles are linearised.
         target: Who is to walk, with all of its lag.
     """
     bodies, seconds, seed = size
     best: _Walk | None = None
     for each in rounds:
         body = _body(each)
-        lawful = motors if each.who == "muscles" else body
-        law = walking_law(lawful, table, each.effort, each.along)
+        controlled = motors if each.who == "muscles" else body
+        controller = walking_controller(controlled, table, each.effort, each.along)
         rolled = roll_out(
-            body, table, law, bodies, seconds, control_dt=CONTROL_DT, seed=seed
+            body, table, controller, bodies, seconds, control_dt=CONTROL_DT, seed=seed
         )
         log.info(
             "%s, lag %.1f: %.0f %% walk %.0f s at %.2f m/s, joints %.1f deg off",
@@ -246,14 +247,18 @@ def _walked(
             np.rad2deg(rolled.joint_error),
         )  # fmt: skip
         if each.who == target and each.lag == 1.0:  # the body as it is
-            found = _Walk(table, law, False, rolled.share(seconds), rolled.joint_error)
+            found = _Walk(
+                table, controller, False, rolled.share(seconds), rolled.joint_error
+            )
             if found.survival >= PROMISING:
-                found = _Walk(table, law, True, *_tried(body, table, law, seed + 1))
+                found = _Walk(
+                    table, controller, True, *_tried(body, table, controller, seed + 1)
+                )
             best = found if best is None or found.score > best.score else best
             if best.good:
                 break
         try:
-            walked = realised(body, table, _of_survivors(rolled))
+            walked = closed_loop_cycle(body, table, _of_survivors(rolled))
         except MotionError:
             break  # the next try may do better
         table = between(motors, table, walked, each.share)
@@ -275,11 +280,17 @@ def _body(each: WalkRound) -> Character:
 
 
 def _tried(
-    body: Character, table: ReferenceTable, law: BalanceLaw, seed: int
+    body: Character, table: ReferenceTable, controller: BalanceController, seed: int
 ) -> tuple[float, float]:
     """Share that walks through the trial, and the mean deviation of its joints, [rad]."""
     rolled = roll_out(
-        body, table, law, TRIAL_BODIES, TRIAL_SECONDS, control_dt=CONTROL_DT, seed=seed
+        body,
+        table,
+        controller,
+        TRIAL_BODIES,
+        TRIAL_SECONDS,
+        control_dt=CONTROL_DT,
+        seed=seed,
     )
     log.info(
         "trial: %.0f %% walk %.0f s",

@@ -75,8 +75,8 @@ class ReferenceReport:
         if self.residual_force > WARN_RESIDUAL * self.weight:
             share = self.residual_force / self.weight
             lines.append(
-                f"{share:.0%} of body weight acts on the root from nowhere (good clips: "
-                f"under {WARN_RESIDUAL:.0%})"
+                f"residual root force (that no ground contact can give) of {share:.0%} of "
+                f"body weight (good clips: under {WARN_RESIDUAL:.0%})"
             )
         return lines
 

@@ -12,7 +12,7 @@ import numpy as np
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.balance import balance_law
+from ambulo.envs.reference.balance import balance_controller
 from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
 from ambulo.envs.reference.prepare import PreparedCycle, physical_cycle, raw_cycle
 from ambulo.envs.reference.reference_file import (
@@ -25,7 +25,7 @@ from ambulo.envs.reference.reference_file import (
     save_reference,
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.envs.reference.stabilize import held_gait
+from ambulo.envs.reference.stabilize import stabilized_gait
 from ambulo.motion.formats.files import read_motion
 from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.gaits.variants import at_speed, standing_cycle
@@ -143,11 +143,13 @@ def standing_reference(
         dynamics.qvel[still],
         dynamics.torques[still],
     )
-    law = None
+    controller = None
     if balance:
         dofs = character.dofs(*matching_joints(character, joints))
-        law = balance_law(character, table, dofs, control_dt=control_dt)
-    return Reference("standing", character.name, control_dt, (Gait(table, law, {}),))
+        controller = balance_controller(character, table, dofs, control_dt=control_dt)
+    return Reference(
+        "standing", character.name, control_dt, (Gait(table, controller, {}),)
+    )
 
 
 def gait_of(
@@ -166,11 +168,11 @@ def gait_of(
         dynamics.qvel[::every].copy(),
         dynamics.torques[::every].copy(),
     )
-    law = None
+    controller = None
     if control_dt is not None:
         dofs = character.dofs(*matching_joints(character, joints))
-        law = balance_law(character, table, dofs, control_dt=control_dt)
-    return Gait(table, law, prepared.report.as_dict())
+        controller = balance_controller(character, table, dofs, control_dt=control_dt)
+    return Gait(table, controller, prepared.report.as_dict())
 
 
 def _held(
@@ -183,7 +185,7 @@ def _held(
     """A prepared cycle refined until its balance controller holds it."""
     rough = gait_of(prepared, character, joints, None)
     dofs = character.dofs(*matching_joints(character, joints))
-    held = held_gait(character, rough.table, dofs, control_dt=control_dt)
+    held = stabilized_gait(character, rough.table, dofs, control_dt=control_dt)
     before = rough.report["residual_force"]
     log.info(
         "%s: root residual %.0f N, %.1f N when refined; %.0f %% of the bodies hold it",
@@ -196,4 +198,4 @@ def _held(
             name, 100.0 * held.report["held"],
         )  # fmt: skip
     report = rough.report | {"residual_force_before": before} | held.report
-    return Gait(held.table, held.law, report)
+    return Gait(held.table, held.controller, report)

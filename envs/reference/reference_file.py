@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
-from ambulo.envs.reference.balance import BalanceLaw
+from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.formats.disk import read_bytes, write_bytes
 from ambulo.motion.formats.npz import packed, unpacked
@@ -35,7 +35,7 @@ class Gait:
 
     table: ReferenceTable
     """Joint states and torques by phase."""
-    law: BalanceLaw | None
+    controller: BalanceController | None
     """What keeps the body on it; None: nothing."""
     report: dict[str, float]
     """How physical the cycle is (`motion.reference.prepare.ReferenceReport`)."""
@@ -60,9 +60,9 @@ class Reference:
         return self.gaits[0].table
 
     @property
-    def law(self) -> BalanceLaw | None:
+    def controller(self) -> BalanceController | None:
         """The first gait's balance controller."""
-        return self.gaits[0].law
+        return self.gaits[0].controller
 
     @property
     def report(self) -> dict[str, float]:
@@ -87,7 +87,9 @@ def reference_bytes(reference: Reference) -> bytes:
             {
                 "period": gait.table.period,
                 "report": gait.report,
-                "dofs": None if gait.law is None else gait.law.dofs.tolist(),
+                "dofs": None
+                if gait.controller is None
+                else gait.controller.dofs.tolist(),
             }
             for gait in reference.gaits
         ],
@@ -97,8 +99,8 @@ def reference_bytes(reference: Reference) -> bytes:
     }
     for i, gait in enumerate(reference.gaits):
         arrays |= {f"{name}_{i}": getattr(gait.table, name) for name in _TABLE}
-        if gait.law is not None:
-            arrays[f"gains_{i}"] = gait.law.gains
+        if gait.controller is not None:
+            arrays[f"gains_{i}"] = gait.controller.gains
     return packed(arrays)
 
 
@@ -151,7 +153,10 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Reference:
     gaits = tuple(_gait(arrays, i, row) for i, row in enumerate(rows))
     if len({len(gait.table.qpos) for gait in gaits}) > 1:
         raise ValueError("gaits have different numbers of phases")
-    moved = {None if gait.law is None else tuple(gait.law.dofs) for gait in gaits}
+    moved = {
+        None if gait.controller is None else tuple(gait.controller.dofs)
+        for gait in gaits
+    }
     if len(moved) > 1:
         raise ValueError("balance controllers of the gaits move different joints")
     speeds = [gait.table.speed for gait in gaits]
@@ -173,7 +178,7 @@ def _gait(arrays: dict[str, NDArray[Any]], i: int, row: dict[str, Any]) -> Gait:
         raise ValueError("tables of the wrong shape")
     if qvel.ndim != 2 or len(qvel) != samples:
         raise ValueError("tables of different length")
-    law = None
+    controller = None
     if row["dofs"] is not None:
         dofs = np.array(row["dofs"], dtype=np.int64)
         gains = arrays[f"gains_{i}"]
@@ -181,6 +186,6 @@ def _gait(arrays: dict[str, NDArray[Any]], i: int, row: dict[str, Any]) -> Gait:
             raise ValueError("gains of the wrong shape")
         if dofs.min() < 6 or dofs.max() >= qvel.shape[1]:
             raise ValueError("gains move degrees of freedom that are not joints")
-        law = BalanceLaw(gains, dofs)
+        controller = BalanceController(gains, dofs)
     report = {str(name): float(value) for name, value in row["report"].items()}
-    return Gait(ReferenceTable(period, stride, qpos, qvel, torque), law, report)
+    return Gait(ReferenceTable(period, stride, qpos, qvel, torque), controller, report)

@@ -1,7 +1,7 @@
-"""One balance controller for many bodies, out of the laws of a few.
+"""One balance controller for many bodies, out of the controllers of a few.
 
-A linear-quadratic law of one body and gait is full of what its own contacts do at single
-steps, and holds few others. What the laws of several bodies have in common holds nearly
+A linear-quadratic controller of one body and gait is full of what its own contacts do at single
+steps, and holds few others. What the controllers of several bodies have in common holds nearly
 all: their mean, made symmetric, with few harmonics over the cycle, and stronger, since
 averaging weakens it (docs/gait_env.md has the numbers).
 """
@@ -15,24 +15,26 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.balance import BalanceLaw
+from ambulo.envs.reference.balance import BalanceController
 from ambulo.motion.gaits.cycle import resynthesized
 from ambulo.motion.roles import mirror_indices
 
 ROWS = 32
-"""Phases of the law; even."""
+"""Phases of the controller; even."""
 HARMONICS = 3
 """Harmonics of its gains."""
 STRENGTH = 2.0
 """Factor on the mean gains."""
 
 
-def robust_law(laws: Sequence[BalanceLaw], character: Character) -> BalanceLaw:
-    """The common law of `laws`, which are of symmetric bodies like `character`."""
-    dofs = laws[0].dofs
-    mean = np.mean([_resampled(law.gains) for law in laws], axis=0)
+def robust_controller(
+    controllers: Sequence[BalanceController], character: Character
+) -> BalanceController:
+    """The mean of `controllers`, which are of symmetric bodies like `character`."""
+    dofs = controllers[0].dofs
+    mean = np.mean([_resampled(controller.gains) for controller in controllers], axis=0)
     both = 0.5 * (mean + mirrored(mean, dofs, character))
-    return BalanceLaw(STRENGTH * resynthesized(both, HARMONICS, ROWS), dofs)
+    return BalanceController(STRENGTH * resynthesized(both, HARMONICS, ROWS), dofs)
 
 
 def mirrored(gains: Floats, dofs: Ints, character: Character) -> Floats:

@@ -1,7 +1,8 @@
-"""A gait that its balance controller holds: refined, then led to what the simulation repeats.
+"""A gait that its balance controller stabilises: refined, then led to a periodic orbit.
 
-A gait that half of the bodies hold becomes what they really do (`realised`); one that throws
-them off, as a run does, is brought nearer to an orbit of the simulation (`orbit`).
+A gait on which half of the bodies stay up is replaced by its closed-loop cycle
+(`closed_loop_cycle`); one on which more fall, as a run, is brought nearer to an orbit of the
+simulation (`orbit`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import numpy as np
 from ambulo.configs.arrays import Ints
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.balance import EFFORT, BalanceLaw, regulator
-from ambulo.envs.reference.closed_loop import RollOut, realised, roll_out
+from ambulo.envs.reference.balance import EFFORT, BalanceController, regulator
+from ambulo.envs.reference.closed_loop import RollOut, closed_loop_cycle, roll_out
 from ambulo.envs.reference.orbit import OrbitSearch
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.refine import Ball, refined
@@ -26,9 +27,9 @@ log = logging.getLogger(__name__)
 ROUNDS = 6
 """Most rounds; each costs as much as a balance controller."""
 EFFORTS = (EFFORT, 0.3 * EFFORT)
-"""Costs of a moved target that are tried: a stiffer law holds faster gaits."""
+"""Costs of a moved target that are tried: a stiffer controller holds faster gaits."""
 BODIES, SECONDS = 16, 6.0
-"""How many bodies try a law, and for how long, [s]."""
+"""How many bodies try a controller, and for how long, [s]."""
 FOLLOWED = 0.5
 """Share of bodies that have to stand for what they do to become the reference."""
 GOOD_ERROR = np.deg2rad(1.0)
@@ -37,17 +38,17 @@ GOOD_ERROR = np.deg2rad(1.0)
 
 @dataclass(frozen=True, eq=False)
 class StabilizedGait:
-    """A cycle with the law that holds it, and what it took."""
+    """A cycle with the controller that holds it, and what it took."""
 
     table: ReferenceTable
     """States and torques."""
-    law: BalanceLaw
+    controller: BalanceController
     """Its balance controller."""
     report: dict[str, float]
-    """Numbers of the refinement; see `held_gait`."""
+    """Numbers of the refinement; see `stabilized_gait`."""
 
 
-def held_gait(
+def stabilized_gait(
     character: Character, rough: ReferenceTable, dofs: Ints, *, control_dt: float
 ) -> StabilizedGait:
     """The version of a cycle that most of `BODIES` bodies hold for `SECONDS`.
@@ -60,7 +61,7 @@ def held_gait(
     Args:
         character: The body, with motors.
         rough: One cycle at N phases, a multiple of 64.
-        dofs: Degrees of freedom whose targets the law may move.
+        dofs: Degrees of freedom whose targets the controller may move.
         control_dt: Duration of a control step, [s].
 
     Raises:
@@ -84,8 +85,8 @@ def held_gait(
         linear = search.linearized()
         tries: list[_Candidate] = []
         for effort in EFFORTS:
-            law = regulator(character, linear.only(columns), dofs, effort=effort)
-            tries.append(_tried(character, search, law, control_dt))
+            controller = regulator(character, linear.only(columns), dofs, effort=effort)
+            tries.append(_tried(character, search, controller, control_dt))
             if tries[-1].good:
                 break
         now = max(tries, key=lambda candidate: candidate.merit)
@@ -110,15 +111,15 @@ def held_gait(
         "held": best.merit[0],
         "peak_torque": float(np.abs(table.torque).max()),
     }
-    return StabilizedGait(table, best.law, report)
+    return StabilizedGait(table, best.controller, report)
 
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A table and a law that were tried."""
+    """A table and a controller that were tried."""
 
     table: ReferenceTable
-    law: BalanceLaw
+    controller: BalanceController
     gap: float
     rolled: RollOut
 
@@ -136,18 +137,21 @@ class _Candidate:
 
 
 def _tried(
-    character: Character, search: OrbitSearch, law: BalanceLaw, control_dt: float
+    character: Character,
+    search: OrbitSearch,
+    controller: BalanceController,
+    control_dt: float,
 ) -> _Candidate:
-    """How `BODIES` bodies do under `law` along the search's table."""
+    """How `BODIES` bodies do under `controller` along the search's table."""
     rolled = roll_out(
-        character, search.table, law, BODIES, SECONDS, control_dt=control_dt
+        character, search.table, controller, BODIES, SECONDS, control_dt=control_dt
     )
     log.info(
         "gap %.2f J: %.0f %% of %d bodies stand %.0f s, joints %.1f deg off",
         search.gap, 100.0 * rolled.share(SECONDS), BODIES, SECONDS,
         np.rad2deg(rolled.joint_error),
     )  # fmt: skip
-    return _Candidate(search.table, law, search.gap, rolled)
+    return _Candidate(search.table, controller, search.gap, rolled)
 
 
 def _settled(character: Character, candidate: _Candidate) -> ReferenceTable | None:
@@ -155,7 +159,7 @@ def _settled(character: Character, candidate: _Candidate) -> ReferenceTable | No
     if candidate.merit[0] < FOLLOWED:
         return None
     try:
-        return realised(character, candidate.table, candidate.rolled)
+        return closed_loop_cycle(character, candidate.table, candidate.rolled)
     except MotionError:
         return None
 

@@ -49,7 +49,7 @@ class LocomoteBatch(LocomotionBatch):
         self.reference_weight = config.rewards.reference_weight
         """Factor on the imitation terms."""
         self._terrain: Terrain | None = None
-        self.uses_law = env.base == "gait"
+        self.uses_controller = env.base == "gait"
         if env.terrain != "flat":
             farthest = env.speed[1] * env.max_episode_steps * env.control_dt
             if farthest > EDGE:
@@ -61,7 +61,7 @@ class LocomoteBatch(LocomotionBatch):
             self._terrain = Terrain(env.terrain, env.terrain_height)
             kwargs["model"] = terrain_model(character, self._terrain)
         super().__init__(*args, **kwargs)
-        if self.uses_law:
+        if self.uses_controller:
             # The feet are the first two end effectors.
             ahead = self._followed.effectors[..., [0, 3]].mean(axis=0)
             self._steering = Steering(self.character, ahead)
@@ -84,12 +84,12 @@ class LocomoteBatch(LocomotionBatch):
             self.reference_weight = weights[row]
 
     def _blend(self) -> Blend:
-        if not self.uses_law:
+        if not self.uses_controller:
             return self.gaits.natural(self.num_envs)
         return self.gaits.blend(self.command[:, 0])
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
-        if not self.uses_law:
+        if not self.uses_controller:
             return super()._reference(phase)
         qpos, qvel, torque = self.gaits.at(phase, self.blend)
         turning = self.command[:, 1]
@@ -118,14 +118,14 @@ class LocomoteBatch(LocomotionBatch):
         for env in np.flatnonzero(time >= self.next_command):
             self._draw(int(env), float(time[env]))
         self._walk_anchor(
-            self.blend.speed if self.uses_law else self.command[:, 0],
+            self.blend.speed if self.uses_controller else self.command[:, 0],
             self.command[:, 1],
         )
         self._settle(dt)
         self.blend = self._blend()
         root = self.simulation.qpos
         ahead = self.anchor[:, :2] - root[:, :2]
-        leash = LEASH if self.uses_law else 0.0
+        leash = LEASH if self.uses_controller else 0.0
         length = np.maximum(np.linalg.norm(ahead, axis=1, keepdims=True), 1e-9)
         self.anchor[:, :2] = root[:, :2] + ahead * np.minimum(1.0, leash / length)
         if self._terrain is not None:
@@ -154,7 +154,7 @@ class LocomoteBatch(LocomotionBatch):
             "alive": np.full(self.num_envs, weights.alive),
             **self._cost_terms(power, actions),
         }
-        if self.uses_law:
+        if self.uses_controller:
             effectors, com = self._followed_now()
             self._steering.shift_seen(
                 effectors, com, leaning(self.command[:, 0], self.command[:, 1])

@@ -34,8 +34,8 @@ from ambulo.policies.agents.cascade import Cascade
 
 SECONDS = 10.0
 """Length of an episode, [s], unless `--seconds` says otherwise."""
-LAW = "law"
-BASELINES = {LAW: "the balance controller alone, with actions of 0"}
+CONTROLLER = "law"
+BASELINES = {CONTROLLER: "the balance controller alone, with actions of 0"}
 CALM = "undisturbed"
 COLUMNS = (
     MetricColumn("survival_rate", "on feet", 0, percent=True),

@@ -80,7 +80,7 @@ def play_bodies(
 
     Args:
         config: All settings; pushes and `max_episode_steps` are taken from here.
-        healthy: The healthy gait with its balance law.
+        healthy: The healthy gait with its balance controller.
         values: The bodies' parameters.
         actor: The policy; None: actions of 0, the balance controller alone.
         seed: Of starts and pushes.

@@ -18,7 +18,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     reference = load_reference(file)
     config = preset("gait")
     body = config.environment.character
-    if reference.character != body or reference.law is None:
+    if reference.character != body or reference.controller is None:
         raise ModelFileError(f"{file}: no balance controller of {body}")
     open_loop = config.override("environment", balance_law=False, feed_forward=True)
     configs = {"open_loop": open_loop}

@@ -27,7 +27,8 @@ SECONDS = 20.0
 NUM_ENVS = 64
 """Bodies at once."""
 BASELINES: dict[str, str] = {
-    "law": "the balance law alone: reference, its torque and the law, no network",
+    "law": "the balance controller alone: reference, its torque and the controller, no "
+    "network",
     "open_loop": "reference and its torque alone",
     "zero": "an action of 0 under the policy's own settings",
 }
@@ -87,11 +88,13 @@ def baseline(
     if name == "zero":
         return LocomotionSubject(config, references)
     follows = env.task != "locomote" or env.base == "gait"
-    lawless = any(known is not None and known.law is None for known in references)
-    if not follows or (name == "law" and lawless):
+    uncontrolled = any(
+        known is not None and known.controller is None for known in references
+    )
+    if not follows or (name == "law" and uncontrolled):
         return None
-    law = name == "law"
-    own = config.override("environment", balance_law=law, feed_forward=True)
+    controller = name == "law"
+    own = config.override("environment", balance_law=controller, feed_forward=True)
     return LocomotionSubject(own, references)
 
 

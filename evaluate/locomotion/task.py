@@ -28,7 +28,11 @@ from ambulo.envs.reference.reference import (
 )
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.evaluate.locomotion.cascades import correct_base, load_gait_policy
-from ambulo.evaluate.locomotion.teachers import LawTeacher, PolicyTeacher, Teacher
+from ambulo.evaluate.locomotion.teachers import (
+    ControllerTeacher,
+    PolicyTeacher,
+    Teacher,
+)
 from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes
 from ambulo.policies.agents.locomotion import (
     LocomotionModel,
@@ -43,9 +47,9 @@ References = tuple[Reference, ...]
 
 
 def references_for(config: LocomotionConfig) -> References:
-    """The configured references, with balance laws if anything asks for them.
+    """The configured references, with balance controllers if anything asks for them.
 
-    A teacher needs the law also where it does not act. A trained one brings the
+    A teacher needs the controller also where it does not act. A trained one brings the
     references that it follows.
 
     Raises:
@@ -71,9 +75,9 @@ def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
     plain = "the healthy gait" if env.task == "gait" else "the plain walk"
     name = plain if path is None else path.name
     what = "the standing pose" if env.task == "stand" else f"{name} ({env.task})"
-    law = ", with its balance law" if env.balance_law else ""
-    told = f"preparing {what} for {body.name}{law}: this takes up to a minute"
-    console.print(told, soft_wrap=True, markup=False, highlight=False)
+    controller = ", with its balance controller" if env.balance_law else ""
+    text = f"preparing {what} for {body.name}{controller}: this takes up to a minute"
+    console.print(text, soft_wrap=True, markup=False, highlight=False)
     began = time.perf_counter()
     reference = reference_of(env, body)
     seconds = time.perf_counter() - began
@@ -102,7 +106,7 @@ def teacher_of(config: TeacherConfig, batch: WalkerBatch) -> Teacher:
         ModelFileError: no such model, or a damaged one.
     """
     if config.model is None:
-        return LawTeacher()
+        return ControllerTeacher()
     prior = batch.config.network.prior
     if not isinstance(batch, LocomotionBatch) or prior is not None:
         raise ConfigError(

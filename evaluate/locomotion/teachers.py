@@ -23,7 +23,7 @@ class Teacher(Protocol):
         ...
 
 
-class LawTeacher:
+class ControllerTeacher:
     """The balance controller alone."""
 
     def actions(self, batch: WalkerBatch) -> Floats:
@@ -32,7 +32,7 @@ class LawTeacher:
 
 
 class PolicyTeacher:
-    """A trained policy: its mean action together with the balance law under it.
+    """A trained policy: its mean action together with the balance controller under it.
 
     The bodies of the pupil have neither: one network learns the sum.
     """
@@ -54,14 +54,14 @@ class PolicyTeacher:
         if agent.config.observations.last_action:
             raise ConfigError("a teacher that observes its last action cannot teach")
         dofs = batch.character.dofs(*matching_joints(batch.character, theirs.joints))
-        lawful: Ints = np.zeros(0, dtype=np.int64)
-        if theirs.balance_law and batch.uses_law:
-            lawful = batch.gaits.law_dofs
+        controlled: Ints = np.zeros(0, dtype=np.int64)
+        if theirs.balance_law and batch.uses_controller:
+            controlled = batch.gaits.controller_dofs
         self._agent = agent
         self._layout = observation_layout(
             agent.config,
             joints=batch.simulation.model.nv - 6,
-            law=len(lawful),
+            controller=len(controlled),
             actions=len(dofs),
         )
         if self._layout.size != agent.layout.size:
@@ -70,7 +70,7 @@ class PolicyTeacher:
                 f"these bodies would show it {self._layout.size}"
             )
         self._own = _columns(dofs, batch.dofs)
-        self._lawful = _columns(lawful, batch.dofs)
+        self._controlled = _columns(controlled, batch.dofs)
         self._scale, self._limit = theirs.action_scale, theirs.balance_limit
 
     def actions(self, batch: WalkerBatch) -> Floats:
@@ -79,8 +79,10 @@ class PolicyTeacher:
         out = np.zeros((batch.num_envs, batch.action_size))
         own = self._agent.act(batch.observation(self._layout))
         out[:, self._own] += self._scale * own
-        if len(self._lawful):
-            out[:, self._lawful] += np.clip(batch.law, -self._limit, self._limit)
+        if len(self._controlled):
+            out[:, self._controlled] += np.clip(
+                batch.balance_offsets, -self._limit, self._limit
+            )
         out /= batch.config.environment.action_scale
         return out
 

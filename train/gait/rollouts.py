@@ -44,7 +44,7 @@ class RolloutPlan:
     reference: bytes
     """The healthy gait, a reference file."""
     model: str | None
-    """File of the policy; None: actions of 0, the balance law alone."""
+    """File of the policy; None: actions of 0, the balance controller alone."""
     seed: int
     """Of parameters and starts."""
     steps: int

@@ -70,7 +70,7 @@ def teach(
     left in the middle of episodes: reset them.
 
     Raises:
-        ConfigError: the law is to teach, and the bodies have none.
+        ConfigError: the controller is to teach, and the bodies have none.
         Interrupted: `stop` was requested.
     """
     rng = np.random.default_rng([seed, 3])

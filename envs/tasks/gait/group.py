@@ -68,7 +68,7 @@ class GaitGroup(LocomotionBatch):
 
         Args:
             config: All settings.
-            healthy: The healthy gaits, whose laws balance this one.
+            healthy: The healthy gaits, whose controllers balance this one.
             space: Of the parameters.
             values: The parameters. Shape (P,).
             num_envs: N.

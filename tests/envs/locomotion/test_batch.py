@@ -306,7 +306,9 @@ def test_the_law_is_asked_in_units_of_action(make: Make) -> None:
     assert wanted.shape == (2, batch.action_size)
     moved = np.zeros((2, batch.simulation.model.nv))
     moved[:, batch.dofs] = 0.5 * wanted
-    np.testing.assert_allclose(moved[:, batch.gaits.law_dofs], batch.law)
+    np.testing.assert_allclose(
+        moved[:, batch.gaits.controller_dofs], batch.balance_offsets
+    )
     with pytest.raises(ConfigError, match="no balance controller"):
         make().teacher_actions()
 

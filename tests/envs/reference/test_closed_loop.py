@@ -1,4 +1,4 @@
-"""The realised cycle out of a roll-out with known deviations."""
+"""The closed-loop cycle out of a roll-out with known deviations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character, human23
-from ambulo.envs.reference.closed_loop import RollOut, realised, roll_out
+from ambulo.envs.reference.closed_loop import RollOut, closed_loop_cycle, roll_out
 from ambulo.envs.reference.reference_table import ReferenceTable
 
 
@@ -47,7 +47,7 @@ def made(body: Character, steps: int, standing: bool = True) -> RollOut:
 def test_drift_deviation_and_torque_become_the_reference(
     body: Character, table: ReferenceTable
 ) -> None:
-    found = realised(body, table, made(body, 150))
+    found = closed_loop_cycle(body, table, made(body, 150))
     assert found.speed == pytest.approx(1.1, abs=1e-6)
     np.testing.assert_allclose(found.torque[:, 6:], 7.0, atol=1e-6)
     np.testing.assert_allclose(found.torque[:, :6], 0.0)
@@ -60,7 +60,7 @@ def test_drift_deviation_and_torque_become_the_reference(
 
 def test_early_falls_are_refused(body: Character, table: ReferenceTable) -> None:
     with pytest.raises(MotionError, match="fall before"):
-        realised(body, table, made(body, 150, standing=False))
+        closed_loop_cycle(body, table, made(body, 150, standing=False))
 
 
 def test_without_a_law_a_standing_body_falls(

@@ -11,7 +11,7 @@ from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
 from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.build import make_batch
-from ambulo.envs.reference.balance import BalanceLaw
+from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.configured import check_reference
 from ambulo.envs.reference.gaits import Gaits
 from ambulo.envs.reference.reference import (
@@ -35,10 +35,10 @@ def test_a_file_gives_back_what_was_saved(standing: Reference, tmp_path: Path) -
     loaded = load_reference(path)
     assert is_reference(path)
     assert reference_bytes(loaded) == reference_bytes(standing) == path.read_bytes()
-    assert loaded.law is not None
-    assert standing.law is not None
-    np.testing.assert_array_equal(loaded.law.gains, standing.law.gains)
-    np.testing.assert_array_equal(loaded.law.dofs, standing.law.dofs)
+    assert loaded.controller is not None
+    assert standing.controller is not None
+    np.testing.assert_array_equal(loaded.controller.gains, standing.controller.gains)
+    np.testing.assert_array_equal(loaded.controller.dofs, standing.controller.dofs)
 
 
 @pytest.mark.parametrize("cut", [0, 10, 0.3, 0.9])
@@ -73,10 +73,12 @@ def test_gaits_that_do_not_go_together_are_refused(family: Reference) -> None:
     short = ReferenceTable(
         table.period, table.stride, table.qpos[::2], table.qvel[::2], table.torque[::2]
     )
-    law = BalanceLaw(np.zeros((3, 1, 2 * table.qvel.shape[1])), np.array([6]))
+    controller = BalanceController(
+        np.zeros((3, 1, 2 * table.qvel.shape[1])), np.array([6])
+    )
     for other, words in (
         (Gait(short, None, {}), "different numbers of phases"),
-        (Gait(table, law, {}), "move different joints"),
+        (Gait(table, controller, {}), "move different joints"),
     ):
         mixed = Reference("mixed", family.character, family.control_dt, (first, other))
         with pytest.raises(MotionFileError, match=words):
@@ -122,12 +124,12 @@ def test_stacked_gaits_are_the_tables(plain: Reference, character: Character) ->
 def test_the_law_is_its_gains_times_the_deviation(
     standing: Reference, character: Character
 ) -> None:
-    gaits, law = Gaits(standing, character), standing.law
-    assert law is not None
+    gaits, controller = Gaits(standing, character), standing.controller
+    assert controller is not None
     rng = np.random.default_rng(0)
     deviation, rate = rng.normal(0, 0.1, (2, 4, 56))
-    found = gaits.law(np.zeros(4), gaits.natural(4), deviation, rate)
-    wanted = law.offsets(np.zeros(4), deviation, rate)[:, law.dofs]
+    found = gaits.controller_offsets(np.zeros(4), gaits.natural(4), deviation, rate)
+    wanted = controller.offsets(np.zeros(4), deviation, rate)[:, controller.dofs]
     np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
@@ -135,8 +137,10 @@ def test_the_law_is_its_gains_times_the_deviation(
 def test_the_law_keeps_the_plain_walk_on_its_feet() -> None:
     config = LocomotionConfig()
     lives = []
-    for law in (False, True):
-        batch = make_batch(config.override("environment", balance_law=law), 16, seed=0)
+    for controller in (False, True):
+        batch = make_batch(
+            config.override("environment", balance_law=controller), 16, seed=0
+        )
         batch.reset(np.arange(16))
         alive = np.ones(16, bool)
         steps = np.zeros(16)

@@ -2,7 +2,7 @@ import numpy as np
 
 from ambulo.configs.gait import gait_space
 from ambulo.envs.characters.gait_body import gait_body, strength
-from ambulo.envs.reference.balance import BalanceLaw
+from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.closed_loop import roll_out
 from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.gait_reference import (
@@ -15,7 +15,7 @@ from ambulo.envs.reference.robust_controller import (
     ROWS,
     mirrored,
     mirrored_axes,
-    robust_law,
+    robust_controller,
 )
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.joint_state import joint_states
@@ -45,14 +45,16 @@ def test_the_common_law_is_symmetric_smooth_and_stronger():
     nv = int(BODY.model.nv)
     gains = np.zeros((10, len(DOFS), 2 * nv))
     gains[:, :, 4] = 0.5  # pitching of the root, alike on both sides
-    law = robust_law([BalanceLaw(gains, DOFS), BalanceLaw(3.0 * gains, DOFS)], BODY)
-    assert len(law.gains) == ROWS
+    controller = robust_controller(
+        [BalanceController(gains, DOFS), BalanceController(3.0 * gains, DOFS)], BODY
+    )
+    assert len(controller.gains) == ROWS
     about_y = [i for i, dof in enumerate(DOFS) if mirrored_axes(BODY)[1][dof] > 0]
-    np.testing.assert_allclose(law.gains[:, about_y, 4], 2.0)
+    np.testing.assert_allclose(controller.gains[:, about_y, 4], 2.0)
     others = [i for i in range(len(DOFS)) if i not in about_y]
-    np.testing.assert_allclose(law.gains[:, others, 4], 0.0, atol=1e-12)
+    np.testing.assert_allclose(controller.gains[:, others, 4], 0.0, atol=1e-12)
     noisy = np.random.default_rng(0).normal(size=gains.shape)
-    found = robust_law([BalanceLaw(noisy, DOFS)], BODY).gains
+    found = robust_controller([BalanceController(noisy, DOFS)], BODY).gains
     spectrum = np.abs(np.fft.rfft(found, axis=0))
     assert spectrum[4:].max() < 1e-9 * spectrum.max()
     np.testing.assert_allclose(mirrored(found, DOFS, BODY), found, atol=1e-12)
@@ -69,7 +71,7 @@ def test_the_shipped_law_holds_another_body(config):
     body = gait_body(SPACE, values)
     body.model.opt.timestep = 1.0 / 150.0
     table = gait_reference(SPACE, values, body, healthy).table
-    rolled = roll_out(body, table, healthy.law, 2, 4.0, control_dt=1.0 / 30.0)
+    rolled = roll_out(body, table, healthy.controller, 2, 4.0, control_dt=1.0 / 30.0)
     assert rolled.share(4.0) == 1.0
     assert abs(rolled.speed / table.speed - 1.0) < 0.1
     fallen = roll_out(body, table, None, 2, 4.0, control_dt=1.0 / 30.0)

@@ -10,7 +10,7 @@ import pytest
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference import stabilize as hold
-from ambulo.envs.reference.balance import BalanceLaw
+from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.closed_loop import RollOut
 from ambulo.envs.reference.linearization import LinearSteps
 from ambulo.envs.reference.reference import Reference
@@ -70,11 +70,11 @@ def held(
         monkeypatch.setattr(hold, "refined", lambda *_, **__: table)
         monkeypatch.setattr(hold, "OrbitSearch", FakeSearch)
         monkeypatch.setattr(hold, "roll_out", stood)
-        monkeypatch.setattr(hold, "realised", really)
-        law = BalanceLaw(np.zeros((1, 1, 112)), np.array([6]))
-        monkeypatch.setattr(hold, "regulator", lambda *_, **__: law)
+        monkeypatch.setattr(hold, "closed_loop_cycle", really)
+        controller = BalanceController(np.zeros((1, 1, 112)), np.array([6]))
+        monkeypatch.setattr(hold, "regulator", lambda *_, **__: controller)
         dofs = np.array([6])
-        return hold.held_gait(character, marked(-1.0), dofs, control_dt=DT)
+        return hold.stabilized_gait(character, marked(-1.0), dofs, control_dt=DT)
 
     return made
 
@@ -114,7 +114,7 @@ def test_the_search_ends_and_says_that_nothing_holds(
 def test_the_plain_walk_is_held(character: Character, plain: Reference) -> None:
     joints = ("FemurL", "FemurR", "TibiaL", "TibiaR", "TalusL", "TalusR", "Spine")
     dofs = character.dofs(*joints, "Torso")
-    found = hold.held_gait(character, plain.table, dofs, control_dt=DT)
+    found = hold.stabilized_gait(character, plain.table, dofs, control_dt=DT)
     assert found.report["residual_force"] < 5.0  # 22 before
     assert found.report["held"] >= 0.9
     assert found.table.speed == pytest.approx(plain.table.speed, rel=0.1)

@@ -1,4 +1,4 @@
-"""`ambulo eval` of a gait policy: an untrained one, over the shipped balance law."""
+"""`ambulo eval` of a gait policy: an untrained one, over the shipped balance controller."""
 
 from __future__ import annotations
 

@@ -58,8 +58,8 @@ def model(reference: Reference, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 def test_a_standing_body_weighs_what_it_weighs(reference: Reference) -> None:
-    law = baselines_of(["law"], CONFIG, (reference,))["law"]
-    found = evaluate({"law": law}, 2, seconds=2.0)["law"]
+    controller = baselines_of(["law"], CONFIG, (reference,))["law"]
+    found = evaluate({"law": controller}, 2, seconds=2.0)["law"]
     assert found.survived.all()
     settled = found.force[30:].sum(axis=-1).mean(axis=0)
     np.testing.assert_allclose(settled, found.weight, rtol=0.02)

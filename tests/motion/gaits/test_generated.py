@@ -53,7 +53,7 @@ def test_gaits_come_in_the_order_of_their_speed(body: Character) -> None:
     assert slow == pytest.approx(0.96, abs=0.08)
     assert fast == pytest.approx(1.31, abs=0.08)
     assert reference.character == "human23"
-    assert all(gait.law is None for gait in reference.gaits)
+    assert all(gait.controller is None for gait in reference.gaits)
 
 
 def test_two_gaits_of_one_speed_are_refused(body: Character) -> None:

@@ -31,7 +31,7 @@ SPACE = gait_space("human23")
 
 @pytest.fixture(scope="module")
 def plan():
-    """Two short episodes a job, without a balance law, which takes long to make."""
+    """Two short episodes a job, without a balance controller, which takes long to make."""
     body = gait_body(SPACE, SPACE.default)
     body.model.opt.timestep = 1.0 / 150.0
     cycle = gait_cycle(SPACE, SPACE.default, body.soles)

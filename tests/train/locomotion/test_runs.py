@@ -89,8 +89,10 @@ def test_a_resumed_run_has_the_bits_of_a_whole_one(
     reference: Path, tmp_path: Path, teacher: dict[str, Any] | None
 ) -> None:
     changes: dict[str, Any] = {"teacher": teacher and {**teacher, "critic_updates": 1}}
-    law = {"balance_law": teacher is None, "push_impulse": [5, 20]}
-    config = settings(tmp_path / "c.json", reference, training=changes, environment=law)
+    controller = {"balance_law": teacher is None, "push_impulse": [5, 20]}
+    config = settings(
+        tmp_path / "c.json", reference, training=changes, environment=controller
+    )
     whole = run(config, "whole")
     part = run(config, "part", "--timesteps", str(2 * ROLLOUT))
     more = ["--timesteps", str(4 * ROLLOUT), "--no-progress", "--episodes", "2"]

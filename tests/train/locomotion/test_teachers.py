@@ -24,7 +24,7 @@ from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.evaluate.locomotion.task import make_bodies, references_for
-from ambulo.evaluate.locomotion.teachers import LawTeacher, PolicyTeacher
+from ambulo.evaluate.locomotion.teachers import ControllerTeacher, PolicyTeacher
 from ambulo.policies.agents.locomotion import load_locomotion, load_locomotion_agent
 from ambulo.policies.networks.locomotion_policy import make_policy
 from ambulo.train.locomotion.dagger import teach
@@ -44,7 +44,12 @@ def test_the_network_learns_what_the_law_does(reference: Path) -> None:
     assert config.training.teacher is not None
     with StopRequest() as stop:
         rounds = teach(
-            policy, batch, config.training.teacher, LawTeacher(), seed=0, stop=stop
+            policy,
+            batch,
+            config.training.teacher,
+            ControllerTeacher(),
+            seed=0,
+            stop=stop,
         )
     assert [row.samples for row in rounds] == [300, 600, 900, 1200]
     assert rounds[-1].error < 0.8 * rounds[0].error
@@ -68,18 +73,22 @@ def test_a_trained_policy_teaches_the_sum_of_law_and_residual(
     references = references_for(agent.config)
     twins = [
         make_bodies(
-            agent.config.override("environment", balance_law=law, action_scale=scale),
+            agent.config.override(
+                "environment", balance_law=controller, action_scale=scale
+            ),
             BODIES,
             references,
             seed=3,
         )
-        for law, scale in ((True, 0.4), (False, 0.8))
+        for controller, scale in ((True, 0.4), (False, 0.8))
     ]
     played, pupil = twins
     teacher = PolicyTeacher(agent, pupil)
     for batch in twins:
         batch.reset(np.arange(BODIES))
-    for _ in range(12):  # the pupil does as it is told: the same walk without a law
+    for _ in range(
+        12
+    ):  # the pupil does as it is told: the same walk without a controller
         played.step(agent.act(played.obs))
         wanted = teacher.actions(pupil)
         assert np.abs(wanted).max() < 1.0
@@ -87,7 +96,7 @@ def test_a_trained_policy_teaches_the_sum_of_law_and_residual(
     np.testing.assert_allclose(
         pupil.simulation.qpos, played.simulation.qpos, rtol=0.0, atol=1e-6
     )
-    assert np.abs(played.law).max() > 0.01
+    assert np.abs(played.balance_offsets).max() > 0.01
     other = pupil.config.override("environment", joints=("Femur?", "Tibia?"))
     legs = make_bodies(other, 1, references, seed=3)
     with pytest.raises(ConfigError, match="joints that the actions do not move"):

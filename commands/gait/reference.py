@@ -151,6 +151,6 @@ def _write(
         report = gait.report
         print(
             f"{report['speed']:.2f} m/s: standing soles slide at {report['slip']:.2f} m/s, "
-            f"{report['residual_force'] / report['weight']:.1%} of body weight as residual root force"
+            f"residual root force {report['residual_force'] / report['weight']:.1%} of weight"
         )
     print(f"written: {path}")

@@ -159,7 +159,7 @@ class GodotWorld:
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`; slots must hold the same levels.
 
-        The engines are told before the next decision.
+        The engines get it before the next environment step.
         """
         for name, array in self.state.arrays().items():
             array[...] = arrays[name]

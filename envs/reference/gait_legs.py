@@ -1,7 +1,7 @@
 """myolegs with gait parameters: weak and short muscles, and its poses as those of human23.
 
 Its walk is made by rounds of simulation that take minutes (`locomotion.muscle_walk`), so
-that gait and lengths are held at those of the walk: only muscles have parameters here.
+that gait and lengths are fixed at those of the walk: only muscles have parameters here.
 """
 
 from __future__ import annotations
@@ -69,14 +69,14 @@ def muscles_of(space: GaitSpace, values: ArrayLike) -> MuscleTable:
     return _muscles_of(space, tuple(np.asarray(values, dtype=np.float64).tolist()))
 
 
-def held_values(space: GaitSpace, table: ReferenceTable) -> dict[str, float]:
-    """What gait and lengths are held at: the stride and cadence of the walk, by name."""
+def fixed_values(space: GaitSpace, table: ReferenceTable) -> dict[str, float]:
+    """Fixed values of gait and lengths: the stride and cadence of the walk, by name."""
     scale = HEALTHY.leg_length / _healthy_legs().length  # as `LegPoses` has it
     stride, cadence = HEALTHY.ratios(
         scale * table.stride[0], 1.0 / table.period, HEALTHY.leg_length
     )
-    held = dict(zip(space.names[:HELD], space.default[:HELD].tolist(), strict=True))
-    return held | {"stride": float(stride), "cadence": float(cadence)}
+    fixed = dict(zip(space.names[:HELD], space.default[:HELD].tolist(), strict=True))
+    return fixed | {"stride": float(stride), "cadence": float(cadence)}
 
 
 class LegPoses:

@@ -108,9 +108,9 @@ def _prepared(
     """The table of a body's gait, and how physical it is."""
     row = np.frombuffer(values)
     cycle = gait_cycle(space, row, character.soles)
-    told = ", ".join(f"{name} {value:.2f}" for name, value in space.named(row).items())
+    shown = ", ".join(f"{name} {value:.2f}" for name, value in space.named(row).items())
     prepared = physical_cycle(
-        cycle, character.model, character.soles, name=f"gait {told}", warn=False
+        cycle, character.model, character.soles, name=f"gait {shown}", warn=False
     )
     gait = gait_of(prepared, character, (), None)
     return gait.table, gait.report

@@ -115,7 +115,7 @@ def build_reference(
         physical_cycle(cycle, character.model, soles, name=name) for cycle in cycles
     ]
     if refine and balance and clip is not None and not speeds:
-        gaits = [_held(prepared[0], character, joints, control_dt, name)]
+        gaits = [_stabilized(prepared[0], character, joints, control_dt, name)]
     else:
         dt = control_dt if balance else None
         gaits = [gait_of(cycle, character, joints, dt) for cycle in prepared]
@@ -175,7 +175,7 @@ def gait_of(
     return Gait(table, controller, prepared.report.as_dict())
 
 
-def _held(
+def _stabilized(
     prepared: PreparedCycle,
     character: Character,
     joints: Sequence[str],
@@ -185,17 +185,17 @@ def _held(
     """A prepared cycle refined until its balance controller holds it."""
     rough = gait_of(prepared, character, joints, None)
     dofs = character.dofs(*matching_joints(character, joints))
-    held = stabilized_gait(character, rough.table, dofs, control_dt=control_dt)
+    stable = stabilized_gait(character, rough.table, dofs, control_dt=control_dt)
     before = rough.report["residual_force"]
     log.info(
         "%s: root residual %.0f N, %.1f N when refined; %.0f %% of the bodies hold it",
-        name, before, held.report["residual_force"], 100.0 * held.report["held"],
+        name, before, stable.report["residual_force"], 100.0 * stable.report["held"],
     )  # fmt: skip
-    if held.report["held"] < GOOD_SHARE:
+    if stable.report["held"] < GOOD_SHARE:
         log.warning(
             "%s: the balance controller holds only %.0f %% of the bodies; learning must do the "
             "rest",
-            name, 100.0 * held.report["held"],
+            name, 100.0 * stable.report["held"],
         )  # fmt: skip
-    report = rough.report | {"residual_force_before": before} | held.report
-    return Gait(held.table, held.controller, report)
+    report = rough.report | {"residual_force_before": before} | stable.report
+    return Gait(stable.table, stable.controller, report)

@@ -56,7 +56,7 @@ def stabilized_gait(
     The period becomes a multiple of `control_dt` (at the same stride). The report has
     `residual_force`, [N], and `residual_moment`, [N m], after the refinement, how far it moved
     the joints (`moved_deg`), the energy of the gaps between control steps
-    (`gap`, [J]), the share of bodies that held it (`held`), and `peak_torque`, [N m].
+    (`gap`, [J]), the fraction of bodies that stayed up (`held`), and `peak_torque`, [N m].
 
     Args:
         character: The body, with motors.

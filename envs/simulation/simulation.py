@@ -49,8 +49,8 @@ _LAST_STEP = ("constraint", "torque", "fault")
 def log_mujoco_warnings() -> None:
     """Send MuJoCo's warnings to `logging`, unless somebody takes them already.
 
-    MuJoCo would print them and write a file into the working folder. That a body is
-    unstable is told as a fault, so that warning is only for debugging.
+    MuJoCo would print them and write a file into the working folder. An
+    unstable body is reported as a fault, so that warning is only for debugging.
     """
     if mujoco.get_mju_user_warning() is None:
         mujoco.set_mju_user_warning(_log_warning)

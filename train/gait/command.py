@@ -18,14 +18,14 @@ from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.policies.agents.gait_training import RefNNFile
-    from ambulo.train.gait.training import GaitBatch
+    from ambulo.train.gait.training import GaitPoseBatch
     from ambulo.train.shared.supervised import SupervisedRun
 
 Request = RunRequest[RefRunConfig, "RefNNFile", GaitRunFolder]
 
 
 class GaitNetCommand(
-    RunCommand[RefRunConfig, "RefNNFile", GaitRunFolder, "SupervisedRun[GaitBatch]"]
+    RunCommand[RefRunConfig, "RefNNFile", GaitRunFolder, "SupervisedRun[GaitPoseBatch]"]
 ):
     """Training of networks from gait parameters to motion."""
 
@@ -70,7 +70,7 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
         """Return the kind of network."""
         return "ref_nn"
 
-    def build(self, request: Request) -> SupervisedRun[GaitBatch]:
+    def build(self, request: Request) -> SupervisedRun[GaitPoseBatch]:
         """Read the sequences and make the training."""
         from ambulo.evaluate.gait.data import PARTS, open_data
         from ambulo.train.gait.training import gait_run
@@ -95,7 +95,7 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
             checkpoint=model,
         )
 
-    def report(self, request: Request, run: SupervisedRun[GaitBatch]) -> None:
+    def report(self, request: Request, run: SupervisedRun[GaitPoseBatch]) -> None:
         """Print the results."""
         from ambulo.train.gait.training import GaitTask
 

@@ -71,7 +71,7 @@ class GaitPosition:
 
 
 @dataclass(frozen=True)
-class GaitBatch:
+class GaitPoseBatch:
     """One batch of frames."""
 
     inputs: Tensor
@@ -82,7 +82,7 @@ class GaitBatch:
     """Legs of the first half of the rows, where sliding feet are punished."""
 
 
-class GaitTask(SupervisedTask[GaitBatch]):
+class GaitTask(SupervisedTask[GaitPoseBatch]):
     """Poses of a gait from its parameters and phase."""
 
     network: RefNN
@@ -142,7 +142,7 @@ class GaitTask(SupervisedTask[GaitBatch]):
         """Return the stream, which reads ahead while it is open."""
         return self.stream
 
-    def batches(self, epoch: int) -> Iterator[GaitBatch]:
+    def batches(self, epoch: int) -> Iterator[GaitPoseBatch]:
         """Yield the rest of the epoch's batches, buffer after buffer."""
         position, buffers = self.position, len(self.stream.plan(epoch))
         while position.buffer < buffers:
@@ -152,7 +152,7 @@ class GaitTask(SupervisedTask[GaitBatch]):
             position.iteration += 1
         position.buffer = 0
 
-    def loss(self, batch: GaitBatch, step: int) -> Mapping[str, Tensor]:
+    def loss(self, batch: GaitPoseBatch, step: int) -> Mapping[str, Tensor]:
         """Return the configured sum of pose, motion and foot errors."""
         config, training = self.config.loss, self.config.training
         half = self._half and step < training.half_until * self.total_steps
@@ -229,7 +229,7 @@ class GaitTask(SupervisedTask[GaitBatch]):
         names = GaitPosition.__dataclass_fields__
         self.position = GaitPosition(**{name: saved[name] for name in names})
 
-    def _buffer_batches(self, epoch: int) -> Iterator[GaitBatch]:
+    def _buffer_batches(self, epoch: int) -> Iterator[GaitPoseBatch]:
         """Yield the rest of the batches of the current buffer, pass after pass."""
         training, position = self.config.training, self.position
         part = self.stream.buffer(epoch, position.buffer)
@@ -260,7 +260,7 @@ class GaitTask(SupervisedTask[GaitBatch]):
             position.batch += 1
             position.rows += size
             self._buffer_done = position.batch == per_pass * training.passes
-            yield GaitBatch(inputs, motions[rows].to(self.device), own)
+            yield GaitPoseBatch(inputs, motions[rows].to(self.device), own)
 
     def _rows(self, rows: Tensor) -> Tensor:
         """Return `rows` (B,), or their first half and the frame after each of it."""
@@ -333,7 +333,7 @@ def gait_run(
     *,
     command: str = "",
     checkpoint: RefNNFile | None = None,
-) -> SupervisedRun[GaitBatch]:
+) -> SupervisedRun[GaitPoseBatch]:
     """Return the training of a gait network, new or from a checkpoint.
 
     Raises:

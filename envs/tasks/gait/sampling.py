@@ -1,4 +1,4 @@
-"""Which parameters bodies get: drawn, fixed by the settings, or held by the body."""
+"""Which parameters bodies get: drawn, fixed by the settings, or fixed by the body."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError, GaitParameterError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.reference.gait_legs import held_values
+from ambulo.envs.reference.gait_legs import fixed_values
 from ambulo.envs.reference.reference import Reference
 
 
 def healthy_parameters(config: LocomotionConfig, reference: Reference) -> Floats:
-    """A healthy adult's parameters, with those that are fixed or held. Shape (P,).
+    """A healthy adult's parameters, with those that are fixed. Shape (P,).
 
     Raises:
         GaitParameterError: A fixed parameter that is unknown or out of range.
@@ -100,13 +100,13 @@ def fixed_parameters(
     config: LocomotionConfig, reference: Reference
 ) -> dict[str, float]:
     """Parameters that do not vary, by name."""
-    space, held = gait_space(config.environment.character), {}
+    space, fixed = gait_space(config.environment.character), {}
     if space.name == "myolegs":
-        held = held_values(space, reference.table)
+        fixed = fixed_values(space, reference.table)
         for name, value in config.gait.parameters.items():
-            if abs(value - held.get(name, value)) > 1e-6:
+            if abs(value - fixed.get(name, value)) > 1e-6:
                 raise GaitParameterError(
                     f"{name} = {value:g}: {space.name} walks its own gait, where it is "
-                    f"{held[name]:.4g}; leave it out"
+                    f"{fixed[name]:.4g}; leave it out"
                 )
-    return {**config.gait.parameters, **held}
+    return {**config.gait.parameters, **fixed}

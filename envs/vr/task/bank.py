@@ -87,7 +87,7 @@ class LevelBank:
         """Hold `levels`, one per slot, with `goals` (slots, GOALS, 2) again.
 
         Returns:
-            Slots whose level was exchanged; the world has to be told of them.
+            Slots whose level was exchanged; the world has to replace them too.
         """
         exchanged = []
         for slot, level in enumerate(levels):

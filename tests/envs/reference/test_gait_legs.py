@@ -5,7 +5,7 @@ from ambulo.configs.errors import ConfigError, GaitParameterError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.envs.locomotion.env import locomotion_config
-from ambulo.envs.reference.gait_legs import LegPoses, held_values, legs_body
+from ambulo.envs.reference.gait_legs import LegPoses, fixed_values, legs_body
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.reference_file import Gait
 from ambulo.envs.reference.reference_table import ReferenceTable
@@ -64,7 +64,7 @@ def test_lengths_are_the_bodys_own():
 
 
 def test_gait_is_held_at_that_of_the_walk(walk):
-    held = held_values(SPACE, walk.table)
+    held = fixed_values(SPACE, walk.table)
     assert held["global"] == 1.0
     assert held["femur_torsion_left"] == 0.0
     assert "force_soleus_left" not in held

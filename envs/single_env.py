@@ -1,0 +1,100 @@
+"""A Gymnasium environment over a task batch of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+import gymnasium
+import numpy as np
+
+from ambulo.configs.base import Config
+from ambulo.configs.batch import TaskBatch
+from ambulo.configs.errors import ConfigError, nearest
+
+Settings = TypeVar("Settings", bound=Config)
+
+
+class SeededBatch(TaskBatch, Protocol):
+    """A task batch whose generators can be replaced."""
+
+    @property
+    def rngs(self) -> list[np.random.Generator]:
+        """One generator for each environment; an assigned one is used from then on."""
+
+
+class SingleEnv(gymnasium.Env[Any, Any]):
+    """The batch of one as an environment; subclasses make it and render it."""
+
+    batch: SeededBatch
+    _env_index = np.zeros(1, np.int64)
+
+    def _check_render_mode(self, render_mode: str | None) -> None:
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ConfigError(
+                f"render_mode = {render_mode!r}: must be 'rgb_array' or None"
+            )
+        self.render_mode = render_mode
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode drawn with the environment's generator."""
+        super().reset(seed=seed)
+        self.batch.rngs[0] = self.np_random
+        self.batch.reset(self._env_index)
+        return self._observation(), self._start_info()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """One environment step; `ActionError` for a wrong shape or non-finite values."""
+        _, reward, terminated, truncated, arrays = self.batch.step(
+            np.asarray(action)[None]
+        )
+        info = {name: values[0].item() for name, values in arrays.items()}
+        return (
+            self._observation(),
+            float(reward[0]),
+            bool(terminated[0]),
+            bool(truncated[0]),
+            info,
+        )
+
+    def _observation(self) -> Any:
+        """The observation now."""
+        return self.batch.obs[0].copy()
+
+    def _start_info(self) -> dict[str, Any]:
+        """The info of a reset."""
+        return {}
+
+
+def with_settings(
+    config: Settings, groups: Sequence[str], settings: Mapping[str, Any]
+) -> Settings:
+    """`config` with `settings`, each a key of one of its `groups`; the first group wins.
+
+    Raises:
+        ConfigError: An unknown name or a bad value, with the nearest valid name.
+    """
+    where = {
+        key: group
+        for group in reversed(groups)
+        for key in type(getattr(config, group)).model_fields
+    }
+    changes: dict[str, dict[str, Any]] = {}
+    for key, value in settings.items():
+        if key == "num_envs":
+            raise ConfigError(
+                f"num_envs = {value!r}: an environment is one body; "
+                "gymnasium.make_vec makes several"
+            )
+        if key not in where:
+            raise ConfigError(f"unknown setting {key!r}" + nearest(key, where))
+        plain = value.model_dump() if isinstance(value, Config) else value
+        changes.setdefault(where[key], {})[key] = plain
+    for group, values in changes.items():
+        try:
+            config = config.override(group, **values)
+        except ConfigError as error:
+            raise ConfigError(str(error).removeprefix("override: ")) from None
+    return config

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from _godot_walk import Sample, Task
 
+from ambulo.configs.caches import user_cache
 from ambulo.envs.godot.locate import find_engine, find_project
 from ambulo.envs.vr.levels.level_io import level_data
 
@@ -108,8 +109,7 @@ class Peer:
 
 def peer_python() -> Path:
     """The interpreter of a venv with godot-rl and what its `GodotEnv` imports."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "ambulo" / "godot-rl-venv"
+    folder = user_cache("godot-rl-venv")
     python = folder / "bin" / "python"
     check = [str(python), "-c", "import godot_rl.core.godot_env"]
     if (

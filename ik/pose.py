@@ -57,7 +57,7 @@ def pose_of(motion: Motion, rig: Rig) -> Pose:
     """The frames of `motion`, which must be on the rig's skeleton."""
     if not motion.skeleton.same_tree(rig.skeleton):
         raise IKError(
-            f"{motion.name or 'motion'}: it is on the skeleton {motion.skeleton.name!r}, "
+            f"{motion.label}: it is on the skeleton {motion.skeleton.name!r}, "
             f"not on {rig.skeleton.name!r} of the rig; retarget it first"
         )
     return Pose(motion.root_positions, motion.rotations)

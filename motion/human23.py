@@ -125,7 +125,7 @@ def to_positions(motion: Motion) -> Floats:
     """
     if motion.skeleton.joints != load_skeleton("human23").joints:
         raise MotionError(
-            f"{motion.name or 'motion'}: is on {motion.skeleton.name}, expected human23; "
+            f"{motion.label}: is on {motion.skeleton.name}, expected human23; "
             "retarget it first"
         )
     return positions_of(motion.root_positions, motion.rotations)

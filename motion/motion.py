@@ -34,32 +34,33 @@ class Motion:
         """Validate shapes and values; raise `MotionError` naming the rule that is broken."""
         frames, joints = len(self.root_positions), len(self.skeleton)
         if not (np.isfinite(self.fps) and self.fps > 0.0):
-            raise MotionError(f"{self._label}: fps must be above 0, got {self.fps}")
+            raise MotionError(f"{self.label}: fps must be above 0, got {self.fps}")
         if frames < 1:
-            raise MotionError(f"{self._label}: a motion has at least one frame")
+            raise MotionError(f"{self.label}: a motion has at least one frame")
         self._freeze("root_positions", (frames, 3))
         self._freeze("rotations", (frames, joints, 4))
         if self.joint_offsets is not None:
             self._freeze("joint_offsets", (frames, joints, 3))
         squares = np.einsum("...i,...i", self.rotations, self.rotations)
         if np.abs(squares - 1.0).max() > 2e-6:
-            raise MotionError(f"{self._label}: rotations must be unit quaternions")
+            raise MotionError(f"{self.label}: rotations must be unit quaternions")
 
     def _freeze(self, field: str, shape: tuple[int, ...]) -> None:
         array: Floats = np.ascontiguousarray(getattr(self, field), dtype=np.float64)
         if array.shape != shape:
             raise MotionError(
-                f"{self._label}: {field}: expected shape {shape}, got {array.shape}"
+                f"{self.label}: {field}: expected shape {shape}, got {array.shape}"
             )
         if not np.isfinite(array).all():
-            raise MotionError(f"{self._label}: {field}: every number must be finite")
+            raise MotionError(f"{self.label}: {field}: every number must be finite")
         if array.flags.writeable:
             array = array.copy()  # the caller could modify it after the checks
             array.setflags(write=False)
         object.__setattr__(self, field, array)
 
     @property
-    def _label(self) -> str:
+    def label(self) -> str:
+        """Its name for messages; "motion" if it has none."""
         return self.name or "motion"
 
     def __len__(self) -> int:
@@ -88,10 +89,10 @@ class Motion:
             )
         step = 1 if frames.step is None else int(frames.step)
         if step < 1:
-            raise MotionError(f"{self._label}: a slice needs a step of at least 1")
+            raise MotionError(f"{self.label}: a slice needs a step of at least 1")
         kept = range(len(self))[frames]
         if not kept:
-            raise MotionError(f"{self._label}: no frame lies in {frames}")
+            raise MotionError(f"{self.label}: no frame lies in {frames}")
         offsets = self.joint_offsets
         return self.replace(
             fps=self.fps / step,

@@ -44,7 +44,7 @@ def sample(motion: Motion, frames: Floats, fps: float) -> Motion:
     last = len(motion) - 1
     if frames.size and not (frames.min() >= -_EXACT and frames.max() <= last + _EXACT):
         raise MotionError(
-            f"{motion.name or 'motion'}: a sample lies outside the frames 0 to {last}"
+            f"{motion.label}: a sample lies outside the frames 0 to {last}"
         )
     near = np.round(frames)
     frames = np.where(np.abs(frames - near) < _EXACT, near, frames)
@@ -74,7 +74,7 @@ def resample(motion: Motion, fps: float) -> Motion:
     half of it alias; apply a low-pass filter first where that matters.
     """
     if not (np.isfinite(fps) and fps > 0.0):
-        raise MotionError(f"{motion.name or 'motion'}: fps must be above 0, got {fps}")
+        raise MotionError(f"{motion.label}: fps must be above 0, got {fps}")
     count = int(np.floor(motion.duration * fps + _EXACT)) + 1
     frames = np.arange(count) * (motion.fps / fps)
     return sample(motion, np.minimum(frames, len(motion) - 1), fps)
@@ -95,7 +95,7 @@ def retime(
     target = motion.duration * factor if factor is not None else duration
     if target is None or not (np.isfinite(target) and target > 0.0) or len(motion) < 2:
         raise MotionError(
-            f"{motion.name or 'motion'}: needs two frames and a new duration above 0, "
+            f"{motion.label}: needs two frames and a new duration above 0, "
             f"got {len(motion)} frames and {target} s"
         )
     count = max(round(target * motion.fps), 1) + 1

@@ -46,9 +46,7 @@ def leg_frames(motion: Motion) -> list[RigFrame]:
     roles = roles_of(motion.skeleton)
     missing = [role for role in ROLES if role not in roles]
     if missing:
-        raise MotionError(
-            f"{motion.name or 'motion'}: its skeleton has no {', '.join(missing)}"
-        )
+        raise MotionError(f"{motion.label}: its skeleton has no {', '.join(missing)}")
     index = [roles[role] for role in ROLES]
     positions, turned = motion_kinematics(motion)
     positions = mirrored_vector(positions[:, index])

@@ -45,7 +45,7 @@ def observe(motion: Motion, network: RefNetwork) -> list[Observation]:
     cycles = cycles_of_clip(motion)
     if not len(cycles):
         raise GaitDataError(
-            f"{motion.name or 'motion'}: no steady stride straight ahead: feet that "
+            f"{motion.label}: no steady stride straight ahead: feet that "
             "strike twice, at 0.4 m/s or more"
         )
     names = gait_space("human23").names

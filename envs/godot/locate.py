@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from ambulo.configs.caches import user_cache
 from ambulo.configs.errors import BridgeError
 from ambulo.envs.godot.launcher import dying_with_us, end_group
 
@@ -36,8 +37,7 @@ _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 def installed_engine() -> Path:
     """Where `install_engine.sh` puts the engine."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "ambulo" / "godot-4" / "bin" / "godot"
+    return user_cache("godot-4", "bin", "godot")
 
 
 def find_engine(named: str | None = None) -> Path:

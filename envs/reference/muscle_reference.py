@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import time
 import zipfile
 from dataclasses import replace
@@ -23,6 +22,7 @@ import numpy as np
 
 import ambulo.shipped
 from ambulo.configs.atomic import probe_folder
+from ambulo.configs.caches import user_cache
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
@@ -176,11 +176,7 @@ def standing_legs(
 
 def default_cache() -> Path:
     """`AMBULO_REFERENCE_CACHE`, else `ambulo/references` in the user's cache folder."""
-    named = os.environ.get("AMBULO_REFERENCE_CACHE")
-    if named:
-        return Path(named).expanduser()
-    cache_home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache_home) / "ambulo" / "references"
+    return user_cache("references", variable="AMBULO_REFERENCE_CACHE")
 
 
 def cache_key(clip: str, muscles: bool) -> str:

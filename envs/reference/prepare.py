@@ -117,7 +117,7 @@ def prepare_cycle(
             reference for this body.
     """
     raw = raw_cycle(motion, frames=frames, harmonics=harmonics)
-    return physical_cycle(raw, model, soles, name=motion.name or "motion")
+    return physical_cycle(raw, model, soles, name=motion.label)
 
 
 def raw_cycle(

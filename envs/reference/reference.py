@@ -108,7 +108,7 @@ def build_reference(
     else:
         motion = clip if isinstance(clip, Motion) else read_motion(clip)
         on_body = retarget(motion, character.skeleton).motion
-        raw, name = raw_cycle(on_body, frames=frames), motion.name or "motion"
+        raw, name = raw_cycle(on_body, frames=frames), motion.label
     soles = character.soles
     cycles = [at_speed(raw, soles, speed) for speed in speeds] or [raw]
     prepared = [

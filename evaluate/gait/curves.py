@@ -53,7 +53,7 @@ def facts_of(motion: Motion, frames: int) -> GaitFacts:
     cycles, rest = divmod(len(motion) - 1, frames)
     if rest or not cycles:
         raise MotionError(
-            f"{motion.name or 'motion'}: {len(motion)} frames are not whole cycles of "
+            f"{motion.label}: {len(motion)} frames are not whole cycles of "
             f"{frames} and one more"
         )
     seconds = frames / motion.fps

@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import logging
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
@@ -18,6 +17,7 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
+from ambulo.configs.caches import user_cache
 from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.motion.datasets.clips import Clip, file_hash
 from ambulo.motion.datasets.states import N_STATE, States, states_of
@@ -118,11 +118,7 @@ def prepare_clips(
 
 def default_cache() -> Path:
     """`AMBULO_MOTION_CACHE`, else `ambulo/motion` in the user's cache folder."""
-    named = os.environ.get("AMBULO_MOTION_CACHE")
-    if named:
-        return Path(named).expanduser()
-    cache_home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache_home) / "ambulo" / "motion"
+    return user_cache("motion", variable="AMBULO_MOTION_CACHE")
 
 
 def cache_key(path: Path, fps: float, asf: Path | None = None) -> str:

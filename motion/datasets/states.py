@@ -29,7 +29,7 @@ N_STATE = 2 * human23.N_POSITIONS
 def states_of(motion: Motion) -> States:
     """The states of a motion of `human23`, two frames or more. Shape (T, 112)."""
     if len(motion) < 2:
-        raise MotionError(f"{motion.name or 'motion'}: one frame has no velocity")
+        raise MotionError(f"{motion.label}: one frame has no velocity")
     positions = human23.to_positions(motion)
     velocities = human23.velocities(positions, motion.fps)
     return np.concatenate([positions, velocities], axis=1).astype(np.float32)

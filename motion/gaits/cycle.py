@@ -109,7 +109,7 @@ def find_cycle(motion: Motion, shortest: float = 0.5, longest: float = 1.6) -> s
     low, high = (round(seconds * motion.fps) for seconds in (shortest, longest))
     if len(motion) <= low + 2:
         raise MotionError(
-            f"{motion.name or 'motion'}: {motion.duration:.2f} s hold no cycle of "
+            f"{motion.label}: {motion.duration:.2f} s hold no cycle of "
             f"{shortest} s; give a longer clip"
         )
     still = np.zeros_like(motion.root_positions)
@@ -140,7 +140,7 @@ def periodic(
     count = stop - start
     if stop >= len(motion) or harmonics >= count // 2:
         raise MotionError(
-            f"{motion.name or 'motion'}: a cycle of {count} frames with {harmonics} "
+            f"{motion.label}: a cycle of {count} frames with {harmonics} "
             "harmonics does not lie in it"
         )
     period = count / motion.fps
@@ -209,5 +209,7 @@ def rotvec_velocity(turns: Floats, rates: Floats) -> Floats:
 
 def _closed(values: NDArray[np.float64]) -> Floats:
     """`values` (n + 1, ...) without their linear drift from first to last; (n, ...)."""
-    share = np.linspace(-0.5, 0.5, len(values)).reshape(-1, *(1,) * (values.ndim - 1))
-    return np.asarray((values - share * (values[-1] - values[0]))[:-1])
+    fraction = np.linspace(-0.5, 0.5, len(values)).reshape(
+        -1, *(1,) * (values.ndim - 1)
+    )
+    return np.asarray((values - fraction * (values[-1] - values[0]))[:-1])

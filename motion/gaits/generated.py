@@ -22,7 +22,7 @@ def generated_cycle(motion: Motion, frames: int, skeleton: Skeleton) -> Cycle:
     first, last = LEAD * frames, (LEAD + 1) * frames
     if len(motion) <= last + LEAD * frames:
         raise MotionError(
-            f"{motion.name or 'motion'}: {len(motion)} frames are fewer than "
+            f"{motion.label}: {len(motion)} frames are fewer than "
             f"{2 * LEAD + 1} cycles of {frames} frames and one more"
         )
     on_body = retarget(motion, skeleton).motion

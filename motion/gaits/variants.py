@@ -51,8 +51,8 @@ def with_amplitude(cycle: Cycle, factor: float) -> Cycle:
     )
 
 
-def with_lifted_feet(cycle: Cycle, soles: Soles, share: float) -> Cycle:
-    """The cycle with the swinging foot drawn up by `share` of `LIFT` and `TOE_LIFT`.
+def with_lifted_feet(cycle: Cycle, soles: Soles, fraction: float) -> Cycle:
+    """The cycle with the swinging foot drawn up by `fraction` of `LIFT` and `TOE_LIFT`.
 
     A leg bends as far as its foot is fast: not in stance, fully in mid-swing.
     """
@@ -66,7 +66,7 @@ def with_lifted_feet(cycle: Cycle, soles: Soles, share: float) -> Cycle:
         for part, angle in parts.items():
             joint = roles[f"{side}_{part}"]
             bend = np.zeros((len(cycle), 3))
-            bend[:, 1] = share * angle * swing
+            bend[:, 1] = fraction * angle * swing
             rotations[:, joint] = quat_multiply(
                 rotations[:, joint], quat_from_rotvec(bend)
             )

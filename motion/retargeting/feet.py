@@ -127,8 +127,8 @@ def _level(
     tip = quat_to_rotvec(quat_between(quat_rotate(turns, normal), UP))
     angle = np.linalg.norm(tip, axis=-1)
     near = np.clip((TILTED - angle) / (TILTED - FLAT), 0.0, 1.0)
-    share = gaussian_filter1d(standing * near, BLEND * fps, mode="nearest")
-    back = quat_from_rotvec(tip * share[:, None])
+    fraction = gaussian_filter1d(standing * near, BLEND * fps, mode="nearest")
+    back = quat_from_rotvec(tip * fraction[:, None])
     for joint in joints:
         out[:, joint] = quat_multiply(back, out[:, joint])
 
@@ -168,7 +168,7 @@ def plant_toes(
         if not toes:
             continue
         toe = scaled[:, toes, :2].mean(axis=1)
-        share = _toe_share(ankle, toe, fps)
+        fraction = _toe_fraction(ankle, toe, fps)
         foot = target.roles[role]
         turns = quat_multiply(
             requested[:, foot], quat_conjugate(target.orientations[foot])
@@ -177,18 +177,18 @@ def plant_toes(
         level = quat_multiply(quat_between(quat_rotate(turns, normal), UP), turns)
         same = scale * quat_rotate(quat_conjugate(aligned[role]), source_bone)
         apart = quat_rotate(level, target_bone - same) - quat_rotate(turns, target_bone)
-        shift = share[:, None] * (toe + apart[:, :2] - where[:, foot, :2])
+        shift = fraction[:, None] * (toe + apart[:, :2] - where[:, foot, :2])
         for joint in target.skeleton.branch(foot):
             where[:, joint, :2] += shift
 
 
-def _toe_share(ankle: Floats, toe: Floats, fps: float) -> Floats:
+def _toe_fraction(ankle: Floats, toe: Floats, fps: float) -> Floats:
     """How far the toe rather than the ankle is at rest, from their paths (T, 2). (T,)."""
     squares = [
         np.sum(np.square(np.gradient(path, 1.0 / fps, axis=0)), axis=-1) + STILL**2
         for path in (ankle, toe)
     ]
-    share: Floats = gaussian_filter1d(
+    fraction: Floats = gaussian_filter1d(
         squares[0] / (squares[0] + squares[1]), BLEND * fps, mode="nearest"
     )
-    return share
+    return fraction

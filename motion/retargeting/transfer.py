@@ -267,19 +267,19 @@ def _mean_turn(
     """The mean turn (T, 4) of the bones of `path` between positions `low` and `high`."""
     if high - low < 1e-6:
         high = low + 1e-6
-    shares = np.minimum(positions[1:], high) - np.maximum(positions[:-1], low)
-    shares = np.maximum(shares, 0.0)
-    if not shares.any():
-        shares[-1] = 1.0
+    weights = np.minimum(positions[1:], high) - np.maximum(positions[:-1], low)
+    weights = np.maximum(weights, 0.0)
+    if not weights.any():
+        weights[-1] = 1.0
     total = np.zeros((len(turns), 4))
-    first = turns[:, path[int(np.argmax(shares))]]
-    for share, joint in zip(shares, path[:-1], strict=True):
-        if share > 0.0:
+    first = turns[:, path[int(np.argmax(weights))]]
+    for weight, joint in zip(weights, path[:-1], strict=True):
+        if weight > 0.0:
             turn = turns[:, joint]
             sign = np.where(
                 np.sum(turn * first, axis=-1, keepdims=True) < 0.0, -1.0, 1.0
             )
-            total += share * sign * turn
+            total += weight * sign * turn
     mean: Floats = quat_normalize(total)
     return mean
 

@@ -97,7 +97,7 @@ def foot_skate(motion: Motion, contacts: Bools | None = None) -> float:
 
 
 def _feet(motion: Motion, seconds: float) -> list[tuple[Floats, Floats]]:
-    """Of each foot: its points' heights over their ground (T, P) and velocities (T, P, 3).
+    """Heights over the ground (T, P) and velocities (T, P, 3) of each foot's points.
 
     The ground is the level to which they come down within `seconds`.
     """

@@ -68,12 +68,12 @@ class _Layout:
 
 
 def position_slices() -> dict[str, slice]:
-    """Where each joint's rotation lies in positions; the root's position is at 3:6."""
+    """Columns of each joint's rotation in positions; the root's position is at 3:6."""
     return _slices(3)
 
 
 def sixdof_slices() -> dict[str, slice]:
-    """Where each joint's rotation lies in the 101 numbers; the root's position is at 6:9."""
+    """Columns of each joint's rotation in the 101 numbers; the root's position is at 6:9."""
     return _slices(6)
 
 

@@ -153,7 +153,7 @@ class Skeleton:
 
     @cached_property
     def angle_slices(self) -> tuple[slice, ...]:
-        """Where each joint's angles lie in a vector of all angles, (A,)."""
+        """Slice of each joint's angles in a vector of all angles, (A,)."""
         stops = np.cumsum([len(order) for order in self.orders]).tolist()
         return tuple(
             slice(stop - len(order), stop)

@@ -39,7 +39,7 @@ class Check:
     """One measurement, and whether it is within its limit."""
 
     name: str
-    """What was measured."""
+    """Measured values, as text."""
     passed: bool | None
     """Whether every value is within its limit; None where there is none."""
     text: str

@@ -31,7 +31,7 @@ class PoseClip:
 
     @property
     def text(self) -> str:
-        """What the panel says of it."""
+        """Description for the panel."""
         return f"{self.motion.name}: {len(self.motion)} poses"
 
     def poses_on(self, rig: Rig) -> Pose:

@@ -36,7 +36,7 @@ class AmbuloTarget(bpy.types.PropertyGroup):
 
 
 class AmbuloArmature(bpy.types.PropertyGroup):
-    """What an armature object carries."""
+    """Properties of an armature object."""
 
     live: BoolProperty(name="Live", description="Follow the targets")
     targets: CollectionProperty(type=AmbuloTarget)
@@ -60,7 +60,7 @@ class AmbuloReportLine(bpy.types.PropertyGroup):
 
 
 class AmbuloScene(bpy.types.PropertyGroup):
-    """What a scene carries."""
+    """Properties of a scene."""
 
     weights: StringProperty(
         name="Weights",

@@ -88,7 +88,7 @@ class PrepareOptions(TypedDict, total=False):
     cache_folder: str | Path | None
     """As in `prepare_clip`."""
     processes: int
-    """How many prepare at once (default: 1). They fill the cache before the first clip is
+    """Number of processes (default: 1). They fill the cache before the first clip is
     handed out; without a cache there is only one."""
 
 
@@ -187,7 +187,7 @@ def _fill_cache(clip: Clip, fps: float, cache_folder: str | Path | None) -> None
 
 
 def _skeletons_beside(path: Path) -> list[Path]:
-    """What `read_motion` may read besides an AMC file: the skeletons in its folder."""
+    """Files that `read_motion` may read with an AMC file: the skeletons in its folder."""
     if path.suffix.lower() != ".amc":
         return []
     return sorted(path.parent.glob("*.[aA][sS][fF]"))

@@ -34,7 +34,7 @@ class ShardIndex:
     """Index of S shards and P pieces of clips."""
 
     folder: Path
-    """Where the shards are."""
+    """Folder of the shards."""
     fps: float
     """Rate of the states, [Hz]."""
     longest_window: int
@@ -54,7 +54,7 @@ class ShardIndex:
     start: Ints
     """The piece's first frame in its clip."""
     next_start: Ints
-    """Where the clip's next piece starts, or the clip's end."""
+    """Start of the clip's next piece, or the clip's end."""
     clip_frames: Ints
     """Frames of the whole clip."""
     activity: Ints

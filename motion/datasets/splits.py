@@ -216,7 +216,7 @@ def _by_activity(
 
 
 def _share(count: int, ratio: float) -> int:
-    """How many of `count` recordings go to a part that is to get `ratio` of them."""
+    """Number of recordings, out of `count`, for a part of fraction `ratio`."""
     nearest_count = int(np.floor(count * ratio + 0.5))
     return max(1, min(nearest_count, count - 2)) if count >= 3 else 0
 

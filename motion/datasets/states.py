@@ -55,7 +55,7 @@ def mirror_states(states: States, out: States | None = None) -> States:
 
 @cache
 def _mirror() -> tuple[Ints, States]:
-    """Which number each number of a mirrored state comes from, and its sign.
+    """Source column and sign of each number of a mirrored state.
 
     The mirror is the plane y = 0: a place (x, y, z) becomes (x, -y, z), a rotation vector
     or an angular velocity (x, -y, z) with the opposite sign. A hinge keeps its angle or

@@ -1,4 +1,4 @@
-"""Where windows lie in shards, and which shards are held together. Only index arithmetic."""
+"""Index arithmetic: positions of windows in shards, and groups of shards in memory."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Pieces:
     """
 
     shard: Ints
-    """Which shard holds the piece. Shape (P,)."""
+    """Index of the shard that holds the piece. Shape (P,)."""
     offset: Ints
     """Its first frame in the shard. Shape (P,)."""
     windows: Ints
-    """How many windows it owns. Shape (P,)."""
+    """Number of windows that it owns. Shape (P,)."""
     activity: Ints
     """Number of its label in `ACTIVITIES`. Shape (P,)."""
 
@@ -80,7 +80,7 @@ def window_starts(table: Pieces, group: Group, places: Ints, stride: int) -> Int
 
 
 def window_counts(frames: Ints, window: int, stride: int) -> Ints:
-    """How many windows fit into runs of `frames` frames."""
+    """Number of windows in each run of `frames` frames."""
     return np.maximum(0, (frames - window) // max(stride, 1) + 1)
 
 

@@ -150,7 +150,7 @@ class WindowedDataset(ABC):
         self.epoch, self._batch, self._allowed = epoch, batch, allowed
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the next batch comes from, ready for JSON."""
+        """Position of the next batch, ready for JSON."""
         return {
             "epoch": self.epoch,
             "batch": self._batch,

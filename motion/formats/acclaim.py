@@ -39,7 +39,7 @@ FULL = "ZYX"
 
 @dataclass(frozen=True, eq=False)
 class _Angles:
-    """What an AMC file says of one joint."""
+    """Angles of one joint as an AMC file lists them."""
 
     dof: tuple[str, ...]
     degrees: Floats

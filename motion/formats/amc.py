@@ -44,7 +44,7 @@ _MAX_HEADER = 2**20
 
 @dataclass(frozen=True, eq=False)
 class AmcFile:
-    """What an AMC file says, in its own units."""
+    """Contents of an AMC file, in its own units."""
 
     bones: tuple[tuple[str, int], ...]
     """Names in the order of the first frame, and how many numbers each has."""

@@ -52,7 +52,7 @@ class AsfBone:
 
 @dataclass(frozen=True)
 class AsfFile:
-    """What an ASF file says."""
+    """Contents of an ASF file."""
 
     bones: tuple[AsfBone, ...]
     """All bones in the order of `:bonedata`."""

@@ -1,4 +1,4 @@
-"""Between the axes and units of files and ours (metres, Z up, facing +X, left +Y).
+"""Conversion between the axes and units of files and ours (metres, Z up, facing +X, left +Y).
 
 Files of the CMU tradition (ASF/AMC, BVH) have Y up and the character facing +Z, so its
 left is +X. Ours is then a cyclic exchange of letters: file X is our Y, Y is our Z, Z is

@@ -51,7 +51,7 @@ class BvhJoint:
 
 @dataclass(frozen=True, eq=False)
 class BvhFile:
-    """What a BVH file says, in its own unit, axes and degrees."""
+    """Contents of a BVH file, in its own unit, axes and degrees."""
 
     joints: tuple[BvhJoint, ...]
     """All joints in the file's order, which is depth first."""

@@ -51,7 +51,7 @@ BROKEN = (
     TypeError,
     ValueError,
 )
-"""What `zipfile` and NumPy raise on a damaged file."""
+"""Exceptions of `zipfile` and NumPy for a damaged file."""
 
 
 def write_npz(path: Path, motion: Motion) -> None:

@@ -166,7 +166,7 @@ def _same(data, at, after, text, begin, end):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _bone(data, at, after, text, ends, guess):  # type: ignore[no-untyped-def]
-    """Which name stands at [at, after); `guess` is looked at first. -1 for none."""
+    """Index of the name at [at, after), trying `guess` first; -1 for none."""
     count = len(ends)
     for i in range(count):
         bone = (guess + i) % count

@@ -42,7 +42,7 @@ class NumberTextError(Exception):
 
 @dataclass(frozen=True)
 class NamedRows:
-    """What `parse_frames` has read."""
+    """Result of `parse_frames`."""
 
     first: int
     """Number of the first frame."""
@@ -124,7 +124,7 @@ def parse_number(text: str) -> float:
 
 
 def not_a_number(data: bytes, at: int) -> str:
-    """What is wrong with the number that starts at byte `at`."""
+    """Message about the invalid number that starts at byte `at`."""
     token = data[at : at + 64].split(None, 1)
     text = (token[0] if token else b"").decode("ascii", "backslashreplace")
     try:

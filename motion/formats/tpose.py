@@ -20,7 +20,7 @@ _JUMP = np.radians(5.0)
 
 
 def tpose_frames(motion: Motion) -> int:
-    """How many leading frames of `motion` are a synthetic T-pose; 0 if it has none.
+    """Number of leading frames of `motion` that are a synthetic T-pose; 0 if it has none.
 
     A T-pose has the root's rotation within 0.01 degrees of none and seven of ten joints
     within 5 degrees of rest, is left by a jump of more than 5 degrees of some joint, and

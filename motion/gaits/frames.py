@@ -152,7 +152,7 @@ def frame_rate(space: GaitSpace, params: ArrayLike) -> Floats:
 
 @cache
 def _balls() -> NDArray[np.int64]:
-    """Where the six numbers of each ball begin. Shape (15,)."""
+    """First column of the six numbers of each ball joint. Shape (15,)."""
     positions = sixdof_slices().values()
     return np.array(
         [place.start for place in positions if place.stop - place.start == 6]
@@ -178,7 +178,7 @@ def _orthonormalize(frames: Floats, starts: NDArray[np.int64]) -> None:
 
 @cache
 def _mirror() -> tuple[NDArray[np.int64], Floats]:
-    """Which number each number of a mirrored frame comes from, and its sign.
+    """Source column and sign of each number of a mirrored frame.
 
     The mirror M is the plane y = 0: a rotation R becomes M R M, so of its first two rows
     the numbers 1, 3 and 5 change their sign; so does a turn about X or Z.

@@ -81,7 +81,7 @@ def check_motions(path: Path, expected: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _data_start(path: Path, info: zipfile.ZipInfo) -> int:
-    """Where the bytes of a member lie; the local header ends in name and extra field."""
+    """Offset of a member's bytes; the local header ends with name and extra field."""
     with path.open("rb") as file:
         file.seek(info.header_offset + 26)
         sizes = np.frombuffer(file.read(4), "<u2")

@@ -27,7 +27,7 @@ ANKLE = (0.0, -3.0, 3.0, 7.0, 9.0, 7.0, -10.0, -9.0, 0.0, 2.0)
 PELVIS_TURN, PELVIS_LIST, SWAY = 4.0, 2.5, 0.02
 """Amplitudes of the pelvis: about the vertical, [deg], to the side, [deg], and [m]."""
 ADDUCTION = 2.5
-"""Of the thighs, so that the feet are nearer to each other than the hips, [deg]."""
+"""Adduction of the thighs, which brings the feet closer together than the hips, [deg]."""
 ARM_SWING, ELBOW, ARMS_DOWN = 18.0, 20.0, 78.0
 """Swing and bend of the arms, and how far they hang down from the side, [deg]."""
 

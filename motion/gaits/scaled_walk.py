@@ -171,7 +171,7 @@ class _Leg:
         return np.asarray(ankle - root - hip)
 
     def drop(self, root: Floats, root_turns: Floats, ankle: Floats) -> float:
-        """How much lower the root must be for the ankle to be reached, [m], at least 0."""
+        """Amount to lower the root so that the leg reaches the ankle, [m], at least 0."""
         leg = self.hip_to_ankle(root, root_turns, ankle)
         level = np.hypot(leg[:, 0], leg[:, 1])
         reach = np.sqrt(np.maximum(self.longest**2 - level**2, 0.0))

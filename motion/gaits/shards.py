@@ -158,7 +158,7 @@ class RefinedHead(RefinedRows):
     path: Path
     """The file."""
     offset: int
-    """Where the motions begin in the file, [bytes]."""
+    """Offset of the motions in the file, [bytes]."""
     crc: int
     """CRC-32 of the whole shard's motions as the file has it."""
 

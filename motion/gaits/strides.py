@@ -47,7 +47,7 @@ ALIKE = 0.2
 SHORT_GAP, SHORT_STAND = 0.08, 0.10
 """Gaps in a contact, and contacts, that are shorter are noise, [s]."""
 NEAR = 0.2
-"""Where around the beginning of a contact the foremost ankle is looked for, [s]."""
+"""Search window for the foremost ankle around the start of a contact, [s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ def cycles_of(motion: Motion, contacts: Bools) -> CapturedCycles:
 
 
 def strikes(motion: Motion, stands: Bools) -> Floats:
-    """When the left foot of a motion of human23 strikes, in frames, ascending. Shape (S,).
+    """Times of left foot strikes of a motion of human23, in frames, ascending. Shape (S,).
 
     Args:
         motion: T frames.

@@ -26,7 +26,7 @@ from ambulo.motion.skeleton import Skeleton
 KNEE = 0.15
 """Bend of the knees in standing, [rad]."""
 ARMS = 1.35
-"""How far the arms hang down from the side, [rad]."""
+"""Angle of the hanging arms below the horizontal, [rad]."""
 LIFT, TOE_LIFT = 0.15, 0.1
 """How far a slow gait's swinging leg is drawn up by the hip (the knee twice as far), and
 its toes by the ankle, [rad]: smaller swings would let the foot graze the ground, which

@@ -20,7 +20,7 @@ from ambulo.motion.rotations import (
 
 UP = np.array([0.0, 0.0, 1.0])
 FLAT, TILTED = np.deg2rad(12.0), np.deg2rad(28.0)
-"""A sole in contact is laid flat below the first tilt, left as it is above the second."""
+"""Tilt below which a sole in contact is made level, and above which it is unchanged, [rad]."""
 STILL = 0.05
 """Speeds far below this count as equal, [m/s]."""
 BLEND = 0.04
@@ -34,7 +34,7 @@ def align_feet(
     contacts: Bools,
     aligned: dict[str, Floats],
 ) -> dict[str, Floats]:
-    """`aligned` with the constant rotations (4,) of feet and toes.
+    """Return `aligned` with the constant rotations (4,) of feet and toes added.
 
     Args:
         source: The skeleton that moves.
@@ -86,7 +86,7 @@ def sole_normal(body: RetargetBody, side: str, standing: Floats) -> Floats:
 
 
 def _frame(direction: Floats, up: Floats) -> Floats:
-    """The frame (3, 3) of `up` and what of `direction` is square to it."""
+    """The frame (3, 3) with Z along `up` and X along the part of `direction` normal to it."""
     y = np.cross(up, direction)
     y = y / np.linalg.norm(y)
     return np.stack([np.cross(y, up), y, up], axis=-1)
@@ -121,7 +121,7 @@ def _level(
     standing: Floats,
     fps: float,
 ) -> None:
-    """Lay `joints` level, in place, as far as they stand and are near it."""
+    """Make `joints` level, in place, weighted by contact and by closeness to level."""
     first = joints[0]
     turns = quat_multiply(out[:, first], quat_conjugate(target.orientations[first]))
     tip = quat_to_rotvec(quat_between(quat_rotate(turns, normal), UP))
@@ -183,7 +183,7 @@ def plant_toes(
 
 
 def _toe_fraction(ankle: Floats, toe: Floats, fps: float) -> Floats:
-    """How far the toe rather than the ankle is at rest, from their paths (T, 2). (T,)."""
+    """Weight of the toe against the ankle, 1 where only the toe is at rest. Shape (T,)."""
     squares = [
         np.sum(np.square(np.gradient(path, 1.0 / fps, axis=0)), axis=-1) + STILL**2
         for path in (ankle, toe)

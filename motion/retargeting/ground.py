@@ -132,7 +132,7 @@ def body_lift(lifts: Floats, fps: float) -> Floats:
 
 
 def height_corrections(soles: Floats, contacts: Bools, fps: float) -> Floats:
-    """What to add to the heights of the feet, [m], (T, 2), so that stance is on the ground.
+    """Corrections of the heights of the feet that set stance on the ground, [m]. (T, 2).
 
     Args:
         soles: Heights of the soles over the ground, [m]. Shape (T, 2).

@@ -79,7 +79,7 @@ def _gather(
     goals: Array, weights: Array, aims: Array, aim_weights: Array,
     masses: Array, firsts: Array, inertias: Array, forces: Array, moments: Array,
 ) -> None:  # fmt: skip
-    """Of each joint's subtree: mass, first moment, inertia, force, moment about the root."""
+    """Mass, first moment, inertia, force and moment about the root of each joint's subtree."""
     count = len(parents)
     miss, inverse = np.empty(3), np.empty((2, 4))
     for joint in range(count):
@@ -281,7 +281,7 @@ def refine(
 def _draw(
     corrections: Array, t: int, pulls: Array, smooths: Array, normal: Array, step: Array
 ) -> None:  # fmt: skip
-    """Add the pulls to the start pose and to the neighbours' corrections in time."""
+    """Add the costs of leaving the start pose and of differing from the frames beside it."""
     for dof in range(len(step)):
         here = corrections[t, dof]
         normal[dof, dof] += pulls[dof]
@@ -299,7 +299,7 @@ def _limit(
     kinds: Array, hinges: Array, limits: Array, local: Array, weight: float,
     normal: Array, step: Array,
 ) -> None:  # fmt: skip
-    """Add the pull of every hinge that is beyond its limits back to them."""
+    """Add the cost of every hinge angle beyond its limits."""
     dof = 3
     for joint in range(len(kinds)):
         if kinds[joint] == HINGE:
@@ -315,7 +315,7 @@ def _limit(
 def _apply(
     kinds: Array, hinges: Array, step: Array, local: Array, pull_local: Array, here: Array
 ) -> None:  # fmt: skip
-    """Turn the joints of one frame, in place, and note how far they are from the start."""
+    """Turn the joints of one frame, in place, and update the corrections from the start."""
     vector = np.empty(3)
     largest = MAX_STEP
     for dof in range(3, len(step)):

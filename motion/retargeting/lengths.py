@@ -22,7 +22,7 @@ TRUNK = (
     ),
     *((side + "clavicle", side + "upper_arm") for side in SIDES),
 )
-"""Bones of which not only the length but the direction at rest is taken."""
+"""Bones that take both length and direction at rest from the source."""
 
 
 def fitted(source: RetargetBody, target: RetargetBody) -> RetargetBody:
@@ -112,7 +112,7 @@ def _fit_foot(
     offsets: Floats,
     scales: Floats,
 ) -> None:
-    """Give the foot, in place, the length of the source's from ankle to toes."""
+    """Scale the foot, in place, to the source's length from ankle to toes."""
     target_bone, source_bone = target.foot_bone(side), source.foot_bone(side)
     if target_bone is None or source_bone is None:
         return
@@ -126,7 +126,7 @@ def _fit_foot(
 
 
 def _grounded(skeleton: Skeleton, like: Skeleton) -> Skeleton:
-    """`skeleton` with its root as high above its soles at rest as stands on the ground."""
+    """Return `skeleton` with its root raised so that its soles rest where those of `like` do."""
     offsets = skeleton.offsets.copy()
     low = lowest_at_rest(body_of(skeleton)) - offsets[0, 2]
     offsets[0, 2] = lowest_at_rest(body_of(like)) - low

@@ -31,7 +31,7 @@ LIMIT = 0.3
 
 @dataclass(frozen=True, eq=False)
 class RefinementGoals:
-    """What a pose should reach, for T frames of J joints."""
+    """Target positions and orientations with their weights, for T frames of J joints."""
 
     positions: Floats
     """World positions, [m]. Shape (T, J, 3)."""

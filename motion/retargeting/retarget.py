@@ -51,10 +51,10 @@ class Retargeted:
     motion: Motion
     """The motion, on the target skeleton (with the source's lengths, if fitted)."""
     residuals_cm: dict[str, float]
-    """Mean distance of the joint of each role from its goal, [cm]; of feet without what
-    sets them on the ground, so that this counts too."""
+    """Mean distance of the joint of each role from its goal, [cm]. The goals of feet are those
+    before they are set on the ground."""
     residuals_95_cm: dict[str, float]
-    """The distance that 95 % of the frames stay below, [cm]."""
+    """95th percentile of that distance, [cm]."""
     scale: float
     """Target's leg length over the source's; the path of the root is scaled by it."""
     ground: float
@@ -118,7 +118,7 @@ def retarget(
 
 
 def _contacts(motion: Motion) -> Bools:
-    """Whether the left and right foot stand, (T, 2); never, where there are no feet."""
+    """Whether the left and right foot stand, (T, 2); False where the skeleton has no feet."""
     if not has_feet(motion.skeleton):
         return np.zeros((len(motion), 2), dtype=np.bool_)
     return foot_contacts(motion)
@@ -131,7 +131,7 @@ def _goal_positions(
     requested: Floats,
     fit_lengths: bool,
 ) -> Floats:
-    """Where the target's joints should be, [m]. Shape (T, J, 3).
+    """Goal positions of the target's joints, [m]. Shape (T, J, 3).
 
     Args:
         source: The skeleton that moves.

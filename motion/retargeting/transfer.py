@@ -30,7 +30,7 @@ HINGES = {"thigh": "shin", "shin": "shin", "upper_arm": "forearm", "forearm": "f
 """The hinge whose axis fixes the twist of each of these bones."""
 
 BENT = 0.1
-"""Mean sine of a bend from which the motion itself tells a hinge's axis."""
+"""Minimum mean sine of a bend for which a hinge's axis is estimated from the motion."""
 
 
 def turns_of(body: RetargetBody, orientations: Floats) -> Floats:
@@ -104,7 +104,7 @@ def source_hinge(
 
 
 def _seen_hinge(source: RetargetBody, role: str, turns: Floats) -> Floats | None:
-    """The axis (3,) about which a joint bends in the motion; None if it is not clear."""
+    """Estimate the axis (3,) about which a joint bends in the motion; None if ambiguous."""
     side, limb = role.split("_", 1)
     above = next(start for start, end in LIMBS.items() if end == limb)
     first = source.bone(f"{side}_{above}", role)
@@ -244,7 +244,7 @@ def _trunk(
 
 
 def _places(body: RetargetBody, path: Sequence[int]) -> Floats:
-    """How far along `path` each of its joints lies, from 0 to 1. Shape (len(path),)."""
+    """Position of each joint along `path`, from 0 to 1. Shape (len(path),)."""
     steps = np.linalg.norm(np.diff(body.positions[list(path)], axis=0), axis=1)
     sums = np.concatenate([[0.0], np.cumsum(steps)])
     if sums[-1] < SHORT:
@@ -256,7 +256,7 @@ def _places(body: RetargetBody, path: Sequence[int]) -> Floats:
 def _spans(
     body: RetargetBody, path: Sequence[int], count: int
 ) -> tuple[Floats, Floats]:
-    """Where the bones of the last `count` joints before the end of `path` begin and end."""
+    """Start and end along `path` of the bones of the last `count` joints before its end."""
     positions = _places(body, path)
     return positions[-1 - count : -1], positions[-count:]
 

@@ -39,9 +39,9 @@ class _Limb:
     lower: str
     end: str
     end_range: tuple[float, float]
-    """Of the end against the lower bone."""
+    """Twist range of the end against the lower bone."""
     upper_range: tuple[float, float] | None
-    """Of the upper bone against what carries it; None if it is not turned back."""
+    """Twist range of the upper bone against its parent; None if it is never corrected."""
 
 
 def _degrees(low: float, high: float) -> tuple[float, float]:
@@ -61,14 +61,14 @@ BACKWARDS, BENT = float(np.deg2rad(10.0)), float(np.deg2rad(30.0))
 more than the second, [rad]."""
 
 PERSISTENCE = 0.05
-"""What a turn of 1 rad between two frames costs against 1 rad outside a range for 1 s, [s].
+"""Cost of a turn of 1 rad between two frames, relative to 1 rad outside a range for 1 s, [s].
 A twist of 60 degrees outside must last 0.3 s before it counts, unless it came by a jump."""
 
 _PREFERENCE = float(np.deg2rad(1.0))
 """A half turn must be better than none by this, [rad]."""
 
 _STATES = np.array([[False, False], [False, True], [True, False], [True, True]])
-"""Whether the whole limb down to the end, and whether the end, is half a turn off."""
+"""The four states: whether the whole limb, and whether its end, is half a turn off."""
 
 
 def untwisted(motion: Motion) -> Motion:
@@ -82,7 +82,7 @@ def untwisted(motion: Motion) -> Motion:
 
 
 def turned_back(body: RetargetBody, motion: Motion, orientations: Floats) -> Motion:
-    """As `untwisted`, for a known body and world orientations (T, J, 4)."""
+    """Do as `untwisted`, given the body and world orientations (T, J, 4)."""
     turns = turns_of(body, orientations)
     rotations: Floats | None = None
     for side in SIDES:
@@ -180,7 +180,7 @@ def _elbow(
 
 
 def _carrier(body: RetargetBody, side: str, limb: _Limb) -> int:
-    """The joint against which the upper bone is turned."""
+    """The joint relative to which the upper bone turns."""
     if limb.end == "foot":
         return body.roles["hips"]
     for role in (side + "clavicle", "chest"):
@@ -203,7 +203,7 @@ def _angle_about(axis: Floats, start: Floats, end: Floats) -> float:
 
 
 def _outside(angle: Floats, span: tuple[float, float], mirrored: bool) -> Floats:
-    """How far `angle` (T,) is outside `span` of the left side, round the circle, [rad]."""
+    """Distance of `angle` (T,) from `span` of the left side, on the circle, [rad]."""
     middle, half = 0.5 * (span[0] + span[1]), 0.5 * (span[1] - span[0])
     away = angle + middle if mirrored else angle - middle
     away = np.abs(np.mod(away + np.pi, 2.0 * np.pi) - np.pi)
@@ -252,7 +252,7 @@ def _turn_back(
     orientations: Floats,
     local: Floats,
 ) -> None:
-    """Turn the joints of a limb in `local` (T, J, 4), in place, where `off` (T, 2) says so.
+    """Turn the joints of a limb in `local` (T, J, 4), in place, where `off` (T, 2) is true.
 
     Joints of the limb and toes turn about their own bones, so that all places stay; what
     else hangs on them (fingers) moves with them.

@@ -78,7 +78,7 @@ class RetargetBody:
         return turned
 
     def _free_axis(self, role: str, joint: int) -> str:
-        """The axis across a ball joint's bone with by far the widest limits; "" if there is none."""
+        """The axis across a ball's bone with by far the widest limits; "" if there is none."""
         skeleton = self.skeleton
         side, limb = role.split("_", 1)
         bone = self.bone(role, f"{side}_{LIMBS.get(limb, '')}")

@@ -126,7 +126,7 @@ def _fit_foot(
 
 
 def _grounded(skeleton: Skeleton, like: Skeleton) -> Skeleton:
-    """Return `skeleton` with its root raised so that its soles rest where those of `like` do."""
+    """Return `skeleton` with its root so high that its soles rest as those of `like`."""
     offsets = skeleton.offsets.copy()
     low = lowest_at_rest(body_of(skeleton)) - offsets[0, 2]
     offsets[0, 2] = lowest_at_rest(body_of(like)) - low

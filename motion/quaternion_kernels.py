@@ -8,12 +8,11 @@ compiled code: see `ambulo.motion.rotations`.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from numba import njit
 
-Array = Any
-"""A NumPy array; numba infers its type, the docstrings give its shape."""
+from ambulo.configs.arrays import Array
+
 Quaternion = tuple[float, float, float, float]
 Vector = tuple[float, float, float]
 

@@ -9,8 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats
-from ambulo.motion.quaternion_kernels import Array
+from ambulo.configs.arrays import Array, Floats
 from ambulo.rig_server.layout import RigError, RigLayout
 
 MAX_LENGTH = 1e4

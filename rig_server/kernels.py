@@ -11,7 +11,8 @@ import math
 import numpy as np
 from numba import njit
 
-from ambulo.motion.quaternion_kernels import Array, log_of, multiply, product, rotated
+from ambulo.configs.arrays import Array
+from ambulo.motion.quaternion_kernels import log_of, multiply, product, rotated
 
 TINY = 1e-12
 VECTORS = {"nsz", "arcp", "contract", "reassoc"}

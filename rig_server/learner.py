@@ -14,7 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.motion.quaternion_kernels import Array, inverse_multiply
+from ambulo.configs.arrays import Array
+from ambulo.motion.quaternion_kernels import inverse_multiply
 from ambulo.rig_server.anatomy import anatomy_of
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.kernels import logarithm, root_space

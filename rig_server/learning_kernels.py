@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.motion.quaternion_kernels import Array
+from ambulo.configs.arrays import Array
 from ambulo.rig_server.kernels import (
     VECTORS,
     copy_into,

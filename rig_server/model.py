@@ -8,8 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats
-from ambulo.motion.quaternion_kernels import Array
+from ambulo.configs.arrays import Array, Floats
 from ambulo.rig_server.kernels import copy_into, forward, root_space
 from ambulo.rig_server.layout import RigLayout
 from ambulo.rig_server.learning_kernels import Ready, batch_gradient

@@ -9,7 +9,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.motion.quaternion_kernels import Array, inverse_multiply, multiply
+from ambulo.configs.arrays import Array
+from ambulo.motion.quaternion_kernels import inverse_multiply, multiply
 from ambulo.rig_server.kernels import (
     between,
     close_chain,

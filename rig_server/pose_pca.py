@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from ambulo.configs.arrays import Floats
-from ambulo.motion.quaternion_kernels import Array, inverse_multiply, multiply
+from ambulo.configs.arrays import Array, Floats
+from ambulo.motion.quaternion_kernels import inverse_multiply, multiply
 from ambulo.motion.rotations import (
     quat_conjugate,
     quat_from_rotvec,

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ambulo.motion.quaternion_kernels import Array
+from ambulo.configs.arrays import Array
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.kernels import forward
 from ambulo.rig_server.layout import RigLayout

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from bpy.types import Bone, Object, PoseBone
 from mathutils import Matrix, Quaternion, Vector
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import AmbuloError, nearest
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig
@@ -36,8 +36,6 @@ from ambulo.motion.rotations import (
     quat_normalize,
     quat_rotate,
 )
-
-Floats = NDArray[np.float64]
 
 STRAIGHT = {"Arm": "ForeArm", "ForeArm": "Hand", "Thigh": "Shin", "Shin": "Foot"}
 """Bones that an A pose turns, and the bone that shows where they point."""

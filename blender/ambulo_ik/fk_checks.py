@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from bpy.types import Context, Object
-from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.ik.pose import Pose, fk
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -24,8 +24,6 @@ from ambulo.motion.rotations import (
 
 from .binding import Binding, pose_of_matrices, write_pose
 from .random_poses import random_poses
-
-Floats = NDArray[np.float64]
 
 POSITION_LIMIT = 1e-4
 """Largest difference of a bone's head, [m]."""

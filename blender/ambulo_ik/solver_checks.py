@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.ik.limits import clamp, violation
 from ambulo.ik.pose import Pose, fk, start_pose
@@ -14,8 +13,6 @@ from ambulo.motion.rotations import quat_angle, quat_from_rotvec, quat_multiply
 from .fk_checks import Check
 from .session import SESSION, Bound
 from .solving import predict, solve
-
-Floats = NDArray[np.float64]
 
 MOST = 500
 """No more poses are tested; of more, every n-th is taken."""

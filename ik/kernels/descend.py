@@ -6,10 +6,10 @@ Not for callers: `ambulo.ik.solver.refine` prepares the arrays.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from numba import njit
 
+from ambulo.configs.arrays import Array
 from ambulo.ik.kernels.matrix import factor_and_solve
 from ambulo.ik.kernels.solve import (
     Body,
@@ -34,8 +34,6 @@ from ambulo.ik.kernels.tree import (
     tree_sums,
     turns_of_targets,
 )
-
-Array = Any
 
 # Indices of the settings, see `ambulo.ik.solver.refine.RefineConfig.settings`.
 NEAR, ALIGNED, STOP, CAP, POSTURE, DAMPING, FLOOR, LENGTH, SLACK = range(9)

@@ -15,13 +15,10 @@ by an update of rank one. Layouts are those of `ambulo.ik.kernels.tree`. Not for
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba import njit
 
+from ambulo.configs.arrays import Array
 from ambulo.ik.kernels.tree import BELOW, COMMON, FAST, JOINT
-
-Array = Any
 
 IN_ORDER = {"contract", "nsz", "arcp"}
 """Freedom of rounding for loops that are too short for vectors: sums keep their order."""

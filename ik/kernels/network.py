@@ -9,14 +9,12 @@ biases. Not for callers: `ambulo.ik.solver.network` prepares the arrays.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import njit
 
+from ambulo.configs.arrays import Array
 from ambulo.ik.kernels.limits import FLAT, REST, multiply, rotate
-
-Array = Any
 
 LEAKY_RELU, ELU, TANH, SILU = 0, 1, 2, 3
 """Kinds of activation."""

@@ -6,11 +6,11 @@ Not for callers: `ambulo.ik.solver.refine` prepares the arrays.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numba import njit
 
+from ambulo.configs.arrays import Array
 from ambulo.ik.kernels.descend import (
     ALIGNED,
     LENGTH,
@@ -31,8 +31,6 @@ from ambulo.ik.kernels.solve import (
     is_reached,
 )
 from ambulo.ik.kernels.tree import BASE, JOINT, PARENT, SUMS, place_joints
-
-Array = Any
 
 HIPS = 5
 """Row of the hips in the targets."""

@@ -16,10 +16,11 @@ solved again; it is let go when the step pulls it inside. Not for callers:
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from numba import njit
 
+from ambulo.configs.arrays import Array
 from ambulo.ik.kernels.limits import (
     COMPLIANCE,
     SWING,
@@ -32,8 +33,6 @@ from ambulo.ik.kernels.limits import (
 )
 from ambulo.ik.kernels.matrix import build_matrix, lock_direction
 from ambulo.ik.kernels.tree import BASE, FAST, USED
-
-Array = Any
 
 STRETCH = 0.9998
 """Part of a limb's length that targets beyond its reach are projected to: a limb that is

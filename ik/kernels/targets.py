@@ -6,11 +6,10 @@ Not for callers: `ambulo.ik.solver.targets`, `frames` and `features` prepare the
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from numba import njit
 
-Array = Any
+from ambulo.configs.arrays import Array
 
 OK, POSITION, ROTATION, ZERO, WEIGHT = 0, 1, 2, 3, 4
 """What `check_targets` finds."""

@@ -12,13 +12,11 @@ Not for callers: `ambulo.ik.solver.refine` prepares the arrays.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from numba import njit
 
+from ambulo.configs.arrays import Array
 from ambulo.ik.kernels.limits import COMPLIANCE, OFFSET, REST, multiply, rotate
-
-Array = Any
 
 PARENT, USED, BELOW = 0, 1, 2
 """Columns of `tree`."""

@@ -16,7 +16,8 @@ import math
 import numpy as np
 from numba import njit
 
-from ambulo.motion.quaternion_kernels import Array, log_between, multiply, turn
+from ambulo.configs.arrays import Array
+from ambulo.motion.quaternion_kernels import log_between, multiply, turn
 
 FIXED, HINGE, BALL = 0, 1, 3
 """Kinds of joints: how many degrees of freedom each has."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from _harness import Options, write
 
+from ambulo.common.files import without_nan
 from ambulo.envs.tasks.gait.sampling import healthy_parameters
 from ambulo.evaluate.gait.policy_scores import play_bodies
 from ambulo.evaluate.locomotion.cascades import healthy_of, last_agent, load_gait_policy
@@ -47,7 +48,10 @@ def main() -> None:
             name: play_bodies(config, reference, np.array(rows), actor, args.seed)
             for name, actor in actors.items()
         }
-        found[f"{force:g}"] = {name: s.to_dict() for name, s in scores.items()}
+        found[f"{force:g}"] = {
+            name: without_nan({k: v for k, v in vars(s).items() if k != "per_body"})
+            for name, s in scores.items()
+        }
         told = (
             f"{name} {100 * s.survival_rate:.0f} %, {s.survival_s:.1f} s"
             for name, s in scores.items()

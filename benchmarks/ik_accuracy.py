@@ -19,11 +19,11 @@ from typing import Any
 
 import numpy as np
 from _harness import Options, exit_code, write
+from _ik_baselines import NearestPose, Ridge, answer, examples
 from numpy.typing import NDArray
 
 from ambulo.common.errors import front_door
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.evaluate.ik.baselines import NearestPose, Ridge, answer, examples
 from ambulo.evaluate.ik.data import MASKS, Poses
 from ambulo.evaluate.ik.scores import score
 from ambulo.ik.data.extract import extract

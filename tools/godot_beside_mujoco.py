@@ -88,9 +88,10 @@ def _played(
     agent: Agent, config: NavigationConfig, family: str, index: int
 ) -> EpisodeRecord:
     """The agent's episode in the held-out level `index` of `family`."""
-    from ambulo.evaluate.vr.episodes import episodes_for
+    from ambulo.evaluate.vr.episodes import LevelSource, episodes_for
 
-    bank, starts = episodes_for(config, level_set=family, episodes=index + 1)
+    source = LevelSource(config, level_set=family)
+    bank, starts = episodes_for(source, index + 1)
     subject = agent_subject(agent, config)
     return run_episodes(
         subject.make(1), subject.config, bank, starts[index:], first=index

@@ -34,15 +34,12 @@ def facts_table(facts: Mapping[str, str]) -> str:
     return f"<table class='facts'>{rows}</table>"
 
 
-def table_html(
-    head: Sequence[str], rows: Sequence[Sequence[str]], left: set[int] | None = None
-) -> str:
-    """A table; the first column and those in `left` are text."""
-    text = {0, *(left or ())}
+def table_html(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table whose first column is text, the others numbers."""
 
     def cells(row: Sequence[str], tag: str) -> str:
         return "".join(
-            f"<{tag}{'' if k in text else ' class=n'}>{html.escape(cell)}</{tag}>"
+            f"<{tag}{' class=n' if k else ''}>{html.escape(cell)}</{tag}>"
             for k, cell in enumerate(row)
         )
 
@@ -53,9 +50,9 @@ def table_html(
     )
 
 
-def figure_html(caption: str, uri: str) -> str:
-    """A picture under its caption; `png_uri` makes the address of PNG data."""
-    text = html.escape(caption)
+def figure_html(caption: str, data: bytes, kind: str = "image/png") -> str:
+    """A picture under its caption."""
+    text, uri = html.escape(caption), _data_uri(kind, data)
     return f"<h2>{text}</h2><figure><img src='{uri}' alt='{text}'></figure>"
 
 
@@ -65,17 +62,12 @@ def video_html(path: Path) -> str:
     if len(data) > MAX_VIDEO_BYTES:
         return f"<p class='note'>Video of an episode: {html.escape(path.name)}</p>"
     if path.suffix == ".gif":
-        return figure_html("One episode", _data_uri("image/gif", data))
+        return figure_html("One episode", data, "image/gif")
     uri = _data_uri("video/mp4", data)
     return (
         "<h2>One episode</h2><figure><video controls loop muted playsinline "
         f"src='{uri}'></video></figure>"
     )
-
-
-def png_uri(data: bytes) -> str:
-    """PNG data as an address inside the page."""
-    return _data_uri("image/png", data)
 
 
 def _data_uri(kind: str, data: bytes) -> str:

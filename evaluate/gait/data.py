@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Singles
+from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.errors import GaitDataError, GaitParameterError
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.ref_nn import RefDataConfig
@@ -162,17 +162,23 @@ def load_part(data: GaitData, part: str, most: int | None = None) -> GaitSet:
             seen += len(rows)
             if not kept:
                 continue
-            block = np.empty(
-                (min(BLOCK, len(head) - start), FRAMES, N_SIXDOF), np.float32
-            )
-            head.read(start, block)
-            motions.append(block[kept])
-            values = data.space.normalize(head.params[start : start + BLOCK][kept])
-            params.append(values.astype(np.float32))
+            values, block = _read(head, start, kept)
+            motions.append(block)
+            params.append(data.space.normalize(values).astype(np.float32))
     if not params:
         empty = np.zeros((0, FRAMES, N_SIXDOF), np.float32)
         return GaitSet(np.zeros((0, data.space.size), np.float32), empty)
     return GaitSet(np.concatenate(params), np.concatenate(motions))
+
+
+def _read(
+    head: RefinedHead, start: int, rows: Sequence[int] | NDArray[np.int64]
+) -> tuple[Floats, Singles]:
+    """Return parameters and motions of `rows` of the block that begins at `start`."""
+    count = min(BLOCK, len(head) - start)
+    block = np.empty((count, FRAMES, N_SIXDOF), np.float32)
+    head.read(start, block)
+    return head.params[start : start + count][rows], block[rows]
 
 
 @dataclass
@@ -291,20 +297,16 @@ class GaitStream:
     def _fill(self, buffer: _Buffer, blocks: Sequence[int]) -> _Buffer:
         """Read blocks to a buffer, the training part alone."""
         space = self._data.space
-        scratch = np.empty((BLOCK, FRAMES, N_SIXDOF), np.float32)
         held = 0
         for block in blocks:
             shard, start = self._blocks[block]
             head, of = self._data.heads[shard], self._data.parts[shard]
-            count = min(BLOCK, len(head) - start)
-            rows = np.flatnonzero(of[start : start + count] == 0)
+            rows = np.flatnonzero(of[start : start + BLOCK] == 0)
             if not len(rows):
                 continue
-            head.read(start, scratch[:count])
-            motions = scratch[rows]
+            params, motions = _read(head, start, rows)
             if not np.isfinite(motions).all():
                 raise GaitDataError(f"{head.path}: has changed: a number is not finite")
-            params = head.params[start : start + count][rows]
             stop = held + len(rows)
             buffer.motions[held:stop] = motions
             buffer.params[held:stop] = space.normalize(params)

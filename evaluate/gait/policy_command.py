@@ -25,10 +25,10 @@ from ambulo.evaluate.locomotion.evaluation import undisturbed
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.shared.result import (
     POLICY,
+    AgentMetrics,
     Breakdown,
-    Metric,
     MetricColumn,
-    metric,
+    field_metrics,
 )
 from ambulo.policies.agents.cascade import Cascade
 
@@ -140,16 +140,10 @@ def evaluate_bodies(
     )
 
 
-def agent_metrics(scores: GaitPolicyScores) -> dict[str, Metric]:
+def agent_metrics(scores: GaitPolicyScores) -> AgentMetrics:
     """Return the metrics of one agent."""
-    return {
-        column.name: metric(
-            getattr(scores, column.name),
-            _UNITS.get(column.name, "1"),
-            scores.survival_ci95 if column.name == "survival_rate" else None,
-        )
-        for column in COLUMNS
-    }
+    names = [column.name for column in COLUMNS]
+    return field_metrics(scores, names, _UNITS, {"survival_rate": "survival_ci95"})
 
 
 def _breakdown(scores: Scores, bodies: int, seconds: float) -> Breakdown:

@@ -49,14 +49,6 @@ class GaitPolicyScores:
     per_body: list[dict[str, Any]] = field(default_factory=list, compare=False)
     """One row per body."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON; NaN, where every body fell, becomes None."""
-        return {
-            name: None if isinstance(value, float) and np.isnan(value) else value
-            for name, value in vars(self).items()
-            if name != "per_body"
-        }
-
 
 def drawn_bodies(
     config: LocomotionConfig, healthy: Reference, seed: int, count: int

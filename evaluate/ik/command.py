@@ -15,13 +15,14 @@ from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.evaluate.generated_walks import SOURCE, generated_walks
 from ambulo.evaluate.ik.data import MASKS, Poses
 from ambulo.evaluate.ik.scores import PoseErrors, pose_errors
-from ambulo.evaluate.shared.intervals import bootstrap_interval, wilson_interval
+from ambulo.evaluate.shared.intervals import wilson_interval
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.shared.result import (
     POLICY,
+    AgentMetrics,
     Breakdown,
-    Metric,
     MetricColumn,
+    mean_metric,
     metric,
 )
 from ambulo.ik.data.pose_data import PoseData, load_poses
@@ -207,7 +208,7 @@ def _joined(poses: Sequence[Pose]) -> Pose:
     )
 
 
-def _metrics(errors: PoseErrors, seed: int) -> dict[str, Metric]:
+def _metrics(errors: PoseErrors, seed: int) -> AgentMetrics:
     """Return means with bootstrap intervals, and rates with Wilson's."""
     metrics = {}
     for name, values in errors.items():
@@ -217,8 +218,7 @@ def _metrics(errors: PoseErrors, seed: int) -> dict[str, Metric]:
             ci = wilson_interval(int(values.sum()), len(values))
             metrics[name] = metric(float(values.mean()), ci=ci)
         else:
-            ci = bootstrap_interval(values, seed)
-            metrics[name] = metric(float(values.mean()), _UNITS[name], ci)
+            metrics[name] = mean_metric(values, seed, _UNITS[name])
     return metrics
 
 

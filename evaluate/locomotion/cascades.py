@@ -89,7 +89,7 @@ def check_base(
     """
     agent = last_agent(base)
     env, theirs = config.environment, agent.config.environment
-    base_actions = first_agent(base).metadata.actions
+    base_actions = last_agent(base, 0).metadata.actions
     wanted = (*base_actions, WEIGHT_ACTION)
     if theirs.task != "gait" or theirs.character != env.character:
         raise ConfigError(
@@ -172,18 +172,10 @@ def varied(policy: GaitPolicy) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in sets for name in names))
 
 
-def first_agent(policy: GaitPolicy) -> LocomotionAgent:
-    """The policy itself, or a cascade's base."""
+def last_agent(policy: GaitPolicy, node: int = -1) -> LocomotionAgent:
+    """The policy itself, or a cascade's last node; another one by its number."""
     if isinstance(policy, Cascade):
-        agent: LocomotionAgent = policy.nodes[0].agent
-        return agent
-    return policy
-
-
-def last_agent(policy: GaitPolicy) -> LocomotionAgent:
-    """The policy itself, or a cascade's last node."""
-    if isinstance(policy, Cascade):
-        agent: LocomotionAgent = policy.nodes[-1].agent
+        agent: LocomotionAgent = policy.nodes[node].agent
         return agent
     return policy
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -81,21 +82,20 @@ def zero_velocity(past: BodyPoses, steps: int, fps: float) -> Forecast:
     return forecast_of(past, np.repeat(past.positions[:, -1:], steps, axis=1), fps)
 
 
-def constant_velocity(past: BodyPoses, steps: int, fps: float) -> Forecast:
-    """Every joint and the root go on turning and moving as in the last known step."""
-    return damped_velocity(past, steps, fps, 1.0)
-
-
 def damped_velocity(
     past: BodyPoses, steps: int, fps: float, damping: float
 ) -> Forecast:
-    """As `constant_velocity`, but each step is `damping` times the step before."""
+    """Joints and root go on turning and moving; a step is `damping` times the one before."""
     last = past.positions[:, -1]
     step = differences(past.positions[:, -2], last)
     gone = np.cumsum(damping ** np.arange(1.0, steps + 1.0))
     # One axis throughout: k steps about it are one step k times as large.
     moved = human23.integrate(last[:, None], step[:, None] * gone[:, None], 1.0)
     return forecast_of(past, np.asarray(moved), fps)
+
+
+constant_velocity = partial(damped_velocity, damping=1.0)
+"""Every joint and the root go on turning and moving as in the last known step."""
 
 
 def constant_velocity_xyz(past: BodyPoses, steps: int, fps: float) -> Forecast:
@@ -268,38 +268,40 @@ def fit_ridges(
     return [_ridge(*both) for both in sums]
 
 
+@dataclass(frozen=True)
 class RidgeXyz:
-    """RidgeMap regression of joint displacements, with and without the root's motion."""
+    """Ridge regression of joint displacements, with and without the root's motion."""
 
-    def __init__(self, local: RidgeMap, world: RidgeMap) -> None:
-        """Both regressions: without the root's motion, and in the ground frame."""
-        self._ridges = (local, world)
+    local: RidgeMap
+    """Without the root's motion."""
+    world: RidgeMap
+    """In the ground frame."""
 
     def __call__(self, past: BodyPoses, steps: int, fps: float) -> Forecast:
         """Joints only: their displacements added to the last known ones."""
         heading = Heading.of(past.positions[:, -1])
-        found = []
-        for ridge, points in zip(
-            self._ridges, (past.local, heading.points_inside(past.world)), strict=True
-        ):
-            moved = ridge(_point_features(points))
-            moved = moved.reshape(len(points), -1, *points.shape[2:])
-            found.append(points[:, -1:] + _first(moved, steps))
-        return Forecast(heading.points_outside(found[1]), found[0])
+
+        def moved(ridge: RidgeMap, points: Floats) -> Floats:
+            out = ridge(_point_features(points))
+            out = out.reshape(len(points), -1, *points.shape[2:])
+            return points[:, -1:] + _first(out, steps)
+
+        world = moved(self.world, heading.points_inside(past.world))
+        return Forecast(heading.points_outside(world), moved(self.local, past.local))
 
 
+@dataclass(frozen=True)
 class RidgePose:
-    """RidgeMap regression of pose displacements on SO(3), in the ground frame."""
+    """Ridge regression of pose displacements on SO(3), in the ground frame."""
 
-    def __init__(self, ridge: RidgeMap) -> None:
-        """With the regression of `pose_pairs`."""
-        self._ridge = ridge
+    ridge: RidgeMap
+    """Regression of `pose_pairs`."""
 
     def __call__(self, past: BodyPoses, steps: int, fps: float) -> Forecast:
         """Poses: displacements integrated from the last known one."""
         heading = Heading.of(past.positions[:, -1])
         known = heading.inside(past.positions)
-        moved = self._ridge(_pose_features(known))
+        moved = self.ridge(_pose_features(known))
         moved = _first(moved.reshape(len(known), -1, known.shape[-1]), steps)
         found = human23.integrate(known[:, -1:], moved, 1.0)
         return forecast_of(past, heading.outside(np.asarray(found)), fps)
@@ -307,16 +309,17 @@ class RidgePose:
 
 def local_pairs(windows: Windows) -> tuple[Floats, Floats]:
     """Known joints and where they go, without the root's motion."""
-    past = windows.past.local
-    moved = windows.future.local - past[:, -1:]
-    return _point_features(past), moved.reshape(len(moved), -1)
+    return _point_pairs(windows.past.local, windows.future.local)
 
 
 def world_pairs(windows: Windows) -> tuple[Floats, Floats]:
     """Known joints and where they go, in the ground frame."""
-    heading = Heading.of(windows.past.positions[:, -1])
-    past = heading.points_inside(windows.past.world)
-    moved = heading.points_inside(windows.future.world) - past[:, -1:]
+    inside = Heading.of(windows.past.positions[:, -1]).points_inside
+    return _point_pairs(inside(windows.past.world), inside(windows.future.world))
+
+
+def _point_pairs(past: Floats, future: Floats) -> tuple[Floats, Floats]:
+    moved = future - past[:, -1:]
     return _point_features(past), moved.reshape(len(moved), -1)
 
 
@@ -350,16 +353,12 @@ def fit_baselines(fitting: BaselineFit, damping: float | None = None) -> Baselin
         fitting.windows(fitting.validation),
         (pose_pairs, local_pairs, world_pairs),
     )
-
-    def damped(past: BodyPoses, steps: int, fps: float) -> Forecast:
-        return damped_velocity(past, steps, fps, chosen)
-
     return Baselines(
         {
             "zero_velocity": zero_velocity,
             "constant_velocity": constant_velocity,
             "constant_velocity_xyz": constant_velocity_xyz,
-            "damped_velocity": damped,
+            "damped_velocity": partial(damped_velocity, damping=chosen),
             "ridge": RidgePose(pose),
             "ridge_xyz": RidgeXyz(local, world),
         },

@@ -65,7 +65,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         "num_frames": args.num_frames,
         "stride": args.stride,
     }
-    windows = measured.windows
+    told, windows = details(measured, facts), measured.windows
     about = f"{len(windows)} windows of {len(windows.names)}"
     notes = list(NOTES)
     if split is None:
@@ -83,9 +83,9 @@ def run(request: EvalRequest) -> EvalOutcome:
         episodes=len(windows),
         headline=HEADLINE,
         breakdowns=breakdowns(measured.scores),
-        rows=list(window_rows(measured)),
-        details=details(measured, facts),
-        notes=[*notes, *_target_notes(details(measured, facts)["targets"])],
+        rows=window_rows(measured),
+        details=told,
+        notes=[*notes, *_target_notes(told["targets"])],
     )
     drawn = MotionPictures(measured)
     shown = {key: str(value) for key, value in facts.items() if value is not None}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from ambulo.evaluate.motion.figures import (
 )
 from ambulo.evaluate.motion.metrics import joint_distance_mm
 from ambulo.evaluate.motion.windows import Windows
-from ambulo.evaluate.shared.result import POLICY, Picture
+from ambulo.evaluate.shared.result import POLICY, Picture, hero_of
 from ambulo.motion import human23
 
 DRAWN = (POLICY, "constant_velocity", "ridge")
@@ -41,9 +40,7 @@ class MotionPictures:
     def __init__(self, measured: MotionEvaluation) -> None:
         """Draw the results of `measured`."""
         self._measured = measured
-        self._hero = (
-            POLICY if POLICY in measured.predictors else list(measured.scores)[-1]
-        )
+        self._hero = hero_of(measured.scores)
 
     @cached_property
     def _shown(self) -> DrawnWindows:
@@ -123,7 +120,7 @@ def write_prediction(
     Raises:
         RenderError: another ending than .mp4 or .gif, or the encoder fails.
     """
-    from ambulo.viz.skeleton_actor import actor_of
+    from ambulo.viz.skeleton_actor import actor_of, on_one_ground
     from ambulo.viz.skeleton_film import write_film
 
     assert forecast.poses is not None, "only poses can be filmed"
@@ -137,11 +134,10 @@ def write_prediction(
         )
         for future, text in zip(futures, labels, strict=True)
     ]
-    ground = actors[0].ground
     clip = int(windows.clips[row])
     return write_film(
         path,
-        [replace(actor, ground=ground) for actor in actors],
+        on_one_ground(actors),
         windows.fps,
         title=f"{windows.names[clip]} ({windows.activities[clip]})",
         captions=_captions(len(past), windows.steps, windows.fps),

@@ -11,7 +11,6 @@ import numpy as np
 from ambulo.evaluate.motion.evaluation import MotionEvaluation
 from ambulo.evaluate.motion.scores import (
     TRUTH,
-    Interval,
     MethodScores,
     skate_of,
     told_horizons,
@@ -21,8 +20,9 @@ from ambulo.evaluate.shared.result import (
     POLICY,
     AgentMetrics,
     Breakdown,
-    Metric,
     MetricColumn,
+    episode_rows,
+    field_metrics,
     metric,
 )
 
@@ -57,12 +57,12 @@ NOTES = (
 _UNITS = {
     "mpjpe_mm": "mm",
     "mpjpe_world_mm": "mm",
-    "single_step_mpjpe_mm": "mm",
     "foot_skate_cm_s": "cm/s",
     "joint_angle_deg": "deg",
     "euler_rad": "rad",
     "euler_mae_deg": "deg",
 }
+_INTERVALS = {"npss": "npss_ci95", "foot_skate_cm_s": "foot_skate_cm_s_ci95"}
 _BY_HORIZON = (
     "mpjpe_mm", "mpjpe_world_mm", "joint_angle_deg", "euler_rad", "euler_mae_deg",
 )  # fmt: skip
@@ -127,25 +127,17 @@ def _below(name: str, value: float | None, limit: float) -> Target:
     return Target(name, known, limit, known is not None and known < limit)
 
 
-def agent_metrics(scores: MethodScores) -> dict[str, Metric]:
+def agent_metrics(scores: MethodScores) -> AgentMetrics:
     """Return the metrics of one predictor, errors at the furthest horizon."""
-    step, last = scores.single_step, list(scores.mpjpe_mm)[-1]
-    growth = None if scores.growth is None else scores.growth["mpjpe_mm"]
-    values: dict[str, tuple[float | None, Interval | None]] = {
-        "position_mse": (step.position_mse, None),
-        "velocity_mse": (step.velocity_mse, None),
-        "r2": (step.r2, None),
-        "r2_mean": (step.r2_mean, None),
-        "r2_positions": (step.r2_positions, None),
-        "r2_velocities": (step.r2_velocities, None),
-        "single_step_mpjpe_mm": (step.mpjpe_mm, None),
-        "npss": (scores.npss, scores.npss_ci95),
-        "foot_skate_cm_s": (scores.foot_skate_cm_s, scores.foot_skate_cm_s_ci95),
-        "growth_ratio": (None if growth is None else growth.ratio, None),
-        "growth_slope": (None if growth is None else growth.slope, None),
+    step, growth = scores.single_step, (scores.growth or {}).get("mpjpe_mm")
+    return {
+        **field_metrics(step, [name for name in vars(step) if name != "mpjpe_mm"], {}),
+        "single_step_mpjpe_mm": metric(step.mpjpe_mm, "mm"),
+        **field_metrics(scores, _INTERVALS, _UNITS, _INTERVALS),
+        "growth_ratio": metric(None if growth is None else growth.ratio),
+        "growth_slope": metric(None if growth is None else growth.slope),
+        **_at_horizon(scores, list(scores.mpjpe_mm)[-1]),
     }
-    plain = {n: metric(v, _UNITS.get(n, "1"), ci) for n, (v, ci) in values.items()}
-    return {**plain, **_at_horizon(scores, last)}
 
 
 def breakdowns(scores: Scores) -> list[Breakdown]:
@@ -178,7 +170,7 @@ def breakdowns(scores: Scores) -> list[Breakdown]:
     ]  # fmt: skip
 
 
-def _at_horizon(scores: MethodScores, ms: str) -> dict[str, Metric]:
+def _at_horizon(scores: MethodScores, ms: str) -> AgentMetrics:
     """Return the errors of one horizon."""
     metrics = {}
     for name in _BY_HORIZON:
@@ -190,19 +182,21 @@ def _at_horizon(scores: MethodScores, ms: str) -> dict[str, Metric]:
     return metrics
 
 
-def window_rows(evaluation: MotionEvaluation) -> Iterator[dict[str, Any]]:
-    """Yield one row per predictor and window."""
+def window_rows(evaluation: MotionEvaluation) -> list[dict[str, Any]]:
+    """Return one row per predictor and window."""
     windows = evaluation.windows
-    for agent, errors in evaluation.errors.items():
+
+    def rows(agent: str) -> Iterator[dict[str, Any]]:
         names = list(evaluation.scores[agent].mpjpe_mm)
-        for number, row in enumerate(errors.tolist()):
+        errors = evaluation.errors[agent].tolist()
+        for row, clip, start in zip(errors, windows.clips, windows.starts, strict=True):
             yield {
-                "agent": agent,
-                "episode": number,
-                "clip": windows.names[windows.clips[number]],
-                "start": int(windows.starts[number]),
+                "clip": windows.names[clip],
+                "start": int(start),
                 "mpjpe_mm": dict(zip(names, row, strict=True)),
             }
+
+    return episode_rows({agent: rows(agent) for agent in evaluation.errors})
 
 
 def details(evaluation: MotionEvaluation, facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ambulo.common.files import without_nan
 from ambulo.configs.arrays import Floats
 from ambulo.evaluate.motion.baselines import Forecast, Predictor
 from ambulo.evaluate.motion.metrics import (
@@ -30,10 +28,8 @@ from ambulo.evaluate.motion.windows import (
     Windows,
     body,
 )
-from ambulo.evaluate.shared.intervals import clip_intervals
+from ambulo.evaluate.shared.intervals import Interval, clip_interval, clip_intervals
 from ambulo.motion import human23
-
-Interval = tuple[float, float]
 
 ACTIVITY_MS = (80, 400, 1000)
 """Horizons at which activities are reported."""
@@ -47,17 +43,17 @@ class SingleStep:
 
     mpjpe_mm: float
     """Root motion removed."""
-    position_mse: float | None
+    position_mse: float | None = None
     """Mean over the 56 numbers of squared errors, [rad^2] and [m^2] mixed."""
-    velocity_mse: float | None
+    velocity_mse: float | None = None
     """The same of the 56 velocities, [rad^2/s^2] and [m^2/s^2]."""
-    r2: float | None
+    r2: float | None = None
     """Pooled over the 112 numbers."""
-    r2_mean: float | None
+    r2_mean: float | None = None
     """Mean of the R^2 of each of the 112 numbers."""
-    r2_positions: float | None
+    r2_positions: float | None = None
     """Pooled over the 56 positions."""
-    r2_velocities: float | None
+    r2_velocities: float | None = None
     """Pooled over the 56 velocities."""
 
 
@@ -114,10 +110,6 @@ class MethodScores:
     per_activity: dict[str, dict[str, Any]]
     """`windows`, `clips` and `mpjpe_mm` by horizon, of each activity."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """All fields, ready for JSON."""
-        return without_nan(dataclasses.asdict(self))
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -156,8 +148,10 @@ def score_method(
         return dict(zip(names, values[:, frames].mean(axis=0).tolist(), strict=True))
 
     def intervals(values: Floats) -> dict[str, Interval]:
-        rows = clip_intervals(values[:, frames], windows.clips, setting.seed).tolist()
-        return {name: (row[0], row[1]) for name, row in zip(names, rows, strict=True)}
+        rows = clip_intervals(values[:, frames], windows.clips, setting.seed)
+        return {
+            n: (low, high) for n, (low, high) in zip(names, rows.tolist(), strict=True)
+        }
 
     angles = _angle_scores(found, windows, frames, names)
     skate = skate_of(windows, found.world)
@@ -173,7 +167,7 @@ def score_method(
         npss=spectrum,
         npss_ci95=spectrum_ci,
         foot_skate_cm_s=float(skate.mean()),
-        foot_skate_cm_s_ci95=_interval(skate, windows, setting.seed),
+        foot_skate_cm_s_ci95=clip_interval(skate, windows.clips, setting.seed),
         single_step=_single_step(found, windows, float(local[:, 0].mean())),
         growth=growth,
         per_activity=_per_activity(local[:, frames], names, windows),
@@ -276,7 +270,7 @@ def _nearer_branch(vectors: Floats, wanted: Floats) -> Floats:
 def _single_step(found: Forecast, windows: Windows, mpjpe_mm: float) -> SingleStep:
     states = _states_inside(found, windows)
     if states is None:
-        return SingleStep(mpjpe_mm, None, None, None, None, None, None)
+        return SingleStep(mpjpe_mm)
     positions, velocities, true, true_velocities = (part[:, 0] for part in states)
     both = np.concatenate([positions, velocities], axis=-1)
     true_both = np.concatenate([true, true_velocities], axis=-1)
@@ -318,14 +312,8 @@ def _spectrum_score(
         spectrum_features(found.poses.rotations[:, :, 1:]),
         spectrum_features(windows.future.rotations[:, :, 1:]),
     )
-    low, high = clip_intervals(parts, windows.clips, seed, weights)[0]
     value = float(parts.sum() / max(weights.sum(), 1e-12))
-    return value, (float(low), float(high))
-
-
-def _interval(values: Floats, windows: Windows, seed: int) -> Interval:
-    low, high = clip_intervals(values, windows.clips, seed)[0]
-    return float(low), float(high)
+    return value, clip_interval(parts, windows.clips, seed, weights)
 
 
 def _per_activity(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -129,16 +129,8 @@ class Windows:
 
     def __getitem__(self, rows: Rows) -> Windows:
         """Some of the windows."""
-        return Windows(
-            self.past[rows],
-            self.future[rows],
-            self.clips[rows],
-            self.starts[rows],
-            self.ground[rows],
-            self.names,
-            self.activities,
-            self.fps,
-        )
+        own = ("past", "future", "clips", "starts", "ground")
+        return replace(self, **{name: getattr(self, name)[rows] for name in own})
 
     def activity_of_windows(self) -> NDArray[np.str_]:
         """The activity of each window. Shape (B,)."""

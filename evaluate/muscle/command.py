@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ambulo.common.gl import import_mujoco
@@ -10,7 +12,14 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.envs.characters.registry import load_character
 from ambulo.evaluate.shared.intervals import bootstrap_interval
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
-from ambulo.evaluate.shared.result import POLICY, Metric, MetricColumn, metric
+from ambulo.evaluate.shared.result import (
+    POLICY,
+    AgentMetrics,
+    MetricColumn,
+    episode_rows,
+    mean_metric,
+    metric,
+)
 from ambulo.muscle.muscle_nn import load_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, sample_muscles
@@ -51,47 +60,44 @@ def run(request: EvalRequest) -> EvalOutcome:
     target, active = feasible_targets(samples, rng), samples.active
     factors = samples.groups if network.scales.conditioned else None
     optimum = solve(active, target)
-    activations: dict[str, Floats] = {
-        POLICY: network.activations(active, target, factors)
+    made: dict[str, Callable[[], Floats]] = {
+        POLICY: lambda: network.activations(active, target, factors),
+        "exact": lambda: optimum.activation,
+        "descent": lambda: descend(active, target, sweeps=SWEEPS),
+        "rest": lambda: np.zeros_like(optimum.activation),
     }
-    rest = np.zeros_like(optimum.activation)
-    for name in request.baselines:
-        if name == "exact":
-            activations[name] = optimum.activation
-        elif name == "descent":
-            activations[name] = descend(active, target, sweeps=SWEEPS)
-        else:
-            activations[name] = rest
+    activations = {name: made[name]() for name in (POLICY, *request.baselines)}
     squares = {
-        name: np.square(np.einsum("bim,bm->bi", active, made) - target).mean(axis=1)
-        for name, made in activations.items()
+        name: np.square(np.einsum("bim,bm->bi", active, values) - target).mean(axis=1)
+        for name, values in activations.items()
     }
     best = np.square(optimum.residual).mean(axis=1)
     size = np.square(target).mean(axis=1)
-    effort = {n: np.square(made).mean(axis=1) for n, made in activations.items()}
+    effort = {n: np.square(values).mean(axis=1) for n, values in activations.items()}
     least = float(np.square(optimum.activation).mean())
     agents = {
         name: _metrics(row, effort[name], best, size, least, request.seed)
         for name, row in squares.items()
     }
-    rows = [
-        {
-            "agent": name,
-            "episode": k,
-            "torque_error_rms": float(np.sqrt(square)),
-            "torque_rms": float(np.sqrt(size[k])),
-            "effort": float(effort[name][k]),
-        }
+    torque_rms = np.sqrt(size)
+    rows = {
+        name: [
+            {
+                "torque_error_rms": float(np.sqrt(square)),
+                "torque_rms": float(torque),
+                "effort": float(spent),
+            }
+            for square, torque, spent in zip(row, torque_rms, effort[name], strict=True)
+        ]
         for name, row in squares.items()
-        for k, square in enumerate(row)
-    ]
+    }
     return EvalOutcome(
         request.result(
             agents,
             COLUMNS,
             f"feasible torques in {count} random poses of {CHARACTER}",
             headline=HEADLINE,
-            rows=rows,
+            rows=episode_rows(rows),
             details={"torque_rms": float(np.sqrt(size.mean()))},
             notes=[NOTE],
         )
@@ -100,15 +106,14 @@ def run(request: EvalRequest) -> EvalOutcome:
 
 def _metrics(
     squares: Floats, effort: Floats, best: Floats, size: Floats, least: float, seed: int
-) -> dict[str, Metric]:
+) -> AgentMetrics:
     """Return the metrics of one agent from mean squares of each pose, (N,)."""
     rms, optimum, torque = (float(np.sqrt(v.mean())) for v in (squares, best, size))
     low, high = (np.sqrt(end) for end in bootstrap_interval(squares, seed))
-    spent = float(effort.mean())
     return {
         "torque_error_rms": metric(rms, "N m", (float(low), float(high))),
         "relative_error": metric(rms / torque),
         "excess_error": metric((rms - optimum) / torque),
-        "effort": metric(spent, ci=bootstrap_interval(effort, seed)),
-        "effort_ratio": metric(spent / least),
+        "effort": mean_metric(effort, seed),
+        "effort_ratio": metric(float(effort.mean()) / least),
     }

@@ -82,3 +82,11 @@ def clip_intervals(
     total = np.maximum(counts[drawn].sum(axis=1), _MIN_WEIGHT)
     means = sums[drawn].sum(axis=1) / total[:, None]
     return np.percentile(means, [2.5, 97.5], axis=0).T
+
+
+def clip_interval(
+    values: Floats, clips: Ints, seed: int, weights: Floats | None = None
+) -> Interval:
+    """Return `clip_intervals` of one column, `values` (B,)."""
+    low, high = clip_intervals(values, clips, seed, weights)[0].tolist()
+    return low, high

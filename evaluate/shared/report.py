@@ -15,7 +15,6 @@ from ambulo.viz.html_report import (
     facts_table,
     figure_html,
     page_html,
-    png_uri,
     table_html,
     tiles_html,
     video_html,
@@ -81,9 +80,7 @@ def _body(
     for title, heads, rows in breakdown_cells(evaluation, wide=True):
         parts += [f"<h2>{html.escape(title)}</h2>", table_html(heads, rows)]
     parts += [video_html(video) for video in videos]
-    parts += [
-        figure_html(picture.caption, png_uri(picture.png)) for picture in pictures
-    ]
+    parts += [figure_html(picture.caption, picture.png) for picture in pictures]
     parts += [f"<p class='note'>{html.escape(note)}</p>" for note in evaluation.notes]
     made = provenance(0)
     packages = ", ".join(f"{k} {v}" for k, v in made["packages"].items())

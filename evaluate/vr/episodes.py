@@ -127,21 +127,10 @@ def episode_chunks(source: LevelSource, episodes: int) -> Iterator[EpisodeChunk]
         yield _chunk(source, first, min(CHUNK, episodes - first))
 
 
-def episodes_for(
-    config: NavigationConfig,
-    *,
-    level_set: str | None = None,
-    level_file: str | None = None,
-    episodes: int = 45,
-    seed: int = 0,
-    split: Split = "heldout",
-) -> tuple[LevelBank, list[Start]]:
-    """All episodes of a small evaluation at once; see `LevelSource`."""
+def episodes_for(source: LevelSource, episodes: int) -> tuple[LevelBank, list[Start]]:
+    """All episodes of a small evaluation at once."""
     if episodes < 1:
         raise ConfigError(f"episodes = {episodes}: must be at least 1")
-    source = LevelSource(
-        config, level_set=level_set, level_file=level_file, seed=seed, split=split
-    )
     chunk = _chunk(source, 0, episodes)
     return chunk.bank, chunk.starts
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.task.metrics import Trace
@@ -142,6 +143,4 @@ def _frames(renderer: EpisodeRenderer, record: EpisodeRecord) -> Iterator[Frame]
 def _smoothed(values: Floats, spread: float) -> Floats:
     """A Gaussian mean of `values` with a standard deviation of `spread` items."""
     reach = math.ceil(3 * spread)
-    weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / spread) ** 2)
-    padded = np.pad(values, reach, mode="edge")
-    return np.convolve(padded, weights / weights.sum(), "valid")
+    return gaussian_filter1d(values, spread, mode="nearest", radius=reach)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ambulo.configs.vr import NavigationConfig
-from ambulo.evaluate.vr.episodes import episodes_for
+from ambulo.evaluate.vr.episodes import LevelSource, episodes_for
 from ambulo.evaluate.vr.evaluation import agent_subject, run_episodes
 from ambulo.evaluate.vr.scores import summarise
 from ambulo.policies.agents.navigation import Agent
@@ -33,9 +33,8 @@ class Validation:
         """Return the scores that are logged as `eval/<name>`."""
         if self._episodes is None:
             count = self._config.training.eval_episodes
-            self._episodes = episodes_for(
-                self._config, episodes=count, split="validation"
-            )
+            source = LevelSource(self._config, split="validation")
+            self._episodes = episodes_for(source, count)
         bank, starts = self._episodes
         subject = agent_subject(agent, self._config, deterministic=self._deterministic)
         records = run_episodes(subject.make(len(starts)), self._config, bank, starts)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.untrained import save_untrained
 
 from ambulo.configs.gait import gait_space
 from ambulo.configs.presets.locomotion import preset
@@ -15,13 +16,9 @@ from ambulo.envs.reference.gait_reference import healthy_gait
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.evaluate.command import main
+from ambulo.evaluate.gait.policy_command import agent_metrics
 from ambulo.evaluate.gait.policy_scores import drawn_bodies, play_bodies
 from ambulo.evaluate.locomotion.evaluation import undisturbed
-from ambulo.evaluate.locomotion.task import action_names, bytes_of
-from ambulo.policies.agents.locomotion import locomotion_model
-from ambulo.policies.files.model_file import save_model
-from ambulo.policies.kinds.locomotion import describe_locomotion
-from ambulo.policies.networks.locomotion_policy import make_policy
 
 CONFIG = preset("gait").override("network", net_arch=(8,))
 SPACE = gait_space("human23")
@@ -37,12 +34,8 @@ def model(healthy: Reference, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fresh policy, which plays actions of 0."""
     body = body_of(CONFIG.environment)
     batch = GaitBatch(CONFIG, healthy, body, num_envs=1)
-    policy = make_policy(CONFIG.network, batch.layout, batch.action_size, None)
-    metadata = describe_locomotion(CONFIG, batch.layout, action_names(batch))
     file = tmp_path_factory.mktemp("model") / "gait.zip"
-    weights = dict(policy.state_dict())
-    save_model(file, locomotion_model(metadata, weights, bytes_of((healthy,))))
-    return file
+    return save_untrained(file, CONFIG, batch, healthy)
 
 
 def test_strides_and_cadences_of_bodies_that_walk(healthy: Reference) -> None:
@@ -65,7 +58,7 @@ def test_nobody_is_left(healthy: Reference) -> None:
     found = play_bodies(config, healthy, values, None, 5)
     assert found.survival_rate == 0.0
     assert found.survival_s < 1.5
-    assert found.to_dict()["speed_error"] is None
+    assert agent_metrics(found)["speed_error"].value is None
 
 
 def test_the_command_scores_policy_and_law(

@@ -1,4 +1,4 @@
-"""Scores by hand, baselines on what they must get right, and what refuses to train."""
+"""Scores by hand, and what refuses to train."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 
 from ambulo.configs.errors import IKError
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.evaluate.ik.baselines import NearestPose, Ridge, answer, examples
-from ambulo.evaluate.ik.data import MASKS, Poses
+from ambulo.evaluate.ik.data import Poses
 from ambulo.evaluate.ik.scores import score
 from ambulo.ik.data.pose_data import PoseData
 from ambulo.ik.pose import Pose, start_pose
@@ -67,27 +66,6 @@ def test_a_turned_hand_scores_its_angle(rig: Rig) -> None:
         ).outside_percent
         == 100.0
     )
-
-
-def test_nearest_knows_its_own_poses(make: Make, rig: Rig) -> None:
-    poses = Poses(make(people=3), rig, IKRunConfig(), mirror=False)
-    names = MASKS["trackers"]
-    model = NearestPose(*examples(poses, names))
-    rows = np.arange(0, 180, 17)
-    found = answer(rig, model, poses.targets(rows, names))
-    assert (
-        score(rig, poses.targets(rows, names), found, poses.pose(rows)).mpjpe_cm < 1e-3
-    )
-
-
-def test_ridge_finds_a_linear_law() -> None:
-    rng = np.random.default_rng(0)
-    inputs = rng.normal(size=(500, 4)) * [1.0, 10.0, 0.1, 0.0]
-    law = rng.normal(size=(4, 3))
-    outputs = inputs @ law + 2.0
-    assert np.abs(Ridge(inputs, outputs, 1e-9)(inputs) - outputs).max() < 1e-5
-    heavy = Ridge(inputs, outputs, 1e9)(inputs)
-    assert np.abs(heavy - outputs.mean(axis=0)).max() < 1e-3
 
 
 @pytest.mark.parametrize("kind", ["own", "published"])

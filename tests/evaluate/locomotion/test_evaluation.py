@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixtures.untrained import save_untrained
 
 from ambulo.configs.errors import RenderError
 from ambulo.configs.locomotion import LocomotionConfig
@@ -28,12 +29,7 @@ from ambulo.evaluate.locomotion.evaluation import (
 )
 from ambulo.evaluate.locomotion.gait_probe import AngleProbe, TorqueProbe
 from ambulo.evaluate.locomotion.pushes import push_recovery
-from ambulo.evaluate.locomotion.task import action_names, bytes_of
-from ambulo.policies.agents.locomotion import locomotion_model
 from ambulo.policies.files.archive import read_archive, zipped
-from ambulo.policies.files.model_file import save_model
-from ambulo.policies.kinds.locomotion import describe_locomotion
-from ambulo.policies.networks.locomotion_policy import make_policy
 from ambulo.viz.body_film import gait_frames, write_gait_film
 
 CONFIG = LocomotionConfig().override("environment", task="stand")
@@ -49,12 +45,8 @@ def reference() -> Reference:
 def model(reference: Reference, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fresh policy, which plays actions of 0."""
     batch = make_batch(CONFIG, 1, reference=reference)
-    policy = make_policy(CONFIG.network, batch.layout, batch.action_size, None)
-    metadata = describe_locomotion(CONFIG, batch.layout, action_names(batch))
     file = tmp_path_factory.mktemp("model") / "stand.zip"
-    weights = dict(policy.state_dict())
-    save_model(file, locomotion_model(metadata, weights, bytes_of((reference,))))
-    return file
+    return save_untrained(file, CONFIG, batch, reference)
 
 
 def test_a_standing_body_weighs_what_it_weighs(reference: Reference) -> None:

@@ -14,7 +14,8 @@ from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level
 from ambulo.envs.vr.levels.level_io import save_level
 from ambulo.envs.vr.task.observation import observation_layout
-from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks, episodes_for
+from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
+from ambulo.evaluate.vr.episodes import episodes_for as episodes_of
 from ambulo.evaluate.vr.evaluation import (
     agent_subject,
     evaluate,
@@ -56,6 +57,11 @@ def scored(
 def planned(name, *, config=CONFIG, **options) -> EvaluationResult:
     """Scores of a planner."""
     return scored(planner_subject(name, config), config=config, **options)
+
+
+def episodes_for(config, *, episodes=45, **choice):
+    """Levels and starts of an evaluation."""
+    return episodes_of(LevelSource(config, **choice), episodes)
 
 
 def level_folder(folder, *, goal=True, start=True):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
+from ambulo.evaluate.locomotion.gait_cycle import PERCENT
 from ambulo.motion.contacts import foot_skate
 from ambulo.motion.gaits.angles import leg_angles
 from ambulo.motion.gaits.cycle import resynthesized
@@ -16,8 +17,6 @@ from ambulo.motion.landmarks import body_points, foot_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.roles import SIDES, roles_of
 
-PERCENT: Floats = np.linspace(0.0, 100.0, 101)
-"""Places in the cycle at which curves are sampled, [%]."""
 FINE = 600
 """Samples of a cycle between which strikes are found."""
 HARMONICS = 12

@@ -9,8 +9,8 @@ import numpy as np
 
 from ambulo.common.figures import new_figure, png_of
 from ambulo.configs.arrays import Floats
-from ambulo.evaluate.gait.curves import PERCENT
 from ambulo.evaluate.locomotion.figures import TITLES, draw_normal
+from ambulo.evaluate.locomotion.gait_cycle import PERCENT
 from ambulo.motion.gaits.angles import ANGLES
 from ambulo.viz.plots import SOFT, TRUTH, clean, grouped_bars
 

@@ -31,15 +31,15 @@ from ambulo.evaluate.locomotion.metrics import (
     agent_metrics,
     breakdowns,
     details,
-    episode_rows,
     notes,
+    record_rows,
 )
 from ambulo.evaluate.locomotion.pushes import IMPULSES, PushRecovery, push_recovery
 from ambulo.evaluate.locomotion.recording import Recording
 from ambulo.evaluate.locomotion.scores import LocomotionScores, score
 from ambulo.evaluate.locomotion.task import stored_references
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
-from ambulo.evaluate.shared.result import POLICY, Picture
+from ambulo.evaluate.shared.result import POLICY, Picture, episode_rows
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 MAX_PUSHES = 100
@@ -58,9 +58,9 @@ def run(request: EvalRequest) -> EvalOutcome:
     scores = {name: score(r, args.seed) for name, r in recordings.items()}
     pushes = _push(request, subjects, pushed)
     envs = args.num_envs or NUM_ENVS
-    numbers = {
-        name: episode_numbers(subject, args.seed, episodes, envs)
-        for name, subject in subjects.items()
+    rows = {
+        name: record_rows(r, episode_numbers(subjects[name], args.seed, episodes, envs))
+        for name, r in recordings.items()
     }
     evaluation = request.result(
         {name: agent_metrics(s, pushes.get(name)) for name, s in scores.items()},
@@ -68,7 +68,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         f"{episodes} episodes of {seconds:g} s",
         headline=HEADLINE,
         breakdowns=breakdowns(scores, pushes),
-        rows=list(episode_rows(recordings, numbers)),
+        rows=episode_rows(rows),
         details={"seconds": seconds, **details(scores, pushes)},
         notes=notes(scores),
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from ambulo.evaluate.locomotion.gait_norms import JOINTS, gait_norms
 from ambulo.evaluate.locomotion.pushes import PushRecovery
@@ -65,6 +67,7 @@ NORM_COLUMNS = (
     MetricColumn("range", "range", 0),
     MetricColumn("normal_range", "normal range", 0),
 )
+_NORM_UNITS = {c.name: "deg" for c in NORM_COLUMNS if not c.percent}
 NOTE = (
     "On feet: rate at the end of the episode. Legs, joints: errors against the reference "
     "at the same phase; cm relative to the root. Speed, heading and turning: means over "
@@ -102,20 +105,13 @@ def breakdowns(
     scores: Mapping[str, LocomotionScores], pushes: Mapping[str, PushRecovery]
 ) -> list[Breakdown]:
     """Return survival by impulse, the hero's gait against norms, and errors by joint."""
-    impulses = sorted({impulse for p in pushes.values() for impulse in p.impulses})
-    survival: dict[str, dict[str, AgentMetrics]] = {
-        f"{impulse:g} N s": {
-            agent: {
-                "survival_rate": metric(
-                    row.survival[row.impulses.index(impulse)],
-                    ci=row.interval[row.impulses.index(impulse)],
-                )
-            }
-            for agent, row in pushes.items()
-            if impulse in row.impulses
-        }
-        for impulse in impulses
-    }
+    survival: dict[str, dict[str, AgentMetrics]] = {}
+    for agent, row in pushes.items():
+        for impulse, rate, ci in zip(
+            row.impulses, row.survival, row.interval, strict=True
+        ):
+            tried = survival.setdefault(f"{impulse:g} N s", {})
+            tried[agent] = {"survival_rate": metric(rate, ci=ci)}
     joints = list(next(iter(scores.values())).joints)
     errors: dict[str, dict[str, AgentMetrics]] = {
         joint: {
@@ -142,13 +138,11 @@ def _norms(
     scores: Mapping[str, LocomotionScores],
 ) -> dict[str, dict[str, AgentMetrics]]:
     """Return how far the angles of all agents are from those of people."""
-    units = {"inside": "1", "inside_shape": "1"}
     return {
         joint: {
-            agent: {
-                name: metric(float(value), units.get(name, "deg"))
-                for name, value in vars(s.gait.likeness[joint]).items()
-            }
+            agent: field_metrics(
+                s.gait.likeness[joint], vars(s.gait.likeness[joint]), _NORM_UNITS
+            )
             for agent, s in scores.items()
             if s.gait is not None
         }
@@ -177,24 +171,13 @@ def details(
     }
 
 
-def episode_rows(
-    recordings: Mapping[str, Recording], episodes: Mapping[str, list[int]]
-) -> Iterator[dict[str, Any]]:
-    """Yield one row per agent and episode.
-
-    Args:
-        recordings: By agent.
-        episodes: Number of the episode of each body of the recordings, by agent.
-    """
-    for agent, r in recordings.items():
-        rows = sorted(zip(episodes[agent], range(r.episodes), strict=True))
-        for number, body in rows:
-            on = r.standing[:, body]
-            yield {
-                "agent": agent,
-                "episode": number,
-                "survived": bool(r.survived[body]),
-                "survival_s": float(on.sum() * r.dt),
-                "speed": float(r.velocity[on, body, 0].mean()) if on.any() else None,
-                "return": float(r.returns[body]),
-            }
+def record_rows(r: Recording, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """Yield one row per episode of an agent; `numbers` are those of the bodies' episodes."""
+    for body in np.argsort(numbers).tolist():
+        on = r.standing[:, body]
+        yield {
+            "survived": bool(r.survived[body]),
+            "survival_s": float(on.sum() * r.dt),
+            "speed": float(r.velocity[on, body, 0].mean()) if on.any() else None,
+            "return": float(r.returns[body]),
+        }

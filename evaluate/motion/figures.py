@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,10 +73,8 @@ def draw_horizons(scores: Scores, seed_note: str) -> bytes:
         ax.set_ylabel("joint distance [mm]")
         ax.set_title("in the world" if world else "root motion removed", fontsize=10)
         clean(ax)
-    _legend(figure, scores)
     figure.text(0.01, 0.01, seed_note, fontsize=7, color="#5b6675")
-    figure.tight_layout(rect=(0, 0.03, 1, 0.93))
-    return png_of(figure)
+    return _finished(figure, scores, top=0.93, bottom=0.03)
 
 
 def draw_growth(scores: Scores, fps: float) -> bytes | None:
@@ -105,9 +103,7 @@ def draw_growth(scores: Scores, fps: float) -> bytes | None:
         ax.set_xlabel("predicted frames")
         ax.set_title(label, fontsize=10)
         clean(ax)
-    _legend(figure, scores)
-    figure.tight_layout(rect=(0, 0, 1, 0.93))
-    return png_of(figure)
+    return _finished(figure, scores, top=0.93)
 
 
 def draw_root_paths(shown: DrawnWindows) -> bytes:
@@ -144,9 +140,7 @@ def draw_root_paths(shown: DrawnWindows) -> bytes:
         ax.set_ylabel("to the left [m]", fontsize=8)
         ax.tick_params(labelsize=7)
         clean(ax)
-    _legend(figure, shown.forecasts, truth=True)
-    figure.tight_layout(rect=(0, 0, 1, 1 - 0.45 / height))
-    return png_of(figure)
+    return _finished(figure, shown.forecasts, truth=True, top=1 - 0.45 / height)
 
 
 def draw_traces(shown: DrawnWindows) -> bytes:
@@ -178,9 +172,7 @@ def draw_traces(shown: DrawnWindows) -> bytes:
         if panel >= 3:
             ax.set_xlabel("time [ms]")
         clean(ax)
-    _legend(figure, shown.forecasts, truth=True)
-    figure.tight_layout(rect=(0, 0, 1, 0.94))
-    return png_of(figure)
+    return _finished(figure, shown.forecasts, truth=True, top=0.94)
 
 
 def draw_activities(scores: Scores) -> bytes:
@@ -200,9 +192,7 @@ def draw_activities(scores: Scores) -> bytes:
         labels = [f"{a}\n{first.per_activity[a]['windows']}" for a in activities]
         grouped_bars(ax, labels, rows, fontsize=8)
         ax.set_ylabel(f"[mm] at {ms} ms")
-    _legend(figure, scores, bars=True)
-    figure.tight_layout(rect=(0, 0, 1, 1 - 0.45 / (2.5 * len(told) + 0.5)))
-    return png_of(figure)
+    return _finished(figure, scores, bars=True, top=1 - 0.45 / (2.5 * len(told) + 0.5))
 
 
 def _trace(poses: BodyPoses, label: str, joint: str) -> Floats:
@@ -248,34 +238,34 @@ def _square(ax: Axes) -> None:
         ax.autoscale_view()
 
 
-def _legend(
+def _finished(
     figure: Figure,
-    names: Mapping[str, object],
+    names: Iterable[str],
     *,
+    top: float,
+    bottom: float = 0.0,
     truth: bool = False,
     bars: bool = False,
-) -> None:
+) -> bytes:
+    """Add a legend above `top`, lay the panels out, and return the PNG."""
     from matplotlib.lines import Line2D
 
     width = 7.0 if bars else 2.2
-    shown: Sequence[str] = list(names)
     handles = [
         Line2D(
-            [],
-            [],
-            color=agent_colour(n),
-            lw=width,
-            ls=_dashes(n),
+            [], [], color=agent_colour(n), lw=width, ls=_dashes(n),
             label=n.replace("_", " "),
         )
-        for n in shown
-    ]
+        for n in names
+    ]  # fmt: skip
     if truth:
         handles.insert(0, Line2D([], [], color=TRUTH, lw=2.4, label="truth"))
     figure.legend(
         handles=handles, loc="upper center", ncols=len(handles), frameon=False,
         fontsize=8, handlelength=1.6, columnspacing=1.2,
     )  # fmt: skip
+    figure.tight_layout(rect=(0, bottom, 1, top))
+    return png_of(figure)
 
 
 def _line(name: str) -> dict[str, Any]:

@@ -4,20 +4,15 @@ import json
 import os
 import re
 
-import numpy as np
 import pytest
-import torch
-from gymnasium import spaces
+from fixtures.untrained import untrained_navigator
 
 from ambulo.common.find_model import find_model
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.levels.level_io import level_data
-from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.evaluate.command import main
-from ambulo.policies.files.model_file import ModelFile, save_model
-from ambulo.policies.kinds.vr_navigation import describe
-from ambulo.policies.networks.actor_critic import NavigationPolicy
+from ambulo.policies.files.model_file import save_model
 
 SCORES = {
     "success_rate", "spl", "soft_spl", "barn", "collisions_per_episode",
@@ -31,21 +26,10 @@ def model(tmp_path):
     """A run folder with an untrained best model and a logged training."""
     config = NavigationConfig().override("environment", max_episode_steps=250)
     config = config.override("network", net_arch=(8,))
-    layout = observation_layout(config)
-    torch.manual_seed(0)
-    policy = NavigationPolicy(
-        spaces.Box(-np.inf, np.inf, (layout.full_size,)),
-        spaces.Box(-1, 1, (3,)),
-        lambda _: 1e-3,
-        scales=layout.scales(),
-        actor_size=layout.size,
-        widths=(8,),
-        activation="relu",
-    )
     run = tmp_path / "run"
     (run / "best_models").mkdir(parents=True)
     file = run / "best_models" / "best_model.zip"
-    save_model(file, ModelFile(describe(config, layout), dict(policy.state_dict())))
+    save_model(file, untrained_navigator(config))
     (run / "config.json").write_text(config.to_json())
     (run / "run.json").write_text("{}")
     rows = ["timesteps,rollout/success_rate,rollout/ep_return"]

@@ -5,15 +5,13 @@ from dataclasses import asdict
 
 import numpy as np
 import pytest
-import torch
-from gymnasium import spaces
+from fixtures.untrained import untrained_navigator
 
 from ambulo.configs.errors import ConfigError, LevelError, ModelFileError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level
 from ambulo.envs.vr.levels.level_io import save_level
-from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
 from ambulo.evaluate.vr.episodes import episodes_for as episodes_of
 from ambulo.evaluate.vr.evaluation import (
@@ -24,26 +22,12 @@ from ambulo.evaluate.vr.evaluation import (
 )
 from ambulo.evaluate.vr.scores import EvaluationResult, summarise
 from ambulo.policies.agents.navigation import Agent
-from ambulo.policies.files.model_file import ModelFile
-from ambulo.policies.kinds.vr_navigation import describe
-from ambulo.policies.networks.actor_critic import NavigationPolicy
 
 CONFIG = NavigationConfig().override("environment", max_episode_steps=200)
 
 
 def random_agent(config=CONFIG):
-    layout = observation_layout(config)
-    torch.manual_seed(0)
-    policy = NavigationPolicy(
-        spaces.Box(-np.inf, np.inf, (layout.full_size,)),
-        spaces.Box(-1, 1, (3,)),
-        lambda _: 1e-3,
-        scales=layout.scales(),
-        actor_size=layout.size,
-        widths=config.network.net_arch,
-        activation="relu",
-    )
-    return Agent(ModelFile(describe(config, layout), dict(policy.state_dict())))
+    return Agent(untrained_navigator(config))
 
 
 def scored(

@@ -13,16 +13,18 @@ from rich.console import Console
 
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent, write_atomic, write_or_print
+from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
 from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.errors import ConfigError, ModelFileError, RenderError
 from ambulo.evaluate.kinds import all_kinds, eval_kind
 from ambulo.evaluate.shared.kind import NONE, EvalKind, EvalOutcome, EvalRequest
-from ambulo.evaluate.shared.models import find_evaluated, model_kind
+from ambulo.evaluate.shared.models import model_kind
 from ambulo.evaluate.shared.output_folder import made_folder, output_folder
 from ambulo.evaluate.shared.report import RESULT, write_report
 from ambulo.evaluate.shared.tables import print_tables
 
+DEFAULT_MODEL = "vr_navigation"
 EPILOG = """\
 examples:
   ambulo eval                                  the shipped VR agent on held-out levels
@@ -138,7 +140,8 @@ def evaluate_model(
     parser = make_parser()
     args = parser.parse_args(arguments)
     args.require_data = only is not None
-    file = None if args.model == NONE else find_evaluated(args.model)
+    named = DEFAULT_MODEL if args.model is None else args.model
+    file = None if named == NONE else find_model(named)
     # Without a model, the baselines are those of VR agents.
     name = (only or "vr_navigation") if file is None else model_kind(file)
     if only is not None and name != only:

@@ -13,6 +13,8 @@ from ambulo.policies.agents.gait_network import RefNetwork
 from ambulo.viz.skeleton_actor import Actor, actor_of, on_one_ground
 from ambulo.viz.skeleton_film import PANEL, RATES, loop_frames, write_film
 
+CYCLES = 2
+"""Cycles of walks side by side."""
 LEAD = 2
 """Cycles in front of a film and behind it, in which contacts settle."""
 
@@ -36,7 +38,7 @@ def write_walk(path: Path, network: RefNetwork, values: Floats, cycles: int) -> 
     return _write_loop(path, [_shown(motion, cycles, label)], motion.fps)
 
 
-def write_varied(path: Path, network: RefNetwork, cycles: int = 2) -> Path:
+def write_varied(path: Path, network: RefNetwork) -> Path:
     """Walks side by side: the shortest, the healthy and the longest stride.
 
     All have the healthy cadence, so that they step together.
@@ -49,10 +51,10 @@ def write_varied(path: Path, network: RefNetwork, cycles: int = 2) -> Path:
         strides = [network.held["stride"]]
     for value in strides:
         motion = network.to_motion(
-            network.vector(stride=float(value)), cycles + 2 * LEAD, fps
+            network.vector(stride=float(value)), CYCLES + 2 * LEAD, fps
         )
         fps = motion.fps
-        actors.append(_shown(motion, cycles, f"stride {value:.2f}"))
+        actors.append(_shown(motion, CYCLES, f"stride {value:.2f}"))
     return _write_loop(path, actors, fps, panel=320)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,10 @@ from ambulo.evaluate.locomotion.recording import Recording
 SETTLED = 1.0
 """Time from the start of an episode after which strides count, [s]."""
 SIDES = ("left", "right")
+StrideValues = dict[str, Floats]
+"""Of S strides: duration, [s]; stance, share of the stride; step_time from the other
+foot's strike, [s], where known; length, [m]; force, [body weight], (S, 101), where known;
+and the angle of each of `JOINTS`, [deg], (S, 101)."""
 _TABLE_STEP = 5
 """Step of the curves in the JSON, [%] of the cycle."""
 
@@ -68,8 +73,7 @@ class GaitSummary:
             "stance_share": self.stance_share,
             "peak_force": float(self.force.max()),
             "against_norm": {
-                joint: {f.name: getattr(row, f.name) for f in fields(row)}
-                for joint, row in self.likeness.items()
+                joint: asdict(row) for joint, row in self.likeness.items()
             },
             "force_against_norm": self._force_against_norm(),
             "curves": {
@@ -96,87 +100,66 @@ def gait_of(recording: Recording) -> GaitSummary | None:
 
     None where one of the feet never made a whole stride.
     """
-    feet = (_Foot(), _Foot())
+    feet: tuple[list[StrideValues], list[StrideValues]] = ([], [])
     for body in range(recording.episodes):
         last = int(recording.standing[:, body].sum())
         lowest = recording.lowest[:last, body].astype(np.float64)
         strides = [
             strides_of(lowest[:, k], recording.dt, after=SETTLED) for k in (0, 1)
         ]
-        for side, foot in enumerate(feet):
-            foot.add(recording, body, side, strides[side], strides[1 - side])
-    if not all(foot.duration for foot in feet):
+        for side, rows in enumerate(feet):
+            if len(strides[side]):
+                rows.append(_stride_values(recording, body, side, strides))
+    if not all(feet):
         return None
-    return _gait(*feet)
-
-
-@dataclass
-class _Foot:
-    """What is gathered of one foot; each list has an array a body, strides first."""
-
-    duration: list[Floats] = field(default_factory=list)
-    """[s]."""
-    stance: list[Floats] = field(default_factory=list)
-    """Share of the stride."""
-    step_time: list[Floats] = field(default_factory=list)
-    """From the other foot's strike to this one's, [s]."""
-    length: list[Floats] = field(default_factory=list)
-    """[m]."""
-    angles: dict[str, list[Floats]] = field(
-        default_factory=lambda: {joint: [] for joint in JOINTS}
+    left, right = (
+        {name: np.concatenate([row[name] for row in rows]) for name in rows[0]}
+        for rows in feet
     )
-    """Curves by joint, [deg]."""
-    force: list[Floats] = field(default_factory=list)
-    """Curves, [body weight]."""
-
-    def add(
-        self, r: Recording, body: int, side: int, strides: Strides, other: Strides
-    ) -> None:
-        """Take in the strides of a body's foot; `other` are those of its other foot."""
-        if not len(strides):
-            return
-        last = int(r.standing[:, body].sum())
-        self.duration.append(strides.duration)
-        self.stance.append(strides.stance)
-        self.step_time.append(_step_times(strides, other))
-        way, times = np.cumsum(r.moved[:last, body]), r.dt * np.arange(last)
-        ends = (np.interp(at, times, way) for at in (strides.start, strides.end))
-        self.length.append(-np.subtract(*ends))
-        for k, joint in enumerate(JOINTS):
-            angle = np.rad2deg(r.angles[:last, body, side, k].astype(np.float64))
-            self.angles[joint].append(over_cycle(angle, r.dt, strides))
-        for column in np.flatnonzero(r.watched == body):
-            force = r.force[:last, column, side] / r.weight
-            self.force.append(over_cycle(force, r.dt, strides))
-
-    def curves(self, joint: str) -> Floats:
-        """All strides of a joint, [deg]. Shape (S, 101)."""
-        return np.concatenate(self.angles[joint])
-
-    def forces(self) -> Floats:
-        """All strides whose force is known, [body weight]. Shape (S, 101)."""
-        return np.concatenate([np.zeros((0, len(PERCENT))), *self.force])
+    return _gait(left, right)
 
 
-def _gait(left: _Foot, right: _Foot) -> GaitSummary:
+def _stride_values(
+    r: Recording, body: int, side: int, strides: Sequence[Strides]
+) -> StrideValues:
+    """Return the values of the strides of a body's foot; `strides` are of both feet."""
+    own, other = strides[side], strides[1 - side]
+    last = int(r.standing[:, body].sum())
+    way, times = np.cumsum(r.moved[:last, body]), r.dt * np.arange(last)
+    begin, end = (np.interp(at, times, way) for at in (own.start, own.end))
+    angles = np.rad2deg(r.angles[:last, body, side].astype(np.float64))
+    forces = [
+        over_cycle(r.force[:last, column, side] / r.weight, r.dt, own)
+        for column in np.flatnonzero(r.watched == body)
+    ]
+    return {
+        "duration": own.duration,
+        "stance": own.stance,
+        "step_time": _step_times(own, other),
+        "length": end - begin,
+        "force": np.concatenate([np.zeros((0, len(PERCENT))), *forces]),
+        **{j: over_cycle(angles[:, k], r.dt, own) for k, j in enumerate(JOINTS)},
+    }
+
+
+def _gait(left: StrideValues, right: StrideValues) -> GaitSummary:
     norms = gait_norms()
-    both = {j: np.concatenate([left.curves(j), right.curves(j)]) for j in JOINTS}
-    curves = {joint: rows.mean(axis=0) for joint, rows in both.items()}
-    duration = np.concatenate(left.duration + right.duration)
-    forces = np.concatenate([left.forces(), right.forces()])
+    both = {name: np.concatenate([left[name], right[name]]) for name in left}
+    curves = {joint: both[joint].mean(axis=0) for joint in JOINTS}
+    duration, forces = float(both["duration"].mean()), both["force"]
     if not len(forces):
         forces = np.full((1, len(PERCENT)), np.nan)
     return GaitSummary(
-        strides=len(duration),
-        cadence=120.0 / float(duration.mean()),
-        stride_time=float(duration.mean()),
-        stride_length=float(np.concatenate(left.length + right.length).mean()),
-        stance_share=float(np.concatenate(left.stance + right.stance).mean()),
+        strides=len(both["duration"]),
+        cadence=120.0 / duration,
+        stride_time=duration,
+        stride_length=float(both["length"].mean()),
+        stance_share=float(both["stance"].mean()),
         symmetry=_symmetry(left, right),
         curves=curves,
-        spread={joint: rows.std(axis=0) for joint, rows in both.items()},
+        spread={joint: both[joint].std(axis=0) for joint in JOINTS},
         side_curves={
-            f"{side} {joint}": foot.curves(joint).mean(axis=0)
+            f"{side} {joint}": foot[joint].mean(axis=0)
             for side, foot in zip(SIDES, (left, right), strict=True)
             for joint in JOINTS
         },
@@ -186,15 +169,14 @@ def _gait(left: _Foot, right: _Foot) -> GaitSummary:
     )
 
 
-def _symmetry(left: _Foot, right: _Foot) -> float:
+def _symmetry(left: StrideValues, right: StrideValues) -> float:
     """Mean symmetry index of stance time, step time and peak force, where known."""
     pairs = [
-        (_mean(left.stance), _mean(right.stance)),
-        (_mean(left.step_time), _mean(right.step_time)),
+        [float(foot[name].mean()) if len(foot[name]) else 0.0 for foot in (left, right)]
+        for name in ("stance", "step_time")
     ]
-    if len(left.forces()) and len(right.forces()):
-        peaks = [float(foot.forces().mean(axis=0).max()) for foot in (left, right)]
-        pairs.append((peaks[0], peaks[1]))
+    if len(left["force"]) and len(right["force"]):
+        pairs.append([float(f["force"].mean(axis=0).max()) for f in (left, right)])
     return float(np.mean([symmetry_index(*pair) for pair in pairs]))
 
 
@@ -206,8 +188,3 @@ def _step_times(strides: Strides, other: Strides) -> Floats:
         if len(before) and strike - before[-1] < strides.duration.max():
             times.append(strike - before[-1])
     return np.array(times, dtype=np.float64)
-
-
-def _mean(parts: list[Floats]) -> float:
-    whole = np.concatenate(parts)
-    return float(whole.mean()) if len(whole) else 0.0

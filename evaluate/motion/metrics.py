@@ -18,6 +18,8 @@ HORIZONS_MS = (80, 160, 320, 400, 560, 1000)
 """Times after the last known frame at which errors are reported, [ms]."""
 GROWTH_STEPS = (1, 5, 10, 30, 60)
 """Frames after the last known one at which the growth of the error is reported."""
+SLOPE_STEPS = (10, 60)
+"""First and last step over which the slope of the growth is fitted."""
 SKATE_HEIGHT = 0.025
 """A foot above this height does not skate, [m] (Zhang et al. 2018)."""
 FLAT = 1e-10
@@ -149,13 +151,14 @@ def r_squared(predicted: Floats, true: Floats) -> tuple[float, float]:
     return float(pooled), float((1.0 - error[varies] / deviation[varies]).mean())
 
 
-def growth_slope(errors: Floats, low: int = 10, high: int = 60) -> float:
-    """Slope of log error over log step between the steps `low` and `high`.
+def growth_slope(errors: Floats) -> float:
+    """Slope of log error over log step between the steps of `SLOPE_STEPS`.
 
     A least-squares line through every step; 1 is growth in proportion to time, less is
-    sublinear. `errors` (F,) starts with step 1. NaN with fewer than `high` steps, or
-    where an error is 0.
+    sublinear. `errors` (F,) starts with step 1. NaN with too few steps, or where an error
+    is 0.
     """
+    low, high = SLOPE_STEPS
     part = np.asarray(errors, np.float64)[low - 1 : high]
     if len(part) < high - low + 1 or not (part > 0.0).all():
         return float("nan")

@@ -113,9 +113,9 @@ def shown_windows(errors: NDArray[np.float64], windows: Windows) -> list[int]:
 
 
 def write_prediction(
-    path: Path, windows: Windows, forecast: Forecast, label: str, row: int = 0
+    path: Path, windows: Windows, forecast: Forecast, label: str
 ) -> Path:
-    """Film of one window: what was, beside what `forecast` says, from the same past.
+    """Film of the first window: what was, beside what `forecast` says, from the same past.
 
     Raises:
         RenderError: another ending than .mp4 or .gif, or the encoder fails.
@@ -124,8 +124,8 @@ def write_prediction(
     from ambulo.viz.skeleton_film import write_film
 
     assert forecast.poses is not None, "only poses can be filmed"
-    past = windows.past.positions[row]
-    futures = (windows.future.positions[row], forecast.poses.positions[row])
+    past = windows.past.positions[0]
+    futures = (windows.future.positions[0], forecast.poses.positions[0])
     labels = ("ground truth", label.replace("_", " "))
     actors = [
         actor_of(
@@ -134,7 +134,7 @@ def write_prediction(
         )
         for future, text in zip(futures, labels, strict=True)
     ]
-    clip = int(windows.clips[row])
+    clip = int(windows.clips[0])
     return write_film(
         path,
         on_one_ground(actors),

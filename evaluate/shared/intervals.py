@@ -12,27 +12,28 @@ Interval = tuple[float, float]
 """Lower and upper end."""
 BOOTSTRAP_SAMPLES = 2000
 """Resamples of a bootstrap."""
+_TAIL = 50.0 * (1.0 - 0.95)
+"""Percentage of means on each side of an interval."""
 _MIN_WEIGHT = 1e-10
 """Least sum of weights that a mean is divided by."""
 Z95 = 1.959963984540054
 """97.5 % quantile of the standard normal distribution."""
 
 
-def wilson_interval(hits: int, count: int, z: float = Z95) -> Interval:
-    """Interval of a rate of which `hits` of `count` trials were seen (Wilson 1927).
+def wilson_interval(hits: int, count: int) -> Interval:
+    """95 % interval of a rate of which `hits` of `count` trials were seen (Wilson 1927).
 
     Unlike a bootstrap it is not of width 0 where all or none are hits.
 
     Args:
         hits: Successes, 0 to `count`.
         count: Trials, at least 1.
-        z: Quantile of the normal distribution; the default gives 95 %.
     """
     if not 0 <= hits <= count or count < 1:
         raise ValueError(f"{hits} hits of {count} trials")
-    rate, square = hits / count, z * z / count
+    rate, square = hits / count, Z95 * Z95 / count
     middle = rate + 0.5 * square
-    half = z * math.sqrt(rate * (1.0 - rate) / count + 0.25 * square / count)
+    half = Z95 * math.sqrt(rate * (1.0 - rate) / count + 0.25 * square / count)
     scale = 1.0 / (1.0 + square)
     low = 0.0 if hits == 0 else (middle - half) * scale
     high = 1.0 if hits == count else (middle + half) * scale
@@ -40,9 +41,9 @@ def wilson_interval(hits: int, count: int, z: float = Z95) -> Interval:
 
 
 def bootstrap_interval(
-    values: Floats, seed: int, level: float = 0.95, samples: int = BOOTSTRAP_SAMPLES
+    values: Floats, seed: int, samples: int = BOOTSTRAP_SAMPLES
 ) -> Interval:
-    """Percentile bootstrap interval of the mean of `values` (n,)."""
+    """95 % percentile bootstrap interval of the mean of `values` (n,)."""
     data = np.asarray(values, np.float64)
     rng = np.random.default_rng(seed)
     rows = max(1, int(1e6) // len(data))
@@ -50,8 +51,7 @@ def bootstrap_interval(
         data[rng.integers(len(data), size=(min(rows, samples - k), len(data)))].mean(1)
         for k in range(0, samples, rows)
     ]
-    tail = 50.0 * (1.0 - level)
-    low, high = np.percentile(np.concatenate(means), [tail, 100.0 - tail])
+    low, high = np.percentile(np.concatenate(means), [_TAIL, 100.0 - _TAIL])
     return float(low), float(high)
 
 

@@ -1,23 +1,12 @@
-"""Which model is meant, and of which kind it is, for evaluation."""
+"""Kind of a model, for evaluation."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.raw_headers import raw_header
 from ambulo.policies.registry import kind_of
-
-
-def find_evaluated(name: str | os.PathLike[str] | None) -> Path:
-    """Return the model file `name`, or of the shipped VR agent for None.
-
-    Raises:
-        ModelFileError: There is no such model.
-    """
-    return find_model("vr_navigation" if name is None else name)
 
 
 def model_kind(file: Path) -> str:

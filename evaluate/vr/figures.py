@@ -34,9 +34,9 @@ def first_of_each(records: EpisodeRecords, limit: int = PANELS) -> list[int]:
     ]
 
 
-def failures(records: EpisodeRecords, limit: int = PANELS) -> list[int]:
+def failures(records: EpisodeRecords) -> list[int]:
     """The first episodes that were not solved."""
-    return [i for i, e in enumerate(records.episodes) if not e.success][:limit]
+    return [i for i, e in enumerate(records.episodes) if not e.success][:PANELS]
 
 
 def longest_detour(records: EpisodeRecords) -> EpisodeRecord:

@@ -10,14 +10,7 @@ from scipy.ndimage import gaussian_filter1d
 from ambulo.common.figures import new_figure, png_of
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.viz.skeleton_actor import Actor, headings
-from ambulo.viz.skeleton_view import (
-    FRONT,
-    LIGHT,
-    SIDE,
-    Camera,
-    Theme,
-    draw_actor,
-)
+from ambulo.viz.skeleton_view import FRONT, LIGHT, SIDE, Camera, Theme, draw_actor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -29,6 +29,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.closing import Closing
 from ambulo.configs.errors import BridgeError, RenderError
+from ambulo.envs.godot.launcher import end_group
 from ambulo.envs.godot.locate import (
     INSTALLER,
     find_engine,
@@ -264,19 +265,14 @@ class GodotFilm(Closing):
     def _end(self) -> None:
         """End the process group: the engine, its starter and its screen."""
         if self._process.returncode is None:
-            self._signal(signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if hasattr(os, "killpg"):
+                    os.killpg(self._process.pid, signal.SIGTERM)
+                else:
+                    self._process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(STOP_TIMEOUT)
-        if self._process.returncode is None:
-            self._signal(getattr(signal, "SIGKILL", signal.SIGTERM))
-            self._process.wait()
-
-    def _signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if sys.platform == "win32":
-                self._process.kill()
-            else:
-                os.killpg(self._process.pid, number)
+        end_group(self._process)
 
 
 def _headless(program: Path, named: str | None) -> Path:

@@ -81,11 +81,7 @@ def play_bodies(
     """
     count = len(values)
     batch = GaitBatch(
-        config,
-        healthy,
-        body_of(config.environment),
-        num_envs=count,
-        parameters=values,
+        config, healthy, body_of(config.environment), num_envs=count, parameters=values
     )
     batch.seed([seed + i for i in range(count)])
     obs = batch.reset(np.arange(count))

@@ -138,11 +138,7 @@ def push_recovery(
                 progress(episodes * (len(tried) - len(survival)))
             break
     return PushRecovery(
-        tuple(tried[: len(survival)]),
-        tuple(survival),
-        tuple(interval),
-        episodes,
-        mass,
+        tuple(tried[: len(survival)]), tuple(survival), tuple(interval), episodes, mass
     )
 
 

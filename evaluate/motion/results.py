@@ -9,12 +9,7 @@ from typing import Any
 import numpy as np
 
 from ambulo.evaluate.motion.evaluation import MotionEvaluation
-from ambulo.evaluate.motion.scores import (
-    TRUTH,
-    MethodScores,
-    skate_of,
-    told_horizons,
-)
+from ambulo.evaluate.motion.scores import TRUTH, MethodScores, skate_of, told_horizons
 from ambulo.evaluate.motion.windows import Windows
 from ambulo.evaluate.shared.result import (
     POLICY,

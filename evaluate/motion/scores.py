@@ -22,12 +22,7 @@ from ambulo.evaluate.motion.metrics import (
     r_squared,
     spectrum_features,
 )
-from ambulo.evaluate.motion.windows import (
-    FOOT_ROWS,
-    Heading,
-    Windows,
-    body,
-)
+from ambulo.evaluate.motion.windows import FOOT_ROWS, Heading, Windows, body
 from ambulo.evaluate.shared.intervals import Interval, clip_interval, clip_intervals
 from ambulo.motion import human23
 

@@ -255,8 +255,7 @@ def agent_subject(
 
     agent.check_layout(observation_layout(config))
     return NavigationSubject(
-        config,
-        lambda _: AgentController(agent, deterministic=deterministic, seed=seed),
+        config, lambda _: AgentController(agent, deterministic=deterministic, seed=seed)
     )
 
 

@@ -179,10 +179,7 @@ def test_command(
     ],
 )
 def test_bad_flags(
-    model: Path,
-    flags: list[str],
-    words: str,
-    capsys: pytest.CaptureFixture[str],
+    model: Path, flags: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as stopped:
         raise SystemExit(main([str(model), *flags]))

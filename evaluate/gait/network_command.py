@@ -46,6 +46,7 @@ from ambulo.evaluate.shared.result import (
     episode_rows,
     mean_metric,
     metric,
+    unit_of,
 )
 from ambulo.motion.gaits.skeleton import leg_length
 from ambulo.policies.agents.gait_estimator import load_estimator
@@ -83,7 +84,7 @@ NOTES = (
     "formulas: its speed is exact by construction. Healthy walk: the same with healthy "
     "stride and cadence.",
 )
-_UNITS = {"skate": "m/s", "penetration_cm": "cm", "speed_percent": "%"}
+_UNITS = {"skate": "m/s", "speed_percent": "%"}
 
 
 def run(request: EvalRequest) -> EvalOutcome:
@@ -167,7 +168,7 @@ def _walks(
     agents = {
         name: {
             key: mean_metric(
-                np.array([e[key] for e in errors]), request.seed, _UNITS.get(key, "1")
+                np.array([e[key] for e in errors]), request.seed, unit_of(key, _UNITS)
             )
             for key in errors[0]
         }
@@ -224,7 +225,4 @@ def _thirds(found: HeldOut) -> Breakdown:
 
 
 def _plain(values: Mapping[str, float]) -> AgentMetrics:
-    return {
-        name: metric(value, "deg" if name.endswith("_deg") else _UNITS.get(name, "1"))
-        for name, value in values.items()
-    }
+    return {name: metric(v, unit_of(name, _UNITS)) for name, v in values.items()}

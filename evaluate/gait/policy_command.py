@@ -51,7 +51,6 @@ NOTE = (
     "On feet: rate at the end. Off: mean absolute errors of those that did not fall, "
     "after the first second. Return: until a fall."
 )
-_UNITS = {"survival_s": "s", "joint_error_deg": "deg"}
 
 Actors = Mapping[str, tuple[LocomotionConfig, GaitPolicy | None]]
 """By agent: settings, and the policy; None plays actions of 0."""
@@ -143,7 +142,7 @@ def evaluate_bodies(
 def agent_metrics(scores: GaitPolicyScores) -> AgentMetrics:
     """Return the metrics of one agent."""
     names = [column.name for column in COLUMNS]
-    return field_metrics(scores, names, _UNITS, {"survival_rate": "survival_ci95"})
+    return field_metrics(scores, names, intervals={"survival_rate": "survival_ci95"})
 
 
 def _breakdown(scores: Scores, bodies: int, seconds: float) -> Breakdown:

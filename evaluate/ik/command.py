@@ -24,6 +24,7 @@ from ambulo.evaluate.shared.result import (
     MetricColumn,
     mean_metric,
     metric,
+    unit_of,
 )
 from ambulo.ik.data.pose_data import PoseData, load_poses
 from ambulo.ik.limits import clamp
@@ -59,10 +60,6 @@ NOTE = (
     "target within 1 mm and 0.5 deg. Outside: a joint beyond its limits by 0.01 deg. "
     "Random poses are turned about the rig's starting pose, where no_network begins."
 )
-_UNITS = {
-    "mpjpe_cm": "cm", "mpjre_deg": "deg", "free_cm": "cm", "position_cm": "cm",
-    "rotation_deg": "deg",
-}  # fmt: skip
 
 Solve = Callable[[Targets, Sequence[Targets]], Pose]
 
@@ -218,7 +215,7 @@ def _metrics(errors: PoseErrors, seed: int) -> AgentMetrics:
             ci = wilson_interval(int(values.sum()), len(values))
             metrics[name] = metric(float(values.mean()), ci=ci)
         else:
-            metrics[name] = mean_metric(values, seed, _UNITS[name])
+            metrics[name] = mean_metric(values, seed, unit_of(name))
     return metrics
 
 

@@ -42,10 +42,6 @@ HEADLINE = (
     "metabolic_cost_of_transport", "impulse_90",
 )  # fmt: skip
 UNITS = {
-    "survival_s": "s",
-    "joint_error_deg": "deg",
-    "joint_error_cm": "cm",
-    "root_error_cm": "cm",
     "speed": "m/s",
     "speed_error": "m/s",
     "heading_error": "deg",
@@ -57,7 +53,7 @@ UNITS = {
     "torque_rms": "N m",
     "impulse_90": "N s",
 }
-"""Units of metrics that have one."""
+"""Units of metrics whose names do not end in them."""
 NORM_COLUMNS = (
     MetricColumn("rms", "rms off", 1),
     MetricColumn("offset", "offset", 1),

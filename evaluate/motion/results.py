@@ -19,6 +19,7 @@ from ambulo.evaluate.shared.result import (
     episode_rows,
     field_metrics,
     metric,
+    unit_of,
 )
 
 Scores = Mapping[str, MethodScores]
@@ -49,14 +50,6 @@ NOTES = (
     "Growth: error of the last frame over that of the first; slope: log-log, frames 10 to "
     "60, below 1 is sublinear. Intervals are over clips, not over windows.",
 )
-_UNITS = {
-    "mpjpe_mm": "mm",
-    "mpjpe_world_mm": "mm",
-    "foot_skate_cm_s": "cm/s",
-    "joint_angle_deg": "deg",
-    "euler_rad": "rad",
-    "euler_mae_deg": "deg",
-}
 _INTERVALS = {"npss": "npss_ci95", "foot_skate_cm_s": "foot_skate_cm_s_ci95"}
 _BY_HORIZON = (
     "mpjpe_mm", "mpjpe_world_mm", "joint_angle_deg", "euler_rad", "euler_mae_deg",
@@ -126,9 +119,9 @@ def agent_metrics(scores: MethodScores) -> AgentMetrics:
     """Return the metrics of one predictor, errors at the furthest horizon."""
     step, growth = scores.single_step, (scores.growth or {}).get("mpjpe_mm")
     return {
-        **field_metrics(step, [name for name in vars(step) if name != "mpjpe_mm"], {}),
+        **field_metrics(step, [name for name in vars(step) if name != "mpjpe_mm"]),
         "single_step_mpjpe_mm": metric(step.mpjpe_mm, "mm"),
-        **field_metrics(scores, _INTERVALS, _UNITS, _INTERVALS),
+        **field_metrics(scores, _INTERVALS, intervals=_INTERVALS),
         "growth_ratio": metric(None if growth is None else growth.ratio),
         "growth_slope": metric(None if growth is None else growth.slope),
         **_at_horizon(scores, list(scores.mpjpe_mm)[-1]),
@@ -173,7 +166,7 @@ def _at_horizon(scores: MethodScores, ms: str) -> AgentMetrics:
         intervals = getattr(scores, f"{name}_ci95", None)
         value = None if values is None else values[ms]
         ci = None if intervals is None else intervals[ms]
-        metrics[name] = metric(value, _UNITS[name], ci)
+        metrics[name] = metric(value, unit_of(name), ci)
     return metrics
 
 

@@ -18,6 +18,15 @@ POLICY = "policy"
 """Name of the evaluated model among the agents."""
 
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
+"""An empty mapping."""
+_UNITS = {
+    "_cm_s": "cm/s", "_s": "s", "_mm": "mm", "_cm": "cm", "_m": "m", "_deg": "deg",
+    "_rad": "rad",
+}  # fmt: skip
+"""Ends of names of metrics that tell their unit."""
+
+
 @dataclass(frozen=True)
 class Metric:
     """One number of one agent."""
@@ -49,24 +58,30 @@ def mean_metric(values: Floats, seed: int, unit: str = "1") -> Metric:
     return metric(float(values.mean()), unit, bootstrap_interval(values, seed))
 
 
+def unit_of(name: str, units: Mapping[str, str] = NOTHING) -> str:
+    """Return the unit of a metric: that of `units`, or what its name ends in."""
+    ends = (unit for end, unit in _UNITS.items() if name.endswith(end))
+    return units.get(name) or next(ends, "1")
+
+
 def field_metrics(
     scores: object,
     names: Iterable[str],
-    units: Mapping[str, str],
-    intervals: Mapping[str, str] = MappingProxyType({}),
+    units: Mapping[str, str] = NOTHING,
+    intervals: Mapping[str, str] = NOTHING,
 ) -> dict[str, Metric]:
     """Return attributes of `scores` as metrics.
 
     Args:
         scores: Object with the numbers.
         names: Attributes.
-        units: Units of those that have one.
+        units: Units that their names do not end in.
         intervals: Attributes with the intervals of some of them.
     """
     return {
         name: metric(
             getattr(scores, name),
-            units.get(name, "1"),
+            unit_of(name, units),
             getattr(scores, intervals[name]) if name in intervals else None,
         )
         for name in names

@@ -12,6 +12,7 @@ from ambulo.evaluate.shared.result import (
     MetricColumn,
     field_metrics,
     metric,
+    unit_of,
 )
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult
 
@@ -44,14 +45,13 @@ NOTES = (
     "Comfort proxies are physical quantities that the literature links to discomfort in "
     "VR. None of them measures how a person feels.",
 )
-_UNITS = {"mean_time_s": "s", "mean_path_m": "m"}
 _INTERVALS = {"success_rate": "success_ci95", "spl": "spl_ci95"}
 
 
 def agent_metrics(scores: EvaluationResult) -> AgentMetrics:
     """Return the metrics of one agent."""
     names = [column.name for column in COLUMNS]
-    return field_metrics(scores, names, _UNITS, _INTERVALS)
+    return field_metrics(scores, names, intervals=_INTERVALS)
 
 
 def breakdowns(results: Mapping[str, EvaluationResult]) -> list[Breakdown]:
@@ -104,7 +104,6 @@ def _grouped(
     for agent, scores in results.items():
         for value, row in getattr(scores, attribute).items():
             groups.setdefault(value, {})[agent] = {
-                name: metric(number, _UNITS.get(name, "1"))
-                for name, number in row.items()
+                name: metric(number, unit_of(name)) for name, number in row.items()
             }
     return groups

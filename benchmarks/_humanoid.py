@@ -12,6 +12,7 @@ is equal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from mujoco.batch import Batch
 from numpy.typing import NDArray
 
 from ambulo.envs.gym_batch_env import GymBatchEnv
+from ambulo.envs.locomotion.episode import EpisodeState
 
 SKIP = 5
 NOISE = 0.01
@@ -56,15 +58,17 @@ class HumanoidBatch:
         names = ("qpos", "qvel", "ctrl", "cinert", "cvel", "qfrc_actuator")
         for name in (*names, "cfrc_ext", "xipos"):
             setattr(self, f"_{name}", self._batch.bind(name))
-        self._steps = np.zeros(count, np.int64)
+        self.episode = EpisodeState.zeros(count)
         self.obs = np.zeros((count, 348), np.float32)
-        self.seed(list(range(count)))
+        self._rngs = [np.random.default_rng(seed) for seed in range(count)]
 
-    def seed(self, seeds: list[int]) -> None:
-        """One generator for each body."""
-        self._rngs = [np.random.default_rng(seed) for seed in seeds]
+    def seed(self, seeds: Sequence[int | None]) -> None:
+        """Seed the generator of each body whose seed is not None."""
+        for row, seed in enumerate(seeds):
+            if seed is not None:
+                self._rngs[row] = np.random.default_rng(seed)
 
-    def reset(self, rows: NDArray[np.intp]) -> None:
+    def reset(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
         """New episodes of `rows`."""
         self._batch.reset(rows.astype(np.int32))
         nq, nv = self.model.nq, self.model.nv
@@ -73,8 +77,9 @@ class HumanoidBatch:
             self._qpos[row] = self.model.qpos0 + noise[:nq]
             self._qvel[row] = noise[nq:]
         self._batch.forward(rows.astype(np.int32))
-        self._steps[rows] = 0
+        self.episode.clear(rows)
         self._observe()
+        return self.obs
 
     def step(self, actions: NDArray[np.floating]) -> tuple[Any, ...]:
         """One control step: observation, reward, terminated, truncated, parts."""
@@ -85,11 +90,12 @@ class HumanoidBatch:
         healthy = (self._qpos[:, 2] > 1.0) & (self._qpos[:, 2] < 2.0)
         control = 0.1 * np.square(self._ctrl).sum(axis=1)
         contact = np.minimum(5e-7 * np.square(self._cfrc_ext).sum(axis=(1, 2)), 10.0)
-        self._steps += 1
+        self.episode.steps[:] += 1
         self._observe()
         parts = {"reward_forward": forward, "reward_ctrl": -control}
         reward = forward + 5.0 * healthy - control - contact
-        return self.obs, reward, ~healthy, self._steps >= LIMIT, parts
+        self.episode.reward[:] += reward
+        return self.obs, reward, ~healthy, self.episode.steps >= LIMIT, parts
 
     def close(self) -> None:
         """Nothing is open."""

@@ -17,7 +17,7 @@ from ambulo.envs.characters.gait_body import gait_body
 from ambulo.envs.reference.balance import BalanceController, balance_controller
 from ambulo.envs.reference.closed_loop import roll_out
 from ambulo.envs.reference.gait_reference import gait_reference, healthy_gait
-from ambulo.envs.reference.reference import load_reference, matching_joints
+from ambulo.envs.reference.reference import load_reference, matching_dofs
 
 
 def main() -> None:
@@ -77,7 +77,7 @@ def _own(env: LocomotionEnvironmentConfig) -> BalanceController:
     body = gait_body(space, space.default)
     body.model.opt.timestep = env.control_dt / env.substeps
     plain = healthy_gait(env.replace(balance_law=False))
-    dofs = body.dofs(*matching_joints(body, env.joints))
+    dofs = matching_dofs(body, env.joints)
     return balance_controller(body, plain.table, dofs, control_dt=env.control_dt)
 
 

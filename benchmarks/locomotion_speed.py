@@ -41,6 +41,7 @@ import mujoco
 import numpy as np
 from _humanoid import humanoid_vector_env
 from mujoco.batch import Batch
+from numpy.typing import NDArray
 
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.muscle import SpdGains
@@ -111,8 +112,13 @@ class Timed:
         """Wrap `batch`."""
         self._batch, self.seconds = batch, 0.0
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._batch, name)
+    def bind(self, field: str) -> Any:
+        """As the batch's."""
+        return self._batch.bind(field)
+
+    def forward(self, ids: NDArray[np.int32], stage: int) -> None:
+        """As the batch's."""
+        self._batch.forward(ids, stage)
 
     def step(self, **kwargs: Any) -> None:
         """As the batch's."""

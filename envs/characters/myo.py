@@ -39,7 +39,6 @@ DAMPING_RATIO = 0.06
 """Damping over stiffness, [s]."""
 SOLE_RADIUS = 0.02
 """Radius of the sole balls, [m]; one capsule of the toes is 2.5 mm thinner."""
-_ROOT = "Full Body"
 _FEET = ("calcn", "toes")
 
 
@@ -259,3 +258,11 @@ def sole_balls(model: mujoco.MjModel) -> list[tuple[int, Floats, float]]:
             place = model.geom_pos[geom] + end * model.geom_size[geom, 1] * along
             found.append((body, place, float(model.geom_size[geom, 0])))
     return found
+
+
+def lowest_point(data: mujoco.MjData, balls: list[tuple[int, Floats, float]]) -> float:
+    """Height of the lowest point of `balls` (see `sole_balls`) at the state of `data`, [m]."""
+    return min(
+        float((data.xpos[body] + data.xmat[body].reshape(3, 3) @ place)[2] - radius)
+        for body, place, radius in balls
+    )

@@ -14,7 +14,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
-from ambulo.envs.characters.myo import sole_balls
+from ambulo.envs.characters.myo import lowest_point, sole_balls
 from ambulo.motion.gaits.cycle import Cycle, resynthesized
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -145,11 +145,8 @@ class _Legs:
             np.linalg.norm(knee - place["femurr"])
             + np.linalg.norm(place["talusr"] - knee)
         )
-        soles = [
-            (data.xpos[b] + data.xmat[b].reshape(3, 3) @ at)[2] - radius
-            for b, at, radius in sole_balls(model)
-        ]
-        self.ankle_height = float(place["talusr"][2] - min(soles))
+        lowest = lowest_point(data, sole_balls(model))
+        self.ankle_height = float(place["talusr"][2] - lowest)
 
     def follow(self, root: Floats, turns: Floats, goals: list[_Goal]) -> Floats:
         """Qpos (N, nq) for roots (N, 3), (N, 4) and the goals of right and left leg."""

@@ -38,7 +38,7 @@ from ambulo.envs.locomotion.observation import (
 )
 from ambulo.envs.locomotion.reward import Terms, cost_terms
 from ambulo.envs.reference.gaits import Blend, Gaits
-from ambulo.envs.reference.reference import Reference, matching_joints
+from ambulo.envs.reference.reference import Reference, matching_dofs
 from ambulo.envs.simulation.disturbance import Pushes
 from ambulo.envs.simulation.power import JointPower
 from ambulo.envs.simulation.simulation import CharacterSimulation
@@ -79,7 +79,7 @@ class LocomotionBatch:
         self.config, self.reference, self.character = config, reference, character
         self.num_envs = num_envs
         self.gaits = Gaits(reference, character)
-        self.dofs = character.dofs(*matching_joints(character, env.joints))
+        self.dofs = matching_dofs(character, env.joints)
         """Degrees of freedom that actions move. Shape (A,)."""
         self.action_size = len(self.dofs)
         self.simulation = CharacterSimulation(

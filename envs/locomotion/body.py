@@ -74,10 +74,6 @@ class BodyView:
         offsets = np.einsum("npij,pj->npi", turns, self._sole_offsets)
         return np.asarray(places + offsets - [0.0, 0.0, self._radius])
 
-    def root_place(self) -> Floats:
-        """World place of the root, [m]. Shape (N, 3)."""
-        return self._simulation.qpos[:, :3]
-
     def state(
         self,
         anchor: Floats,

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import gymnasium
 import mujoco
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from ambulo.configs.base import Config, parse
+from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError, RenderError, nearest
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.tasks import TASKS, Task
 from ambulo.envs.gym_batch_env import GymBatchEnv, check_many
 from ambulo.envs.layout import ObservationLayout
-from ambulo.envs.locomotion.build import make_batch
+from ambulo.envs.locomotion.build import AnyBatch, make_batch
 from ambulo.envs.locomotion.observation import LIMIT
 from ambulo.envs.reference.reference import Reference, reference_from_bytes
+from ambulo.envs.single_env import SingleEnv, with_settings
 from ambulo.muscle.muscle_nn import MuscleNN
 
 WIDTH, HEIGHT = 640, 480
@@ -57,28 +57,8 @@ def locomotion_config(
     if step_limit is not None:
         settings["max_episode_steps"] = step_limit
     settings["task"] = task
-    where = {
-        key: group
-        for group in ("gait", "rewards", "observations", "environment")
-        for key in type(getattr(config, group)).model_fields
-    }
-    changes: dict[str, dict[str, Any]] = {}
-    for key, value in settings.items():
-        if key == "num_envs":
-            raise ConfigError(
-                f"num_envs = {value!r}: an environment is one body; "
-                "gymnasium.make_vec makes several"
-            )
-        if key not in where:
-            raise ConfigError(f"unknown setting {key!r}" + nearest(key, where))
-        plain = value.model_dump() if isinstance(value, Config) else value
-        changes.setdefault(where[key], {})[key] = plain
-    for group, values in changes.items():
-        try:
-            config = config.override(group, **values)
-        except ConfigError as error:
-            raise ConfigError(str(error).removeprefix("override: ")) from None
-    return config
+    groups = ("environment", "observations", "rewards", "gait")
+    return with_settings(config, groups, settings)
 
 
 def observation_space(layout: ObservationLayout) -> spaces.Box:
@@ -98,7 +78,7 @@ def _reference(follow: Reference | bytes | None) -> Reference | None:
     return follow
 
 
-class LocomotionEnv(gymnasium.Env[Any, Any]):
+class LocomotionEnv(SingleEnv):
     """One simulated body; `ambulo/Imitate-v0` and its like, one for each of `TASKS`.
 
     Thirty actions a second move the joint targets of stable PD. The observation and reward
@@ -130,42 +110,17 @@ class LocomotionEnv(gymnasium.Env[Any, Any]):
             muscles: A muscle network instead of the configured one.
             **settings: See `locomotion_config`.
         """
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ConfigError(
-                f"render_mode = {render_mode!r}: must be 'rgb_array' or None"
-            )
+        self._check_render_mode(render_mode)
         self.config = locomotion_config(task, config, **settings)
-        self.render_mode = render_mode
-        self.batch = make_batch(
+        self.batch: AnyBatch = make_batch(
             self.config, 1, reference=_reference(follow), muscles=muscles
         )
         self.observation_space = observation_space(self.batch.layout)
         self.action_space = action_space(self.batch.action_size)
-        self._env_index = np.zeros(1, np.int64)
         self._picture: Any = None
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode drawn with the environment's generator."""
-        super().reset(seed=seed)
-        self.batch.rngs[0] = self.np_random
-        self.batch.reset(self._env_index)
-        return self.batch.obs[0].copy(), {"phase": float(self.batch.phase[0])}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """One control step; `ActionError` for a wrong shape or values not finite."""
-        obs, reward, terminated, truncated, arrays = self.batch.step(
-            np.asarray(action)[None]
-        )
-        info = {name: values[0].item() for name, values in arrays.items()}
-        return (
-            obs[0].copy(),
-            float(reward[0]),
-            bool(terminated[0]),
-            bool(truncated[0]),
-            info,
-        )
+    def _start_info(self) -> dict[str, Any]:
+        return {"phase": float(self.batch.phase[0])}
 
     def render(self) -> NDArray[np.uint8] | None:
         """A frame (height, width, 3) beside the body; `RenderError` without OpenGL."""

@@ -108,3 +108,12 @@ def regulator(
     whole = np.zeros((count, len(dofs), 2 * nv))
     whole[:, :, np.r_[free, nv + free]] = gains
     return BalanceController(whole, dofs)
+
+
+def resampled(gains: Floats, rows: int) -> Floats:
+    """Gains (K, U, X) at `rows` equal phases, linearly between them."""
+    position = np.arange(rows) / rows * len(gains)
+    row = np.floor(position).astype(np.int64)
+    fraction = (position - row)[:, None, None]
+    after = gains[(row + 1) % len(gains)]
+    return np.asarray((1.0 - fraction) * gains[row] + fraction * after)

@@ -15,6 +15,7 @@ from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.balance import resampled
 from ambulo.envs.reference.reference import Reference
 
 CONTROLLER_ROWS = 64
@@ -64,7 +65,11 @@ class Gaits:
         if controllers[0] is not None:
             self.controller_dofs = controllers[0].dofs
             self.gains = np.stack(
-                [_resampled(x.gains) for x in controllers if x is not None]
+                [
+                    resampled(x.gains, CONTROLLER_ROWS)
+                    for x in controllers
+                    if x is not None
+                ]
             )
 
     def blend(self, speed: Floats) -> Blend:
@@ -136,16 +141,6 @@ class Gaits:
             quats = self.qpos[:, :, at : at + 4]
             first = quats[:1, :1]
             quats *= np.where((quats * first).sum(-1, keepdims=True) < 0.0, -1.0, 1.0)
-
-
-def _resampled(gains: Floats) -> Floats:
-    """Gains (K, U, X) at `LAW_ROWS` equal phases."""
-    place = np.arange(CONTROLLER_ROWS) / CONTROLLER_ROWS * len(gains)
-    row = np.floor(place).astype(np.int64)
-    share = (place - row)[:, None, None]
-    after = (row + 1) % len(gains)
-    blended: Floats = (1.0 - share) * gains[row] + share * gains[after]
-    return blended
 
 
 @njit(cache=True)

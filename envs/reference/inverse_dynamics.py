@@ -25,6 +25,10 @@ from ambulo.motion.gaits.soles import Soles, sole_places
 
 FRICTION = 0.8
 """Friction of the force pyramids, below the ground's so that a reserve is left."""
+EDGES = np.array(
+    [[FRICTION * c, FRICTION * s, 1.0] for c, s in ((1, 0), (-1, 0), (0, 1), (0, -1))]
+)
+"""Edges of the force pyramids. Shape (4, 3)."""
 CLEARANCE = 0.01
 """Height over which a sole ball bears little, [m]: its force costs (height / clearance)^2."""
 TORQUE_HARMONICS = 10
@@ -117,13 +121,7 @@ def _ground_forces(
     needed: Floats, jacobian: Floats, heights: Floats, weight: float
 ) -> Floats:
     """Forces (P, 3), [N], at the sole points for a root that needs `needed` (6,)."""
-    edges = np.array(
-        [
-            [FRICTION * c, FRICTION * s, 1.0]
-            for c, s in ((1, 0), (-1, 0), (0, 1), (0, -1))
-        ]
-    )
-    rays: NDArray[np.float64] = np.einsum("pcv,ec->vpe", jacobian[:, :, :6], edges)
+    rays: NDArray[np.float64] = np.einsum("pcv,ec->vpe", jacobian[:, :, :6], EDGES)
     columns = rays.reshape(6, -1)
     # Moments about the pelvis weigh as forces a quarter of a metre away would.
     scale = np.array([1.0, 1.0, 1.0, 4.0, 4.0, 4.0])[:, None] / weight
@@ -132,4 +130,4 @@ def _ground_forces(
     system = np.concatenate([scale * columns, damping])
     target = np.concatenate([scale[:, 0] * needed, np.zeros(len(damping))])
     lengths, _ = nnls(system, target, maxiter=30 * system.shape[1])
-    return np.asarray(lengths.reshape(-1, 4) @ edges)
+    return np.asarray(lengths.reshape(-1, 4) @ EDGES)

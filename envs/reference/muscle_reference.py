@@ -26,10 +26,10 @@ from ambulo.configs.caches import user_cache
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.characters.myo import myolegs, sole_balls
+from ambulo.envs.characters.myo import lowest_point, myolegs, sole_balls
 from ambulo.envs.reference.balance import balance_controller
 from ambulo.envs.reference.muscle_walk import CONTROL_DT, build_muscle_walk
-from ambulo.envs.reference.reference import matching_joints
+from ambulo.envs.reference.reference import matching_dofs
 from ambulo.envs.reference.reference_file import (
     Gait,
     Reference,
@@ -155,17 +155,13 @@ def standing_legs(
     balls, data = sole_balls(model), mujoco.MjData(model)
     data.qpos[:] = qpos
     mujoco.mj_kinematics(model, data)
-    lowest = [
-        (data.xpos[body] + data.xmat[body].reshape(3, 3) @ place)[2] - radius
-        for body, place, radius in balls
-    ]
-    qpos[2] -= min(lowest)
+    qpos[2] -= lowest_point(data, balls)
     still = refined(model, balls, np.tile(qpos, (_PHASES, 1)), 1.0, np.zeros(3))
     whole = still.table
     table = ReferenceTable(
         control_dt, np.zeros(3), whole.qpos[:1], 0.0 * whole.qvel[:1], whole.torque[:1]
     )
-    dofs = motors.dofs(*matching_joints(motors, config.joints))
+    dofs = matching_dofs(motors, config.joints)
     controller = balance_controller(motors, table, dofs, control_dt=control_dt)
     report = {
         "residual_force": still.residual_force,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ambulo.configs.arrays import Ints
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
@@ -40,6 +41,7 @@ __all__ = [
     "gait_of",
     "is_reference",
     "load_reference",
+    "matching_dofs",
     "matching_joints",
     "reference_bytes",
     "reference_from_bytes",
@@ -69,6 +71,11 @@ def matching_joints(character: Character, patterns: Sequence[str]) -> tuple[str,
                 f"{character.name}: no joint matches {pattern!r}{nearest(pattern, names)}"
             )
     return tuple(n for n in names if any(fnmatchcase(n, p) for p in patterns))
+
+
+def matching_dofs(character: Character, patterns: Sequence[str]) -> Ints:
+    """Degrees of freedom of the joints that match `patterns`; see `matching_joints`."""
+    return character.dofs(*matching_joints(character, patterns))
 
 
 def build_reference(
@@ -145,7 +152,7 @@ def standing_reference(
     )
     controller = None
     if balance:
-        dofs = character.dofs(*matching_joints(character, joints))
+        dofs = matching_dofs(character, joints)
         controller = balance_controller(character, table, dofs, control_dt=control_dt)
     return Reference(
         "standing", character.name, control_dt, (Gait(table, controller, {}),)
@@ -170,7 +177,7 @@ def gait_of(
     )
     controller = None
     if control_dt is not None:
-        dofs = character.dofs(*matching_joints(character, joints))
+        dofs = matching_dofs(character, joints)
         controller = balance_controller(character, table, dofs, control_dt=control_dt)
     return Gait(table, controller, prepared.report.as_dict())
 
@@ -184,7 +191,7 @@ def _stabilized(
 ) -> Gait:
     """A prepared cycle refined until its balance controller holds it."""
     rough = gait_of(prepared, character, joints, None)
-    dofs = character.dofs(*matching_joints(character, joints))
+    dofs = matching_dofs(character, joints)
     stable = stabilized_gait(character, rough.table, dofs, control_dt=control_dt)
     before = rough.report["residual_force"]
     log.info(

@@ -19,6 +19,7 @@ from scipy.optimize import nnls
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.reference.cycle_coordinates import CycleCoordinates
+from ambulo.envs.reference.inverse_dynamics import EDGES
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.stance_schedule import DEPTH, stance_schedule
 from ambulo.motion.gaits.cycle import resynthesized
@@ -28,8 +29,6 @@ log = logging.getLogger(__name__)
 Ball = tuple[int, Floats, float]
 """Body, place in its frame (3,), [m], radius, [m]."""
 
-FRICTION = 0.8
-"""Friction of the ground forces; below the ground's, so that a reserve is left."""
 HARMONICS = 7
 """Harmonics of every coordinate."""
 PHASES = 64
@@ -55,9 +54,6 @@ AIR_COST, GROUND_COST = 0.08, 0.0003
 """Cost of a force of a ball in the air and on the ground, [1/N]."""
 ENOUGH = 0.003
 """Relative gain of a step below which the search ends."""
-_EDGES = np.array(
-    [[FRICTION * c, FRICTION * s, 1.0] for c, s in ((1, 0), (-1, 0), (0, 1), (0, -1))]
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +264,7 @@ class _Search:
         jacobian = jacobian @ tied
         needed = tied.T @ data.qfrc_inverse - self.goal
         on = self.standing[t * self.every]
-        rays = np.einsum("pcv,ec->vpe", jacobian, _EDGES).reshape(len(needed), -1)
+        rays = np.einsum("pcv,ec->vpe", jacobian, EDGES).reshape(len(needed), -1)
         damping = np.diag(np.repeat(GROUND_COST + AIR_COST * (1.0 - on) ** 2, 4))
         system = np.concatenate([weight[:, None] * rays, damping])
         goal = np.r_[weight * needed, np.zeros(len(damping))]
@@ -283,7 +279,7 @@ class _Search:
         )
         if not normal:
             return
-        forces = lengths.reshape(-1, 4) @ _EDGES
+        forces = lengths.reshape(-1, 4) @ EDGES
         slopes = _chained(self._slopes(tied, places, jacobian, forces), links)
         active = system[:, lengths > 0.0]
         size = len(needed)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.balance import BalanceController
+from ambulo.envs.reference.balance import BalanceController, resampled
 from ambulo.motion.gaits.cycle import resynthesized
 from ambulo.motion.roles import mirror_indices
 
@@ -32,7 +32,9 @@ def robust_controller(
 ) -> BalanceController:
     """The mean of `controllers`, which are of symmetric bodies like `character`."""
     dofs = controllers[0].dofs
-    mean = np.mean([_resampled(controller.gains) for controller in controllers], axis=0)
+    mean = np.mean(
+        [resampled(controller.gains, ROWS) for controller in controllers], axis=0
+    )
     both = 0.5 * (mean + mirrored(mean, dofs, character))
     return BalanceController(STRENGTH * resynthesized(both, HARMONICS, ROWS), dofs)
 
@@ -68,12 +70,3 @@ def mirrored_axes(character: Character) -> tuple[Ints, Floats]:
                 1.0 if int(np.abs(model.jnt_axis[own.id]).argmax()) == 1 else -1.0
             )
     return twin, sign
-
-
-def _resampled(gains: Floats) -> Floats:
-    """Gains (K, U, X) at `ROWS` equal phases, linearly between them."""
-    place = np.arange(ROWS) / ROWS * len(gains)
-    row = np.floor(place).astype(np.int64)
-    share = (place - row)[:, None, None]
-    after = gains[(row + 1) % len(gains)]
-    return np.asarray((1.0 - share) * gains[row] + share * after)

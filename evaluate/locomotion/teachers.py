@@ -11,7 +11,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.observation import observation_layout
 from ambulo.envs.locomotion.protocol import WalkerBatch
-from ambulo.envs.reference.reference import matching_joints
+from ambulo.envs.reference.reference import matching_dofs
 from ambulo.policies.agents.locomotion import LocomotionAgent
 
 
@@ -53,7 +53,7 @@ class PolicyTeacher:
                 )
         if agent.config.observations.last_action:
             raise ConfigError("a teacher that observes its last action cannot teach")
-        dofs = batch.character.dofs(*matching_joints(batch.character, theirs.joints))
+        dofs = matching_dofs(batch.character, theirs.joints)
         controlled: Ints = np.zeros(0, dtype=np.int64)
         if theirs.balance_law and batch.uses_controller:
             controlled = batch.gaits.controller_dofs

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from ambulo.configs.base import Config, parse
-from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.base import parse
 from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.single_env import SingleEnv, with_settings
+from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.reward import load_custom_terms
 from ambulo.envs.vr.task.spaces import (
@@ -65,20 +65,10 @@ def navigation_config(
     if step_limit is not None:
         settings["max_episode_steps"] = step_limit
     groups = ("environment", "observations", "actions", "rewards")
-    where = {
-        key: group
-        for group in groups
-        for key in type(getattr(config, group)).model_fields
-    }
-    for key, value in settings.items():
-        if key not in where:
-            raise ConfigError(f"unknown setting {key!r}" + nearest(key, where))
-        plain = value.model_dump() if isinstance(value, Config) else value
-        config = config.override(where[key], **{key: plain})
-    return config
+    return with_settings(config, groups, settings)
 
 
-class VRNavigationEnv(gymnasium.Env[Any, Any]):
+class VRNavigationEnv(SingleEnv):
     """A VR player walks to a goal between obstacles, doors, dead ends and pits.
 
     Ten decisions a second drive a body of 0.25 m radius with a head camera and two hand
@@ -91,6 +81,7 @@ class VRNavigationEnv(gymnasium.Env[Any, Any]):
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
+    batch: NavigationBatch
 
     def __init__(
         self,
@@ -99,12 +90,8 @@ class VRNavigationEnv(gymnasium.Env[Any, Any]):
         **settings: Any,
     ) -> None:
         """One environment; see `navigation_config` for the keyword `settings`."""
-        if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ConfigError(
-                f"render_mode = {render_mode!r}: must be 'rgb_array' or None"
-            )
+        self._check_render_mode(render_mode)
         self.config = navigation_config(config, **settings)
-        self.render_mode = render_mode
         self.batch = make_batch(
             self.config, 1, custom_terms=load_custom_terms(self.config.rewards.custom)
         )
@@ -112,7 +99,6 @@ class VRNavigationEnv(gymnasium.Env[Any, Any]):
             self.batch.layout, self.config.observations.format
         )
         self.action_space = action_space(self.config)
-        self._env_index = np.zeros(1, np.int64)
         self._renderer: Any = None
         self._trail: list[NDArray[np.float64]] = []
 
@@ -120,25 +106,17 @@ class VRNavigationEnv(gymnasium.Env[Any, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode drawn with the environment's generator."""
-        super().reset(seed=seed)
-        self.batch.rngs[0] = self.np_random
-        self.batch.reset(self._env_index)
         self._trail = []
-        return self._observation(), {"level": self._level().name}
+        return super().reset(seed=seed, options=options)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One environment step; `ActionError` for a wrong shape or non-finite values."""
-        batch = np.asarray(action)[None]
-        _, reward, terminated, truncated, arrays = self.batch.step(batch)
-        info = {name: values[0].item() for name, values in arrays.items()}
+        outcome = super().step(action)
         self._trail.append(self.batch.world.state.position[0].copy())
-        return (
-            self._observation(),
-            float(reward[0]),
-            bool(terminated[0]),
-            bool(truncated[0]),
-            info,
-        )
+        return outcome
+
+    def _start_info(self) -> dict[str, Any]:
+        return {"level": self._level().name}
 
     def render(self) -> NDArray[np.uint8] | None:
         """A frame (height, width, 3) from behind the player; `RenderError` without OpenGL."""

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.characters.character import Character, human23
 
 
-def _myolegs() -> Character:
+def _myolegs(*, muscles: bool = True) -> Character:
     from ambulo.envs.characters.myo import myolegs  # the package is optional
 
-    return myolegs()
-
-
-def _myolegs_motors() -> Character:
-    from ambulo.envs.characters.myo import myolegs
-
-    return myolegs(muscles=False)
+    return myolegs(muscles=muscles)
 
 
 CHARACTERS: dict[str, Callable[[], Character]] = {
     "human23": human23,
     "myolegs": _myolegs,
-    "myolegs_motors": _myolegs_motors,
+    "myolegs_motors": partial(_myolegs, muscles=False),
 }
 """Every character by name."""
 

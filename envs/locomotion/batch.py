@@ -25,11 +25,7 @@ from ambulo.envs.locomotion.body import (
 )
 from ambulo.envs.locomotion.episode import EpisodeState, drawn_starts
 from ambulo.envs.locomotion.extra_parts import ExtraParts, MakePart
-from ambulo.envs.locomotion.faults import (
-    StepBegin,
-    check_fault_folder,
-    report_faults,
-)
+from ambulo.envs.locomotion.faults import StepBegin, check_fault_folder, report_faults
 from ambulo.envs.locomotion.observation import (
     Seen,
     observation_layout,
@@ -87,12 +83,12 @@ class LocomotionBatch:
         )
         self._view = BodyView(self.simulation)
         self._followed = reference_body(self.gaits, character)
-        acts = env.balance_law and self.uses_controller
-        self._controller_acts = acts
+        self._controller_acts = env.balance_law and self.uses_controller
+        controlled = len(self.gaits.controller_dofs)
         self.layout = observation_layout(
             config,
             joints=self.simulation.model.nv - 6,
-            controller=len(self.gaits.controller_dofs) if acts else 0,
+            controller=controlled if self._controller_acts else 0,
             actions=self.action_size,
         )
         self._own_layout = self.layout
@@ -112,9 +108,7 @@ class LocomotionBatch:
         """The moving frame: x, y, [m], yaw, [rad], ground height, [m]. Shape (N, 4)."""
         self.command: Floats = np.zeros((num_envs, 2))
         """Wanted speed, [m/s], and turning rate, [rad/s]. Shape (N, 2)."""
-        self.balance_offsets: Floats = np.zeros(
-            (num_envs, len(self.gaits.controller_dofs))
-        )
+        self.balance_offsets: Floats = np.zeros((num_envs, controlled))
         """Offsets that the balance controller wants now, [rad]. Shape (N, U)."""
         self.action: Floats = np.zeros((num_envs, self.action_size))
         """The action before. Shape (N, A)."""
@@ -268,9 +262,7 @@ class LocomotionBatch:
         """
         columns, moved = self.dofs.tolist(), self.gaits.controller_dofs.tolist()
         if not moved or not set(moved) <= set(columns):
-            raise ConfigError(
-                "there is no balance controller of the joints that actions move"
-            )
+            raise ConfigError("no balance controller moves the joints of the actions")
         out = np.zeros((self.num_envs, self.action_size))
         scale = self.config.environment.action_scale
         out[:, [columns.index(dof) for dof in moved]] = self.balance_offsets / scale

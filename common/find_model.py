@@ -41,14 +41,14 @@ def find_model(text: str | os.PathLike[str]) -> Path:
 def _in_run(run: RunFolder) -> Path | None:
     """Return the best, final or newest model of a run; None if it has none."""
     for name in (run.best_model, run.final_model):
-        # Runs of pose networks keep these as folders.
-        for place in (name, *_folders_of(name)):
+        for place in (name, *_other_forms(name)):
             file = ambulo.shipped.main_file(place) if place.is_dir() else place
             if file is not None and file.is_file():
                 return file
     return run.newest_checkpoint() if run.checkpoints.is_dir() else None
 
 
-def _folders_of(model: Path) -> tuple[Path, ...]:
-    """Return where a run of pose networks keeps `model`, which is a folder there."""
-    return model.with_suffix(""), model.with_name("ik_net")
+def _other_forms(model: Path) -> tuple[Path, ...]:
+    """Return where `model` is in runs of pose networks, as a folder, and of muscle networks."""
+    tensors = model.with_suffix(".safetensors")
+    return model.with_suffix(""), model.with_name("ik_net"), tensors

@@ -107,6 +107,38 @@ class MuscleNNConfig(Config):
     """Time between evaluations of the network, [s]; taken in two steps."""
 
 
+class MuscleTrainingConfig(Config):
+    """How a run trains a muscle network, besides the settings that its file keeps."""
+
+    epoch_steps: Whole = 500
+    """Gradient steps between validations, which are an epoch."""
+    validation_poses: Annotated[int, Field(ge=0)] = 1000
+    """Random poses of the validation, not trained on; 0: no validation."""
+    final_corrections: Annotated[int, Field(ge=0, le=4)] | None = None
+    """`corrections` of the saved network; None: as in training."""
+    save_every: Annotated[int, Field(ge=0)] = 0
+    """Steps between checkpoints within an epoch; 0: at the ends of epochs only."""
+    threads: Annotated[int, Field(ge=0)] = 0
+    """Threads of torch; 0 leaves its default."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Of poses, target torques and weights."""
+    device: Literal["cpu"] = "cpu"
+    """Torch device; the draws of the training are made on the CPU."""
+    output: str = "runs"
+    """Folder of runs."""
+
+
+class MuscleRunConfig(Config):
+    """All settings of the training of a muscle network, as its run folder keeps them."""
+
+    character: str = "myolegs"
+    """The body with the muscles."""
+    network: MuscleNNConfig = MuscleNNConfig()
+    """The network, its data and its optimiser."""
+    training: MuscleTrainingConfig = MuscleTrainingConfig()
+    """The run."""
+
+
 class MuscleUpdatesConfig(Config):
     """Alternating training of muscle network and policy (Lee et al. 2019).
 

@@ -5,7 +5,7 @@ one (Jtp), and, if it was trained so, force and length factors of the muscle gro
 activations. The idea is MuscleNet of Lee, Park, Lee and Lee, "Scalable Muscle-actuated Human
 Simulation and Control", ACM Transactions on Graphics 38(4), 2019; the passive torque in
 the input and the 256 x 3 layers are those of Park, Min, Chang, Lee, Park and Lee,
-"Generative GaitNet", SIGGRAPH 2022. `muscle_training` trains it; `solver` is exact.
+"Generative GaitNet", SIGGRAPH 2022. `train.muscle` trains it; `solver` is exact.
 """
 
 from __future__ import annotations

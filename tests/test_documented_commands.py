@@ -75,6 +75,7 @@ SMALL = {
     r"rollout_gait": "--episodes 2 --workers 1 --seconds 10",
     r"rollout_gait.py --space human23": "--episodes 64",
     r"train_forward_gaitnet": "--epochs 1",
+    r"train muscle": "--preset quick_test --steps 2 --no-progress",
     r"train_motion": (
         "--epochs 1 --set model.width=16 --set model.depth=1 --set model.heads=2 "
         "--set training.rollout_ratio=0 --set dataset.stride=40 --no-progress"

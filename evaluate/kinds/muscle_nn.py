@@ -5,7 +5,7 @@ from __future__ import annotations
 from ambulo.evaluate.shared.kind import EvalKind
 
 KIND = EvalKind(
-    kinds=("muscle_nn",),
+    kinds=("muscle_nn", "muscle_training"),
     name="muscle network",
     group="muscle networks",
     run="ambulo.evaluate.muscle.command:run",

@@ -20,10 +20,11 @@ from ambulo.evaluate.shared.result import (
     mean_metric,
     metric,
 )
-from ambulo.muscle.muscle_nn import load_muscle_nn
+from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, sample_muscles
 from ambulo.muscle.solver import descend, solve
+from ambulo.policies.registry import load_file
 
 CHARACTER = "myolegs"
 """Body whose muscles the networks know."""
@@ -48,7 +49,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     """Ask the network and the solvers for the same torques."""
     import_mujoco()
     count, file = request.episodes, request.model_file
-    network = load_muscle_nn(file)
+    network: MuscleNN = load_file(file)
     layer = MuscleLayer(load_character(CHARACTER).model)
     if network.muscles != layer.table.names:
         raise ModelFileError(f"{file}: its muscles are not those of {CHARACTER}")

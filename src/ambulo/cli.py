@@ -31,6 +31,10 @@ TRAININGS: dict[str, tuple[str, str]] = {
         "ambulo.train.train_forward_gaitnet:main",
         "a network from gait parameters to motion",
     ),
+    "muscle": (
+        "ambulo.train.train_muscle:main",
+        "a network from torques to muscle activations",
+    ),
 }
 """What `ambulo train` trains: `module:function` and description of each kind."""
 

@@ -17,7 +17,8 @@ from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn, save_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import MuscleSamples, feasible_targets, sample_muscles
-from ambulo.train.muscle.training import activations, train_muscle_nn
+from ambulo.train.muscle.fitting import activations
+from ambulo.train.muscle.training import train_muscle_nn
 
 Load = Callable[[str], mujoco.MjModel]
 SMALL = MuscleNNConfig(

@@ -15,7 +15,9 @@ from ambulo.muscle.conditions import condition
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import feasible_targets, group_factors, sample_muscles
-from ambulo.train.muscle.training import Fitting, MuscleTrainer, train_muscle_nn
+from ambulo.train.muscle.fitting import Fitting
+from ambulo.train.muscle.trainer import MuscleTrainer
+from ambulo.train.muscle.training import train_muscle_nn
 
 Load = Callable[[str], mujoco.MjModel]
 SMALL = MuscleNNConfig(

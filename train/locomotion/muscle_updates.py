@@ -23,7 +23,7 @@ from ambulo.configs.muscle import MuscleUpdatesConfig
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.muscle_nn import MuscleNN
-from ambulo.train.muscle.training import MuscleTrainer
+from ambulo.train.muscle.trainer import MuscleTrainer
 from ambulo.train.shared.callbacks import BoundaryCallback
 
 log = logging.getLogger(__name__)

@@ -1,94 +1,258 @@
-"""Training of the muscle network, with torch; see `muscle_nn` for what it is."""
+"""The training of a muscle network: its task, and the run that trains it.
+
+See `muscle_nn` for the network. Every update draws poses and torques from one generator,
+whose state is in checkpoints, so that a resumed run continues exactly as an uninterrupted
+one.
+"""
 
 from __future__ import annotations
 
-import dataclasses
-import logging
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from ambulo.configs.arrays import Floats, Singles
-from ambulo.configs.muscle import MuscleNNConfig, MuscleUpdatesConfig
+from ambulo.common.console import Silent
+from ambulo.common.run_folder import RunFolder
+from ambulo.common.signals import StopRequest
+from ambulo.configs.muscle import MuscleNNConfig, MuscleRunConfig, MuscleTrainingConfig
 from ambulo.muscle.activation import next_activation, time_constants
-from ambulo.muscle.muscle_nn import LEAK, OFFSET, SLACK, SOFT, MuscleNN, Scales
+from ambulo.muscle.muscle_nn import MuscleNN, Scales, muscle_nn_bytes, save_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import (
     MuscleSamples,
-    ReducedPattern,
+    feasible_targets,
     muscle_groups,
     sample_muscles,
 )
+from ambulo.policies.agents.muscle import MuscleCheckpoint
+from ambulo.policies.files.model_file import TrainingState, save_model
+from ambulo.policies.kinds.locomotion import MUSCLES
+from ambulo.policies.kinds.muscle_training import describe_muscle
+from ambulo.train.muscle.fitting import Fitting, MuscleNet, random_targets
+from ambulo.train.shared.device import pick_device
+from ambulo.train.shared.fit_settings import FitSettings
+from ambulo.train.shared.supervised import (
+    Arrays,
+    FitProgress,
+    SupervisedRun,
+    SupervisedTask,
+)
 
-_log = logging.getLogger(__name__)
+WARMUP_STEPS = 100
+"""Updates in which the step size rises."""
+VALIDATION_STREAM = 1
+"""Separates the random stream of the validation from that of the training."""
 
-_MISSED = 0.25
-"""Share of training targets that are pushed off what muscles can make."""
+
+@dataclass(frozen=True)
+class MuscleBatch:
+    """Torques of B poses."""
+
+    active: Tensor
+    """JtA. Shape (B, na, m), [N m]."""
+    target: Tensor
+    """Active torques. Shape (B, na), [N m]."""
+    factors: Tensor | None
+    """Force, then length factors of the muscle groups, for a conditioned network.
+    Shape (B, 2 G)."""
 
 
-class MuscleNet(nn.Module):
-    """The trunk of the network; the output's form is applied by `activations`."""
+class MuscleTask(SupervisedTask[MuscleBatch]):
+    """Activations of muscles from the torques that they shall make."""
 
-    def __init__(self, inputs: int, outputs: int, hidden: tuple[int, ...]) -> None:
-        """Layers with Xavier weights and zero bias, as published."""
-        super().__init__()
-        self.inputs = inputs
-        layers: list[nn.Module] = []
-        for width in hidden:
-            layers += [nn.Linear(inputs, width), nn.LeakyReLU(LEAK)]
-            inputs = width
-        layers.append(nn.Linear(inputs, outputs))
-        for layer in layers:
-            if isinstance(layer, nn.Linear):
-                nn.init.xavier_uniform_(layer.weight)
-                nn.init.zeros_(layer.bias)
-        self.layers = nn.Sequential(*layers)
+    network: MuscleNet
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Raw outputs, (B, outputs)."""
-        return self.layers(x)
+    def __init__(
+        self,
+        layer: MuscleLayer,
+        config: MuscleNNConfig,
+        training: MuscleTrainingConfig,
+        *,
+        samples: MuscleSamples | None = None,
+        run: MuscleRunConfig | None = None,
+        command: str = "",
+    ) -> None:
+        """Draw poses, build the network and its optimiser.
 
-    def arrays(self) -> tuple[tuple[Singles, ...], tuple[Singles, ...]]:
-        """Copies of the weights (out, in) and biases (out,) of each layer."""
-        parts = self._linear()
-        return (
-            tuple(part.weight.detach().numpy().copy() for part in parts),
-            tuple(part.bias.detach().numpy().copy() for part in parts),
+        Args:
+            layer: Muscles of a body.
+            config: The network, its data and its optimiser.
+            training: The run.
+            samples: Poses of roll-outs, instead of random ones.
+            run: All settings, for checkpoints.
+            command: Command line, for checkpoints.
+        """
+        self.config, self._training = config, training
+        self._run, self._command = run, command
+        if training.threads:
+            torch.set_num_threads(training.threads)
+        rng = np.random.default_rng(training.seed)
+        torch.manual_seed(training.seed)
+        if samples is None:
+            samples = sample_muscles(
+                layer, config.poses, rng,
+                weakness=config.weakness, shortness=config.shortness,
+            )  # fmt: skip
+        self._muscles, self._pattern = layer.table.names, samples.pattern
+        self._names, _ = muscle_groups(self._muscles)
+        self._scales = scales = _scales(samples, config)
+        rows, count = samples.pattern.shape
+        inputs = len(scales.values) + rows
+        inputs += 2 * len(self._names) if scales.conditioned else 0
+        self.network = MuscleNet(inputs, count, config.hidden)
+        self._fitting = Fitting(self.network, samples.pattern, scales, config)
+        self.optimizer = self._fitting.optimizer
+        self._constants = np.ones((2, count))
+        if config.reach > 0.0:
+            self._constants = time_constants(layer.model, layer.table.actuator)
+        self._draw = torch.Generator().manual_seed(training.seed)
+        self._values = torch.from_numpy(samples.values.astype(np.float32))
+        self._groups = torch.from_numpy(samples.groups.astype(np.float32))
+        self._validation = self._held_out(layer) if training.validation_poses else None
+        self.total_steps, self._step = config.steps, 0
+
+    def batches(self, epoch: int) -> Iterator[MuscleBatch]:
+        """Yield random poses with fresh targets."""
+        size = self.config.batch_size
+        end = min((epoch + 1) * self._training.epoch_steps, self.total_steps)
+        while self._step < end:
+            self._step += 1
+            index = torch.randint(len(self._values), (size,), generator=self._draw)
+            active = self._fitting.full(self._values[index])
+            active = active * self._reachable(size, active.shape[2])
+            target = random_targets(active, self._draw)
+            factors = self._groups[index] if self._scales.conditioned else None
+            yield MuscleBatch(active, target, factors)
+
+    def loss(self, batch: MuscleBatch, step: int) -> Mapping[str, Tensor]:
+        """Return scaled torque error, activation, and their weighted sum."""
+        return self._fitting.terms(batch.active, batch.target, batch.factors)
+
+    def validate(self, network: nn.Module) -> tuple[float, dict[str, float]] | None:
+        """Return loss, torque error [N m] and mean squared activation on other poses.
+
+        `network` is the one that learns: the run has no moving average.
+        """
+        if self._validation is None:
+            return None
+        with torch.no_grad():
+            terms = {k: float(v) for k, v in self.loss(self._validation, 0).items()}
+        rms = self.config.torque_scale * math.sqrt(terms["torque"])
+        scores = {"torque_error_rms": rms, "effort": terms["effort"]}
+        return terms["loss"], {"loss": terms["loss"], **scores}
+
+    def rate(self, settings: FitSettings, step: int) -> float:
+        """Return the product of a ramp and a cosine that falls to 0."""
+        warm = min(1.0, (step + 1) / WARMUP_STEPS)
+        cosine = 0.5 * (1.0 + math.cos(math.pi * (step / self.total_steps)))
+        return settings.learning_rate * warm * cosine
+
+    def model(self, network: nn.Module, corrections: int | None = None) -> MuscleNN:
+        """Return `network` as a model, with other `corrections` than in training or None."""
+        config = self.config
+        if corrections is not None:
+            config = config.replace(corrections=corrections)
+        weights, biases = cast(MuscleNet, network).arrays()
+        return MuscleNN(
+            config=config,
+            muscles=self._muscles,
+            groups=self._names,
+            pattern=self._pattern,
+            scales=self._scales,
+            weights=weights,
+            biases=biases,
         )
 
-    def take(self, network: MuscleNN) -> None:
-        """Take over the weights of `network`."""
-        with torch.no_grad():
-            for part, weight, bias in zip(
-                self._linear(), network.weights, network.biases, strict=True
-            ):
-                part.weight.copy_(torch.from_numpy(weight))
-                part.bias.copy_(torch.from_numpy(bias))
+    def save(
+        self,
+        path: Path,
+        network: nn.Module,
+        progress: FitProgress,
+        state: TrainingState | None,
+    ) -> None:
+        """Write a file of tensors, or a checkpoint, which holds that file."""
+        model = self.model(network, self._training.final_corrections)
+        if state is None:
+            save_muscle_nn(path, model)
+            return
+        assert self._run is not None
+        metadata = describe_muscle(self._run, progress.step, self._command)
+        files = {MUSCLES: muscle_nn_bytes(model)}
+        save_model(path, MuscleCheckpoint(metadata, {}, state, files))
 
-    def _linear(self) -> list[nn.Linear]:
-        return [part for part in self.layers if isinstance(part, nn.Linear)]
+    def arrays(self) -> Arrays:
+        """Return the state of the generator."""
+        return {"random": self._draw.get_state().numpy().copy()}
+
+    def restore(self, arrays: Mapping[str, Tensor], values: Mapping[str, Any]) -> None:
+        """Continue at the update of a checkpoint."""
+        self._draw.set_state(arrays["random"])
+        self._step = int(values["progress"]["step"])
+
+    def _held_out(self, layer: MuscleLayer) -> MuscleBatch:
+        """Return feasible torques in random poses that are not trained on."""
+        config, training = self.config, self._training
+        rng = np.random.default_rng([training.seed, VALIDATION_STREAM])
+        samples = sample_muscles(
+            layer, training.validation_poses, rng, pattern=self._pattern,
+            weakness=config.weakness, shortness=config.shortness,
+        )  # fmt: skip
+        values = torch.from_numpy(samples.values.astype(np.float32))
+        target = feasible_targets(samples, rng).astype(np.float32)
+        groups = torch.from_numpy(samples.groups.astype(np.float32))
+        factors = groups if self._scales.conditioned else None
+        return MuscleBatch(
+            self._fitting.full(values), torch.from_numpy(target), factors
+        )
+
+    def _reachable(self, size: int, count: int) -> Tensor:
+        """Return by how much activations can change until the next request, in [0, 1].
+
+        Without lag, 1; else what activation dynamics allow from random activations. Shape
+        (B, 1, m).
+        """
+        config, draw = self.config, self._draw
+        level = torch.rand(size, 1, generator=draw)
+        now = (level * torch.rand(size, count, generator=draw)).double().numpy()
+        low, high = now, now
+        for _ in range(2):
+            half = 0.5 * config.reach_time
+            low = next_activation(low, np.zeros_like(low), self._constants, half)
+            high = next_activation(high, np.ones_like(high), self._constants, half)
+        reach = np.clip(high, 0.0, 1.0) - np.clip(low, 0.0, 1.0)
+        lags = torch.rand(size, 1, generator=draw) < config.reach
+        return torch.where(lags, torch.from_numpy(reach).float(), 1.0)[:, None]
 
 
-def activations(
-    raw: Tensor, active: Tensor, wanted: Tensor, config: MuscleNNConfig
-) -> Tensor:
-    """Activations (B, m) of raw outputs; the torch twin of `MuscleNN.activations`."""
-    if config.output == "relu_tanh":
-        return torch.relu(torch.tanh(raw))
-    made = torch.sigmoid(raw - OFFSET)
-    for _ in range(config.corrections):
-        free = made * (1.0 - made) + SLACK
-        scaled = active * free[:, None, :]
-        error = wanted - torch.einsum("bim,bm->bi", active, made)
-        matrix = scaled @ active.mT + SOFT * torch.eye(active.shape[1])
-        push = torch.linalg.solve(matrix, error)
-        made = (made + torch.einsum("bim,bi->bm", scaled, push)).clamp(0.0, 1.0)
-    return made
+def muscle_run(
+    config: MuscleRunConfig,
+    folder: RunFolder,
+    layer: MuscleLayer,
+    *,
+    command: str = "",
+    checkpoint: MuscleCheckpoint | None = None,
+) -> SupervisedRun[MuscleBatch]:
+    """Return the training of a muscle network, new or from a checkpoint.
+
+    Raises:
+        ModelFileError: The checkpoint does not fit the settings.
+    """
+    training = config.training
+    task = MuscleTask(layer, config.network, training, run=config, command=command)
+    return SupervisedRun(
+        task,
+        _fit_settings(config.network, training),
+        folder,
+        device=pick_device(training.device),
+        weights=None if checkpoint is None else checkpoint.weights,
+        state=None if checkpoint is None else checkpoint.training,
+    )
 
 
 def train_muscle_nn(
@@ -97,201 +261,35 @@ def train_muscle_nn(
     seed: int,
     samples: MuscleSamples | None = None,
 ) -> MuscleNN:
-    """A network for the muscles of `layer`; the same for the same seed and machine.
+    """Return a network for the muscles of `layer`; the same for the same seed and machine.
 
     Args:
-        layer: of the model.
-        config: of the network and its training.
-        seed: of poses, targets and weights.
-        samples: poses of roll-outs to use instead of random ones.
+        layer: Muscles of a body.
+        config: The network and its training.
+        seed: Of poses, targets and weights.
+        samples: Poses of roll-outs, instead of random ones.
     """
-    rng = np.random.default_rng(seed)
-    torch.manual_seed(seed)
-    if samples is None:
-        samples = sample_muscles(
-            layer, config.poses, rng,
-            weakness=config.weakness, shortness=config.shortness,
-        )  # fmt: skip
-    names, _ = muscle_groups(layer.table.names)
-    scales = _scales(samples, config)
-    rows, count = samples.pattern.shape
-    inputs = len(scales.values) + rows + (2 * len(names) if scales.conditioned else 0)
-    net = MuscleNet(inputs, count, config.hidden)
-    constants = np.ones((2, count))
-    if config.reach > 0.0:
-        constants = time_constants(layer.model, layer.table.actuator)
-    _fit(net, samples, scales, constants, config, seed)
-    weights, biases = net.arrays()
-    return MuscleNN(
-        config=config,
-        muscles=layer.table.names,
-        groups=names,
-        pattern=samples.pattern,
-        scales=scales,
-        weights=weights,
-        biases=biases,
+    training = MuscleTrainingConfig(seed=seed, validation_poses=0)
+    task = MuscleTask(layer, config, training, samples=samples)
+    settings = _fit_settings(config, training)
+    run = SupervisedRun(task, settings, None, device=torch.device("cpu"))
+    run.train(Silent(), StopRequest())
+    return task.model(run.network)
+
+
+def _fit_settings(
+    config: MuscleNNConfig, training: MuscleTrainingConfig
+) -> FitSettings:
+    """Return the settings of the training loop."""
+    return FitSettings(
+        epochs=math.ceil(config.steps / training.epoch_steps),
+        learning_rate=config.learning_rate,
+        save_every=training.save_every,
     )
 
 
-class Fitting:
-    """Gradient steps of one network on tuples that a caller brings."""
-
-    def __init__(
-        self,
-        net: MuscleNet,
-        pattern: ReducedPattern,
-        scales: Scales,
-        config: MuscleNNConfig,
-    ) -> None:
-        """An Adam of its own for `net`."""
-        self.net, self._config, self._scales = net, config, scales
-        self._shape = pattern.shape
-        flat = pattern.rows * pattern.shape[1] + pattern.muscles
-        self._flat = torch.from_numpy(flat)
-        self._mean = torch.from_numpy(scales.mean)
-        self._values = torch.from_numpy(scales.values)
-        self._torque = torch.from_numpy(scales.torque)
-        self.optimiser = torch.optim.Adam(net.parameters())
-
-    def full(self, values: Tensor) -> Tensor:
-        """JtA (B, na, m) of its entries (B, P)."""
-        active = torch.zeros(len(values), self._shape[0] * self._shape[1])
-        active[:, self._flat] = values
-        return active.view(-1, *self._shape)
-
-    def step(
-        self, active: Tensor, wanted: Tensor, factors: Tensor | None, rate: float
-    ) -> float:
-        """One step; the loss before it.
-
-        Args:
-            active: JtA, (B, na, m), [N m].
-            wanted: active torques, (B, na), [N m].
-            factors: of the muscle groups, (B, 2 G), for a conditioned network.
-            rate: learning rate.
-        """
-        config = self._config
-        values = active.flatten(1)[:, self._flat]
-        parts = [(values - self._mean) / self._values, wanted / self._torque]
-        if self._scales.conditioned:
-            groups = (self.net.inputs - sum(part.shape[1] for part in parts),)
-            parts.append(
-                torch.zeros(len(wanted), *groups) if factors is None else factors - 1.0
-            )
-        made = activations(self.net(torch.cat(parts, dim=1)), active, wanted, config)
-        error = torch.einsum("bim,bm->bi", active, made) - wanted
-        scaled = (error / config.torque_scale).square().mean()
-        loss = scaled + config.activation_weight * made.square().mean()
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
-        self.optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
-        self.optimiser.step()
-        return float(loss.item())
-
-
-class MuscleTrainer:
-    """Trains a network further on what muscles were asked in roll-outs."""
-
-    def __init__(
-        self,
-        network: MuscleNN,
-        config: MuscleUpdatesConfig,
-        seed: int,
-        factors: Floats | None = None,
-    ) -> None:
-        """Begin with `network`.
-
-        Args:
-            network: what is trained.
-            config: how.
-            seed: of all random choices.
-            factors: condition of the muscle groups that the roll-outs are of, (2 G,);
-                healthy if None.
-        """
-        self._factors: Tensor | None = None
-        if factors is not None and network.scales.conditioned:
-            self._factors = torch.from_numpy(factors.astype(np.float32))
-        self._network, self._config = network, config
-        rows, count = network.pattern.shape
-        with torch.random.fork_rng(devices=[]):
-            inputs = network.weights[0].shape[1]
-            net = MuscleNet(inputs, count, network.config.hidden)
-        net.take(network)
-        self._fitting = Fitting(net, network.pattern, network.scales, network.config)
-        self._draw = torch.Generator().manual_seed(seed)
-        size = len(network.pattern.rows)
-        self._values = np.zeros((config.capacity, size), np.float32)
-        self._wanted = np.zeros((config.capacity, rows), np.float32)
-        self._seen = np.zeros(1, np.int64)
-
-    @property
-    def network(self) -> MuscleNN:
-        """The network as it is now."""
-        weights, biases = self._fitting.net.arrays()
-        return dataclasses.replace(self._network, weights=weights, biases=biases)
-
-    def see(self, active: Floats, wanted: Floats) -> None:
-        """Keep some of what is asked: JtA (N, na, m) and torques (N, na), [N m]."""
-        drawn = torch.rand(len(wanted), generator=self._draw).numpy()
-        asked = np.isfinite(wanted).all(axis=1) & np.isfinite(active).all(axis=(1, 2))
-        picked = np.flatnonzero((drawn < self._config.keep) & asked)
-        place = (self._seen[0] + np.arange(len(picked))) % self._config.capacity
-        self._values[place] = self._network.pattern.reduce(active[picked])
-        self._wanted[place] = wanted[picked]
-        self._seen += len(picked)
-
-    def train(self, steps: int) -> Floats:
-        """Take gradient steps; their losses, (steps,), or none without tuples."""
-        have = min(int(self._seen[0]), self._config.capacity)
-        losses = []
-        for _ in range(steps if have else 0):
-            size = self._config.batch_size
-            index = torch.randint(have, (size,), generator=self._draw).numpy()
-            active = self._fitting.full(torch.from_numpy(self._values[index]))
-            wanted = torch.from_numpy(self._wanted[index])
-            wanted[size // 2 :] = _targets(active, self._draw)[size // 2 :]
-            rate = self._config.learning_rate
-            factors = None if self._factors is None else self._factors.expand(size, -1)
-            losses.append(self._fitting.step(active, wanted, factors, rate))
-        return np.array(losses)
-
-    def state_dict(self) -> dict[str, NDArray[Any]]:
-        """Copies of everything but the network that later steps depend on."""
-        arrays: dict[str, NDArray[Any]] = {
-            "values": self._values.copy(),
-            "wanted": self._wanted.copy(),
-            "seen": self._seen.copy(),
-            "random": self._draw.get_state().numpy().copy(),
-        }
-        for i, state in self._fitting.optimiser.state_dict()["state"].items():
-            for key, value in state.items():
-                arrays[f"adam.{i}.{key}"] = value.numpy().copy()
-        return arrays
-
-    def load_state_dict(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from `state_dict`; `KeyError` or `ValueError` where it does not fit."""
-        for name, array in (("values", self._values), ("wanted", self._wanted)):
-            if arrays[name].shape != array.shape:
-                raise ValueError(f"{name} has another shape than {array.shape}")
-            array[...] = arrays[name]
-        self._seen[:] = arrays["seen"]
-        self._draw.set_state(torch.from_numpy(np.array(arrays["random"], np.uint8)))
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, array in arrays.items():
-            kind, _, rest = name.partition(".")
-            if kind == "adam":
-                index, _, key = rest.partition(".")
-                moments.setdefault(int(index), {})[key] = torch.from_numpy(
-                    np.array(array)
-                )
-        optimiser = self._fitting.optimiser
-        optimiser.load_state_dict({**optimiser.state_dict(), "state": moments})
-
-
 def _scales(samples: MuscleSamples, config: MuscleNNConfig) -> Scales:
-    """What the inputs are divided by, from the training poses."""
+    """Return the divisors of the inputs, from the training poses."""
     spread = np.sqrt((samples.active**2).sum(axis=2).mean(axis=0))
     healthy = config.weakness == (1.0, 1.0) and config.shortness == (1.0, 1.0)
     return Scales(
@@ -300,73 +298,3 @@ def _scales(samples: MuscleSamples, config: MuscleNNConfig) -> Scales:
         torque=(spread + 1e-3).astype(np.float32),
         conditioned=not healthy,
     )
-
-
-def _fit(
-    net: MuscleNet,
-    samples: MuscleSamples,
-    scales: Scales,
-    constants: Floats,
-    config: MuscleNNConfig,
-    seed: int,
-) -> None:
-    """Gradient steps on fresh targets in the poses of `samples`."""
-    draw = torch.Generator().manual_seed(seed)
-    values = torch.from_numpy(samples.values.astype(np.float32))
-    groups = torch.from_numpy(samples.groups.astype(np.float32))
-    trainer = Fitting(net, samples.pattern, scales, config)
-    size = config.batch_size
-    for step in range(config.steps):
-        share = step / config.steps
-        warm = min(1.0, (step + 1) / 100)
-        cosine = 0.5 * (1.0 + math.cos(math.pi * share))
-        index = torch.randint(len(values), (size,), generator=draw)
-        active = trainer.full(values[index])
-        active = active * _spans(size, active.shape[2], constants, config, draw)
-        wanted = _targets(active, draw)
-        factors = groups[index] if scales.conditioned else None
-        loss = trainer.step(
-            active, wanted, factors, config.learning_rate * warm * cosine
-        )
-        if step % 500 == 0:
-            _log.info("step %d of %d: loss %.5f", step, config.steps, loss)
-
-
-def _spans(
-    size: int,
-    count: int,
-    constants: Floats,
-    config: MuscleNNConfig,
-    draw: torch.Generator,
-) -> Tensor:
-    """How far muscles can get until they are asked again, (B, 1, m), in [0, 1].
-
-    Where the muscles have no lag, 1; else what activation dynamics allow from random
-    activations.
-    """
-    level = torch.rand(size, 1, generator=draw)
-    now = (level * torch.rand(size, count, generator=draw)).double().numpy()
-    low, high = now, now
-    for _ in range(2):
-        half = 0.5 * config.reach_time
-        low = next_activation(low, np.zeros_like(low), constants, half)
-        high = next_activation(high, np.ones_like(high), constants, half)
-    span = torch.from_numpy(np.clip(high, 0.0, 1.0) - np.clip(low, 0.0, 1.0)).float()
-    lags = torch.rand(size, 1, generator=draw) < config.reach
-    return torch.where(lags, span, 1.0)[:, None]
-
-
-def _targets(active: Tensor, draw: torch.Generator) -> Tensor:
-    """Active torques (B, na): most of them feasible, some pushed off, [N m].
-
-    The feasible ones are drawn as in `sampling.random_activations`.
-    """
-    size, _, count = active.shape
-    level = torch.rand(size, 1, generator=draw)
-    share = 0.2 + 0.8 * torch.rand(size, 1, generator=draw)
-    used = torch.rand(size, count, generator=draw) < share
-    drawn = level * used * torch.rand(size, count, generator=draw)
-    wanted = torch.einsum("bim,bm->bi", active, drawn)
-    off = torch.rand(size, 1, generator=draw) < _MISSED
-    noise = torch.randn(wanted.shape, generator=draw)
-    return wanted + off * noise * 0.5 * wanted.abs().mean(dim=1, keepdim=True)

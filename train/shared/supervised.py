@@ -102,6 +102,10 @@ class SupervisedTask(ABC, Generic[Batch]):
     ) -> None:
         """Write a model file; with `state` it is a checkpoint."""
 
+    def rate(self, settings: FitSettings, step: int) -> float:
+        """Return the step size of update `step`."""
+        return settings.rate(step, self.total_steps)
+
     def reading(self) -> AbstractContextManager[Any]:
         """Return a context in which the data can be read."""
         return nullcontext()
@@ -226,7 +230,7 @@ class SupervisedRun(Generic[Batch]):
     def _update(self, batch: Batch) -> None:
         """Take one step of the optimiser."""
         progress, optimizer, scaler = self.progress, self.task.optimizer, self._scaler
-        rate = self.settings.rate(progress.step, self.task.total_steps)
+        rate = self.task.rate(self.settings, progress.step)
         for group in optimizer.param_groups:
             group["lr"] = rate
         self.network.train()
@@ -303,7 +307,7 @@ class SupervisedRun(Generic[Batch]):
                 progress.best, progress.scores = error, scores
         if self.task.end_epoch(None if result is None else result[0]):
             progress.waited = 0
-        row["learning_rate"] = self.settings.rate(progress.step, self.task.total_steps)
+        row["learning_rate"] = self.task.rate(self.settings, progress.step)
         row |= self.task.columns(progress)
         if epochs is not None:
             epochs.write(progress.step, progress.epoch, progress.seconds, row)

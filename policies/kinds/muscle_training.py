@@ -1,0 +1,65 @@
+"""Checkpoints of muscle networks, from which a training continues."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.configs.muscle import MuscleRunConfig
+from ambulo.policies.files.headers import FileHeader, stamp
+from ambulo.policies.files.spec import ModelSpec
+from ambulo.policies.kinds.locomotion import MUSCLES
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class MuscleTrainingMetadata(FileHeader):
+    """The contents of `ambulo.json` in a checkpoint of a muscle network."""
+
+    kind: Literal["muscle_training"] = "muscle_training"
+    """What the file holds."""
+    run: MuscleRunConfig
+    """The network, and how it is trained."""
+    steps: Annotated[int, Field(ge=0)] = 0
+    """Updates of its training."""
+
+    def weight_shapes(
+        self, weights: Mapping[str, Tensor], source: str
+    ) -> dict[str, tuple[int, ...]]:
+        """No weights besides those of the network's own file."""
+        return {}
+
+    def attachments(
+        self, members: Mapping[str, bytes], source: str
+    ) -> dict[str, bytes]:
+        """Return the network's own file."""
+        if MUSCLES not in members:
+            raise ModelFileError(f"{source}: no {MUSCLES} inside")
+        return {MUSCLES: members[MUSCLES]}
+
+
+def describe_muscle(
+    run: MuscleRunConfig, steps: int, command: str
+) -> MuscleTrainingMetadata:
+    """Return the header of a checkpoint that is made here and now."""
+    name = Path(run.training.output).name
+    shared = run.override("training", output=name)
+    return MuscleTrainingMetadata(run=shared, steps=steps, **stamp(command, None))
+
+
+def _headline(header: MuscleTrainingMetadata) -> str:
+    return f"{header.run.character}, {header.steps:,} updates"
+
+
+SPEC = ModelSpec(
+    kind="muscle_training",
+    summary="checkpoint of a muscle network: target torques to activations",
+    header=MuscleTrainingMetadata,
+    loader="ambulo.policies.agents.muscle:load_checkpoint_network",
+    headline=_headline,
+)

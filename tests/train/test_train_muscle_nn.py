@@ -1,0 +1,113 @@
+"""`ambulo train muscle` end to end: its files, its resume, and where its network is used."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ambulo
+from ambulo.configs.presets.muscle import preset
+from ambulo.evaluate.command import main as evaluate
+from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn
+from ambulo.muscle.muscles import MuscleLayer
+from ambulo.policies.files.model_file import load_model
+from ambulo.policies.kinds.muscle_training import MuscleTrainingMetadata
+from ambulo.train.muscle.run_folder import MuscleRunFolder
+from ambulo.train.muscle.training import train_muscle_nn
+from ambulo.train.train_muscle import main as train
+
+SMALL = [
+    "--preset", "quick_test", "--poses", "60", "--steps", "14", "--batch-size", "16",
+    "--set", "network.hidden=[16]", "--set", "training.epoch_steps=6",
+    "--set", "training.validation_poses=20", "--threads", "1", "--no-progress",
+]  # fmt: skip
+
+
+def run_in(folder: Path, name: str, *more: str) -> MuscleRunFolder:
+    output = ["--output", str(folder), "--run-name", name]
+    assert train([*SMALL, *output, *more]) == 0
+    return MuscleRunFolder(folder / name)
+
+
+def rows_of(run: MuscleRunFolder) -> list[dict[str, str]]:
+    with run.metrics.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row.pop("seconds")
+    return rows
+
+
+def test_run_folder_and_models(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    final = ["--set", "training.final_corrections=4", "--json"]
+    run = run_in(tmp_path, "a", *final)
+    result = json.loads(capsys.readouterr().out)
+    assert result["steps"] == 14
+    assert result["scores"]["torque_error_rms"] > 0.0
+    rows = rows_of(run)
+    assert [row["step"] for row in rows] == ["6", "12", "14"]
+    checkpoint = run.newest_checkpoint()
+    assert checkpoint is not None
+    last = ambulo.load(run.final_model, MuscleNN)
+    of_checkpoint = ambulo.load(checkpoint, MuscleNN)
+    for one, two in zip(last.weights, of_checkpoint.weights, strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert ambulo.load(run.path, MuscleNN).config.corrections == 4
+    metadata = load_model(checkpoint, MuscleTrainingMetadata).metadata
+    assert str(tmp_path) not in metadata.to_json()
+    assert evaluate([str(run.path), "--episodes", "5", "--json"]) == 0
+
+
+def test_a_run_has_the_weights_of_the_function(tmp_path: Path) -> None:
+    from ambulo.envs.characters.registry import load_character
+
+    run = run_in(tmp_path, "a", "--seed", "2")
+    config = preset("quick_test").network.replace(
+        poses=60, steps=14, batch_size=16, hidden=(16,)
+    )
+    layer = MuscleLayer(load_character("myolegs").model)
+    network = train_muscle_nn(layer, config, 2)
+    of_run = load_muscle_nn(run.final_model)
+    for one, two in zip(network.weights, of_run.weights, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(("every", "step"), [(0, 12), (13, 13)])
+def test_resumed_run_equals_an_uninterrupted_one(
+    tmp_path: Path, every: int, step: int
+) -> None:
+    """From the end of the second epoch, and from within the third one."""
+    option = ["--set", f"training.save_every={every}"]
+    whole, cut = (run_in(tmp_path, name, *option) for name in ("whole", "cut"))
+    for file in (cut.checkpoint(14), cut.final_model, cut.best_model):
+        file.unlink()
+    assert cut.newest_checkpoint() == cut.checkpoint(step)
+    assert train(["--resume", str(cut.path), "--no-progress"]) == 0
+    assert cut.final_model.read_bytes() == whole.final_model.read_bytes()
+    assert rows_of(cut) == rows_of(whole)
+
+
+def test_an_environment_takes_the_file(tmp_path: Path) -> None:
+    run = run_in(tmp_path, "a")
+    env = ambulo.make(
+        "Stand-v0",
+        character="myolegs",
+        actuation="muscle",
+        resolver="nn",
+        muscle_network=str(run.best_model),
+    )
+    env.reset(seed=0)
+    obs, *_ = env.step(env.action_space.sample())
+    assert np.isfinite(obs).all()
+    env.close()
+
+
+def test_the_shipped_preset_has_the_settings_of_the_shipped_network() -> None:
+    shipped, config = ambulo.load("muscle_nn_myolegs", MuscleNN), preset("shipped")
+    assert config.training.final_corrections == shipped.config.corrections
+    assert config.network == shipped.config.replace(corrections=2)

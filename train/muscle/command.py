@@ -1,0 +1,92 @@
+"""The command `train_muscle`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from ambulo.configs.muscle import MuscleRunConfig
+from ambulo.configs.presets.muscle import PRESETS
+from ambulo.train.muscle.run_folder import MuscleRunFolder
+from ambulo.train.shared.run_command import RunCommand, RunRequest
+from ambulo.train.shared.summary import print_summary
+
+if TYPE_CHECKING:
+    from ambulo.policies.agents.muscle import MuscleCheckpoint
+    from ambulo.train.muscle.training import MuscleBatch
+    from ambulo.train.shared.supervised import SupervisedRun
+
+Request = RunRequest[MuscleRunConfig, "MuscleCheckpoint", MuscleRunFolder]
+
+
+class MuscleCommand(
+    RunCommand[
+        MuscleRunConfig,
+        "MuscleCheckpoint",
+        MuscleRunFolder,
+        "SupervisedRun[MuscleBatch]",
+    ]
+):
+    """Training of networks from torques to muscle activations."""
+
+    description = "Train a network from target torques to muscle activations."
+    examples = """\
+train_muscle --preset shipped
+train_muscle --preset quick_test --steps 100
+train_muscle --resume runs/myolegs_0_20260101-120000
+"""
+    folder = MuscleRunFolder
+    presets = PRESETS
+    resumable = ("save_every", "threads", "output")
+    progress = ("steps", "loss", "{:.5f}", 1.0)
+    setting_flags: ClassVar[Mapping[str, str]] = {
+        "--steps": "network.steps",
+        "--poses": "network.poses",
+        "--batch-size": "network.batch_size",
+        "--threads": "training.threads",
+    }
+
+    def load(self, file: Path, args: argparse.Namespace) -> MuscleCheckpoint:
+        """Read a checkpoint."""
+        from ambulo.policies.files.model_file import load_model
+        from ambulo.policies.kinds.muscle_training import MuscleTrainingMetadata
+
+        return load_model(file, MuscleTrainingMetadata)
+
+    def label(self, config: MuscleRunConfig, args: argparse.Namespace) -> str:
+        """Return the body."""
+        return config.character
+
+    def build(self, request: Request) -> SupervisedRun[MuscleBatch]:
+        """Draw the poses and make the training."""
+        from ambulo.envs.characters.registry import load_character
+        from ambulo.muscle.muscles import MuscleLayer
+        from ambulo.train.muscle.training import muscle_run
+
+        config = request.config
+        layer = MuscleLayer(load_character(config.character).model)
+        count = config.network.poses + config.training.validation_poses
+        print(f"muscles in {count} random poses of {config.character}", file=sys.stderr)
+        return muscle_run(
+            config,
+            request.folder,
+            layer,
+            command=request.shared_command,
+            checkpoint=request.checkpoint,
+        )
+
+    def report(self, request: Request, run: SupervisedRun[MuscleBatch]) -> None:
+        """Print the results."""
+        scores, result = run.progress.scores, "no validation"
+        if scores:
+            error, effort = scores["torque_error_rms"], scores["effort"]
+            result = (
+                f"torque error {error:.3f} N m, mean squared activation {effort:.3f}"
+            )
+        print_summary(request, run.progress, result, scores)
+
+
+COMMAND = MuscleCommand()

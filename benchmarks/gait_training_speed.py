@@ -42,8 +42,8 @@ from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE, find_shards
 from ambulo.policies.agents.gait_network import load_ref_network
 from ambulo.policies.agents.gait_training import save_ref_nn
 from ambulo.policies.networks.ref_nn import RefNN
-from ambulo.train.gait.run_folder import GaitRunFolder
 from ambulo.train.gait.training import gait_run
+from ambulo.train.shared.run_folders import GaitRunFolder
 
 CHUNK, BATCH, EPOCHS = 65_536, 128, 5
 """Of the published loop."""

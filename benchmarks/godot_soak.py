@@ -29,7 +29,7 @@ from _harness import Options, write
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.presets.vr import preset
 from ambulo.policies.agents.navigation import load_navigation
-from ambulo.train.vr.run_folder import NavigationRunFolder
+from ambulo.train.shared.run_folders import NavigationRunFolder
 
 MEMORY_TARGET = 0.05
 """Largest growth of the trainer's memory from the second quarter to the last."""

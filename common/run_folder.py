@@ -21,6 +21,7 @@ from ambulo.common.files import write_atomic
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ModelFileError, RunFolderError
 from ambulo.policies.files.archive import read_archive
+from ambulo.policies.registry import model_kinds
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,8 @@ class RunFolder:
     """Command that makes such runs."""
     prefix = ""
     """Beginning of the names of checkpoints; empty: any."""
+    kind = ""
+    """Kind of model that its checkpoints hold (see `policies/kinds`); empty: any."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Open the run in the folder `path`."""
@@ -147,7 +150,21 @@ class RunFolder:
 
     def check(self, checkpoint: Path) -> None:
         """Raise `ModelFileError` for a damaged checkpoint."""
-        read_archive(checkpoint)
+        if self.kind:
+            self.read(checkpoint)
+        else:
+            read_archive(checkpoint)
+
+    @classmethod
+    def read(cls, checkpoint: Path) -> Any:
+        """Return the contents of a checkpoint, a `ModelFile`.
+
+        Raises:
+            ModelFileError: It is damaged, or no checkpoint of this kind of run.
+        """
+        from ambulo.policies.files.model_file import load_model
+
+        return load_model(checkpoint, model_kinds()[cls.kind].header)
 
     def describe(self, config_json: str, arguments: Sequence[str], seed: int) -> None:
         """Write how the run is made: `config.json`, `command.txt`, `run.json`."""

@@ -47,8 +47,9 @@ STANDING = {"hip_flexion": 0.0, "knee_angle": 0.15, "ankle_angle": 0.15}
 """Joint angles of the standing pose, [rad]: knees a little bent, weight over the feet."""
 _PHASES = 64
 _SOURCES = (
-    "configs", "configs.skeletons", "envs.characters", "envs.reference", "envs.simulation",
-    "motion", "motion.formats", "motion.gaits", "motion.retargeting", "muscle",
+    "configs", "configs.skeletons", "envs", "envs.characters", "envs.reference",
+    "envs.simulation", "motion", "motion.formats", "motion.gaits",
+    "motion.retargeting", "muscle",
 )  # fmt: skip
 """Where code and data lie that decide about a walk; all of it, so that no entry is ever
 stale."""

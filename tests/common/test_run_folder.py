@@ -11,7 +11,7 @@ from ambulo.common.find_model import find_model
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ModelFileError, RunFolderError
 from ambulo.policies.files.archive import zipped
-from ambulo.train.vr.run_folder import NavigationRunFolder
+from ambulo.train.shared.run_folders import NavigationRunFolder
 
 
 def create(

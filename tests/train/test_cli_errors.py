@@ -12,8 +12,8 @@ import pytest
 
 from ambulo import cli
 from ambulo.configs.presets.vr import preset
+from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.train_vr_navigation import main as train
-from ambulo.train.vr.run_folder import NavigationRunFolder
 
 QUICK = ["--preset", "quick_test", "--no-progress"]
 FEW_LEVELS = ["--set", "environment.levels_per_family=1"]

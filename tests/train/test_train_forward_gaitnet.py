@@ -32,7 +32,7 @@ from ambulo.motion.skeletons import load_skeleton
 from ambulo.policies.agents.gait_network import load_ref_network
 from ambulo.policies.agents.gait_training import read_ref_nn
 from ambulo.train.augment_gait import main as augment
-from ambulo.train.gait.run_folder import GaitRunFolder
+from ambulo.train.shared.run_folders import GaitRunFolder
 from ambulo.train.train_forward_gaitnet import main as train
 
 SMALL = [

@@ -21,7 +21,7 @@ from ambulo.motion.motion import Motion
 from ambulo.policies.agents.motion import load_encoder, load_motion_nn
 from ambulo.policies.files.model_file import load_model
 from ambulo.policies.kinds.motion_nn import MotionMetadata
-from ambulo.train.motion.run_folder import MotionRunFolder
+from ambulo.train.shared.run_folders import MotionRunFolder
 from ambulo.train.train_motion import main as train
 
 SMALL = [

@@ -16,8 +16,8 @@ from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.policies.files.model_file import load_model
 from ambulo.policies.kinds.muscle_training import MuscleTrainingMetadata
-from ambulo.train.muscle.run_folder import MuscleRunFolder
 from ambulo.train.muscle.training import train_muscle_nn
+from ambulo.train.shared.run_folders import MuscleRunFolder
 from ambulo.train.train_muscle import main as train
 
 SMALL = [

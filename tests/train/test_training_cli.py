@@ -16,9 +16,9 @@ import pytest
 import torch
 
 from ambulo.policies.agents.navigation import load_navigation
+from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.train_vr_navigation import main as train
 from ambulo.train.vr.results import BASELINES
-from ambulo.train.vr.run_folder import NavigationRunFolder
 
 TINY = [
     "--preset", "quick_test", "--num-envs", "8", "--no-progress", "--episodes", "2",

@@ -6,18 +6,17 @@ import argparse
 import logging
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ambulo.configs.presets.gait import PRESETS
 from ambulo.configs.ref_nn import RefRunConfig
-from ambulo.train.gait.run_folder import GaitRunFolder
 from ambulo.train.shared.flags import Flag
 from ambulo.train.shared.run_command import RunCommand, RunRequest
+from ambulo.train.shared.run_folders import GaitRunFolder
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
-    from ambulo.policies.agents.gait_training import RefNNFile
+    from ambulo.policies.agents.gait_training import RefNNFile  # noqa: F401 (in the bases)
     from ambulo.train.gait.training import GaitPoseBatch
     from ambulo.train.shared.supervised import SupervisedRun
 
@@ -59,12 +58,6 @@ train_forward_gaitnet --resume runs/ref_nn_0_20260101-120000
         "--strict": "dataset.strict",
         "--threads": "training.threads",
     }
-
-    def load(self, file: Path, args: argparse.Namespace) -> RefNNFile:
-        """Read a checkpoint."""
-        from ambulo.policies.agents.gait_training import read_ref_nn
-
-        return read_ref_nn(file)
 
     def label(self, config: RefRunConfig, args: argparse.Namespace) -> str:
         """Return the kind of network."""

@@ -30,9 +30,9 @@ from ambulo.policies.kinds.ref_nn import RefNNMetadata, describe_ref_nn
 from ambulo.policies.networks.ref_nn import RefNN, make_ref_nn
 from ambulo.train.gait.foot_loss import Legs, feet_loss, legs_of
 from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_weights
-from ambulo.train.gait.run_folder import GaitRunFolder
 from ambulo.train.shared.device import pick_device
 from ambulo.train.shared.fit_settings import FitSettings
+from ambulo.train.shared.run_folders import GaitRunFolder
 from ambulo.train.shared.supervised import (
     FitProgress,
     SupervisedRun,

@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import RunFolderError
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.configs.presets.ik import PRESETS
-from ambulo.train.ik.run_folder import IKRunFolder
 from ambulo.train.shared.flags import Flag, text
 from ambulo.train.shared.run_command import RunCommand, RunRequest
+from ambulo.train.shared.run_folders import IKRunFolder
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
@@ -72,13 +71,6 @@ train_neural_ik --resume runs/own_0_20260101-120000
             convert=KINDS.get,
         ),
     )
-
-    def load(self, file: Path, args: argparse.Namespace) -> IKModelFile:
-        """Read a checkpoint."""
-        from ambulo.policies.files.model_file import load_model
-        from ambulo.policies.kinds.neural_ik import IKMetadata
-
-        return load_model(file, IKMetadata)
 
     def load_initial(self, name: str, args: argparse.Namespace) -> IKModelFile:
         """Read the newest checkpoint of a run, or the checkpoint file `name`."""

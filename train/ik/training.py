@@ -23,10 +23,10 @@ from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.kinds.neural_ik import describe_ik
 from ambulo.policies.networks.ik_net import IKNet
 from ambulo.train.ik.losses import PoseLoss
-from ambulo.train.ik.run_folder import IKRunFolder
 from ambulo.train.ik.validation import export, validate
 from ambulo.train.shared.device import pick_device
 from ambulo.train.shared.fit_settings import FitSettings
+from ambulo.train.shared.run_folders import IKRunFolder
 from ambulo.train.shared.supervised import (
     FitProgress,
     SupervisedRun,

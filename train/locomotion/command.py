@@ -14,10 +14,10 @@ from ambulo.configs.errors import ConfigError, ModelFileError, nearest
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets.locomotion import PRESETS
 from ambulo.configs.simulation_nn import TeacherConfig
-from ambulo.train.locomotion.run_folder import LocomotionRunFolder
 from ambulo.train.shared.flags import Flag, text
 from ambulo.train.shared.rl_command import EVALUATION_FLAGS, RL_SETTINGS, RLCommand
 from ambulo.train.shared.run_command import RunRequest
+from ambulo.train.shared.run_folders import LocomotionRunFolder
 
 if TYPE_CHECKING:
     from ambulo.policies.agents.locomotion import LocomotionModel
@@ -78,9 +78,7 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
     def load(self, file: Path, args: argparse.Namespace) -> LocomotionModel:
         """Read a checkpoint."""
         import_mujoco()
-        from ambulo.policies.agents.locomotion import load_locomotion
-
-        return load_locomotion(file)
+        return super().load(file, args)
 
     def load_initial(self, name: str, args: argparse.Namespace) -> LocomotionModel:
         """Read the model of a file, a run folder or a shipped policy."""

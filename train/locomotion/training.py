@@ -54,10 +54,10 @@ from ambulo.train.locomotion.callbacks import (
 )
 from ambulo.train.locomotion.dagger import Round, teach
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of
-from ambulo.train.locomotion.run_folder import LocomotionRunFolder
 from ambulo.train.locomotion.validation import LocomotionValidation
 from ambulo.train.shared.learner_state import group
 from ambulo.train.shared.rl_run import RLTask
+from ambulo.train.shared.run_folders import LocomotionRunFolder
 
 BODY_SEEDS = 10_000
 """Number of environment seeds for each training seed."""

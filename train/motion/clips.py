@@ -24,7 +24,7 @@ from ambulo.motion.datasets.windows import (
     WindowOptions,
 )
 from ambulo.motion.human23 import N_POSITIONS
-from ambulo.train.motion.run_folder import MotionRunFolder
+from ambulo.train.shared.run_folders import MotionRunFolder
 
 log = logging.getLogger(__name__)
 

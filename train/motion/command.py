@@ -5,21 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, get_args
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.motion_nn import Mode, MotionRunConfig
 from ambulo.configs.presets.motion import PRESETS
 from ambulo.motion.datasets.splits import PARTS, Split
-from ambulo.train.motion.run_folder import MotionRunFolder
 from ambulo.train.shared.flags import Flag, switch
 from ambulo.train.shared.run_command import RunCommand, RunRequest
+from ambulo.train.shared.run_folders import MotionRunFolder
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
     from ambulo.motion.datasets.windows import WindowBatch
-    from ambulo.policies.agents.motion import MotionModelFile
+    from ambulo.policies.agents.motion import MotionModelFile  # noqa: F401 (in the bases)
     from ambulo.train.shared.supervised import SupervisedRun
 
 Request = RunRequest[MotionRunConfig, "MotionModelFile", MotionRunFolder]
@@ -77,13 +76,6 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
             {"type": int, "default": 1, "metavar": "N"},
         ),
     )
-
-    def load(self, file: Path, args: argparse.Namespace) -> MotionModelFile:
-        """Read a checkpoint."""
-        from ambulo.policies.files.model_file import load_model
-        from ambulo.policies.kinds.motion_nn import MotionMetadata
-
-        return load_model(file, MotionMetadata)
 
     def label(self, config: MotionRunConfig, args: argparse.Namespace) -> str:
         """Return the kind of network."""

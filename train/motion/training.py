@@ -24,12 +24,12 @@ from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.kinds.motion_nn import describe_motion
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.train.motion.losses import MotionLoss
-from ambulo.train.motion.run_folder import MotionRunFolder
 from ambulo.train.motion.statistics import Statistics, statistics_of
 from ambulo.train.motion.validation import calibrated, validation_error
 from ambulo.train.shared.device import pick_device
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.optimizer_state import tensors_under, to_array
+from ambulo.train.shared.run_folders import MotionRunFolder
 from ambulo.train.shared.supervised import (
     Arrays,
     FitProgress,

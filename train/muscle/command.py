@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ambulo.configs.muscle import MuscleRunConfig
 from ambulo.configs.presets.muscle import PRESETS
-from ambulo.train.muscle.run_folder import MuscleRunFolder
 from ambulo.train.shared.run_command import RunCommand, RunRequest
+from ambulo.train.shared.run_folders import MuscleRunFolder
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:
-    from ambulo.policies.agents.muscle import MuscleCheckpoint
+    from ambulo.policies.agents.muscle import MuscleCheckpoint  # noqa: F401 (in the bases)
     from ambulo.train.muscle.training import MuscleBatch
     from ambulo.train.shared.supervised import SupervisedRun
 
@@ -48,13 +47,6 @@ train_muscle --resume runs/myolegs_0_20260101-120000
         "--batch-size": "network.batch_size",
         "--threads": "training.threads",
     }
-
-    def load(self, file: Path, args: argparse.Namespace) -> MuscleCheckpoint:
-        """Read a checkpoint."""
-        from ambulo.policies.files.model_file import load_model
-        from ambulo.policies.kinds.muscle_training import MuscleTrainingMetadata
-
-        return load_model(file, MuscleTrainingMetadata)
 
     def label(self, config: MuscleRunConfig, args: argparse.Namespace) -> str:
         """Return the body."""

@@ -125,9 +125,10 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
     evaluation_flags: ClassVar[Sequence[str]] = ("json", "output", "verbose")
     """Flags that `--eval` passes on to `ambulo eval`."""
 
-    @abstractmethod
     def load(self, file: Path, args: argparse.Namespace) -> Model:
         """Read a checkpoint."""
+        model: Model = self.folder.read(file)
+        return model
 
     @abstractmethod
     def label(self, config: Settings, args: argparse.Namespace) -> str:

@@ -19,8 +19,8 @@ from ambulo.train.shared.flags import Flag, switch
 from ambulo.train.shared.resume import ResumePoint, find_resume_point
 from ambulo.train.shared.rl_command import EVALUATION_FLAGS, RL_SETTINGS, RLCommand
 from ambulo.train.shared.run_command import RunRequest
+from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.shared.settings import check_resumable
-from ambulo.train.vr.run_folder import NavigationRunFolder
 
 if TYPE_CHECKING:
     from ambulo.policies.agents.navigation import NavigationModel

@@ -21,10 +21,10 @@ from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.learner import make_learner, model_of
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.shared.rl_run import RLTask, extra_of
+from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.vr.callbacks import LevelUpdates, NavigationMetrics
 from ambulo.train.vr.curriculum import LevelCurriculum
 from ambulo.train.vr.level_curriculum import TrainingLevels, stage_bank
-from ambulo.train.vr.run_folder import NavigationRunFolder
 from ambulo.train.vr.training_state import capture, restore
 from ambulo.train.vr.validation import Validation
 

@@ -14,8 +14,8 @@ from ambulo.envs.godot import world as world_module
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.evaluate.command import main as evaluate
 from ambulo.policies.agents.navigation import load_navigation
+from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.train_vr_navigation import main as train
-from ambulo.train.vr.run_folder import NavigationRunFolder
 
 TINY = [
     "--preset", "quick_test", "--world", "godot", "--num-envs", "8", "--no-progress",

@@ -145,8 +145,7 @@ def test_all_code_that_makes_a_walk_is_part_of_its_key() -> None:
     rooms = {f"ambulo.{name}" for name in muscle_reference._SOURCES}
     for module in found.stdout.split():
         room = module if module in rooms else module.rpartition(".")[0]
-        # Registration of environments, and packages without code of their own.
-        assert room in rooms or module in ("ambulo.envs", "ambulo.envs.layout")
+        assert room in rooms
 
 
 @pytest.mark.parametrize(

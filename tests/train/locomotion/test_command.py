@@ -13,7 +13,7 @@ from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentCon
 from ambulo.configs.presets.locomotion import PRESETS, preset
 from ambulo.evaluate.locomotion.task import references_for
 from ambulo.train.locomotion.command import COMMAND
-from ambulo.train.locomotion.run_folder import LocomotionRunFolder
+from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.train_locomotion import main as train
 
 

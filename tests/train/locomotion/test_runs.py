@@ -32,7 +32,7 @@ from ambulo.policies.agents.motion import load_encoder
 from ambulo.policies.files.model_file import save_model
 from ambulo.policies.registry import kind_of
 from ambulo.train.locomotion.callbacks import LocomotionMetrics
-from ambulo.train.locomotion.run_folder import LocomotionRunFolder
+from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.train_locomotion import main as train
 
 

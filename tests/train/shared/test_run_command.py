@@ -12,8 +12,8 @@ from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
 from ambulo.train.shared.command_text import shareable_arguments
 from ambulo.train.shared.resume import ResumePoint
 from ambulo.train.shared.run_command import report_interrupt
+from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.vr.command import COMMAND
-from ambulo.train.vr.run_folder import NavigationRunFolder
 
 
 def test_model_files_tell_the_command_without_places() -> None:

@@ -14,9 +14,9 @@ import pytest
 
 from ambulo.configs.base import load_json
 from ambulo.configs.vr import NavigationConfig
+from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.train_vr_navigation import main as train
 from ambulo.train.vr.command import COMMAND
-from ambulo.train.vr.run_folder import NavigationRunFolder
 
 TINY = [
     "--preset", "quick_test", "--num-envs", "4", "--no-progress", "--episodes", "1",

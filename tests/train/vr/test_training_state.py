@@ -29,7 +29,7 @@ from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.shared.learner_state import adopt
 from ambulo.train.shared.rl_run import extra_of
-from ambulo.train.vr.run_folder import NavigationRunFolder
+from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.vr.training_state import capture, restore
 
 NUM_ENVS, STEPS, LEVELS = 8, 16, 12

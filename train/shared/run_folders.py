@@ -1,0 +1,79 @@
+"""The run folder of each training: its names, and what reads its checkpoints."""
+
+from __future__ import annotations
+
+import os
+
+from ambulo.common.run_folder import RunFolder
+
+
+class NavigationRunFolder(RunFolder):
+    """Folder of a training of VR navigation."""
+
+    program = "train_vr_navigation"
+    prefix = "vr_nav_model_"
+    kind = "vr_navigation"
+
+
+class LocomotionRunFolder(RunFolder):
+    """Folder of a training of a locomotion policy."""
+
+    program = "train_locomotion"
+    prefix = "locomotion_"
+    kind = "locomotion"
+
+
+class MotionRunFolder(RunFolder):
+    """Folder of a training of a motion network; it also holds the split of its data."""
+
+    program = "train_motion"
+    prefix = "motion_nn_"
+    kind = "motion_nn"
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open the run in the folder `path`."""
+        super().__init__(path)
+        self.split = self.path / "split_info.json"
+
+
+class IKRunFolder(RunFolder):
+    """Folder of a training of a pose network; its models are folders of `ambulo.ik`."""
+
+    program = "train_neural_ik"
+    prefix = "neural_ik_"
+    kind = "neural_ik"
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open the run in the folder `path`."""
+        super().__init__(path)
+        self.best_model = self.path / "best_models" / "ik_net"
+        self.final_model = self.path / "final_model"
+
+    def sweep(self) -> None:
+        """Remove what a killed process left half-written."""
+        super().sweep()
+        for folder in (self.best_model, self.final_model):
+            for file in folder.glob(".*.tmp"):
+                file.unlink(missing_ok=True)
+
+
+class GaitRunFolder(RunFolder):
+    """Folder of a training of a gait network."""
+
+    program = "train_forward_gaitnet"
+    prefix = "ref_nn_"
+    kind = "ref_nn"
+
+
+class MuscleRunFolder(RunFolder):
+    """Folder of a training of a muscle network; its models are files of tensors."""
+
+    program = "train_muscle"
+    prefix = "muscle_nn_"
+    kind = "muscle_training"
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Open the run in the folder `path`."""
+        super().__init__(path)
+        self.best_model = self.best_model.with_suffix(".safetensors")
+        self.final_model = self.final_model.with_suffix(".safetensors")

@@ -1,4 +1,4 @@
-"""The training of a gait estimator: the variational network, and what differences are like."""
+"""Training of a gait estimator: the variational network and the noise of its inputs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from ambulo.policies.networks.pose_noise import CYCLE_FRAMES, fit_noise
 Network = Callable[[Tensor, Tensor], Tensor]
 
 CALIBRATED = 48
-"""Gaits whose estimates decide how sure later ones are."""
-LOST = 0.5
-"""A parameter whose mean error is above this part of that of always saying the mean is not
-told by motions."""
-LEAST_TRUST = 0.5
-"""Deviations are not made smaller than this part: the calibration has few gaits."""
+"""Gaits whose estimates decide the deviations of later ones."""
+MAX_ERROR_RATIO = 0.5
+"""Motions do not determine a parameter whose mean error is above this fraction of the error
+of always predicting the mean."""
+MIN_TRUST = 0.5
+"""Smallest factor of the deviations, because few gaits calibrate them."""
 
 
 class VAETrainingConfig(Config):
@@ -93,18 +93,18 @@ def train_vae(
     gaits: GaitSet,
     config: VAETrainingConfig,
     vae_config: GaitVAEConfig | None = None,
-    told: Callable[[int, float], None] | None = None,
+    on_epoch: Callable[[int, float], None] | None = None,
 ) -> GaitVAE:
-    """A network that estimates the parameters of gaits such as `gaits`.
+    """Train a network that estimates the parameters of gaits.
 
     Args:
         network: The frozen forward network: normalised parameters (B, P), phases (B,) ->
             poses (B, 101).
         space: Its parameters.
-        gaits: What is learned from.
-        config: How.
-        vae_config: The size, and what is given.
-        told: Called after each epoch with its number and mean loss.
+        gaits: Training data.
+        config: Settings of the training.
+        vae_config: Size of the network and its given parameters.
+        on_epoch: Called after each epoch with its number and mean loss.
     """
     torch.manual_seed(config.seed)
     rng = np.random.default_rng(config.seed)
@@ -130,8 +130,8 @@ def train_vae(
             optimizer.step()
             total += float(value.detach())
             done += 1
-        if told is not None:
-            told(epoch + 1, total / batches)
+        if on_epoch is not None:
+            on_epoch(epoch + 1, total / batches)
     return vae.requires_grad_(False).eval()
 
 
@@ -160,13 +160,12 @@ def differences_of(network: Network, gaits: GaitSet) -> Floats:
 def calibrated_inverse(
     network: Network, space: GaitSpace, gaits: GaitSet, given: tuple[str, ...] = ()
 ) -> GaitInverse:
-    """Least squares through `network` that is as sure as its errors on `gaits` allow.
+    """Return a least-squares estimator with deviations calibrated on held-out `gaits`.
 
-    `gaits` were not trained on. First the differences between them and the network are
-    fitted. Then their parameters are estimated twice: the first time shows which are not
-    found again at all, because a network that has learnt what does not matter only
-    roughly seems to see it everywhere; the second time how far the deviations of the
-    others are from their errors.
+    First the noise model is fitted to the differences between `gaits` and the network.
+    Then the parameters of `gaits` are estimated twice. The first pass finds parameters
+    that motions do not determine: their errors are those of a guess. The second pass
+    scales the deviations of the others to their errors (95 % quantile).
     """
     noise = fit_noise(differences_of(network, gaits))
     rows = np.linspace(0, len(gaits) - 1, min(CALIBRATED, len(gaits))).astype(int)
@@ -183,19 +182,19 @@ def calibrated_inverse(
             doubts[k] = np.maximum(found.deviation / (space.high - space.low), 1e-9)
         if last:
             ratio = np.quantile(np.abs(errors) / doubts, 0.95, axis=0) / 1.96
-            trust = np.where(trust > 0.0, np.maximum(ratio, LEAST_TRUST), 0.0)
+            trust = np.where(trust > 0.0, np.maximum(ratio, MIN_TRUST), 0.0)
             wide = np.median(trust * doubts, axis=0) > IDENTIFIED * PRIOR_DEVIATION
             trust[wide] = 0.0
         else:
             guess = np.abs(truth - truth.mean(axis=0)).mean(axis=0)
-            lost = np.abs(errors).mean(axis=0) > LOST * guess
-            told = np.isin(space.names, given)
-            trust = np.where(lost & ~told, 0.0, 1.0)
+            lost = np.abs(errors).mean(axis=0) > MAX_ERROR_RATIO * guess
+            is_given = np.isin(space.names, given)
+            trust = np.where(lost & ~is_given, 0.0, 1.0)
     return GaitInverse(network, space, noise, trust=trust)
 
 
 class _Loss:
-    """What the variational network minimises."""
+    """Loss of the variational network."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """Imitation of a teacher before reinforcement learning (DAgger).
 
 S. Ross, G. Gordon and A. Bagnell, A Reduction of Imitation Learning and Structured
-Prediction to No-Regret Online Learning, AISTATS 2011. The teacher is asked in the states
-that the network itself gets into, so that it learns to come back from its own mistakes.
+Prediction to No-Regret Online Learning, AISTATS 2011. The teacher labels states that
+the network itself reaches, so that it learns to recover from its own mistakes.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Round:
-    """How a round of teaching went."""
+class DaggerRound:
+    """Statistics of one round of imitation."""
 
     samples: int
-    """States asked about so far."""
+    """States labelled by the teacher so far."""
     error: float
-    """Root mean square of the network's miss in the last pass, [actions]."""
+    """Root mean square error of the network's actions in the last epoch."""
     length: float
     """Mean length of the episodes that ended in this round, [control steps]; NaN: none."""
 
 
 @dataclass
-class Lessons:
+class DaggerDataset:
     """Observations (n, size) and the teacher's actions (n, A) in them."""
 
     obs: list[NDArray[np.float32]] = field(default_factory=list)
     actions: list[NDArray[np.float32]] = field(default_factory=list)
 
     def tensors(self, device: torch.device) -> tuple[Tensor, Tensor]:
-        """Everything so far."""
+        """Return all observations and actions, on `device`."""
         obs = torch.as_tensor(np.concatenate(self.obs))
         actions = torch.as_tensor(np.concatenate(self.actions))
         return obs.to(device), actions.to(device)
@@ -62,31 +62,31 @@ def teach(
     seed: int,
     stop: StopRequest,
     threads: int = 1,
-    progress: Callable[[Round], None] = lambda _: None,
-) -> list[Round]:
-    """Teach `policy` what `teacher` does with the bodies of `batch`; how each round went.
+    progress: Callable[[DaggerRound], None] = lambda _: None,
+) -> list[DaggerRound]:
+    """Train `policy` to imitate `teacher` on `batch`; return statistics of each round.
 
-    The teacher's actions are cut off at 1, as they would be when played. The bodies are
-    left in the middle of episodes: reset them.
+    The teacher's actions are clipped to [-1, 1], as the environment would clip them. The
+    environments are left in the middle of episodes: reset them.
 
     Raises:
-        ConfigError: the controller is to teach, and the bodies have none.
+        ConfigError: The teacher is a balance controller, and the bodies have none.
         Interrupted: `stop` was requested.
     """
     rng = np.random.default_rng([seed, 3])
     optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate)
-    lessons, rounds = Lessons(), []
+    dataset, rounds = DaggerDataset(), []
     steps = max(1, math.ceil(config.samples / config.rounds / batch.num_envs))
     batch.reset(np.arange(batch.num_envs))
     for number in range(config.rounds):
-        length = _collect(policy, batch, config, teacher, lessons, rng, number, steps)
+        length = _collect(policy, batch, config, teacher, dataset, rng, number, steps)
         last = number == config.rounds - 1
         epochs = config.last_epochs if last else config.epochs
         torch.set_num_threads(threads)
-        error = _fit(policy, optimizer, lessons, config, epochs, cool=last)
+        error = _fit(policy, optimizer, dataset, config, epochs, cool=last)
         torch.set_num_threads(1)
-        samples = sum(map(len, lessons.obs))
-        rounds.append(Round(samples, error, length))
+        samples = sum(map(len, dataset.obs))
+        rounds.append(DaggerRound(samples, error, length))
         log.info("teacher: %s", rounds[-1])
         progress(rounds[-1])
         if stop.signal_number is not None:
@@ -99,31 +99,31 @@ def _collect(
     batch: WalkerBatch,
     config: TeacherConfig,
     teacher: Teacher,
-    lessons: Lessons,
+    dataset: DaggerDataset,
     rng: np.random.Generator,
     number: int,
     steps: int,
 ) -> float:
-    """Play `steps` control steps and note what the teacher would do; mean episode length."""
+    """Act for `steps` control steps, record the teacher's actions; return the mean length."""
     policy.set_training_mode(False)
     ended: list[int] = []
     for _ in range(steps):
-        wanted = np.clip(teacher.actions(batch), -1.0, 1.0).astype(np.float32)
-        lessons.obs.append(batch.obs.copy())
-        lessons.actions.append(wanted)
-        played = wanted
+        target = np.clip(teacher.actions(batch), -1.0, 1.0).astype(np.float32)
+        dataset.obs.append(batch.obs.copy())
+        dataset.actions.append(target)
+        applied = target
         if number >= config.mix_rounds:
             with torch.inference_mode():
                 seen = torch.as_tensor(batch.obs, device=policy.device)
-                played = policy.means(seen).cpu().numpy()
-        noise = config.noise * rng.normal(size=wanted.shape)
-        _, _, terminated, truncated, _ = batch.step(played + noise)
+                applied = policy.means(seen).cpu().numpy()
+        noise = config.noise * rng.normal(size=target.shape)
+        _, _, terminated, truncated, _ = batch.step(applied + noise)
         done = np.flatnonzero(terminated | truncated)
         if len(done):
             ended += batch.episode.steps[done].tolist()
             batch.reset(done)
     if number <= config.mix_rounds:
-        for obs in lessons.obs[-steps:]:
+        for obs in dataset.obs[-steps:]:
             policy.observe(torch.as_tensor(obs, device=policy.device))
     return float(np.mean(ended)) if ended else math.nan
 
@@ -131,20 +131,20 @@ def _collect(
 def _fit(
     policy: SimulationNN,
     optimizer: torch.optim.Optimizer,
-    lessons: Lessons,
+    dataset: DaggerDataset,
     config: TeacherConfig,
     epochs: int,
     *,
     cool: bool,
 ) -> float:
-    """Passes over everything collected; error of the last one."""
+    """Fit all data for some epochs; return the error of the last one."""
     policy.set_training_mode(True)
-    obs, actions = lessons.tensors(policy.device)
+    obs, actions = dataset.tensors(policy.device)
     size, error = min(config.batch_size, len(obs)), math.nan
     for epoch in range(epochs):
-        share = epoch / max(epochs - 1, 1) if cool else 0.0
+        fraction = epoch / max(epochs - 1, 1) if cool else 0.0
         for group in optimizer.param_groups:
-            group["lr"] = config.learning_rate * 0.1**share
+            group["lr"] = config.learning_rate * 0.1**fraction
         order = torch.randperm(len(obs))
         losses = []
         for at in range(0, len(obs) - size + 1, size):

@@ -52,7 +52,7 @@ from ambulo.train.locomotion.callbacks import (
     ObservationStatistics,
     Schedules,
 )
-from ambulo.train.locomotion.dagger import Round, teach
+from ambulo.train.locomotion.dagger import DaggerRound, teach
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of
 from ambulo.train.locomotion.validation import LocomotionValidation
 from ambulo.train.shared.learner_state import group
@@ -272,7 +272,7 @@ def _encoder(
     return load_encoder(find_model(prior.model))
 
 
-def _csv(rounds: Sequence[Round]) -> str:
+def _csv(rounds: Sequence[DaggerRound]) -> str:
     """Return the rounds of a teacher as CSV."""
     text = io.StringIO()
     writer = csv.DictWriter(text, ["samples", "error", "length"])

@@ -10,6 +10,7 @@ the balance controller are switched on and off, with actions of 0 throughout.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 
 from _harness import Options, write
 
@@ -61,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     found = {}
     for name, recording in recordings.items():
         scores = score(recording, args.seed)
-        found[name] = scores.to_dict()
+        found[name] = asdict(replace(scores, gait=None))
         shown = "  ".join(f"{key} {getattr(scores, key):.3g}" for key in SHOWN)
         print(f"{name:22} {shown}", flush=True)
     write({"episodes": args.episodes, "seed": args.seed, "agents": found}, args)

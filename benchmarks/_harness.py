@@ -18,9 +18,6 @@ from rich.table import Table
 
 from ambulo.common.files import without_nan, write_atomic
 
-NOT_INSTALLED = "not installed"
-"""A row's value where a library to compare with is missing."""
-
 
 class Options(argparse.ArgumentParser):
     """The options of a benchmark, with `--json FILE` and `--quick`."""

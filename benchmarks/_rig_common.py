@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.motion.formats.files import read_motion
+from ambulo.rig_server import messages, packets
 from ambulo.rig_server.frames import RigFrame, floats_of, frame_of
 from ambulo.rig_server.layout import LEGS
-from ambulo.rig_server.messages import Option
+from ambulo.rig_server.messages import Kind, Option
 from ambulo.rig_server.replay import leg_frames
 
 Values = list[NDArray[np.float32]]
@@ -33,6 +34,12 @@ def clip_frames(folder: Path, names: str) -> list[RigFrame]:
         motion = read_motion(folder / name[:2] / f"{name}.amc")
         frames += [frame_of(LEGS, floats_of(LEGS, f)) for f in leg_frames(motion)]
     return frames
+
+
+def frames_datagram(session: int, number: int, values: NDArray[np.float32]) -> bytes:
+    """A FRAMES datagram of one frame, to be learned from and answered."""
+    payload = messages.encode_frames(messages.FramesMessage(BOTH, values[None]))
+    return packets.encode(packets.Packet(Kind.FRAMES, session, number, payload))
 
 
 class Server:

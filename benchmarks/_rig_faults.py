@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _rig_common import BOTH, RATE, Server, Values, clip_frames
+from _rig_common import BOTH, RATE, Server, Values, clip_frames, frames_datagram
 
-from ambulo.rig_server import messages, packets, packets_v1
+from ambulo.rig_server import packets, packets_v1
 from ambulo.rig_server.client import RigClient
 from ambulo.rig_server.frames import floats_of, frame_of
 from ambulo.rig_server.layout import LEGS
@@ -89,22 +89,19 @@ def bad_datagram(  # noqa: PLR0911 - eight kinds
     if kind == 2:  # not finite, or absurd
         values[rng.randrange(63)] = rng.choice([np.nan, np.inf, -np.inf, 1e30])
         return packets_v1.encode_frames(values)
-    payload = messages.encode_frames(messages.FramesMessage(BOTH, values[None]))
-    good = packets.encode(packets.Packet(Kind.FRAMES, session, number, payload))
+    good = frames_datagram(session, number, values)
     if kind == 3:
         return good[: rng.randrange(len(good))]
     if kind == 4:  # wrong CRC
         place = rng.randrange(len(good))
         return good[:place] + bytes([good[place] ^ 0x55]) + good[place + 1 :]
     if kind == 5:  # another's session
-        other = packets.Packet(Kind.FRAMES, rng.getrandbits(63), number, payload)
-        return packets.encode(other)
+        return frames_datagram(rng.getrandbits(63), number, values)
     if kind == 6:  # replayed
         seen.append(packets.encode(packets.Packet(Kind.PING, session, 1, b"")))
         return seen[0]
     values[3:7] = 0.0
-    broken = messages.encode_frames(messages.FramesMessage(BOTH, values[None]))
-    return packets.encode(packets.Packet(Kind.FRAMES, session, number, broken))
+    return frames_datagram(session, number, values)
 
 
 def rough_network(server: Server, stream: Values) -> dict[str, Any]:
@@ -117,11 +114,8 @@ def rough_network(server: Server, stream: Values) -> dict[str, Any]:
         client.connect(20.0)
         answers, status = 0, None
         for _, i in order:
-            payload = messages.encode_frames(
-                messages.FramesMessage(BOTH, stream[i % len(stream)][None])
-            )
-            packet = packets.Packet(Kind.FRAMES, client.session, i + 10, payload)
-            client._socket.send(packets.encode(packet))
+            values = stream[i % len(stream)]
+            client._socket.send(frames_datagram(client.session, i + 10, values))
             for reply in client.replies(0.02):
                 answers += reply.answer is not None
                 status = reply.status or status

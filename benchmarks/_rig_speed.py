@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _rig_common import BOTH, CLIENTS, RATE, Server, clip_frames
+from _rig_common import BOTH, CLIENTS, RATE, Server, clip_frames, frames_datagram
 
 from ambulo.rig_server import messages, packets
 from ambulo.rig_server.client import RigClient
@@ -46,19 +46,9 @@ def speed(args: argparse.Namespace) -> dict[str, Any]:
         sessions.append(packets.decode(sent.pop()[0]).session)
     start, count, answers = clock(), int(args.seconds * RATE), [0] * CLIENTS
     datagrams = [
-        [
-            packets.encode(
-                packets.Packet(
-                    Kind.FRAMES, session, n + 2,
-                    messages.encode_frames(
-                        messages.FramesMessage(BOTH, stream[n % len(stream)][None])
-                    ),
-                )
-            )
-            for n in range(count)
-        ]
+        [frames_datagram(session, n + 2, stream[n % len(stream)]) for n in range(count)]
         for session, stream in zip(sessions, streams, strict=True)
-    ]  # fmt: skip
+    ]
     # Clients are not in step: each begins a part of a frame after the one before.
     arrivals = [(n + i / CLIENTS) / RATE for n in range(count) for i in range(CLIENTS)]
     start, busy, at, working = clock(), 0.0, 0, False

@@ -32,9 +32,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import Options, timed, write
-from rich.console import Console
-from rich.table import Table
+from _harness import Options, print_rows, timed, write
 
 from ambulo.ik.limits import clamp, violation
 from ambulo.ik.pose import Pose, fk, start_pose
@@ -47,6 +45,7 @@ from ambulo.ik.solver.refine import RefineConfig, Solution, refine
 from ambulo.ik.solver.solver import FAR_SLACK, NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.formats.files import read_motion
+from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
@@ -79,15 +78,21 @@ def random_network(rig: Rig, hidden: tuple[int, ...]) -> StandIn:
     return StandIn(IKNetworkHeader(hidden=hidden), tensors, rig=rig)
 
 
+def clips_on(rig: Rig, data: Path, most: int) -> list[Motion]:
+    """The first `most` AMC clips below `data`, on the skeleton of `rig`, at 30 Hz."""
+    return [
+        retarget(resample(read_motion(path), 30.0), rig.skeleton).motion
+        for path in sorted(data.rglob("*.amc"))[:most]
+    ]
+
+
 def real_poses(rig: Rig, data: Path, every: int, most: int) -> Pose:
-    """Poses of all AMC clips below `data`, at most `most` clips."""
-    roots, rotations = [], []
-    for path in sorted(data.rglob("*.amc"))[:most]:
-        motion = resample(read_motion(path), 30.0)
-        moved = retarget(motion, rig.skeleton).motion
-        roots.append(moved.root_positions[::every])
-        rotations.append(moved.rotations[::every])
-    return Pose(np.concatenate(roots), np.concatenate(rotations))
+    """Every `every`-th pose of at most `most` clips below `data`."""
+    clips = clips_on(rig, data, most)
+    return Pose(
+        np.concatenate([clip.root_positions[::every] for clip in clips]),
+        np.concatenate([clip.rotations[::every] for clip in clips]),
+    )
 
 
 def noisy(rig: Rig, pose: Pose, size: float) -> Pose:
@@ -259,23 +264,18 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:  # noqa: PLR0915 - a ro
 
 def show(report: dict[str, Any]) -> None:
     """The report as tables."""
-    console = Console()
-    plain = {k: v for k, v in report.items() if k not in ("rows", "scores", "mink")}
-    console.print(plain)
+    for name, value in report.items():
+        if name not in ("rows", "scores", "mink"):
+            print(f"{name}: {value:g}")
     mink = report["mink"]
     if "missing" in mink:
-        console.print(f"mink: not measured ({mink['missing']}); {INSTALL}")
+        print(f"mink: not measured ({mink['missing']}); {INSTALL}")
     else:
-        what = "mink {version}, mujoco {mujoco}: {poses} poses".format(**mink)
-        console.print(what)
-    table = Table("one core, [us]", "median", "99 %", "least")
-    for name, values in report["rows"].items():
-        table.add_row(name, *(f"{value:.1f}" for value in values))
-    console.print(table)
-    table = Table("from these starts", *next(iter(report["scores"].values())))
-    for name, values in report["scores"].items():
-        table.add_row(name, *(f"{value:.3f}" for value in values.values()))
-    console.print(table)
+        print("mink {version}, mujoco {mujoco}: {poses} poses".format(**mink))
+    print_rows("one core, [us]", ("median", "99 %", "least"), report["rows"], ".1f")
+    scores = {name: row.values() for name, row in report["scores"].items()}
+    columns = next(iter(report["scores"].values()))
+    print_rows("from these starts", columns, scores, ".3f")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -21,11 +21,11 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from _harness import Options, spread, write
-from rich.console import Console
-from rich.table import Table
+from _harness import Options, print_rows, spread, write
+from ik_latency import clips_on
 
 from ambulo.ik.data.pose_data import load_poses
 from ambulo.ik.limits import clamp
@@ -35,9 +35,6 @@ from ambulo.ik.rig import Rig, load_rig
 from ambulo.ik.solver.network import load_ik_network
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
-from ambulo.motion.formats.files import read_motion
-from ambulo.motion.operations import resample
-from ambulo.motion.retargeting.retarget import retarget
 
 BLOCK = 50
 """Frames that are solved in one way before the next way has its turn."""
@@ -59,10 +56,7 @@ def frames_of(
         pose = load_poses(args.poses).pose
         roots, rotations = pose.root, pose.rotations
     else:
-        parts = []
-        for path in sorted(args.data.rglob("*.amc"))[: args.clips or many]:
-            motion = resample(read_motion(path), 30.0)
-            parts.append(retarget(motion, rig.skeleton).motion)
+        parts = clips_on(rig, args.data, args.clips or many)
         roots = np.concatenate([part.root_positions for part in parts])
         rotations = np.concatenate([part.rotations for part in parts])
     rotations = clamp(rig, rotations)
@@ -97,9 +91,7 @@ class Times:
         self.reached.append(float(result.solution.reached.all(axis=1).mean()))
 
 
-def measure(
-    arguments: argparse.Namespace,
-) -> dict[str, dict[str, float] | float | list[float]]:
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """All times of one run."""
     rig = load_rig()
     frames = frames_of(rig, arguments, arguments.frames, arguments.characters)
@@ -162,16 +154,13 @@ def main() -> int:
     parser.add_argument("--fps", type=float, default=60.0, help="of the paced frames")
     arguments = parser.read()
     found = measure(arguments)
-    table = Table(title=f"{arguments.characters} characters a frame, [us]")
-    for column in ("", "median", "99 %", "least"):
-        table.add_column(column, justify="right" if column else "left")
-    for name, label in ROWS.items():
-        row = found[name]
-        assert isinstance(row, dict)
-        table.add_row(label, *(f"{value:.0f}" for value in row.values()))
-    console = Console()
-    console.print(table)
-    console.print(
+    print_rows(
+        f"{arguments.characters} characters a frame, [us]",
+        ("median", "99 %", "least"),
+        {label: found[name].values() for name, label in ROWS.items()},
+        ".0f",
+    )
+    print(
         f"all targets met: {found['reached_percent']:.2f} % of characters; "
         f"{found['parts']:.1f} parts a frame; "
         f"load average {found['load_average']:.1f}"

@@ -20,9 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import Options, exit_code, in_turn, machine, write
-from rich.console import Console
-from rich.table import Table
+from _harness import Options, exit_code, in_turn, machine, print_rows, write
 
 from ambulo.motion.formats.amc import read_amc
 from ambulo.motion.formats.bvh import read_bvh
@@ -62,10 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             )
     print_table(rows, files)
     found = {
-        "machine": {
-            **machine(),
-            "load_before": load,
-        },
+        "machine": {**machine(), "load_before": load},
         "rounds": args.rounds,
         "files": {
             k: {"name": p.name, "bytes": p.stat().st_size} for k, p in files.items()
@@ -167,15 +162,11 @@ def print_table(rows: list[dict[str, Any]], files: dict[str, Path]) -> None:
     names = ", ".join(
         f"{p.name} {p.stat().st_size / 1e6:.2f} MB" for p in files.values()
     )
-    table = Table(title=f"{names}; best CPU time of one thread")
-    for title in ("format", "reader"):
-        table.add_column(title)
-    for title in ("ms", "MB/s"):
-        table.add_column(title, justify="right")
-    for row in rows:
-        milliseconds, speed = f"{1e3 * row['seconds']:.1f}", f"{row['mb_s']:.1f}"
-        table.add_row(row["format"], row["reader"], milliseconds, speed)
-    Console(width=100).print(table)
+    times = {
+        f"{row['format']}: {row['reader']}": (1e3 * row["seconds"], row["mb_s"])
+        for row in rows
+    }
+    print_rows(f"{names}; best CPU time of one thread", ("ms", "MB/s"), times, ".1f")
 
 
 if __name__ == "__main__":

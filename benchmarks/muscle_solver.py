@@ -12,8 +12,6 @@ Times are CPU times: the machine may be busy.
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -24,6 +22,7 @@ import mujoco
 import mujoco.batch
 import numpy as np
 import torch
+from _harness import Options, write
 from scipy.optimize import lsq_linear
 
 from ambulo.configs.arrays import Floats
@@ -231,7 +230,9 @@ def solve_times(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the tables; write the numbers as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Options(
+        __doc__, steps=2, heldout=4, control_steps=2, repetitions=1, variants=1
+    )
     parser.add_argument("--steps", type=int, default=6000, help="gradient steps")
     parser.add_argument("--variants", type=int, default=1, help="networks to train")
     parser.add_argument(
@@ -240,8 +241,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--heldout", type=int, default=1000)
     parser.add_argument("--control-steps", type=int, default=120)
     parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     torch.set_num_threads(1)
     model = load("myolegs")
     layer = MuscleLayer(model)
@@ -271,8 +271,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     assert network is not None
     result |= costs(model, network, args.control_steps, args.repetitions)
-    if args.json:
-        args.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    write(result, args)
     return 0
 
 

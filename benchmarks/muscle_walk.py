@@ -6,7 +6,6 @@ or a saved reference (`walk.npz`) to evaluate that.
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _harness import Options, write
 
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import myolegs
@@ -63,7 +63,7 @@ def measure(
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run and print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Options(__doc__, episodes=1, seconds=1.0, pushes=[])
     parser.add_argument("clip", type=Path, help="a captured walk, or a saved reference")
     parser.add_argument("--episodes", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=10.0)
@@ -73,8 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="muscle network that walks too: a shipped one or a file; none: no network",
     )  # fmt: skip
     parser.add_argument("--save", type=Path, help="where to put the built reference")
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     started = time.perf_counter()
     saved = is_reference(args.clip)
@@ -96,15 +95,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         row = measure(walker, reference, args.episodes, args.seconds)
         rows.append({**row, "resolver": args.network})
         print(json.dumps(rows[-1]), flush=True)
-    if args.json:
-        result = {
-            "clip": reference.name, "learned": False, "control_hz": 30,
-            "physics_hz": 240, "solver_refresh_hz": 120,
-            "actuation": "control through activation dynamics",
-            "build_s": None if saved else round(built, 1),
-            "reference": reference.report, "runs": rows,
-        }  # fmt: skip
-        args.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    result = {
+        "clip": reference.name, "learned": False, "control_hz": 30,
+        "physics_hz": 240, "solver_refresh_hz": 120,
+        "actuation": "control through activation dynamics",
+        "build_s": None if saved else round(built, 1),
+        "reference": reference.report, "runs": rows,
+    }  # fmt: skip
+    write(result, args)
     return 0
 
 

@@ -12,8 +12,6 @@ on purpose: small distal joints make it hard.
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -22,6 +20,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from _harness import Options, write
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.muscle import SpdGains
@@ -193,11 +192,10 @@ def draw(cells: dict[str, list[list[float | None]]], path: Path) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table; write numbers and picture."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = Options(__doc__, seconds=0.02)
     parser.add_argument("--seconds", type=float, default=2.0, help="simulated, a cell")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--png", type=Path)
-    args = parser.parse_args(argv)
+    args = parser.read(argv)
     cells: dict[str, list[list[float | None]]] = {}
     for method in METHODS:
         cells[method] = []
@@ -210,12 +208,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"{method:34s} {kp:7g} / {kd:5g}   {numbers}")
     stable = {m: sum(x is not None for row in cells[m] for x in row) for m in METHODS}
     print({m: f"{n} of {len(GAINS) * len(STEPS)}" for m, n in stable.items()})
-    if args.json:
-        result = {
-            "model": "myolegs", "seconds": args.seconds, "time_steps_s": STEPS,
-            "gains": GAINS, "rms_error_rad": cells, "stable_cells": stable,
-        }  # fmt: skip
-        args.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    result = {
+        "model": "myolegs", "seconds": args.seconds, "time_steps_s": STEPS,
+        "gains": GAINS, "rms_error_rad": cells, "stable_cells": stable,
+    }  # fmt: skip
+    write(result, args)
     if args.png:
         draw(cells, args.png)
     return 0

@@ -62,9 +62,8 @@ class RigClient:
 
     def __exit__(self, *_: object) -> None:
         """Say BYE and close."""
-        with contextlib.suppress(OSError):
-            if self.session:
-                self._send(Kind.BYE, b"")
+        if self.session:
+            self._send(Kind.BYE, b"")
         self._socket.close()
 
     def connect(self, timeout: float = 5.0) -> messages.Welcome:
@@ -76,8 +75,7 @@ class RigClient:
         hello = messages.encode_hello(messages.Hello(self._nonce, self.layout))
         end = time.monotonic() + timeout
         while time.monotonic() < end:
-            with contextlib.suppress(OSError):
-                self._send(Kind.HELLO, hello)
+            self._send(Kind.HELLO, hello)
             for packet in self._packets(min(0.25, timeout)):
                 if packet.kind == Kind.ERROR:
                     failure = messages.decode_failure(packet.payload)
@@ -100,19 +98,16 @@ class RigClient:
         """
         table = values.reshape(-1, self.layout.frame_size)
         payload = messages.encode_frames(messages.FramesMessage(options, table))
-        with contextlib.suppress(OSError):
-            self._send(Kind.FRAMES, payload)
+        self._send(Kind.FRAMES, payload)
         return self._sequence
 
     def ask_status(self) -> None:
         """Ask for a STATUS."""
-        with contextlib.suppress(OSError):
-            self._send(Kind.STATUS_REQUEST, b"")
+        self._send(Kind.STATUS_REQUEST, b"")
 
     def ask_next(self, count: int) -> None:
         """Ask for a free run of `count` frames."""
-        with contextlib.suppress(OSError):
-            self._send(Kind.NEXT_REQUEST, messages.encode_next_request(count))
+        self._send(Kind.NEXT_REQUEST, messages.encode_next_request(count))
 
     def replies(self, timeout: float = 0.0) -> Iterator[Reply]:
         """What has arrived, after waiting at most `timeout` seconds for the first."""
@@ -142,10 +137,13 @@ class RigClient:
         return None
 
     def _send(self, kind: Kind, payload: bytes) -> None:
+        """Send a message; one to a server that is not there is lost."""
         self._sequence += 1
         session = 0 if kind == Kind.HELLO else self.session
         packet = Packet(kind, session, self._sequence, payload)
-        self._socket.send(packets.encode(packet, self._secret))
+        data = packets.encode(packet, self._secret)
+        with contextlib.suppress(OSError):
+            self._socket.send(data)
 
     def _packets(self, timeout: float) -> Iterator[Packet]:
         for data in _received(self._socket, timeout):
@@ -207,7 +205,5 @@ def _received(endpoint: socket.socket, timeout: float) -> Iterator[bytes]:
     while ready:
         try:
             yield endpoint.recv(65_535)
-        except BlockingIOError:
-            return
         except OSError:
-            return  # no server listens there (any more)
+            return  # nothing more has come, or no server listens there (any more)

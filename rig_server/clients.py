@@ -43,23 +43,14 @@ class Clients:
 
     def next_to_answer(self) -> ClientCharacter | None:
         """The next client in rotation with a frame waiting."""
-        turn = self._turns[0]
-        for _ in range(len(turn)):
-            character = turn[0]
-            turn.rotate(-1)
-            if character.queue:
-                return character
-        return None
+        return _next_of(self._turns[0], lambda character: bool(character.queue))
 
     def next_to_learn(self) -> ClientCharacter | None:
         """The next client in rotation with a learning task or a free run waiting."""
-        turn = self._turns[1]
-        for _ in range(len(turn)):
-            character = turn[0]
-            turn.rotate(-1)
-            if character.pending or character.runs:
-                return character
-        return None
+        return _next_of(
+            self._turns[1],
+            lambda character: bool(character.pending or character.runs),
+        )
 
     def admit(
         self, address: Address, version: int, session: int, layout: RigLayout
@@ -162,3 +153,16 @@ class Clients:
         for character in list(self.characters.values()):
             self.forget(character)
         self.saver.close()
+
+
+def _next_of(
+    turn: collections.deque[ClientCharacter],
+    has_work: Callable[[ClientCharacter], bool],
+) -> ClientCharacter | None:
+    """Rotate `turn` until a client with work was first; None if none has any."""
+    for _ in range(len(turn)):
+        character = turn[0]
+        turn.rotate(-1)
+        if has_work(character):
+            return character
+    return None

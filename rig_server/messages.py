@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum, IntFlag
 from typing import Any
 
@@ -200,10 +200,7 @@ def decode_hello(payload: bytes) -> Hello:
 
 def encode_welcome(message: Welcome) -> bytes:
     """Payload of WELCOME."""
-    return _WELCOME.pack(
-        message.nonce, message.frames, message.frame_size, message.output_size,
-        message.converged,
-    )  # fmt: skip
+    return _WELCOME.pack(*vars(message).values())
 
 
 def decode_welcome(payload: bytes) -> Welcome:
@@ -214,8 +211,7 @@ def decode_welcome(payload: bytes) -> Welcome:
 
 def encode_frames(message: FramesMessage) -> bytes:
     """Payload of FRAMES."""
-    values = np.ascontiguousarray(message.values, "<f4")
-    return _FRAMES.pack(len(values), message.options) + values.tobytes()
+    return _table(message.values, message.options)
 
 
 def decode_frames(payload: bytes, frame_size: int) -> FramesMessage:
@@ -224,14 +220,12 @@ def decode_frames(payload: bytes, frame_size: int) -> FramesMessage:
     count, options = reader.values(_FRAMES)
     if not count or options & ~3 or not options:
         raise PacketError(Fault.CONTENT, f"{count} frames with options {options:#x}")
-    values = reader.floats(count * frame_size).reshape(count, frame_size)
-    reader.finish()
-    return FramesMessage(Option(options), values)
+    return FramesMessage(Option(options), reader.last_table(count, frame_size))
 
 
 def encode_ack(message: Ack) -> bytes:
     """Payload of ACK."""
-    return _ACK.pack(message.sequence, message.result)
+    return _ACK.pack(*vars(message).values())
 
 
 def decode_ack(payload: bytes) -> Ack:
@@ -244,31 +238,13 @@ def decode_ack(payload: bytes) -> Ack:
 
 def encode_status(message: Status) -> bytes:
     """Payload of STATUS."""
-    return _STATUS.pack(
-        message.frames, message.learned, message.dropped, message.loss,
-        message.network_loss, message.position_error, message.angle_error,
-        message.latency, message.converged, message.share, message.waiting,
-    )  # fmt: skip
+    return _STATUS.pack(*vars(message).values())
 
 
 def decode_status(payload: bytes) -> Status:
     """What `encode_status` wrote."""
-    frames, learned, dropped, *errors = _only(_STATUS, payload)
-    loss, network_loss, position_error, angle_error, latency, *state = errors
-    converged, share, waiting = state
-    return Status(
-        frames,
-        learned,
-        dropped,
-        loss,
-        network_loss,
-        position_error,
-        angle_error,
-        latency,
-        bool(converged),
-        share,
-        waiting,
-    )
+    status = Status(*_only(_STATUS, payload))
+    return replace(status, converged=bool(status.converged))
 
 
 def encode_answer(message: Answer) -> bytes:
@@ -286,24 +262,20 @@ def decode_answer(payload: bytes, output_size: int) -> Answer:
     reader = _Reader(payload)
     sequence, count, effectors = reader.values(_ANSWER)
     reached = np.frombuffer(reader.take(count * effectors), np.uint8) > 0
-    values = reader.floats(count * output_size).reshape(count, output_size)
-    reader.finish()
+    values = reader.last_table(count, output_size)
     return Answer(sequence, reached.reshape(count, effectors), values)
 
 
 def encode_next(message: Next) -> bytes:
     """Payload of NEXT."""
-    values = np.ascontiguousarray(message.values, "<f4")
-    return _FRAMES.pack(len(values), 0) + values.tobytes()
+    return _table(message.values, 0)
 
 
 def decode_next(payload: bytes, output_size: int) -> Next:
     """What `encode_next` wrote."""
     reader = _Reader(payload)
     count, _ = reader.values(_FRAMES)
-    values = reader.floats(count * (7 + output_size)).reshape(count, 7 + output_size)
-    reader.finish()
-    return Next(values)
+    return Next(reader.last_table(count, 7 + output_size))
 
 
 def most_next(output_size: int) -> int:
@@ -366,12 +338,21 @@ class _Reader:
         except UnicodeDecodeError:
             raise PacketError(Fault.CONTENT, "a name that is not UTF-8") from None
 
-    def floats(self, count: int) -> NDArray[np.float32]:
-        return np.frombuffer(self.take(4 * count), "<f4").astype(np.float32)
+    def last_table(self, rows: int, columns: int) -> NDArray[np.float32]:
+        """The payload's last part: numbers of shape (rows, columns)."""
+        data = self.take(4 * rows * columns)
+        self.finish()
+        return np.frombuffer(data, "<f4").astype(np.float32).reshape(rows, columns)
 
     def finish(self) -> None:
         if self._at != len(self._payload):
             raise PacketError(Fault.LENGTH, "the payload is too long")
+
+
+def _table(values: NDArray[np.float32], options: int) -> bytes:
+    """Number of rows, options and numbers of `values` (rows, columns)."""
+    values = np.ascontiguousarray(values, "<f4")
+    return _FRAMES.pack(len(values), options) + values.tobytes()
 
 
 def _text(text: str) -> bytes:

@@ -71,9 +71,15 @@ class PosePCA:
 
     def features(self, track: Track) -> Floats:
         """Joint rotation vectors, tilt, weighted height. (N, F), F = 3 (B - 1) + 4."""
-        return _features(
-            self.reference, self.mean_local, self.yaw(track.rotations), track
+        upright = quat_multiply(
+            quat_from_yaw(-self.yaw(track.rotations)), track.rotations
         )
+        tilt = quat_to_rotvec(quat_multiply(quat_conjugate(self.reference), upright))
+        turns = quat_to_rotvec(
+            quat_multiply(quat_conjugate(self.mean_local), track.local)
+        )
+        height = HEIGHT_WEIGHT * track.positions[:, 2:]
+        return np.concatenate([turns.reshape(len(turns), -1), tilt, height], axis=1)
 
     def coordinates(self, track: Track) -> Floats:
         """Of N frames, (N, K)."""
@@ -124,14 +130,6 @@ def pose_pca_of(track: Track) -> PosePCA:
         np.ascontiguousarray((vectors[:, :kept] * spread).T),
         explained,
     )
-
-
-def _features(reference: Floats, mean: Floats, yaw: Floats, track: Track) -> Floats:
-    upright = quat_multiply(quat_from_yaw(-yaw), track.rotations)
-    tilt = quat_to_rotvec(quat_multiply(quat_conjugate(reference), upright))
-    turns = quat_to_rotvec(quat_multiply(quat_conjugate(mean), track.local))
-    height = HEIGHT_WEIGHT * track.positions[:, 2:]
-    return np.concatenate([turns.reshape(len(turns), -1), tilt, height], axis=1)
 
 
 @njit(cache=True)

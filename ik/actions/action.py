@@ -13,7 +13,12 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.ik.layers.goals import EffectorGoals
 from ambulo.ik.layers.layer import Provider, Tick
-from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_rotate
+from ambulo.motion.rotations import (
+    quat_from_rotvec,
+    quat_multiply,
+    quat_rotate,
+    quat_slerp,
+)
 
 BODY, FEET, HANDS, GAZE = 0, 1, 2, 3
 """Stages, in order of application: actions of the whole body come before those that build
@@ -143,6 +148,32 @@ def _put(
     if counts:
         return placed
     return EffectorGoals(placed.positions, placed.rotations, goals.moved, goals.turned)
+
+
+Point = ArrayLike | Callable[[float], ArrayLike]
+"""World position (3,) or (B, 3), [m], or a function of time that returns it."""
+
+
+def point_at(point: Point, time: float) -> Floats:
+    """Return `point` at `time`, [s]. Shape (3,) or (B, 3)."""
+    return np.asarray(point(time) if callable(point) else point, dtype=np.float64)
+
+
+def turn_towards(
+    goals: EffectorGoals, name: str, rotation: ArrayLike, weight: float | Floats
+) -> EffectorGoals:
+    """Rotate a target's goal towards `rotation`, by a fraction of the shorter arc.
+
+    Args:
+        goals: Of B characters.
+        name: The target.
+        rotation: World orientation (4,) or (B, 4), wxyz.
+        weight: Fraction, of all or of each character (B,).
+    """
+    here = goals.rotation(name)
+    full = np.broadcast_to(np.asarray(rotation, np.float64), here.shape)
+    parts = np.broadcast_to(np.asarray(weight, np.float64), (len(goals),))
+    return goals.turn(name, quat_slerp(here, full, parts))
 
 
 Ground = Callable[[Floats], tuple[float, Floats]]

@@ -17,15 +17,11 @@ from ambulo.ik.actions.action import (
     facing,
     level_ground,
     min_jerk,
+    turn_towards,
 )
 from ambulo.ik.layers.goals import EffectorGoals
 from ambulo.ik.rig import TARGETS, Rig
-from ambulo.motion.rotations import (
-    quat_between,
-    quat_from_rotvec,
-    quat_multiply,
-    quat_slerp,
-)
+from ambulo.motion.rotations import quat_between, quat_from_rotvec, quat_multiply
 
 Foot = Literal["LeftFoot", "RightFoot"]
 
@@ -154,17 +150,14 @@ class FootPlant:
         rotation = quat_multiply(
             quat_between(UP, normal), np.asarray(self.rotation, dtype=np.float64)
         )
-        here, turn = goals.position(self.foot), goals.rotation(self.foot)
+        here = goals.position(self.foot)
         away = np.linalg.norm(here - place, axis=-1)
         hold = 1.0 - min_jerk((away - self.slack) / (0.5 * self.slack))
         hold = hold * float(min_jerk((time - self.begin) / self.fade))
         hold = hold * (1.0 - float(min_jerk((time - self.end) / self.fade)))
         spot = here + hold[:, None] * (place - here)
-        full = np.broadcast_to(rotation, turn.shape)
         spot = np.where(hold[:, None] >= 1.0, place, spot)
         # The leg absorbs the error: a planted foot must not move the hips.
         goals = goals.place("Hips", goals.position("Hips"))
         goals = goals.turn("Hips", goals.rotation("Hips"))
-        return goals.place(self.foot, spot).turn(
-            self.foot, quat_slerp(turn, full, hold)
-        )
+        return turn_towards(goals.place(self.foot, spot), self.foot, rotation, hold)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
-from ambulo.ik.actions.action import GAZE, UP, Timing, facing
+from ambulo.ik.actions.action import (
+    GAZE,
+    UP,
+    Point,
+    Timing,
+    facing,
+    point_at,
+    turn_towards,
+)
 from ambulo.ik.layers.goals import EffectorGoals
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.motion.rotations import (
@@ -19,7 +25,6 @@ from ambulo.motion.rotations import (
     quat_from_yaw,
     quat_multiply,
     quat_rotate,
-    quat_slerp,
     quat_to_rotvec,
 )
 
@@ -32,8 +37,8 @@ class LookAt:
 
     rig: Rig
     """The rig."""
-    point: ArrayLike | Callable[[float], ArrayLike]
-    """World position (3,) or (B, 3), [m], or a function of time that returns it."""
+    point: Point
+    """Where to look."""
     limit: float = np.deg2rad(75.0)
     """Largest angle from the hips' heading, [rad]."""
     timing: Timing = field(default_factory=Timing)
@@ -49,8 +54,7 @@ class LookAt:
 
     def direction(self, goals: EffectorGoals, time: float) -> Floats:
         """Unit target direction of the head. Shape (B, 3)."""
-        point = self.point(time) if callable(self.point) else self.point
-        way = np.asarray(point, dtype=np.float64) - goals.position("Head")
+        way = point_at(self.point, time) - goals.position("Head")
         length = np.linalg.norm(way, axis=-1, keepdims=True)
         ahead = facing(goals, self.rig.target_rest[HIPS])
         way = np.where(length > 1e-6, way / np.maximum(length, 1e-6), ahead)
@@ -74,5 +78,4 @@ class LookAt:
         target = quat_multiply(
             quat_multiply(pitch, yaw), self.rig.target_rest[HEAD][None]
         )
-        parts = np.full(len(goals), share)
-        return goals.turn("Head", quat_slerp(goals.rotation("Head"), target, parts))
+        return turn_towards(goals, "Head", target, share)

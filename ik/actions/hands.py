@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,9 +10,17 @@ from numpy.typing import ArrayLike
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
-from ambulo.ik.actions.action import HANDS, UP, Timing, min_jerk
+from ambulo.ik.actions.action import (
+    HANDS,
+    UP,
+    Point,
+    Timing,
+    min_jerk,
+    point_at,
+    turn_towards,
+)
 from ambulo.ik.layers.goals import EffectorGoals
-from ambulo.motion.rotations import quat_multiply, quat_rotate, quat_slerp
+from ambulo.motion.rotations import quat_multiply, quat_rotate
 
 Hand = Literal["LeftHand", "RightHand"]
 
@@ -27,9 +34,8 @@ class Reach:
 
     hand: Hand
     """The hand."""
-    point: ArrayLike | Callable[[float], ArrayLike]
-    """World position of the wrist (3,) or (B, 3), [m], or a function of time that returns
-    it."""
+    point: Point
+    """Position of the wrist."""
     rotation: ArrayLike | None = None
     """World orientation (4,) or (B, 4), wxyz; None: free."""
     arc: float = 0.05
@@ -43,17 +49,13 @@ class Reach:
         share = self.timing.at(time)
         if share == 0.0:
             return goals
-        point = self.point(time) if callable(self.point) else self.point
         here = goals.position(self.hand)
-        way = np.asarray(point, dtype=np.float64) - here
+        way = point_at(self.point, time) - here
         lift = 4.0 * self.arc * share * (1.0 - share) * UP
-        rotation = goals.rotation(self.hand)
         goals = goals.place(self.hand, here + share * way + lift)
         if self.rotation is None:
             return goals
-        target = np.broadcast_to(np.asarray(self.rotation, np.float64), rotation.shape)
-        parts = np.full(len(goals), share)
-        return goals.turn(self.hand, quat_slerp(rotation, target, parts))
+        return turn_towards(goals, self.hand, self.rotation, share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,16 +133,14 @@ class Grab:
             np.asarray(self.turn, np.float64), np.asarray(self.approach, np.float64)
         )
         target = self.wrist_at(time) + (1.0 - near) * away
-        here, rotation = goals.position(self.hand), goals.rotation(self.hand)
+        here = goals.position(self.hand)
         goals = goals.place(self.hand, here + share * (target - here))
         if self.grip_turn is None:
             return goals
         turn = quat_multiply(
             np.asarray(self.turn, np.float64), np.asarray(self.grip_turn, np.float64)
         )
-        parts = np.full(len(goals), share)
-        full = np.broadcast_to(turn, rotation.shape)
-        return goals.turn(self.hand, quat_slerp(rotation, full, parts))
+        return turn_towards(goals, self.hand, turn, share)
 
     def _shares(self, time: float) -> tuple[float, float]:
         """Weight of the hand's goal, and progress from approach to grip, both 0 to 1.

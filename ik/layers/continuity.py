@@ -36,9 +36,9 @@ JUMP = 6.0
 class _Change:
     """Change from B poses to others, in the frames of their own joints."""
 
-    way: Floats
+    displacement: Floats
     """Displacement of the root, in the frame of the hips, [m]. Shape (B, 3)."""
-    turns: Floats
+    rotations: Floats
     """Rotation vectors, [rad]. Shape (B, J, 3)."""
 
     @classmethod
@@ -50,11 +50,13 @@ class _Change:
             quat_to_rotvec(quat_multiply(back, above.rotations)),
         )
 
-    def of(self, below: Pose, share: float = 1.0) -> Pose:
+    def of(self, below: Pose, fraction: float = 1.0) -> Pose:
         """Apply a fraction of the change to `below`."""
-        turned = quat_multiply(below.rotations, quat_from_rotvec(share * self.turns))
-        way = quat_rotate(below.rotations[:, 0], share * self.way)
-        return Pose(below.root + way, turned)
+        turned = quat_multiply(
+            below.rotations, quat_from_rotvec(fraction * self.rotations)
+        )
+        displacement = quat_rotate(below.rotations[:, 0], fraction * self.displacement)
+        return Pose(below.root + displacement, turned)
 
 
 class Continuity:
@@ -76,7 +78,7 @@ class Continuity:
             level: Weight of IK now, 0 to 1; the change falls with it.
         """
         shape = below.rotations.shape[:2]
-        if self._change is None or self._change.turns.shape[:2] != shape:
+        if self._change is None or self._change.rotations.shape[:2] != shape:
             self.forget()
             return below
         return self._change.of(below, math.exp(-dt / SETTLING) * self._fall(level))
@@ -101,7 +103,9 @@ class Continuity:
                 self._absorb(self._change.of(below), answer, may, dt)
             if self._offset is not None:
                 left = math.exp(-dt / SMOOTHING) * self._fall(level)
-                offset = _Change(left * self._offset.way, left * self._offset.turns)
+                offset = _Change(
+                    left * self._offset.displacement, left * self._offset.rotations
+                )
                 shown, self._offset = offset.of(answer), offset
         self._change, self._missed, self._level = change, missed, level
         return shown
@@ -113,13 +117,13 @@ class Continuity:
     def _absorb(self, before: Pose, answer: Pose, may: Bools, dt: float) -> None:
         """Combine new jumps of the characters in the mask `may` (B,) with earlier offsets."""
         jump = _Change.between(answer, before)
-        turn = np.linalg.norm(jump.turns, axis=-1).max(axis=1)
+        turn = np.linalg.norm(jump.rotations, axis=-1).max(axis=1)
         which = may & (turn > JUMP * dt)
         if not which.any():
             return
         jump = _Change(
-            np.where(which[:, None], jump.way, 0.0),
-            np.where(which[:, None, None], jump.turns, 0.0),
+            np.where(which[:, None], jump.displacement, 0.0),
+            np.where(which[:, None, None], jump.rotations, 0.0),
         )
         if self._offset is not None:
             jump = _Change.between(answer, self._offset.of(jump.of(answer)))

@@ -18,12 +18,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
 import ambulo.shipped
 from ambulo.configs.arrays import Floats, Singles
-from ambulo.configs.atomic import replace_file
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError, IKError, ModelFileError, nearest
 from ambulo.ik.kernels.network import (
@@ -40,6 +37,12 @@ from ambulo.ik.rig import Rig, load_rig
 from ambulo.ik.solver.features import inputs_of, network_input, outputs_of
 from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.solver.network_files import (
+    checked_tensors,
+    first_line,
+    read_tensors,
+    write_network,
+)
 from ambulo.ik.solver.refine import rig_tables
 from ambulo.ik.solver.targets import Targets
 
@@ -50,9 +53,6 @@ KINDS = {"leaky_relu": LEAKY_RELU, "elu": ELU, "tanh": TANH, "silu": SILU}
 
 MANY = 2
 """From this many characters on, BLAS is faster than compiled loops."""
-
-MAX_WEIGHTS = 256 * 1024 * 1024
-"""A larger file is no network of poses, [byte]."""
 
 
 class IKNetwork:
@@ -73,7 +73,7 @@ class IKNetwork:
         self.header = header
         self.rig = load_rig(header.rig) if rig is None else rig
         sizes = _sizes(header, self.rig)
-        checked = _checked(tensors, sizes, source)
+        checked = checked_tensors(tensors, _shapes(sizes), source)
         self._sizes = np.array(sizes, dtype=np.int64)
         self._mean = checked["mean"].astype(np.float64)
         self._parameters = np.concatenate(
@@ -192,10 +192,8 @@ def save_ik_network(
     """Write a network's two files into `folder`; the header last, as its seal."""
     place = Path(folder)
     sizes = _sizes(header, load_rig(header.rig))
-    data = save(_checked(tensors, sizes, str(place)))
-    place.mkdir(parents=True, exist_ok=True)
-    replace_file(place / WEIGHTS, data)
-    replace_file(place / HEADER, header.to_json().encode())
+    checked = checked_tensors(tensors, _shapes(sizes), str(place))
+    write_network(header, place / HEADER, checked, WEIGHTS)
 
 
 def _read(folder: Path, rig: Rig | None) -> IKNetwork:
@@ -205,17 +203,11 @@ def _read(folder: Path, rig: Rig | None) -> IKNetwork:
         text = json.loads(path.read_text(encoding="utf-8"))
         header = parse(IKNetworkHeader, text, str(path))
     except (OSError, ValueError, RecursionError) as error:
-        raise ModelFileError(f"{path}: cannot be read: {_line(error)}") from None
+        raise ModelFileError(f"{path}: cannot be read: {first_line(error)}") from None
     except ConfigError as error:
         raise ModelFileError(str(error)) from None
     path = folder / WEIGHTS
-    try:
-        if path.stat().st_size > MAX_WEIGHTS:
-            raise ModelFileError(f"{path}: larger than {MAX_WEIGHTS} bytes")
-        tensors = load(path.read_bytes())
-    except (OSError, SafetensorError) as error:
-        raise ModelFileError(f"{path}: cannot be read: {_line(error)}") from None
-    return IKNetwork(header, tensors, rig=rig, source=str(path))
+    return IKNetwork(header, read_tensors(path), rig=rig, source=str(path))
 
 
 def _sizes(header: IKNetworkHeader, rig: Rig) -> tuple[int, ...]:
@@ -235,29 +227,10 @@ def _split(
     return layers
 
 
-def _line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
-
-
-def _checked(
-    tensors: Mapping[str, NDArray[Any]], sizes: tuple[int, ...], source: str
-) -> dict[str, Singles]:
-    """The tensors of a network with these layer sizes; `ModelFileError` names a bad one."""
-    target: dict[str, tuple[int, ...]] = {"mean": (sizes[-1],)}
+def _shapes(sizes: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+    """Shape of each tensor of a network with these layer sizes."""
+    shapes: dict[str, tuple[int, ...]] = {"mean": (sizes[-1],)}
     for layer, (n, m) in enumerate(pairwise(sizes)):
-        target[f"layers.{layer}.weight"] = (m, n)
-        target[f"layers.{layer}.bias"] = (m,)
-    for name in sorted(target.keys() | tensors.keys()):
-        if name not in tensors:
-            raise ModelFileError(f"{source}: tensor {name!r} is missing")
-        if name not in target:
-            raise ModelFileError(f"{source}: unexpected tensor {name!r}")
-        tensor = tensors[name]
-        if tensor.shape != target[name] or tensor.dtype != np.float32:
-            raise ModelFileError(
-                f"{source}: tensor {name!r} is {tensor.dtype} {tensor.shape}, "
-                f"expected float32 {target[name]}"
-            )
-        if not np.isfinite(tensor).all():
-            raise ModelFileError(f"{source}: tensor {name!r} has values not finite")
-    return {name: np.ascontiguousarray(tensors[name]) for name in target}
+        shapes[f"layers.{layer}.weight"] = (m, n)
+        shapes[f"layers.{layer}.bias"] = (m,)
+    return shapes

@@ -25,11 +25,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
 from ambulo.configs.arrays import Floats, Singles
-from ambulo.configs.atomic import replace_file
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError, IKError, ModelFileError
 from ambulo.ik.kernels.network import LEAKY_RELU, TANH, forward
@@ -39,6 +36,7 @@ from ambulo.ik.rig import EFFECTORS, Rig, load_rig
 from ambulo.ik.solver.features import pose_from_frame
 from ambulo.ik.solver.frames import root_frame, to_frame
 from ambulo.ik.solver.headers import PublishedHeader
+from ambulo.ik.solver.network_files import checked_tensors, read_tensors, write_network
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import (
     quat_conjugate,
@@ -194,7 +192,8 @@ class PublishedNetwork:
         self.kind, self.extra = kind, dict(extra or {})
         self.rig = load_rig() if rig is None else rig
         self._sizes = np.array(SIZES[kind], dtype=np.int64)
-        self._parameters = np.concatenate(_checked(weights, kind, source))
+        checked = checked_tensors(weights, _shapes(kind), source)
+        self._parameters = np.concatenate([part.ravel() for part in checked.values()])
         self._slope = np.array([SLOPE], dtype=np.float32)
         self._work = np.empty((2, int(self._sizes.max())), dtype=np.float32)
 
@@ -235,11 +234,8 @@ def save_published(
 ) -> None:
     """Write a network's two files into `folder`; the header last, as its seal."""
     place = Path(folder)
-    _checked(weights, header.kind, str(place))
-    place.mkdir(parents=True, exist_ok=True)
-    data = save({name: np.ascontiguousarray(w) for name, w in weights.items()})
-    replace_file(place / WEIGHTS, data)
-    replace_file(place / HEADER, header.to_json().encode())
+    checked = checked_tensors(weights, _shapes(header.kind), str(place))
+    write_network(header, place / HEADER, checked, WEIGHTS)
 
 
 def load_published(folder: str | os.PathLike[str]) -> PublishedNetwork:
@@ -248,13 +244,10 @@ def load_published(folder: str | os.PathLike[str]) -> PublishedNetwork:
     place = place.parent if place.name == HEADER else place
     try:
         header = load_json(PublishedHeader, place / HEADER)
-        tensors = load((place / WEIGHTS).read_bytes())
     except ConfigError as error:
         raise ModelFileError(str(error)) from None
-    except (OSError, SafetensorError) as error:
-        raise ModelFileError(f"{place / WEIGHTS}: cannot be read: {error}") from None
     return PublishedNetwork(
-        tensors,
+        read_tensors(place / WEIGHTS),
         header.kind,
         rig=load_rig(header.rig),
         source=str(place),
@@ -262,26 +255,9 @@ def load_published(folder: str | os.PathLike[str]) -> PublishedNetwork:
     )
 
 
-def _checked(
-    weights: Mapping[str, NDArray[Any]], kind: str, source: str
-) -> list[Singles]:
-    """Weights and biases in order, flat; `ModelFileError` names a bad one."""
+def _shapes(kind: str) -> dict[str, tuple[int, ...]]:
+    """Shape of each weight of one of the networks, in the order of the layers."""
     shapes: dict[str, tuple[int, ...]] = {}
-    for layer, (n, m) in enumerate(
-        zip(SIZES[kind], SIZES[kind][1:], strict=False), start=1
-    ):
+    for layer, (n, m) in enumerate(pairwise(SIZES[kind]), start=1):
         shapes[f"W{layer}"], shapes[f"b{layer}"] = (n, m), (m,)
-    for name in sorted(shapes.keys() | weights.keys()):
-        if name not in weights or name not in shapes:
-            raise ModelFileError(
-                f"{source}: weight {name!r} is missing or not expected"
-            )
-        tensor = weights[name]
-        if tensor.shape != shapes[name] or tensor.dtype != np.float32:
-            raise ModelFileError(
-                f"{source}: weight {name!r} is {tensor.dtype} {tensor.shape}, "
-                f"expected float32 {shapes[name]}"
-            )
-        if not np.isfinite(tensor).all():
-            raise ModelFileError(f"{source}: weight {name!r} has values not finite")
-    return [np.ascontiguousarray(weights[name]).ravel() for name in shapes]
+    return shapes

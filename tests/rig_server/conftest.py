@@ -139,6 +139,15 @@ class Bench:
         while work and self.server.work():
             pass
 
+    def streamed(
+        self, address: Address, stream: list[NDArray[np.float32]], *, work: bool = True
+    ) -> int:
+        """Connect a client and send its stream; return its session."""
+        session = self.hello(address)
+        for values in stream:
+            self.frames(session, address, values, work=work)
+        return session
+
     def last(self, kind: Kind) -> Packet:
         for data, _ in reversed(self.sent):
             packet = packets.decode(data, self.secret)

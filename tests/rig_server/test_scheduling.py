@@ -93,9 +93,7 @@ def test_a_late_lesson_is_of_its_own_frame(
 ) -> None:
     """Lessons that had to wait name the rows of memory that hold their frames."""
     bench = make()
-    session = bench.hello(ENGINE)
-    for values in stream[:5]:
-        bench.frames(session, ENGINE, values, work=False)
+    session = bench.streamed(ENGINE, stream[:5], work=False)
     for _ in range(5):
         bench.server.work()
     character = bench.server.characters[ENGINE, session]

@@ -113,9 +113,7 @@ def test_faults_are_counted_and_change_nothing(
     make: MakeBench, stream: list[NDArray[np.float32]]
 ) -> None:
     bench = make()
-    session = bench.hello(ENGINE)
-    for values in stream[:30]:
-        bench.frames(session, ENGINE, values)
+    session = bench.streamed(ENGINE, stream[:30])
     character = bench.server.characters[ENGINE, session]
     before = character.models.learner.model.network.flat.copy()
     good = packets.encode(
@@ -238,9 +236,7 @@ def test_a_client_that_comes_back_finds_its_model(
 ) -> None:
     """Even without a disk: a silent session's model goes to the same rig's next one."""
     bench = make()
-    session = bench.hello(ENGINE)
-    for values in stream[:20]:
-        bench.frames(session, ENGINE, values)
+    session = bench.streamed(ENGINE, stream[:20])
     both = bench.hello(OTHER, nonce=2)  # at the same time: a model of its own
     assert bench.server.characters[OTHER, both].models.learner.progress.frames == 0
     bench.now += 3.0
@@ -254,9 +250,7 @@ def test_learned_rigs_survive_the_server(
     make: MakeBench, stream: list[NDArray[np.float32]], tmp_path: Path
 ) -> None:
     bench = make(models=tmp_path)
-    session = bench.hello(ENGINE)
-    for values in stream[:100]:
-        bench.frames(session, ENGINE, values)
+    session = bench.streamed(ENGINE, stream[:100])
     bench.now += 30.0
     bench.server.sweep()  # time to save
     assert bench.server.clients.saver.flush()

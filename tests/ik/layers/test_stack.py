@@ -20,7 +20,7 @@ from fixtures.layers import (
 )
 
 from ambulo.ik.layers.blending import difference
-from ambulo.ik.layers.layer import LayerKind, PoseLayer, Tick
+from ambulo.ik.layers.layer import LayerKind, PoseLayer, Provider, Tick
 from ambulo.ik.layers.stack import LayerStack
 from ambulo.ik.limits import violation
 from ambulo.ik.pose import Pose, fk, start_pose
@@ -32,18 +32,18 @@ from ambulo.motion.rotations import (
 )
 
 
+def ik_layer(name: str, provider: Provider, weight: float = 1.0) -> PoseLayer:
+    """A layer of IK with its weight from the start."""
+    return PoseLayer(name, LayerKind.IK, provider, weight=weight, fade_in=0.0)
+
+
 def test_within_one_tick_of_a_solve_the_character_has_moved_to_the_target() -> None:
     """The published failure: the network ran, and the character stayed as it was."""
     character = ShownCharacter()
     stack = LayerStack(RIG, still(STANDING), write=character.write)
     goal = hand_of(character.pose)[0] + np.array([0.15, 0.05, 0.2])
     stack.add(
-        PoseLayer(
-            "reach",
-            LayerKind.IK,
-            lambda tick: Targets.of({"LeftHand": goal}),
-            fade_in=0.0,
-        ),
+        ik_layer("reach", lambda tick: Targets.of({"LeftHand": goal})),
         0.0,
     )
     assert np.linalg.norm(hand_of(character.pose) - goal) > 0.2
@@ -74,7 +74,7 @@ def test_a_straight_leg_is_lifted() -> None:
         hips, turn = tick.goals.position("Hips")[0], tick.goals.rotation("Hips")[0]
         return Targets.of({"LeftFoot": foot, "Hips": hips}, {"Hips": turn})
 
-    stack.add(PoseLayer("lift", LayerKind.IK, lifted, fade_in=0.0), 0.0)
+    stack.add(ik_layer("lift", lifted), 0.0)
     frame = stack.tick(0.0)
     assert frame.solution is not None
     assert frame.solution.reached.all()
@@ -252,7 +252,7 @@ def test_new_base_replaces_the_old_one_without_a_jump() -> None:
 def test_ik_at_half_weight_is_half_way() -> None:
     stack = LayerStack(RIG, still(STANDING))
     provide = reaching((0.1, 0.0, 0.2))
-    stack.add(PoseLayer("reach", LayerKind.IK, provide, weight=0.5, fade_in=0.0), 0.0)
+    stack.add(ik_layer("reach", provide, weight=0.5), 0.0)
     way = hand_of(stack.tick(0.0).pose) - hand_of(STANDING)
     np.testing.assert_allclose(way, [[0.05, 0.0, 0.1]], atol=1e-3)
 
@@ -260,16 +260,9 @@ def test_ik_at_half_weight_is_half_way() -> None:
 def test_ik_layers_of_two_effectors_are_solved_together() -> None:
     stack = LayerStack(RIG, still(STANDING))
     right = fk(RIG, STANDING)[0][0, RIG.effectors[1]] + np.array([0.1, 0.0, 0.1])
+    stack.add(ik_layer("left", reaching((0.1, 0.0, 0.2))), 0.0)
     stack.add(
-        PoseLayer("left", LayerKind.IK, reaching((0.1, 0.0, 0.2)), fade_in=0.0), 0.0
-    )
-    stack.add(
-        PoseLayer(
-            "right",
-            LayerKind.IK,
-            lambda t: Targets.of({"RightHand": right}),
-            fade_in=0.0,
-        ),
+        ik_layer("right", lambda t: Targets.of({"RightHand": right})),
         0.0,
     )
     shown = fk(RIG, stack.tick(0.0).pose)[0]
@@ -301,7 +294,7 @@ def test_several_characters_move_together() -> None:
     shown = []
     for pose in (many, many[1:2]):
         stack = LayerStack(RIG, still(pose))
-        stack.add(PoseLayer("reach", LayerKind.IK, provide(pose), fade_in=0.0), 0.0)
+        stack.add(ik_layer("reach", provide(pose)), 0.0)
         shown.append(stack.tick(0.0).pose)
     np.testing.assert_allclose(shown[0].rotations[1], shown[1].rotations[0], atol=1e-9)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ambulo.configs.base import Config
-from ambulo.configs.types import Count
+from ambulo.configs.types import Width
 
 
 class GaitVAEConfig(Config):
@@ -11,7 +11,7 @@ class GaitVAEConfig(Config):
 
     given: tuple[str, ...] = ()
     """Parameters that are inputs, not estimated."""
-    hidden: Count = 256
+    hidden: Width = 256
     """Width of the three hidden layers of encoder and decoder."""
-    latent: Count = 32
+    latent: Width = 32
     """Latent numbers."""

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
 from ambulo.configs.motion import DatasetConfig
-from ambulo.configs.types import Count, NonNegative, Positive
+from ambulo.configs.types import Count, NonNegative, Positive, Width
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Mode = Literal["mlp", "transformer_reg", "encoder"]
@@ -39,7 +39,7 @@ class MotionNNConfig(Config):
     """Width of hidden layers, and of the encoding."""
     depth: Annotated[int, Field(ge=1, le=64)] = 4
     """Residual blocks or transformer layers."""
-    heads: Count = 4
+    heads: Width = 4
     """Attention heads; width / heads is even."""
     members: Annotated[int, Field(ge=1, le=64)] = 1
     """Number of ensemble members whose outputs are averaged."""

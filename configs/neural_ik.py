@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
-from ambulo.configs.types import Count, NonNegative, Positive
+from ambulo.configs.types import Count, NonNegative, Positive, Widths
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Kind = Literal["own", "published", "published_compact"]
@@ -20,7 +20,7 @@ class IKNetConfig(Config):
     """`own` sees any subset of six targets (66 numbers) and answers the hips' position and 23
     rotations as six numbers each (141); `published` is 50-256-256-128-69 with leaky ReLU
     0.1 on Euler angles and rotation vectors, `published_compact` 50-128-96-69 with tanh."""
-    hidden: Annotated[tuple[Count, ...], Field(min_length=1, max_length=16)] = (
+    hidden: Widths = (
         256,
         256,
         256,

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
 from ambulo.configs.muscle import MuscleUpdatesConfig
-from ambulo.configs.types import Count, NonNegative, Positive
+from ambulo.configs.types import Count, NonNegative, Positive, Widths
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Steps = Annotated[int, Field(ge=0)]
@@ -31,7 +31,7 @@ class SimulationNetworkConfig(Config):
     policy: Literal["simple", "prior", "modes", "two_level"] = "simple"
     """`simple` is SimulationNN; `prior` adds features of a motion network; `modes` has one
     head for each mode that the observation names; `two_level` chooses the mode itself."""
-    net_arch: Annotated[tuple[Count, ...], Field(min_length=1)] = (256, 256)
+    net_arch: Widths = (256, 256)
     """Hidden layer widths of the actor and of the critic."""
     activation_fn: Literal["relu", "tanh", "elu", "silu"] = "tanh"
     """Hidden activation."""

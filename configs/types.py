@@ -7,5 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 Count = Annotated[int, Field(ge=1)]
+Width = Annotated[int, Field(ge=1, le=4096)]
+"""Units of a layer; bounded, so that a file cannot ask for any amount of memory."""
+Widths = Annotated[tuple[Width, ...], Field(min_length=1, max_length=16)]
+"""Units of each hidden layer."""
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]

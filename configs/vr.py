@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
-from ambulo.configs.types import Count, NonNegative, Positive
+from ambulo.configs.types import Count, NonNegative, Positive, Widths
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -27,7 +27,7 @@ class NavigationNetworkConfig(Config):
 
     policy: Literal["MlpPolicy"] = "MlpPolicy"
     """Kept for published files; the actor and critic are separate perceptrons."""
-    net_arch: Annotated[tuple[Count, ...], Field(min_length=1)] = (256, 256)
+    net_arch: Widths = (256, 256)
     """Hidden layer widths, used by both networks."""
     activation_fn: Literal["relu", "tanh", "elu", "silu"] = "relu"
     """Hidden activation."""

@@ -27,14 +27,16 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_to_rotvec
 from ambulo.policies.agents.locomotion import LocomotionAgent
 from ambulo.policies.files.archive import (
+    Archive,
     json_bytes,
+    open_archive,
     parse_json,
     read_archive,
-    unzip,
     write_atomic,
     zipped,
 )
-from ambulo.policies.files.model_file import model_of_members
+from ambulo.policies.files.headers import header_bytes
+from ambulo.policies.files.model_file import model_of_archive
 from ambulo.policies.files.raw_headers import CASCADE_HEADER
 from ambulo.policies.kinds.cascade import CascadeMetadata, NodeRow
 from ambulo.policies.kinds.locomotion import LocomotionMetadata
@@ -290,20 +292,22 @@ def load_cascade(
         ModelFileError: Missing, damaged, or no cascade.
     """
     file = Path(path)
-    members = read_archive(file)
-    if CASCADE_HEADER not in members:
-        raise ModelFileError(f"{file}: no cascade: {CASCADE_HEADER} is missing")
-    source = f"{file}: {CASCADE_HEADER}"
-    load = load or (lambda data: _walker(data, str(file)))
+    with open_archive(file) as archive:
+        return _cascade_of(archive, load)
+
+
+def _cascade_of(archive: Archive, load: Callable[[bytes], Any] | None) -> Cascade:
+    """Return the cascade in an open file; all nodes share its memory budget."""
+    file = archive.source
+    data, source = header_bytes(archive, CASCADE_HEADER)
+    load = load or (lambda node: _walker(node, archive))
     try:
-        header = parse(
-            CascadeMetadata, parse_json(members[CASCADE_HEADER], source), source
-        )
+        header = parse(CascadeMetadata, parse_json(data, source), source)
         space = GaitSpace.from_json(header.space)
         nodes = tuple(
             CascadeNode(
                 row.name,
-                load(members[_member(row.name)]),
+                load(archive[_member(row.name)]),
                 np.array(row.low, dtype=np.float64),
                 np.array(row.high, dtype=np.float64),
                 row.parents,
@@ -322,7 +326,8 @@ def load_cascade(
 
 def is_cascade(path: str | os.PathLike[str]) -> bool:
     """Whether the model file `path` is a cascade; `ModelFileError` if it is none at all."""
-    return CASCADE_HEADER in read_archive(Path(path), (CASCADE_HEADER,))
+    with open_archive(Path(path)) as archive:
+        return CASCADE_HEADER in archive
 
 
 def stored_models(path: str | os.PathLike[str]) -> dict[str, bytes]:
@@ -339,9 +344,7 @@ def _member(name: str) -> str:
     return f"nodes/{name}{ENDING}"
 
 
-def _walker(data: bytes, source: str) -> LocomotionAgent:
-    """Return the agent of a node's model file."""
-    members = unzip(io.BytesIO(data), source)
-    return LocomotionAgent(
-        model_of_members(members, LocomotionMetadata, source), source
-    )
+def _walker(data: bytes, outer: Archive) -> LocomotionAgent:
+    """Return the agent of a node's model file inside of the file `outer`."""
+    node = Archive(io.BytesIO(data), outer.source, outer.budget)
+    return LocomotionAgent(model_of_archive(node, LocomotionMetadata), outer.source)

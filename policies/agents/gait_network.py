@@ -19,8 +19,9 @@ from ambulo.motion.gaits.frames import frame_rate, motion_of, orthonormal
 from ambulo.motion.gaits.shards import PER_CYCLE
 from ambulo.motion.gaits.skeleton import gait_skeleton
 from ambulo.motion.motion import Motion
-from ambulo.policies.files.archive import read_archive
+from ambulo.policies.files.archive import open_archive
 from ambulo.policies.files.headers import header_of
+from ambulo.policies.files.shapes import check_shapes, stored_shapes
 from ambulo.policies.kinds.ref_nn import RefNNMetadata
 
 HELD_WITHIN = 1e-6
@@ -180,13 +181,13 @@ def load_ref_network(
         ModelFileError: Missing, damaged, or of another parameter list than `space`.
     """
     file = Path(path)
-    members = read_archive(file)
-    metadata = header_of(RefNNMetadata, members, str(file))
-    metadata.check_space(space, str(file))
-    if WEIGHTS not in members:
-        raise ModelFileError(f"{file}: no {WEIGHTS} inside")
+    with open_archive(file) as archive:
+        metadata = header_of(RefNNMetadata, archive)
+        metadata.check_space(space, str(file))
+        check_shapes(stored_shapes(archive, WEIGHTS), metadata.shapes(), str(file))
+        data = archive[WEIGHTS]
     try:
-        weights = load(members[WEIGHTS])
+        weights = load(data)
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise ModelFileError(f"{file}: {WEIGHTS}: {error}") from None
     return RefNetwork(metadata, weights, str(file))

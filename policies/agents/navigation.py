@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.policies.agents.stock import load_stock
-from ambulo.policies.files.archive import read_archive
+from ambulo.policies.files.archive import open_archive
 from ambulo.policies.files.headers import HEADER, DescribedLayout, StoredLayout
-from ambulo.policies.files.model_file import ModelFile, model_of_members
+from ambulo.policies.files.model_file import ModelFile, model_of_archive
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata
 from ambulo.policies.networks.actor_critic import ACTIVATIONS, bounded
 
@@ -184,10 +184,10 @@ def load_navigation(
         ModelFileError: Missing, damaged, unsafe, newer, or of another kind.
     """
     file = Path(path)
-    members = read_archive(file)
-    if HEADER not in members and {"data", "policy.pth"} <= members.keys():
-        return load_stock(file, members, trust_pickle, stock_frame)
-    return model_of_members(members, NavigationMetadata, str(file))
+    with open_archive(file) as archive:
+        if HEADER not in archive and {"data", "policy.pth"} <= archive.keys():
+            return load_stock(file, archive, trust_pickle, stock_frame)
+        return model_of_archive(archive, NavigationMetadata)
 
 
 def load_agent(

@@ -1,25 +1,27 @@
 """Stable-Baselines3 PPO files of published agents, read without running their pickles.
 
-Only `policy.pth` (tensors, through torch's weights-only reader) and the plain JSON
-values of `data` are used; its `:serialized:` fields are pickles and stay untouched.
+Only the tensors of `policy.pth` (see `torch_tensors`) and the plain JSON values of
+`data` are used; its `:serialized:` fields are pickles and stay untouched.
 """
 
 from __future__ import annotations
 
-import io
-import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.vr import NavigationConfig
-from ambulo.policies.files.archive import parse_json, unzip
-from ambulo.policies.files.model_file import ModelFile, check_weights
+from ambulo.policies.files.archive import Archive, parse_json
+from ambulo.policies.files.headers import header_bytes
+from ambulo.policies.files.model_file import ModelFile, check_finite
 from ambulo.policies.files.raw_headers import STOCK
+from ambulo.policies.files.shapes import check_shapes
+from ambulo.policies.files.torch_tensors import read_torch_tensors
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata, describe
 
 PUBLISHED_PARTS = (
@@ -66,7 +68,7 @@ class _PublishedLayout:
 
 def load_stock(
     path: Path,
-    members: Mapping[str, bytes],
+    archive: Archive,
     trust_pickle: bool,
     frame: Literal["head", "world"],
 ) -> ModelFile[NavigationMetadata]:
@@ -79,18 +81,19 @@ def load_stock(
 
     Args:
         path: for messages, and read again with `trust_pickle`.
-        members: contents of the zip file.
+        archive: the open file.
         trust_pickle: load with `PPO.load`, which runs pickles.
         frame: frame of the observations.
     """
     source = str(path)
-    data = parse_json(members["data"], f"{source}: data")
+    data = parse_json(*header_bytes(archive, "data"))
     if not isinstance(data, dict):
         raise ModelFileError(f"{source}: data: not a dictionary")
     if trust_pickle:
         weights, activation = _load_trusted(path)
     else:
-        weights, activation = _weights(members["policy.pth"], source), _activation(data)
+        arrays = read_torch_tensors(archive, "policy.pth")
+        weights, activation = _as_tensors(arrays), _activation(data)
     widths = _widths(weights, source)
     steps = data.get("num_timesteps")
     try:
@@ -113,45 +116,23 @@ def load_stock(
         extra={"source": STOCK},
     )
     policy = {"mlp_extractor.scales": torch.ones(_PublishedLayout.size)}
-    policy |= {_renamed(name): tensor.float() for name, tensor in weights.items()}
-    check_weights(policy, metadata.weight_shapes(policy, source), source)
+    policy |= {_renamed(name): tensor for name, tensor in weights.items()}
+    shapes = {name: tuple(tensor.shape) for name, tensor in policy.items()}
+    check_shapes(shapes, metadata.weight_shapes(shapes, source), source)
+    policy = {name: tensor.float() for name, tensor in policy.items()}
+    check_finite(policy, source)
     return ModelFile(metadata, policy)
+
+
+def _as_tensors(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
+    """Return copies that may be written to."""
+    return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
 
 
 def _renamed(name: str) -> str:
     for old, new in _RENAMED.items():
         name = name.replace(old, new)
     return name
-
-
-def _weights(data: bytes, source: str) -> dict[str, Tensor]:
-    """The tensors of `policy.pth`, all dense and contiguous."""
-    unzip(io.BytesIO(data), f"{source}: policy.pth")  # declared sizes are bounded
-    try:
-        weights = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-    except (
-        RuntimeError, ValueError, TypeError, KeyError, AttributeError, IndexError,
-        EOFError, OSError, AssertionError, RecursionError, pickle.UnpicklingError,
-    ) as error:  # fmt: skip
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise ModelFileError(
-            f"{source}: policy.pth holds more than tensors, or is damaged: {reason}"
-        ) from None
-    if not isinstance(weights, dict):
-        raise ModelFileError(f"{source}: policy.pth: not a dictionary of tensors")
-    for name, tensor in weights.items():
-        if not isinstance(name, str) or type(tensor) is not Tensor:
-            raise ModelFileError(f"{source}: policy.pth: {name!r} is not a tensor")
-        if (
-            tensor.layout != torch.strided
-            or tensor.device.type != "cpu"
-            or tensor.dtype not in (torch.float32, torch.float64)
-            or not tensor.is_contiguous()
-        ):
-            raise ModelFileError(
-                f"{source}: policy.pth: {name!r} is not a plain tensor"
-            )
-    return dict(weights)
 
 
 def _widths(weights: Mapping[str, Tensor], source: str) -> tuple[int, ...]:

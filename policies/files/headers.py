@@ -11,7 +11,7 @@ import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, Self, TypeVar
+from typing import Annotated, Any, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,13 @@ from pydantic import Field
 from ambulo.configs.base import Config, parse
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import GaitSpace
-from ambulo.policies.files.archive import parse_json
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from ambulo.policies.files.archive import Archive, parse_json
 
 FORMAT = "ambulo-model"
 VERSION = 1
 HEADER = "ambulo.json"
+MAX_HEADER = 2**20
+"""Longest header, [bytes]."""
 _PACKAGES = {
     "ambulo": "ambulo",
     "torch": "torch",
@@ -38,6 +37,8 @@ _PACKAGES = {
     "numba": "numba",
 }
 
+Shapes = Mapping[str, tuple[int, ...]]
+"""Shapes of weights by name."""
 Size = Annotated[int, Field(ge=0)]
 
 
@@ -117,13 +118,11 @@ class FileHeader(Config):
         del source
         return self
 
-    def weight_shapes(
-        self, weights: Mapping[str, Tensor], source: str
-    ) -> Mapping[str, tuple[int, ...]]:
+    def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Return the shape of each weight that a file with this header must hold.
 
         Args:
-            weights: The weights of the file, for shapes that the header leaves open.
+            stored: The shapes in the file, for sizes that the header leaves open.
             source: Begins every error.
         """
         raise NotImplementedError
@@ -213,9 +212,19 @@ def parse_header(cls: type[Header], data: object, source: str) -> Header:
         raise ModelFileError(str(error)) from None
 
 
-def header_of(cls: type[Header], members: Mapping[str, bytes], source: str) -> Header:
-    """Return the header among the members of a model file, checked."""
-    if HEADER not in members:
-        raise ModelFileError(f"{source}: no {HEADER} inside: not a model file")
-    name = f"{source}: {HEADER}"
-    return parse_header(cls, parse_json(members[HEADER], name), name)
+def header_of(cls: type[Header], archive: Archive) -> Header:
+    """Return the header of an open model file, checked."""
+    data, name = header_bytes(archive, HEADER)
+    return parse_header(cls, parse_json(data, name), name)
+
+
+def header_bytes(archive: Archive, name: str) -> tuple[bytes, str]:
+    """Return a member that is a header, and how errors name it."""
+    source = f"{archive.source}: {name}"
+    if name not in archive:
+        raise ModelFileError(f"{archive.source}: no {name} inside: not a model file")
+    if archive.size(name) > MAX_HEADER:
+        raise ModelFileError(
+            f"{source}: {archive.size(name)} bytes, at most {MAX_HEADER}"
+        )
+    return archive[name], source

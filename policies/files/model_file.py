@@ -23,15 +23,19 @@ from torch import Tensor, nn
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.archive import (
     MAX_BYTES,
+    Archive,
     json_bytes,
+    open_archive,
     parse_json,
-    read_archive,
     write_atomic,
     zipped,
 )
 from ambulo.policies.files.headers import HEADER, Header, header_of
+from ambulo.policies.files.shapes import check_shapes, stored_shapes
 
 POLICY = "policy.safetensors"
+MAX_TRAINING, MAX_STATES = 2**26, 16
+"""Largest training state: so many bytes, and so many times the bytes of the weights."""
 ARRAYS, VALUES = "training.safetensors", "training.json"
 _SAFETENSORS_ERRORS = (
     safetensors.SafetensorError,
@@ -74,7 +78,9 @@ def save_model(path: str | os.PathLike[str], model: ModelFile[Any]) -> None:
     """
     file = Path(path)
     weights = plain(model.weights)
-    check_weights(weights, model.metadata.weight_shapes(weights, str(file)), str(file))
+    shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
+    check_shapes(shapes, model.metadata.weight_shapes(shapes, str(file)), str(file))
+    check_finite(weights, str(file))
     try:
         members = {
             HEADER: model.metadata.to_json().encode(),
@@ -105,18 +111,24 @@ def load_model(path: str | os.PathLike[str], header: type[Header]) -> ModelFile[
     Raises:
         ModelFileError: Missing, damaged, unsafe, newer, or of another kind.
     """
-    return model_of_members(read_archive(Path(path)), header, str(path))
+    with open_archive(Path(path)) as archive:
+        return model_of_archive(archive, header)
 
 
-def model_of_members(
-    members: Mapping[str, bytes], header: type[Header], source: str
-) -> ModelFile[Header]:
-    """Return the contents of a model file by the members of its zip; see `load_model`."""
-    metadata = header_of(header, members, source)
-    weights = read_tensors(members, source)
-    check_weights(weights, metadata.weight_shapes(weights, source), source)
-    attachments = metadata.attachments(members, source)
-    return ModelFile(metadata, weights, read_training(members, source), attachments)
+def model_of_archive(archive: Archive, header: type[Header]) -> ModelFile[Header]:
+    """Return the contents of an open model file; see `load_model`.
+
+    The header says which weights there must be; nothing large is unpacked before the
+    shapes in the file are these.
+    """
+    source = archive.source
+    metadata = header_of(header, archive)
+    shapes = stored_shapes(archive, POLICY)
+    check_shapes(shapes, metadata.weight_shapes(shapes, source), source)
+    weights = _read_tensors(archive, source)
+    check_finite(weights, source)
+    attachments = metadata.attachments(archive, source)
+    return ModelFile(metadata, weights, _read_training(archive), attachments)
 
 
 def plain(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -132,50 +144,39 @@ def shapes_of(network: nn.Module) -> dict[str, tuple[int, ...]]:
     return {name: tuple(t.shape) for name, t in network.state_dict().items()}
 
 
-def check_weights(
-    weights: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, ...]], source: str
-) -> None:
-    """Refuse weights that are not finite float32, or not those of `shapes`."""
-    for name in sorted(shapes.keys() | weights.keys()):
-        if name not in weights:
-            raise ModelFileError(f"{source}: weight {name!r} is missing")
-        if name not in shapes:
-            raise ModelFileError(f"{source}: unexpected weight {name!r}")
-        tensor, shape = weights[name], tuple(weights[name].shape)
-        if shape != shapes[name]:
-            raise ModelFileError(
-                f"{source}: weight {name!r} has shape {shape}, expected {shapes[name]}"
-            )
-        if tensor.dtype != torch.float32:
-            raise ModelFileError(
-                f"{source}: weight {name!r} is {tensor.dtype}, expected torch.float32"
-            )
+def check_finite(weights: Mapping[str, Tensor], source: str) -> None:
+    """Refuse weights that are NaN or infinite."""
+    for name, tensor in weights.items():
         if not bool(torch.isfinite(tensor).all()):
             raise ModelFileError(f"{source}: weight {name!r} has values not finite")
 
 
-def read_tensors(members: Mapping[str, bytes], source: str) -> dict[str, Tensor]:
+def _read_tensors(members: Mapping[str, bytes], source: str) -> dict[str, Tensor]:
     """Return the weights among the members of a model file."""
-    if POLICY not in members:
-        raise ModelFileError(f"{source}: no {POLICY} inside")
     try:
         return safetensors.torch.load(members[POLICY])
     except _SAFETENSORS_ERRORS as error:
         raise ModelFileError(f"{source}: {POLICY}: {error}") from None
 
 
-def read_training(members: Mapping[str, bytes], source: str) -> TrainingState | None:
+def _read_training(archive: Archive) -> TrainingState | None:
     """Return the training state among the members of a model file; None without one."""
-    present = [name for name in (ARRAYS, VALUES) if name in members]
+    source = archive.source
+    present = [name for name in (ARRAYS, VALUES) if name in archive]
     if not present:
         return None
     if len(present) == 1:
         raise ModelFileError(f"{source}: {present[0]} stands alone: half a checkpoint")
-    values = parse_json(members[VALUES], f"{source}: {VALUES}")
+    limit = MAX_TRAINING + MAX_STATES * archive.size(POLICY)
+    if (size := archive.size(ARRAYS) + archive.size(VALUES)) > limit:
+        raise ModelFileError(
+            f"{source}: a training state of {size} bytes, at most {limit}"
+        )
+    values = parse_json(archive[VALUES], f"{source}: {VALUES}")
     if not isinstance(values, dict):
         raise ModelFileError(f"{source}: {VALUES}: not a dictionary")
     try:
-        arrays = safetensors.numpy.load(members[ARRAYS])
+        arrays = safetensors.numpy.load(archive[ARRAYS])
     except _SAFETENSORS_ERRORS as error:
         raise ModelFileError(f"{source}: {ARRAYS}: {error}") from None
     return TrainingState(dict(arrays), values)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.policies.files.archive import parse_json, read_archive
-from ambulo.policies.files.headers import HEADER
+from ambulo.policies.files.archive import open_archive, open_regular, parse_json
+from ambulo.policies.files.headers import HEADER, MAX_HEADER, header_bytes
 
 CASCADE_HEADER = "cascade.json"
 """Header of a cascade, which holds the model files of its nodes."""
@@ -17,8 +17,6 @@ STOCK = "stable-baselines3"
 """Format of the zip files of Stable-Baselines3."""
 REFERENCE = "header.npy"
 """Header of an NPZ file of the suite, JSON as bytes."""
-MAX_HEADER = 2**24
-"""Longest header of a file of tensors, [bytes]."""
 MUSCLE_KEY = "ambulo"
 """Key of a header in the metadata of a file of tensors."""
 
@@ -39,11 +37,12 @@ def raw_header(path: Path) -> tuple[dict[str, Any], str]:
 
 def _of_zip(path: Path) -> tuple[bytes, str]:
     """Header of a zip file: ours, a cascade, or one of Stable-Baselines3."""
-    members = read_archive(path, (HEADER, CASCADE_HEADER, "data"))
-    for name in (CASCADE_HEADER, HEADER):
-        if name in members:
-            return members[name], f"{path}: {name}"
-    if "data" in members:
+    with open_archive(path) as archive:
+        for name in (CASCADE_HEADER, HEADER):
+            if name in archive:
+                return header_bytes(archive, name)
+        stock = "data" in archive
+    if stock:
         return f'{{"format": "{STOCK}"}}'.encode(), str(path)
     raise ModelFileError(f"{path}: no {HEADER} inside: not a model file")
 
@@ -52,11 +51,10 @@ def _of_reference(path: Path) -> tuple[bytes, str]:
     """Header of a reference that bodies follow: an array of bytes in an NPZ file."""
     import numpy as np
 
-    members = read_archive(path, (REFERENCE,))
-    if REFERENCE not in members:
-        raise ModelFileError(f"{path}: no {REFERENCE} inside: not a model file")
+    with open_archive(path) as archive:
+        data, _ = header_bytes(archive, REFERENCE)
     try:
-        array = np.lib.format.read_array(io.BytesIO(members[REFERENCE]))
+        array = np.lib.format.read_array(io.BytesIO(data))
     except (ValueError, EOFError) as error:
         raise ModelFileError(f"{path}: {REFERENCE} is damaged: {error}") from None
     return array.tobytes(), f"{path}: {REFERENCE}"
@@ -87,13 +85,8 @@ def _of_tensors(path: Path) -> tuple[bytes, str]:
 
 def _bytes(path: Path, count: int = MAX_HEADER) -> bytes:
     """Return the first `count` bytes of a file."""
-    try:
-        with path.open("rb") as file:
-            return file.read(count)
-    except FileNotFoundError:
-        raise ModelFileError(f"{path}: no such model file") from None
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
+    with open_regular(path) as file:
+        return file.read(count)
 
 
 _READERS: dict[str, Callable[[Path], tuple[bytes, str]]] = {

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field
 
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.gait_vae import GaitVAEConfig
 from ambulo.motion.human23 import N_SIXDOF
-from ambulo.policies.files.headers import FileHeader, check_gait_space
+from ambulo.policies.files.headers import FileHeader, Shapes, check_gait_space
 from ambulo.policies.files.spec import ModelSpec
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 NOISE, VAE = "noise.", "vae."
 """How the names of weights begin that belong to each part."""
@@ -41,16 +37,17 @@ class EstimatorMetadata(FileHeader):
         check_gait_space(self.space, source)
         return self
 
-    def weight_shapes(
-        self, weights: Mapping[str, Tensor], source: str
-    ) -> dict[str, tuple[int, ...]]:
+    def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of the variational network and of the noise model."""
+        import torch
+
         from ambulo.policies.files.model_file import shapes_of
         from ambulo.policies.networks.gait_vae import GaitVAE
         from ambulo.policies.networks.pose_noise import CYCLE_FRAMES
 
         space = self.gait_space()
-        parts = shapes_of(GaitVAE(space, self.vae))
+        with torch.device("meta"):
+            parts = shapes_of(GaitVAE(space, self.vae))
         shapes = {VAE + name: shape for name, shape in parts.items()}
         noise: dict[str, tuple[int, ...]] = {
             "deviation": (N_SIXDOF,),

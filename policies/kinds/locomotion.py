@@ -14,6 +14,7 @@ from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.policies.files.headers import (
     FileHeader,
     ObservationPart,
+    Shapes,
     StoredLayout,
     parts_of,
     size_of,
@@ -22,8 +23,6 @@ from ambulo.policies.files.headers import (
 from ambulo.policies.files.spec import ModelSpec
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ambulo.policies.networks.locomotion_policy import ScaledLayout
     from ambulo.policies.networks.simulation_nn import SimulationNN
 
@@ -65,13 +64,14 @@ class LocomotionMetadata(FileHeader):
             raise ModelFileError(f"{source}: encoder and network.prior need each other")
         return self.replace(config=config)
 
-    def weight_shapes(
-        self, weights: Mapping[str, Tensor], source: str
-    ) -> dict[str, tuple[int, ...]]:
+    def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of the policy class that the configuration chooses."""
+        import torch
+
         from ambulo.policies.files.model_file import shapes_of
 
-        return shapes_of(self.new_policy())
+        with torch.device("meta"):
+            return shapes_of(self.new_policy())
 
     @property
     def layout(self) -> StoredLayout:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from ambulo.configs.motion_nn import MotionRunConfig
-from ambulo.policies.files.headers import FileHeader, stamp
+from ambulo.policies.files.headers import FileHeader, Shapes, stamp
 from ambulo.policies.files.spec import ModelSpec
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 
 class MotionMetadata(FileHeader):
@@ -30,9 +27,7 @@ class MotionMetadata(FileHeader):
     steps: Annotated[int, Field(ge=0)] = 0
     """Updates of its training."""
 
-    def weight_shapes(
-        self, weights: Mapping[str, Tensor], source: str
-    ) -> dict[str, tuple[int, ...]]:
+    def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of the configured network, which is not built in memory."""
         import torch
 

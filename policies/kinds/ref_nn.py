@@ -11,12 +11,10 @@ from pydantic import Field
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.human23 import N_SIXDOF
-from ambulo.policies.files.headers import FileHeader, check_gait_space, stamp
+from ambulo.policies.files.headers import FileHeader, Shapes, check_gait_space, stamp
 from ambulo.policies.files.spec import ModelSpec
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from ambulo.policies.networks.ref_nn import RefNN
 
 
@@ -62,9 +60,7 @@ class RefNNMetadata(FileHeader):
         if space is not None and (difference := space.difference(self.gait_space())):
             raise ModelFileError(f"{source}: has other gait parameters: {difference}")
 
-    def weight_shapes(
-        self, weights: Mapping[str, Tensor], source: str
-    ) -> dict[str, tuple[int, ...]]:
+    def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of a `RefNN`."""
         return self.shapes()
 

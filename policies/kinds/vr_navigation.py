@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field
 
@@ -14,6 +14,7 @@ from ambulo.policies.files.headers import (
     DescribedLayout,
     FileHeader,
     ObservationPart,
+    Shapes,
     Size,
     parts_of,
     size_of,
@@ -21,11 +22,6 @@ from ambulo.policies.files.headers import (
 )
 from ambulo.policies.files.raw_headers import STOCK
 from ambulo.policies.files.spec import ModelSpec
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-Shapes = dict[str, tuple[int, ...]]
 
 _ACTIONS = {"continuous": 3, "discrete": 7}
 _MEANINGS = {
@@ -78,28 +74,25 @@ class NavigationMetadata(FileHeader):
             )
         return self
 
-    def weight_shapes(self, weights: Mapping[str, Tensor], source: str) -> Shapes:
+    def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """Shapes of actor and critic; the critic's input is as long as the scales."""
-        scales = weights.get("mlp_extractor.scales")
-        if scales is None or scales.dim() != 1 or len(scales) < self.observation_size:
+        scales = stored.get("mlp_extractor.scales", ())
+        if len(scales) != 1 or scales[0] < self.observation_size:
             raise ModelFileError(
                 f"{source}: mlp_extractor.scales: expected "
                 f"{self.observation_size} or more"
             )
         last = self.config.network.net_arch[-1]
         shapes = self.actor_shapes()
-        shapes["mlp_extractor.scales"] = (len(scales),)
-        shapes |= self._layers("mlp_extractor.critic", len(scales))
+        shapes["mlp_extractor.scales"] = scales
+        shapes |= self._layers("mlp_extractor.critic", scales[0])
         shapes |= {"value_net.weight": (1, last), "value_net.bias": (1,)}
-        if "route_net.bias" in weights:
-            targets = weights["route_net.bias"].numel()
-            shapes |= {
-                "route_net.weight": (targets, last),
-                "route_net.bias": (targets,),
-            }
+        if "route_net.bias" in stored:
+            targets = stored["route_net.bias"]
+            shapes |= {"route_net.weight": (*targets, last), "route_net.bias": targets}
         return shapes
 
-    def actor_shapes(self) -> Shapes:
+    def actor_shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of each weight that acting needs, by name."""
         shapes = self._layers("mlp_extractor.actor", self.observation_size)
         last = self.config.network.net_arch[-1]
@@ -109,9 +102,9 @@ class NavigationMetadata(FileHeader):
             shapes["log_std"] = (self.action.size,)
         return shapes
 
-    def _layers(self, prefix: str, inputs: int) -> Shapes:
+    def _layers(self, prefix: str, inputs: int) -> dict[str, tuple[int, ...]]:
         """Shapes of hidden layers; an activation stands between two linear layers."""
-        shapes: Shapes = {}
+        shapes: dict[str, tuple[int, ...]] = {}
         for i, width in enumerate(self.config.network.net_arch):
             shapes[f"{prefix}.{2 * i}.weight"] = (width, inputs)
             shapes[f"{prefix}.{2 * i}.bias"] = (width,)

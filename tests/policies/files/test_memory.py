@@ -1,0 +1,163 @@
+"""Model files that ask for memory: refused before anything large is allocated."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ambulo
+from ambulo.configs.errors import ModelFileError
+from ambulo.policies.agents.cascade import load_cascade
+from ambulo.policies.files.archive import FREE_SIZE, Archive, MemoryBudget, zipped
+from ambulo.policies.files.model_file import ARRAYS, POLICY, save_model
+from ambulo.shipped import locate
+
+Members = dict[str, bytes]
+GROWTH = 80
+"""Most memory that a refusal may take, [MiB]."""
+_LOAD = """
+import resource, sys
+import ambulo
+from ambulo.configs.errors import ModelFileError
+ambulo.load(sys.argv[1])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for path in sys.argv[2:]:
+    try:
+        ambulo.load(path)
+    except ModelFileError as error:
+        print(error)
+    else:
+        sys.exit(f"{path} was loaded")
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def shipped(name: str) -> Path:
+    """The file of a shipped model."""
+    path = locate(name)
+    assert path is not None
+    return path
+
+
+def member(path: Path, inner: str, change: Callable[[dict[str, Any]], None]) -> Members:
+    """Members of a zip file whose JSON member `inner` is changed."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(members[inner])
+    change(header)
+    members[inner] = json.dumps(header).encode()
+    return members
+
+
+def torch_file(text: bytes) -> bytes:
+    """A file of `torch.save` whose pickle is `text`."""
+    return zipped({"archive/data.pkl": text, "archive/byteorder": b"little"})
+
+
+def stock_file(text: bytes) -> bytes:
+    """A file of Stable-Baselines3 whose policy is the pickle `text`."""
+    return zipped({"data": b"{}", "policy.pth": torch_file(text)})
+
+
+def long_memo() -> bytes:
+    """A pickle that puts a value far out in its memo."""
+    return b"\x80\x02}r" + struct.pack("<I", 2**31) + b"."
+
+
+def hostile_files(folder: Path, tiny: Any) -> list[Path]:
+    """Files of a few kilobytes that ask for gigabytes."""
+    model = folder / "model.zip"
+    save_model(model, tiny)
+    files: dict[str, bytes] = {
+        "bytearray": stock_file(
+            b"\x80\x02c__builtin__\nbytearray\nJ\xff\xff\xff\x7f\x85R."
+        ),
+        "bytearray8": stock_file(b"\x80\x05\x96" + struct.pack("<Q", 2**34) + b"."),
+        "memo": stock_file(long_memo()),
+        "zeros": zipped({POLICY: bytes(2**28), "ambulo.json": b"{}"}),
+    }
+
+    def wide(header: dict[str, Any]) -> None:
+        header["config"]["network"]["net_arch"] = [10**9, 10**9]
+
+    def deep(header: dict[str, Any]) -> None:
+        header["config"]["network"]["net_arch"] = [1] * 300_000
+
+    def large(header: dict[str, Any]) -> None:
+        header["config"]["network"]["net_arch"] = [4096] * 16
+
+    for name, change in (("wide", wide), ("deep", deep), ("large", large)):
+        files[name] = zipped(member(model, "ambulo.json", change))
+    walker = shipped("gait_walk")
+    files["walker"] = zipped(member(walker, "ambulo.json", wide))
+    estimator = shipped("gait_estimator")
+
+    def latent(header: dict[str, Any]) -> None:
+        header["vae"]["latent"] = header["vae"]["hidden"] = 10**9
+
+    files["estimator"] = zipped(member(estimator, "ambulo.json", latent))
+    members = member(model, "ambulo.json", lambda header: None)
+    noise = np.random.default_rng(0).bytes(FREE_SIZE)
+    rows = {"a": {"dtype": "U8", "shape": [2**35], "data_offsets": [0, 2**35]}}
+    text = json.dumps(rows).encode()
+    members[ARRAYS] = struct.pack("<Q", len(text)) + text + noise
+    files["training"] = zipped(members)
+    paths = []
+    for name, data in files.items():
+        paths.append(folder / f"{name}.zip")
+        paths[-1].write_bytes(data)
+    return paths
+
+
+def test_hostile_files_are_refused_in_little_memory(
+    tmp_path: Path, tiny_model: Callable[..., Any]
+) -> None:
+    paths = hostile_files(tmp_path, tiny_model())
+    good = tmp_path / "model.zip"
+    arguments = [sys.executable, "-c", _LOAD, str(good), *map(str, paths)]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    *errors, growth = done.stdout.splitlines()
+    assert len(errors) == len(paths)
+    assert all(str(path) in error for path, error in zip(paths, errors, strict=True))
+    assert int(growth) < GROWTH
+
+
+def test_nodes_of_a_cascade_share_one_budget(tmp_path: Path) -> None:
+    path = shipped("gait_cascade")
+    load_cascade(path)
+    budget = MemoryBudget(4 * 2**20)
+    with path.open("rb") as file:
+        outer = Archive(file, "cascade", budget)
+        nodes = [
+            Archive(io.BytesIO(outer[name]), name, budget)
+            for name in outer
+            if name.endswith(".zip")
+        ]
+        with pytest.raises(ModelFileError, match="unpacks to more than"):
+            [node[part] for node in nodes for part in node]
+
+
+def test_a_pipe_is_no_model_file(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.zip"
+    os.mkfifo(path)
+    with pytest.raises(ModelFileError, match="not a regular file"):
+        ambulo.load(path)
+    with pytest.raises(ModelFileError, match="not a regular file"):
+        ambulo.load(path.rename(tmp_path / "pipe.json"))
+
+
+def test_memo_pickle_is_one_for_pickle() -> None:
+    assert pickle.loads(b"\x80\x02}r\x05\x00\x00\x00.") == {}

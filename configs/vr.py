@@ -307,6 +307,10 @@ class NavigationConfig(Config):
         """Return a copy without the keys that locate engines."""
         return self.override("environment", **dict.fromkeys(ENGINE_PLACES))
 
+    def passive(self) -> NavigationConfig:
+        """Return a copy that runs nothing: it names neither engines nor code to import."""
+        return self.without_engine_places().override("rewards", custom=())
+
     def shareable(self) -> NavigationConfig:
         """Return a copy to publish: without engine locations and without local folders."""
         output = NavigationTrainingConfig.model_fields["output"].default

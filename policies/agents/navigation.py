@@ -85,7 +85,8 @@ class Agent:
     def __init__(self, model: NavigationModel) -> None:
         """The agent in `model`, whose weights are copied."""
         self.metadata: NavigationMetadata = model.metadata
-        self.config: NavigationConfig = model.metadata.config
+        # A file does not choose which programs and which code its users run.
+        self.config: NavigationConfig = model.metadata.config.passive()
         self.layout = StoredLayout(model.metadata.observation)
         self.discrete = model.metadata.action.mode == "discrete"
         self.actor = NavigationActor.of(model.metadata, model.weights)

@@ -10,12 +10,12 @@ from pydantic import Field
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.muscle import MuscleRunConfig
-from ambulo.policies.files.headers import FileHeader, stamp
+from ambulo.policies.files.headers import FileHeader, Shapes, stamp
 from ambulo.policies.files.spec import ModelSpec
 from ambulo.policies.kinds.locomotion import MUSCLES
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    pass
 
 
 class MuscleTrainingMetadata(FileHeader):
@@ -28,9 +28,7 @@ class MuscleTrainingMetadata(FileHeader):
     steps: Annotated[int, Field(ge=0)] = 0
     """Updates of its training."""
 
-    def weight_shapes(
-        self, weights: Mapping[str, Tensor], source: str
-    ) -> dict[str, tuple[int, ...]]:
+    def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
         """No weights besides those of the network's own file."""
         return {}
 

@@ -78,6 +78,10 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
             "--trust-pickle",
             "run the pickled code of a Stable-Baselines3 zip; only for your own files",
         ),
+        switch(
+            "--trust-code",
+            "import the reward terms that a resumed run names; only for your own runs",
+        ),
     )
 
     def load(self, file: Path, args: argparse.Namespace) -> NavigationModel:
@@ -92,15 +96,20 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
 
     def find(self, target: str, args: argparse.Namespace) -> Point:
         """Return where `--resume` continues, without the engines that files name."""
-        trusted = bool(args.trust_pickle)
         point = find_resume_point(
             target,
             NavigationRunFolder,
             NavigationConfig,
             lambda file: self.load(file, args),
-            lambda file, model: _config_of(file, model, trusted=trusted),
+            lambda _, model: model.metadata.config,
         )
         config = point.config.without_engine_places()
+        if config.rewards.custom and not args.trust_code:
+            raise ConfigError(
+                f"{target}: its settings name code to import "
+                f"(rewards.custom: {', '.join(config.rewards.custom)}); "
+                "if the run is yours, add --trust-code"
+            )
         return ResumePoint(point.folder, point.model, config)
 
     def check_resumed(self, point: Point, config: NavigationConfig) -> None:
@@ -143,19 +152,6 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         from ambulo.train.vr.results import finish
 
         finish(request, run)
-
-
-def _config_of(
-    file: Path, model: NavigationModel, *, trusted: bool
-) -> NavigationConfig:
-    """Return the settings of a checkpoint that lies in no run folder."""
-    config = model.metadata.config
-    if config.rewards.custom and not trusted:
-        raise ConfigError(
-            f"{file}: names code in rewards.custom; "
-            "resume its run folder, or use --trust-pickle"
-        )
-    return config
 
 
 COMMAND = NavigationCommand()

@@ -7,13 +7,17 @@ import shutil
 import socket
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import ambulo
 from ambulo.configs.base import load_json
 from ambulo.configs.vr import NavigationConfig
+from ambulo.policies.agents.navigation import Agent, load_navigation
+from ambulo.policies.files.model_file import save_model
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.train_vr_navigation import main as train
 from ambulo.train.vr.command import COMMAND
@@ -114,3 +118,50 @@ def test_checkpoints_do_not_name_the_folders_of_a_training(made: Path) -> None:
     for file in made.rglob("*.zip"):
         with zipfile.ZipFile(file) as archive:
             assert str(made.parent) not in archive.read("ambulo.json").decode()
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_code_that_a_run_names_is_imported_only_when_allowed(
+    hostile: NavigationRunFolder,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    killed: bool,
+) -> None:
+    term = Path("their_terms.py")
+    term.write_text("open('imported', 'w')\nclass Term:\n    name = 'theirs'\n"
+                    "    def __call__(self, *_):\n        return 0.0\n")  # fmt: skip
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    monkeypatch.setattr("ambulo.train.vr.results.finish", lambda *_: 0)
+    config = json.loads(hostile.config.read_text())
+    config["rewards"]["custom"] = ["their_terms:Term"]
+    hostile.config.write_text(json.dumps(config))
+    if killed:
+        shutil.rmtree(hostile.checkpoints)
+        hostile.checkpoints.mkdir()
+    resume = ["--resume", str(hostile.path), "--no-progress"]
+    capsys.readouterr()
+    assert train(resume) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "rewards.custom: their_terms:Term" in error
+    assert "--trust-code" in error
+    assert not Path("imported").exists()
+    if killed:
+        assert train([*resume, "--trust-code"]) == 0
+        assert Path("imported").exists()
+
+
+def test_an_agent_brings_no_code_into_its_environment(
+    hostile: NavigationRunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("their_code.py").write_text("open('imported', 'w')\n")
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    model = load_navigation(hostile.final_model)
+    config = model.metadata.config.override("rewards", custom=("their_code:Term",))
+    config = config.override("environment", godot_bin="/gone/godot")
+    path = Path("theirs.zip")
+    save_model(path, replace(model, metadata=model.metadata.replace(config=config)))
+    agent = ambulo.load(path, kind=Agent)
+    assert agent.config.environment.godot_bin is None
+    ambulo.make_vec(agent, num_envs=1).close()
+    assert not Path("imported").exists()

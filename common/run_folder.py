@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from filelock import FileLock, Timeout
+
 from ambulo.common.files import write_atomic
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ModelFileError, RunFolderError
@@ -62,6 +64,7 @@ class RunFolder:
         self.evaluations = self.path / "evaluations.json"
         self.scores = self.path / "scores.json"
         self.report = self.path / "report.html"
+        self._lock = FileLock(self.path / ".lock", timeout=0)
         self._made: list[Path] = []
         self._replaced: Path | None = None
 
@@ -191,6 +194,30 @@ class RunFolder:
             raise
         self.keep()
 
+    def claim(self) -> None:
+        """Reserve the folder for this process; a process that ends releases it.
+
+        What a killed process left half-written is removed.
+
+        Raises:
+            RunFolderError: Another training is running in it.
+        """
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise RunFolderError(
+                f"{self.path}: a training is running in this folder; stop it first"
+            ) from None
+        except OSError as error:
+            raise RunFolderError(
+                f"{self.path}: cannot be locked: {error.strerror}"
+            ) from error
+        self.sweep()
+
+    def release(self) -> None:
+        """Let other trainings use the folder."""
+        self._lock.release()
+
     def sweep(self) -> None:
         """Remove what a killed process left half-written."""
         for folder in (self.path, self.checkpoints, self.best_model.parent):
@@ -205,6 +232,7 @@ class RunFolder:
 
     def discard(self) -> None:
         """Undo `create`: remove what it made, put a replaced run back."""
+        self.release()
         if self._made:
             shutil.rmtree(self.path, ignore_errors=True)
             for parent in reversed(self._made[:-1]):
@@ -232,6 +260,8 @@ class RunFolder:
             raise RunFolderError(
                 f"{self.path}: is not the folder of a run; --force replaces only runs"
             )
+        owner = type(self)(self.path)
+        owner.claim()
         aside = self.path.with_name(f".{self.path.name}.{os.getpid()}.replaced")
         try:
             os.replace(self.path, aside)
@@ -239,6 +269,8 @@ class RunFolder:
             raise RunFolderError(
                 f"{self.path}: cannot be replaced: {error.strerror}"
             ) from error
+        finally:
+            owner.release()
         self._replaced = aside
 
     def _make(self) -> None:
@@ -250,6 +282,7 @@ class RunFolder:
                 self._made.append(folder)
             self.checkpoints.mkdir(exist_ok=True)
             self.best_model.parent.mkdir(exist_ok=True)
+            self.claim()
         except OSError as error:
             self.discard()
             raise RunFolderError(

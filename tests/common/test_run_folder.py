@@ -39,6 +39,7 @@ def test_force_replaces_a_run_and_nothing_else(tmp_path: Path) -> None:
     run = create(tmp_path, "a")
     run.describe("{}\n", ["--seed", "3"], 3)
     (run.checkpoints / "vr_nav_model_5_steps.zip").write_bytes(b"")
+    run.release()
     with pytest.raises(RunFolderError, match="--force"):
         create(tmp_path, "a")
     again = create(tmp_path, "a", force=True)
@@ -53,6 +54,7 @@ def test_a_replaced_run_is_back_when_the_new_one_cannot_start(tmp_path: Path) ->
     run = create(tmp_path, "a")
     run.describe("{}\n", [], 3)
     run.final_model.write_bytes(b"weeks of training")
+    run.release()
     create(tmp_path, "a", force=True).discard()
     assert run.final_model.read_bytes() == b"weeks of training"
     assert list(tmp_path.iterdir()) == [run.path]
@@ -104,6 +106,7 @@ def test_a_run_that_cannot_start_leaves_nothing_and_gives_back_what_it_replaced(
     with first.starting("{}", ["--seed", "1"], 1):
         assert first.exists, "killed from here on, it can be resumed"
     assert first.command.read_text() == "train_vr_navigation --seed 1\n"
+    first.release()
     second = NavigationRunFolder.create(str(tmp_path), "run", "label", 0, force=True)
     with pytest.raises(ValueError, match="no"), second.starting("[]", [], 2):
         raise ValueError("no")

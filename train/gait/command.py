@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, ClassVar
 from ambulo.configs.presets.gait import PRESETS
 from ambulo.configs.ref_nn import RefRunConfig
 from ambulo.train.shared.flags import Flag
-from ambulo.train.shared.run_command import RunCommand, RunRequest
+from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import GaitRunFolder
+from ambulo.train.shared.run_request import RunRequest
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:

@@ -12,8 +12,9 @@ from ambulo.configs.errors import RunFolderError
 from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.configs.presets.ik import PRESETS
 from ambulo.train.shared.flags import Flag, text
-from ambulo.train.shared.run_command import RunCommand, RunRequest
+from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import IKRunFolder
+from ambulo.train.shared.run_request import RunRequest
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from ambulo.configs.presets.locomotion import PRESETS
 from ambulo.configs.simulation_nn import TeacherConfig
 from ambulo.train.shared.flags import Flag, text
 from ambulo.train.shared.rl_command import EVALUATION_FLAGS, RL_SETTINGS, RLCommand
-from ambulo.train.shared.run_command import RunRequest
 from ambulo.train.shared.run_folders import LocomotionRunFolder
+from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
     from ambulo.policies.agents.locomotion import LocomotionModel

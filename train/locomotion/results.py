@@ -19,8 +19,8 @@ from ambulo.train.locomotion.training import LocomotionTraining
 from ambulo.train.locomotion.validation import play
 from ambulo.train.shared.rl_results import Column, print_results, write_scores
 from ambulo.train.shared.rl_run import RLRun
-from ambulo.train.shared.run_command import RunRequest
 from ambulo.train.shared.run_folders import LocomotionRunFolder
+from ambulo.train.shared.run_request import RunRequest
 
 FINAL_EPISODES = 100
 """Episodes of the final evaluation unless `--episodes` says otherwise."""

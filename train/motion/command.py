@@ -12,8 +12,9 @@ from ambulo.configs.motion_nn import Mode, MotionRunConfig
 from ambulo.configs.presets.motion import PRESETS
 from ambulo.motion.datasets.splits import PARTS, Split
 from ambulo.train.shared.flags import Flag, switch
-from ambulo.train.shared.run_command import RunCommand, RunRequest
+from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import MotionRunFolder
+from ambulo.train.shared.run_request import RunRequest
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ambulo.configs.muscle import MuscleRunConfig
 from ambulo.configs.presets.muscle import PRESETS
-from ambulo.train.shared.run_command import RunCommand, RunRequest
+from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import MuscleRunFolder
+from ambulo.train.shared.run_request import RunRequest
 from ambulo.train.shared.summary import print_summary
 
 if TYPE_CHECKING:

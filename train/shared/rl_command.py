@@ -11,7 +11,8 @@ from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
 from ambulo.train.shared.flags import Flag, text
 from ambulo.train.shared.resume import Folder, ResumePoint
-from ambulo.train.shared.run_command import RunCommand, RunRequest
+from ambulo.train.shared.run_command import RunCommand
+from ambulo.train.shared.run_request import RunRequest
 from ambulo.train.shared.settings import Settings
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import shlex
 import sys
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic
 
 from ambulo.common.errors import Parser, front_door, set_up_logging
 from ambulo.common.files import check_parent, write_atomic
@@ -41,6 +41,7 @@ from ambulo.train.shared.resume import (
     find_resume_point,
     unfinished_run,
 )
+from ambulo.train.shared.run_request import BuiltRun, RunRequest
 from ambulo.train.shared.settings import (
     Settings,
     base_config,
@@ -48,45 +49,6 @@ from ambulo.train.shared.settings import (
     parse_override,
     with_changes,
 )
-
-if TYPE_CHECKING:
-    from ambulo.common.console import Display
-
-
-class Run(Protocol):
-    """A training that is ready to begin."""
-
-    @property
-    def total_steps(self) -> int:
-        """Steps of the whole training, for the progress display."""
-        ...
-
-    def train(self, display: Display, stop: StopRequest) -> None:
-        """Train to the end and save as it goes; raise `Interrupted` on a stop."""
-        ...
-
-
-BuiltRun = TypeVar("BuiltRun", bound=Run)
-
-
-@dataclass(frozen=True)
-class RunRequest(Generic[Settings, Model, Folder]):
-    """The training that a command line asks for."""
-
-    args: argparse.Namespace
-    """All flags."""
-    arguments: Sequence[str]
-    """The command line without the program."""
-    config: Settings
-    """All settings."""
-    folder: Folder
-    """Where results go; it exists."""
-    checkpoint: Model | None
-    """What to continue from; None: a new training."""
-    initial: Model | None
-    """The model whose weights a new training begins with, or None."""
-    shared_command: str
-    """The command line for model files, without paths of this machine."""
 
 
 class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
@@ -263,14 +225,13 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
     def resumed_folder(
         self, args: argparse.Namespace, point: ResumePoint[Settings, Model, Folder]
     ) -> Folder | None:
-        """Return the run folder of a resumed run without half-written files.
+        """Return the run folder of a resumed run.
 
         None: `--run-name` asks for a new folder, or the checkpoint lies in no run folder.
         """
         folder = point.folder
         if folder is None or (args.run_name and self.can_fork):
             return None
-        folder.sweep()
         if point.model is None:
             print("no checkpoint yet: starting from the beginning", file=sys.stderr)
         return folder
@@ -302,31 +263,42 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         config = self.prepare(config, args, resumed=model is not None)
         name = self._initial(args)
         initial = self.load_initial(name, args) if name and model is None else None
-        training = config.model_dump()["training"]
         command = [self.folder.program, *shareable_arguments(argv, self.private)]
-        with StopRequest() as stop:
-            if folder is None:
-                folder = self.folder.create(
-                    training["output"],
-                    args.run_name,
-                    self.label(config, args),
-                    training["seed"],
-                    force=bool(args.force),
-                )
+        with self._claimed(args, config, folder) as owned:
             request = RunRequest(
-                args, argv, config, folder, model, initial, shlex.join(command)
+                args, argv, config, owned, model, initial, shlex.join(command)
             )
-            with folder.starting(config.to_json(), argv, training["seed"]):
-                run = self.build(request)
-            try:
-                words = Words(*self.progress)
-                run.train(make_display(run.total_steps, args.progress, words), stop)
-            except Interrupted as interrupted:
-                return report_interrupt(interrupted, folder)
-            finally:
-                self.close(run)
-        self.report(request, run)
+            with StopRequest() as stop:
+                with owned.starting(config.to_json(), argv, _training(config)["seed"]):
+                    run = self.build(request)
+                try:
+                    words = Words(*self.progress)
+                    display = make_display(run.total_steps, args.progress, words)
+                    run.train(display, stop)
+                except Interrupted as interrupted:
+                    return report_interrupt(interrupted, owned)
+                finally:
+                    self.close(run)
+            self.report(request, run)
         return 0
+
+    @contextmanager
+    def _claimed(
+        self, args: argparse.Namespace, config: Settings, folder: Folder | None
+    ) -> Iterator[Folder]:
+        """Reserve a folder for this process: the given one, or a new one."""
+        if folder is None:
+            training = _training(config)
+            label, force = self.label(config, args), bool(args.force)
+            folder = self.folder.create(
+                training["output"], args.run_name, label, training["seed"], force=force
+            )
+        else:
+            folder.claim()
+        try:
+            yield folder
+        finally:
+            folder.release()
 
     def _initial(self, args: argparse.Namespace) -> str | None:
         """Return the value of the flag `initial`."""
@@ -398,3 +370,9 @@ def _alternatives(names: Sequence[str]) -> str:
     if len(names) == 2:
         return "/".join(names)
     return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _training(config: Config) -> dict[str, Any]:
+    """Return the group `training` of any configuration."""
+    values: dict[str, Any] = config.model_dump()["training"]
+    return values

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from ambulo.common.files import without_nan, write_or_print
-from ambulo.train.shared.run_command import RunRequest
+from ambulo.train.shared.run_request import RunRequest
 
 
 class Counted(Protocol):

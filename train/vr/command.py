@@ -18,8 +18,8 @@ from ambulo.evaluate.vr.godot_flags import check_godot_flags
 from ambulo.train.shared.flags import Flag, switch
 from ambulo.train.shared.resume import ResumePoint, find_resume_point
 from ambulo.train.shared.rl_command import EVALUATION_FLAGS, RL_SETTINGS, RLCommand
-from ambulo.train.shared.run_command import RunRequest
 from ambulo.train.shared.run_folders import NavigationRunFolder
+from ambulo.train.shared.run_request import RunRequest
 from ambulo.train.shared.settings import check_resumable
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summaris
 from ambulo.policies.agents.navigation import Agent, NavigationModel, load_agent
 from ambulo.train.shared.rl_results import Column, print_results, write_scores
 from ambulo.train.shared.rl_run import RLRun
-from ambulo.train.shared.run_command import RunRequest
 from ambulo.train.shared.run_folders import NavigationRunFolder
+from ambulo.train.shared.run_request import RunRequest
 from ambulo.train.vr.training import NavigationTraining
 
 NAIVE = ("stand", "random", "straight", "potential")

@@ -1,0 +1,51 @@
+"""What a training command hands over to its training, and what it gets back."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from ambulo.common.signals import StopRequest
+from ambulo.train.shared.resume import Folder, Model
+from ambulo.train.shared.settings import Settings
+
+if TYPE_CHECKING:
+    from ambulo.common.console import Display
+
+
+class Run(Protocol):
+    """A training that is ready to begin."""
+
+    @property
+    def total_steps(self) -> int:
+        """Steps of the whole training, for the progress display."""
+        ...
+
+    def train(self, display: Display, stop: StopRequest) -> None:
+        """Train to the end and save as it goes; raise `Interrupted` on a stop."""
+        ...
+
+
+BuiltRun = TypeVar("BuiltRun", bound=Run)
+
+
+@dataclass(frozen=True)
+class RunRequest(Generic[Settings, Model, Folder]):
+    """The training that a command line asks for."""
+
+    args: argparse.Namespace
+    """All flags."""
+    arguments: Sequence[str]
+    """The command line without the program."""
+    config: Settings
+    """All settings."""
+    folder: Folder
+    """Where results go; it exists."""
+    checkpoint: Model | None
+    """What to continue from; None: a new training."""
+    initial: Model | None
+    """The model whose weights a new training begins with, or None."""
+    shared_command: str
+    """The command line for model files, without paths of this machine."""

@@ -107,7 +107,8 @@ def motion_to_bvh(
     BVH knows neither rest orientations nor frames of angles: bones are written in axes
     that are the world's at rest (the same positions, the same movement). Joints of a
     skeleton that has neither keep their order of channels; all others get ZYX. Angles
-    are those nearest to the frame before.
+    are those nearest to the frame before. Joints of fewer axes get zeros for the others,
+    because most programs read joints with three rotations only.
     """
     scale = metres_per_unit("cm" if units == "auto" else units)
     skeleton, turn = aligned_axes(motion.skeleton)
@@ -119,8 +120,10 @@ def motion_to_bvh(
     for j, joint_name in enumerate(skeleton.joints):
         angles, order = angles_and_order(turned[:, j], orders[j], full)
         letters, signs = axes.order_to_file(order)
+        block = np.zeros((len(motion), 3))
+        block[:, : len(letters)] = np.degrees(angles * signs)
+        letters += "".join(letter for letter in "XYZ" if letter not in letters)
         channels = tuple(f"{letter}rotation" for letter in letters)
-        block = np.degrees(angles * signs)
         place = None
         if j == 0:
             place = motion.root_positions

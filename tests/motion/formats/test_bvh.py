@@ -203,15 +203,16 @@ def test_written_angles_do_not_jump(walk_motion: Walk) -> None:
     assert np.ptp(values[:, 3:6], axis=0).max() == pytest.approx(1080.0)
 
 
-def test_hinge_that_turns_otherwise_gets_three_channels(tmp_path: Path) -> None:
+def test_every_joint_has_three_rotation_channels(tmp_path: Path) -> None:
     skeleton = Skeleton("s", ("a", "b"), (-1, 0), np.eye(3)[:2], orders=("ZXY", "Y"))
     half = np.sqrt(0.5)
     about = {"X": [half, half, 0, 0], "Y": [half, 0, half, 0]}
-    for axis, channels in (("Y", 1), ("X", 3)):
+    for axis in "YX":
         rotations = np.array([[[1, 0, 0, 0], about[axis]]], dtype=float)
         motion = Motion(skeleton, 30.0, np.zeros((1, 3)), rotations)
         bvh = motion_to_bvh(motion)
-        assert len(bvh.joints[1].channels) == channels
+        assert sorted(bvh.joints[1].channels) == [f"{c}rotation" for c in "XYZ"]
+        assert np.count_nonzero(bvh.values[0, 6:]) == 1
         again = bvh_to_motion(bvh, "cm")
         assert quat_angle(again.rotations, rotations).max() < 1e-9
 

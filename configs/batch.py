@@ -62,3 +62,11 @@ class TaskBatch(Protocol):
 
     def close(self) -> None:
         """Free the simulation."""
+
+
+class SeededBatch(TaskBatch, Protocol):
+    """A task batch whose generators can be replaced."""
+
+    @property
+    def rngs(self) -> list[np.random.Generator]:
+        """One generator for each environment; an assigned one is used from then on."""

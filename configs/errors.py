@@ -20,6 +20,14 @@ class ConfigError(AmbuloError):
     """A configuration value, key or preset that cannot be used."""
 
 
+class UnknownSettingError(ConfigError, TypeError):
+    """A keyword that an environment does not have.
+
+    It is a `TypeError` with Python's own text too: wrappers of other libraries try
+    keywords, and continue without those that raise this.
+    """
+
+
 class LevelError(AmbuloError):
     """A level file or level that breaks the schema or cannot be solved."""
 

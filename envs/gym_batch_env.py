@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from ambulo.configs.batch import TaskBatch
+from ambulo.configs.batch import SeededBatch
 from ambulo.configs.errors import ConfigError, nearest
 
 
@@ -44,19 +44,20 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
     and a list of seeds seeds them one by one (None keeps a generator). The episodes of an
     environment therefore do not depend on N.
 
-    `autoreset_mode` is SAME_STEP (last observations in `infos["final_obs"]`, their infos in
-    `infos["final_info"]`), NEXT_STEP, or DISABLED (reset with `options={"reset_mask": m}`).
+    `autoreset_mode` is NEXT_STEP, as in Gymnasium's own vector environments; SAME_STEP, which
+    saves a step an episode (last observations in `infos["final_obs"]`, their infos in
+    `infos["final_info"]`); or DISABLED (reset with `options={"reset_mask": m}`).
     """
 
-    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}  # noqa: RUF012
+    metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
     def __init__(
         self,
-        batch: TaskBatch,
+        batch: SeededBatch,
         observation_space: spaces.Space[Any],
         action_space: spaces.Space[Any],
         *,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         split: Callable[[NDArray[np.float32]], dict[str, NDArray[np.float32]]]
         | None = None,
     ) -> None:
@@ -102,8 +103,9 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
                     f"got {len(seeds)} seeds for {self.num_envs} environments"
                 )
             self.batch.seed(seeds)
-        if chosen.any():
-            self.batch.reset(np.flatnonzero(chosen))
+        if not chosen.any():
+            raise ConfigError("reset_mask is false everywhere: nothing to reset")
+        self.batch.reset(np.flatnonzero(chosen))
         self._finished[chosen] = False
         return self._observation(self.batch.obs), {}
 
@@ -117,9 +119,18 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
                 f"environment {int(np.flatnonzero(waiting)[0])} has finished: reset it with "
                 "options={'reset_mask': ...} before the next step"
             )
+        if waiting.any():
+            actions = np.array(actions)
+            actions[waiting] = 0
+        kept = {
+            env: self.batch.rngs[env].bit_generator.state
+            for env in np.flatnonzero(waiting)
+        }
         obs, reward, terminated, truncated, arrays = self.batch.step(
             np.asarray(actions)
         )
+        for env, state in kept.items():
+            self.batch.rngs[env].bit_generator.state = state
         infos: dict[str, Any] = {}
         for name, values in arrays.items():
             # An environment that NEXT_STEP resets in this step takes no action.

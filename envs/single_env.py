@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import gymnasium
 import numpy as np
 
 from ambulo.configs.base import Config
-from ambulo.configs.batch import TaskBatch
-from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.batch import SeededBatch
+from ambulo.configs.errors import ConfigError, UnknownSettingError, nearest
 
 Settings = TypeVar("Settings", bound=Config)
-
-
-class SeededBatch(TaskBatch, Protocol):
-    """A task batch whose generators can be replaced."""
-
-    @property
-    def rngs(self) -> list[np.random.Generator]:
-        """One generator for each environment; an assigned one is used from then on."""
 
 
 class SingleEnv(gymnasium.Env[Any, Any]):
@@ -89,7 +81,9 @@ def with_settings(
                 "gymnasium.make_vec makes several"
             )
         if key not in where:
-            raise ConfigError(f"unknown setting {key!r}" + nearest(key, where))
+            raise UnknownSettingError(
+                f"got an unexpected keyword argument {key!r}{nearest(key, where)}"
+            )
         plain = value.model_dump() if isinstance(value, Config) else value
         changes.setdefault(where[key], {})[key] = plain
     for group, values in changes.items():

@@ -158,7 +158,7 @@ class LocomotionVectorEnv(GymBatchEnv):
         task: Task,
         num_envs: int = 1,
         config: LocomotionConfig | Mapping[str, Any] | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: None = None,
         threads: int = 1,
         follow: Reference | bytes | None = None,

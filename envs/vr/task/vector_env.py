@@ -28,7 +28,7 @@ class VRNavigationVectorEnv(GymBatchEnv):
         self,
         num_envs: int = 1,
         config: NavigationConfig | Mapping[str, Any] | None = None,
-        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         render_mode: None = None,
         **settings: Any,
     ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,10 @@ class TaskBatch(Protocol):
 
 
 class SeededBatch(TaskBatch, Protocol):
-    """A task batch whose generators can be replaced."""
+    """A task batch for Gymnasium: its generators can be replaced, and episodes described."""
+
+    def start_info(self) -> dict[str, NDArray[Any]]:
+        """Return the infos of a reset, one row for each environment."""
 
     @property
     def rngs(self) -> list[np.random.Generator]:

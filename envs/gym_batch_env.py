@@ -80,6 +80,8 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(action_space, self.num_envs)
         self._split = split
         self._finished = np.zeros(self.num_envs, np.bool_)
+        for env in range(self.num_envs):  # fresh entropy unless `reset` seeds them
+            self.batch.rngs[env] = np.random.default_rng()
 
     def reset(
         self,
@@ -107,7 +109,7 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
             raise ConfigError("reset_mask is false everywhere: nothing to reset")
         self.batch.reset(np.flatnonzero(chosen))
         self._finished[chosen] = False
-        return self._observation(self.batch.obs), {}
+        return self._observation(self.batch.obs), self._start_infos(chosen)
 
     def step(
         self, actions: Any
@@ -146,9 +148,11 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
             }
             infos["_final_info"] = done.copy()
             self.batch.reset(np.flatnonzero(done))
+            infos |= self._start_infos(done)
         elif self.autoreset_mode == AutoresetMode.NEXT_STEP:
             if waiting.any():
                 self.batch.reset(np.flatnonzero(waiting))
+                infos |= self._start_infos(waiting)
                 reward = np.where(waiting, 0.0, reward)
                 terminated, truncated = terminated & ~waiting, truncated & ~waiting
             self._finished = terminated | truncated
@@ -161,6 +165,15 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
             truncated.copy(),
             infos,
         )
+
+    def _start_infos(self, chosen: NDArray[np.bool_]) -> dict[str, Any]:
+        """Return the infos of environments that were just reset, with their masks."""
+        infos: dict[str, Any] = {}
+        for name, values in self.batch.start_info().items():
+            infos[name] = values.copy()
+            infos[name][~chosen] = None if values.dtype == object else 0
+            infos[f"_{name}"] = chosen.copy()
+        return infos
 
     def close_extras(self, **kwargs: Any) -> None:
         """Free the batch."""

@@ -35,7 +35,10 @@ class SingleEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         self.batch.rngs[0] = self.np_random
         self.batch.reset(self._env_index)
-        return self._observation(), self._start_info()
+        start = {
+            name: values.item(0) for name, values in self.batch.start_info().items()
+        }
+        return self._observation(), start
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One environment step; `ActionError` for a wrong shape or non-finite values."""
@@ -54,10 +57,6 @@ class SingleEnv(gymnasium.Env[Any, Any]):
     def _observation(self) -> Any:
         """The observation now."""
         return self.batch.obs[0].copy()
-
-    def _start_info(self) -> dict[str, Any]:
-        """The info of a reset."""
-        return {}
 
 
 def with_settings(

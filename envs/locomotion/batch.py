@@ -194,6 +194,10 @@ class LocomotionBatch:
         self._observe(envs)
         return self.obs
 
+    def start_info(self) -> Arrays:
+        """Return the phase of each body's reference as `phase`."""
+        return {"phase": self.phase.copy()}
+
     def step(self, actions: NDArray[np.generic]) -> BatchStep:
         """One control step: observations, rewards, terminated, truncated, info.
 
@@ -246,11 +250,20 @@ class LocomotionBatch:
             "is_fault": fault,
             "fault": simulation.fault.copy(),
             "speed": self.state.heading[:, 0].copy(),
-            "joint_error": np.abs(self.state.deviation[:, self.dofs]).mean(axis=1),
+            "joint_error": self._joint_error(),
             "power": power,
             **{f"reward/{name}": value for name, value in terms.items()},
         }
         return self.obs, reward, fell | fault, timeout, info
+
+    def _joint_error(self) -> Floats:
+        """Mean deviation of the actuated joints, shape (N,), [rad].
+
+        The rows are contiguous, so that rounding does not depend on N.
+        """
+        rows = np.ascontiguousarray(self.state.deviation[:, self.dofs])
+        error: Floats = np.abs(rows).mean(axis=1)
+        return error
 
     def teacher_actions(self) -> Floats:
         """The balance controller's offsets for the state now, in units of action. (N, A).

@@ -119,9 +119,6 @@ class LocomotionEnv(SingleEnv):
         self.action_space = action_space(self.batch.action_size)
         self._picture: Any = None
 
-    def _start_info(self) -> dict[str, Any]:
-        return {"phase": float(self.batch.phase[0])}
-
     def render(self) -> NDArray[np.uint8] | None:
         """A frame (height, width, 3) beside the body; `RenderError` without OpenGL."""
         if self.render_mode is None:

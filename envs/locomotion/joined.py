@@ -89,6 +89,10 @@ class JoinedBatch(Generic[Member]):
         for batch, rows in zip(self.batches, self._rows, strict=True):
             batch.seed(seeds[rows])
 
+    def start_info(self) -> dict[str, Floats]:
+        """Return the phase of each body's reference as `phase`."""
+        return {"phase": self.phase}
+
     def reset(self, envs: Ints, *, phases: Floats | None = None) -> NDArray[np.float32]:
         """Begin new episodes of `envs` (k,), at `phases` (k,) or as configured."""
         for i, rows in enumerate(self._rows):

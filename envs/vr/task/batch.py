@@ -107,6 +107,11 @@ class NavigationBatch:
         self._observe(envs)
         return self.obs
 
+    def start_info(self) -> dict[str, NDArray[np.object_]]:
+        """Return the name of each environment's level as `level`."""
+        names = [self.bank.levels[slot].name for slot in self.task.slot.tolist()]
+        return {"level": np.array(names, dtype=object)}
+
     def step(
         self, actions: NDArray[np.generic]
     ) -> tuple[NDArray[np.float32], Floats, Bools, Bools, Info]:

@@ -115,9 +115,6 @@ class VRNavigationEnv(SingleEnv):
         self._trail.append(self.batch.world.state.position[0].copy())
         return outcome
 
-    def _start_info(self) -> dict[str, Any]:
-        return {"level": self._level().name}
-
     def render(self) -> NDArray[np.uint8] | None:
         """A frame (height, width, 3) from behind the player; `RenderError` without OpenGL."""
         if self.render_mode is None:

@@ -152,5 +152,5 @@ def test_damaged_files_are_told(tmp_path):
         load_cascade(path, bytes)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other", "{}")
-    with pytest.raises(ModelFileError, match=r"cascade\.json is missing"):
+    with pytest.raises(ModelFileError, match=r"no cascade\.json inside"):
         load_cascade(path, bytes)

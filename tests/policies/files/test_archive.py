@@ -86,7 +86,7 @@ def test_zip_bombs_are_refused_unread(tmp_path: Path, write_zip: Write) -> None:
     path = tmp_path / "bomb.zip"
     block = bytes(2**24)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("part", block)
+        archive.writestr("ambulo.json", block)
     declare_size(path, MAX_BYTES + 1)
     with pytest.raises(ModelFileError, match="unpacks to"):
         load_navigation(path)

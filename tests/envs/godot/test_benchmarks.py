@@ -16,6 +16,7 @@ SOAKED = {
     "checkpoints": [10_240, 20_480, 30_208],
     "damaged": [],
     "memory_growth": 0.01,
+    "decisions": 100_000,
 }
 
 

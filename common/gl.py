@@ -10,7 +10,7 @@ VARIABLE = "MUJOCO_GL"
 
 
 def import_mujoco() -> None:
-    """Import MuJoCo; without OpenGL, and with a warning, where MUJOCO_GL fails.
+    """Import MuJoCo; if MUJOCO_GL names a broken back end, warn and import without OpenGL.
 
     MuJoCo loads the back end that MUJOCO_GL names when it is imported, and an unknown or
     missing one makes the whole import fail.

@@ -130,10 +130,10 @@ def inputs_and_base(
 
 @njit(cache=True)
 def residual(y: Array, at: int, out: Array) -> float:
-    """`out` (4,) = (1 + y0, y1, y2, y3) normalised; returns its length before.
+    """Write (1 + y0, y1, y2, y3), normalised, to `out` (4,); return its length before.
 
-    A unit quaternion whatever y is, and the identity where y is 0. Length 0 is returned
-    where there is no direction.
+    The result is a unit quaternion for every y, and the identity for y = 0. A length of 0
+    means that the quaternion has no direction.
     """
     norm = 0.0
     for i in range(4):

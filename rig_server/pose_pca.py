@@ -109,7 +109,7 @@ class PosePCA:
 
 
 def pose_pca_of(track: Track) -> PosePCA:
-    """The plane of the poses of `track`, N >= 2 frames."""
+    """Fit principal components to the poses of `track`, which has N >= 2 frames."""
     reference = track.rotations[0]
     mean_local = mean_rotations(track.local)
     blank = np.zeros(0)

@@ -145,7 +145,7 @@ class EngineProcess:
         return f"[{self.log_file}: {last}]"
 
     def stop(self) -> None:
-        """Ask the engine to quit, and make it end; it is reaped. Again does nothing."""
+        """Ask the engine to quit, kill it if it does not, and reap it; safe to call twice."""
         ours = os.getpid() == self._owner  # and not a fork's
         if ours and self._ready and self.running:
             with contextlib.suppress(BridgeFault):

@@ -260,6 +260,6 @@ class EngineLink:
 
 
 def split_envs(num_envs: int, engines: int) -> list[Ints]:
-    """Consecutive envs of each engine, as even as can be; no engine is empty."""
+    """Split N environments into consecutive, near-equal ranges, one for each engine."""
     count = max(1, min(engines, num_envs))
     return list(np.array_split(np.arange(num_envs), count))

@@ -19,7 +19,7 @@ STATE_SIZE = 2 * N_POSITIONS
 
 
 class Body(Protocol):
-    """The part of a batch that an extra part reads."""
+    """The attributes of a batch that extra observation parts read."""
 
     character: Character
     simulation: CharacterSimulation

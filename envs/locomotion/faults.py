@@ -39,7 +39,7 @@ class StepBegin:
 
     @classmethod
     def of(cls, batch: WalkerBatch) -> StepBegin:
-        """Copies of `batch` as it is now."""
+        """Return copies of the current state of `batch`."""
         states: list[dict[str, Any]] = [
             dict(rng.bit_generator.state) for rng in batch.rngs
         ]

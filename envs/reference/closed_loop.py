@@ -139,7 +139,7 @@ def closed_loop_cycle(
     """The mean cycle of a roll-out along `reference`, with its torque and its speed.
 
     Raises:
-        MotionError: The bodies fell too early to tell.
+        MotionError: The bodies fall before they complete a cycle.
     """
     coupling = joint_coupling(character.model)
     free = coupling.independent

@@ -94,7 +94,7 @@ class Steering:
 
         Args:
             reference: Positions and velocities in the moving frame.
-            phase: Place in the cycle. Shape (N,).
+            phase: Phase of the cycle in [0, 1). Shape (N,).
             period: Duration of a cycle, [s]. Shape (N,).
             turning: Turning rate of the moving frame, [rad/s]. Shape (N,).
             lean: To the left, [rad]. Shape (N,).

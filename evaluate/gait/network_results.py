@@ -117,7 +117,7 @@ def nominal_speed(space: GaitSpace, values: Floats) -> float:
 
 
 def held_out(network: RefNetwork, gaits: GaitSet) -> HeldOut:
-    """How well held-out gaits are predicted."""
+    """Return the prediction errors on held-out gaits."""
     space = network.space
     true = gaits.motions.astype(np.float64)
     params = np.array(

@@ -185,7 +185,7 @@ class NeuralIKPool(Dispatcher, Closing):
         """Wait for the answer to `job` and return it, once.
 
         Raises:
-            IKError: no such job, it was asked for before, or not there within `timeout`.
+            IKError: The job is unknown, its result was taken already, or `timeout` passed.
         """
         if job not in self._open:
             raise IKError(f"job {job} was never given, or its answer was taken before")

@@ -67,9 +67,9 @@ def plan_groups(table: Pieces, taken: Ints, members: Sequence[Ints]) -> list[Gro
 
 
 def window_starts(table: Pieces, group: Group, places: Ints, stride: int) -> Ints:
-    """First frame of each of the group's windows in its memory. Shape (windows,).
+    """Return the first frame of each window of a group in its memory, shape (windows,).
 
-    `places` are those of the first frames of its shards.
+    `places` are the positions of the first frames of its shards in that memory.
     """
     own = group.pieces
     order = np.argsort(group.shards)

@@ -83,7 +83,7 @@ def parse_table(data: bytes, start: int, line: int, rows: int, columns: int) -> 
 def parse_frames(
     data: bytes, start: int, line: int, names: list[bytes], counts: list[int]
 ) -> NamedRows:
-    """All frames from byte `start` on: a line with a whole number, then named rows.
+    """Parse all frames from byte `start` on: a frame number, then one named row a joint.
 
     Every frame has each of `names` once, in any order, with as many numbers as `counts`
     says; frame numbers go up by one.

@@ -70,7 +70,7 @@ def retarget(
 
     Args:
         motion: A motion of any skeleton whose joints have roles (`ambulo.motion.roles`).
-        target: The skeleton that shall move.
+        target: The skeleton that gets the motion.
         fit_lengths: Give the target the lengths of the source's segments first.
         refine: Refine the transferred pose by least squares; without it hinges cut off
             what they cannot do and feet slide and sink a little.

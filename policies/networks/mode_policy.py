@@ -94,8 +94,8 @@ class ModePolicy(SimulationNN):
 class TwoLevelPolicy(ModePolicy):
     """A selector chooses among movement generators; the observation's mode only informs.
 
-    The selector is a classifier over generators, a generator a head of its own. What is
-    played is drawn from the chosen generator's Gaussian, and its probability is that of
+    The selector is a classifier over generators; each generator has its own head. An
+    action is drawn from the Gaussian of the chosen generator. Its probability is that of
     the whole mixture: selector and generators learn from one exact policy gradient.
     """
 

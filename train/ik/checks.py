@@ -52,7 +52,7 @@ def judge(errors: dict[str, float]) -> str | None:
 
 
 def described(errors: dict[str, float]) -> str:
-    """The errors as one line."""
+    """Return the errors as one line of text."""
     return "kinematics check, RMS: " + ", ".join(
         f"{name} {value:.5f} cm" for name, value in errors.items()
     )

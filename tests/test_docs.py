@@ -89,3 +89,39 @@ def copy_clips(source: Path, folder: Path) -> None:
     shutil.copytree(source / "bvh_mb" / "12", data / "cmu" / "12")
     for subject in ("01", "03", "07"):
         shutil.copytree(clips / subject, data / "cmu_more" / subject)
+
+
+NAMES = re.compile(r"`(?:ambulo\.)?([a-z_]+(?:\.\w+)+)|`([a-z_]+/[\w/]*)`")
+FOLDERS = {path.parent.name for path in ROOT.glob("*/__init__.py")}
+FILE_ENDINGS = {"json", "npz", "py", "md", "zip", "safetensors"}
+
+
+def code_exists(parts: list[str]) -> bool:
+    """Whether a dotted name leads to a folder, a module, or a word of that module."""
+    place = ROOT
+    for i, part in enumerate(parts):
+        if (place / part).is_dir():
+            place /= part
+            continue
+        module = place / f"{part}.py"
+        if not module.is_file():
+            module, rest = place / "__init__.py", [part]
+        else:
+            rest = parts[i + 1 : i + 2]
+        text = module.read_text(encoding="utf-8")
+        return all(re.search(rf"\b{word}\b", text) for word in rest)
+    return True
+
+
+def test_code_that_guides_name_is_there() -> None:
+    """Dotted names and folders in backticks, as modules move."""
+    stale = []
+    cards = ROOT.glob("models/*/README.md")
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *cards):
+        for name, folder in NAMES.findall(page.read_text(encoding="utf-8")):
+            parts = name.split(".") if name else folder.rstrip("/").split("/")
+            if parts[0] not in FOLDERS or parts[-1] in FILE_ENDINGS:
+                continue
+            if not code_exists(parts):
+                stale.append(f"{page.name}: {name or folder}")
+    assert not stale

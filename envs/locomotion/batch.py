@@ -234,9 +234,7 @@ class LocomotionBatch:
         terms = self._terms(power, wanted)
         if fault.any():
             terms = {name: np.where(fault, 0.0, term) for name, term in terms.items()}
-        reward = np.zeros(self.num_envs)
-        for term in terms.values():
-            reward += term
+        reward: Floats = sum(terms.values(), np.zeros(self.num_envs))
         moved = np.where(fault, 0.0, np.hypot(*(simulation.qpos[:, :2] - before).T))
         episode.reward[:] += reward
         episode.path[:] += moved
@@ -250,20 +248,11 @@ class LocomotionBatch:
             "is_fault": fault,
             "fault": simulation.fault.copy(),
             "speed": self.state.heading[:, 0].copy(),
-            "joint_error": self._joint_error(),
+            "joint_error": self.state.joint_error(self.dofs),
             "power": power,
             **{f"reward/{name}": value for name, value in terms.items()},
         }
         return self.obs, reward, fell | fault, timeout, info
-
-    def _joint_error(self) -> Floats:
-        """Mean deviation of the actuated joints, shape (N,), [rad].
-
-        The rows are contiguous, so that rounding does not depend on N.
-        """
-        rows = np.ascontiguousarray(self.state.deviation[:, self.dofs])
-        error: Floats = np.abs(rows).mean(axis=1)
-        return error
 
     def teacher_actions(self) -> Floats:
         """The balance controller's offsets for the state now, in units of action. (N, A).

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 from numba import njit
 
-from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.simulation.simulation import CharacterSimulation
@@ -48,6 +48,15 @@ class BodyState:
     """Height of each foot's heel, ball and toes over the ground, [m]. Shape (N, 6)."""
     contacts: Bools
     """Whether the left and right foot touch the ground. Shape (N, 2)."""
+
+    def joint_error(self, dofs: Ints) -> Floats:
+        """Return the mean deviation of the degrees of freedom `dofs`, shape (N,), [rad].
+
+        The rows are made contiguous, so that rounding does not depend on N.
+        """
+        rows = np.ascontiguousarray(self.deviation[:, dofs])
+        error: Floats = np.abs(rows).mean(axis=1)
+        return error
 
 
 class BodyView:

@@ -18,7 +18,7 @@ STATE_SIZE = 2 * N_POSITIONS
 """Numbers of a state: 56 positions, 56 velocities of the human23 body."""
 
 
-class Body(Protocol):
+class ObservedBodies(Protocol):
     """The attributes of a batch that extra observation parts read."""
 
     character: Character
@@ -42,7 +42,7 @@ class ExtraPart:
         """Note that a control step was made."""
 
 
-MakePart = Callable[[Body], ExtraPart]
+MakePart = Callable[[ObservedBodies], ExtraPart]
 """Makes an extra part for a batch."""
 
 
@@ -64,7 +64,7 @@ class HistoryPart(ExtraPart):
     velocities, places in the world. After a reset all frames are the first state.
     """
 
-    def __init__(self, body: Body, frames: int) -> None:
+    def __init__(self, body: ObservedBodies, frames: int) -> None:
         """Show `frames` states of the bodies of `body`, oldest first."""
         self._simulation = body.simulation
         self._columns = body.character.position_columns

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ambulo.configs.errors import ConfigError, ModelFileError
@@ -89,11 +89,12 @@ def load_stock(
     data = parse_json(*header_bytes(archive, "data"))
     if not isinstance(data, dict):
         raise ModelFileError(f"{source}: data: not a dictionary")
+    weights: Mapping[str, Any]
     if trust_pickle:
         weights, activation = _load_trusted(path)
     else:
-        arrays = read_torch_tensors(archive, "policy.pth")
-        weights, activation = _as_tensors(arrays), _activation(data)
+        weights = read_torch_tensors(archive, "policy.pth")
+        activation = _activation(data)
     widths = _widths(weights, source)
     steps = data.get("num_timesteps")
     try:
@@ -115,18 +116,13 @@ def load_stock(
         num_timesteps=steps if type(steps) is int and 0 <= steps < 2**63 else 0,
         extra={"source": STOCK},
     )
-    policy = {"mlp_extractor.scales": torch.ones(_PublishedLayout.size)}
-    policy |= {_renamed(name): tensor for name, tensor in weights.items()}
-    shapes = {name: tuple(tensor.shape) for name, tensor in policy.items()}
+    scales = {"mlp_extractor.scales": torch.ones(_PublishedLayout.size)}
+    found = {_renamed(name): values for name, values in weights.items()} | scales
+    shapes = {name: tuple(values.shape) for name, values in found.items()}
     check_shapes(shapes, metadata.weight_shapes(shapes, source), source)
-    policy = {name: tensor.float() for name, tensor in policy.items()}
+    policy = {name: torch.tensor(np.asarray(v)).float() for name, v in found.items()}
     check_finite(policy, source)
     return ModelFile(metadata, policy)
-
-
-def _as_tensors(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
-    """Return copies that may be written to."""
-    return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
 
 
 def _renamed(name: str) -> str:
@@ -135,7 +131,7 @@ def _renamed(name: str) -> str:
     return name
 
 
-def _widths(weights: Mapping[str, Tensor], source: str) -> tuple[int, ...]:
+def _widths(weights: Mapping[str, Any], source: str) -> tuple[int, ...]:
     """Hidden widths of the actor, when the policy is one that can be mapped."""
     shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
     widths: list[int] = []

@@ -136,6 +136,11 @@ def open_archive(path: Path) -> Iterator[Archive]:
         yield Archive(file, str(path))
 
 
+def _open(path: str, flags: int) -> int:
+    """Open a file; a pipe without a writer does not block."""
+    return os.open(path, flags | _NO_WAIT)
+
+
 @contextlib.contextmanager
 def open_regular(path: Path) -> Iterator[BinaryIO]:
     """Open a regular file of at most `MAX_BYTES`; pipes and devices are never waited for.
@@ -144,17 +149,18 @@ def open_regular(path: Path) -> Iterator[BinaryIO]:
         ModelFileError: Missing, unreadable, larger, or no regular file.
     """
     try:
-        with open(os.open(path, os.O_RDONLY | _NO_WAIT), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise ModelFileError(f"{path}: not a regular file")
-            if status.st_size > MAX_BYTES:
-                raise ModelFileError(f"{path}: larger than {MAX_BYTES} bytes")
-            yield file
+        file = open(path, "rb", opener=_open)  # noqa: SIM115 (closed below)
     except FileNotFoundError:
         raise ModelFileError(f"{path}: no such model file") from None
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
+    with file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ModelFileError(f"{path}: not a regular file")
+        if status.st_size > MAX_BYTES:
+            raise ModelFileError(f"{path}: larger than {MAX_BYTES} bytes")
+        yield file
 
 
 def read_archive(path: Path, only: Container[str] | None = None) -> dict[str, bytes]:
@@ -174,7 +180,12 @@ def zipped(members: Mapping[str, bytes]) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, data in members.items():
             info = zipfile.ZipInfo(name, _EPOCH)
-            archive.writestr(info, data, zipfile.ZIP_DEFLATED, compresslevel=1)
+            kind = zipfile.ZIP_DEFLATED
+            if len(data) > FREE_SIZE:  # `Archive` refuses members that expand further
+                packed = len(zlib.compress(data, 1))
+                if len(data) > FREE_SIZE + MAX_EXPANSION * packed:
+                    kind = zipfile.ZIP_STORED
+            archive.writestr(info, data, kind, compresslevel=1)
     return buffer.getvalue()
 
 

@@ -30,10 +30,16 @@ def stored_shapes(archive: Archive, name: str) -> Shapes:
     for key, row in rows.items() if isinstance(rows, dict) else ():
         if key == "__metadata__":
             continue
-        dtype, shape = (row.get("dtype"), row.get("shape")) if row else (None, None)
+        dtype, shape = (
+            (row.get("dtype"), row.get("shape"))
+            if isinstance(row, dict)
+            else (None, None)
+        )
         if dtype != "F32":
             raise ModelFileError(f"{source}: weight {key!r} is {dtype}, expected F32")
-        if not isinstance(shape, list) or not all(type(n) is int for n in shape):
+        if not isinstance(shape, list) or not all(
+            type(n) is int and n >= 0 for n in shape
+        ):
             raise ModelFileError(f"{source}: weight {key!r} has no shape")
         shapes[key] = tuple(shape)
     expected = 8 + length + 4 * sum(math.prod(shape) for shape in shapes.values())

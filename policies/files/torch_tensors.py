@@ -29,7 +29,10 @@ MAX_MEMO = 100_000
 """Largest index of the pickle's memo."""
 PICKLE, DATA, ORDER = "data.pkl", "data/", "byteorder"
 """Names of members behind the name of the archive's folder."""
-_STORAGES = {"FloatStorage": np.float32, "DoubleStorage": np.float64}
+_STORAGES: dict[str, type[np.floating[Any]]] = {
+    "FloatStorage": np.float32,
+    "DoubleStorage": np.float64,
+}
 _OPCODES = frozenset(
     [
         "PROTO",
@@ -73,6 +76,13 @@ _MEMO = ("BINPUT", "LONG_BINPUT")
 
 
 @dataclass(frozen=True)
+class _Kind:
+    """A type of numbers; not callable, so that a pickle cannot make arrays of it."""
+
+    dtype: type[np.floating[Any]]
+
+
+@dataclass(frozen=True)
 class _Storage:
     """Numbers that tensors are views of. Shape (n,)."""
 
@@ -84,6 +94,11 @@ class _Names(OrderedDict[Any, Any]):
 
     def __setstate__(self, state: object) -> None:
         """Ignore `state`."""
+
+
+def _no_names() -> _Names:
+    """Return an empty dictionary; a pickle cannot copy one, which takes arguments."""
+    return _Names()
 
 
 class _TensorReader(pickle.Unpickler):
@@ -98,20 +113,20 @@ class _TensorReader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """Return the stand-in for one of the three names that tensors need."""
         if (module, name) == ("collections", "OrderedDict"):
-            return _Names
+            return _no_names
         if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
             return _tensor
         if module == "torch" and name in _STORAGES:
-            return _STORAGES[name]
+            return _Kind(_STORAGES[name])
         raise pickle.UnpicklingError(f"it names {module}.{name}")
 
     def persistent_load(self, pid: Any) -> _Storage:
         """Return the storage that `pid` names: ("storage", type, key, place, size)."""
-        kind, dtype, key, _, size = pid
-        if kind != "storage" or dtype not in _STORAGES.values():
+        kind, numbers, key, _, size = pid
+        if kind != "storage" or not isinstance(numbers, _Kind):
             raise pickle.UnpicklingError("its tensors are not of floating point")
         if key not in self._storages:
-            values = np.frombuffer(self._members[self._folder + key], dtype)
+            values = np.frombuffer(self._members[self._folder + key], numbers.dtype)
             if values.size != size:
                 raise pickle.UnpicklingError(f"storage {key!r} has another size")
             self._storages[key] = _Storage(values)

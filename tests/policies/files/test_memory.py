@@ -22,6 +22,7 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.policies.agents.cascade import load_cascade
 from ambulo.policies.files.archive import FREE_SIZE, Archive, MemoryBudget, zipped
 from ambulo.policies.files.model_file import ARRAYS, POLICY, save_model
+from ambulo.policies.files.shapes import stored_shapes
 from ambulo.shipped import locate
 
 Members = dict[str, bytes]
@@ -71,9 +72,26 @@ def stock_file(text: bytes) -> bytes:
     return zipped({"data": b"{}", "policy.pth": torch_file(text)})
 
 
+def deflated(members: Members) -> bytes:
+    """A zip file that packs everything, as `zipped` does not."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
 def long_memo() -> bytes:
     """A pickle that puts a value far out in its memo."""
     return b"\x80\x02}r" + struct.pack("<I", 2**31) + b"."
+
+
+def many_copies() -> bytes:
+    """A pickle that copies one dictionary of 20,000 entries a thousand times."""
+    entries = b"".join(b"J" + struct.pack("<i", i) + b"K\x00" for i in range(20_000))
+    make = b"ccollections\nOrderedDict\nq\x01"
+    copy = b"h\x01h\x00\x85R"
+    return b"\x80\x02}q\x00(" + entries + b"u" + make + copy * 1000 + b"."
 
 
 def hostile_files(folder: Path, tiny: Any) -> list[Path]:
@@ -86,7 +104,8 @@ def hostile_files(folder: Path, tiny: Any) -> list[Path]:
         ),
         "bytearray8": stock_file(b"\x80\x05\x96" + struct.pack("<Q", 2**34) + b"."),
         "memo": stock_file(long_memo()),
-        "zeros": zipped({POLICY: bytes(2**28), "ambulo.json": b"{}"}),
+        "copies": stock_file(many_copies()),
+        "zeros": deflated({POLICY: bytes(2**28), "ambulo.json": b"{}"}),
     }
 
     def wide(header: dict[str, Any]) -> None:
@@ -161,3 +180,19 @@ def test_a_pipe_is_no_model_file(tmp_path: Path) -> None:
 
 def test_memo_pickle_is_one_for_pickle() -> None:
     assert pickle.loads(b"\x80\x02}r\x05\x00\x00\x00.") == {}
+
+
+def test_what_is_written_can_be_read(tmp_path: Path) -> None:
+    """Also members of zeros, such as the moments of an optimiser at its start."""
+    path = tmp_path / "zeros.zip"
+    path.write_bytes(zipped({"a": bytes(2**23)}))
+    with path.open("rb") as file:
+        assert Archive(file, "zeros")["a"] == bytes(2**23)
+
+
+@pytest.mark.parametrize("row", ["x", [1], 5, {"dtype": "F32", "shape": [-1]}, None])
+def test_damaged_lists_of_tensors_are_refused(tmp_path: Path, row: object) -> None:
+    text = json.dumps({"a": row}).encode()
+    file = io.BytesIO(zipped({POLICY: struct.pack("<Q", len(text)) + text}))
+    with pytest.raises(ModelFileError, match="weight 'a'"):
+        stored_shapes(Archive(file, "damaged"), POLICY)

@@ -67,8 +67,11 @@ class TaskBatch(Protocol):
 class SeededBatch(TaskBatch, Protocol):
     """A task batch for Gymnasium: its generators can be replaced, and episodes described."""
 
+    def episode_info(self) -> dict[str, NDArray[Any]]:
+        """Return what the info of a step does not tell of the running episodes, (N,) each."""
+
     def start_info(self) -> dict[str, NDArray[Any]]:
-        """Return the infos of a reset, one row for each environment."""
+        """Return the info of a reset, (N,) each: `episode_info` and the keys of a step."""
 
     @property
     def rngs(self) -> list[np.random.Generator]:

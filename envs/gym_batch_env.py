@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.batch import SeededBatch
 from ambulo.configs.errors import ConfigError, nearest
+from ambulo.envs.spec import TimeLimitInSpec
 
 
 def autoreset_mode_of(mode: AutoresetMode | str) -> AutoresetMode:
@@ -37,7 +38,7 @@ def check_many(num_envs: int, render_mode: str | None) -> None:
         raise ConfigError(f"num_envs = {num_envs}: must be at least 1")
 
 
-class GymBatchEnv(VectorEnv[Any, Any, Any]):
+class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
     """N environments of a task batch stepped together.
 
     Each environment has its own generator: `reset(seed=s)` seeds environment i with s + i,
@@ -109,7 +110,11 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
             raise ConfigError("reset_mask is false everywhere: nothing to reset")
         self.batch.reset(np.flatnonzero(chosen))
         self._finished[chosen] = False
-        return self._observation(self.batch.obs), self._start_infos(chosen)
+        infos: dict[str, Any] = {}
+        for name, values in self.batch.start_info().items():
+            infos[name] = values.copy()
+            infos[name][~chosen] = None if values.dtype == object else 0
+        return self._observation(self.batch.obs), infos | _masks(infos, chosen)
 
     def step(
         self, actions: Any
@@ -133,26 +138,23 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
         )
         for env, state in kept.items():
             self.batch.rngs[env].bit_generator.state = state
-        infos: dict[str, Any] = {}
-        for name, values in arrays.items():
-            # An environment that NEXT_STEP resets in this step takes no action.
-            infos[name] = np.where(waiting, np.zeros_like(values), values)
-            infos[f"_{name}"] = ~waiting
+        arrays = {**arrays, **self.batch.episode_info()}
+        infos: dict[str, Any] = {**arrays, **_masks(arrays, ~waiting)}
         done = terminated | truncated
         if self.autoreset_mode == AutoresetMode.SAME_STEP and done.any():
             infos["final_obs"] = self._final(obs, done)
             infos["_final_obs"] = done.copy()
             infos["final_info"] = {
                 **{name: values.copy() for name, values in arrays.items()},
-                **{f"_{name}": done.copy() for name in arrays},
+                **_masks(arrays, done),
             }
             infos["_final_info"] = done.copy()
             self.batch.reset(np.flatnonzero(done))
-            infos |= self._start_infos(done)
+            infos |= self._with_starts(arrays, done)
         elif self.autoreset_mode == AutoresetMode.NEXT_STEP:
             if waiting.any():
                 self.batch.reset(np.flatnonzero(waiting))
-                infos |= self._start_infos(waiting)
+                infos |= self._with_starts(arrays, waiting)
                 reward = np.where(waiting, 0.0, reward)
                 terminated, truncated = terminated & ~waiting, truncated & ~waiting
             self._finished = terminated | truncated
@@ -166,14 +168,13 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
             infos,
         )
 
-    def _start_infos(self, chosen: NDArray[np.bool_]) -> dict[str, Any]:
-        """Return the infos of environments that were just reset, with their masks."""
-        infos: dict[str, Any] = {}
-        for name, values in self.batch.start_info().items():
-            infos[name] = values.copy()
-            infos[name][~chosen] = None if values.dtype == object else 0
-            infos[f"_{name}"] = chosen.copy()
-        return infos
+    def _with_starts(
+        self, arrays: Mapping[str, NDArray[Any]], begun: NDArray[np.bool_]
+    ) -> dict[str, Any]:
+        """Return the infos of a step, but of the reset where an episode has begun."""
+        start = self.batch.start_info()
+        infos = {n: np.where(begun, start[n], values) for n, values in arrays.items()}
+        return {**infos, **_masks(infos, np.ones_like(begun))}
 
     def close_extras(self, **kwargs: Any) -> None:
         """Free the batch."""
@@ -195,3 +196,10 @@ class GymBatchEnv(VectorEnv[Any, Any, Any]):
                 parts = self._split(row)
                 final[env] = {name: part[0] for name, part in parts.items()}
         return final
+
+
+def _masks(
+    infos: Mapping[str, Any], chosen: NDArray[np.bool_]
+) -> dict[str, NDArray[np.bool_]]:
+    """Gymnasium's `_<name>` of each info: where it is given."""
+    return {f"_{name}": chosen.copy() for name in infos}

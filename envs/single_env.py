@@ -7,15 +7,17 @@ from typing import Any, TypeVar
 
 import gymnasium
 import numpy as np
+from numpy.typing import NDArray
 
 from ambulo.configs.base import Config
 from ambulo.configs.batch import SeededBatch
 from ambulo.configs.errors import ConfigError, UnknownSettingError, nearest
+from ambulo.envs.spec import TimeLimitInSpec
 
 Settings = TypeVar("Settings", bound=Config)
 
 
-class SingleEnv(gymnasium.Env[Any, Any]):
+class SingleEnv(TimeLimitInSpec, gymnasium.Env[Any, Any]):
     """The batch of one as an environment; subclasses make it and render it."""
 
     batch: SeededBatch
@@ -35,28 +37,29 @@ class SingleEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         self.batch.rngs[0] = self.np_random
         self.batch.reset(self._env_index)
-        start = {
-            name: values.item(0) for name, values in self.batch.start_info().items()
-        }
-        return self._observation(), start
+        return self._observation(), _first(self.batch.start_info())
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One environment step; `ActionError` for a wrong shape or non-finite values."""
         _, reward, terminated, truncated, arrays = self.batch.step(
             np.asarray(action)[None]
         )
-        info = {name: values[0].item() for name, values in arrays.items()}
         return (
             self._observation(),
             float(reward[0]),
             bool(terminated[0]),
             bool(truncated[0]),
-            info,
+            _first(arrays | self.batch.episode_info()),
         )
 
     def _observation(self) -> Any:
         """The observation now."""
         return self.batch.obs[0].copy()
+
+
+def _first(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """The first entry of each array, as a Python value."""
+    return {name: values.item(0) for name, values in arrays.items()}
 
 
 def with_settings(

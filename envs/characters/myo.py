@@ -7,11 +7,13 @@ The trunk is rigid: it moves with the pelvis.
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 
 import mujoco
 import numpy as np
@@ -40,6 +42,18 @@ DAMPING_RATIO = 0.06
 SOLE_RADIUS = 0.02
 """Radius of the sole balls, [m]; one capsule of the toes is 2.5 mm thinner."""
 _FEET = ("calcn", "toes")
+MODEL_HASH = "a766136c2500652188f1f49bda700e4043cee6716071c9b7299f1324892666f3"
+"""`model_hash` of myolegs in myo-sim 0.2.3 and 0.2.4."""
+_INSTALL = "pip install 'myo-sim>=0.2.3,<0.3'"
+_HASHED: dict[str, tuple[str, ...]] = {
+    "bodies": ("pos", "quat", "mass", "ipos", "inertia"),
+    "joints": ("axis", "pos", "range", "stiffness", "damping"),
+    "sites": ("pos",),
+    "geoms": ("type", "pos", "size", "contype"),
+    "actuators": ("gainprm", "biasprm", "dynprm", "ctrlrange"),
+    "equalities": ("data",),
+}
+"""What the shipped models and gaits depend on: lists of a model and fields of their entries."""
 
 
 def myolegs_spec(*, muscles: bool = True, timestep: float = TIMESTEP) -> mujoco.MjSpec:
@@ -51,19 +65,20 @@ def myolegs_spec(*, muscles: bool = True, timestep: float = TIMESTEP) -> mujoco.
         timestep: [s].
 
     Raises:
-        ConfigError: The package myo-sim is not installed.
+        ConfigError: The package myo-sim is not installed, or its myolegs is another body.
     """
     try:
         import myo_sim  # type: ignore[import-untyped]
     except ImportError:
         raise ConfigError(
-            "character myolegs needs the package myo-sim: pip install myo-sim==0.2.4"
+            f"character myolegs needs the package myo-sim: {_INSTALL}"
         ) from None
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore"
         )  # attaching without a prefix is the package's way
         spec = myo_sim.load_spec("myolegs")
+        _check_model(spec)
         for geom in list(spec.worldbody.geoms):
             spec.delete(geom)
         floor = spec.worldbody.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE)
@@ -175,6 +190,27 @@ def hinge_skeleton(model: mujoco.MjModel) -> Skeleton:
         np.array(axes),
         np.array(limits),
     )
+
+
+def model_hash(spec: mujoco.MjSpec) -> str:
+    """SHA-256 of a model's names and numbers that decide how its body moves (`_HASHED`)."""
+    digest = hashlib.sha256()
+    for part, fields in _HASHED.items():
+        for entry in getattr(spec, part):
+            numbers = [np.ravel(getattr(entry, field)) for field in fields]
+            text = " ".join(
+                f"{float(number):.9g}" for number in np.concatenate(numbers)
+            )
+            digest.update(f"{part} {entry.name} {text}\n".encode())
+    return digest.hexdigest()
+
+
+def _check_model(spec: mujoco.MjSpec) -> None:
+    if model_hash(spec) != MODEL_HASH:
+        raise ConfigError(
+            f"character myolegs: the installed myo-sim {version('myo-sim')} has another body "
+            f"than the one that gaits and models here were made for: {_INSTALL}"
+        )
 
 
 def _nearest(model: mujoco.MjModel, body: int, owner: list[int]) -> int:

@@ -26,6 +26,7 @@ from ambulo.envs.locomotion.body import (
 from ambulo.envs.locomotion.episode import EpisodeState, drawn_starts
 from ambulo.envs.locomotion.extra_parts import ExtraParts, MakePart
 from ambulo.envs.locomotion.faults import StepBegin, check_fault_folder, report_faults
+from ambulo.envs.locomotion.info import start_info, step_info
 from ambulo.envs.locomotion.observation import (
     Seen,
     observation_layout,
@@ -98,7 +99,6 @@ class LocomotionBatch:
         mass = self.simulation.model.body_mass.sum()
         self.weight = float(mass * np.linalg.norm(self.simulation.model.opt.gravity))
         """Body weight, [N]."""
-        self._rest = np.tile(self.simulation.model.qpos0, (num_envs, 1))
         self.rngs = [np.random.default_rng(i) for i in range(num_envs)]
         self.episode = EpisodeState.zeros(num_envs)
         self.obs = np.zeros((num_envs, self.layout.size), np.float32)
@@ -109,11 +109,12 @@ class LocomotionBatch:
         self.command: Floats = np.zeros((num_envs, 2))
         """Wanted speed, [m/s], and turning rate, [rad/s]. Shape (N, 2)."""
         self.balance_offsets: Floats = np.zeros((num_envs, controlled))
-        """Offsets that the balance controller wants now, [rad]. Shape (N, U)."""
+        """Offsets wanted by the balance controller, [rad]. Shape (N, U)."""
         self.action: Floats = np.zeros((num_envs, self.action_size))
         """The action before. Shape (N, A)."""
         self.pushes = Pushes(env, num_envs)
         self._begun = np.zeros(num_envs, np.bool_)
+        self._terms_now: tuple[str, ...] = ()
         self.blend: Blend = self._blend()
         self.state: BodyState
         """The bodies after the last step."""
@@ -182,8 +183,7 @@ class LocomotionBatch:
         self.episode.clear(envs)
         self._begin(envs)
         self.blend = self._blend()
-        qpos, qvel, _ = self._reference(self.phase)
-        qpos, qvel = qpos[envs], qvel[envs]
+        qpos, qvel = (array[envs] for array in self._reference(self.phase)[:2])
         qpos = self.simulation.tangent.moved(qpos, env.start_position_noise * turns)
         qvel = qvel + env.start_velocity_noise * rates
         out_of_frame(qpos, qvel, self.anchor[envs])
@@ -194,9 +194,17 @@ class LocomotionBatch:
         self._observe(envs)
         return self.obs
 
-    def start_info(self) -> Arrays:
+    def episode_info(self) -> Arrays:
         """Return the phase of each body's reference as `phase`."""
         return {"phase": self.phase.copy()}
+
+    def start_info(self) -> Arrays:
+        """Return the info of a reset: `episode_info` and the keys of a step."""
+        self._terms_now = self._terms_now or self._named_terms()
+        return start_info(self, self._terms_now) | self.episode_info()
+
+    def _named_terms(self) -> tuple[str, ...]:
+        return tuple(self._terms(np.zeros(self.num_envs), np.zeros_like(self.action)))
 
     def step(self, actions: NDArray[np.generic]) -> BatchStep:
         """One control step: observations, rewards, terminated, truncated, info.
@@ -214,9 +222,8 @@ class LocomotionBatch:
             body = int(np.argmin(self._begun))
             raise ResetNeeded(f"body {body} has no episode yet: reset before step")
         env, simulation = self.config.environment, self.simulation
-        wanted = np.clip(
-            checked_actions(actions, (self.num_envs, self.action_size)), -1.0, 1.0
-        )
+        wanted = checked_actions(actions, (self.num_envs, self.action_size))
+        wanted = np.clip(wanted, -1.0, 1.0)
         before = simulation.qpos[:, :2].copy()
         running = simulation.fault == 0
         begin = None if env.fault_folder is None else StepBegin.of(self)
@@ -242,16 +249,8 @@ class LocomotionBatch:
         self.action[:] = wanted
         self._extra.advance()
         self._observe(np.arange(self.num_envs))
-        info: Arrays = {
-            "is_success": timeout,
-            "fell": fell,
-            "is_fault": fault,
-            "fault": simulation.fault.copy(),
-            "speed": self.state.heading[:, 0].copy(),
-            "joint_error": self.state.joint_error(self.dofs),
-            "power": power,
-            **{f"reward/{name}": value for name, value in terms.items()},
-        }
+        self._terms_now = tuple(terms)
+        info = step_info(self, timeout, fell, power, terms)
         return self.obs, reward, fell | fault, timeout, info
 
     def teacher_actions(self) -> Floats:
@@ -277,6 +276,7 @@ class LocomotionBatch:
             "episode": self.episode.state_dict(),
             "pushes": self.pushes.state_dict(),
             "batch": {name: getattr(self, name).copy() for name in self._kept},
+            "begun": {"episodes": self._begun.copy()},
         }
         extra = {name: array.copy() for name, array in self._extra.kept().items()}
         return flattened(parts) | extra
@@ -290,7 +290,7 @@ class LocomotionBatch:
             getattr(self, name)[...] = arrays[f"batch.{name}"]
         for name, array in self._extra.kept().items():
             array[...] = arrays[name]
-        self._begun[:] = True
+        self._begun[:] = arrays.get("begun.episodes", True)
         self.blend = self._blend()
         self._look()
 
@@ -389,7 +389,8 @@ class LocomotionBatch:
         self._extra.write(self.obs[:, size:])
 
     def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
-        joints = self.simulation.tangent.difference(self.state.qpos, self._rest)[:, 6:]
+        rest = np.broadcast_to(self.simulation.model.qpos0, self.state.qpos.shape)
+        joints = self.simulation.tangent.difference(self.state.qpos, rest)[:, 6:]
         here = self.simulation.qpos[:, :2]
         places = places_ahead(here, self.anchor[:, 2] + self.state.yaw)
         ahead = self._ground(places) - self._ground(here)[:, None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -85,9 +86,11 @@ def with_network(character: Character, network: MuscleNN) -> Character:
     if make is None:
         raise ConfigError(f"{character.name} has no muscles for a muscle network")
 
-    def made(batch: Any) -> Any:
-        muscles = make(batch)
-        muscles.use(network)
-        return muscles
+    return replace(character, actuation=partial(_muscles_with, make, network))
 
-    return replace(character, actuation=made)
+
+def _muscles_with(make: Callable[[Any], Any], network: MuscleNN, batch: Any) -> Any:
+    """Make a muscle actuation that resolves torques with `network`."""
+    muscles = make(batch)
+    muscles.use(network)
+    return muscles

@@ -78,7 +78,38 @@ def _reference(follow: Reference | bytes | None) -> Reference | None:
     return follow
 
 
-class LocomotionEnv(SingleEnv):
+class _CopiedBatch:
+    """`copy.deepcopy` and `pickle` of an environment: its batch is made again.
+
+    The copy goes on bit for bit as the original does. It holds the reference itself, so that
+    no clip is read again; renderers are not copied.
+    """
+
+    config: LocomotionConfig
+    batch: Any
+    _made_with: dict[str, Any]
+
+    def _make(self, num_envs: int, **parts: Any) -> AnyBatch:
+        """Make the batch, and remember from what."""
+        self._made_with = {"num_bodies": num_envs, **parts}
+        return make_batch(self.config, **self._made_with)
+
+    def __getstate__(self) -> dict[str, Any]:
+        batch = self.batch
+        made = {**self._made_with, "reference": batch.reference}
+        moving = (batch.state_dict(), list(batch.rngs))
+        return {**self.__dict__, "_picture": None, "_made_with": made, "batch": moving}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        arrays, rngs = state["batch"]
+        self.__dict__.update(state)
+        self.batch = make_batch(self.config, **self._made_with)
+        self.batch.load_state_dict(arrays)
+        for env, rng in enumerate(rngs):
+            self.batch.rngs[env] = rng
+
+
+class LocomotionEnv(_CopiedBatch, SingleEnv):
     """One simulated body; `ambulo/Imitate-v0` and its like, one for each of `TASKS`.
 
     Thirty actions a second move the joint targets of stable PD. The observation and reward
@@ -112,9 +143,7 @@ class LocomotionEnv(SingleEnv):
         """
         self._check_render_mode(render_mode)
         self.config = locomotion_config(task, config, **settings)
-        self.batch: AnyBatch = make_batch(
-            self.config, 1, reference=_reference(follow), muscles=muscles
-        )
+        self.batch = self._make(1, reference=_reference(follow), muscles=muscles)
         self.observation_space = observation_space(self.batch.layout)
         self.action_space = action_space(self.batch.action_size)
         self._picture: Any = None
@@ -147,7 +176,7 @@ class LocomotionEnv(SingleEnv):
         self.batch.close()
 
 
-class LocomotionVectorEnv(GymBatchEnv):
+class LocomotionVectorEnv(_CopiedBatch, GymBatchEnv):
     """N bodies stepped together; see `GymBatchEnv` and `LocomotionEnv`."""
 
     def __init__(
@@ -169,13 +198,8 @@ class LocomotionVectorEnv(GymBatchEnv):
         """
         check_many(num_envs, render_mode)
         self.config = locomotion_config(task, config, **settings)
-        batch = make_batch(
-            self.config,
-            num_envs,
-            threads=threads,
-            reference=_reference(follow),
-            muscles=muscles,
-        )
+        follow = _reference(follow)
+        batch = self._make(num_envs, threads=threads, reference=follow, muscles=muscles)
         super().__init__(
             batch,
             observation_space(batch.layout),

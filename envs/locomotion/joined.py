@@ -89,9 +89,13 @@ class JoinedBatch(Generic[Member]):
         for batch, rows in zip(self.batches, self._rows, strict=True):
             batch.seed(seeds[rows])
 
-    def start_info(self) -> dict[str, Floats]:
+    def episode_info(self) -> Arrays:
         """Return the phase of each body's reference as `phase`."""
         return {"phase": self.phase}
+
+    def start_info(self) -> Arrays:
+        """Return the info of a reset; see `LocomotionBatch.start_info`."""
+        return joined_arrays([batch.start_info() for batch in self.batches])
 
     def reset(self, envs: Ints, *, phases: Floats | None = None) -> NDArray[np.float32]:
         """Begin new episodes of `envs` (k,), at `phases` (k,) or as configured."""
@@ -114,10 +118,7 @@ class JoinedBatch(Generic[Member]):
         rewards, terminated, truncated = (
             np.concatenate([step[i] for step in steps]) for i in (1, 2, 3)
         )
-        info = {
-            name: np.concatenate([step[4][name] for step in steps])
-            for name in steps[0][4]
-        }
+        info = joined_arrays([step[4] for step in steps])
         return self._observed(), rewards, terminated, truncated, info
 
     def teacher_actions(self) -> Floats:
@@ -191,6 +192,11 @@ def several_references(
     for mode, batch in enumerate(single):
         batch.show(mode_part(mode, len(single)))
     return JoinedBatch(single)
+
+
+def joined_arrays(parts: Sequence[Arrays]) -> Arrays:
+    """Return the arrays of the first part's names, joined along their first axis."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def concatenated(parts: Sequence[Totals]) -> Totals:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
+import cloudpickle
 import gymnasium
 import numpy as np
 import pytest
@@ -34,6 +38,33 @@ def make_vec(
     )
 
 
+def single(name: str) -> gymnasium.Env[Any, Any]:
+    """One environment with short episodes."""
+    return gymnasium.make(name, step_limit=25, **SETTINGS[name])
+
+
+def pickled(env: Any) -> Any:
+    return pickle.loads(pickle.dumps(env))
+
+
+def cloudpickled(env: Any) -> Any:
+    return pickle.loads(cloudpickle.dumps(env))
+
+
+def play(env: Any, seed: int | None = None) -> list[Any]:
+    """Observations, rewards and ends of 30 steps; from the state now if `seed` is None."""
+    seen, rng = [], np.random.default_rng(1)
+    if seed is not None:
+        seen.append(env.reset(seed=seed)[0])
+    for _ in range(30):
+        actions = rng.uniform(-1, 1, env.action_space.shape).astype(np.float32)
+        obs, reward, terminated, truncated, _ = env.step(actions)
+        seen += [obs, reward, terminated, truncated]
+        if isinstance(env, gymnasium.Env) and (terminated or truncated):
+            seen.append(env.reset()[0])
+    return seen
+
+
 def test_all_environments_are_compared() -> None:
     assert ambulo.envs
     ids = {name for name in gymnasium.registry if name.startswith("ambulo/")}
@@ -60,6 +91,55 @@ def test_next_step_autoreset_equals_gymnasiums(name: str) -> None:
     assert ended > 3
     sync.close()
     ours.close()
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_infos_of_resets_have_the_keys_of_steps(name: str) -> None:
+    """Bit for bit as Gymnasium's vector environment, with those of a reset where one begins."""
+    env, many = gymnasium.make(name, step_limit=4), make_vec(name, "vector_entry_point")
+    _, first = env.reset(seed=3)
+    _, several = many.reset(seed=[3, None, None])
+    for _ in range(6):
+        *_, ended, out, info = env.step(np.zeros(env.action_space.shape, np.float32))
+        assert set(info) == set(first)
+        if ended or out:
+            break
+    assert set(several) == {*first, *(f"_{key}" for key in first)}
+    single = gymnasium.make(name, **SETTINGS[name])
+    _, alone = single.reset(seed=3)
+    assert {key: several[key][0] for key in alone} == alone
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_time_limit_stands_in_the_specification(name: str) -> None:
+    env, many = (
+        gymnasium.make(name, step_limit=40),
+        make_vec(name, "vector_entry_point"),
+    )
+    assert env.spec is not None
+    assert many.spec is not None
+    assert (env.spec.max_episode_steps, many.spec.max_episode_steps) == (40, 25)
+    again = gymnasium.make(env.spec)
+    assert again.spec is not None
+    assert again.spec.max_episode_steps == 40
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("copied", [copy.deepcopy, pickled, cloudpickled])
+def test_a_copy_goes_on_as_its_original(
+    name: str, many: bool, copied: Callable[[Any], Any]
+) -> None:
+    """Through resets that draw from the generators, and from before the first one."""
+    env = make_vec(name, "vector_entry_point") if many else single(name)
+    for _ in range(2):
+        other = copied(env)
+        outcomes = [play(one, seed=7) for one in (env, other)]
+        for one, same in zip(*outcomes, strict=True):
+            np.testing.assert_array_equal(one, same)
+    other = copied(env)  # in the middle of episodes
+    for one, same in zip(play(env), play(other), strict=True):
+        np.testing.assert_array_equal(one, same)
 
 
 @pytest.mark.parametrize("name", SETTINGS)

@@ -143,7 +143,6 @@ class GaitBatch(JoinedBatch[GaitGroup]):
     def _step_member(self, i: int, actions: NDArray[Any]) -> BatchStep:
         group = self.groups[i]
         obs, reward, terminated, truncated, info = group.step(actions)
-        info |= {f"factor/{n}": value for n, value in group.factors.items()}
         self._left[i] -= 1
         over = self._left[i] <= 0 and not self._pinned[i]
         if over and len(obs) > 1:  # the life of a shared body

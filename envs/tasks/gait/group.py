@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.batch import BatchStep
 from ambulo.configs.gait import GaitSpace
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
@@ -21,6 +22,7 @@ from ambulo.envs.reference.gait_legs import LegPoses, legs_body
 from ambulo.envs.reference.gait_reference import gait_reference
 from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.reference.reference import Reference
+from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.gait.reward import GaitErrors, gait_factors
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import (
@@ -117,6 +119,25 @@ class GaitGroup(LocomotionBatch):
         self._head_place[envs] = self._bodies_at[envs, self._head]
         self._head_rate[envs] = 0.0
         return obs
+
+    def step(self, actions: NDArray[np.generic]) -> BatchStep:
+        """One control step; its info also holds the factors of the reward."""
+        obs, reward, terminated, truncated, info = super().step(actions)
+        info |= {f"factor/{name}": value for name, value in self.factors.items()}
+        return obs, reward, terminated, truncated, info
+
+    def start_info(self) -> Arrays:
+        """Return the info of a reset: `episode_info` and the keys of a step."""
+        info = super().start_info()
+        return info | {f"factor/{n}": np.zeros(self.num_envs) for n in self.factors}
+
+    def _named_terms(self) -> tuple[str, ...]:
+        # The terms remember the last steps, which only a step may move on.
+        memory = {name: getattr(self, name).copy() for name in self._kept}
+        names = super()._named_terms()
+        for name, array in memory.items():
+            getattr(self, name)[...] = array
+        return names
 
     def positions(self) -> Floats:
         """The 56 published positions of all envs now. Shape (N, 56)."""

@@ -64,6 +64,8 @@ class LevelBank:
             resolution: cell size of the fields, [m].
         """
         self.levels = list(levels)
+        self.names = np.array([level.name for level in self.levels], dtype=object)
+        """Name of each slot's level."""
         self.designed = designed
         self.goal_distance = goal_distance
         self.resolution = resolution

@@ -6,6 +6,7 @@ The Gymnasium environments and the SB3 adapter are thin fronts of `NavigationBat
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,12 @@ from ambulo.envs.vr.task.comfort import comfort_score, smoothness
 from ambulo.envs.vr.task.episode import NavigationEpisode
 from ambulo.envs.vr.task.memory import Memory
 from ambulo.envs.vr.task.observation import TASKS, observation_layout, observe, rotated
-from ambulo.envs.vr.task.reward import RewardTerm, Transition, reward_terms
+from ambulo.envs.vr.task.reward import (
+    REWARD_TERMS,
+    RewardTerm,
+    Transition,
+    reward_terms,
+)
 from ambulo.envs.vr.task.tasks import FOLLOW, TaskState, advance_tasks, task_distance
 from ambulo.envs.vr.world.state import World
 
@@ -107,10 +113,24 @@ class NavigationBatch:
         self._observe(envs)
         return self.obs
 
-    def start_info(self) -> dict[str, NDArray[np.object_]]:
+    def episode_info(self) -> dict[str, NDArray[np.object_]]:
         """Return the name of each environment's level as `level`."""
-        names = [self.bank.levels[slot].name for slot in self.task.slot.tolist()]
-        return {"level": np.array(names, dtype=object)}
+        return {"level": self.bank.names[self.task.slot]}
+
+    def start_info(self) -> dict[str, NDArray[Any]]:
+        """Return the info of a reset: `episode_info` and the keys of a step."""
+        zero, no = np.zeros(self.num_envs), np.zeros(self.num_envs, np.bool_)
+        terms = (*REWARD_TERMS, *(term.name for term in self._custom))
+        return {
+            "is_success": no,
+            "fell": no,
+            "distance": self.episode.distance.copy(),
+            "comfort": np.ones(self.num_envs),
+            "collisions": np.zeros(self.num_envs, np.int64),
+            "bridge_fault": no,
+            **{f"reward/{name}": zero for name in terms},
+            **self.episode_info(),
+        }
 
     def step(
         self, actions: NDArray[np.generic]

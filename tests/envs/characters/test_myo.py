@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import myolegs, sole_balls
 from ambulo.envs.characters.registry import load_character
@@ -86,3 +87,21 @@ def test_motors_drive_the_independent_axes() -> None:
     assert body.actuation is None
     driven = body.model.jnt_dofadr[body.model.actuator_trnid[:, 0]]
     np.testing.assert_array_equal(driven, free)
+
+
+def test_another_myolegs_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The range of versions is wide: the model decides, not its number."""
+    import myo_sim
+
+    load = myo_sim.load_spec
+
+    def heavier(name: str) -> mujoco.MjSpec:
+        spec = load(name)
+        spec.body("pelvis").mass *= 1.001
+        return spec
+
+    monkeypatch.setattr(myo_sim, "load_spec", heavier)
+    with pytest.raises(
+        ConfigError, match=r"another body .* pip install 'myo-sim>=0\.2\.3"
+    ):
+        myolegs()

@@ -183,7 +183,7 @@ def test_bad_settings_are_named(settings: dict[str, object], words: str) -> None
 
 
 def test_next_step_counts_a_success_once() -> None:
-    """The step that only resets an env has no decision to report on."""
+    """The step that only resets an env has no success of its own."""
     vector = gymnasium.make_vec(
         ID, num_envs=2, level="open", levels_per_family=1, goal_radius=60.0,
         autoreset_mode="NextStep",
@@ -194,7 +194,7 @@ def test_next_step_counts_a_success_once() -> None:
         _, reward, terminated, _, infos = vector.step(idle)
         np.testing.assert_array_equal(infos["is_success"], terminated)
         np.testing.assert_array_equal(infos["reward/goal"], reward)
-        shown.append(infos["_is_success"].tolist())
+        shown.append(infos["is_success"].tolist())
     assert shown == [[True, True], [False, False]] * 2
 
 

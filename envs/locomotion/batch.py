@@ -26,7 +26,7 @@ from ambulo.envs.locomotion.body import (
 from ambulo.envs.locomotion.episode import EpisodeState, drawn_starts
 from ambulo.envs.locomotion.extra_parts import ExtraParts, MakePart
 from ambulo.envs.locomotion.faults import StepBegin, check_fault_folder, report_faults
-from ambulo.envs.locomotion.info import start_info, step_info
+from ambulo.envs.locomotion.info import InfoMaker
 from ambulo.envs.locomotion.observation import (
     Seen,
     observation_layout,
@@ -83,6 +83,7 @@ class LocomotionBatch:
             character, num_envs, substeps=env.substeps, threads=threads, model=model
         )
         self._view = BodyView(self.simulation)
+        self._info = InfoMaker(self.simulation, self.dofs)
         self._followed = reference_body(self.gaits, character)
         self._controller_acts = env.balance_law and self.uses_controller
         controlled = len(self.gaits.controller_dofs)
@@ -92,8 +93,7 @@ class LocomotionBatch:
             controller=controlled if self._controller_acts else 0,
             actions=self.action_size,
         )
-        self._own_layout = self.layout
-        self._extra = ExtraParts()
+        self._own_layout, self._extra = self.layout, ExtraParts()
         self._pelvis = body_of_joint(character, 0)
         self._power = JointPower(self.simulation)
         mass = self.simulation.model.body_mass.sum()
@@ -201,7 +201,7 @@ class LocomotionBatch:
     def start_info(self) -> Arrays:
         """Return the info of a reset: `episode_info` and the keys of a step."""
         self._terms_now = self._terms_now or self._named_terms()
-        return start_info(self, self._terms_now) | self.episode_info()
+        return self._info.of_reset(self.state, self._terms_now) | self.episode_info()
 
     def _named_terms(self) -> tuple[str, ...]:
         return tuple(self._terms(np.zeros(self.num_envs), np.zeros_like(self.action)))
@@ -250,7 +250,7 @@ class LocomotionBatch:
         self._extra.advance()
         self._observe(np.arange(self.num_envs))
         self._terms_now = tuple(terms)
-        info = step_info(self, timeout, fell, power, terms)
+        info = self._info.of_step(self.state, timeout, fell, power, terms)
         return self.obs, reward, fell | fault, timeout, info
 
     def teacher_actions(self) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from functools import lru_cache
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import CHARACTERS, load_character
 from ambulo.envs.reference.gait_reference import healthy_gait
+from ambulo.envs.reference.kept import kept_reference
 from ambulo.envs.reference.muscle_reference import legs_reference
 from ambulo.envs.reference.reference import build_reference, standing_reference
 from ambulo.envs.reference.reference_file import (
@@ -20,8 +20,6 @@ from ambulo.envs.reference.reference_file import (
     is_reference,
     load_reference,
 )
-
-log = logging.getLogger(__name__)
 
 SLOWEST = 0.5
 """Speed of the slowest gait that is made for commands, [m/s]; below it the clock slows."""
@@ -89,7 +87,7 @@ def body_of(config: LocomotionEnvironmentConfig) -> Character:
 def reference_of(
     config: LocomotionEnvironmentConfig, character: Character
 ) -> Reference:
-    """The configured reference; what is made for it is kept for this process."""
+    """The configured reference; what is made for it is kept (`kept_reference`)."""
     if _stands(config) or config.reference is None:
         return _built(None, 0, _key(config))
     path = Path(config.reference)
@@ -135,23 +133,29 @@ def _built(
     if config.character == "myolegs":
         return legs_reference(config.replace(reference=path))
     if config.task == "gait":
-        log.info("making the healthy gait and its balance controller")
         return healthy_gait(config)
+    key = config.model_dump(mode="json")
     character = body_of(config)
     if _stands(config):
-        return standing_reference(
+        return kept_reference(
+            key,
+            None,
+            lambda: standing_reference(
+                character,
+                joints=config.joints,
+                control_dt=config.control_dt,
+                balance=config.task == "stand",
+            ),
+        )
+    return kept_reference(
+        key,
+        path,
+        lambda: build_reference(
+            path,
             character,
             joints=config.joints,
             control_dt=config.control_dt,
-            balance=config.task == "stand",
-        )
-    log.info(
-        "%s: making the reference and its balance controller", path or "plain walk"
-    )
-    return build_reference(
-        path,
-        character,
-        joints=config.joints,
-        control_dt=config.control_dt,
-        speeds=family_speeds(config),
+            speeds=family_speeds(config),
+        ),
+        takes="up to a minute",
     )

@@ -1,41 +1,27 @@
-"""References of myolegs as configured: a walk out of a clip, made once, or standing.
-
-A walk takes minutes to make (`muscle_walk`), so it is kept in a folder of the user's. The
-name of an entry changes with the clip, with our code and with the packages that it uses.
-"""
+"""References of myolegs as configured: a walk out of a clip, made once, or standing."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
-import time
 import zipfile
 from dataclasses import replace
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
-from pathlib import Path
 
 import mujoco
 import numpy as np
 
 import ambulo.shipped
-from ambulo.configs.atomic import probe_folder
-from ambulo.configs.caches import user_cache
-from ambulo.configs.errors import ConfigError, MotionFileError
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import lowest_point, myolegs, sole_balls
 from ambulo.envs.reference.balance import balance_controller
+from ambulo.envs.reference.kept import kept_reference
 from ambulo.envs.reference.muscle_walk import CONTROL_DT, build_muscle_walk
 from ambulo.envs.reference.reference import matching_dofs
 from ambulo.envs.reference.reference_file import (
     Gait,
     Reference,
-    load_reference,
     reference_from_bytes,
-    save_reference,
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.refine import refined
@@ -46,13 +32,6 @@ log = logging.getLogger(__name__)
 STANDING = {"hip_flexion": 0.0, "knee_angle": 0.15, "ankle_angle": 0.15}
 """Joint angles of the standing pose, [rad]: knees a little bent, weight over the feet."""
 _PHASES = 64
-_SOURCES = (
-    "configs", "configs.skeletons", "envs", "envs.characters", "envs.reference",
-    "envs.simulation", "motion", "motion.formats", "motion.gaits",
-    "motion.retargeting", "muscle",
-)  # fmt: skip
-"""Where code and data lie that decide about a walk; all of it, so that no entry is ever
-stale."""
 
 
 def legs_reference(config: LocomotionEnvironmentConfig) -> Reference:
@@ -102,38 +81,18 @@ def shipped_walk(*, muscles: bool = True) -> Reference:
 
 
 def kept_walk(clip: str, *, muscles: bool = True) -> Reference:
-    """The walk out of a clip: made now, or taken from the cache.
+    """The walk out of a clip: made now (`muscle_walk`), or read where it is kept.
 
     Args:
         clip: A motion file.
         muscles: For the body with muscles; otherwise for the one with motors.
     """
-    entry = default_cache() / f"{cache_key(clip, muscles)}.npz"
-    if entry.is_file():
-        try:
-            return load_reference(entry)
-        except MotionFileError as error:  # a damaged entry is made anew
-            log.warning("%s", error)
-    kept = f"once (it is kept in {entry.parent})"
-    try:
-        probe_folder(entry.parent)
-    except OSError as error:
-        kept = (
-            f"and is not kept: {entry.parent} cannot be written ({error.strerror});"
-            " AMBULO_REFERENCE_CACHE names another folder"
-        )
-    log.warning(
-        "%s: making its walk for myolegs; this takes two minutes or more, %s",
-        clip, kept,
-    )  # fmt: skip
-    began = time.perf_counter()
-    walk = build_muscle_walk(clip, muscles=muscles)
-    log.warning("made in %.0f s", time.perf_counter() - began)
-    try:
-        save_reference(entry, walk)
-    except MotionFileError as error:
-        log.warning("%s: the walk is not kept", error)
-    return walk
+    return kept_reference(
+        ["myolegs", muscles],
+        clip,
+        lambda: build_muscle_walk(clip, muscles=muscles),
+        takes="two minutes or more",
+    )
 
 
 def standing_legs(
@@ -169,37 +128,3 @@ def standing_legs(
         "residual_moment": still.residual_moment,
     }
     return Reference("standing", name, control_dt, (Gait(table, controller, report),))
-
-
-def default_cache() -> Path:
-    """`AMBULO_REFERENCE_CACHE`, else `ambulo/references` in the user's cache folder."""
-    return user_cache("references", variable="AMBULO_REFERENCE_CACHE")
-
-
-def cache_key(clip: str, muscles: bool) -> str:
-    """Name of a walk's entry."""
-    digest = hashlib.sha256(json.dumps([_code_version(), muscles]).encode())
-    path = Path(clip)
-    if not path.is_file():
-        raise MotionFileError(path, 0, "no such file")
-    beside = sorted(path.parent.glob("*.asf")) if path.suffix == ".amc" else []
-    for file in (path, *beside):
-        digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()
-
-
-@cache
-def _code_version() -> str:
-    """A hash of the code and packages that a walk comes from."""
-    digest = hashlib.sha256()
-    for package in ("mujoco", "myo-sim"):
-        try:
-            digest.update(f"{package} {version(package)}".encode())
-        except PackageNotFoundError:
-            digest.update(f"{package} none".encode())
-    for name in _SOURCES:
-        sources = sorted(files(f"ambulo.{name}").iterdir(), key=lambda part: part.name)
-        for source in sources:
-            if source.name.endswith((".py", ".json")):
-                digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    return digest.hexdigest()

@@ -70,13 +70,14 @@ class ReferenceReport:
         if self.slip > WARN_SLIP:
             lines.append(
                 f"standing feet slide at {self.slip:.2f} m/s (good clips: under "
-                f"{WARN_SLIP})"
+                f"{WARN_SLIP} m/s)"
             )
         if self.residual_force > WARN_RESIDUAL * self.weight:
             share = self.residual_force / self.weight
             lines.append(
-                f"residual root force (that no ground contact can give) of {share:.0%} of "
-                f"body weight (good clips: under {WARN_RESIDUAL:.0%})"
+                f"the movement needs {share:.0%} of the body's weight as a force that no "
+                f"contact with the ground gives (good clips: under {WARN_RESIDUAL:.0%}); the "
+                "body may stumble"
             )
         return lines
 

@@ -119,7 +119,8 @@ def build_reference(
     soles = character.soles
     cycles = [at_speed(raw, soles, speed) for speed in speeds] or [raw]
     prepared = [
-        physical_cycle(cycle, character.model, soles, name=name) for cycle in cycles
+        physical_cycle(cycle, character.model, soles, name=name, warn=clip is not None)
+        for cycle in cycles
     ]
     if refine and balance and clip is not None and not speeds:
         gaits = [_stabilized(prepared[0], character, joints, control_dt, name)]

@@ -1,0 +1,179 @@
+"""References that are kept on disk: the second process need not make them again.
+
+The name of an entry is a hash of what was asked for, of the clip's content, of our code and
+of the packages that it uses, so that no entry is ever stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from ambulo.configs.atomic import probe_folder
+from ambulo.configs.caches import user_cache
+from ambulo.configs.errors import MotionFileError
+from ambulo.envs.reference.reference_file import (
+    Reference,
+    load_reference,
+    reference_bytes,
+    reference_from_bytes,
+    save_reference,
+)
+
+log = logging.getLogger(__name__)
+
+MOST_ENTRIES = 100
+"""References that are kept; the one unused for longest goes first."""
+_PACKAGES = ("mujoco", "myo-sim", "numba", "numpy", "scipy")
+_SOURCES = (
+    "configs", "configs.gaits", "configs.skeletons", "envs",
+    "envs.characters", "envs.reference",
+    "envs.simulation", "motion", "motion.formats", "motion.gaits",
+    "motion.retargeting", "muscle",
+)  # fmt: skip
+"""Where code and data lie that decide about a reference."""
+
+
+def kept_reference(
+    key: Any, clip: str | None, make: Callable[[], Reference], *, takes: str = ""
+) -> Reference:
+    """The reference that `make` makes, made once for all processes of this user.
+
+    Args:
+        key: What else decides about the reference, as JSON data.
+        clip: The motion file that it comes from, if any.
+        make: Makes it.
+        takes: What is logged before it is made, such as "two minutes"; silent if empty.
+
+    Raises:
+        MotionFileError: There is no such clip.
+    """
+    entry = cache_folder() / f"{cache_key(key, clip)}.npz"
+    found = _found(entry)
+    if found is not None:
+        return found
+    kept = f"once (it is kept in {entry.parent})"
+    try:
+        probe_folder(entry.parent)
+    except OSError as error:
+        kept = (
+            f"and is not kept: {entry.parent} cannot be written ({error.strerror});"
+            " AMBULO_REFERENCE_CACHE names another folder"
+        )
+        return _made(make, takes, clip, kept)
+    with _alone(entry):
+        found = _found(entry)  # another process may have made it meanwhile
+        if found is not None:
+            return found
+        made = _made(make, takes, clip, kept)
+        try:
+            save_reference(entry, made)
+        except MotionFileError as error:
+            log.warning("%s: the reference is not kept", error)
+    _forget_oldest(entry.parent)
+    return made
+
+
+def cache_folder() -> Path:
+    """`AMBULO_REFERENCE_CACHE`, else `ambulo/references` in the user's cache folder."""
+    return user_cache("references", variable="AMBULO_REFERENCE_CACHE")
+
+
+def cache_key(key: Any, clip: str | None) -> str:
+    """Name of an entry; arguments as `kept_reference`."""
+    digest = hashlib.sha256(json.dumps([_code_version(), key]).encode())
+    if clip is None:
+        return digest.hexdigest()
+    path = Path(clip)
+    if not path.is_file():
+        raise MotionFileError(path, 0, "no such file")
+    beside = sorted(path.parent.glob("*.asf")) if path.suffix == ".amc" else []
+    for file in (path, *beside):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def _found(entry: Path) -> Reference | None:
+    """The kept reference, if there is one that is not damaged."""
+    if not entry.is_file():
+        return None
+    try:
+        found = load_reference(entry)
+    except MotionFileError as error:  # it is made anew
+        log.warning("%s", error)
+        return None
+    try:
+        entry.touch()
+    except OSError:  # in a folder that is only read, none is forgotten either
+        log.debug("%s: cannot be marked as used", entry)
+    return found
+
+
+def _made(
+    make: Callable[[], Reference], takes: str, clip: str | None, kept: str
+) -> Reference:
+    """Make a reference, with its numbers as they will be read from the entry."""
+    if takes:
+        log.warning(
+            "preparing what the body follows (%s): this takes %s, %s",
+            clip or "plain walk", takes, kept,
+        )  # fmt: skip
+    began = time.perf_counter()
+    made = make()
+    if takes:
+        log.warning("prepared in %.0f s", time.perf_counter() - began)
+    return reference_from_bytes(reference_bytes(made), made.name)
+
+
+@contextmanager
+def _alone(entry: Path) -> Iterator[None]:
+    """Hold the entry's lock, which the system takes back from a process that ends."""
+    lock = FileLock(entry.with_suffix(".lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        log.warning("another process prepares what the body follows; waiting for it")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _forget_oldest(folder: Path) -> None:
+    """Delete the entries above `MOST_ENTRIES` that were not used for longest."""
+    used = {}
+    for entry in folder.glob("*.npz"):
+        with suppress(FileNotFoundError):  # forgotten by another process
+            used[entry] = entry.stat().st_mtime
+    for entry in sorted(used, key=lambda file: used[file])[:-MOST_ENTRIES]:
+        entry.unlink(missing_ok=True)
+        entry.with_suffix(".lock").unlink(missing_ok=True)
+
+
+@cache
+def _code_version() -> str:
+    """A hash of the code and packages that a reference comes from."""
+    digest = hashlib.sha256()
+    for package in _PACKAGES:
+        try:
+            digest.update(f"{package} {version(package)}".encode())
+        except PackageNotFoundError:
+            digest.update(f"{package} none".encode())
+    for name in _SOURCES:
+        sources = sorted(files(f"ambulo.{name}").iterdir(), key=lambda part: part.name)
+        for source in sources:
+            if source.name.endswith((".py", ".json")):
+                digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,172 @@
+"""References kept on disk: made once, by one process, and never stale."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import MotionFileError
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.envs.characters.registry import load_character
+from ambulo.envs.reference import configured, kept
+from ambulo.envs.reference.configured import body_of, reference_of
+from ambulo.envs.reference.kept import cache_folder, cache_key, kept_reference
+from ambulo.envs.reference.reference import Reference, standing_reference
+
+MAKER = """
+import sys, time
+from pathlib import Path
+from ambulo.envs.characters.registry import load_character
+from ambulo.envs.reference.kept import kept_reference
+from ambulo.envs.reference.reference import standing_reference
+
+def make():
+    with open(sys.argv[1], "a") as file:
+        file.write("made\\n")
+    time.sleep(float(sys.argv[2]))
+    return standing_reference(load_character("human23"), balance=False)
+
+kept_reference("key", None, make)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AMBULO_REFERENCE_CACHE", str(tmp_path / "kept"))
+    return tmp_path / "kept"
+
+
+@pytest.fixture(scope="module")
+def standing() -> Reference:
+    return standing_reference(load_character("human23"), balance=False)
+
+
+def test_a_reference_is_made_once(
+    folder: Path, tmp_path: Path, standing: Reference
+) -> None:
+    made = []
+
+    def make() -> Reference:
+        made.append(1)
+        return standing
+
+    clip = str(tmp_path / "walk.bvh")
+    Path(clip).write_text("what stands here is not read", encoding="utf-8")
+    first, second = (kept_reference("key", clip, make) for _ in range(2))
+    assert len(made) == 1
+    np.testing.assert_array_equal(first.table.qpos, second.table.qpos)
+    (entry,) = folder.glob("*.npz")
+    entry.write_bytes(b"not a reference")
+    kept_reference("key", clip, make)
+    kept_reference("another key", clip, make)
+    assert len(made) == 3
+    assert cache_folder() == folder
+
+
+@pytest.mark.parametrize("task", ["imitate", "locomote", "stand"])
+def test_what_is_read_is_what_was_made(folder: Path, task: str) -> None:
+    """Bit for bit, whatever the task follows."""
+    config = LocomotionEnvironmentConfig(task=task, speed=(0.5, 0.6))
+    made = reference_of(config, body_of(config))
+    configured._built.cache_clear()
+    read = reference_of(config, body_of(config))
+    assert len(list(folder.glob("*.npz"))) == 1
+    for one, other in zip(made.gaits, read.gaits, strict=True):
+        np.testing.assert_array_equal(one.table.qpos, other.table.qpos)
+        assert (one.controller is None) == (other.controller is None)
+        if one.controller is not None and other.controller is not None:
+            np.testing.assert_array_equal(one.controller.gains, other.controller.gains)
+
+
+def test_processes_that_start_together_make_it_once(
+    folder: Path, tmp_path: Path
+) -> None:
+    """The others wait; where the first is killed, another makes it."""
+    count = tmp_path / "count"
+    run = [sys.executable, "-c", MAKER, str(count)]
+    first = subprocess.Popen([*run, "60"])
+    while not count.exists():
+        time.sleep(0.05)
+    others = [
+        subprocess.Popen([*run, "0"], stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    assert others[0].stderr is not None
+    assert "another process" in others[0].stderr.readline()
+    first.send_signal(signal.SIGKILL)
+    assert first.wait() == -signal.SIGKILL
+    for process in others:
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    assert count.read_text() == "made\n" * 2
+    assert len(list(folder.glob("*.npz"))) == 1
+
+
+def test_what_cannot_be_kept_is_told_before_and_used_all_the_same(
+    tmp_path: Path,
+    standing: Reference,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told: list[str] = []
+
+    def make() -> Reference:
+        told.append(caplog.text)
+        return standing
+
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("AMBULO_REFERENCE_CACHE", str(tmp_path / "file" / "kept"))
+    found = kept_reference("key", None, make, takes="a minute")
+    np.testing.assert_array_equal(found.table.qpos, standing.table.qpos)
+    assert "is not kept" in told[0]
+    assert "AMBULO_REFERENCE_CACHE names another folder" in told[0]
+
+
+def test_the_entry_unused_for_longest_goes_first(
+    folder: Path, standing: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept, "MOST_ENTRIES", 2)
+    for age, key in enumerate("abc"):
+        kept_reference(key, None, lambda: standing)
+        entry = folder / f"{cache_key(key, None)}.npz"
+        os.utime(entry, (age, age))
+        if key == "b":
+            kept_reference("a", None, lambda: standing)  # used again
+    left = {file.stem for file in folder.glob("*.npz")}
+    assert left == {cache_key("a", None), cache_key("c", None)}
+
+
+def test_an_entry_changes_with_the_clip_and_its_skeleton(tmp_path: Path) -> None:
+    clip = tmp_path / "02_01.amc"
+    with pytest.raises(MotionFileError, match="no such file"):
+        cache_key("key", str(clip))
+    keys = []
+    for text in ("a", "b"):
+        clip.write_text(text, encoding="utf-8")
+        keys.append(cache_key("key", str(clip)))
+    (tmp_path / "02.asf").write_text("c", encoding="utf-8")
+    keys.append(cache_key("key", str(clip)))
+    assert len({*keys, cache_key("other", str(clip))}) == 4
+
+
+def test_all_code_that_makes_a_reference_is_part_of_its_key() -> None:
+    code = (
+        "import sys, ambulo.envs.reference.configured, ambulo.envs.reference.muscle_walk;"
+        "print(*(n for n in sys.modules if n.startswith('ambulo.')))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    rooms = {f"ambulo.{name}" for name in kept._SOURCES}
+    for module in found.stdout.split():
+        if module == "ambulo.shipped":
+            continue  # finds files, which are no part of what is made here
+        room = module if module in rooms else module.rpartition(".")[0]
+        assert room in rooms

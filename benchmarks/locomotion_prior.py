@@ -11,7 +11,6 @@ Reads the run folders of trainings that differ in the prior and the seed alone
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,13 +21,14 @@ from _harness import Options, write
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ambulo.common.metrics_file import read_metrics
 from ambulo.configs.arrays import Floats
 
 Run = dict[str, Any]
 
 PANELS = (
     ("evaluation", "survival_rate", "on their feet for 20 s (evaluation)"),
-    ("metrics", "rollout/ep_length", "control steps until an episode ends"),
+    ("metrics", "rollout/ep_len_mean", "control steps until an episode ends"),
     ("metrics", "reward/speed", "speed reward in each step (of 1)"),
 )
 """Where a curve comes from, its column and its title."""
@@ -61,21 +61,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def read_run(folder: Path) -> Run:
     """Curves of one run: steps and values of each panel, and its time."""
-    with (folder / "metrics.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    logged = read_metrics(folder / "metrics.csv")
     evaluations = json.loads((folder / "evaluations.json").read_text(encoding="utf-8"))
     curves: dict[str, tuple[Floats, Floats]] = {}
     for source, column, _ in PANELS:
-        table = evaluations if source == "evaluation" else rows
-        pairs = [
-            (float(row["timesteps"]), float(row[column]))
-            for row in table
-            if row.get(column) not in (None, "")
-        ]
-        curves[column] = tuple(np.array(pairs).T)  # type: ignore[assignment]
+        if source == "evaluation":
+            at, values = (
+                np.array([row[name] for row in evaluations], float)
+                for name in ("timesteps", column)
+            )
+        else:
+            at, values = logged["timesteps"], logged[column]
+        known = np.isfinite(values)
+        curves[column] = at[known], values[known]
     return {
         "curves": curves,
-        "seconds": float(rows[-1]["seconds"]),
+        "seconds": float(logged["seconds"][-1]),
         "evaluations": evaluations,
     }
 
@@ -84,7 +85,7 @@ def summary(runs: Sequence[Run]) -> dict[str, Any]:
     """Numbers of one group, a list where there is one for each seed."""
     survival = [run["curves"]["survival_rate"] for run in runs]
     speed = [run["curves"]["reward/speed"][1] for run in runs]
-    length = [run["curves"]["rollout/ep_length"] for run in runs]
+    length = [run["curves"]["rollout/ep_len_mean"] for run in runs]
     return {
         "evaluations_at": survival[0][0].tolist(),
         "survival_rate": [np.round(values, 3).tolist() for _, values in survival],

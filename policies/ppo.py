@@ -150,6 +150,8 @@ class FastPPO(PPO):
         if hasattr(self.policy, "log_std"):
             std = torch.exp(self.policy.log_std).mean().item()
             self.logger.record("train/std", std)
+        self.logger.record("train/loss", loss.item())
+        self.logger.record("train/clip_range", clip)
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
 
     def _flat_rollout(self) -> dict[str, Tensor]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ambulo.common.figures import new_figure, png_of
+from ambulo.common.metrics_file import read_metrics
 from ambulo.common.run_folder import RunFolder
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords, EvaluationResult
 from ambulo.viz.map_plot import draw_level_map
@@ -110,14 +110,14 @@ def draw_learning_curve(
 
     The success rate of walking straight, if it is among `baselines`, is a dashed line.
     """
-    logged = _columns(run.metrics)
+    logged = read_metrics(run.metrics)
     evaluations = _evaluations(run.evaluations)
     if len(logged.get("timesteps", ())) < 2 and not evaluations:
         return None
     figure = new_figure((9.0, 3.6))
     left, right = figure.add_subplot(1, 2, 1), figure.add_subplot(1, 2, 2)
     steps = logged.get("timesteps", np.zeros(0))
-    for ax, key in ((left, "rollout/success_rate"), (right, "rollout/ep_return")):
+    for ax, key in ((left, "rollout/success_rate"), (right, "rollout/ep_rew_mean")):
         if key in logged:
             _curve(ax, steps, logged[key], logged.get("rollout/episodes"))
     at = [row["timesteps"] for row in evaluations]
@@ -188,23 +188,6 @@ def _curve(ax: Axes, steps: Any, values: Any, episodes: Any) -> None:
     count[window:] -= count[:-window].copy()
     ax.plot(steps, values, color="#9db4d0", lw=0.8, alpha=0.6)
     ax.plot(steps, total / count, color="#2f62c9", lw=1.8, label="training")
-
-
-def _columns(file: Path) -> dict[str, Any]:
-    """Columns of a CSV file of numbers; empty cells are NaN."""
-    if not file.is_file():
-        return {}
-    with file.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    names = [name for name in (rows[0] if rows else ()) if name]
-    return {name: np.array([_number(row.get(name)) for row in rows]) for name in names}
-
-
-def _number(text: str | None) -> float:
-    try:
-        return float(text or "nan")
-    except ValueError:
-        return float("nan")
 
 
 def _evaluations(file: Path) -> list[dict[str, float]]:

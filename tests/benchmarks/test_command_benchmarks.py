@@ -56,7 +56,7 @@ def test_curves_of_runs(tmp_path: Path) -> None:
         folder = tmp_path / str(seed)
         folder.mkdir()
         folders.append(str(folder))
-        lines = ["timesteps,seconds,rollout/ep_length,reward/speed"]
+        lines = ["timesteps,seconds,rollout/ep_len_mean,reward/speed"]
         lines += [
             f"{100 * i},{6 * i},{'' if i == 1 else i + seed},0.5" for i in (1, 2, 3)
         ]

@@ -44,7 +44,7 @@ def two_runs(folder: Path) -> str:
         run = folder / f"run_{seed}"
         run.mkdir()
         rows = [f"{100 * i},{6 * i},{i},0.5" for i in (1, 2, 3)]
-        head = "timesteps,seconds,rollout/ep_length,reward/speed"
+        head = "timesteps,seconds,rollout/ep_len_mean,reward/speed"
         (run / "metrics.csv").write_text("\n".join([head, *rows]) + "\n")
         scores = [{"timesteps": t, "survival_rate": 0.5} for t in (100, 300)]
         (run / "evaluations.json").write_text(json.dumps(scores))

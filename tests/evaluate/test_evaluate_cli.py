@@ -32,7 +32,7 @@ def model(tmp_path):
     save_model(file, untrained_navigator(config))
     (run / "config.json").write_text(config.to_json())
     (run / "run.json").write_text("{}")
-    rows = ["timesteps,rollout/success_rate,rollout/ep_return"]
+    rows = ["timesteps,rollout/success_rate,rollout/ep_rew_mean"]
     rows += [f"{100 * i},{i / 20},{i}" for i in range(1, 21)] + ["2100,,"]
     (run / "metrics.csv").write_text("\n".join(rows) + "\n")
     (run / "evaluations.json").write_text(

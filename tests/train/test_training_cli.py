@@ -12,7 +12,9 @@ import threading
 import time
 from pathlib import Path
 
+import gymnasium
 import pytest
+import stable_baselines3.common.callbacks
 import torch
 
 from ambulo.policies.agents.navigation import load_navigation
@@ -59,13 +61,27 @@ def rows(folder: NavigationRunFolder) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def tags(folder: NavigationRunFolder) -> set[str]:
+def tags(logs: Path) -> set[str]:
     """Names of the scalars that TensorBoard shows."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    events = EventAccumulator(str(folder.logs / "PPO_1"))
+    events = EventAccumulator(str(logs / "PPO_1"))
     events.Reload()
     return set(events.Tags()["scalars"])
+
+
+def sb3_tags(folder: Path) -> set[str]:
+    """The scalars of a training by Stable-Baselines3 itself, with its evaluation."""
+    env = stable_baselines3.common.env_util.make_vec_env("CartPole-v1", 2)
+    learner = stable_baselines3.PPO(
+        "MlpPolicy", env, n_steps=64, batch_size=64, tensorboard_log=str(folder)
+    )
+    callback = stable_baselines3.common.callbacks.EvalCallback(
+        stable_baselines3.common.monitor.Monitor(gymnasium.make("CartPole-v1")),
+        n_eval_episodes=1, eval_freq=100, verbose=0,
+    )  # fmt: skip
+    learner.learn(256, callback=callback)
+    return tags(folder)
 
 
 def test_a_short_training_leaves_a_whole_run_folder(
@@ -92,10 +108,11 @@ def test_a_short_training_leaves_a_whole_run_folder(
     assert saved == [f"vr_nav_model_{n}_steps.zip" for n in (128, 256, 384)]
     assert [int(row["timesteps"]) for row in rows(folder)] == [128, 256, 384]
     assert {
-        "rollout/ep_return", "rollout/success_rate", "rollout/spl", "rollout/comfort",
+        "rollout/ep_rew_mean", "rollout/success_rate", "rollout/spl", "rollout/comfort",
         "reward/goal", "reward/progress", "eval/success_rate", "eval/spl", "time/fps",
-        "train/std",
-    } <= tags(folder)  # fmt: skip
+        "eval/mean_reward",
+    } <= tags(folder.logs)  # fmt: skip
+    assert sb3_tags(Path("sb3")) - tags(folder.logs) == set()
     evaluations = json.loads(folder.evaluations.read_text(encoding="utf-8"))
     assert [row["timesteps"] for row in evaluations] == [256, 384]
     run = json.loads(folder.run.read_text(encoding="utf-8"))

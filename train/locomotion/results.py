@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from typing import Any
 
+import numpy as np
+
 from ambulo.common.files import write_bytes, write_or_print
+from ambulo.common.metrics_file import read_metrics
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.evaluate.locomotion.task import References, make_bodies
@@ -36,8 +38,8 @@ COLUMNS = (
 Request = RunRequest[LocomotionConfig, LocomotionModel, LocomotionRunFolder]
 CURVES = {
     "survival_rate": "on their feet to the end, in evaluations",
-    "rollout/ep_return": "return of an episode",
-    "rollout/ep_length": "length of an episode [control steps]",
+    "rollout/ep_rew_mean": "return of an episode",
+    "rollout/ep_len_mean": "length of an episode [control steps]",
     "train/approx_kl": "divergence of an update",
 }
 """Titles of the curves: one of the evaluations, then columns of `metrics.csv`."""
@@ -113,20 +115,19 @@ def learning_curves(folder: RunFolder) -> bytes:
     """Return survival, returns, lengths and divergence over time as a PNG."""
     from ambulo.common.figures import new_figure, png_of
 
-    with folder.metrics.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    logged = read_metrics(folder.metrics)
+    evaluated = [
+        (row["timesteps"] / 1000.0, row["survival_rate"])
+        for row in _evaluations(folder)
+    ]
     figure: Any = new_figure((9.0, 5.0))
     for position, (name, title) in enumerate(CURVES.items(), start=1):
         axes = figure.add_subplot(2, 2, position)
-        table = _evaluations(folder) if name == "survival_rate" else rows
-        points = [
-            (float(row["timesteps"]) / 1000.0, float(row[name]))
-            for row in table
-            if row.get(name) not in {None, ""}
-        ]
-        if points:
-            marker = "o" if name == "survival_rate" else None
-            axes.plot(*zip(*points, strict=True), marker=marker)
+        if name == "survival_rate":
+            axes.plot(*np.reshape(evaluated, (-1, 2)).T, "o-")
+        elif name in logged:
+            known = np.isfinite(logged[name])
+            axes.plot(logged["timesteps"][known] / 1000.0, logged[name][known])
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("thousand control steps")
     figure.tight_layout()

@@ -116,6 +116,7 @@ def play(
     return {
         "survival_rate": float(alive.mean()),
         "survival_s": float(lived.mean() * dt),
+        "mean_ep_length": float(lived.mean()),
         "leg_error_deg": float(np.rad2deg((error / walked).mean())),
         "speed": float((speed / walked).mean()),
         "return_mean": float(returns.mean()),

@@ -20,6 +20,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.console import Display
 from ambulo.common.files import write_atomic
+from ambulo.common.metrics_file import FORMER_COLUMNS
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.errors import RunFolderError
@@ -27,6 +28,8 @@ from ambulo.policies.sb3_batch_env import EPISODE_FIELDS, Sb3BatchEnv
 
 log = logging.getLogger(__name__)
 
+_EVALUATION_TAGS = {"return_mean": "mean_reward"}
+"""Tags of scores that Stable-Baselines3 calls otherwise."""
 DISPLAY_INTERVAL = 0.2
 """Seconds between updates of the progress display, [s]."""
 
@@ -96,8 +99,8 @@ class Metrics(BoundaryCallback):
         episode = info["episode"]
         return {
             "rollout/success_rate": info["is_success"],
-            "rollout/ep_return": episode["r"],
-            "rollout/ep_length": episode["l"],
+            "rollout/ep_rew_mean": episode["r"],
+            "rollout/ep_len_mean": episode["l"],
         }
 
     def more(self, row: dict[str, Any], env: Sb3BatchEnv) -> None:
@@ -180,7 +183,7 @@ class PeriodicEvaluation(BoundaryCallback):
             return
         scores = self._evaluate()
         for name, value in scores.items():
-            self.logger.record(f"eval/{name}", value)
+            self.logger.record(f"eval/{_EVALUATION_TAGS.get(name, name)}", value)
         self.logger.dump(now)
         append_evaluation(self._folder.evaluations, {"timesteps": now, **scores})
         log.info("evaluation after %d: %s", now, scores)
@@ -259,7 +262,9 @@ def rewind_logs(folder: RunFolder, num_timesteps: int) -> None:
             if line.partition(",")[0].isdigit()
             and int(line.partition(",")[0]) <= num_timesteps
         ]
-        write_atomic(folder.metrics, "\n".join([*lines[:1], *kept]) + "\n")
+        names = (lines[0] if lines else "").split(",")
+        head = ",".join(FORMER_COLUMNS.get(name, name) for name in names)
+        write_atomic(folder.metrics, "\n".join([head, *kept]) + "\n")
     if folder.evaluations.exists():
         rows = json.loads(folder.evaluations.read_text(encoding="utf-8"))
         rows = [row for row in rows if row["timesteps"] <= num_timesteps]

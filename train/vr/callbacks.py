@@ -48,8 +48,8 @@ class NavigationMetrics(Metrics):
         """Add faults of the engines and the stage; count the episodes for the curriculum."""
         if env.info_sums.get("bridge_fault"):
             row["rollout/bridge_faults"] = env.info_sums["bridge_fault"]
-        if row["rollout/ep_return"] is not None:
-            self._return = row["rollout/ep_return"]
+        if row["rollout/ep_rew_mean"] is not None:
+            self._return = row["rollout/ep_rew_mean"]
         if self._curriculum is not None:
             done = [bool(e["rollout/success_rate"]) for e in self._episodes]
             self._curriculum.add(done)

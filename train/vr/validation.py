@@ -39,4 +39,7 @@ class Validation:
         subject = agent_subject(agent, self._config, deterministic=self._deterministic)
         records = run_episodes(subject.make(len(starts)), self._config, bank, starts)
         result = summarise(records)
-        return {name: getattr(result, name) for name in _SCORES}
+        steps = result.mean_time_s / self._config.environment.decision_dt
+        return {name: getattr(result, name) for name in _SCORES} | {
+            "mean_ep_length": steps
+        }

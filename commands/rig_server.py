@@ -18,6 +18,7 @@ from ambulo.common.files import check_parent, without_nan, write_atomic
 from ambulo.common.paths import resolve_path
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.reading import read_regular
 
 # The matrices are small: more threads only wait for each other. Read at first use.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -135,6 +136,10 @@ def make_parser() -> Parser:
     return parser
 
 
+MAX_SECRET = 4096
+"""Longest file with a secret, [bytes]."""
+
+
 def read_secret(file: str | None) -> bytes:
     """The shared secret of `--secret-file` or the environment; empty without one."""
     if file is None:
@@ -142,7 +147,7 @@ def read_secret(file: str | None) -> bytes:
         if not secret:
             return b""
     else:
-        source, secret = file, resolve_path(file).read_bytes().strip()
+        source, secret = file, read_regular(resolve_path(file), MAX_SECRET).strip()
     if len(secret) < 8:
         raise ConfigError(f"{source}: a secret has at least 8 bytes")
     return secret

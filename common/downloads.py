@@ -12,6 +12,7 @@ from pathlib import Path
 
 import requests
 
+from ambulo.common.slow_servers import Watch
 from ambulo.configs.errors import AmbuloError
 
 Arrived = Callable[[int, int | None], None]
@@ -23,6 +24,8 @@ PIECE = 1 << 13
 """Bytes asked of the connection at a time."""
 PARTIAL = ".part"
 """Ending of a file that has not arrived in whole."""
+_DIGITS = 18
+"""Of the largest number of bytes that is taken as stated."""
 VERSION_MARK = ".part.version"
 """Ending of the file that names the server's version of a part."""
 
@@ -33,6 +36,10 @@ class DownloadError(AmbuloError):
 
 class NotThereError(DownloadError):
     """The server has no such file."""
+
+
+class _TooLargeError(DownloadError):
+    """A file of more bytes than are wanted."""
 
 
 class _InterruptedError(Exception):
@@ -55,6 +62,8 @@ class Patience:
     """Before the second try, doubled for each one after, [s]."""
     longest: float = 60.0
     """Most that a server may ask us to wait, [s]."""
+    least_rate: float = 1000.0
+    """Bytes a second, beside twice the timeout, below which it is given up."""
     most_bytes: int = 256 << 20
     """A larger file is refused."""
 
@@ -76,7 +85,7 @@ def download(
     and that has not changed; otherwise the download starts again.
 
     Args:
-        session: Keeps the connection.
+        session: Keeps the connection; of `watched_session`, to give up slow servers.
         url: Address.
         path: The file; its folder exists.
         check: Called with the complete part.
@@ -86,7 +95,9 @@ def download(
     Raises:
         NotThereError: 404 or 410.
         DownloadError: everything else that the network or the server does.
-        AmbuloError: what `check` raises; the part is deleted then.
+        AmbuloError: what `check` raises.
+
+    A file that is refused (too large, or by `check`) leaves no part.
     """
     patience = patience or Patience()
     part = path.with_name(path.name + PARTIAL)
@@ -127,44 +138,67 @@ def _continue(
     arrived: Arrived,
 ) -> None:
     """One attempt: the rest of the file, or all of it."""
+    watch = Watch(2.0 * patience.timeout, patience.least_rate)
+    try:
+        with watch.watching():
+            _receive(session, url, part, version, patience, arrived, watch)
+    except _TooLargeError:
+        _forget(part, version)
+        raise
+    except (requests.ConnectionError, requests.Timeout) as error:
+        reason = _too_slow(patience) if watch.cut else _reason(error, patience)
+        raise _InterruptedError(reason) from None
+    except requests.exceptions.ChunkedEncodingError:
+        reason = _too_slow(patience) if watch.cut else "the connection broke"
+        raise _InterruptedError(reason) from None
+    except requests.RequestException as error:
+        raise DownloadError(f"{url}: {error}") from None
+
+
+def _receive(
+    session: requests.Session,
+    url: str,
+    part: Path,
+    version: Path,
+    patience: Patience,
+    arrived: Arrived,
+    watch: Watch,
+) -> None:
+    """Ask for what is missing and write it."""
     have, known = _part_of(part, version)
     # No compression: a range counts the bytes of the file, not of its packing.
     headers = {"Accept-Encoding": "identity"}
     if have:
         headers |= {"Range": f"bytes={have}-", "If-Range": known}
-    try:
-        with session.get(
-            url, headers=headers, stream=True, timeout=patience.timeout
-        ) as response:
-            if _complete_already(response, have):
-                return
-            _refuse(response, url, part, version)
-            start, total = _range_of(response, have)
-            if total is not None and total > patience.most_bytes:
-                raise DownloadError(
-                    f"{url}: {total} bytes; more than {patience.most_bytes} are refused"
-                )
-            _remember_version(response, version)
-            done = start
-            with part.open("r+b" if start else "wb") as file:
-                file.seek(start)
-                for piece in response.iter_content(PIECE):
-                    done += len(piece)
-                    if done > patience.most_bytes:
-                        raise DownloadError(
-                            f"{url}: more than {patience.most_bytes} bytes are refused"
-                        )
-                    file.write(piece)
-                    arrived(done, total)
-                file.truncate()
-            if total is not None and done != total:
-                raise _InterruptedError(f"got {done} of {total} bytes")
-    except (requests.ConnectionError, requests.Timeout) as error:
-        raise _InterruptedError(_reason(error, patience)) from None
-    except requests.exceptions.ChunkedEncodingError:
-        raise _InterruptedError("the connection broke") from None
-    except requests.RequestException as error:
-        raise DownloadError(f"{url}: {error}") from None
+    with session.get(
+        url, headers=headers, stream=True, timeout=patience.timeout
+    ) as response:
+        if _complete_already(response, have):
+            return
+        _refuse(response, url, part, version)
+        start, total = _range_of(response, have)
+        if total is not None and total > patience.most_bytes:
+            raise _TooLargeError(
+                f"{url}: {total} bytes; more than {patience.most_bytes} are refused"
+            )
+        _remember_version(response, version)
+        done = start
+        with part.open("r+b" if start else "wb") as file:
+            file.seek(start)
+            for piece in response.iter_content(PIECE):
+                done += len(piece)
+                watch.bytes += len(piece)
+                if done > patience.most_bytes:
+                    raise _TooLargeError(
+                        f"{url}: more than {patience.most_bytes} bytes are refused"
+                    )
+                file.write(piece)
+                arrived(done, total)
+            file.truncate()
+        if watch.cut:
+            raise _InterruptedError(_too_slow(patience))
+        if total is not None and done != total:
+            raise _InterruptedError(f"got {done} of {total} bytes")
 
 
 def _part_of(part: Path, version: Path) -> tuple[int, str]:
@@ -205,8 +239,7 @@ def _refuse(response: requests.Response, url: str, part: Path, version: Path) ->
 def _range_of(response: requests.Response, have: int) -> tuple[int, int | None]:
     """Where the body starts in the file, and the file's length if it is stated."""
     packed = response.headers.get("Content-Encoding", "identity") != "identity"
-    length = response.headers.get("Content-Length", "")
-    body = int(length) if length.isdecimal() and not packed else None
+    body = None if packed else _count(response.headers.get("Content-Length", ""))
     if response.status_code == 200:
         return 0, body
     stated = response.headers.get("Content-Range", "")
@@ -214,10 +247,17 @@ def _range_of(response: requests.Response, have: int) -> tuple[int, int | None]:
         raise DownloadError(
             f"{response.url}: asked for bytes from {have} on, got {stated or 'no range'}"
         )
-    total = stated.rpartition("/")[2]
-    if total.isdecimal():
-        return have, int(total)
+    total = _count(stated.rpartition("/")[2])
+    if total is not None:
+        return have, total
     return have, None if body is None else have + body
+
+
+def _count(text: str) -> int | None:
+    """Return a number of bytes that a server states; None where it states none."""
+    if not text.isdecimal():
+        return None
+    return int(text) if len(text) < _DIGITS else 10**_DIGITS
 
 
 def _remember_version(response: requests.Response, version: Path) -> None:
@@ -234,6 +274,10 @@ def _remember_version(response: requests.Response, version: Path) -> None:
 def _forget(part: Path, version: Path) -> None:
     part.unlink(missing_ok=True)
     version.unlink(missing_ok=True)
+
+
+def _too_slow(patience: Patience) -> str:
+    return f"the server sends less than {patience.least_rate:g} bytes a second"
 
 
 def _reason(error: requests.RequestException, patience: Patience) -> str:

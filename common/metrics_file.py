@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
 
 import numpy as np
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.reading import read_regular_text
 
 FORMER_COLUMNS = {
     "rollout/ep_return": "rollout/ep_rew_mean",
@@ -20,8 +22,7 @@ def read_metrics(file: Path) -> dict[str, Floats]:
     """Columns by name, (rows,) each; empty cells are NaN, and a missing file has none."""
     if not file.is_file():
         return {}
-    with file.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
+    rows = list(csv.DictReader(io.StringIO(read_regular_text(file))))
     return {
         FORMER_COLUMNS.get(name, name): np.array([_number(row[name]) for row in rows])
         for name in (rows[0] if rows else ())

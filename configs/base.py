@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.reading import read_regular_text
 
 
 class Config(BaseModel):
@@ -53,10 +54,12 @@ def load_json(cls: type[T], path: str | os.PathLike[str]) -> T:
     """Return the config in the JSON file `path`; missing keys keep their defaults."""
     file = Path(path)
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = json.loads(read_regular_text(file))
     except FileNotFoundError:
         raise ConfigError(f"{file}: no such config file") from None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise ConfigError(f"{file}: cannot be read: {error}") from None
     except json.JSONDecodeError as error:
         raise ConfigError(

@@ -27,6 +27,7 @@ from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.muscle import MuscleNNConfig
+from ambulo.configs.reading import read_regular
 from ambulo.motion.formats.disk import write_bytes
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.header import FORMAT, VERSION, MuscleNNHeader
@@ -186,13 +187,11 @@ def load_muscle_nn(path: str | os.PathLike[str]) -> MuscleNN:
     """
     file = Path(path)
     try:
-        if file.stat().st_size > _MOST_BYTES:
-            raise MuscleError(f"{file}: larger than {_MOST_BYTES} bytes")
-        data = file.read_bytes()
+        data = read_regular(file, _MOST_BYTES)
     except FileNotFoundError:
         raise MuscleError(f"{file}: no such muscle network") from None
     except OSError as error:
-        raise MuscleError(f"{file}: cannot be read: {error}") from None
+        raise MuscleError(f"{file}: cannot be read: {error.strerror}") from None
     return muscle_nn_from_bytes(data, file)
 
 

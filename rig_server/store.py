@@ -20,6 +20,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from ambulo.configs.atomic import replace_file
+from ambulo.configs.reading import read_regular
 from ambulo.rig_server.layout import RigError, RigLayout, layout_from_json
 from ambulo.rig_server.learner import RigLearner
 from ambulo.rig_server.sequence import SequenceLearner
@@ -66,13 +67,10 @@ def restore(
     Both are as new when it fails half-way only if the caller throws them away then.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise RigError(f"{path}: larger than {MAX_BYTES} bytes")
-        with safetensors.safe_open(path, "numpy") as file:
-            metadata = file.metadata() or {}
-            tensors: Arrays = {
-                name: file.get_tensor(name) for name in list(file.keys())
-            }
+        data = read_regular(path, MAX_BYTES)
+        tensors: Arrays = safetensors.numpy.load(data)
+        length = int.from_bytes(data[:8], "little")
+        metadata = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
         if (metadata.get("format"), metadata.get("version")) != (FORMAT, VERSION):
             raise RigError(f"{path}: not a learned rig of version {VERSION}")
         about = json.loads(metadata["rig"])

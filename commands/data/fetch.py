@@ -25,7 +25,9 @@ from ambulo.common.downloads import (
 )
 from ambulo.common.files import write_atomic
 from ambulo.common.paths import resolve_path
+from ambulo.common.slow_servers import watched_session
 from ambulo.configs.errors import AmbuloError, ConfigError
+from ambulo.configs.reading import read_regular_text
 
 BASE_URL = "http://mocap.cs.cmu.edu/subjects"
 """Where the files of subject 02 are `02/02.asf`, `02/02_01.amc` and so on."""
@@ -91,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         trials = numbers(args.trials, "--trials", MOST_TRIALS)
     base, folder = checked_base(args.base_url), resolve_path(args.to)
     folder.mkdir(parents=True, exist_ok=True)
-    with requests.Session() as session, _progress() as progress:
+    with watched_session() as session, _progress() as progress:
         fetch = Fetch(
             session=session,
             base=base,
@@ -148,7 +150,7 @@ def read_checksums(path: Path) -> dict[str, str]:
         ConfigError: no such file, or it holds something else.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_regular_text(path))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except (ValueError, RecursionError):

@@ -9,6 +9,8 @@ from ambulo.common.files import check_parent
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.reading import read_regular
+from ambulo.policies.files.archive import MAX_BYTES
 
 
 def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -75,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
             )
         label = f"correction_{len(models)}"
         whole = joined(whole, CascadeNode(label, agent, *box_of(agent)))
-        models[label] = file.read_bytes()
+        models[label] = read_regular(file, MAX_BYTES)
     assert isinstance(whole, Cascade)
     save_cascade(path, whole, models)
     names = ", ".join(node.name for node in whole.nodes)

@@ -15,6 +15,7 @@ from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.reading import read_regular
 from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.group import PARAMETERS
@@ -28,6 +29,7 @@ from ambulo.policies.agents.cascade import (
     stored_models,
 )
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_walker
+from ambulo.policies.files.archive import MAX_BYTES
 from ambulo.policies.files.headers import DescribedLayout
 
 GaitPolicy = LocomotionAgent | Cascade
@@ -151,7 +153,11 @@ def load_gait_policy(name: str | Path) -> GaitPolicy:
 def model_files(name: str | Path) -> dict[str, bytes]:
     """The model files of a policy or a cascade by the names of nodes."""
     file = find_model(name)
-    return stored_models(file) if is_cascade(file) else {BASE: file.read_bytes()}
+    return (
+        stored_models(file)
+        if is_cascade(file)
+        else {BASE: read_regular(file, MAX_BYTES)}
+    )
 
 
 def digest_of(name: str | Path) -> str:

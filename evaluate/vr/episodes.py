@@ -16,10 +16,10 @@ from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, LevelError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families.level_sets import SPLITS, Split, resolve, split_level
+from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.task.bank import LevelBank, Start
-from ambulo.envs.vr.task.build import EVALUATION_RESOLUTION
 
 CHUNK = 256
 """Episodes whose levels are held in memory at once."""

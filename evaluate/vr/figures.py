@@ -12,6 +12,7 @@ import numpy as np
 from ambulo.common.figures import new_figure, png_of
 from ambulo.common.metrics_file import read_metrics
 from ambulo.common.run_folder import RunFolder
+from ambulo.configs.reading import read_regular_text
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords, EvaluationResult
 from ambulo.viz.map_plot import draw_level_map
 from ambulo.viz.plots import agent_colour, clean, grouped_bars
@@ -193,7 +194,7 @@ def _curve(ax: Axes, steps: Any, values: Any, episodes: Any) -> None:
 def _evaluations(file: Path) -> list[dict[str, float]]:
     """Rows of `evaluations.json`; none when it is missing or not such a list."""
     try:
-        rows = json.loads(file.read_text(encoding="utf-8"))
+        rows = json.loads(read_regular_text(file))
     except (OSError, ValueError):
         return []
     if not isinstance(rows, list):

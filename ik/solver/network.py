@@ -23,6 +23,7 @@ import ambulo.shipped
 from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError, IKError, ModelFileError, nearest
+from ambulo.configs.reading import read_regular_text
 from ambulo.ik.kernels.network import (
     ELU,
     LEAKY_RELU,
@@ -200,9 +201,11 @@ def _read(folder: Path, rig: Rig | None) -> IKNetwork:
     """The network of `folder`, checked."""
     path = folder / HEADER
     try:
-        text = json.loads(path.read_text(encoding="utf-8"))
+        text = json.loads(read_regular_text(path))
         header = parse(IKNetworkHeader, text, str(path))
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
         raise ModelFileError(f"{path}: cannot be read: {first_line(error)}") from None
     except ConfigError as error:
         raise ModelFileError(str(error)) from None

@@ -15,6 +15,7 @@ from ambulo.configs.arrays import Singles
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.base import Config
 from ambulo.configs.errors import ModelFileError
+from ambulo.configs.reading import read_regular
 
 MAX_WEIGHTS = 256 * 1024 * 1024
 """A larger file is no network of poses, [byte]."""
@@ -45,10 +46,10 @@ def checked_tensors(
 def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
     """Return the tensors of a safetensors file; `ModelFileError` if it cannot be read."""
     try:
-        if path.stat().st_size > MAX_WEIGHTS:
-            raise ModelFileError(f"{path}: larger than {MAX_WEIGHTS} bytes")
-        return load(path.read_bytes())
-    except (OSError, SafetensorError) as error:
+        return load(read_regular(path, MAX_WEIGHTS))
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
+    except SafetensorError as error:
         raise ModelFileError(f"{path}: cannot be read: {first_line(error)}") from None
 
 

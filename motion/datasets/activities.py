@@ -15,6 +15,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from ambulo.configs.errors import MotionError, MotionFileError, nearest
+from ambulo.configs.reading import read_regular
 from ambulo.motion.formats.disk import file_errors
 
 ACTIVITIES: tuple[str, ...] = (
@@ -165,10 +166,7 @@ def read_manifest(path: Path) -> Manifest:
     """
     try:
         with file_errors(path):
-            if path.stat().st_size > _MAX_MANIFEST_BYTES:
-                rule = f"larger than {_MAX_MANIFEST_BYTES} bytes"
-                raise MotionFileError(path, 0, rule)
-            text = path.read_text(encoding="utf-8-sig")
+            text = read_regular(path, _MAX_MANIFEST_BYTES).decode("utf-8-sig")
         rows = list(csv.DictReader(text.splitlines(), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
         raise MotionFileError(path, 0, f"not a table in UTF-8: {error}") from None

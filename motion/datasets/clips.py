@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ambulo.configs.errors import MotionError, MotionFileError
+from ambulo.configs.reading import open_regular
 from ambulo.motion.datasets.activities import (
     Manifest,
     activity_of,
@@ -130,7 +131,7 @@ def names_of(path: Path) -> tuple[str, str]:
 
 def file_hash(path: Path) -> str:
     """SHA-256 of a file's content, in hexadecimal digits."""
-    with file_errors(path), path.open("rb") as file:
+    with file_errors(path), open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -214,5 +215,5 @@ def _rank(path: Path) -> int:
 
 
 def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(_HEAD_BYTES)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Ints
 from ambulo.configs.errors import MotionError, MotionFileError
+from ambulo.configs.reading import open_regular
 from ambulo.motion.datasets.shards import ShardIndex, read_index
 from ambulo.motion.datasets.states import N_STATE, States, mirror_states
 from ambulo.motion.datasets.window_plan import Pieces
@@ -121,7 +122,7 @@ class StreamingMotionDataset(WindowedDataset):
         """Read a shard to `out`; its check sum is compared the first time."""
         path = self._index.path_of(shard)
         try:
-            with path.open("rb") as file:
+            with open_regular(path) as file:
                 got = file.readinto(out.view(np.uint8).data)
                 rest = file.read(1)
         except OSError as error:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
+from ambulo.configs.reading import open_regular
 from ambulo.motion.euler import quat_from_euler
 from ambulo.motion.formats.axes import Axes
 from ambulo.motion.formats.disk import read_text, rules_of
@@ -89,7 +90,7 @@ def deepmimic_skeleton() -> Skeleton:
 def is_deepmimic(path: Path) -> bool:
     """Whether the start of a text file looks like this format."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             start = file.read(4096)
     except OSError:
         return False

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.errors import MotionError, MotionFileError, SkeletonError
+from ambulo.configs.reading import read_regular
 
 MAX_BYTES = 2**31
 """Largest motion file that is read, [bytes]."""
@@ -18,19 +18,13 @@ def read_bytes(path: Path) -> bytes:
     """All bytes of the regular file `path`; `MotionFileError` if there is none."""
     try:
         with file_errors(path):
-            status = path.stat()  # before opening: a pipe would wait for its writer
-            if stat.S_ISDIR(status.st_mode):
+            if path.is_dir():
                 raise MotionFileError(path, 0, "is a folder; expected a motion file")
-            if not stat.S_ISREG(status.st_mode):
-                raise MotionFileError(path, 0, "is not a regular file")
-            if status.st_size > MAX_BYTES:
-                rule = f"has {status.st_size} bytes; at most {MAX_BYTES} are read"
-                raise MotionFileError(path, 0, rule)
-            if status.st_size == 0:
-                raise MotionFileError(path, 0, "is empty")
-            return path.read_bytes()
+            if data := read_regular(path, MAX_BYTES):
+                return data
     except ValueError:  # a zero byte in the name
         raise MotionFileError(path, 0, "cannot be read: not a file name") from None
+    raise MotionFileError(path, 0, "is empty")
 
 
 def read_lines(path: Path) -> bytes:

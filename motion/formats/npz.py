@@ -22,6 +22,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import MotionFileError
+from ambulo.configs.reading import open_regular
 from ambulo.motion.formats.disk import read_bytes, rules_of, write_bytes
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
@@ -106,7 +107,7 @@ def read_npz(path: Path) -> Motion:
 def is_motion_npz(path: Path) -> bool:
     """Whether an NPZ file claims to be a motion, or is too damaged to tell."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             return "header.npy" in archive.namelist()
     except BROKEN:
         return True

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import GaitDataError, MotionFileError
+from ambulo.configs.reading import open_regular
 from ambulo.motion.formats.disk import write_bytes
 from ambulo.motion.formats.npz import BROKEN, member_head, packed
 
@@ -46,7 +47,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 def read_arrays(path: Path, members: Mapping[str, str]) -> dict[str, NDArray[Any]]:
     """The named arrays; each must be of its kind (letters of NumPy's `dtype.kind`)."""
-    with zipfile.ZipFile(path) as archive:
+    with open_regular(path) as file, zipfile.ZipFile(file) as archive:
         there = set(archive.namelist())
         for name in members:
             rule(f"{name}.npy" in there, f"has no array {name!r}")
@@ -65,7 +66,7 @@ def read_arrays(path: Path, members: Mapping[str, str]) -> dict[str, NDArray[Any
 
 def check_motions(path: Path, expected: tuple[int, ...]) -> tuple[int, int]:
     """Read all motions of a refined shard in blocks; where they begin, their CRC-32."""
-    with zipfile.ZipFile(path) as archive:
+    with open_regular(path) as file, zipfile.ZipFile(file) as archive:
         rule("motions.npy" in archive.namelist(), "has no array 'motions'")
         info = archive.getinfo("motions.npy")
         rule(info.compress_type == zipfile.ZIP_STORED, "motions: are compressed")
@@ -82,7 +83,7 @@ def check_motions(path: Path, expected: tuple[int, ...]) -> tuple[int, int]:
 
 def _data_start(path: Path, info: zipfile.ZipInfo) -> int:
     """Offset of a member's bytes; the local header ends with name and extra field."""
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         file.seek(info.header_offset + 26)
         sizes = np.frombuffer(file.read(4), "<u2")
     return info.header_offset + 30 + int(sizes.sum())

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints, Singles
 from ambulo.configs.errors import ConfigError, GaitDataError
 from ambulo.configs.gait import GaitSpace
+from ambulo.configs.reading import open_regular
 from ambulo.motion.gaits.npz import (
     as_json,
     check_motions,
@@ -165,7 +166,7 @@ class RefinedHead(RefinedRows):
     def read(self, start: int, out: Singles) -> None:
         """Fill `out` (K, 60, 101) with the sequences from `start` on."""
         try:
-            with self.path.open("rb") as file:
+            with open_regular(self.path) as file:
                 file.seek(self.offset + start * out.itemsize * FRAMES * N_SIXDOF)
                 got = file.readinto(out.reshape(-1).view(np.uint8).data)
         except OSError as error:

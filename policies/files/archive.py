@@ -6,7 +6,6 @@ import contextlib
 import io
 import json
 import os
-import stat
 import zipfile
 import zlib
 from collections.abc import Container, Iterator, Mapping
@@ -16,6 +15,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.errors import ModelFileError
+from ambulo.configs.reading import open_regular
 
 MAX_BYTES = 2**30
 """Largest archive, and largest sum of the sizes that its members declare, [bytes]."""
@@ -25,7 +25,6 @@ MAX_DIRECTORY = 2**20
 """Longest list of members, [bytes]."""
 MAX_EXPANSION, FREE_SIZE = 50, 2**20
 """Most bytes that a packed byte may become, beyond a size that is always allowed."""
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _BROKEN = (
     zipfile.BadZipFile,
@@ -132,34 +131,24 @@ def open_archive(path: Path) -> Iterator[Archive]:
     Raises:
         ModelFileError: Missing, no regular file, or it breaks a rule of `Archive`.
     """
-    with open_regular(path) as file:
+    with open_model_file(path) as file:
         yield Archive(file, str(path))
 
 
-def _open(path: str, flags: int) -> int:
-    """Open a file; a pipe without a writer does not block."""
-    return os.open(path, flags | _NO_WAIT)
-
-
 @contextlib.contextmanager
-def open_regular(path: Path) -> Iterator[BinaryIO]:
+def open_model_file(path: Path) -> Iterator[BinaryIO]:
     """Open a regular file of at most `MAX_BYTES`; pipes and devices are never waited for.
 
     Raises:
         ModelFileError: Missing, unreadable, larger, or no regular file.
     """
-    try:
-        file = open(path, "rb", opener=_open)  # noqa: SIM115 (closed below)
-    except FileNotFoundError:
-        raise ModelFileError(f"{path}: no such model file") from None
-    except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
-    with file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise ModelFileError(f"{path}: not a regular file")
-        if status.st_size > MAX_BYTES:
-            raise ModelFileError(f"{path}: larger than {MAX_BYTES} bytes")
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(open_regular(path, MAX_BYTES))
+        except FileNotFoundError:
+            raise ModelFileError(f"{path}: no such model file") from None
+        except OSError as error:
+            raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
         yield file
 
 

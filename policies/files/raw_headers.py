@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.policies.files.archive import open_archive, open_regular, parse_json
+from ambulo.policies.files.archive import open_archive, open_model_file, parse_json
 from ambulo.policies.files.headers import HEADER, MAX_HEADER, header_bytes
 
 CASCADE_HEADER = "cascade.json"
@@ -85,7 +85,7 @@ def _of_tensors(path: Path) -> tuple[bytes, str]:
 
 def _bytes(path: Path, count: int = MAX_HEADER) -> bytes:
     """Return the first `count` bytes of a file."""
-    with open_regular(path) as file:
+    with open_model_file(path) as file:
         return file.read(count)
 
 

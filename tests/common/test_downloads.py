@@ -15,6 +15,7 @@ from ambulo.common.downloads import (
     Patience,
     download,
 )
+from ambulo.common.slow_servers import Watch, watched_session
 from ambulo.configs.errors import AmbuloError
 
 QUICK = Patience(timeout=0.3, attempts=3, pause=0.001)
@@ -24,7 +25,7 @@ ARRIVED = 100_000 // PIECE * PIECE
 
 
 def get(url: str, path: Path, patience: Patience = QUICK) -> None:
-    with requests.Session() as session:
+    with watched_session() as session:
         download(session, url, path, check=lambda file: None, patience=patience)
 
 
@@ -151,7 +152,50 @@ def test_a_huge_file_is_refused(server: Server, tmp_path: Path, sized: bool) -> 
     url = server.put("/a", Answer(BODY, sized=sized))
     with pytest.raises(DownloadError, match="are refused"):
         get(url, tmp_path / "a", Patience(most_bytes=1000))
-    assert not (tmp_path / "a").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_part_of_a_file_that_became_too_large_is_gone(
+    server: Server, tmp_path: Path
+) -> None:
+    url = server.put("/a", Answer(BODY, sent=100_000), Answer(BODY))
+    with pytest.raises(DownloadError, match="run it again"):
+        get(url, tmp_path / "a", Patience(attempts=1))
+    assert (tmp_path / "a.part").exists()
+    with pytest.raises(DownloadError, match="are refused"):
+        get(url, tmp_path / "a", Patience(most_bytes=1000))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("where", ["Content-Length", "Content-Range"])
+def test_a_length_of_thousands_of_digits_is_refused(
+    server: Server, tmp_path: Path, where: str
+) -> None:
+    stated = "9" * 5000
+    url = server.put("/a", Answer(BODY, sent=100_000), Answer(BODY, stated=stated))
+    if where == "Content-Length":
+        server.files["/a"].pop(0)
+    with pytest.raises(DownloadError, match="are refused"):
+        get(url, tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("drips", ["head", "body"])
+def test_a_dripping_server_is_given_up(
+    server: Server, tmp_path: Path, drips: str
+) -> None:
+    url = server.put("/a", Answer(BODY, sent=10, drips=drips))
+    with pytest.raises(DownloadError, match="sends less than 1000 bytes"):
+        get(url, tmp_path / "a", Patience(timeout=0.2, attempts=1))
+
+
+def test_what_counts_as_too_slow() -> None:
+    watch = Watch(grace=30.0, rate=1000.0)
+    assert not watch.behind(30.0)
+    assert watch.behind(30.1)
+    watch.bytes = 100_000
+    assert not watch.behind(130.0)
+    assert watch.behind(130.1)
 
 
 def test_no_server_is_one_line(tmp_path: Path, server: Server) -> None:

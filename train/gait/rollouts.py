@@ -20,12 +20,14 @@ from ambulo.configs.base import parse
 from ambulo.configs.errors import MotionError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.reading import read_regular
 from ambulo.envs.reference.configured import body_of
 from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.sampling import random_parameters
 from ambulo.motion.gaits.shards import RawShard
 from ambulo.motion.human23 import N_POSITIONS
+from ambulo.policies.files.archive import MAX_BYTES
 
 if TYPE_CHECKING:
     from ambulo.evaluate.locomotion.cascades import Acts, GaitPolicy
@@ -57,7 +59,9 @@ class RolloutPlan:
     @property
     def digest(self) -> str:
         """What tells this plan from others: settings, gait, policy, seed and sizes."""
-        policy = b"" if self.model is None else Path(self.model).read_bytes()
+        policy = (
+            b"" if self.model is None else read_regular(Path(self.model), MAX_BYTES)
+        )
         parts = [self.config, self.seed, self.steps, self.per_job]
         told = json.dumps(parts, sort_keys=True).encode()
         digest = hashlib.blake2b(digest_size=16)

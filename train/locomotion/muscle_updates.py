@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ambulo.common.files import write_atomic
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.muscle import MuscleUpdatesConfig
+from ambulo.configs.reading import read_regular_text
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.muscle.actuation import MuscleActuation
 from ambulo.muscle.muscle_nn import MuscleNN
@@ -133,4 +134,4 @@ class MuscleUpdates(BoundaryCallback):
 def _rows(table: Path) -> list[list[str]]:
     if not table.is_file():
         return []
-    return list(csv.reader(io.StringIO(table.read_text(encoding="utf-8"))))[1:]
+    return list(csv.reader(io.StringIO(read_regular_text(table))))[1:]

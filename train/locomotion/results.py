@@ -11,6 +11,7 @@ from ambulo.common.files import write_bytes, write_or_print
 from ambulo.common.metrics_file import read_metrics
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.reading import read_regular_text
 from ambulo.evaluate.locomotion.task import References, make_bodies
 from ambulo.policies.agents.locomotion import (
     LocomotionAgent,
@@ -138,5 +139,5 @@ def _evaluations(folder: RunFolder) -> list[dict[str, Any]]:
     """Return the evaluations of the training; an empty list without any."""
     if not folder.evaluations.is_file():
         return []
-    found: list[dict[str, Any]] = json.loads(folder.evaluations.read_text("utf-8"))
+    found: list[dict[str, Any]] = json.loads(read_regular_text(folder.evaluations))
     return found

@@ -24,6 +24,7 @@ from ambulo.common.metrics_file import FORMER_COLUMNS
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.errors import RunFolderError
+from ambulo.configs.reading import read_regular_text
 from ambulo.policies.sb3_batch_env import EPISODE_FIELDS, Sb3BatchEnv
 
 log = logging.getLogger(__name__)
@@ -231,8 +232,8 @@ def append_row(file: Path, row: dict[str, Any]) -> None:
     """Add a row to a CSV file; new columns of later rows are left out."""
     try:
         if file.exists():
-            with file.open(encoding="utf-8", newline="") as stream:
-                names = next(csv.reader(stream), None)
+            start = read_regular_text(file).partition("\n")[0]
+            names = next(csv.reader([start]), None)
         else:
             names = None
         with file.open("a", encoding="utf-8", newline="") as stream:
@@ -248,14 +249,14 @@ def append_row(file: Path, row: dict[str, Any]) -> None:
 
 def append_evaluation(file: Path, row: dict[str, Any]) -> None:
     """Add an evaluation to a JSON list."""
-    rows = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    rows = json.loads(read_regular_text(file)) if file.exists() else []
     write_atomic(file, json.dumps([*rows, row], indent=1) + "\n")
 
 
 def rewind_logs(folder: RunFolder, num_timesteps: int) -> None:
     """Drop rows and evaluations after `num_timesteps`, which a resumed run repeats."""
     if folder.metrics.exists():
-        lines = folder.metrics.read_text(encoding="utf-8").splitlines()
+        lines = read_regular_text(folder.metrics).splitlines()
         kept = [
             line
             for line in lines[1:]
@@ -266,6 +267,6 @@ def rewind_logs(folder: RunFolder, num_timesteps: int) -> None:
         head = ",".join(FORMER_COLUMNS.get(name, name) for name in names)
         write_atomic(folder.metrics, "\n".join([head, *kept]) + "\n")
     if folder.evaluations.exists():
-        rows = json.loads(folder.evaluations.read_text(encoding="utf-8"))
+        rows = json.loads(read_regular_text(folder.evaluations))
         rows = [row for row in rows if row["timesteps"] <= num_timesteps]
         write_atomic(folder.evaluations, json.dumps(rows, indent=1) + "\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping
 from typing import Self
 
@@ -10,6 +11,7 @@ from torch.utils.tensorboard import SummaryWriter
 
 from ambulo.common.files import write_atomic
 from ambulo.common.run_folder import RunFolder
+from ambulo.configs.reading import read_regular_text
 
 
 class EpochLog:
@@ -20,8 +22,8 @@ class EpochLog:
         self._file = folder.metrics
         self._rows: list[dict[str, str]] = []
         if self._file.is_file():
-            with self._file.open(encoding="utf-8", newline="") as file:
-                rows = list(csv.DictReader(file))
+            text = read_regular_text(self._file)
+            rows = list(csv.DictReader(io.StringIO(text)))
             self._rows = [r for r in rows if r.get("step") and int(r["step"]) <= step]
         self._writer = SummaryWriter(str(folder.logs), purge_step=step + 1)
 

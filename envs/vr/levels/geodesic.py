@@ -25,7 +25,9 @@ from ambulo.envs.vr.levels.level import Level
 
 __all__ = [
     "CLEARANCE",
+    "EVALUATION_RESOLUTION",
     "FINE_RESOLUTION",
+    "MAX_CELLS",
     "RESOLUTION",
     "SNAP",
     "FreeGrid",
@@ -35,6 +37,7 @@ __all__ = [
     "field_resolution",
     "free_grid",
     "path_length",
+    "reaches",
     "shortest_path",
 ]
 
@@ -43,11 +46,16 @@ Field = NDArray[np.float32]
 CLEARANCE = BODY_RADIUS + 0.03
 """Distance that free cells keep from obstacles and edges, [m]."""
 RESOLUTION = 0.25
-"""Cell size of training grids, [m]."""
+"""Cell size of distance fields in training, [m]."""
+EVALUATION_RESOLUTION = 0.125
+"""Cell size of distance fields in evaluation, [m]."""
 FINE_RESOLUTION = 0.1
 """Cell size for lengths in reports and for levels with narrow doors, [m]."""
 SNAP = 0.5
 """A goal on a blocked cell moves to a free cell within this distance, [m]."""
+
+MAX_CELLS = 4e6
+"""Most cells of a grid that is played on; larger floors have cells of `RESOLUTION`."""
 
 _ROUNDING = 1e-9
 _MAX_CELLS = 2e7
@@ -212,7 +220,21 @@ def field_resolution(level: Level) -> float:
         if (x1 - x0) * (y1 - y0) / resolution**2 > _MAX_CELLS:
             break
         grid = free_grid(level, resolution)
-        cell = grid.nearest_free(level.start[:2], SNAP)
-        if cell and np.isfinite(distance_field(grid, level.goal)[cell]):
+        if reaches(grid, distance_field(grid, level.goal), level.start):
             return resolution
     return 0.0
+
+
+def reaches(grid: FreeGrid, field: Field, xy: ArrayLike) -> bool:
+    """Whether the body gets from `xy` (2,) to the goal of `field`, and can read the way.
+
+    The nearest free cell is reached, and lies near enough for `field_distance`.
+    """
+    x, y = (float(v) for v in np.asarray(xy, np.float64)[:2])
+    cell = grid.nearest_free((x, y), SNAP)
+    if cell is None or not np.isfinite(field[cell]):
+        return False
+    way = field_distance(
+        field.ravel(), grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution, x, y
+    )
+    return bool(np.isfinite(way))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from scipy import ndimage
@@ -10,11 +11,14 @@ from scipy import ndimage
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.levels.geodesic import (
+    EVALUATION_RESOLUTION,
+    MAX_CELLS,
     RESOLUTION,
     FreeGrid,
     distance_field,
     field_resolution,
     free_grid,
+    reaches,
 )
 from ambulo.envs.vr.levels.level import Level
 
@@ -127,23 +131,33 @@ def _unsolvable(level: Level) -> str | None:
         if field_resolution(level) == 0:
             return "goal: no way for the body from start to goal"
         return None
-    distance = level.goal_distance or GOAL_DISTANCE
-    grid = free_grid(level, RESOLUTION)
-    fixed = level.goal if level.goal is not None else level.start
-    if fixed is None:
-        found = _has_pair(grid, distance)
-        missing = "start and goal"
-    else:
-        reached = np.isfinite(distance_field(grid, fixed[:2]))
-        found = _in_range(grid, reached, fixed[:2], distance)
-        missing = "start" if level.start is None else "goal"
-    if not found:
-        low, high = distance
+    low, high = distance = level.goal_distance or GOAL_DISTANCE
+    if not all(_has_places(level, grid, distance) for grid in _played_grids(level)):
+        fixed = level.start is not None, level.goal is not None
+        missing = {(True, False): "goal", (False, True): "start"}.get(fixed)
         return (
-            f"{missing}: left to chance, but no two places that the body can walk "
-            f"between are {low:g} to {high:g} m apart"
+            f"{missing or 'start and goal'}: left to chance, but no two places that the "
+            f"body can walk between are {low:g} to {high:g} m apart"
         )
     return None
+
+
+def _played_grids(level: Level) -> Iterator[FreeGrid]:
+    """The cells of training, and those of evaluation where a level is not too large."""
+    yield free_grid(level, RESOLUTION)
+    x0, y0, x1, y1 = level.bounds
+    if (x1 - x0) * (y1 - y0) <= MAX_CELLS * EVALUATION_RESOLUTION**2:
+        yield free_grid(level, EVALUATION_RESOLUTION)
+
+
+def _has_places(level: Level, grid: FreeGrid, distance: tuple[float, float]) -> bool:
+    """Whether there is a place for each of start and goal that is left to chance."""
+    fixed = level.goal if level.goal is not None else level.start
+    if fixed is None:
+        return _has_pair(grid, distance)
+    field = distance_field(grid, fixed[:2])
+    stands = level.start is None or reaches(grid, field, fixed)
+    return stands and _in_range(grid, np.isfinite(field), fixed[:2], distance)
 
 
 def _in_range(

@@ -19,6 +19,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError, nearest
+from ambulo.configs.reading import read_regular_text
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_check import (
     MAX_COORDINATE,
@@ -125,12 +126,8 @@ def parse_level(data: object, source: str) -> Level:
 
 
 def _load(file: Path) -> Level:
-    if file.exists() and not file.is_file():  # a pipe would never end
-        raise LevelError(f"{file}: not a file")
     try:
-        if file.stat().st_size > MAX_FILE_SIZE:
-            raise LevelError(f"{file}: larger than {MAX_FILE_SIZE} bytes")
-        text = file.read_text(encoding="utf-8")
+        text = read_regular_text(file, MAX_FILE_SIZE)
     except OSError as error:
         raise LevelError(f"{file}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -149,9 +146,11 @@ def _load(file: Path) -> Level:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise _Problem(f"{_short(twice)}: given twice in one object")
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _Problem(f"{_short(key)}: given twice in one object")
+            seen.add(key)
     return data
 
 

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.geodesic import (
+    MAX_CELLS,
     RESOLUTION,
-    SNAP,
     FreeGrid,
     distance_field,
     field_distance,
     field_resolution,
     free_grid,
+    reaches,
 )
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.fields import DistanceFields
@@ -26,7 +27,6 @@ from ambulo.envs.vr.task.fields import DistanceFields
 GOALS = 2
 """Goals held per level: the designed one (or a drawn one), and a second drawn one."""
 _TRIES = 200
-_MAX_CELLS = 4e6
 
 
 @dataclass(frozen=True)
@@ -145,6 +145,8 @@ class LevelBank:
         grid = self._grids[slot]
         field = self.fields.view(slot, goal)
         cells = np.flatnonzero(np.isfinite(field))
+        if len(cells) == 0:
+            return None
         picks = cells[rng.integers(len(cells), size=_TRIES)]
         xy = np.column_stack([picks % grid.nx, picks // grid.nx]) + 0.5
         xy = xy * grid.resolution + [grid.x0, grid.y0]
@@ -159,7 +161,14 @@ class LevelBank:
         if len(around) > 0:
             return np.array([*around[rng.integers(len(around))], yaw])
         best = int(np.argmin(np.maximum(low - reach, reach - high)))
-        return None if reach[best] < 1.5 else np.array([*xy[best], yaw])
+        if reach[best] >= 1.5:
+            return np.array([*xy[best], yaw])
+        xy = grid.centres(np.isfinite(field).reshape(grid.free.shape))
+        reach = np.hypot(*(xy - self.goals[slot, goal]).T)
+        miss = np.maximum(low - reach, reach - high)
+        best = int(np.argmin(miss))
+        # Levels are checked on cells of `RESOLUTION`, which says how near is near enough.
+        return np.array([*xy[best], yaw]) if miss[best] <= RESOLUTION else None
 
     def _put(self, slot: int, level: Level) -> None:
         """Another level in `slot`, its fields still to be filled."""
@@ -168,7 +177,7 @@ class LevelBank:
     def _grid(self, level: Level) -> FreeGrid:
         """The free cells of `level`, coarser ones where there would be too many."""
         x0, y0, x1, y1 = level.bounds
-        fits = (x1 - x0) * (y1 - y0) <= _MAX_CELLS * self.resolution**2
+        fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS * self.resolution**2
         return free_grid(level, self.resolution if fits else RESOLUTION)
 
     def _hold(self, slot: int, level: Level, grid: FreeGrid) -> None:
@@ -194,8 +203,7 @@ class LevelBank:
         field = distance_field(grid, goal)
         if level.start is None:
             return field
-        cell = grid.nearest_free(level.start[:2], SNAP)
-        if cell is not None and np.isfinite(field[cell]):
+        if reaches(grid, field, level.start):
             return field
         resolution = field_resolution(level)
         if resolution in (0.0, grid.resolution):

@@ -10,6 +10,7 @@ import numpy as np
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families.level_sets import Split, resolve, split_level
+from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION, RESOLUTION
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.task.bank import LevelBank
@@ -18,10 +19,6 @@ from ambulo.envs.vr.task.reward import RewardTerm
 from ambulo.envs.vr.world.kernel_world import KernelWorld
 from ambulo.envs.vr.world.state import World
 
-TRAINING_RESOLUTION = 0.25
-"""Cell size of distance fields in training, [m]."""
-EVALUATION_RESOLUTION = 0.125
-"""Cell size of distance fields in evaluation, [m]."""
 GOAL_DRAWS = 8
 """Goals that the seed of an episode chooses from where level files fix none."""
 
@@ -69,7 +66,7 @@ def make_bank(config: NavigationConfig, split: Split, seed: int) -> LevelBank:
         np.random.default_rng([seed, 1]),
         designed=env.designed_start if training else 1.0,
         goal_distance=env.goal_distance,
-        resolution=TRAINING_RESOLUTION if training else EVALUATION_RESOLUTION,
+        resolution=RESOLUTION if training else EVALUATION_RESOLUTION,
     )
 
 

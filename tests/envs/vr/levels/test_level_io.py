@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.families import TRAINING_FAMILIES, generate
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.level_io import load_levels, parse_level, save_level
+from ambulo.envs.vr.levels.level_io import (
+    _Problem,
+    _unique,
+    load_levels,
+    parse_level,
+    save_level,
+)
 
 GOOD: dict[str, Any] = {
     "name": "demo",
@@ -286,5 +292,14 @@ def test_junk_files_are_refused(
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_a_pipe_in_a_folder_is_refused_unread(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "endless.json")
-    with pytest.raises(LevelError, match=r"endless\.json: not a file"):
+    with pytest.raises(
+        LevelError, match=r"endless\.json: cannot be read: not a regular"
+    ):
         load_levels(tmp_path)
+
+
+def test_a_key_given_twice_among_many_is_found_in_one_pass() -> None:
+    # The repeated key comes last: a pass over all keys for each of them takes hours.
+    pairs = [(f"k{i}", 0) for i in range(200_000)]
+    with pytest.raises(_Problem, match="'k199999': given twice"):
+        _unique([*pairs, ("k199999", 0)])

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.layout import RigLayout
 from ambulo.rig_server.learning_kernels import empty_ready
+from ambulo.rig_server.network import count_of
 from ambulo.rig_server.pose_kernels import INPUTS_OF_EFFECTOR, INPUTS_OF_RIG, Scene
 
 RECENT = 512
@@ -104,15 +105,17 @@ class FrameMemory:
 
     def restore(self, state: dict[str, NDArray[np.generic]]) -> None:
         """Take over `state`; the recent rows are filled from the sample."""
-        seen = int(state["seen"])
+        seen = count_of(state["seen"], "seen")
         rows = min(seen, self.sample)
         arrays = self._arrays()
         for name, array in arrays.items():
             given = state[name]
-            if seen < 0 or given.shape != (rows, *array.shape[1:]):
+            if given.shape != (rows, *array.shape[1:]):
                 raise ValueError(f"{name}: expected {rows} rows")
             if not np.isfinite(given).all() or np.abs(given).max(initial=0.0) > 1e5:
                 raise ValueError(f"{name}: not finite")
+        if (np.linalg.norm(state["rotations"], axis=-1) < 0.5).any():
+            raise ValueError("rotations: expected quaternions of length 1")
         for name, array in arrays.items():
             array[RECENT : RECENT + rows] = state[name]
             newest = min(rows, RECENT)

@@ -17,6 +17,10 @@ Float32 = NDArray[np.float32]
 
 CLIP = 1.0
 """Longest gradient of a step."""
+LARGEST = 1e4
+"""Largest weight that is read from a file; learned ones are below 100."""
+MOST = 2**53
+"""Largest count that is read from a file."""
 MEMORY = 0.99
 """Share that the running mean of the weights keeps of itself in a step."""
 
@@ -102,13 +106,22 @@ class OnlineMLP:
             given = state[key]
             if given.shape != mine.shape or given.dtype != mine.dtype:
                 raise ValueError(f"{key}: expected {mine.size} float32")
-            if not np.isfinite(given).all():
-                raise ValueError(f"{key}: not finite")
-        if state["adam_square"].min() < 0.0 or int(state["steps"]) < 0:
-            raise ValueError("adam_square or steps: below 0")
+            if not (np.abs(given) <= LARGEST).all():
+                raise ValueError(f"{key}: not finite, or beyond {LARGEST:g}")
+        if state["adam_square"].min() < 0.0:
+            raise ValueError("adam_square: below 0")
+        steps = count_of(state["steps"], "steps")
         for mine, key in pairs:
             mine[:] = state[key]
-        self.steps = int(state["steps"])
+        self.steps = steps
+
+
+def count_of(value: object, name: str) -> int:
+    """Return a stored count as a number from 0 to `MOST`, or raise `ValueError`."""
+    number = int(value)  # type: ignore[call-overload]
+    if not 0 <= number <= MOST:
+        raise ValueError(f"{name}: expected 0 to {MOST}")
+    return int(number)
 
 
 @njit(cache=True)

@@ -18,8 +18,9 @@ from ambulo.configs.arrays import Array
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.kernels import forward
 from ambulo.rig_server.layout import RigLayout
-from ambulo.rig_server.network import OnlineMLP, Weights, slopes_of
+from ambulo.rig_server.network import LARGEST, OnlineMLP, Weights, slopes_of
 from ambulo.rig_server.pose_pca import (
+    COMPONENTS,
     PosePCA,
     Track,
     place_frames,
@@ -187,6 +188,8 @@ class SequenceLearner:
             return
         bones = len(self.layout.bones)
         width = len(state["change"])
+        if not 1 <= width <= COMPONENTS:
+            raise ValueError(f"change: expected 1 to {COMPONENTS} numbers")
         features = 3 * (bones - 1) + 4
         shapes = {
             "reference": (4,), "mean_local": (bones - 1, 4), "mean": (features,),
@@ -194,8 +197,12 @@ class SequenceLearner:
             "change": (width,), "step_mean": (3,), "step_spread": (3,),
         }  # fmt: skip
         for name, shape in shapes.items():
-            if state[name].shape != shape or not np.isfinite(state[name]).all():
+            good = state[name].shape == shape and (np.abs(state[name]) <= LARGEST).all()
+            if not good:
                 raise ValueError(f"{name}: expected finite numbers of shape {shape}")
+        for name in ("reference", "mean_local"):
+            if not (np.abs(np.linalg.norm(state[name], axis=-1) - 1.0) < 0.5).all():
+                raise ValueError(f"{name}: expected quaternions of length 1")
         network = OnlineMLP(len(LAGS) * width + 3, HIDDEN, width + 3, seed=self._seed)
         network.restore(state)
         arrays = {name: state[name].astype(np.float64) for name in shapes}

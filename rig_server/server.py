@@ -95,6 +95,12 @@ class RigServer:
         except PacketError as error:
             self.faults[error.fault] += 1
             log.debug("%s:%d: %s", *address, error)
+        except Exception:
+            # No rule foresaw it. The server goes on, without the clients of this address.
+            log.exception("%s:%d: given up", *address)
+            self.broken += 1
+            for character in self.clients.of(address):
+                self.clients.drop(character)
 
     def _receive_v1(self, data: bytes, address: Address) -> None:
         if self.config.secret or not self.config.version_1:
@@ -248,7 +254,7 @@ class RigServer:
                 self._free_run(character)
             else:
                 character.learn()
-        except (ArithmeticError, ValueError, np.linalg.LinAlgError):
+        except Exception:
             # Its own stream broke it: the other clients go on, and it starts again.
             log.exception("%s: given up", character.path.stem)
             self.broken += 1

@@ -12,6 +12,7 @@ import logging
 import math
 import re
 import threading
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,8 @@ from numpy.typing import NDArray
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.reading import read_regular
 from ambulo.rig_server.layout import RigError, RigLayout, layout_from_json
-from ambulo.rig_server.learner import RigLearner
+from ambulo.rig_server.learner import FrameScore, RigLearner
+from ambulo.rig_server.network import count_of
 from ambulo.rig_server.sequence import SequenceLearner
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,8 @@ FORMAT, VERSION = "ambulo-rig", "1"
 SUFFIX = ".safetensors"
 MAX_BYTES = 64_000_000
 """Largest file that is read."""
+LARGEST_ERROR = 1e12
+"""Largest smoothed error that is read."""
 
 Arrays = dict[str, NDArray[np.generic]]
 
@@ -81,19 +85,27 @@ def restore(
         learner.model.network.restore(_without("network", tensors))
         if sequence is not None:
             sequence.restore(_without("sequence", tensors))
-        learner.progress.frames = max(0, int(about["frames"]))
-        learner.progress.learned = max(0, int(about["learned"]))
-        learner.progress.means = {
-            str(name): float(value) for name, value in about["errors"].items()
-        }
+        learner.progress.frames = count_of(about["frames"], "frames")
+        learner.progress.learned = count_of(about["learned"], "learned")
+        learner.progress.means = _errors(about["errors"])
         learner.resume()
     except OSError as error:
         raise RigError(f"{path}: cannot be read: {error.strerror}") from None
     except (
         safetensors.SafetensorError, KeyError, TypeError, ValueError, AttributeError,
-        OverflowError,
+        OverflowError, RecursionError,
     ) as error:  # fmt: skip
         raise RigError(f"{path}: damaged: {error}") from None
+
+
+def _errors(values: dict[str, float]) -> dict[str, float]:
+    """Return the smoothed errors in a file; `ValueError` for others."""
+    known = {field.name for field in fields(FrameScore)}
+    errors = {name: float(value) for name, value in values.items()}
+    for name, value in errors.items():
+        if name not in known or not 0.0 <= value <= LARGEST_ERROR:
+            raise ValueError(f"errors: {name!r:.40} = {value}")
+    return errors
 
 
 class Saver:

@@ -136,12 +136,26 @@ def _trunk_roles(skeleton: Skeleton, limbs: dict[str, int]) -> dict[str, int]:
         match["chest"] = chest
         if between[0] != chest:
             match["spine"] = between[0]
+    if head < 0 and "chest" in match:
+        head = _top_of_spine(skeleton, keys, chest)
     if head >= 0:
         match["head"] = head
         above = skeleton.path(match.get("chest", hips), head)[1:]
         if len(above) > 1:
             match["neck"] = above[0]
     return match
+
+
+def _top_of_spine(skeleton: Skeleton, keys: list[tuple[str, str]], chest: int) -> int:
+    """The last joint of a spine that goes on above the chest (Rigify's head), or -1."""
+    top = chest
+    while above := [
+        joint
+        for joint in skeleton.children(top)
+        if keys[joint][0] == "" and keys[joint][1].startswith("spine")
+    ]:
+        top = above[0]
+    return -1 if top == chest else top
 
 
 def _meeting(skeleton: Skeleton, limbs: dict[str, int], *names: str) -> int:

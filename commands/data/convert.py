@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ambulo.commands.data.inputs import (
     SOME_BAD,
@@ -21,6 +22,9 @@ from ambulo.configs.errors import AmbuloError, ConfigError, MotionError
 from ambulo.motion.formats.files import WRITTEN, write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
+
+if TYPE_CHECKING:
+    from ambulo.motion.retargeting.retarget import Retargeted
 
 FORMATS = tuple(ending.removeprefix(".") for ending in WRITTEN)
 """Formats that are written; an AMC has its ASF beside it."""
@@ -56,6 +60,10 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         help="give that skeleton the lengths of the source's limbs",
     )  # fmt: skip
     add(
+        "--keep-feet", action="store_true",
+        help="leave feet where the source has them, instead of setting them on the ground",
+    )  # fmt: skip
+    add(
         "--out-units", default="auto", metavar="UNIT",
         help="unit of length of what is written, as for --units",
     )  # fmt: skip
@@ -78,12 +86,15 @@ class Conversion:
     """To which motions are retargeted."""
     fit_lengths: bool = False
     """Whether it gets the lengths of the source."""
+    ground: bool = True
+    """Whether its feet are set on level ground."""
     units: str = "auto"
     """Unit of length of what is written."""
 
     def motion(self, path: Path) -> tuple[Motion, str]:
         """The converted motion of the file `path`, and remarks on it."""
-        motion, remarks = self.reading.motion(path), ""
+        source, remarks = self.reading.source(path), ""
+        motion = source.motion
         if self.cutoff is not None:
             from ambulo.motion.filters import smoothed
 
@@ -91,15 +102,19 @@ class Conversion:
         if self.skeleton is not None:
             from ambulo.motion.retargeting.retarget import retarget
 
-            done = retarget(motion, self.skeleton, fit_lengths=self.fit_lengths)
-            mean = sum(done.residuals_cm.values()) / max(len(done.residuals_cm), 1)
+            done = retarget(
+                replace(source, motion=motion),
+                self.skeleton,
+                fit_lengths=self.fit_lengths,
+                ground=self.ground,
+            )
             motion = done.motion.replace(name=motion.name)
-            remarks = f", retargeted to {mean:.1f} cm"
+            remarks = f", {described(done)}"
         if self.fps is not None:
             from ambulo.motion.operations import resample
 
             motion = resample(motion, self.fps)
-        return motion, remarks
+        return motion, "".join([remarks, *(f"; {note}" for note in source.notes)])
 
     def file(self, source: Path, target: Path, *, force: bool) -> None:
         """Convert one file and say so.
@@ -119,6 +134,19 @@ class Conversion:
             f"{source} -> {target}: {len(motion)} frames, "
             f"{len(motion.skeleton)} joints, {motion.fps:.6g} fps{remarks}"
         )
+
+
+def described(done: Retargeted) -> str:
+    """How far a retargeted motion is from its source, in words."""
+    error = done.error
+    text = (
+        f"retargeted: joints {error.position_cm:.1f} cm from the source's on a body of its "
+        f"lengths, bones {error.direction_deg:.1f} deg, rotations "
+        f"{error.rotation_deg:.1f} deg"
+    )
+    if done.levelled >= 0.01:
+        text += f", after its floor was levelled by up to {100.0 * done.levelled:.0f} cm"
+    return text
 
 
 def run(args: argparse.Namespace) -> int:
@@ -146,19 +174,24 @@ def _conversion(args: argparse.Namespace) -> Conversion:
             )
     if args.out_units != "auto":
         metres_per_unit(args.out_units)
-    if args.fit_lengths and args.skeleton is None:
-        raise ConfigError("--fit-lengths needs --skeleton")
+    for flag, given in (
+        ("--fit-lengths", args.fit_lengths),
+        ("--keep-feet", args.keep_feet),
+    ):
+        if given and args.skeleton is None:
+            raise ConfigError(f"{flag} needs --skeleton")
     skeleton = None
     if args.skeleton is not None:
         from ambulo.motion.skeletons import load_skeleton
 
         skeleton = load_skeleton(args.skeleton)
     return Conversion(
-        reading=reading_of(args),
+        reading=reading_of(args, "file" if skeleton is None else "auto"),
         fps=args.fps,
         cutoff=args.cutoff,
         skeleton=skeleton,
         fit_lengths=args.fit_lengths,
+        ground=not args.keep_feet,
         units=args.out_units,
     )
 

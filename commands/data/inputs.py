@@ -12,9 +12,11 @@ from ambulo.common.console import bars
 from ambulo.common.errors import one_line
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import AmbuloError, MotionFileError
-from ambulo.motion.formats.axes import UNITS, metres_per_unit
-from ambulo.motion.formats.files import find_motions, read_motion
+from ambulo.motion.formats.axes import UNITS, metres_per_unit, parse_axes
+from ambulo.motion.formats.files import find_motions
 from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.rest_pose import CHOICES, check_rest_pose
+from ambulo.motion.retargeting.source import Source, read_source
 
 SOME_BAD = 1
 """Exit code when there are files that cannot be used; 2 is wrong usage."""
@@ -30,11 +32,28 @@ class Reading:
     """Unit of length of the files."""
     drop_tpose: bool = False
     """Whether a made-up T-pose at the start is left out."""
+    axes: str = "auto"
+    """Up and forward axes of the files; "auto": up as the motion shows."""
+    rest_pose: str = "file"
+    """The skeleton's rest pose, as for `ambulo.motion.retargeting.rest_pose`."""
 
     def motion(self, path: Path) -> Motion:
         """Return the motion in `path`; `MotionFileError` if it cannot be used."""
-        return read_motion(
-            path, asf=self.asf, units=self.units, drop_tpose=self.drop_tpose
+        return self.source(path).motion
+
+    def source(self, path: Path) -> Source:
+        """Return the motion in `path`, and what was chosen that it does not say.
+
+        Raises:
+            MotionFileError: It cannot be used.
+        """
+        return read_source(
+            path,
+            asf=self.asf,
+            units=self.units,
+            drop_tpose=self.drop_tpose,
+            axes=self.axes,
+            rest_pose=self.rest_pose,
         )
 
 
@@ -52,17 +71,51 @@ def add_reading_flags(parser: argparse.ArgumentParser) -> None:
         "--drop-tpose", action="store_true",
         help="leave out the made-up T-pose with which BVH conversions start",
     )  # fmt: skip
+    add_source_flags(parser)
     parser.add_argument("--verbose", action="store_true", help="show tracebacks")
 
 
-def reading_of(args: argparse.Namespace) -> Reading:
-    """Return how the flags ask files to be read."""
+def add_source_flags(parser: argparse.ArgumentParser) -> None:
+    """Add `--axes` and `--rest-pose`, which say what a motion file does not."""
+    parser.add_argument(
+        "--axes", default="auto", metavar="AXES",
+        help="y-up, z-up, x-up, or the directions up and forward, such as Z,X "
+        "(default: auto, up as the motion shows)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rest-pose", metavar="POSE",
+        help=f"rest pose of the skeleton: {CHOICES} (default: auto where motions are "
+        "retargeted, else file)",
+    )  # fmt: skip
+
+
+def check_source_flags(args: argparse.Namespace) -> None:
+    """Refuse unknown axes and rest poses once, not for every file.
+
+    Raises:
+        MotionError: A value is unknown.
+    """
+    if args.axes != "auto":
+        parse_axes(args.axes)
+    if args.rest_pose is not None:
+        check_rest_pose(args.rest_pose)
+
+
+def reading_of(args: argparse.Namespace, rest_pose: str = "file") -> Reading:
+    """Return how the flags ask files to be read; `rest_pose` is that without the flag."""
+    check_source_flags(args)
     if args.units != "auto":
         metres_per_unit(args.units)  # refused here, not once for every file
     asf = None if args.asf is None else resolve_path(args.asf)
     if asf is not None and not asf.is_file():
         raise MotionFileError(asf, 0, "no such file")
-    return Reading(asf=asf, units=args.units, drop_tpose=args.drop_tpose)
+    return Reading(
+        asf=asf,
+        units=args.units,
+        drop_tpose=args.drop_tpose,
+        axes=args.axes,
+        rest_pose=args.rest_pose or rest_pose,
+    )
 
 
 def motion_files(path: Path) -> list[Path]:

@@ -109,6 +109,28 @@ CMU_AXES = Axes()
 """Y up, facing +Z: ASF/AMC and BVH."""
 
 
+def parse_axes(text: str) -> Axes:
+    """The axes that `text` names: "y-up", "z-up", ..., or two letters, up and forward.
+
+    "y-up" is the tradition of BVH (forward Z), "z-up" that of Blender (forward -Y), "x-up"
+    has Y forward; "Z,X" and "-Y,Z" name both.
+
+    Raises:
+        MotionError: It names no axes.
+    """
+    upper = text.strip().upper()
+    up, _, after = upper.partition("-UP") if upper.endswith("-UP") else ("", "", "")
+    if up in _DIRECTIONS and not after:
+        return Axes(up, {"Y": "Z", "Z": "-Y", "X": "Y"}[up[-1]])
+    parts = upper.replace(",", " ").split()
+    if len(parts) != 2 or not set(parts) <= set(_DIRECTIONS):
+        raise MotionError(
+            f"axes {text!r}: expected y-up, z-up, x-up, or the directions up and forward, "
+            "such as Z,X"
+        )
+    return Axes(*parts)
+
+
 def metres_per_unit(units: str | float) -> float:
     """Metres in one of `units`: a name of `UNITS`, or a number above 0."""
     if isinstance(units, str):

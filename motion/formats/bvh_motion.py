@@ -28,6 +28,7 @@ from ambulo.motion.formats.channels import angles_and_order, quats_of_channels
 from ambulo.motion.formats.disk import rules_of
 from ambulo.motion.motion import Motion
 from ambulo.motion.rest import aligned_axes, plain_orders
+from ambulo.motion.roles import roles_of
 from ambulo.motion.skeleton import Skeleton
 
 
@@ -54,13 +55,24 @@ def write_bvh_motion(
 
 
 def bvh_units(bvh: BvhFile) -> str:
-    """The unit of length that gives the skeleton of `bvh` the size of a human."""
-    ends = np.zeros(len(bvh.joints))
-    for joint, offset in bvh.tips:
-        ends[joint] = max(ends[joint], np.linalg.norm(offset))
-    parents = tuple(joint.parent for joint in bvh.joints)
-    offsets = np.array([joint.offset for joint in bvh.joints])
-    return likely_units(longest_path(parents, offsets, ends))
+    """The unit of length that gives the skeleton of `bvh` the size of a human.
+
+    Its reach is measured from the hips, which need not be the root; where position channels
+    replace the offsets, with the median of what they say.
+    """
+    skeleton = _skeleton(bvh, 1.0, CMU_AXES, "")
+    ends = np.zeros(len(skeleton))
+    for joint, tip in zip(skeleton.tip_parents, skeleton.tips, strict=True):
+        ends[joint] = max(ends[joint], np.linalg.norm(tip))
+    offsets = skeleton.offsets.copy()
+    for joint, place in _places(bvh, _columns(bvh)).items():
+        if joint and len(place):
+            offsets[joint] = np.median(place, axis=0)
+    roles = roles_of(skeleton)
+    # Joints between a root on the floor and the hips are no part of the body.
+    hips = roles["hips"] if "left_thigh" in roles else 0
+    offsets[skeleton.path(0, hips)] = 0.0
+    return likely_units(longest_path(skeleton.parents, offsets, ends))
 
 
 def bvh_to_motion(
@@ -69,10 +81,7 @@ def bvh_to_motion(
     """The motion that `bvh` describes; see `read_bvh_motion`."""
     scale = metres_per_unit(bvh_units(bvh) if units == "auto" else units)
     skeleton = _skeleton(bvh, scale, axes, name)
-    columns: dict[tuple[int, str], int] = {}
-    for joint, spec in enumerate(bvh.joints):
-        for channel in spec.channels:
-            columns[joint, channel] = len(columns)
+    columns = _columns(bvh)
     angles = [
         np.radians(
             bvh.values[
@@ -141,6 +150,15 @@ def motion_to_bvh(
         for joint, tip in zip(skeleton.tip_parents, skeleton.tips, strict=True)
     ]
     return _reordered(joints, blocks, tips, skeleton.depth_first, 1.0 / motion.fps)
+
+
+def _columns(bvh: BvhFile) -> dict[tuple[int, str], int]:
+    """Column of each joint's channel in the motion block."""
+    columns: dict[tuple[int, str], int] = {}
+    for joint, spec in enumerate(bvh.joints):
+        for channel in spec.channels:
+            columns[joint, channel] = len(columns)
+    return columns
 
 
 def _letters(joint: BvhJoint) -> str:

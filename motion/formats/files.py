@@ -14,7 +14,7 @@ from ambulo.motion.formats.acclaim import write_acclaim
 from ambulo.motion.formats.amc import find_asf, read_amc, read_amc_motion
 from ambulo.motion.formats.asf import read_asf
 from ambulo.motion.formats.axes import CMU_AXES, UNITS, Axes
-from ambulo.motion.formats.bvh import read_bvh_header
+from ambulo.motion.formats.bvh import read_bvh, read_bvh_header
 from ambulo.motion.formats.bvh_motion import (
     bvh_units,
     read_bvh_motion,
@@ -121,7 +121,10 @@ def units_of(
     file = Path(path)
     ending = file.suffix.lower()
     if ending == ".bvh":
-        return bvh_units(read_bvh_header(file))
+        header = read_bvh_header(file)
+        if any(c.endswith("position") for j in header.joints[1:] for c in j.channels):
+            header = read_bvh(file)  # what moves the joints gives their distances
+        return bvh_units(header)
     if ending == ".amc":
         skeleton = find_asf(file, read_amc(file).asf_name) if asf is None else Path(asf)
         metres = read_asf(skeleton).metres

@@ -7,11 +7,13 @@ refinement then finds a pose that fits all of these within the target's joint li
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.errors import MotionError
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.kinematics import joint_positions, motion_kinematics
 from ambulo.motion.landmarks import has_feet
@@ -33,6 +35,8 @@ from ambulo.motion.retargeting.refine import (
     RefinementGoals,
     refined,
 )
+from ambulo.motion.retargeting.source import Source, prepared
+from ambulo.motion.retargeting.source_error import SourceError, source_error
 from ambulo.motion.retargeting.transfer import (
     alignments,
     constrained_rotations,
@@ -43,16 +47,25 @@ from ambulo.motion.retargeting.twists import turned_back
 from ambulo.motion.rotations import quat_rotate
 from ambulo.motion.skeleton import Skeleton
 
+logger = logging.getLogger(__name__)
+
+FARTHEST_CM, FARTHEST_DEG = 10.0, 20.0
+"""A mapping whose joints, or bones and rotations, are further from the source's in the mean than
+this is refused, [cm], [deg]."""
+
 
 @dataclass(frozen=True, eq=False)
 class Retargeted:
-    """A motion on the target skeleton, with its residual errors."""
+    """A motion on the target skeleton, with its errors."""
 
     motion: Motion
     """The motion, on the target skeleton (with the source's lengths, if fitted)."""
+    error: SourceError
+    """Distance from the source's world pose, with the source's floor made level."""
     residuals_cm: dict[str, float]
-    """Mean distance of the joint of each role from its goal, [cm]. The goals of feet are those
-    before they are set on the ground."""
+    """Mean distance of the joint of each role from its goal on the target's body, [cm]; the
+    goals follow from the transferred rotations: `error` is the distance from the source.
+    The goals of feet are those before they are set on the ground."""
     residuals_95_cm: dict[str, float]
     """95th percentile of that distance, [cm]."""
     scale: float
@@ -61,27 +74,42 @@ class Retargeted:
     """Height of the source's ground in the target's scale, [m]; it is moved to 0."""
     contacts: Bools
     """Whether the source's left and right foot are in contact. Shape (T, 2)."""
+    levelled: float
+    """Largest height by which the whole body was moved to make the source's floor level, [m]."""
+    note: str
+    """Axes and rest pose that the source's file does not say; "" if it does."""
 
 
 def retarget(
-    motion: Motion, target: Skeleton, *, fit_lengths: bool = False, refine: bool = True
+    motion: Motion | Source,
+    target: Skeleton,
+    *,
+    fit_lengths: bool = False,
+    refine: bool = True,
+    ground: bool = True,
 ) -> Retargeted:
     """Retarget `motion` to the skeleton `target`.
 
     Args:
-        motion: A motion of any skeleton whose joints have roles (`ambulo.motion.roles`).
+        motion: A motion of any skeleton whose joints have roles (`ambulo.motion.roles`), which
+            is prepared (`ambulo.motion.retargeting.source`), or one that is.
         target: The skeleton that gets the motion.
         fit_lengths: Give the target the lengths of the source's segments first.
         refine: Refine the transferred pose by least squares; without it hinges cut off
             what they cannot do and feet slide and sink a little.
+        ground: Set feet in contact on level ground, with level soles; without it they stay as
+            far from it as the source's.
 
     Goals of joints are where the target's own bones lead in the source's directions; of
     ankles the source's ankles in scale; with `fit_lengths` of all joints the source's.
     The ground of the result is at height 0.
 
     Raises:
-        MotionError: A skeleton lacks hips or thighs.
+        MotionError: A skeleton lacks hips or thighs; the source's axes or rest pose cannot be
+            told; the result is not the source's motion.
     """
+    given = motion if isinstance(motion, Source) else _prepared(motion)
+    motion = given.motion
     source = body_of(motion.skeleton)
     motion = turned_back(source, motion, motion_kinematics(motion)[1])
     positions, orientations = motion_kinematics(motion)
@@ -93,28 +121,71 @@ def retarget(
     aligned = alignments(source, body, turns)
     aligned = align_feet(source, body, turns, contacts, aligned)
     requested = requested_orientations(source, body, turns, aligned)
-    if refine:
+    if refine and ground:
         requested = flattened(body, requested, contacts, motion.fps)
     scale = leg_length(body) / leg_length(source)
     where = _goal_positions(source, body, scale * positions, requested, fit_lengths)
-    if refine:
+    if refine and ground:
         plant_toes(
             source, body, scale * positions, requested, where, aligned, motion.fps
         )
     soles = sole_heights(body, where, requested)
-    ground = ground_height(soles, contacts)
-    where[..., 2] -= ground
+    floor = ground_height(soles, contacts)
+    where[..., 2] -= floor
     rotations = constrained_rotations(body, requested)
+    whole = np.zeros(len(motion))
     if refine:
-        lifts = height_corrections(soles - ground, contacts, motion.fps)
-        whole = body_lift(lifts, motion.fps)
+        lifts = np.zeros(contacts.shape)
+        if ground:
+            lifts = height_corrections(soles - floor, contacts, motion.fps)
+            whole = body_lift(lifts, motion.fps)
         where[..., 2] += whole[:, None]
         goals = _goals(body, where, requested, lifts - whole[:, None])
         root, rotations = refined(body, where[:, 0], rotations, goals, motion.fps)
     else:
         root = where[:, 0]
     moved = Motion(body.skeleton, motion.fps, root, rotations, name=motion.name)
-    return Retargeted(moved, *_residuals(body, moved, where), scale, ground, contacts)
+    same = body if fit_lengths else fitted(source, body)
+    error = source_error(
+        (source, motion), (body, moved), same, scale, floor - whole
+    )
+    _check_trusted(motion, error)
+    return Retargeted(
+        motion=moved,
+        error=error,
+        **_residuals(body, moved, where),
+        scale=scale,
+        ground=floor,
+        contacts=contacts,
+        levelled=float(np.abs(whole).max()),
+        note=given.note,
+    )
+
+
+def _prepared(motion: Motion) -> Source:
+    """`motion` ready to be retargeted; what the file does not say is logged."""
+    source = prepared(motion)
+    if source.notes:
+        logger.warning("%s: %s", motion.label, source.note)
+    return source
+
+
+def _check_trusted(motion: Motion, error: SourceError) -> None:
+    """Refuse a result that is not the source's motion.
+
+    Raises:
+        MotionError: Its joints, bones or rotations are far from the source's in the mean.
+    """
+    for name, value, limit, unit in (
+        ("joints", error.position_cm, FARTHEST_CM, "cm"),
+        ("bones", error.direction_deg, FARTHEST_DEG, "degrees"),
+        ("rotations", error.rotation_deg, FARTHEST_DEG, "degrees"),
+    ):
+        if value > limit:
+            raise MotionError(
+                f"{motion.label}: cannot be retargeted: {name} would be {value:.0f} {unit} "
+                "from the source; its rest pose or axes are not what they seem"
+            )
 
 
 def _contacts(motion: Motion) -> Bools:
@@ -215,11 +286,11 @@ def _goals(
 
 def _residuals(
     body: RetargetBody, motion: Motion, where: Floats
-) -> tuple[dict[str, float], dict[str, float]]:
+) -> dict[str, dict[str, float]]:
     """Mean and 95 % distance of each role's joint from `where` (T, J, 3), [cm]."""
     far = 100.0 * np.linalg.norm(joint_positions(motion) - where, axis=-1)
     mean, high = far.mean(axis=0), np.percentile(far, 95.0, axis=0)
-    return (
-        {role: float(mean[joint]) for role, joint in body.roles.items()},
-        {role: float(high[joint]) for role, joint in body.roles.items()},
-    )
+    return {
+        "residuals_cm": {role: float(mean[j]) for role, j in body.roles.items()},
+        "residuals_95_cm": {role: float(high[j]) for role, j in body.roles.items()},
+    }

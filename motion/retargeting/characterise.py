@@ -1,0 +1,352 @@
+"""A T-pose computed from a motion, for skeletons whose offsets are no pose.
+
+Each joint gets an anatomical frame from world positions of joints over the whole motion: where
+its bone points, about which axis it bends, and, for feet, how its sole lies while it stands. The
+rest orientation of the joint is the one in which that frame is a T-pose's: upright, facing +X,
+legs straight down, arms straight to the sides with the palms down, soles level.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.errors import MotionError
+from ambulo.motion.contacts import foot_contacts
+from ambulo.motion.kinematics import motion_kinematics, rest_kinematics
+from ambulo.motion.landmarks import has_feet
+from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES
+from ambulo.motion.rotations import (
+    quat_between,
+    quat_conjugate,
+    quat_from_matrix,
+    quat_multiply,
+    quat_rotate,
+    quat_to_matrix,
+)
+
+STRAIGHT = np.deg2rad(30.0)
+"""Bones at rest that differ by less than this in direction are one straight line, [rad]."""
+POSTURE = np.deg2rad(50.0)
+"""Largest mean rotation of chest and head against the hips in a neutral posture, [rad]."""
+SNAP = np.deg2rad(15.0)
+"""Frames of hips within this of axes of their joint are along them, [rad]."""
+BENT = 0.1
+"""Minimum mean sine of a bend for which an axis is estimated."""
+
+UP, FORWARD = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
+_TOPS = ("head", "neck", "chest", "spine")
+
+
+def t_pose_frames(motion: Motion, roles: dict[str, int]) -> Floats:
+    """World orientation of every joint's frame in a T-pose facing +X, wxyz. Shape (J, 4).
+
+    Args:
+        motion: A motion, Z up.
+        roles: Joint of each role, hips and thighs among them.
+
+    Raises:
+        MotionError: The thighs or the trunk give no direction.
+    """
+    work = _Characterisation(motion, roles)
+    work.trunk()
+    for side, outward in zip(SIDES, (1.0, -1.0), strict=True):
+        work.arm(side, np.array([0.0, outward, 0.0]))
+        work.leg(side)
+    return work.complete()
+
+
+class _Characterisation:
+    """Rest frames of joints with roles, filled from the hips outwards."""
+
+    def __init__(self, motion: Motion, roles: dict[str, int]) -> None:
+        self.motion, self.roles = motion, roles
+        self.skeleton = motion.skeleton
+        self.positions, self.orientations = motion_kinematics(motion)
+        self.rest_positions, self.rest_orientations = rest_kinematics(self.skeleton)
+        self.frames: dict[int, Floats] = {}
+
+    def complete(self) -> Floats:
+        """All frames (J, 4); joints without a role are in their mean posture."""
+        hips = self.roles["hips"]
+        for joint in self.skeleton.path(0, hips)[:-1]:
+            self.frames[joint] = self._as_in_file(joint, hips, self.frames[hips])
+        for joint, parent in enumerate(self.skeleton.parents):
+            if joint not in self.frames:
+                self.frames[joint] = self._mean_frame(joint, parent)
+        return np.stack([self.frames[joint] for joint in range(len(self.skeleton))])
+
+    def trunk(self) -> None:
+        """Frames of hips, spine, chest, neck and head."""
+        hips = self.roles["hips"]
+        thighs = [self.roles[side + "thigh"] for side in SIDES]
+        left = self._mean_local(
+            hips, self.positions[:, thighs[0]] - self.positions[:, thighs[1]]
+        )
+        top = next((self.roles[r] for r in _TOPS if r in self.roles), None)
+        if left is None or top is None:
+            raise MotionError(
+                f"{self.skeleton.name}: its hips and trunk give no directions"
+            )
+        up = self._straight_trunk(hips, thighs, top)
+        straight = up is not None
+        if up is None:
+            middle = self.positions[:, thighs].mean(axis=1)
+            up = self._mean_local(hips, self.positions[:, top] - middle)
+        if up is None or np.linalg.norm(np.cross(up, left)) < 0.3:
+            raise MotionError(f"{self.skeleton.name}: its trunk gives no direction")
+        forward = np.cross(left, up) / np.linalg.norm(np.cross(left, up))
+        self.frames[hips] = _snapped(np.stack([forward, left, np.cross(forward, left)]))
+        for joint in self.skeleton.path(hips, top)[1:]:
+            self.frames[joint] = (
+                self._as_in_file(joint, hips, self.frames[hips])
+                if straight
+                else self._mean_frame(joint, hips)
+            )
+
+    def arm(self, side: str, outward: Floats) -> None:
+        """Frames from the clavicle to the hand; `outward` (3,) is where the arm points."""
+        chest = self.roles.get("chest", self.roles["hips"])
+        clavicle = self.roles.get(side + "clavicle")
+        if clavicle is not None:
+            self.frames[clavicle] = self._mean_frame(clavicle, chest)
+            chest = clavicle
+        self._limb(side, "upper_arm", outward, np.cross(outward, FORWARD), chest)
+        hand, forearm = self.roles.get(side + "hand"), self.roles.get(side + "forearm")
+        if hand is None or forearm is None:
+            return
+        self.frames[hand] = self._as_in_file(hand, forearm, self.frames[forearm])
+        bone = self._end_bone(hand)
+        if bone is None or self._off(hand, bone, outward) < STRAIGHT:
+            return
+        self.frames[hand] = self._mean_frame(hand, forearm, bone, outward)
+
+    def leg(self, side: str) -> None:
+        """Frames from the thigh to the toes."""
+        self._limb(side, "thigh", -UP, np.array([0.0, 1.0, 0.0]), self.roles["hips"])
+        foot, shin = self.roles.get(side + "foot"), self.roles.get(side + "shin")
+        if foot is None or shin is None:
+            return
+        flat = self._flat(side)
+        self.frames[foot] = self._sole(foot, flat, shin)
+        toe = self.roles.get(side + "toe")
+        if toe is not None:
+            self.frames[toe] = self._mean_frame(toe, foot, frames=flat)
+
+    def _limb(
+        self, side: str, upper: str, along: Floats, axis: Floats, above: int
+    ) -> None:
+        """Frames of two bones that point `along` (3,), bent about `axis` (3,) in a T-pose."""
+        lower = LIMBS[upper]
+        joints = [self.roles.get(side + r) for r in (upper, lower, LIMBS[lower])]
+        first, second, end = joints
+        if first is None:
+            return
+        if second is None:
+            self.frames[first] = self._as_in_file(first, above, self.frames[above])
+            return
+        bone = self._mean_local(
+            first, self.positions[:, second] - self.positions[:, first]
+        )
+        hinge = None if end is None else self._hinge(first, first, second, end)
+        if bone is not None and hinge is not None:
+            self.frames[first] = _two_directions(bone, hinge, along, axis)
+        else:
+            self.frames[first] = self._mean_frame(first, above, bone, along)
+        self.frames[second] = self._as_in_file(second, first, self.frames[first])
+        if end is None:
+            return
+        bone = self._mean_local(
+            second, self.positions[:, end] - self.positions[:, second]
+        )
+        if bone is None or self._off(second, bone, along) < STRAIGHT:
+            return
+        hinge = self._hinge(second, first, second, end)
+        if hinge is not None:
+            self.frames[second] = _two_directions(bone, hinge, along, axis)
+        else:
+            self.frames[second] = self._mean_frame(second, first, bone, along)
+
+    def _straight_trunk(self, hips: int, thighs: list[int], top: int) -> Floats | None:
+        """Up (3,) in the hips' frame, if the file's zero pose is a straight trunk; or None.
+
+        It is one if all its bones point the same way there and the posture in the motion
+        stays near it.
+        """
+        path = self.skeleton.path(hips, top)
+        places = self.rest_positions
+        line = places[top] - places[thighs].mean(axis=0)
+        if len(path) < 2 or np.linalg.norm(line) < SHORT:
+            return None
+        for start, end in zip(path[1:], path[2:], strict=False):
+            bone = places[end] - places[start]
+            if np.linalg.norm(bone) >= SHORT and _angle(bone, line) > 2 * STRAIGHT:
+                return None
+        for joint in path[1:]:
+            if _rotation_angle(self._relative(joint, hips)) > POSTURE:
+                return None
+        return quat_rotate(
+            quat_conjugate(self.rest_orientations[hips]), line / np.linalg.norm(line)
+        )
+
+    def _relative(self, joint: int, other: int) -> Floats:
+        """Mean rotation (4,) of a joint against another, from their frames at rest."""
+        turns = [
+            quat_multiply(
+                self.orientations[:, j], quat_conjugate(self.rest_orientations[j])
+            )
+            for j in (other, joint)
+        ]
+        return _mean(quat_multiply(quat_conjugate(turns[0]), turns[1]))
+
+    def _as_in_file(self, joint: int, other: int, frame: Floats) -> Floats:
+        """Frame (4,) of a joint that turns with `other` (4,) from the file's zero pose."""
+        between = quat_multiply(
+            quat_conjugate(self.rest_orientations[other]), self.rest_orientations[joint]
+        )
+        return quat_multiply(frame, between)
+
+    def _mean_frame(
+        self,
+        joint: int,
+        other: int,
+        bone: Floats | None = None,
+        along: Floats | None = None,
+        frames: Bools | None = None,
+    ) -> Floats:
+        """Frame (4,) of a joint in its mean posture against another that has one.
+
+        With `bone` (3,), in the joint's frame, and `along` (3,) the bone points there and
+        only the twist is the mean.
+        """
+        turn = quat_multiply(
+            self.frames[other], quat_conjugate(self.orientations[:, other])
+        )
+        seen = quat_multiply(turn, self.orientations[:, joint])
+        if frames is not None and frames.any():
+            seen = seen[frames]
+        if bone is None or along is None:
+            return _mean(seen)
+        back = quat_between(quat_rotate(seen, bone), np.broadcast_to(along, (len(seen), 3)))
+        return _mean(quat_multiply(back, seen))
+
+    def _mean_local(self, joint: int, vectors: Floats) -> Floats | None:
+        """Mean direction (3,) of world vectors (T, 3) in a joint's frame; None if short."""
+        if np.median(np.linalg.norm(vectors, axis=-1)) < SHORT:
+            return None
+        local = quat_rotate(quat_conjugate(self.orientations[:, joint]), vectors)
+        mean: Floats = local.mean(axis=0)
+        length = float(np.linalg.norm(mean))
+        return mean / length if length >= 0.5 * SHORT else None
+
+    def _hinge(self, joint: int, first: int, second: int, end: int) -> Floats | None:
+        """Mean axis (3,), in the frame of `joint`, about which two bones bend; or None."""
+        places = self.positions
+        bones = [places[:, second] - places[:, first], places[:, end] - places[:, second]]
+        lengths = [np.linalg.norm(bone, axis=-1, keepdims=True) for bone in bones]
+        if min(np.median(length) for length in lengths) < SHORT:
+            return None
+        bones = [b / np.maximum(n, 1e-9) for b, n in zip(bones, lengths, strict=True)]
+        axes = quat_rotate(
+            quat_conjugate(self.orientations[:, joint]), np.cross(bones[0], bones[1])
+        )
+        total: Floats = axes.sum(axis=0)
+        size, sines = float(np.linalg.norm(total)), np.linalg.norm(axes, axis=1).sum()
+        if size < BENT * len(axes) or size < 0.8 * sines:
+            return None
+        return total / size
+
+    def _off(self, joint: int, bone: Floats, along: Floats) -> float:
+        """Angle [rad] of a bone (3,), in the joint's frame, from `along` (3,) in the T-pose."""
+        return _angle(quat_rotate(self.frames[joint], bone), along)
+
+    def _end_bone(self, joint: int) -> Floats | None:
+        """Direction (3,), in a joint's frame, to the middle of its children (else tips)."""
+        children = list(self.skeleton.children(joint))
+        if children:
+            middle = self.positions[:, children].mean(axis=1)
+            return self._mean_local(joint, middle - self.positions[:, joint])
+        tips = [
+            tip
+            for tip, holder in zip(
+                self.skeleton.tips, self.skeleton.tip_parents, strict=True
+            )
+            if holder == joint
+        ]
+        bone = np.mean(tips, axis=0) if tips else np.zeros(3)
+        length = float(np.linalg.norm(bone))
+        return bone / length if length >= SHORT else None
+
+    def _flat(self, side: str) -> Bools:
+        """Frames (T,) in which the foot of `side` stands flat; none if it never stands.
+
+        Of the frames in contact those in which the ankle is lowest: no heel is raised.
+        """
+        none = np.zeros(len(self.motion), dtype=np.bool_)
+        if not has_feet(self.skeleton):
+            return none
+        stands = foot_contacts(self.motion)[:, SIDES.index(side)]
+        if not stands.any():
+            return none
+        height = self.positions[:, self.roles[side + "foot"], 2]
+        flat: Bools = stands & (height <= np.percentile(height[stands], 50.0))
+        return flat
+
+    def _sole(self, foot: int, flat: Bools, shin: int) -> Floats:
+        """Frame (4,) of a foot with a level sole, pointing forwards."""
+        if not flat.any():
+            return self._mean_frame(foot, shin)
+        back = quat_conjugate(self.orientations[flat, foot])
+        up: Floats = quat_rotate(back, np.broadcast_to(UP, (len(back), 3))).mean(axis=0)
+        bone = self._end_bone(foot)
+        if bone is None or np.linalg.norm(np.cross(bone, up)) < 0.2:
+            hips = self.orientations[flat, self.roles["hips"]]
+            ahead = quat_rotate(quat_conjugate(self.frames[self.roles["hips"]]), FORWARD)
+            bone = quat_rotate(back, quat_rotate(hips, ahead)).mean(axis=0)
+        return _two_directions(up, bone, UP, FORWARD)
+
+
+def _two_directions(
+    first: Floats, second: Floats, to_first: Floats, to_second: Floats
+) -> Floats:
+    """The rotation (4,) of `first` to `to_first`, and of `second` as near to `to_second`."""
+
+    def frame(a: Floats, b: Floats) -> Floats:
+        x = a / np.linalg.norm(a)
+        z = np.cross(x, b)
+        z = z / np.linalg.norm(z)
+        return np.stack([x, np.cross(z, x), z], axis=-1)
+
+    rotation: Floats = quat_from_matrix(
+        frame(to_first, to_second) @ frame(first, second).T
+    )
+    return rotation
+
+
+def _mean(rotations: Floats) -> Floats:
+    """The rotation (4,) nearest to all of `rotations` (n, 4): of their mean matrix."""
+    u, _, v = np.linalg.svd(quat_to_matrix(rotations).mean(axis=0))
+    fix = np.diag([1.0, 1.0, np.linalg.det(u @ v)])
+    mean: Floats = quat_from_matrix(u @ fix @ v)
+    return mean
+
+
+def _snapped(matrix: Floats) -> Floats:
+    """`matrix` (3, 3) as a rotation (4,), along axes if it is within `SNAP` of them."""
+    near = np.round(matrix)
+    proper = np.allclose(near @ near.T, np.eye(3)) and np.linalg.det(near) > 0.0
+    rotation = quat_from_matrix(matrix)
+    if proper and _rotation_angle(quat_from_matrix(near @ matrix.T)) < SNAP:
+        rotation = quat_from_matrix(near)
+    result: Floats = rotation
+    return result
+
+
+def _rotation_angle(q: Floats) -> float:
+    return float(2.0 * np.arccos(np.clip(abs(q[0]), 0.0, 1.0)))
+
+
+def _angle(a: Floats, b: Floats) -> float:
+    sine, cosine = np.linalg.norm(np.cross(a, b)), a @ b
+    return float(np.arctan2(sine, cosine))

@@ -1,0 +1,226 @@
+"""Motions of any maker, made ready to be a source of retargeting: Z up, with a standing rest pose.
+
+World positions and orientations of joints stay, but for one turn of the whole world where another
+axis is up; see `ambulo.motion.retargeting.gravity` and `ambulo.motion.retargeting.rest_pose`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ambulo.configs.arrays import Floats
+from ambulo.configs.errors import MotionError, MotionFileError
+from ambulo.motion.formats.axes import CMU_AXES, Axes, parse_axes
+from ambulo.motion.formats.files import read_motion
+from ambulo.motion.formats.tpose import without_tpose
+from ambulo.motion.landmarks import rest_points
+from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.body import NEEDED, SIDES
+from ambulo.motion.retargeting.gravity import (
+    DIRECTIONS,
+    sampled_points,
+    up_direction,
+)
+from ambulo.motion.retargeting.rest_pose import check_rest_pose, with_rest_pose
+from ambulo.motion.retargeting.standing import carried, standing_fault
+from ambulo.motion.roles import roles_of
+from ambulo.motion.rotations import quat_from_matrix, quat_multiply, quat_rotate
+
+OUR_AXES = Axes("Z", "X")
+"""Axes of files that are always in ours (NPZ)."""
+BACKWARDS = -0.3
+"""Feet and knees whose part along the body's front is below this point backwards."""
+BENT = 0.15
+"""Knees with a smaller mean sine of their bend show no direction."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A motion ready to be retargeted, and what was changed to make it so."""
+
+    motion: Motion
+    """The motion, Z up, its rest pose a standing body."""
+    notes: tuple[str, ...]
+    """What was chosen that the file does not say: axes, rest pose; none if nothing was."""
+
+    @property
+    def note(self) -> str:
+        """The notes in one line; "" without any."""
+        return "; ".join(self.notes)
+
+
+def prepared(
+    motion: Motion,
+    axes: str = "auto",
+    rest_pose: str = "auto",
+    file_axes: Axes = CMU_AXES,
+) -> Source:
+    """Make `motion` ready to be retargeted; itself if nothing is wrong with it.
+
+    Args:
+        motion: A motion, read with `file_axes`.
+        axes: "auto", or the true axes of the file (`parse_axes`).
+        rest_pose: As for `with_rest_pose`.
+        file_axes: Axes with which the motion was read, to name them.
+
+    Raises:
+        MotionError: The axes or the rest pose cannot be told, or left and right are exchanged
+            (neither with "file", which takes the file as it is); an unknown choice.
+    """
+    check_rest_pose(rest_pose)
+    roles = roles_of(motion.skeleton)
+    if any(role not in roles for role in NEEDED):
+        return Source(motion, ())  # retargeting names what is missing
+    notes = []
+    if axes == "auto":
+        up = DIRECTIONS[0]
+        try:
+            up = up_direction(motion, roles)
+        except MotionError:
+            if rest_pose != "file":
+                raise
+        if up[2] < 1.0:
+            letter = _letter(file_axes.to_file(up))
+            matrix = parse_axes(f"{letter}-up").matrix @ file_axes.matrix.T
+            motion = _turned(motion, _facing(motion, roles, matrix))
+            notes.append(f"axes: {letter} is up, as the motion shows")
+    else:
+        matrix = parse_axes(axes).matrix @ file_axes.matrix.T
+        if axes.lower().endswith("-up") and matrix[2, 2] < 1.0:
+            matrix = _facing(motion, roles, matrix)
+        motion = _turned(motion, matrix)
+    if rest_pose == "file":
+        return Source(motion, tuple(notes))
+    _check_sides(motion, roles)
+    done = with_rest_pose(motion, roles, rest_pose)
+    return Source(done.motion, (*notes, done.note) if done.note else tuple(notes))
+
+
+def read_source(
+    path: str | os.PathLike[str],
+    *,
+    asf: str | os.PathLike[str] | None = None,
+    units: str | float = "auto",
+    drop_tpose: bool = False,
+    axes: str = "auto",
+    rest_pose: str = "auto",
+) -> Source:
+    """Read the motion in the file `path`, ready to be retargeted.
+
+    Args:
+        path: A BVH, AMC, NPZ or DeepMimic file.
+        asf: As for `read_motion`.
+        units: As for `read_motion`.
+        drop_tpose: Whether to drop leading frames of a synthetic T-pose.
+        axes: "auto": seen from the motion; or the file's (`parse_axes`).
+        rest_pose: As for `with_rest_pose`; "frame:N" counts the file's frames.
+
+    Raises:
+        MotionFileError: The file cannot be used; the axes or the rest pose cannot be told.
+    """
+    file = Path(path)
+    named = file.suffix.lower() in {".bvh", ".amc"}
+    try:
+        source = prepared(
+            read_motion(file, asf=asf, units=units),
+            axes,
+            rest_pose,
+            CMU_AXES if named else OUR_AXES,
+        )
+    except MotionFileError:
+        raise
+    except MotionError as error:
+        label = f"{file.stem}: "
+        raise MotionFileError(file, 0, str(error).removeprefix(label)) from None
+    if drop_tpose:
+        return Source(without_tpose(source.motion), source.notes)
+    return source
+
+
+def _facing(motion: Motion, roles: dict[str, int], matrix: Floats) -> Floats:
+    """`matrix` (3, 3), a turn of the world, with the quarter turn about Z after which a standing
+    body at rest faces +X."""
+    rest = rest_points(motion.skeleton) @ matrix.T
+    if standing_fault(motion.skeleton, roles, rest):
+        return matrix
+    left = rest[roles["left_thigh"]] - rest[roles["right_thigh"]]
+    quarter = round(float(np.arctan2(-left[0], left[1])) / (0.5 * np.pi))
+    cos, sin = [(1, 0), (0, 1), (-1, 0), (0, -1)][-quarter % 4]
+    faced: Floats = np.array([[cos, -sin, 0], [sin, cos, 0], [0, 0, 1]]) @ matrix
+    return faced
+
+
+def _turned(motion: Motion, matrix: Floats) -> Motion:
+    """`motion` with the whole world turned by `matrix` (3, 3)."""
+    if np.array_equal(matrix, np.eye(3)):
+        return motion
+    turn = quat_from_matrix(matrix)
+    skeleton = motion.skeleton
+    rest, offsets = skeleton.rest.copy(), skeleton.offsets.copy()
+    rest[0] = quat_multiply(turn, rest[0])
+    offsets[0] = quat_rotate(turn, offsets[0])
+    return motion.replace(
+        skeleton=skeleton.replace(rest=rest, offsets=offsets),
+        root_positions=quat_rotate(turn, motion.root_positions),
+    )
+
+
+def _check_sides(motion: Motion, roles: dict[str, int]) -> None:
+    """Refuse a body whose feet point, or whose knees bend, the wrong way.
+
+    Raises:
+        MotionError: They do in most frames, seen from its left and right: it is mirrored.
+    """
+    points = sampled_points(motion)
+    left = points[:, roles["left_thigh"]] - points[:, roles["right_thigh"]]
+    left = left / np.maximum(np.linalg.norm(left, axis=-1, keepdims=True), 1e-9)
+    front = np.cross(left, DIRECTIONS[0])
+    parts = [_feet_front(motion, roles, points, front), _knees_left(roles, points, left)]
+    known = [part for part in parts if part]
+    if known and all(max(part) < BACKWARDS for part in known):
+        raise MotionError(
+            f"{motion.label}: its feet or knees point backwards: left and right are "
+            "exchanged, by names or by left-handed axes"
+        )
+
+
+def _feet_front(
+    motion: Motion, roles: dict[str, int], points: Floats, front: Floats
+) -> list[float]:
+    """Median part of each foot's bone along the front (T, 3) of the body; [] without them."""
+    parts = []
+    for side in SIDES:
+        foot = roles.get(side + "foot", -1)
+        ends = [] if foot < 0 else carried(motion.skeleton, foot)
+        if ends:
+            toes = points[:, ends].mean(axis=1) - points[:, foot]
+            length = np.maximum(np.linalg.norm(toes, axis=-1), 1e-9)
+            parts.append(float(np.median((toes * front).sum(axis=-1) / length)))
+    return parts if len(parts) == 2 else []
+
+
+def _knees_left(roles: dict[str, int], points: Floats, left: Floats) -> list[float]:
+    """Part of each knee's mean bend that is about the left (T, 3); [] where it hardly bends."""
+    parts = []
+    for side in SIDES:
+        joints = [roles.get(side + limb, -1) for limb in ("thigh", "shin", "foot")]
+        if min(joints) < 0:
+            return []
+        bones = np.diff(points[:, joints], axis=1)
+        lengths = np.linalg.norm(bones, axis=-1, keepdims=True)
+        bones = bones / np.maximum(lengths, 1e-9)
+        bends = np.cross(bones[:, 0], bones[:, 1])
+        size = float(np.linalg.norm(bends, axis=-1).mean())
+        if size < BENT:
+            return []
+        parts.append(float((bends * left).sum(axis=-1).mean()) / size)
+    return parts
+
+
+def _letter(direction: Floats) -> str:
+    axis = int(np.argmax(np.abs(direction)))
+    return ("-" if direction[axis] < 0.0 else "") + "XYZ"[axis]

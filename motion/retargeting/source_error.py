@@ -1,0 +1,162 @@
+"""How far a retargeted motion is from the world pose of its source.
+
+Compared with the source's own joints as they stand in the world, never with what was made of them
+on the way: positions on a body of the source's lengths, directions of bones on the target's own
+body, and rotations over time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ambulo.configs.arrays import Floats
+from ambulo.motion.kinematics import forward_kinematics
+from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES, RetargetBody
+from ambulo.motion.retargeting.lengths import leg_length
+from ambulo.motion.rotations import (
+    quat_angle,
+    quat_conjugate,
+    quat_from_matrix,
+    quat_multiply,
+    quat_to_matrix,
+)
+from ambulo.motion.skeleton import Skeleton
+
+FRAMES = 300
+"""Number of frames in which errors are measured, evenly over the clip."""
+
+BONES = (
+    ("left_thigh", "right_thigh"),
+    ("left_upper_arm", "right_upper_arm"),
+    ("hips", "neck"),
+    ("chest", "head"),
+    *((side + start, side + end) for side in SIDES for start, end in LIMBS.items()),
+)
+"""Pairs of roles whose direction from one to the other must be the source's on any body."""
+
+
+@dataclass(frozen=True)
+class SourceError:
+    """Distances of a retargeted motion from its source's world pose, means over the clip."""
+
+    positions_cm: dict[str, float]
+    """Of the joint of each role, on a body of the source's lengths, in its scale, [cm]."""
+    directions_deg: dict[str, float]
+    """Of each pair of `BONES`, such as "left_thigh-left_shin", on the target's body, [deg]."""
+    rotations_deg: dict[str, float]
+    """Of the rotation of each role's joint over the clip, [deg]; the constant rotation between
+    the two joints' frames does not count."""
+
+    @property
+    def position_cm(self) -> float:
+        """Mean of all roles, [cm]."""
+        return _mean(self.positions_cm)
+
+    @property
+    def direction_deg(self) -> float:
+        """Mean of all bones, [deg]."""
+        return _mean(self.directions_deg)
+
+    @property
+    def rotation_deg(self) -> float:
+        """Mean of all roles, [deg]."""
+        return _mean(self.rotations_deg)
+
+
+def source_error(
+    source: tuple[RetargetBody, Motion],
+    target: tuple[RetargetBody, Motion],
+    same: RetargetBody,
+    scale: float,
+    floor: Floats,
+) -> SourceError:
+    """Measure how far `target` is from `source`.
+
+    Args:
+        source: The source's body and motion.
+        target: The target's body and the motion made for it.
+        same: The target with the source's lengths, in any scale.
+        scale: Factor on positions of the source.
+        floor: Height of the source's floor in that scale, [m]. Shape (T,).
+    """
+    rows = np.unique(np.linspace(0, len(source[1]) - 1, FRAMES).round().astype(int))
+    places, turns = _posed(source[1], rows)
+    places = scale * places
+    places[..., 2] -= floor[rows, None]
+    own, own_turns = _posed(target[1], rows)
+    here, there = source[0].roles, target[0].roles
+    roles = [role for role in there if role in here]
+    on_same = _on_lengths(target[1], same.skeleton.scaled(scale * leg_length(source[0]) / leg_length(same)), rows)
+    thighs = [side + "thigh" for side in SIDES]
+    # The body of the source's lengths is hung where the middle of its hips is the target's.
+    shift = own[:, [there[r] for r in thighs]] - on_same[:, [there[r] for r in thighs]]
+    on_same = on_same + shift.mean(axis=1)[:, None]
+    positions = {
+        role: 100.0 * float(np.linalg.norm(on_same[:, there[role]] - places[:, here[role]], axis=-1).mean())
+        for role in _rigid(source[0], target[0], roles)
+    }
+    directions = {}
+    for start, end in BONES:
+        if start in roles and end in roles:
+            angle = _angles(
+                own[:, there[end]] - own[:, there[start]],
+                places[:, here[end]] - places[:, here[start]],
+            )
+            if len(angle):
+                directions[f"{start}-{end}"] = float(np.rad2deg(angle.mean()))
+    rotations = {
+        role: float(np.rad2deg(_rotation_errors(turns[:, here[role]], own_turns[:, there[role]]).mean()))
+        for role in roles
+    }
+    return SourceError(positions, directions, rotations)
+
+
+def _rigid(source: RetargetBody, target: RetargetBody, roles: list[str]) -> list[str]:
+    """Roles of the joints that a body of the source's lengths has where the source has them."""
+    loose = {"spine", *(side + "toe" for side in SIDES)}
+    return [role for role in roles if role not in loose]
+
+
+def _posed(motion: Motion, rows: np.ndarray) -> tuple[Floats, Floats]:
+    """World positions (n, J, 3) and orientations (n, J, 4) in the frames `rows` (n,)."""
+    offsets = motion.joint_offsets
+    placed: tuple[Floats, Floats] = forward_kinematics(
+        motion.skeleton,
+        motion.root_positions[rows],
+        motion.rotations[rows],
+        None if offsets is None else offsets[rows],
+    )
+    return placed
+
+
+def _on_lengths(motion: Motion, same: Skeleton, rows: np.ndarray) -> Floats:
+    """World positions (n, J, 3) of the skeleton `same` with the rotations of `motion`."""
+    placed: Floats = forward_kinematics(
+        same, motion.root_positions[rows], motion.rotations[rows]
+    )[0]
+    return placed
+
+
+def _angles(a: Floats, b: Floats) -> Floats:
+    """Angles [rad] between vectors (n, 3) where both have a direction. Shape (m,)."""
+    lengths = np.linalg.norm(a, axis=-1), np.linalg.norm(b, axis=-1)
+    long = np.minimum(*lengths) >= SHORT
+    sine = np.linalg.norm(np.cross(a[long], b[long]), axis=-1)
+    angles: Floats = np.arctan2(sine, (a[long] * b[long]).sum(axis=-1))
+    return angles
+
+
+def _rotation_errors(source: Floats, target: Floats) -> Floats:
+    """Angles [rad] between `target` (n, 4) and `source` (n, 4) times the best constant. (n,)."""
+    between = quat_multiply(quat_conjugate(source), target)
+    u, _, v = np.linalg.svd(quat_to_matrix(between).mean(axis=0))
+    constant = quat_from_matrix(u @ np.diag([1.0, 1.0, np.linalg.det(u @ v)]) @ v)
+    angles: Floats = quat_angle(between, np.broadcast_to(constant, between.shape))
+    return angles
+
+
+def _mean(values: dict[str, float]) -> float:
+    return float(np.mean(list(values.values()))) if values else 0.0

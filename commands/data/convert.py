@@ -145,7 +145,9 @@ def described(done: Retargeted) -> str:
         f"{error.rotation_deg:.1f} deg"
     )
     if done.levelled >= 0.01:
-        text += f", after its floor was levelled by up to {100.0 * done.levelled:.0f} cm"
+        text += (
+            f", after its floor was levelled by up to {100.0 * done.levelled:.0f} cm"
+        )
     return text
 
 

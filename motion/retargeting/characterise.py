@@ -1,12 +1,14 @@
 """A T-pose computed from a motion, for skeletons whose offsets are no pose.
 
-Each joint gets an anatomical frame from world positions of joints over the whole motion: where
-its bone points, about which axis it bends, and, for feet, how its sole lies while it stands. The
-rest orientation of the joint is the one in which that frame is a T-pose's: upright, facing +X,
-legs straight down, arms straight to the sides with the palms down, soles level.
+Each joint gets an anatomical frame from world positions of joints over the whole motion:
+where its bone points, about which axis it bends, and, for feet, how its sole lies while it
+stands. The rest orientation of the joint is the one in which that frame is a T-pose's:
+upright, facing +X, legs straight down, arms to the sides with the palms down, soles level.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,19 +19,24 @@ from ambulo.motion.kinematics import motion_kinematics, rest_kinematics
 from ambulo.motion.landmarks import has_feet
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES
+from ambulo.motion.retargeting.standing import carried
+from ambulo.motion.retargeting.transfer import two_axes
 from ambulo.motion.rotations import (
+    mean_rotation,
     quat_between,
     quat_conjugate,
     quat_from_matrix,
     quat_multiply,
     quat_rotate,
-    quat_to_matrix,
+    swing_twist,
 )
 
-STRAIGHT = np.deg2rad(30.0)
-"""Bones at rest that differ by less than this in direction are one straight line, [rad]."""
-POSTURE = np.deg2rad(50.0)
-"""Largest mean rotation of chest and head against the hips in a neutral posture, [rad]."""
+STRAIGHT, LINE = np.deg2rad([15.0, 60.0])
+"""Bones of a limb, and of the trunk, that differ by less than this in the file's zero pose
+are one straight line there, [rad]."""
+TWIST, POSTURE = np.deg2rad([45.0, 35.0])
+"""Largest mean twist of a limb's bone against the one above, and mean rotation of a trunk's
+joint against the hips, from a zero pose that is a neutral posture, [rad]."""
 SNAP = np.deg2rad(15.0)
 """Frames of hips within this of axes of their joint are along them, [rad]."""
 BENT = 0.1
@@ -101,7 +108,7 @@ class _Characterisation:
         for joint in self.skeleton.path(hips, top)[1:]:
             self.frames[joint] = (
                 self._as_in_file(joint, hips, self.frames[hips])
-                if straight
+                if straight and self._is_neutral(joint, hips)
                 else self._mean_frame(joint, hips)
             )
 
@@ -118,7 +125,7 @@ class _Characterisation:
             return
         self.frames[hand] = self._as_in_file(hand, forearm, self.frames[forearm])
         bone = self._end_bone(hand)
-        if bone is None or self._off(hand, bone, outward) < STRAIGHT:
+        if self._goes_on(hand, forearm, bone, outward):
             return
         self.frames[hand] = self._mean_frame(hand, forearm, bone, outward)
 
@@ -151,7 +158,7 @@ class _Characterisation:
         )
         hinge = None if end is None else self._hinge(first, first, second, end)
         if bone is not None and hinge is not None:
-            self.frames[first] = _two_directions(bone, hinge, along, axis)
+            self.frames[first] = two_axes(bone, hinge, along, axis)
         else:
             self.frames[first] = self._mean_frame(first, above, bone, along)
         self.frames[second] = self._as_in_file(second, first, self.frames[first])
@@ -160,32 +167,31 @@ class _Characterisation:
         bone = self._mean_local(
             second, self.positions[:, end] - self.positions[:, second]
         )
-        if bone is None or self._off(second, bone, along) < STRAIGHT:
+        if bone is None or self._goes_on(second, first, bone, along):
             return
         hinge = self._hinge(second, first, second, end)
         if hinge is not None:
-            self.frames[second] = _two_directions(bone, hinge, along, axis)
+            self.frames[second] = two_axes(bone, hinge, along, axis)
         else:
             self.frames[second] = self._mean_frame(second, first, bone, along)
 
     def _straight_trunk(self, hips: int, thighs: list[int], top: int) -> Floats | None:
         """Up (3,) in the hips' frame, if the file's zero pose is a straight trunk; or None.
 
-        It is one if all its bones point the same way there and the posture in the motion
-        stays near it.
+        It is one if all its bones point the same way there and the mean posture in the
+        motion is near it.
         """
         path = self.skeleton.path(hips, top)
         places = self.rest_positions
         line = places[top] - places[thighs].mean(axis=0)
         if len(path) < 2 or np.linalg.norm(line) < SHORT:
             return None
-        for start, end in zip(path[1:], path[2:], strict=False):
+        for start, end in pairwise(path[1:]):
             bone = places[end] - places[start]
-            if np.linalg.norm(bone) >= SHORT and _angle(bone, line) > 2 * STRAIGHT:
+            if np.linalg.norm(bone) >= SHORT and _angle(bone, line) > LINE:
                 return None
-        for joint in path[1:]:
-            if _rotation_angle(self._relative(joint, hips)) > POSTURE:
-                return None
+        if not all(self._is_neutral(joint, hips) for joint in path[1:-1]):
+            return None
         return quat_rotate(
             quat_conjugate(self.rest_orientations[hips]), line / np.linalg.norm(line)
         )
@@ -198,7 +204,33 @@ class _Characterisation:
             )
             for j in (other, joint)
         ]
-        return _mean(quat_multiply(quat_conjugate(turns[0]), turns[1]))
+        return mean_rotation(quat_multiply(quat_conjugate(turns[0]), turns[1]))
+
+    def _is_neutral(self, joint: int, hips: int) -> bool:
+        """Whether the mean posture of a joint of the trunk is near the file's zero pose.
+
+        A head with one end may hang: its bone shows that zero is straight up.
+        """
+        one_end = len(carried(self.skeleton, joint)) == 1
+        hangs = one_end and joint == self.roles.get("head")
+        limit = 2.0 * POSTURE if hangs else POSTURE
+        return _rotation_angle(self._relative(joint, hips)) <= limit
+
+    def _goes_on(
+        self, joint: int, other: int, bone: Floats | None, along: Floats
+    ) -> bool:
+        """Whether the file's zero pose goes on straight from one limb's bone to the next.
+
+        Then the bone (3,) of `joint`, in its frame, points `along` (3,) with the frame that
+        it has from `other`, and the mean twist in the motion is small.
+        """
+        if bone is None:
+            return True
+        if _angle(quat_rotate(self.frames[joint], bone), along) > STRAIGHT:
+            return False
+        turn = self._relative(joint, other)
+        twist = swing_twist(turn, quat_rotate(self.rest_orientations[joint], bone))[1]
+        return _rotation_angle(twist) <= TWIST
 
     def _as_in_file(self, joint: int, other: int, frame: Floats) -> Floats:
         """Frame (4,) of a joint that turns with `other` (4,) from the file's zero pose."""
@@ -227,9 +259,11 @@ class _Characterisation:
         if frames is not None and frames.any():
             seen = seen[frames]
         if bone is None or along is None:
-            return _mean(seen)
-        back = quat_between(quat_rotate(seen, bone), np.broadcast_to(along, (len(seen), 3)))
-        return _mean(quat_multiply(back, seen))
+            return mean_rotation(seen)
+        back = quat_between(
+            quat_rotate(seen, bone), np.broadcast_to(along, (len(seen), 3))
+        )
+        return mean_rotation(quat_multiply(back, seen))
 
     def _mean_local(self, joint: int, vectors: Floats) -> Floats | None:
         """Mean direction (3,) of world vectors (T, 3) in a joint's frame; None if short."""
@@ -243,7 +277,10 @@ class _Characterisation:
     def _hinge(self, joint: int, first: int, second: int, end: int) -> Floats | None:
         """Mean axis (3,), in the frame of `joint`, about which two bones bend; or None."""
         places = self.positions
-        bones = [places[:, second] - places[:, first], places[:, end] - places[:, second]]
+        bones = [
+            places[:, second] - places[:, first],
+            places[:, end] - places[:, second],
+        ]
         lengths = [np.linalg.norm(bone, axis=-1, keepdims=True) for bone in bones]
         if min(np.median(length) for length in lengths) < SHORT:
             return None
@@ -256,10 +293,6 @@ class _Characterisation:
         if size < BENT * len(axes) or size < 0.8 * sines:
             return None
         return total / size
-
-    def _off(self, joint: int, bone: Floats, along: Floats) -> float:
-        """Angle [rad] of a bone (3,), in the joint's frame, from `along` (3,) in the T-pose."""
-        return _angle(quat_rotate(self.frames[joint], bone), along)
 
     def _end_bone(self, joint: int) -> Floats | None:
         """Direction (3,), in a joint's frame, to the middle of its children (else tips)."""
@@ -302,34 +335,11 @@ class _Characterisation:
         bone = self._end_bone(foot)
         if bone is None or np.linalg.norm(np.cross(bone, up)) < 0.2:
             hips = self.orientations[flat, self.roles["hips"]]
-            ahead = quat_rotate(quat_conjugate(self.frames[self.roles["hips"]]), FORWARD)
+            ahead = quat_rotate(
+                quat_conjugate(self.frames[self.roles["hips"]]), FORWARD
+            )
             bone = quat_rotate(back, quat_rotate(hips, ahead)).mean(axis=0)
-        return _two_directions(up, bone, UP, FORWARD)
-
-
-def _two_directions(
-    first: Floats, second: Floats, to_first: Floats, to_second: Floats
-) -> Floats:
-    """The rotation (4,) of `first` to `to_first`, and of `second` as near to `to_second`."""
-
-    def frame(a: Floats, b: Floats) -> Floats:
-        x = a / np.linalg.norm(a)
-        z = np.cross(x, b)
-        z = z / np.linalg.norm(z)
-        return np.stack([x, np.cross(z, x), z], axis=-1)
-
-    rotation: Floats = quat_from_matrix(
-        frame(to_first, to_second) @ frame(first, second).T
-    )
-    return rotation
-
-
-def _mean(rotations: Floats) -> Floats:
-    """The rotation (4,) nearest to all of `rotations` (n, 4): of their mean matrix."""
-    u, _, v = np.linalg.svd(quat_to_matrix(rotations).mean(axis=0))
-    fix = np.diag([1.0, 1.0, np.linalg.det(u @ v)])
-    mean: Floats = quat_from_matrix(u @ fix @ v)
-    return mean
+        return two_axes(up, bone, UP, FORWARD)
 
 
 def _snapped(matrix: Floats) -> Floats:

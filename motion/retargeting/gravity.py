@@ -24,8 +24,8 @@ MOSTLY = 0.6
 RARELY = 0.3
 """A body upright in this fraction of frames contradicts no axis (crawling, rolling)."""
 LEVEL, UNEVEN = 0.5, 0.05
-"""The floor is along another axis if its height varies less than this much of that along the given
-one, and that by more than this, [m]."""
+"""The floor is along another axis if its height varies less than this much of that along
+the given one, and that by more than this, [m]."""
 NEAR, FAR = 0.15, 0.3
 """Or if it is nearer to the origin than the first, that along the given one further than the
 second, [m]."""
@@ -38,8 +38,8 @@ def up_direction(motion: Motion, roles: dict[str, int]) -> Floats:
     """The direction (3,) along an axis of `motion` that is up; +Z unless it is clearly another.
 
     A body that is upright along another axis in most frames, and hardly along +Z, stands along
-    that one if its skeleton does at rest too, or if the floor is there: the lowest joints stay at
-    a more even height, or near the origin (a body that lies or crawls has its floor below it).
+    that one if its skeleton does at rest too, or if the floor is there: the lowest joints
+    stay at a more even height, or near the origin (a body that lies has its floor below it).
 
     Args:
         motion: A motion, in axes that may not be ours.
@@ -69,7 +69,7 @@ def up_direction(motion: Motion, roles: dict[str, int]) -> Floats:
 
 
 def sampled_points(motion: Motion, frames: int = FRAMES) -> Floats:
-    """World positions of all joints, then tips, in at most `frames` frames, [m]. (n, J+K, 3)."""
+    """World positions of joints, then tips, in at most `frames` frames, [m]. (n, J+K, 3)."""
     rows = np.unique(np.linspace(0, len(motion) - 1, frames).round().astype(int))
     offsets = motion.joint_offsets
     positions, orientations = forward_kinematics(

@@ -58,6 +58,17 @@ def fitted(source: RetargetBody, target: RetargetBody) -> RetargetBody:
     return body_of(_grounded(grown, target.skeleton))
 
 
+def comparable(source: RetargetBody, body: RetargetBody) -> list[str]:
+    """Roles whose joint can lie where the source's lies, once lengths are fitted."""
+    # The first joint of the spine may lie anywhere between hips and chest, and what
+    # stands for the toes may be one joint or several.
+    loose = {"spine", *(side + "toe" for side in SIDES)}
+    shared = [r for r in body.roles if r in source.roles and r not in loose]
+    if source.bone("chest", "neck") is not None:
+        return shared
+    return [r for r in shared if r.endswith(("hips", "thigh", "shin", "foot"))]
+
+
 def leg_length(body: RetargetBody) -> float:
     """Thigh and shin at rest, the mean of both sides, [m]; hips' height without them.
 

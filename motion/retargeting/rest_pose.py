@@ -1,13 +1,14 @@
 """Rest poses of sources: the file's, a frame of the motion, or a T-pose computed from it.
 
-Retargeting needs a rest pose that is a standing body. What is a rest pose is a choice: with other
-rest orientations and local rotations to match, the same joints move in the same way in the world.
+Retargeting needs a rest pose that is a standing body. What is a rest pose is a choice: with
+other rest orientations and local rotations to match, the joints move alike in the world.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -32,11 +33,11 @@ CHOICES = "auto, file, motion, t-pose or frame:N"
 """What can be asked for."""
 _FRAME = re.compile(r"frame:(\d{1,9})")
 MOVED = 0.02
-"""Offsets that a file's position channels replace by others this far off, [m], and by a tenth of
-their length are not the skeleton's."""
+"""Offsets that position channels replace by others this far off, [m], and by a tenth of
+their length, are not the skeleton's."""
 ARMS, LEGS, TRUNK = np.deg2rad([25.0, 20.0, 15.0])
-"""Largest angles, [rad], of arms from level to the sides, of legs from straight down, and of the
-trunk from upright in a frame that is a T-pose."""
+"""Largest angles, [rad], of arms from level to the sides, of legs from straight down, and
+of the trunk from upright in a frame that is a T-pose."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,9 +172,7 @@ def _of_frame(motion: Motion, roles: dict[str, int], frame: int) -> Motion:
     positions, orientations = motion_kinematics(motion[frame : frame + 1])
     left = positions[0, roles["left_thigh"]] - positions[0, roles["right_thigh"]]
     yaw = 0.5 * np.pi - np.arctan2(left[1], left[0])
-    return rested(
-        motion, quat_multiply(quat_from_yaw(np.array(yaw)), orientations[0])
-    )
+    return rested(motion, quat_multiply(quat_from_yaw(np.array(yaw)), orientations[0]))
 
 
 def _t_pose_frame(motion: Motion, roles: dict[str, int]) -> tuple[int, str]:
@@ -198,13 +197,17 @@ def _t_pose_frame(motion: Motion, roles: dict[str, int]) -> tuple[int, str]:
             (1, ("thigh", "shin", "foot"), down, LEGS),
         ):
             joints = [roles[side + r] for r in limb if side + r in roles]
-            for start, end in zip(joints, joints[1:], strict=False):
+            for start, end in pairwise(joints):
                 count(part, positions[:, end] - positions[:, start], target, limit)
     top = next((roles[r] for r in ("neck", "head", "chest") if r in roles), None)
     if top is not None:
         count(2, positions[:, top] - positions[:, roles["hips"]], -down, TRUNK)
     best = int(np.argmin(off))
-    fault = "" if off[best] <= 1.0 else f"in the nearest, {best}, the {names[parts[best]]} are off"
+    fault = (
+        ""
+        if off[best] <= 1.0
+        else f"in the nearest, {best}, the {names[parts[best]]} are off"
+    )
     return best, fault
 
 
@@ -216,7 +219,10 @@ def _upright_turn(positions: Floats, roles: dict[str, int]) -> Floats | None:
     left = positions[roles["left_thigh"]] - positions[roles["right_thigh"]]
     middle = positions[[roles[side + "thigh"] for side in SIDES]].mean(axis=0)
     top = next((roles[r] for r in ("neck", "head", "chest") if r in roles), None)
-    if top is None or min(np.linalg.norm(left), np.linalg.norm(positions[top] - middle)) < SHORT:
+    if (
+        top is None
+        or min(np.linalg.norm(left), np.linalg.norm(positions[top] - middle)) < SHORT
+    ):
         return None
     left = left / np.linalg.norm(left)
     forward = np.cross(left, positions[top] - middle)
@@ -253,9 +259,9 @@ def _free(skeleton: Skeleton, between: Floats) -> dict[str, object]:
             continue
         axis = quat_rotate(quat_conjugate(skeleton.axes[joint]), between[joint, 1:])
         others = [k for k, letter in enumerate("XYZ") if letter not in order]
-        if len(order) != 1 or np.abs(axis[others]).max() > 1e-9:
-            if np.linalg.norm(between[joint, 1:]) > 1e-9:
-                orders[joint] = "ZXY"
+        other = len(order) != 1 or np.abs(axis[others]).max() > 1e-9
+        if other and np.linalg.norm(between[joint, 1:]) > 1e-9:
+            orders[joint] = "ZXY"
     if tuple(orders) == skeleton.orders:
         return {}
     return {"orders": tuple(orders), "limits": np.zeros((0, 2))}

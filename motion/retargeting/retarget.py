@@ -26,7 +26,7 @@ from ambulo.motion.retargeting.ground import (
     height_corrections,
     sole_heights,
 )
-from ambulo.motion.retargeting.lengths import fitted, leg_length
+from ambulo.motion.retargeting.lengths import comparable, fitted, leg_length
 from ambulo.motion.retargeting.refine import (
     AIM,
     ANKLE,
@@ -49,9 +49,9 @@ from ambulo.motion.skeleton import Skeleton
 
 logger = logging.getLogger(__name__)
 
-FARTHEST_CM, FARTHEST_DEG = 10.0, 20.0
-"""A mapping whose joints, or bones and rotations, are further from the source's in the mean than
-this is refused, [cm], [deg]."""
+FARTHEST_CM, FARTHEST_DEG, FARTHEST_BONE = 10.0, 10.0, 40.0
+"""A mapping whose joints, or bones and rotations, are further from the source's in the mean
+than this is refused, [cm], [deg], as is one with a bone further than the third, [deg]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class Retargeted:
     contacts: Bools
     """Whether the source's left and right foot are in contact. Shape (T, 2)."""
     levelled: float
-    """Largest height by which the whole body was moved to make the source's floor level, [m]."""
+    """Largest height by which the body was moved to make the source's floor level, [m]."""
     note: str
     """Axes and rest pose that the source's file does not say; "" if it does."""
 
@@ -146,9 +146,7 @@ def retarget(
         root = where[:, 0]
     moved = Motion(body.skeleton, motion.fps, root, rotations, name=motion.name)
     same = body if fit_lengths else fitted(source, body)
-    error = source_error(
-        (source, motion), (body, moved), same, scale, floor - whole
-    )
+    error = source_error((source, motion), (body, moved), same, scale, floor - whole)
     _check_trusted(motion, error)
     return Retargeted(
         motion=moved,
@@ -176,9 +174,12 @@ def _check_trusted(motion: Motion, error: SourceError) -> None:
     Raises:
         MotionError: Its joints, bones or rotations are far from the source's in the mean.
     """
+    bones = error.directions_deg
+    worst = max(bones, key=lambda bone: bones[bone], default="")
     for name, value, limit, unit in (
         ("joints", error.position_cm, FARTHEST_CM, "cm"),
         ("bones", error.direction_deg, FARTHEST_DEG, "degrees"),
+        (f"the line {worst}", bones.get(worst, 0.0), FARTHEST_BONE, "degrees"),
         ("rotations", error.rotation_deg, FARTHEST_DEG, "degrees"),
     ):
         if value > limit:
@@ -217,8 +218,13 @@ def _goal_positions(
     own_middle = where[:, [body.roles[role] for role in thighs]].mean(axis=1)
     where += (middle - own_middle)[:, None]
     if fit_lengths:
-        for role in _comparable(source, body):
-            where[:, body.roles[role]] = scaled[:, source.roles[role]]
+        for role in comparable(source, body):
+            joint = body.roles[role]
+            shift = scaled[:, source.roles[role]] - where[:, joint]
+            where[:, joint] = scaled[:, source.roles[role]]
+            if role.endswith(("hand", "head")):
+                for below in body.skeleton.branch(joint)[1:]:
+                    where[:, below] += shift  # fingers and eyes go along
     for side in SIDES:
         if side + "foot" not in body.roles or side + "foot" not in source.roles:
             continue
@@ -240,17 +246,6 @@ def _hung(skeleton: Skeleton, orientations: Floats) -> Floats:
             offset = quat_rotate(orientations[:, parent], skeleton.offsets[joint])
             positions[:, joint] = positions[:, parent] + offset
     return positions
-
-
-def _comparable(source: RetargetBody, body: RetargetBody) -> list[str]:
-    """Roles whose joint can lie where the source's lies, once lengths are fitted."""
-    # The first joint of the spine may lie anywhere between hips and chest, and what
-    # stands for the toes may be one joint or several.
-    loose = {"spine", *(side + "toe" for side in SIDES)}
-    shared = [r for r in body.roles if r in source.roles and r not in loose]
-    if source.bone("chest", "neck") is not None:
-        return shared
-    return [r for r in shared if r.endswith(("hips", "thigh", "shin", "foot"))]
 
 
 def _goals(

@@ -1,7 +1,8 @@
-"""Motions of any maker, made ready to be a source of retargeting: Z up, with a standing rest pose.
+"""Motions of any maker as sources of retargeting: Z up, with a standing rest pose.
 
-World positions and orientations of joints stay, but for one turn of the whole world where another
-axis is up; see `ambulo.motion.retargeting.gravity` and `ambulo.motion.retargeting.rest_pose`.
+World positions and orientations of joints stay, but for one turn of the whole world where
+another axis is up; see `ambulo.motion.retargeting.gravity` and
+`ambulo.motion.retargeting.rest_pose`.
 """
 
 from __future__ import annotations
@@ -142,8 +143,7 @@ def read_source(
 
 
 def _facing(motion: Motion, roles: dict[str, int], matrix: Floats) -> Floats:
-    """`matrix` (3, 3), a turn of the world, with the quarter turn about Z after which a standing
-    body at rest faces +X."""
+    """`matrix` (3, 3), with the quarter turn about Z after which a body at rest faces +X."""
     rest = rest_points(motion.skeleton) @ matrix.T
     if standing_fault(motion.skeleton, roles, rest):
         return matrix
@@ -179,7 +179,10 @@ def _check_sides(motion: Motion, roles: dict[str, int]) -> None:
     left = points[:, roles["left_thigh"]] - points[:, roles["right_thigh"]]
     left = left / np.maximum(np.linalg.norm(left, axis=-1, keepdims=True), 1e-9)
     front = np.cross(left, DIRECTIONS[0])
-    parts = [_feet_front(motion, roles, points, front), _knees_left(roles, points, left)]
+    parts = [
+        _feet_front(motion, roles, points, front),
+        _knees_left(roles, points, left),
+    ]
     known = [part for part in parts if part]
     if known and all(max(part) < BACKWARDS for part in known):
         raise MotionError(

@@ -1,8 +1,8 @@
 """How far a retargeted motion is from the world pose of its source.
 
-Compared with the source's own joints as they stand in the world, never with what was made of them
-on the way: positions on a body of the source's lengths, directions of bones on the target's own
-body, and rotations over time.
+Compared with the source's own joints as they stand in the world, never with what was made
+of them on the way: positions on a body of the source's lengths, directions of bones on the
+target's own body, and rotations over time.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from ambulo.configs.arrays import Floats
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES, RetargetBody
-from ambulo.motion.retargeting.lengths import leg_length
+from ambulo.motion.retargeting.lengths import comparable, leg_length
 from ambulo.motion.rotations import (
+    mean_rotation,
     quat_angle,
     quat_conjugate,
-    quat_from_matrix,
     quat_multiply,
-    quat_to_matrix,
 )
 from ambulo.motion.skeleton import Skeleton
 
@@ -48,7 +47,7 @@ class SourceError:
     """Of each pair of `BONES`, such as "left_thigh-left_shin", on the target's body, [deg]."""
     rotations_deg: dict[str, float]
     """Of the rotation of each role's joint over the clip, [deg]; the constant rotation between
-    the two joints' frames does not count."""
+    the two joints' frames does not count. Without joints of spine and neck, which share it."""
 
     @property
     def position_cm(self) -> float:
@@ -89,14 +88,23 @@ def source_error(
     own, own_turns = _posed(target[1], rows)
     here, there = source[0].roles, target[0].roles
     roles = [role for role in there if role in here]
-    on_same = _on_lengths(target[1], same.skeleton.scaled(scale * leg_length(source[0]) / leg_length(same)), rows)
+    on_same = _on_lengths(
+        target[1],
+        same.skeleton.scaled(scale * leg_length(source[0]) / leg_length(same)),
+        rows,
+    )
     thighs = [side + "thigh" for side in SIDES]
     # The body of the source's lengths is hung where the middle of its hips is the target's.
     shift = own[:, [there[r] for r in thighs]] - on_same[:, [there[r] for r in thighs]]
     on_same = on_same + shift.mean(axis=1)[:, None]
     positions = {
-        role: 100.0 * float(np.linalg.norm(on_same[:, there[role]] - places[:, here[role]], axis=-1).mean())
-        for role in _rigid(source[0], target[0], roles)
+        role: 100.0
+        * float(
+            np.linalg.norm(
+                on_same[:, there[role]] - places[:, here[role]], axis=-1
+            ).mean()
+        )
+        for role in comparable(source[0], target[0])
     }
     directions = {}
     for start, end in BONES:
@@ -108,16 +116,30 @@ def source_error(
             if len(angle):
                 directions[f"{start}-{end}"] = float(np.rad2deg(angle.mean()))
     rotations = {
-        role: float(np.rad2deg(_rotation_errors(turns[:, here[role]], own_turns[:, there[role]]).mean()))
+        role: float(
+            np.rad2deg(
+                _rotation_errors(turns[:, here[role]], own_turns[:, there[role]]).mean()
+            )
+        )
         for role in roles
+        if not _is_shared(target[0], role)
     }
     return SourceError(positions, directions, rotations)
 
 
-def _rigid(source: RetargetBody, target: RetargetBody, roles: list[str]) -> list[str]:
-    """Roles of the joints that a body of the source's lengths has where the source has them."""
-    loose = {"spine", *(side + "toe" for side in SIDES)}
-    return [role for role in roles if role not in loose]
+def _is_shared(target: RetargetBody, role: str) -> bool:
+    """Whether a joint's rotation is shared with its neighbours, not that of its role alone.
+
+    Joints of spine and neck share those of chains of other counts; a rig's forearm turns
+    with the hand.
+    """
+    if role in {"spine", "neck"}:
+        return True
+    return (
+        role.endswith("forearm")
+        and target.is_ball(role)
+        and target.hinge(role) is not None
+    )
 
 
 def _posed(motion: Motion, rows: np.ndarray) -> tuple[Floats, Floats]:
@@ -150,10 +172,9 @@ def _angles(a: Floats, b: Floats) -> Floats:
 
 
 def _rotation_errors(source: Floats, target: Floats) -> Floats:
-    """Angles [rad] between `target` (n, 4) and `source` (n, 4) times the best constant. (n,)."""
+    """Angles (n,), [rad], between `target` (n, 4) and `source` (n, 4) times a constant."""
     between = quat_multiply(quat_conjugate(source), target)
-    u, _, v = np.linalg.svd(quat_to_matrix(between).mean(axis=0))
-    constant = quat_from_matrix(u @ np.diag([1.0, 1.0, np.linalg.det(u @ v)]) @ v)
+    constant = mean_rotation(between)
     angles: Floats = quat_angle(between, np.broadcast_to(constant, between.shape))
     return angles
 

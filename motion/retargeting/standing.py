@@ -9,10 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ambulo.configs.arrays import Floats
+from ambulo.motion.retargeting.body import SHORT
 from ambulo.motion.skeleton import Skeleton
-
-SHORT = 0.01
-"""Below this length, [m], a bone has no direction that means anything."""
 
 TRUNK_LEAN, LEG_SPREAD, HEAD_LEAN, BEND = np.deg2rad([40.0, 55.0, 75.0, 110.0])
 """Largest angles at rest, [rad]: trunk from upright, leg bones from straight down, head from
@@ -53,9 +51,7 @@ def standing_fault(skeleton: Skeleton, roles: dict[str, int], pose: Floats) -> s
 class _Directions:
     """Directions from role to role in one pose."""
 
-    def __init__(
-        self, skeleton: Skeleton, roles: dict[str, int], pose: Floats
-    ) -> None:
+    def __init__(self, skeleton: Skeleton, roles: dict[str, int], pose: Floats) -> None:
         self.skeleton, self.roles, self.pose = skeleton, roles, pose
 
     def between(self, start: str, end: str) -> Floats | None:

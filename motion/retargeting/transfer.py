@@ -72,7 +72,7 @@ def alignments(
                 guess = quat_rotate(smallest, axis)
                 other = source_hinge(source, hinge, turns, guess)
             if axis is not None and other is not None:
-                result[side + start] = _two_axes(target_bone, axis, source_bone, other)
+                result[side + start] = two_axes(target_bone, axis, source_bone, other)
             else:
                 result[side + start] = smallest
             if start == "forearm" and side + "hand" in result:
@@ -125,10 +125,10 @@ def _seen_hinge(source: RetargetBody, role: str, turns: Floats) -> Floats | None
     return None
 
 
-def _two_axes(
+def two_axes(
     target_bone: Floats, axis: Floats, source_bone: Floats, other: Floats
 ) -> Floats:
-    """The rotation (4,) of one bone to the other, and of `axis` as near to `other`."""
+    """The rotation (4,) of direction to direction (3,), and of `axis` as near to `other`."""
 
     def frame(first: Floats, second: Floats) -> Floats:
         x = first / np.linalg.norm(first)

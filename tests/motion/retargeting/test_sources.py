@@ -1,0 +1,204 @@
+"""Retargeting from files of other makers: what their joints do, or one line why not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fixtures.rig_accuracy import accuracy, samples
+from fixtures.rigs import MAKERS, REFUSED, Maker, write_as
+
+import ambulo
+from ambulo.cli import main
+from ambulo.configs.errors import AmbuloError, MotionError
+from ambulo.motion.formats.files import read_motion
+from ambulo.motion.kinematics import motion_kinematics
+from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.retargeting.source import prepared, read_source
+from ambulo.motion.rotations import quat_angle
+from ambulo.motion.skeletons import load_skeleton
+
+Walk = Callable[..., Motion]
+BY_NAME = {maker.name: maker for maker in MAKERS}
+FEW = ("lafan z-up inches", "unreal", "rokoko", "smpl", "biped")
+POSITION_CM, ROTATION_DEG = 0.5, 2.0
+"""What every joint's mean error must keep."""
+
+
+@pytest.fixture(scope="module")
+def gaits() -> dict[str, Motion]:
+    """Three walks of the suite's own generator."""
+    network = ambulo.load("gait_net")
+    return {
+        "walk": network.walk(cycles=3),
+        "long steps": network.walk(cycles=3, stride=1.2),
+        "quick": network.walk(cycles=3, cadence=1.15),
+    }
+
+
+def check(path: Path, truth: Motion, maker: Maker, target: str) -> None:
+    write_as(path, truth, maker)
+    source = read_source(path)
+    done = retarget(source, load_skeleton(target), fit_lengths=True, ground=False)
+    assert done.scale == pytest.approx(1.0, abs=1e-3)
+    found = accuracy(truth, done.motion)
+    assert max(found.positions_cm.values()) < POSITION_CM, found.positions_cm
+    assert max(found.rotations_deg.values()) < ROTATION_DEG, found.rotations_deg
+    # What is printed is what is true.
+    assert done.error.position_cm == pytest.approx(found.position, abs=0.1)
+    assert done.error.rotation_deg == pytest.approx(found.rotation, abs=0.5)
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_the_walk_of_another_maker_is_the_walk(
+    name: str, gaits: dict[str, Motion], tmp_path: Path
+) -> None:
+    check(tmp_path / "walk.bvh", gaits["walk"], BY_NAME[name], "human23")
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_every_convention_gives_the_same_motion(
+    name: str, gaits: dict[str, Motion], tmp_path: Path
+) -> None:
+    """World orientations, too: no joint is half a turn off that looks right in place."""
+    truth, target = gaits["walk"], load_skeleton("human23")
+    write_as(tmp_path / "walk.bvh", truth, BY_NAME[name])
+    done = retarget(read_source(tmp_path / "walk.bvh"), target, fit_lengths=True)
+    known = retarget(truth, target, fit_lengths=True)
+    angles = np.rad2deg(
+        quat_angle(*(motion_kinematics(r.motion)[1] for r in (done, known)))
+    ).mean(axis=0)
+    # Hands and toes have no zero where the file has no rest pose.
+    assert np.median(angles) < 2.0
+    assert angles.max() < 25.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["human23", "ik23", "cmu31", "daz43"])
+@pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.name)
+def test_all_makers_and_targets(
+    maker: Maker, target: str, gaits: dict[str, Motion], tmp_path: Path
+) -> None:
+    for name, truth in gaits.items():
+        check(tmp_path / f"{name}.bvh", truth, maker, target)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.name)
+def test_captured_motion_of_all_makers(maker: Maker, cmu: Path, tmp_path: Path) -> None:
+    for clip in ("asfamc/02/02_01.amc", "asfamc/07/07_01.amc", "bvh_daz/08/08_01.bvh"):
+        truth = read_motion(cmu / clip, drop_tpose=True)[::4]
+        check(tmp_path / "clip.bvh", truth, maker, "human23")
+
+
+@pytest.mark.parametrize(("maker", "reason"), REFUSED, ids=lambda item: str(item)[:24])
+def test_what_cannot_be_mapped_is_refused_in_one_line(
+    maker: Maker,
+    reason: str,
+    gaits: dict[str, Motion],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clip, out = tmp_path / "walk.bvh", tmp_path / "out.bvh"
+    write_as(clip, gaits["walk"], maker)
+    assert main(["data", "convert", str(clip), str(out), "--skeleton", "human23"]) == 2
+    printed = capsys.readouterr()
+    assert reason in printed.err
+    assert printed.err.count("\n") == 1
+    assert not printed.out
+    assert not out.exists()
+
+
+def test_the_command_says_what_it_chose(
+    gaits: dict[str, Motion], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clip, out = tmp_path / "walk.bvh", tmp_path / "out.npz"
+    write_as(clip, gaits["walk"], BY_NAME["lafan z-up inches"])
+    words = ["data", "convert", str(clip), str(out), "--skeleton", "human23"]
+    assert main([*words, "--fit-lengths", "--keep-feet"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("\n") == 1
+    assert "joints 0.0 cm from the source's" in printed
+    assert "axes: Z is up" in printed
+    assert "rest pose: a T-pose computed from the motion" in printed
+    assert accuracy(gaits["walk"], read_motion(out)).position < POSITION_CM
+
+
+def test_a_file_s_zero_pose_that_is_none_is_refused_as_rest_pose(
+    gaits: dict[str, Motion], tmp_path: Path
+) -> None:
+    write_as(tmp_path / "walk.bvh", gaits["walk"], BY_NAME["lafan"])
+    source = read_source(tmp_path / "walk.bvh", rest_pose="file")
+    with pytest.raises(MotionError, match=r"bones would be \d+ degrees"):
+        retarget(source, load_skeleton("human23"))
+
+
+def test_axes_can_be_given(gaits: dict[str, Motion], tmp_path: Path) -> None:
+    write_as(tmp_path / "walk.bvh", gaits["walk"], BY_NAME["unreal"])
+    known = read_source(tmp_path / "walk.bvh")
+    for axes in ("z-up", "Z,-Y"):
+        given = read_source(tmp_path / "walk.bvh", axes=axes)
+        assert not given.notes
+        np.testing.assert_allclose(
+            *(motion_kinematics(s.motion)[0] for s in (given, known)), atol=1e-9
+        )
+    with pytest.raises(AmbuloError, match="expected y-up, z-up"):
+        read_source(tmp_path / "walk.bvh", axes="upwards")
+
+
+def test_a_frame_can_be_the_rest_pose(gaits: dict[str, Motion], tmp_path: Path) -> None:
+    truth = gaits["walk"]
+    write_as(tmp_path / "walk.bvh", truth, BY_NAME["lafan"])
+    source = read_source(tmp_path / "walk.bvh", rest_pose="frame:5")
+    assert source.note == "rest pose: frame 5"
+    assert np.abs(source.motion.rotations[5, 1:, 1:]).max() < 1e-6
+    done = retarget(source, load_skeleton("human23"), fit_lengths=True, ground=False)
+    assert accuracy(truth, done.motion).position < POSITION_CM
+    for choice, reason in (
+        ("frame:5000", "the last frame is"),
+        ("t-pose", "no frame is a T-pose"),
+        ("frame:-1", "expected auto, file"),
+    ):
+        with pytest.raises(AmbuloError, match=reason):
+            read_source(tmp_path / "walk.bvh", rest_pose=choice)
+
+
+def test_nothing_is_changed_where_nothing_is_wrong(walk_motion: Walk) -> None:
+    walk = walk_motion(40)
+    source = prepared(walk)
+    assert source.motion is walk
+    assert not source.notes
+
+
+def test_a_body_that_lies_is_not_turned_upright(walk_motion: Walk) -> None:
+    """Asleep on the floor along one axis; its skeleton stands along Z at rest."""
+    walk = walk_motion(40)
+    rotations = np.tile([1.0, 0.0, 0.0, 0.0], (40, len(walk.skeleton), 1))
+    rotations[:, 0] = [np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0]
+    root = np.tile([2.0, 3.0, 0.12], (40, 1))
+    lying = walk.replace(rotations=rotations, root_positions=root)
+    assert prepared(lying).motion is lying
+
+
+def test_outside_samples_are_mapped_or_refused_in_one_line() -> None:
+    """The folder of BVH files that AMBULO_RIG_SAMPLES names."""
+    named = os.environ.get("AMBULO_RIG_SAMPLES")
+    if not named:
+        pytest.skip(
+            "no outside samples: set AMBULO_RIG_SAMPLES to a folder of BVH files"
+        )
+    files = samples(Path(named))
+    assert files
+    for path in files:
+        try:
+            source = read_source(path)
+            source = prepared(source.motion[:600])
+            done = retarget(source, load_skeleton("human23"), fit_lengths=True)
+        except AmbuloError:
+            continue  # tested above to be one line
+        assert done.error.position_cm < 2.0, path
+        assert done.error.direction_deg < 4.0, path

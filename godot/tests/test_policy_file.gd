@@ -37,6 +37,27 @@ func test_cut_and_changed_bytes() -> void:
 	_refuse(data, "the weights are damaged")
 
 
+func test_weights_that_are_no_numbers() -> void:
+	var data := FileAccess.get_file_as_bytes(SHIPPED)
+	var start := 12 + data.decode_u32(8)
+	for value: float in [NAN, INF, -INF, 1e38]:
+		var weights := data.slice(start)
+		weights.encode_float(400, value)
+		var hashing := HashingContext.new()
+		hashing.start(HashingContext.HASH_SHA256)
+		hashing.update(weights)
+		var digest := hashing.finish().hex_encode()
+		var header := data.slice(12, start).get_string_from_utf8()
+		var old := AmbuloPolicyFile.new()
+		check(old.load_from(SHIPPED), old.error)
+		var stored: Dictionary = JSON.parse_string(header)["weights"]
+		header = header.replace(str(stored["sha256"]), digest)
+		_refuse(
+			data.slice(0, 12) + header.to_utf8_buffer() + weights,
+			"a weight is not finite, or larger than"
+		)
+
+
 func test_headers_that_lie() -> void:
 	_refuse_header({"layers": []}, "layers: must end in 3 outputs")
 	_refuse_header({"layers": 7}, "layers: expected a list")

@@ -29,6 +29,8 @@ from ambulo.policies.files.archive import write_atomic
 
 MAGIC = b"AMBULOP1"
 """First bytes of the file; the last one is the version of the format."""
+MAX_WEIGHT = 1e6
+"""Largest weight that the add-on reads."""
 MEMORIES = ("none", "visits", "map")
 """Kinds of memory that the add-on computes."""
 
@@ -78,7 +80,13 @@ def _pack(agent: Agent, file: Path, world: Mapping[str, float]) -> bytes:
             blocks.append(block.astype("<f4").ravel())
         row["activation"] = "none" if last else agent.config.network.activation_fn
         header["layers"].append(row)
-    weights = np.concatenate(blocks).tobytes()
+    numbers = np.concatenate(blocks)
+    if not (np.abs(numbers) <= MAX_WEIGHT).all():
+        raise ModelFileError(
+            f"{file}: a weight is not finite, or larger than {MAX_WEIGHT:g}, the most "
+            "that the add-on reads"
+        )
+    weights = numbers.tobytes()
     header["weights"] = {"numbers": at, "sha256": hashlib.sha256(weights).hexdigest()}
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
     return MAGIC + struct.pack("<I", len(text)) + text + weights

@@ -12,6 +12,8 @@ const MAGIC := "AMBULOP1"
 const MAX_HEADER := 1 << 20
 ## Most weights, [numbers].
 const MAX_NUMBERS := 1 << 24
+## Largest weight; with larger ones the sums of a network are not finite.
+const MAX_WEIGHT := 1e6
 ## Widest layer, [numbers].
 const MAX_WIDTH := 1 << 14
 ## Names of the activations that [AmbuloMlp] computes.
@@ -113,8 +115,13 @@ func _read(stream: FileAccess) -> String:
 	if got != 4 * _numbers:
 		return "expected %d bytes of weights, got %d" % [4 * _numbers, got]
 	var raw := stream.get_buffer(got)
+	if _sha256(raw) != sha256:
+		return "the weights are damaged: wrong SHA-256"
 	weights = raw.to_float32_array()
-	return "" if _sha256(raw) == sha256 else "the weights are damaged: wrong SHA-256"
+	for weight in weights:
+		if not absf(weight) <= MAX_WEIGHT:
+			return "a weight is not finite, or larger than %s" % MAX_WEIGHT
+	return ""
 
 
 ## The SHA-256 that the weights must have.

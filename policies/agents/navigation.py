@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,8 +19,16 @@ from ambulo.policies.agents.stock import load_stock
 from ambulo.policies.files.archive import open_archive
 from ambulo.policies.files.headers import HEADER, DescribedLayout, StoredLayout
 from ambulo.policies.files.model_file import ModelFile, model_of_archive
+from ambulo.policies.files.raw_headers import STOCK
+from ambulo.policies.files.vecnormalize import (
+    ObservationStatistics,
+    find_vecnormalize,
+    read_vecnormalize,
+)
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata
 from ambulo.policies.networks.actor_critic import ACTIVATIONS, bounded
+
+log = logging.getLogger(__name__)
 
 NavigationModel = ModelFile[NavigationMetadata]
 """The contents of a file of a navigation policy."""
@@ -82,8 +91,17 @@ class Agent:
     env_id = "ambulo/VRNavigation-v0"
     """The environment that it was trained in."""
 
-    def __init__(self, model: NavigationModel) -> None:
-        """The agent in `model`, whose weights are copied."""
+    def __init__(
+        self, model: NavigationModel, statistics: ObservationStatistics | None = None
+    ) -> None:
+        """The agent in `model`, whose weights are copied.
+
+        Args:
+            model: Of a file.
+            statistics: Normalise observations before the network sees them; for
+                policies of Stable-Baselines3 that were trained behind `VecNormalize`.
+        """
+        self.statistics = statistics
         self.metadata: NavigationMetadata = model.metadata
         # A file does not choose which programs and which code its users run.
         self.config: NavigationConfig = model.metadata.config.passive()
@@ -113,6 +131,8 @@ class Agent:
         if obs.ndim == 1:
             batch = obs[None]
             return self.act(batch, deterministic=deterministic, generator=generator)[0]
+        if self.statistics is not None:
+            obs = self.statistics(obs)
         with torch.inference_mode():
             out = self.actor(tensor_of(obs, self.metadata.observation_size))
             if self.discrete:
@@ -197,9 +217,19 @@ def load_agent(
     trust_pickle: bool = False,
     stock_frame: Literal["head", "world"] = "head",
 ) -> Agent:
-    """Return the agent in a model file; the arguments are those of `load_navigation`."""
+    """Return the agent in a model file; the arguments are those of `load_navigation`.
+
+    Statistics of `VecNormalize` that lie beside a Stable-Baselines3 zip are used.
+    """
     model = load_navigation(path, trust_pickle=trust_pickle, stock_frame=stock_frame)
-    return Agent(model)
+    if model.metadata.extra.get("source") != STOCK:
+        return Agent(model)
+    beside = find_vecnormalize(Path(path))
+    if beside is None:
+        return Agent(model)
+    log.warning("%s: observations are normalised by %s", path, beside)
+    size = model.metadata.observation_size
+    return Agent(model, read_vecnormalize(beside, size, trust_pickle=trust_pickle))
 
 
 def _row(row: Mapping[str, object]) -> str:

@@ -120,7 +120,16 @@ _ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
 
 
 def folded_layers(agent: Agent) -> list[tuple[Floats, Floats]]:
-    """Weight (outputs, inputs) and bias of each layer; the first one scales."""
+    """Weight (outputs, inputs) and bias of each layer; the first one scales.
+
+    Raises:
+        ModelFileError: The agent normalises and clips observations before its layers.
+    """
+    if agent.statistics is not None:
+        raise ModelFileError(
+            "the statistics of vecnormalize.pkl clip observations, which no export does yet; "
+            "move the file away to export the bare network"
+        )
     modules = [*agent.actor.hidden, agent.actor.head]
     layers = [
         (module.weight.detach().numpy(), module.bias.detach().numpy())

@@ -12,6 +12,7 @@ import math
 import pickle
 import pickletools
 from collections import OrderedDict
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -33,7 +34,7 @@ _STORAGES: dict[str, type[np.floating[Any]]] = {
     "FloatStorage": np.float32,
     "DoubleStorage": np.float64,
 }
-_OPCODES = frozenset(
+OPCODES = frozenset(
     [
         "PROTO",
         "FRAME",
@@ -72,6 +73,7 @@ _OPCODES = frozenset(
         "STACK_GLOBAL",
     ]
 )
+"""Opcodes that a dictionary of tensors needs."""
 _MEMO = ("BINPUT", "LONG_BINPUT")
 
 
@@ -157,7 +159,7 @@ def read_torch_tensors(
         text = members.start(folder + PICKLE, MAX_PICKLE + 1)
         if members.get(folder + ORDER, b"little") != b"little":
             raise pickle.UnpicklingError("its numbers are big-endian")
-        _check_opcodes(text)
+        check_opcodes(text)
         tensors = _TensorReader(text, members, folder + DATA).load()
         if not isinstance(tensors, dict):
             raise pickle.UnpicklingError("not a dictionary of tensors")
@@ -172,12 +174,17 @@ def read_torch_tensors(
     return dict(tensors)
 
 
-def _check_opcodes(text: bytes) -> None:
-    """Refuse a pickle with opcodes that tensors do not need."""
+def check_opcodes(text: bytes, allowed: Container[str] = OPCODES) -> None:
+    """Refuse a pickle with other opcodes than `allowed`, or a long one.
+
+    Raises:
+        pickle.UnpicklingError: Such a pickle.
+        ValueError: A damaged one.
+    """
     if len(text) > MAX_PICKLE:
         raise pickle.UnpicklingError(f"its pickle is longer than {MAX_PICKLE} bytes")
     for opcode, argument, _ in pickletools.genops(text):
-        if opcode.name not in _OPCODES:
+        if opcode.name not in allowed:
             raise pickle.UnpicklingError(f"opcode {opcode.name}")
         if opcode.name in _MEMO and not 0 <= int(argument or 0) < MAX_MEMO:
             raise pickle.UnpicklingError("its memo is too large")

@@ -1,0 +1,199 @@
+"""Observation statistics that Stable-Baselines3's `VecNormalize` saved, without its pickle.
+
+`vecnormalize.pkl` is a pickle of the whole wrapper. Its opcodes are checked first; then
+every class that it names is a stand-in which only keeps what is attached to it, so that no
+code of the file runs. Arrays are made from their raw bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import pickle
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.errors import ModelFileError
+from ambulo.policies.files.archive import open_regular
+from ambulo.policies.files.torch_tensors import MAX_PICKLE, OPCODES, check_opcodes
+
+_OPCODES = OPCODES | {
+    "ADDITEMS", "BINBYTES", "EMPTY_SET", "FROZENSET", "LONG4", "NEWOBJ", "NEWOBJ_EX",
+    "POP", "POP_MARK", "SHORT_BINBYTES",
+}  # fmt: skip
+_TYPES = {"f8": np.float64, "f4": np.float32, "i8": np.int64, "b1": np.bool_}
+_STEPS = re.compile(r"(.*)_(\d+_steps)")
+
+
+@dataclass(frozen=True)
+class ObservationStatistics:
+    """The normalisation that an agent was trained behind."""
+
+    mean: NDArray[np.float32]
+    """Mean of each number of an observation. Shape (size,)."""
+    deviation: NDArray[np.float32]
+    """Standard deviation, above 0. Shape (size,)."""
+    clip: float
+    """Largest magnitude of a normalised number."""
+
+    def __call__(self, obs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Normalised observations, (N, size) for (N, size)."""
+        scaled = np.clip((obs - self.mean) / self.deviation, -self.clip, self.clip)
+        return scaled.astype(np.float32)
+
+
+def find_vecnormalize(model: Path) -> Path | None:
+    """The statistics that lie beside a Stable-Baselines3 zip, or None.
+
+    Places: rl_zoo3's folder of the environment, `vecnormalize.pkl` beside the zip, and the
+    names of `CheckpointCallback`.
+    """
+    steps = _STEPS.fullmatch(model.stem)
+    names = [f"{model.stem}/vecnormalize.pkl", f"{model.stem}_vecnormalize.pkl"]
+    if steps is not None:
+        names.append(f"{steps[1]}_vecnormalize_{steps[2]}.pkl")
+    names += ["vecnormalize.pkl", "vec_normalize.pkl"]
+    found = [model.parent / name for name in names]
+    in_folders = sorted(model.parent.glob("*/vecnormalize.pkl"))
+    if len(in_folders) == 1:  # rl_zoo3's best_model.zip
+        found += in_folders
+    return next((path for path in found if path.is_file()), None)
+
+
+def read_vecnormalize(
+    path: Path, size: int, *, trust_pickle: bool = False
+) -> ObservationStatistics | None:
+    """The statistics of observations in `path`; None where it normalises only rewards.
+
+    Args:
+        path: A file of `VecNormalize.save`.
+        size: Numbers of an observation.
+        trust_pickle: Let the pickle run if it cannot be read without.
+
+    Raises:
+        ModelFileError: Damaged, of another size, or more than such a wrapper.
+    """
+    with open_regular(path) as file:
+        text = file.read(MAX_PICKLE + 1)
+    try:
+        check_opcodes(text, _OPCODES)
+        wrapper = _Reader(io.BytesIO(text)).load()
+    except Exception as error:  # whatever a damaged pickle makes of the stand-ins
+        if not trust_pickle:
+            reason = (str(error).splitlines() or [type(error).__name__])[0]
+            raise ModelFileError(
+                f"{path}: cannot be read without running it ({reason:.200}); for a file "
+                "of your own, --trust-pickle runs it"
+            ) from None
+        wrapper = pickle.loads(path.read_bytes())  # only with the user's word
+    try:
+        return _statistics(wrapper, size)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ModelFileError(
+            f"{path}: no statistics of {size} observations: {error}"
+        ) from None
+
+
+def _statistics(wrapper: Any, size: int) -> ObservationStatistics | None:
+    """What a wrapper, or its stand-in, holds."""
+    if not getattr(wrapper, "norm_obs", True):
+        return None
+    mean, variance = (_numbers(getattr(wrapper.obs_rms, k)) for k in ("mean", "var"))
+    epsilon, clip = float(wrapper.epsilon), float(wrapper.clip_obs)
+    if mean.shape != (size,) or variance.shape != (size,):
+        raise ValueError(f"they are of shape {mean.shape}")
+    with np.errstate(invalid="ignore"):
+        deviation = np.sqrt(variance + epsilon)
+    good = np.isfinite(mean).all() and np.isfinite(deviation).all()
+    if not good or deviation.min() <= 0.0 or not 0.0 < clip < math.inf:
+        raise ValueError("some are not finite, or not positive")
+    return ObservationStatistics(
+        mean.astype(np.float32), deviation.astype(np.float32), clip
+    )
+
+
+def _numbers(value: Any) -> NDArray[np.float64]:
+    array = value.array() if isinstance(value, _Array) else value
+    return np.asarray(array, dtype=np.float64)
+
+
+class _StandIn:
+    """An object of a class that a pickle names: only what is attached to it."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        """Ignore the arguments."""
+
+    def __new__(cls, *args: object, **kwargs: object) -> _StandIn:
+        """Ignore the arguments."""
+        return super().__new__(cls)
+
+    def __setstate__(self, state: object) -> None:
+        """Keep named values."""
+        if isinstance(state, dict):
+            self.__dict__.update({k: v for k, v in state.items() if type(k) is str})
+
+    def __iter__(self) -> Iterator[Any]:
+        """Nothing."""
+        return iter(())
+
+    def append(self, item: object) -> None:
+        """Ignore an item."""
+
+    def __setitem__(self, key: object, value: object) -> None:
+        """Ignore an item."""
+
+
+class _DType(_StandIn):
+    """A type of numbers."""
+
+    def __init__(self, name: object = "", *args: object) -> None:
+        """Of the name, such as `f8`."""
+        self.name, self.order = name, "<"
+
+    def __setstate__(self, state: object) -> None:
+        """Keep the byte order, the second entry."""
+        self.order = state[1] if isinstance(state, tuple) and len(state) > 1 else "?"
+
+
+class _Array(_StandIn):
+    """An array: its shape, type and bytes."""
+
+    state: tuple[Any, ...] = ()
+
+    def __setstate__(self, state: object) -> None:
+        """Keep (version, shape, type, whether in Fortran's order, bytes)."""
+        self.state = state if isinstance(state, tuple) and len(state) == 5 else ()
+
+    def array(self) -> NDArray[Any]:
+        """The numbers; `ValueError` where the parts do not fit."""
+        if not self.state:
+            raise ValueError("an array without numbers")
+        _, shape, kind, _, raw = self.state
+        if not isinstance(kind, _DType) or kind.order not in ("<", "|"):
+            raise ValueError("an array that is not little-endian")
+        if kind.name not in _TYPES or not isinstance(raw, bytes):
+            raise ValueError(f"an array of {kind.name!r}")
+        return np.frombuffer(raw, _TYPES[str(kind.name)]).reshape(shape)
+
+
+class _Reader(pickle.Unpickler):
+    """Makes stand-ins of everything that a pickle names."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return the stand-in of a class or function."""
+        if module.partition(".")[0] == "numpy":
+            if name == "dtype":
+                return _DType
+            if name == "_reconstruct":
+                return _Array
+        return _StandIn
+
+    def persistent_load(self, pid: Any) -> Any:
+        """Refuse what lies outside of the file."""
+        raise pickle.UnpicklingError("it refers to another file")

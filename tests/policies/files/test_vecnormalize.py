@@ -1,0 +1,137 @@
+"""Statistics of Stable-Baselines3's own wrapper: the same actions, and no pickle runs."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+import ambulo.envs
+from ambulo.configs.errors import ModelFileError
+from ambulo.policies.agents.navigation import load_agent
+from ambulo.policies.export.export import export_onnx
+from ambulo.policies.files.vecnormalize import find_vecnormalize, read_vecnormalize
+
+assert ambulo.envs
+
+
+def trained(folder: Path, saved: str, zipped: str = "model.zip", **kwargs: Any) -> Any:
+    """A stock agent and its wrapper after some random steps, saved in `folder`."""
+    make = [
+        lambda: gymnasium.make(
+            "ambulo/VRNavigation-v0", level="clutter", levels_per_family=1
+        )
+    ]
+    env = VecNormalize(DummyVecEnv(make), **kwargs)
+    model = PPO("MlpPolicy", env, policy_kwargs={"net_arch": [8]}, device="cpu")
+    env.reset()
+    for _ in range(20):
+        env.step(np.array([env.action_space.sample()]))
+    (folder / saved).parent.mkdir(parents=True, exist_ok=True)
+    env.save(str(folder / saved))
+    model.save(folder / zipped)
+    return model, env
+
+
+@pytest.mark.parametrize(
+    ("saved", "zipped"),
+    [
+        ("vecnormalize.pkl", "model.zip"),
+        ("vec_normalize.pkl", "model.zip"),
+        ("model/vecnormalize.pkl", "model.zip"),
+        ("ambulo-VRNavigation-v0/vecnormalize.pkl", "best_model.zip"),
+        ("rl_model_vecnormalize_500_steps.pkl", "rl_model_500_steps.zip"),
+    ],
+)
+def test_statistics_beside_a_stock_zip_are_used(
+    tmp_path: Path, saved: str, zipped: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Constant numbers, whose deviation is tiny, are clipped as the wrapper does."""
+    model, env = trained(tmp_path, saved, zipped, clip_obs=4.0)
+    agent = load_agent(tmp_path / zipped)
+    assert f"normalised by {tmp_path / saved}" in caplog.text
+    raw = np.random.default_rng(0).normal(0.0, 3.0, (50, 48)).astype(np.float32)
+    want = model.predict(env.normalize_obs(raw), deterministic=True)[0]
+    np.testing.assert_allclose(agent.act(raw), want, atol=1e-5)
+    with pytest.raises(ModelFileError, match=r"vecnormalize\.pkl clip"):
+        export_onnx(agent, tmp_path / "agent.onnx")
+    (tmp_path / saved).unlink()
+    assert find_vecnormalize(tmp_path / zipped) is None
+    assert load_agent(tmp_path / zipped).statistics is None
+
+
+def test_a_wrapper_of_rewards_alone_changes_nothing(tmp_path: Path) -> None:
+    trained(tmp_path, "vecnormalize.pkl", norm_obs=False)
+    assert load_agent(tmp_path / "model.zip").statistics is None
+
+
+class Hostile:
+    """A pickle that makes a file when it runs."""
+
+    def __init__(self, made: Path) -> None:
+        self.made = made
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        return os.mkdir, (str(self.made),)
+
+
+def test_no_code_of_the_file_runs(tmp_path: Path) -> None:
+    _, env = trained(tmp_path, "vecnormalize.pkl")
+    made = tmp_path / "made"
+    env.evil = Hostile(made)
+    env.save(str(tmp_path / "vecnormalize.pkl"))
+    assert read_vecnormalize(tmp_path / "vecnormalize.pkl", 48) is not None
+    assert not made.exists()
+    (tmp_path / "vecnormalize.pkl").write_bytes(pickle.dumps(Hostile(made)))
+    with pytest.raises(ModelFileError, match="no statistics of 48"):
+        load_agent(tmp_path / "model.zip")
+    assert not made.exists()
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("wrapper")
+    trained(folder, "vecnormalize.pkl")
+    return (folder / "vecnormalize.pkl").read_bytes()
+
+
+@given(data=st.data())
+def test_a_damaged_file_is_one_line(
+    data: st.DataObject, content: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.pkl"
+    at = data.draw(st.integers(0, len(content) - 1))
+    cut = data.draw(st.booleans())
+    changed = bytearray(content[:at] if cut else content)
+    if not cut:
+        changed[at] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(changed)
+    message = str(path)
+    try:
+        read_vecnormalize(path, 48)
+    except ModelFileError as error:
+        message = str(error)
+    assert str(path) in message
+    assert "\n" not in message
+
+
+def test_another_size_is_refused_and_trust_runs_the_pickle(tmp_path: Path) -> None:
+    trained(tmp_path, "vecnormalize.pkl")
+    path = tmp_path / "vecnormalize.pkl"
+    with pytest.raises(ModelFileError, match=r"statistics of 7 .* shape \(48,\)"):
+        read_vecnormalize(path, 7)
+    big = path.read_bytes() + b"\0" * 2**20
+    path.write_bytes(big)
+    with pytest.raises(ModelFileError, match="--trust-pickle runs it"):
+        read_vecnormalize(path, 48)
+    assert read_vecnormalize(path, 48, trust_pickle=True) is not None

@@ -9,12 +9,13 @@ RUN := $(VENV)/bin/python
 PIP := $(RUN) -m pip --disable-pip-version-check
 BLENDER_VENV := .venv-blender
 BLENDER_PYTHON ?= python3.11
+PEERS_VENV := .venv-peers
 ARGS ?=
 PYTEST_ARGS ?= -n auto --maxprocesses 4
 BENCH ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-all test-blender lint format check bench godot wheel-check clean
+.PHONY: help setup train test test-all test-blender test-peers lint format check bench godot wheel-check clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -36,6 +37,9 @@ test-blender:  ## tests inside Blender, in an environment of their own (about 1 
 	elif [ -n "$$CI" ]; then exit 1; else \
 		echo "SKIPPED: no Blender for Python here, see above; the tests need Python 3.11 (BLENDER_PYTHON=...) and the wheels of blender/requirements-test.txt"; \
 	fi
+
+test-peers: $(PEERS_VENV)/.ready  ## environments and files in libraries of others, in an environment of their own (about 3 GB)
+	$(PEERS_VENV)/bin/python -m pytest tests/peers $(ARGS)
 
 lint: setup  ## style, types, import direction, spelling, GDScript
 	$(RUN) -m ruff check .
@@ -65,7 +69,7 @@ wheel-check: setup  ## build the wheel and train with it, outside the checkout
 	tools/wheel_check.sh $(RUN)
 
 clean:  ## delete .venv and everything that was built (never runs/)
-	rm -rf $(VENV) $(BLENDER_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \
+	rm -rf $(VENV) $(BLENDER_VENV) $(PEERS_VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache \
 		.hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -86,6 +90,16 @@ $(VENV)/.locked: requirements.lock
 
 $(VENV)/.ready: $(VENV)/.locked pyproject.toml
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# In steps: the libraries of others replace a few versions of the lock, which pip refuses at once.
+$(PEERS_VENV)/.ready: requirements.lock tests/peers/requirements.txt pyproject.toml
+	@echo "== building $(PEERS_VENV) with $(PYTHON)"
+	@test -x $(PEERS_VENV)/bin/python || "$(PYTHON)" -m venv $(PEERS_VENV)
+	$(PEERS_VENV)/bin/pip --disable-pip-version-check install --quiet $(shell grep '^torch==' requirements.lock)
+	$(PEERS_VENV)/bin/pip --disable-pip-version-check install --quiet -r requirements.lock
+	$(PEERS_VENV)/bin/pip --disable-pip-version-check install --quiet -r tests/peers/requirements.txt
+	$(PEERS_VENV)/bin/pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(BLENDER_VENV)/.ready: blender/requirements.txt blender/requirements-test.txt pyproject.toml

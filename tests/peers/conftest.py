@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 import ambulo.envs
+from ambulo.cli import main
 
 assert ambulo.envs  # registers the environments
+
+collect_ignore_glob = [] if find_spec("tianshou") else ["test_*.py"]
 
 IDS = [
     "ambulo/VRNavigation-v0", "ambulo/Stand-v0", "ambulo/Imitate-v0",
@@ -25,8 +29,6 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def walk_bvh(tmp_path: Path) -> Path:
     """A walk of the gait network as a BVH file, as the command writes it."""
-    from ambulo.cli import main
-
     path = tmp_path / "walk.bvh"
     assert main(["gait", "generate", "--out", str(path)]) == 0
     return path

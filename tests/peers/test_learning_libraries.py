@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 import torch
 
+from ambulo.cli import main as ambulo
+
 
 def test_torchrl_rolls_out(name: str) -> None:
     """Its `GymEnv` tries the keyword `frameskip` first, and checks all specifications."""
@@ -129,7 +131,9 @@ def test_gymnasiums_vector_wrappers(name: str, wrapped: str) -> None:
     assert episodes >= 3
 
 
-def test_rl_zoo3_trains_with_our_hyper_parameters(tmp_path: Path) -> None:
+def test_rl_zoo3_trains_with_our_hyper_parameters(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """Its own command, with the file of docs/, and our command evaluates what it saves."""
     pytest.importorskip("rl_zoo3")
     root = Path(__file__).resolve().parents[2]
@@ -140,13 +144,15 @@ def test_rl_zoo3_trains_with_our_hyper_parameters(tmp_path: Path) -> None:
             "--gym-packages", "ambulo.envs", "-n", "600", "-f", str(tmp_path),
             "--conf-file", str(root / "docs" / "rl_zoo3_ppo.yml"), "--n-eval-envs", "1",
             "-params", "n_envs:2", "n_steps:64", "batch_size:64", "n_epochs:1",
+            "normalize:True",
         ],
         check=True,
         cwd=tmp_path,
         env={**os.environ, "CUDA_VISIBLE_DEVICES": ""},
     )  # fmt: skip
     (saved,) = tmp_path.glob("ppo/*/*VRNavigation*.zip")
-    assert saved.is_file()
+    assert ambulo(["eval", str(saved), "--episodes", "4"]) == 0
+    assert "vecnormalize.pkl" in caplog.text
 
 
 def test_copies_for_other_processes(name: str) -> None:

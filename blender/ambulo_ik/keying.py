@@ -10,8 +10,7 @@ from bpy.types import Action, Object
 from ambulo.ik.pose import Pose
 
 from .binding import Binding, write_pose
-
-_CHANNELS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}
+from .channels import rotation_channel
 
 
 def key_poses(
@@ -36,6 +35,5 @@ def key_poses(
         write_pose(armature, binding, poses[row : row + 1])
         bones[0].keyframe_insert("location", frame=frame)
         for bone in bones:
-            channel = _CHANNELS.get(bone.rotation_mode, "rotation_euler")
-            bone.keyframe_insert(channel, frame=frame)
+            bone.keyframe_insert(rotation_channel(bone), frame=frame)
     return action

@@ -1,27 +1,30 @@
 """Apply to Armature: whenever a target moves or the frame changes, solve and write once.
 
 Two of Blender's rules shape this file. Matrices of bones and objects are those of the last
-update of the view layer. And an action writes its pose over ours at each change of the
-frame: so the pose it brought becomes the base, and ours is written after it.
+update of the view layer. And an action writes its pose over ours whenever it is evaluated. So
+before the frame changes, the bones get the pose back that lay under ours, the action writes
+over that, the result becomes the base, and ours is written after it.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import bpy
 import numpy as np
 from bpy.app.handlers import persistent
-from bpy.types import Depsgraph, Object, Scene
+from bpy.types import Action, Depsgraph, Object, Scene, ViewLayer
 
 from ambulo.configs.errors import AmbuloError
 from ambulo.ik.pose import Pose
 from ambulo.ik.solver.targets import Targets
 
-from .binding import read_pose, write_pose
+from .binding import write_pose
+from .channels import is_animated, put_back, read_channels
 from .empties import read_targets
 from .properties import targets_of
-from .session import SESSION, Bound, base_of, bound_to, paused, use_network
+from .session import SESSION, Bound, base_of, bound_to, paused, take_base, use_network
 from .solving import solve
 
 _LOG = logging.getLogger(__name__)
@@ -40,11 +43,13 @@ def tick(armature: Object, *, new_base: bool = False) -> bool:
     settings = armature.ambulo_ik
     try:
         bound = bound_to(armature)
-        if new_base:
-            bound.base = read_pose(armature, bound.binding)
+        bones = bound.binding.bones(armature)
+        first = bound.under is None and is_animated(armature)
+        if new_base or first:
+            take_base(armature, bound)
         targets = read_targets(armature, bound.binding)
         seen = _inputs(armature, bound, targets)
-        if seen == bound.seen:
+        if seen == bound.seen and not _overwritten(armature, bound):
             return False
         solution = solve(bound, targets, _kept_near(armature, bound))
     except AmbuloError as error:
@@ -54,7 +59,10 @@ def tick(armature: Object, *, new_base: bool = False) -> bool:
             _LOG.warning("%s: %s", armature.name, error)
         return False
     bound.seen = seen
+    if bound.under is None:
+        bound.under = read_channels(bones)
     write_pose(armature, bound.binding, solution.pose)
+    bound.written = read_channels(bones)
     if settings.problem:
         settings.problem = ""
     for row, target in enumerate(targets_of(armature)):
@@ -62,6 +70,45 @@ def tick(armature: Object, *, new_base: bool = False) -> bool:
         target.position_error = float(solution.position_residual[0, row])
         target.rotation_error = float(solution.rotation_residual[0, row])
     return True
+
+
+def _overwritten(armature: Object, bound: Bound) -> bool:
+    """Whether the action has written its values over ours since the last solve.
+
+    A pose that the user makes by hand is neither: it stays until a target moves.
+    """
+    if bound.written is None or bound.under is None or not is_animated(armature):
+        return False
+    shown = read_channels(bound.binding.bones(armature))
+    return shown != bound.written and all(
+        now in (ours, under)
+        for now, ours, under in zip(shown, bound.written, bound.under, strict=True)
+    )
+
+
+def _uncover(armature: Object) -> None:
+    """Put the pose back that lay under the solver's, for an action to write over."""
+    bound = SESSION.bound.get(armature.session_uid)
+    if bound is None or bound.written is None or bound.under is None:
+        return
+    bones = [armature.pose.bones.get(name) for name in bound.binding.names]
+    if None not in bones:  # else the next tick binds it again, or says why it cannot
+        put_back(bones, bound.written, bound.under)
+
+
+def _settle(
+    armatures: Sequence[Object], view_layer: ViewLayer, rebased: Sequence[Object] = ()
+) -> None:
+    """Tick `armatures` until none has to move, and update the view layer after each pass.
+
+    The target of one may hang on another, so there are as many passes as armatures.
+    Those in `rebased` show the pose of their action, which becomes their base.
+    """
+    for turn in range(len(armatures)):
+        # A list: every armature has its tick.
+        if not any([tick(a, new_base=turn == 0 and a in rebased) for a in armatures]):
+            break
+        view_layer.update()
 
 
 def live_armatures(scene: Scene) -> list[Object]:
@@ -106,10 +153,28 @@ def on_change(scene: Scene, depsgraph: Depsgraph) -> None:
     live = live_armatures(scene)
     if not live:
         return
+    edited = any(isinstance(update.id, Action) for update in depsgraph.updates)
     with paused():
-        # A list: every armature has its tick.
-        if any([tick(armature) for armature in live]):
+        rebased = [armature for armature in live if edited and is_animated(armature)]
+        for armature in rebased:
+            _uncover(armature)
+        if rebased:
             depsgraph.view_layer.update()
+        _settle(live, depsgraph.view_layer, rebased)
+
+
+@persistent
+def before_frame(scene: Scene, depsgraph: Depsgraph) -> None:
+    """Before the frame changes: actions write over their own pose, not over ours.
+
+    Else bones without keys would carry the pose of one frame into the base of the next.
+    """
+    if SESSION.busy:
+        return
+    with paused():
+        for armature in live_armatures(scene):
+            if is_animated(armature):
+                _uncover(armature)
 
 
 @persistent
@@ -120,13 +185,9 @@ def on_frame(scene: Scene, depsgraph: Depsgraph) -> None:
     """
     if SESSION.busy:
         return
+    live = live_armatures(scene)
     with paused():
-        for armature in live_armatures(scene):
-            animated = armature.animation_data
-            brought = animated is not None and (
-                animated.action is not None or bool(animated.nla_tracks)
-            )
-            tick(armature, new_base=brought)
+        _settle(live, depsgraph.view_layer, [a for a in live if is_animated(a)])
 
 
 @persistent
@@ -144,6 +205,7 @@ def on_load(*_: object) -> None:
 
 _HANDLERS = {
     "depsgraph_update_post": on_change,
+    "frame_change_pre": before_frame,
     "frame_change_post": on_frame,
     "load_post": on_load,
 }

@@ -17,6 +17,7 @@ from ambulo.ik.pose import Pose
 from ambulo.ik.rig import Rig, load_rig
 
 from .binding import Binding, BindingError, bind, even_scale, read_pose
+from .channels import Channels, read_channels
 
 if TYPE_CHECKING:
     from ambulo.ik.solver.network import IKNetwork
@@ -46,6 +47,10 @@ class Bound:
     targets give the same pose however they were reached."""
     seen: tuple[float, ...] = ()
     """The inputs of the last solve: nothing is done until they change."""
+    under: list[Channels] | None = None
+    """The channels of its bones before the last solve; None until the first."""
+    written: list[Channels] | None = None
+    """The channels that the last solve left."""
 
 
 @dataclass
@@ -135,9 +140,16 @@ def use_network(path: str) -> None:
 
 def keep_base(armature: Object, bound: Bound) -> None:
     """Take the pose that `armature` shows as its base, and keep it in the file."""
-    bound.base = read_pose(armature, bound.binding)
-    numbers = [*bound.base.root[0].tolist(), *bound.base.rotations[0].ravel().tolist()]
+    base = take_base(armature, bound)
+    numbers = [*base.root[0].tolist(), *base.rotations[0].ravel().tolist()]
     armature[_BASE_KEY] = numbers
+
+
+def take_base(armature: Object, bound: Bound) -> Pose:
+    """Take the pose that `armature` shows as its base; needs a fresh view layer."""
+    bound.base = read_pose(armature, bound.binding)
+    bound.under = read_channels(bound.binding.bones(armature))
+    return bound.base
 
 
 def base_of(armature: Object, bound: Bound) -> Pose:

@@ -115,13 +115,8 @@ func _read(stream: FileAccess) -> String:
 	if got != 4 * _numbers:
 		return "expected %d bytes of weights, got %d" % [4 * _numbers, got]
 	var raw := stream.get_buffer(got)
-	if _sha256(raw) != sha256:
-		return "the weights are damaged: wrong SHA-256"
 	weights = raw.to_float32_array()
-	for weight in weights:
-		if not absf(weight) <= MAX_WEIGHT:
-			return "a weight is not finite, or larger than %s" % MAX_WEIGHT
-	return ""
+	return _wrong_weights() if _sha256(raw) == sha256 else "the weights are damaged: wrong SHA-256"
 
 
 ## The SHA-256 that the weights must have.
@@ -230,6 +225,14 @@ func _read_layers(checks: AmbuloChecks, rows: Array) -> int:
 	if at > MAX_NUMBERS:
 		checks.fail("layers", "more than %d weights" % MAX_NUMBERS)
 	return at
+
+
+## What is wrong with the weights; empty if nothing is.
+func _wrong_weights() -> String:
+	for weight in weights:
+		if not absf(weight) <= MAX_WEIGHT:
+			return "a weight is not finite, or larger than %s" % MAX_WEIGHT
+	return ""
 
 
 func _choice(

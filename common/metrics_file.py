@@ -1,14 +1,17 @@
-"""`metrics.csv` of a run: what each roll-out or epoch logged."""
+"""`metrics.csv` and `evaluations.json` of a run: what it logged, and how it scored."""
 
 from __future__ import annotations
 
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.errors import RunFolderError
+from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import read_regular_text
 
 FORMER_COLUMNS = {
@@ -16,6 +19,8 @@ FORMER_COLUMNS = {
     "rollout/ep_length": "rollout/ep_len_mean",
 }
 """Columns of older runs and what they are called now (as in Stable-Baselines3)."""
+_DIGITS = 19
+"""Of a number of steps that is too long to be one."""
 
 
 def read_metrics(file: Path) -> dict[str, Floats]:
@@ -28,6 +33,33 @@ def read_metrics(file: Path) -> dict[str, Floats]:
         for name in (rows[0] if rows else ())
         if name
     }
+
+
+def read_evaluations(file: Path) -> list[dict[str, Any]]:
+    """Rows of `evaluations.json`, each with its `timesteps`; a missing file has none.
+
+    Raises:
+        RunFolderError: It is something else.
+    """
+    if not file.exists():
+        return []
+    try:
+        rows = json_value(read_regular_text(file))
+    except OSError as error:
+        raise RunFolderError(f"{file}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise RunFolderError(f"{file}: not valid JSON: {error}") from None
+    if not isinstance(rows, list) or not all(
+        isinstance(row, dict) and type(row.get("timesteps")) is int for row in rows
+    ):
+        raise RunFolderError(f"{file}: not a list of evaluations with timesteps")
+    return rows
+
+
+def step_of(text: str) -> int | None:
+    """The number of steps in a cell of a table; None for what is none."""
+    plain = text.isascii() and text.isdecimal() and len(text) < _DIGITS
+    return int(text) if plain else None
 
 
 def _number(text: str | None) -> float:

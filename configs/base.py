@@ -12,7 +12,11 @@ from typing import Any, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.json_text import first_problem, json_value
 from ambulo.configs.reading import read_regular_text
+
+MAX_INTEGER = 2**63 - 1
+"""Largest integer of a setting: what 64 bits hold."""
 
 
 class Config(BaseModel):
@@ -44,6 +48,8 @@ T = TypeVar("T", bound=Config)
 
 def parse(cls: type[T], data: Any, source: str) -> T:
     """Return `data` validated as a `cls`; a one-line `ConfigError` names `source` and key."""
+    if problem := first_problem(data, MAX_INTEGER):
+        raise ConfigError(f"{source}: {problem}")
     try:
         return cls.model_validate(data)
     except ValidationError as error:
@@ -54,7 +60,7 @@ def load_json(cls: type[T], path: str | os.PathLike[str]) -> T:
     """Return the config in the JSON file `path`; missing keys keep their defaults."""
     file = Path(path)
     try:
-        data = json.loads(read_regular_text(file))
+        data = json_value(read_regular_text(file))
     except FileNotFoundError:
         raise ConfigError(f"{file}: no such config file") from None
     except OSError as error:
@@ -65,9 +71,8 @@ def load_json(cls: type[T], path: str | os.PathLike[str]) -> T:
         raise ConfigError(
             f"{file}: line {error.lineno}: not valid JSON: {error.msg}"
         ) from None
-    except (RecursionError, ValueError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else error
-        raise ConfigError(f"{file}: not valid JSON: {reason}") from None
+    except ValueError as error:
+        raise ConfigError(f"{file}: not valid JSON: {error}") from None
     return parse(cls, data, str(file))
 
 

@@ -8,6 +8,7 @@ length and a force of each muscle group and side. Ratios are relative to a healt
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError, GaitParameterError, nearest
+from ambulo.configs.json_text import json_value
 
 Group = Literal["gait", "skeleton", "torsion", "muscle_length", "muscle_force"]
 
@@ -89,6 +91,13 @@ class GaitParameter:
 
     def __post_init__(self) -> None:
         """`ConfigError` for an empty range or an unknown kind."""
+        if not isinstance(self.name, str) or not all(
+            type(number) in (int, float) and math.isfinite(number)
+            for number in (self.low, self.high, self.default)
+        ):
+            raise ConfigError(
+                f"gait parameter {self.name!r:.40}: needs a name and finite numbers"
+            )
         if self.group not in GROUPS:
             raise ConfigError(
                 f"gait parameter {self.name}: unknown group {self.group!r}"
@@ -257,7 +266,7 @@ class GaitSpace:
             ConfigError: It is no space.
         """
         try:
-            data = json.loads(text) if isinstance(text, str) else text
+            data = json_value(text) if isinstance(text, str) else text
             return GaitSpace(
                 str(data["name"]),
                 tuple(GaitParameter(**entry) for entry in data["parameters"]),

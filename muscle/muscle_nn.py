@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.json_text import json_value
 from ambulo.configs.muscle import MuscleNNConfig
 from ambulo.configs.reading import read_regular
 from ambulo.motion.formats.disk import write_bytes
@@ -204,7 +205,7 @@ def muscle_nn_from_bytes(data: bytes, source: str | os.PathLike[str]) -> MuscleN
         raise MuscleError(f"{file}: cannot be read: {error}") from None
     # The format: length of the JSON header, 8 bytes, little-endian; then the header.
     length = int.from_bytes(data[:8], "little")
-    metadata = json.loads(data[8 : 8 + length]).get("__metadata__")
+    metadata = json_value(data[8 : 8 + length]).get("__metadata__")
     header = _header(metadata, file)
     try:
         return _built(header, tensors, file)
@@ -215,7 +216,7 @@ def muscle_nn_from_bytes(data: bytes, source: str | os.PathLike[str]) -> MuscleN
 def _header(metadata: Mapping[str, str] | None, file: Path) -> MuscleNNHeader:
     """Return the JSON part of a file, checked."""
     try:
-        header = json.loads((metadata or {}).get("ambulo", "null"))
+        header = json_value((metadata or {}).get("ambulo", "null"))
     except ValueError:
         header = None
     if not isinstance(header, dict) or header.get("format") != FORMAT:

@@ -21,6 +21,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from ambulo.configs.atomic import replace_file
+from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import read_regular
 from ambulo.rig_server.layout import RigError, RigLayout, layout_from_json
 from ambulo.rig_server.learner import FrameScore, RigLearner
@@ -74,10 +75,10 @@ def restore(
         data = read_regular(path, MAX_BYTES)
         tensors: Arrays = safetensors.numpy.load(data)
         length = int.from_bytes(data[:8], "little")
-        metadata = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
+        metadata = json_value(data[8 : 8 + length]).get("__metadata__") or {}
         if (metadata.get("format"), metadata.get("version")) != (FORMAT, VERSION):
             raise RigError(f"{path}: not a learned rig of version {VERSION}")
-        about = json.loads(metadata["rig"])
+        about = json_value(metadata["rig"])
         layout = layout_from_json(about["layout"])
         if not layout.same_rig(learner.layout):
             raise RigError(f"{path}: made for another rig")

@@ -27,6 +27,7 @@ from ambulo.common.files import write_atomic
 from ambulo.common.paths import resolve_path
 from ambulo.common.slow_servers import watched_session
 from ambulo.configs.errors import AmbuloError, ConfigError
+from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import read_regular_text
 
 BASE_URL = "http://mocap.cs.cmu.edu/subjects"
@@ -150,10 +151,10 @@ def read_checksums(path: Path) -> dict[str, str]:
         ConfigError: no such file, or it holds something else.
     """
     try:
-        data = json.loads(read_regular_text(path))
+        data = json_value(read_regular_text(path))
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
-    except (ValueError, RecursionError):
+    except ValueError:
         data = None
     files = data.get("files") if isinstance(data, dict) else None
     if not isinstance(files, dict) or data.get("version") != _CHECKSUMS_VERSION:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-import json
 import re
 import socket
 import time
@@ -17,6 +16,7 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.json_text import json_value
 from ambulo.envs.godot.errors import (
     BadStatus,
     BridgeFault,
@@ -55,8 +55,8 @@ class Response:
             Malformed: it is none, or holds NaN or infinity.
         """
         try:
-            return json.loads(self.body, parse_constant=_no_constant)
-        except (ValueError, RecursionError) as error:
+            return json_value(self.body)
+        except ValueError as error:
             shown = self.body[:60].decode("utf-8", "replace")
             raise Malformed(f"not JSON ({error}): {shown!r}") from None
 
@@ -70,10 +70,8 @@ class Response:
             return self
         message, code, field = self.body[:200].decode("utf-8", "replace"), "", None
         # A proxy's page, or another program's, stays as it is.
-        with contextlib.suppress(
-            ValueError, KeyError, TypeError, AttributeError, RecursionError
-        ):
-            error = json.loads(self.body)["error"]
+        with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError):
+            error = json_value(self.body)["error"]
             message, code = str(error["message"]), str(error["code"])
             field = None if error.get("field") is None else str(error["field"])
         message = " ".join(message.split())[:500]
@@ -313,7 +311,3 @@ def _parsed_head(head: bytes) -> tuple[int, dict[str, str]]:
             raise Malformed(f"not an HTTP header: {name[:60]!r}")
         headers[name.lower()] = value.strip()
     return int(match[1]), headers
-
-
-def _no_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON number")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.atomic import probe_folder
 from ambulo.configs.errors import ConfigError, MotionFileError
+from ambulo.configs.json_text import json_value
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.envs.simulation.simulation import FAULTS
 from ambulo.motion.formats.disk import read_bytes, write_bytes
@@ -134,7 +135,7 @@ def load_fault(path: str | Path, batch: WalkerBatch) -> Floats:
     members = {"header", "qpos", "qvel", "action", *(_STATE + name for name in kept)}
     arrays = unpacked(file, read_bytes(file), members, "fault")
     try:
-        header = json.loads(arrays["header"].tobytes())
+        header = json_value(arrays["header"].tobytes())
         if header["format"] != FORMAT or header["character"] != batch.character.name:
             raise ValueError(f"it is of {header.get('character')}")
         rows = {name: arrays[_STATE + name] for name in kept}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionFileError
+from ambulo.configs.json_text import json_value
 from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.formats.disk import read_bytes, write_bytes
@@ -141,7 +142,7 @@ def is_reference(path: str | Path) -> bool:
 
 
 def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Reference:
-    header = json.loads(arrays["header"].tobytes())
+    header = json_value(arrays["header"].tobytes())
     if header.get("format") != FORMAT or header.get("version") != VERSION:
         raise ValueError(f"format is not {FORMAT!r} version {VERSION}")
     for name, array in arrays.items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ambulo.common.figures import new_figure, png_of
-from ambulo.common.metrics_file import read_metrics
+from ambulo.common.metrics_file import read_evaluations, read_metrics
 from ambulo.common.run_folder import RunFolder
-from ambulo.configs.reading import read_regular_text
+from ambulo.configs.errors import RunFolderError
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords, EvaluationResult
 from ambulo.viz.map_plot import draw_level_map
 from ambulo.viz.plots import agent_colour, clean, grouped_bars
@@ -191,15 +190,12 @@ def _curve(ax: Axes, steps: Any, values: Any, episodes: Any) -> None:
     ax.plot(steps, total / count, color="#2f62c9", lw=1.8, label="training")
 
 
-def _evaluations(file: Path) -> list[dict[str, float]]:
+def _evaluations(file: Path) -> list[dict[str, Any]]:
     """Rows of `evaluations.json`; none when it is missing or not such a list."""
     try:
-        rows = json.loads(read_regular_text(file))
-    except (OSError, ValueError):
+        return read_evaluations(file)
+    except RunFolderError:
         return []
-    if not isinstance(rows, list):
-        return []
-    return [row for row in rows if isinstance(row, dict) and "timesteps" in row]
 
 
 def _style(name: str) -> str:

@@ -6,7 +6,6 @@ in it is ever run: pickled objects are refused.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from ambulo.configs.arrays import Singles
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.base import Config, parse
 from ambulo.configs.errors import ConfigError, IKError
+from ambulo.configs.json_text import json_value
 from ambulo.ik.kernels.targets import HIPS, WIDTH
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import TARGETS, Rig, load_rig
@@ -213,7 +213,7 @@ def load_poses(path: str | Path) -> PoseData:
     try:
         with np.load(file, allow_pickle=False) as opened:
             arrays = {name: opened[name] for name in opened.files}
-        text = json.loads(arrays.pop("header").tobytes())
+        text = json_value(arrays.pop("header").tobytes())
         header = parse(PoseHeader, text, f"{file}: header")
     except ConfigError as error:
         raise IKError(str(error)) from None

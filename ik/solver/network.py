@@ -8,7 +8,6 @@ are offsets from (see `ambulo.ik.solver.features`). `policies/networks/ik_net.py
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ import ambulo.shipped
 from ambulo.configs.arrays import Floats, Singles
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError, IKError, ModelFileError, nearest
+from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import read_regular_text
 from ambulo.ik.kernels.network import (
     ELU,
@@ -201,11 +201,11 @@ def _read(folder: Path, rig: Rig | None) -> IKNetwork:
     """The network of `folder`, checked."""
     path = folder / HEADER
     try:
-        text = json.loads(read_regular_text(path))
+        text = json_value(read_regular_text(path))
         header = parse(IKNetworkHeader, text, str(path))
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ModelFileError(f"{path}: cannot be read: {first_line(error)}") from None
     except ConfigError as error:
         raise ModelFileError(str(error)) from None

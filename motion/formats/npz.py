@@ -22,6 +22,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import MotionFileError
+from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import open_regular
 from ambulo.motion.formats.disk import read_bytes, rules_of, write_bytes
 from ambulo.motion.motion import Motion
@@ -189,8 +190,8 @@ def _header(path: Path, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     if "header" not in arrays:
         raise fail("is no motion of the suite: it has no header")
     try:
-        header = json.loads(arrays["header"].tobytes())
-    except (ValueError, RecursionError):
+        header = json_value(arrays["header"].tobytes())
+    except ValueError:
         raise fail("its header is not valid JSON") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise fail(f"is no motion of the suite: format is not {FORMAT!r}")

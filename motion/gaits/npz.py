@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import GaitDataError, MotionFileError
+from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import open_regular
 from ambulo.motion.formats.disk import write_bytes
 from ambulo.motion.formats.npz import BROKEN, member_head, packed
@@ -105,7 +106,7 @@ def as_json(source: Mapping[str, Any]) -> NDArray[Any]:
 
 def parsed(text: NDArray[Any]) -> dict[str, Any]:
     """The JSON object in an array of one text."""
-    source = json.loads(str(text.reshape(-1)[0]))
+    source = json_value(str(text.reshape(-1)[0]))
     if not isinstance(source, dict):
         raise ValueError("source is no JSON object")
     return source

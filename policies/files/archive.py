@@ -11,10 +11,11 @@ import zlib
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.errors import ModelFileError
+from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import open_regular
 
 MAX_BYTES = 2**30
@@ -195,10 +196,9 @@ def json_bytes(value: Any) -> bytes:
 def parse_json(data: bytes, source: str) -> Any:
     """JSON data from an untrusted file; `ModelFileError` begins with `source`."""
     try:
-        return json.loads(data, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        reason = str(error) or type(error).__name__
-        raise ModelFileError(f"{source}: not valid JSON: {reason}") from None
+        return json_value(data)
+    except ValueError as error:
+        raise ModelFileError(f"{source}: not valid JSON: {error}") from None
 
 
 def _check_directory(file: BinaryIO, source: str) -> None:
@@ -239,10 +239,6 @@ def _checked_members(
                 f"{MAX_EXPANSION} times its packed size"
             )
     return seen
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def _sync_folder(folder: Path) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from ambulo.common.metrics_file import read_metrics
+from ambulo.common.metrics_file import read_evaluations, read_metrics
 from ambulo.common.run_folder import RunFolder
+from ambulo.configs.errors import RunFolderError
 from ambulo.train.shared.callbacks import append_row, rewind_logs
 
 
@@ -23,3 +25,21 @@ def test_columns_of_older_runs_are_found_by_their_names_of_now(tmp_path: Path) -
     np.testing.assert_array_equal(
         read_metrics(folder.metrics)["rollout/ep_rew_mean"], [1.5, 2.0]
     )
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[" * 100_000, "{}", "[1]", '[{"timesteps": "5"}]', "[{}]", "NaN"]
+)
+def test_evaluations_of_somebody_else_are_refused(tmp_path: Path, text: str) -> None:
+    folder = RunFolder(tmp_path)
+    assert read_evaluations(folder.evaluations) == []
+    folder.evaluations.write_text(text)
+    with pytest.raises(RunFolderError, match=r"evaluations\.json"):
+        rewind_logs(folder, 5)
+
+
+def test_rows_without_a_number_of_steps_are_dropped(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.metrics.write_text(f"timesteps\n1\n²\n{'9' * 5000}\n\nx\n3\n")
+    rewind_logs(folder, 2)
+    assert folder.metrics.read_text() == "timesteps\n1\n"

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.common.files import write_atomic
+from ambulo.common.metrics_file import step_of
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.muscle import MuscleUpdatesConfig
 from ambulo.configs.reading import read_regular_text
@@ -123,7 +124,11 @@ class MuscleUpdates(BoundaryCallback):
             return
         row = (now, float(losses[0]), float(losses.mean()))
         log.info("muscle network after %d: loss %.5f, mean %.5f", *row)
-        rows = [r for r in _rows(self._table) if int(r[0]) < now]
+        rows = [
+            row
+            for row in _rows(self._table)
+            if row and (step := step_of(row[0])) is not None and step < now
+        ]
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(("timesteps", "loss_first", "loss_mean"))

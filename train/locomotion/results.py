@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
 
 from ambulo.common.files import write_bytes, write_or_print
-from ambulo.common.metrics_file import read_metrics
+from ambulo.common.metrics_file import read_evaluations, read_metrics
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.configs.reading import read_regular_text
 from ambulo.evaluate.locomotion.task import References, make_bodies
 from ambulo.policies.agents.locomotion import (
     LocomotionAgent,
@@ -119,7 +117,7 @@ def learning_curves(folder: RunFolder) -> bytes:
     logged = read_metrics(folder.metrics)
     evaluated = [
         (row["timesteps"] / 1000.0, row["survival_rate"])
-        for row in _evaluations(folder)
+        for row in read_evaluations(folder.evaluations)
     ]
     figure: Any = new_figure((9.0, 5.0))
     for position, (name, title) in enumerate(CURVES.items(), start=1):
@@ -133,11 +131,3 @@ def learning_curves(folder: RunFolder) -> bytes:
         axes.set_xlabel("thousand control steps")
     figure.tight_layout()
     return png_of(figure)
-
-
-def _evaluations(folder: RunFolder) -> list[dict[str, Any]]:
-    """Return the evaluations of the training; an empty list without any."""
-    if not folder.evaluations.is_file():
-        return []
-    found: list[dict[str, Any]] = json.loads(read_regular_text(folder.evaluations))
-    return found

@@ -20,7 +20,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.console import Display
 from ambulo.common.files import write_atomic
-from ambulo.common.metrics_file import FORMER_COLUMNS
+from ambulo.common.metrics_file import FORMER_COLUMNS, read_evaluations, step_of
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.errors import RunFolderError
@@ -249,8 +249,8 @@ def append_row(file: Path, row: dict[str, Any]) -> None:
 
 def append_evaluation(file: Path, row: dict[str, Any]) -> None:
     """Add an evaluation to a JSON list."""
-    rows = json.loads(read_regular_text(file)) if file.exists() else []
-    write_atomic(file, json.dumps([*rows, row], indent=1) + "\n")
+    rows = [*read_evaluations(file), row]
+    write_atomic(file, json.dumps(rows, indent=1) + "\n")
 
 
 def rewind_logs(folder: RunFolder, num_timesteps: int) -> None:
@@ -260,13 +260,13 @@ def rewind_logs(folder: RunFolder, num_timesteps: int) -> None:
         kept = [
             line
             for line in lines[1:]
-            if line.partition(",")[0].isdigit()
-            and int(line.partition(",")[0]) <= num_timesteps
+            if (step := step_of(line.partition(",")[0])) is not None
+            and step <= num_timesteps
         ]
         names = (lines[0] if lines else "").split(",")
         head = ",".join(FORMER_COLUMNS.get(name, name) for name in names)
         write_atomic(folder.metrics, "\n".join([head, *kept]) + "\n")
     if folder.evaluations.exists():
-        rows = json.loads(read_regular_text(folder.evaluations))
+        rows = read_evaluations(folder.evaluations)
         rows = [row for row in rows if row["timesteps"] <= num_timesteps]
         write_atomic(folder.evaluations, json.dumps(rows, indent=1) + "\n")

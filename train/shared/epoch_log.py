@@ -10,6 +10,7 @@ from typing import Self
 from torch.utils.tensorboard import SummaryWriter
 
 from ambulo.common.files import write_atomic
+from ambulo.common.metrics_file import step_of
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.reading import read_regular_text
 
@@ -24,7 +25,12 @@ class EpochLog:
         if self._file.is_file():
             text = read_regular_text(self._file)
             rows = list(csv.DictReader(io.StringIO(text)))
-            self._rows = [r for r in rows if r.get("step") and int(r["step"]) <= step]
+            numbers = (step_of(row.get("step") or "") for row in rows)
+            self._rows = [
+                row
+                for row, number in zip(rows, numbers, strict=True)
+                if number is not None and number <= step
+            ]
         self._writer = SummaryWriter(str(folder.logs), purge_step=step + 1)
 
     def __enter__(self) -> Self:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from ambulo.common.paths import resolve_path
 from ambulo.configs.base import Config, load_json, parse
 from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.json_text import json_value
 from ambulo.configs.presets import PresetFolder
 
 Settings = TypeVar("Settings", bound=Config)
@@ -60,9 +61,15 @@ def parse_override(text: str) -> Change:
     if not equals:
         raise ConfigError(f"--set {text!r}: expected KEY=VALUE, with a dotted key")
     try:
-        return key.strip(), json.loads(value), "--set"
-    except ValueError:
+        json.loads(value)
+    except ValueError:  # no JSON, so it is text
         return key.strip(), value, "--set"
+    except RecursionError:
+        pass
+    try:
+        return key.strip(), json_value(value), "--set"
+    except ValueError as error:
+        raise ConfigError(f"--set {key.strip():.60}: {error}") from None
 
 
 def check_resumable(

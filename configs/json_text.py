@@ -1,0 +1,94 @@
+"""JSON that somebody else may have written: bounded in depth, numbers and characters."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NoReturn
+
+MAX_DEPTH = 100
+"""Most lists and objects inside each other."""
+MAX_DIGITS = 309
+"""Digits of the largest finite float; longer integers are refused."""
+
+
+def json_value(text: str | bytes) -> Any:
+    r"""Return the value of a JSON text.
+
+    Raises:
+        ValueError: Not JSON, or something that JSON has and programs stumble over: NaN,
+            numbers beyond the range of a float, half characters (`"\ud800"`), more than
+            `MAX_DEPTH` lists and objects inside each other. One line.
+    """
+    try:
+        value = json.loads(
+            text, parse_constant=_no_constant, parse_float=_float, parse_int=_int
+        )
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    if problem := first_problem(value):
+        raise ValueError(problem)
+    return value
+
+
+def first_problem(value: object, largest: int | None = None) -> str | None:
+    """Return what is wrong with a value made of lists and dictionaries; None: nothing.
+
+    Args:
+        value: Plain data; what is neither text, number, list nor dictionary is passed over.
+        largest: Largest integer; None for any.
+    """
+    level, depth = [value], 0
+    while level:
+        if depth > MAX_DEPTH:
+            return _TOO_DEEP
+        inner: list[object] = []
+        for item in level:
+            if isinstance(item, str) and not _is_text(item):
+                return f"{item!r:.60} is not text: half a character"
+            if largest is not None and type(item) is int and abs(item) > largest:
+                return f"{_short(item)}: beyond {largest}"
+            if isinstance(item, dict):
+                inner += [*item.keys(), *item.values()]
+            elif isinstance(item, list | tuple):
+                inner += item
+        level, depth = inner, depth + 1
+    return None
+
+
+def _is_text(value: str) -> bool:
+    """Whether UTF-8 can hold it."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _short(number: int) -> str:
+    """A number of any size; Python refuses to print those of thousands of digits."""
+    if number.bit_length() > 200:
+        return f"an integer of {number.bit_length()} bits"
+    return str(number)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text:.40} is beyond the range of numbers")
+    return value
+
+
+def _int(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise ValueError(f"{text:.20}...: an integer of {len(text)} digits")
+    value = int(text)
+    _float(text)  # 309 digits may be too many, too
+    return value
+
+
+_TOO_DEEP = f"nested more than {MAX_DEPTH} deep"

@@ -1,0 +1,42 @@
+"""JSON of others: what programs stumble over is refused by name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ambulo.configs.json_text import MAX_DEPTH, first_problem, json_value
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("[" * 100_000, "nested more than 100 deep"),
+        ('{"a":' * 200 + "1" + "}" * 200, "nested more than 100 deep"),
+        ("NaN", "NaN is not a JSON number"),
+        ("[1e999]", "1e999 is beyond the range"),
+        ("9" * 5000, "an integer of 5000 digits"),
+        ("2" + "0" * 308, "beyond the range"),
+        (r'"\ud800"', "half a character"),
+        (r'{"\udfff": 1}', "half a character"),
+        ("{", "Expecting property name"),
+        (b"\xff\xfe\xff", "codec can't decode"),
+    ],
+)
+def test_what_is_refused(text: str | bytes, rule: str) -> None:
+    with pytest.raises(ValueError, match=rule):
+        json_value(text)
+
+
+def test_whole_values_are_those_of_json() -> None:
+    value = {"a": [1, -2.5e-3, None, True, "ä\U0001f600"], "state": 2**127}
+    assert json_value(json.dumps(value)) == value
+    deep = "[" * MAX_DEPTH + "]" * MAX_DEPTH
+    assert json_value(deep) == json.loads(deep)
+
+
+def test_the_largest_integer_is_chosen_by_the_caller() -> None:
+    assert first_problem({"a": [2**63 - 1, True]}, 2**63 - 1) is None
+    assert first_problem([2**63], 2**63 - 1) == f"{2**63}: beyond {2**63 - 1}"
+    assert first_problem([10**5000], 1) == "an integer of 16610 bits: beyond 1"

@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from ambulo.commands.data.inputs import motion_files, reading_of
+from ambulo.commands.data.inputs import add_source_flags, motion_files, reading_of
 from ambulo.commands.gait.networks import (
     DEFAULT_ESTIMATOR,
     DEFAULT_NETWORK,
@@ -94,6 +94,7 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         action="store_true",
         help="leave out a made-up T-pose at the start",
     )
+    add_source_flags(parser)
     add_model_flag(parser)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import json
 import logging
@@ -64,7 +65,7 @@ class RunFolder:
         self.evaluations = self.path / "evaluations.json"
         self.scores = self.path / "scores.json"
         self.report = self.path / "report.html"
-        self._lock = FileLock(self.path / ".lock", timeout=0)
+        self._lock: FileLock | None = None
         self._made: list[Path] = []
         self._replaced: Path | None = None
 
@@ -197,13 +198,18 @@ class RunFolder:
     def claim(self) -> None:
         """Reserve the folder for this process; a process that ends releases it.
 
-        What a killed process left half-written is removed.
+        The lock is the file `.NAME.lock` beside the folder, so that the folder can be moved
+        while it is held. What a killed process left half-written is removed.
 
         Raises:
             RunFolderError: Another training is running in it.
         """
+        if self._lock is not None:
+            return
+        real = self.path.resolve()
+        lock = FileLock(real.parent / f".{real.name}.lock", timeout=0)
         try:
-            self._lock.acquire()
+            lock.acquire()
         except Timeout:
             raise RunFolderError(
                 f"{self.path}: a training is running in this folder; stop it first"
@@ -212,11 +218,20 @@ class RunFolder:
             raise RunFolderError(
                 f"{self.path}: cannot be locked: {error.strerror}"
             ) from error
-        self.sweep()
+        self._lock = lock
+        if self.exists:
+            self.sweep()
 
     def release(self) -> None:
         """Let other trainings use the folder."""
-        self._lock.release()
+        if self._lock is None:
+            return
+        lock, self._lock = self._lock, None
+        # Whoever locks a file that is gone by then tries again (filelock compares the links).
+        # Windows removes no open file; there, filelock does it.
+        with contextlib.suppress(OSError):
+            os.unlink(lock.lock_file)
+        lock.release()
 
     def sweep(self) -> None:
         """Remove what a killed process left half-written."""
@@ -232,18 +247,19 @@ class RunFolder:
 
     def discard(self) -> None:
         """Undo `create`: remove what it made, put a replaced run back."""
-        self.release()
-        if self._made:
+        if self.path in self._made:
             shutil.rmtree(self.path, ignore_errors=True)
-            for parent in reversed(self._made[:-1]):
-                try:
-                    parent.rmdir()
-                except OSError:
-                    break
-            self._made = []
+            self._made.remove(self.path)
         if self._replaced is not None:
             os.replace(self._replaced, self.path)
             self._replaced = None
+        self.release()
+        for parent in reversed(self._made):
+            try:
+                parent.rmdir()
+            except OSError:
+                break
+        self._made = []
 
     def _make_room(self, force: bool) -> None:
         """Move an existing run out of the way, if asked and safe."""
@@ -256,21 +272,20 @@ class RunFolder:
                 f"{self.path}: exists already; continue it with --resume {self.path}, "
                 "or replace it with --force"
             )
+        self.claim()  # before anything is decided: another process may be making it
         if not self.exists:
+            self.release()
             raise RunFolderError(
                 f"{self.path}: is not the folder of a run; --force replaces only runs"
             )
-        owner = type(self)(self.path)
-        owner.claim()
         aside = self.path.with_name(f".{self.path.name}.{os.getpid()}.replaced")
         try:
             os.replace(self.path, aside)
         except OSError as error:
+            self.release()
             raise RunFolderError(
                 f"{self.path}: cannot be replaced: {error.strerror}"
             ) from error
-        finally:
-            owner.release()
         self._replaced = aside
 
     def _make(self) -> None:
@@ -278,11 +293,16 @@ class RunFolder:
         missing = [p for p in (self.path, *self.path.parents) if not p.exists()]
         try:
             for folder in reversed(missing):
+                if folder == self.path:
+                    self.claim()
                 folder.mkdir()
                 self._made.append(folder)
+            self.claim()
             self.checkpoints.mkdir(exist_ok=True)
             self.best_model.parent.mkdir(exist_ok=True)
-            self.claim()
+        except RunFolderError:
+            self.discard()
+            raise
         except OSError as error:
             self.discard()
             raise RunFolderError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,7 @@ def test_discard_removes_only_what_was_made(tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*")) == [tmp_path / "runs"]
     kept = create(tmp_path / "runs", "kept")
     create(tmp_path / "runs", "other").discard()
+    kept.release()
     assert list((tmp_path / "runs").iterdir()) == [kept.path]
 
 
@@ -58,7 +61,9 @@ def test_a_replaced_run_is_back_when_the_new_one_cannot_start(tmp_path: Path) ->
     create(tmp_path, "a", force=True).discard()
     assert run.final_model.read_bytes() == b"weeks of training"
     assert list(tmp_path.iterdir()) == [run.path]
-    create(tmp_path, "a", force=True).keep()
+    again = create(tmp_path, "a", force=True)
+    again.keep()
+    again.release()
     assert not run.final_model.exists()
     assert list(tmp_path.iterdir()) == [run.path]
 
@@ -144,3 +149,54 @@ def test_the_newest_checkpoint_of_a_run_of_any_kind_is_found(
     with pytest.raises(ModelFileError, match=r"_100_steps.*no checkpoint .* is whole"):
         RunFolder(run.path).newest_checkpoint()
     assert NavigationRunFolder(run.path).newest_checkpoint() is None
+
+
+_REPLACE = """
+import sys
+from ambulo.configs.errors import RunFolderError
+from ambulo.train.shared.run_folders import NavigationRunFolder
+made = 0
+for number in range(40):
+    try:
+        run = NavigationRunFolder.create(sys.argv[1], "run", "label", 0, force=True)
+    except RunFolderError as error:
+        assert "running in this folder" in str(error) or "exists" in str(error), error
+        continue
+    with run.starting("{}", [sys.argv[2]], number):
+        run.final_model.write_text(sys.argv[2])
+    assert run.command.read_text().split()[1:] == [sys.argv[2]], "two at a time"
+    assert run.final_model.read_text() == sys.argv[2], "two at a time"
+    run.release()
+    made += 1
+print(made)
+"""
+
+
+def test_processes_that_replace_a_run_never_share_it(tmp_path: Path) -> None:
+    """The lock is held from before the old run is moved until the new one is left."""
+    (tmp_path / "run").mkdir()
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", _REPLACE, str(tmp_path), f"racer{i}"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for i in range(3)
+    ]
+    made = [int(racer.communicate(timeout=100)[0]) for racer in racers]
+    assert all(racer.returncode == 0 for racer in racers)
+    assert sum(made) > 0
+    assert [file.name for file in tmp_path.iterdir()] == ["run"]
+
+
+def test_the_lock_of_a_folder_is_one_by_any_name(tmp_path: Path) -> None:
+    run = create(tmp_path / "runs", "a")
+    (tmp_path / "link").symlink_to(run.path)
+    with pytest.raises(RunFolderError, match="running in this folder"):
+        RunFolder(tmp_path / "link").claim()
+    run.release()
+    other = RunFolder(tmp_path / "link")
+    other.claim()
+    assert (tmp_path / "runs" / ".a.lock").exists()
+    assert not list(run.path.glob(".*"))
+    other.release()

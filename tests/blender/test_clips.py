@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -17,6 +21,22 @@ from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.retargeting.retarget import retarget
 
 ops = bpy.ops
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def ambulo():
+    """Function that runs an `ambulo` command in the environment that has all of it."""
+    named = os.environ.get("AMBULO_PYTHON")
+    python = Path(named) if named else ROOT / ".venv" / "bin" / "python"
+    if not python.is_file():
+        pytest.skip("no environment with the commands: `make setup`, or AMBULO_PYTHON")
+
+    def run(*arguments):
+        command = [str(python), "-m", "ambulo.cli", *map(str, arguments)]
+        subprocess.run(command, check=True, timeout=120)
+
+    return run
 
 
 def imported(context, file, fps):
@@ -81,3 +101,29 @@ def test_a_clip_is_loaded_onto_the_rig(context, armature, cmu):
         heights.append(armature.pose.bones["Hips"].matrix.translation.z)
     wanted = SESSION.data.motion.root_positions[:, 2]
     assert np.abs(np.array(heights) - wanted).max() < 1e-4
+
+
+def misses(context, file):
+    """From joints as our reader has them to the bones that Blender imports, [m]."""
+    motion = read_motion(file)
+    armature = imported(context, file, round(motion.fps))
+    ours = joint_positions(motion)
+    ours = np.stack([ours[..., 1], -ours[..., 0], ours[..., 2]], axis=-1)
+    worst = 0.0
+    for row, places in enumerate(ours):
+        context.scene.frame_set(row + 1)
+        bones = [armature.pose.bones[name] for name in motion.skeleton.joints]
+        heads = np.array([armature.matrix_world @ bone.head for bone in bones])
+        worst = max(worst, float(np.abs(heads - places).max()))
+    return worst
+
+
+def test_a_generated_walk_is_imported(context, tmp_path, ambulo):
+    ambulo("gait", "generate", "--cycles", 2, "--out", tmp_path / "walk.bvh")
+    assert misses(context, tmp_path / "walk.bvh") < 1e-5
+
+
+def test_a_converted_clip_is_imported(context, tmp_path, ambulo, cmu):
+    clip, out = cmu / "asfamc" / "02" / "02_01.amc", tmp_path / "clip.bvh"
+    ambulo("data", "convert", clip, out, "--skeleton", "human23")
+    assert misses(context, out) < 1e-5

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from fixtures.motion import cmu  # noqa: F401
 
 import ambulo.envs
 from ambulo.cli import main

@@ -148,6 +148,8 @@ def described(done: Retargeted) -> str:
         text += (
             f", after its floor was levelled by up to {100.0 * done.levelled:.0f} cm"
         )
+    if done.untwisted:
+        text += f"; half turns of the capture undone: {', '.join(done.untwisted)}"
     return text
 
 

@@ -34,8 +34,10 @@ from ambulo.motion.euler import quat_to_euler
 from ambulo.motion.formats.files import units_of
 from ambulo.motion.formats.tpose import tpose_frames
 from ambulo.motion.kinematics import joint_positions
-from ambulo.motion.landmarks import has_feet
+from ambulo.motion.landmarks import has_feet, rest_points
 from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.standing import standing_fault
+from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import quat_conjugate, quat_multiply
 
 LIMIT_TOLERANCE = np.radians(0.5)
@@ -78,6 +80,10 @@ class MotionInfo:
     """Time from the first to the last frame, [s]."""
     units: str
     """Unit of length, as it is told or guessed."""
+    axes: str
+    """Which axis is up, where the motion shows another than the format's; "" else."""
+    rest_pose: str
+    """What keeps the offsets from being a standing body; "" if they are one."""
     height_m: float
     """Highest less lowest point of the body, the middle of all frames, [m]."""
     speed_mean: float
@@ -148,7 +154,9 @@ def describe(path: Path, reading: Reading | None = None) -> MotionInfo:
         AmbuloError: it cannot be used.
     """
     reading = reading or Reading()
-    motion = reading.motion(path)
+    source = reading.source(path)
+    motion = source.motion
+    roles = roles_of(motion.skeleton)
     units = units_of(path, reading.asf) if reading.units == "auto" else reading.units
     made_up = tpose_frames(motion)
     recorded = motion[made_up:]
@@ -165,6 +173,10 @@ def describe(path: Path, reading: Reading | None = None) -> MotionInfo:
         fps=motion.fps,
         duration_s=motion.duration,
         units=units,
+        axes=next((note for note in source.notes if note.startswith("axes")), ""),
+        rest_pose=standing_fault(motion.skeleton, roles, rest_points(motion.skeleton))
+        if {"left_thigh", "right_thigh"} <= set(roles)
+        else "no thighs are known",
         height_m=_height(recorded),
         speed_mean=float(speeds.mean()),
         speed_max=float(speeds.max()),
@@ -265,6 +277,11 @@ def _print_account(info: MotionInfo) -> None:
         ("skeleton", f"{info.joints} joints, {info.tips} tips, {info.angles} angles"),
         ("frames", f"{info.frames} at {info.fps:.6g} fps, {info.duration_s:.2f} s"),
         ("units", info.units),
+        ("axes", info.axes.removeprefix("axes: ") or "as the format has them"),
+        (
+            "rest pose",
+            f"none: {info.rest_pose}" if info.rest_pose else "a standing body",
+        ),
         ("height", f"{info.height_m:.2f} m from lowest to highest joint"),
         ("speed", f"{info.speed_mean:.2f} m/s, at most {info.speed_max:.2f} m/s"),
         ("feet stand", f"{stands} (left, right), slip {slip} m/s"),

@@ -19,9 +19,9 @@ from ambulo.configs.errors import (
 )
 from ambulo.motion.datasets.activities import ACTIVITIES
 from ambulo.motion.datasets.clips import scan_clips
-from ambulo.motion.formats.files import read_motion
 from ambulo.motion.gaits.refining import PER_FILE, RefinedWriter, Sequence
 from ambulo.motion.gaits.strides import captured_space, cycles_of_clip
+from ambulo.motion.retargeting.source import read_source
 
 
 def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -64,9 +64,8 @@ def run(args: argparse.Namespace) -> int:
         task = shown.add_task("extracting", total=len(clips))
         for clip in clips:
             try:
-                cycles = cycles_of_clip(
-                    read_motion(clip.path, asf=clip.asf, drop_tpose=True)
-                )
+                captured = read_source(clip.path, asf=clip.asf, drop_tpose=True)
+                cycles = cycles_of_clip(captured.logged())
             except (MotionError, SkeletonError) as error:
                 if args.strict:
                     raise

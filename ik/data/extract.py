@@ -34,6 +34,7 @@ from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
 from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.retargeting.source import read_source
 from ambulo.motion.retargeting.twists import untwisted
 
 logger = logging.getLogger(__name__)
@@ -123,7 +124,8 @@ def motion_on_rig(
 
 
 def _on_rig(clip: Clip, rig: Rig, fps: float) -> Motion:
-    motion = read_motion(clip.path, asf=clip.asf, drop_tpose=True)
+    source = read_source(clip.path, asf=clip.asf, drop_tpose=True)
+    motion = source.logged()
     try:
         # Before the filter, which would draw a jump by half a turn over many frames.
         motion = untwisted(motion)

@@ -23,10 +23,10 @@ from ambulo.motion.datasets.clips import Clip, file_hash
 from ambulo.motion.datasets.states import N_STATE, States, states_of
 from ambulo.motion.filters import smoothed
 from ambulo.motion.formats.disk import rules_of, write_bytes
-from ambulo.motion.formats.files import read_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
 from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.retargeting.source import read_source
 from ambulo.motion.retargeting.twists import untwisted
 from ambulo.motion.skeletons import load_skeleton
 
@@ -161,7 +161,7 @@ def _sources() -> list[Traversable]:
 def _prepare(path: Path, fps: float, asf: Path | None) -> States:
     if not (np.isfinite(fps) and fps > 0.0):
         raise MotionError(f"fps must be above 0, got {fps}")
-    motion = read_motion(path, asf=asf, drop_tpose=True)
+    motion = read_source(path, asf=asf, drop_tpose=True).logged()
     with rules_of(path):
         # Before the filter, which would draw a jump by half a turn over many frames.
         motion = _at_rate(untwisted(motion), fps)

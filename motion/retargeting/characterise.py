@@ -19,7 +19,6 @@ from ambulo.motion.kinematics import motion_kinematics, rest_kinematics
 from ambulo.motion.landmarks import has_feet
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES
-from ambulo.motion.retargeting.standing import carried
 from ambulo.motion.retargeting.transfer import two_axes
 from ambulo.motion.rotations import (
     mean_rotation,
@@ -34,20 +33,29 @@ from ambulo.motion.rotations import (
 STRAIGHT, LINE = np.deg2rad([15.0, 60.0])
 """Bones of a limb, and of the trunk, that differ by less than this in the file's zero pose
 are one straight line there, [rad]."""
-TWIST, POSTURE = np.deg2rad([45.0, 35.0])
+TWIST, POSTURE = np.deg2rad([45.0, 45.0])
 """Largest mean twist of a limb's bone against the one above, and mean rotation of a trunk's
-joint against the hips, from a zero pose that is a neutral posture, [rad]."""
+joint against the one below, from a zero pose that is a neutral posture, [rad]."""
 SNAP = np.deg2rad(15.0)
 """Frames of hips within this of axes of their joint are along them, [rad]."""
 BENT = 0.1
 """Minimum mean sine of a bend for which an axis is estimated."""
 
+NEUTRAL = 20.0
+"""The percentage of frames, those most upright on straight legs, in a neutral posture."""
+EVERY = slice(None)
+"""Index of every frame."""
+
 UP, FORWARD = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
 _TOPS = ("head", "neck", "chest", "spine")
 
 
-def t_pose_frames(motion: Motion, roles: dict[str, int]) -> Floats:
+def t_pose_frames(
+    motion: Motion, roles: dict[str, int]
+) -> tuple[Floats, tuple[str, ...]]:
     """World orientation of every joint's frame in a T-pose facing +X, wxyz. Shape (J, 4).
+
+    Second: roles whose joints show no neutral posture, so that their mean one is taken.
 
     Args:
         motion: A motion, Z up.
@@ -61,7 +69,9 @@ def t_pose_frames(motion: Motion, roles: dict[str, int]) -> Floats:
     for side, outward in zip(SIDES, (1.0, -1.0), strict=True):
         work.arm(side, np.array([0.0, outward, 0.0]))
         work.leg(side)
-    return work.complete()
+    frames = work.complete()
+    names = {joint: role for role, joint in roles.items()}
+    return frames, tuple(names[joint] for joint in sorted(work.guessed & set(names)))
 
 
 class _Characterisation:
@@ -73,6 +83,8 @@ class _Characterisation:
         self.positions, self.orientations = motion_kinematics(motion)
         self.rest_positions, self.rest_orientations = rest_kinematics(self.skeleton)
         self.frames: dict[int, Floats] = {}
+        self.guessed: set[int] = set()
+        self.neutral = neutral_frames(self.positions, roles)
 
     def complete(self) -> Floats:
         """All frames (J, 4); joints without a role are in their mean posture."""
@@ -100,16 +112,16 @@ class _Characterisation:
         straight = up is not None
         if up is None:
             middle = self.positions[:, thighs].mean(axis=1)
-            up = self._mean_local(hips, self.positions[:, top] - middle)
+            up = self._mean_local(hips, self.positions[:, top] - middle, self.neutral)
         if up is None or np.linalg.norm(np.cross(up, left)) < 0.3:
             raise MotionError(f"{self.skeleton.name}: its trunk gives no direction")
         forward = np.cross(left, up) / np.linalg.norm(np.cross(left, up))
         self.frames[hips] = _snapped(np.stack([forward, left, np.cross(forward, left)]))
-        for joint in self.skeleton.path(hips, top)[1:]:
+        for below, joint in pairwise(self.skeleton.path(hips, top)):
             self.frames[joint] = (
-                self._as_in_file(joint, hips, self.frames[hips])
-                if straight and self._is_neutral(joint, hips)
-                else self._mean_frame(joint, hips)
+                self._as_in_file(joint, below, self.frames[below])
+                if straight and self._is_neutral(joint, below)
+                else self._mean_frame(joint, below, frames=self.neutral)
             )
 
     def arm(self, side: str, outward: Floats) -> None:
@@ -117,7 +129,9 @@ class _Characterisation:
         chest = self.roles.get("chest", self.roles["hips"])
         clavicle = self.roles.get(side + "clavicle")
         if clavicle is not None:
-            self.frames[clavicle] = self._mean_frame(clavicle, chest)
+            self.frames[clavicle] = self._mean_frame(
+                clavicle, chest, frames=self.neutral
+            )
             chest = clavicle
         self._limb(side, "upper_arm", outward, np.cross(outward, FORWARD), chest)
         hand, forearm = self.roles.get(side + "hand"), self.roles.get(side + "forearm")
@@ -190,31 +204,33 @@ class _Characterisation:
             bone = places[end] - places[start]
             if np.linalg.norm(bone) >= SHORT and _angle(bone, line) > LINE:
                 return None
-        if not all(self._is_neutral(joint, hips) for joint in path[1:-1]):
+        if not all(
+            self._is_neutral(joint, below) for below, joint in pairwise(path[:-1])
+        ):
             return None
         return quat_rotate(
             quat_conjugate(self.rest_orientations[hips]), line / np.linalg.norm(line)
         )
 
-    def _relative(self, joint: int, other: int) -> Floats:
+    def _relative(
+        self, joint: int, other: int, frames: Bools | slice = EVERY
+    ) -> Floats:
         """Mean rotation (4,) of a joint against another, from their frames at rest."""
         turns = [
             quat_multiply(
-                self.orientations[:, j], quat_conjugate(self.rest_orientations[j])
+                self.orientations[frames, j],
+                quat_conjugate(self.rest_orientations[j]),
             )
             for j in (other, joint)
         ]
         return mean_rotation(quat_multiply(quat_conjugate(turns[0]), turns[1]))
 
-    def _is_neutral(self, joint: int, hips: int) -> bool:
-        """Whether the mean posture of a joint of the trunk is near the file's zero pose.
+    def _is_neutral(self, joint: int, below: int) -> bool:
+        """Whether the mean posture of a trunk's joint is near the file's zero pose.
 
-        A head with one end may hang: its bone shows that zero is straight up.
+        Against the joint below it: a back that bends, or a head that hangs, does so in many.
         """
-        one_end = len(carried(self.skeleton, joint)) == 1
-        hangs = one_end and joint == self.roles.get("head")
-        limit = 2.0 * POSTURE if hangs else POSTURE
-        return _rotation_angle(self._relative(joint, hips)) <= limit
+        return _rotation_angle(self._relative(joint, below, self.neutral)) <= POSTURE
 
     def _goes_on(
         self, joint: int, other: int, bone: Floats | None, along: Floats
@@ -259,18 +275,21 @@ class _Characterisation:
         if frames is not None and frames.any():
             seen = seen[frames]
         if bone is None or along is None:
+            self.guessed.add(joint)
             return mean_rotation(seen)
         back = quat_between(
             quat_rotate(seen, bone), np.broadcast_to(along, (len(seen), 3))
         )
         return mean_rotation(quat_multiply(back, seen))
 
-    def _mean_local(self, joint: int, vectors: Floats) -> Floats | None:
+    def _mean_local(
+        self, joint: int, vectors: Floats, frames: Bools | slice = EVERY
+    ) -> Floats | None:
         """Mean direction (3,) of world vectors (T, 3) in a joint's frame; None if short."""
         if np.median(np.linalg.norm(vectors, axis=-1)) < SHORT:
             return None
         local = quat_rotate(quat_conjugate(self.orientations[:, joint]), vectors)
-        mean: Floats = local.mean(axis=0)
+        mean: Floats = local[frames].mean(axis=0)
         length = float(np.linalg.norm(mean))
         return mean / length if length >= 0.5 * SHORT else None
 
@@ -340,6 +359,24 @@ class _Characterisation:
             )
             bone = quat_rotate(back, quat_rotate(hips, ahead)).mean(axis=0)
         return two_axes(up, bone, UP, FORWARD)
+
+
+def neutral_frames(positions: Floats, roles: dict[str, int]) -> Bools:
+    """The frames (T,) of joints (T, J, 3) that are most upright, on straight legs."""
+    thighs = [roles[side + "thigh"] for side in SIDES]
+    feet = [roles[s + "foot"] for s in SIDES if s + "foot" in roles]
+    top = next((roles[role] for role in _TOPS if role in roles), roles["hips"])
+    lines = [positions[:, top] - positions[:, thighs].mean(axis=1)]
+    lines += [
+        positions[:, thigh] - positions[:, foot]
+        for thigh, foot in zip(thighs, feet, strict=False)
+    ]
+    off = np.zeros(len(positions))
+    for line in lines:
+        flat = np.linalg.norm(line[:, :2], axis=-1)
+        off = off + np.arctan2(flat, line[:, 2])
+    result: Bools = off <= np.percentile(off, NEUTRAL)
+    return result
 
 
 def _snapped(matrix: Floats) -> Floats:

@@ -23,12 +23,18 @@ MOSTLY = 0.6
 """A body upright along an axis in this fraction of frames stands along it."""
 RARELY = 0.3
 """A body upright in this fraction of frames contradicts no axis (crawling, rolling)."""
+FLOOR, STEADY = 0.04, 0.6
+"""The lowest joint is on the floor within this height, [m]; that of a body that stays in
+place is there in this fraction of frames."""
+OFTEN, RATIO = 0.25, 2.5
+"""The floor is along another axis if the lowest joint is on it in the first fraction of frames,
+and this many times as often as along the given one."""
 LEVEL, UNEVEN = 0.5, 0.05
-"""The floor is along another axis if its height varies less than this much of that along
-the given one, and that by more than this, [m]."""
+"""The floor is along the given axis if its height varies less than this much of that along the
+other, and that by more than this, [m]."""
 NEAR, FAR = 0.15, 0.3
-"""Or if it is nearer to the origin than the first, that along the given one further than the
-second, [m]."""
+"""Where both are level, the floor is nearer to the origin than the first, the other further
+than the second, [m]."""
 
 DIRECTIONS = np.concatenate([np.eye(3), -np.eye(3)])[[2, 0, 1, 5, 3, 4]]
 """The six directions along axes, +Z first. Shape (6, 3)."""
@@ -38,8 +44,8 @@ def up_direction(motion: Motion, roles: dict[str, int]) -> Floats:
     """The direction (3,) along an axis of `motion` that is up; +Z unless it is clearly another.
 
     A body that is upright along another axis in most frames, and hardly along +Z, stands along
-    that one if its skeleton does at rest too, or if the floor is there: the lowest joints
-    stay at a more even height, or near the origin (a body that lies has its floor below it).
+    that one if its skeleton does at rest too, or if the floor is there: its lowest joints come
+    back to one height, or lie near the origin. (A body that lies, rolls or swims does not.)
 
     Args:
         motion: A motion, in axes that may not be ours.
@@ -58,9 +64,10 @@ def up_direction(motion: Motion, roles: dict[str, int]) -> Floats:
     turned = rest @ turn_to_up(DIRECTIONS[best]).T
     if not standing_fault(motion.skeleton, roles, turned):
         return DIRECTIONS[best]
-    if _is_floor(positions[:, sorted(set(roles.values()))], best):
+    floor = _floor_axis(positions[:, sorted(set(roles.values()))], best)
+    if floor == best:
         return DIRECTIONS[best]
-    if not standing_fault(motion.skeleton, roles, rest):
+    if floor == 0 and not standing_fault(motion.skeleton, roles, rest):
         return DIRECTIONS[0]
     raise MotionError(
         f"{motion.label}: cannot tell which axis is up: the body lies, and "
@@ -89,14 +96,30 @@ def turn_to_up(up: Floats) -> Floats:
     return np.stack([forward, np.cross(up, forward), up])
 
 
-def _is_floor(positions: Floats, best: int) -> bool:
-    """Whether the floor is below direction `best` of joints (T, J, 3) and not below +Z."""
+def _floor_axis(positions: Floats, best: int) -> int:
+    """Number of the direction along which joints (T, J, 3) have a floor: 0, `best`, or -1.
+
+    -1: both could be.
+    """
     lowest = (positions @ DIRECTIONS[[0, best]].T).min(axis=1)
-    given, other = np.subtract(*np.percentile(lowest, [95.0, 5.0], axis=0))
-    if given > UNEVEN and other < LEVEL * given:
-        return True
-    height_given, height = np.abs(np.median(lowest, axis=0))
-    return bool(height < NEAR and height_given > FAR)
+    given, other = (_on_floor(column) for column in lowest.T)
+    if other >= OFTEN and other > RATIO * given:
+        return best
+    spreads = np.subtract(*np.percentile(lowest, [95.0, 5.0], axis=0))
+    if spreads[1] > UNEVEN and spreads[0] < LEVEL * spreads[1]:
+        return 0
+    near, far = np.sort(np.abs(np.median(lowest, axis=0)))
+    if near < NEAR and far > FAR:
+        return 0 if near == abs(np.median(lowest[:, 0])) else best
+    return -1 if other >= STEADY else 0
+
+
+def _on_floor(heights: Floats) -> float:
+    """Largest fraction of `heights` (T,), [m], within `FLOOR` above one of the lower half."""
+    sorted_heights = np.sort(heights)
+    start = sorted_heights[: max(1, len(heights) // 2)]
+    stop = np.searchsorted(sorted_heights, start + FLOOR, side="right")
+    return float((stop - np.arange(len(start))).max()) / len(heights)
 
 
 def _body_direction(positions: Floats, roles: dict[str, int]) -> Floats:

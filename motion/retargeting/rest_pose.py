@@ -84,7 +84,8 @@ def with_rest_pose(
     if choice == "auto":
         return _automatic(motion, roles)
     if choice == "motion":
-        return _checked(motion, roles, _from_motion(motion, roles), "motion")
+        posed, guessed = _from_motion(motion, roles)
+        return _checked(motion, roles, posed, f"motion{guessed}")
     if choice == "t-pose":
         frame, fault = _t_pose_frame(motion, roles)
         if fault:
@@ -135,16 +136,15 @@ def _automatic(motion: Motion, roles: dict[str, int]) -> RestPose:
         if not standing_fault(motion.skeleton, roles, turned):
             posed = rested(motion, quat_multiply(turn, rest[1]))
             return RestPose(posed, "rest pose: the file's, turned upright")
-    posed = _from_motion(motion, roles)
+    posed, guessed = _from_motion(motion, roles)
     left = standing_fault(posed.skeleton, roles, rest_points(posed.skeleton))
     if left:
         raise MotionError(
             f"{motion.label}: its rest pose is no standing body ({fault}), and none can be "
             f"computed from the motion ({left}); give a frame of it as rest pose"
         )
-    return RestPose(
-        posed, f"rest pose: a T-pose computed from the motion (in the file {fault})"
-    )
+    note = f"rest pose: a T-pose computed from the motion (in the file {fault})"
+    return RestPose(posed, note + guessed)
 
 
 def _checked(
@@ -163,8 +163,11 @@ def _checked(
     return RestPose(posed, f"rest pose: {name}")
 
 
-def _from_motion(motion: Motion, roles: dict[str, int]) -> Motion:
-    return rested(motion, t_pose_frames(motion, roles))
+def _from_motion(motion: Motion, roles: dict[str, int]) -> tuple[Motion, str]:
+    """`motion` at rest in a T-pose computed from it, and what of that is a guess."""
+    frames, guessed = t_pose_frames(motion, roles)
+    text = f", neutral in their mean posture: {', '.join(guessed)}" if guessed else ""
+    return rested(motion, frames), text
 
 
 def _of_frame(motion: Motion, roles: dict[str, int], frame: int) -> Motion:

@@ -7,7 +7,6 @@ refinement then finds a pose that fits all of these within the target's joint li
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,8 +46,6 @@ from ambulo.motion.retargeting.twists import turned_back
 from ambulo.motion.rotations import quat_rotate
 from ambulo.motion.skeleton import Skeleton
 
-logger = logging.getLogger(__name__)
-
 FARTHEST_CM, FARTHEST_DEG, FARTHEST_BONE = 10.0, 10.0, 40.0
 """A mapping whose joints, or bones and rotations, are further from the source's in the mean
 than this is refused, [cm], [deg], as is one with a bone further than the third, [deg]."""
@@ -76,6 +73,8 @@ class Retargeted:
     """Whether the source's left and right foot are in contact. Shape (T, 2)."""
     levelled: float
     """Largest height by which the body was moved to make the source's floor level, [m]."""
+    untwisted: tuple[str, ...]
+    """Roles whose joints were half a turn off in the capture, which was undone."""
     note: str
     """Axes and rest pose that the source's file does not say; "" if it does."""
 
@@ -108,10 +107,13 @@ def retarget(
         MotionError: A skeleton lacks hips or thighs; the source's axes or rest pose cannot be
             told; the result is not the source's motion.
     """
-    given = motion if isinstance(motion, Source) else _prepared(motion)
-    motion = given.motion
-    source = body_of(motion.skeleton)
-    motion = turned_back(source, motion, motion_kinematics(motion)[1])
+    given = motion
+    if not isinstance(given, Source):
+        given = prepared(given)
+        given.logged()
+    captured = given.motion
+    source = body_of(captured.skeleton)
+    motion = turned_back(source, captured, motion_kinematics(captured)[1])
     positions, orientations = motion_kinematics(motion)
     body = body_of(target)
     if fit_lengths:
@@ -146,8 +148,9 @@ def retarget(
         root = where[:, 0]
     moved = Motion(body.skeleton, motion.fps, root, rotations, name=motion.name)
     same = body if fit_lengths else fitted(source, body)
-    error = source_error((source, motion), (body, moved), same, scale, floor - whole)
-    _check_trusted(motion, error)
+    error = source_error((source, captured), (body, moved), same, scale, floor - whole)
+    untwisted = _changed(source, captured, motion)
+    _check_trusted(captured, error, untwisted)
     return Retargeted(
         motion=moved,
         error=error,
@@ -156,31 +159,35 @@ def retarget(
         ground=floor,
         contacts=contacts,
         levelled=float(np.abs(whole).max()),
+        untwisted=untwisted,
         note=given.note,
     )
 
 
-def _prepared(motion: Motion) -> Source:
-    """`motion` ready to be retargeted; what the file does not say is logged."""
-    source = prepared(motion)
-    if source.notes:
-        logger.warning("%s: %s", motion.label, source.note)
-    return source
+def _changed(source: RetargetBody, before: Motion, after: Motion) -> tuple[str, ...]:
+    """Roles whose local rotations differ between two motions of the source."""
+    if before is after:
+        return ()
+    differs = (before.rotations != after.rotations).any(axis=(0, 2))
+    return tuple(role for role, joint in source.roles.items() if differs[joint])
 
 
-def _check_trusted(motion: Motion, error: SourceError) -> None:
-    """Refuse a result that is not the source's motion.
+def _check_trusted(
+    motion: Motion, error: SourceError, untwisted: tuple[str, ...]
+) -> None:
+    """Refuse a result that is not the source's motion, but for half turns undone.
 
     Raises:
         MotionError: Its joints, bones or rotations are far from the source's in the mean.
     """
     bones = error.directions_deg
     worst = max(bones, key=lambda bone: bones[bone], default="")
+    turns = [v for role, v in error.rotations_deg.items() if role not in untwisted]
     for name, value, limit, unit in (
         ("joints", error.position_cm, FARTHEST_CM, "cm"),
         ("bones", error.direction_deg, FARTHEST_DEG, "degrees"),
         (f"the line {worst}", bones.get(worst, 0.0), FARTHEST_BONE, "degrees"),
-        ("rotations", error.rotation_deg, FARTHEST_DEG, "degrees"),
+        ("rotations", float(np.mean(turns or [0.0])), FARTHEST_DEG, "degrees"),
     ):
         if value > limit:
             raise MotionError(

@@ -7,6 +7,7 @@ another axis is up; see `ambulo.motion.retargeting.gravity` and
 
 from __future__ import annotations
 
+import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,8 @@ from ambulo.motion.retargeting.standing import carried, standing_fault
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import quat_from_matrix, quat_multiply, quat_rotate
 
+logger = logging.getLogger(__name__)
+
 OUR_AXES = Axes("Z", "X")
 """Axes of files that are always in ours (NPZ)."""
 BACKWARDS = -0.3
@@ -52,6 +55,12 @@ class Source:
     def note(self) -> str:
         """The notes in one line; "" without any."""
         return "; ".join(self.notes)
+
+    def logged(self) -> Motion:
+        """The motion, after a warning that says what was chosen, if anything was."""
+        if self.notes:
+            logger.warning("%s: %s", self.motion.label, self.note)
+        return self.motion
 
 
 def prepared(

@@ -15,6 +15,7 @@ from ambulo.motion.datasets.clips import Clip, scan_clips
 from ambulo.motion.datasets.prepare import cache_key, prepare_clip, prepare_clips
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.source import Source
 from ambulo.motion.skeletons import SKELETONS
 
 Folder = Callable[..., Path]
@@ -24,13 +25,13 @@ Folder = Callable[..., Path]
 def work(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files that were really prepared."""
     done: list[Path] = []
-    real = prepare.read_motion
+    real = prepare.read_source
 
-    def read(path: Path, **options: object) -> Motion:
+    def read(path: Path, **options: object) -> Source:
         done.append(path)
         return real(path, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(prepare, "read_motion", read)
+    monkeypatch.setattr(prepare, "read_source", read)
     return done
 
 

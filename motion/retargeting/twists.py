@@ -20,6 +20,7 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import SHORT, SIDES, RetargetBody, body_of
 from ambulo.motion.retargeting.transfer import source_hinge, turns_of
 from ambulo.motion.rotations import (
+    quat_angle,
     quat_conjugate,
     quat_multiply,
     quat_rotate,
@@ -64,8 +65,16 @@ PERSISTENCE = 0.05
 """Cost of a turn of 1 rad between two frames, relative to 1 rad outside a range for 1 s, [s].
 A twist of 60 degrees outside must last 0.3 s before it counts, unless it came by a jump."""
 
+_SMOOTH = float(np.deg2rad(5.0))
+"""A joint may turn by this more between two frames than in the source, [rad]: a state changes
+only where the capture itself jumps."""
+
 _PREFERENCE = float(np.deg2rad(1.0))
-"""A half turn must be better than none by this, [rad]."""
+"""A half turn must be better than none by this, [rad], and by half of what none is outside:
+where both are far outside, the capture stays as it is."""
+
+_Plan = dict[int, tuple[int, Floats]]
+"""For each joint that turns: its part of the limb (0 or 1), and its bone at rest, (3,)."""
 
 _STATES = np.array([[False, False], [False, True], [True, False], [True, True]])
 """The four states: whether the whole limb, and whether its end, is half a turn off."""
@@ -87,29 +96,33 @@ def turned_back(body: RetargetBody, motion: Motion, orientations: Floats) -> Mot
     rotations: Floats | None = None
     for side in SIDES:
         for limb in _LIMBS:
-            off = half_turns(body, side, limb, turns, motion.fps)
-            if off is not None and off.any():
+            found = _costs(body, side, limb, turns)
+            if found is None:
+                continue
+            costs, steps = found
+            plan = _plan(body, side, limb)
+            smooth = _smooth(body, plan, orientations, motion.rotations)
+            off = _STATES[_cheapest(costs / motion.fps, steps, smooth)]
+            if off.any():
                 if rotations is None:
                     rotations = motion.rotations.copy()
-                _turn_back(body, side, limb, off, orientations, rotations)
+                local = _turned(body, plan, off, orientations, motion.rotations)[1]
+                rotations[:, list(plan)] = local
     return motion if rotations is None else motion.replace(rotations=rotations)
 
 
-def half_turns(
-    body: RetargetBody, side: str, limb: _Limb, turns: Floats, fps: float
-) -> Bools | None:
-    """Whether the limb above its end, and the end, is half a turn off, (T, 2), or None.
+def _costs(
+    body: RetargetBody, side: str, limb: _Limb, turns: Floats
+) -> tuple[Floats, list[tuple[Floats, Floats]]] | None:
+    """How far each of the four states is outside the possible twists, (T, 4), and steps.
 
-    Of all sequences of the four states that is taken which is least outside the possible
-    twists while turning least from frame to frame (dynamic programming, A. Viterbi, IEEE
-    Transactions on Information Theory 13, 1967).
+    None if the limb has no such joints, or if no frame is better turned.
 
     Args:
         body: The body.
         side: "left_" or "right_".
         limb: Arm or leg.
         turns: Turns of the body's joints. Shape (T, J, 4).
-        fps: Frames per second.
     """
     upper, lower, end = (side + role for role in (limb.upper, limb.lower, limb.end))
     first, second = body.bone(upper, lower), body.bone(lower, end)
@@ -144,11 +157,11 @@ def half_turns(
         costs[:, state] += _outside(
             of_tip + np.pi * (whole != only_end), limb.end_range, mirrored
         ) + _PREFERENCE * (int(whole) + int(only_end))
+    costs[:, 1:] += 0.5 * costs[:, :1]
     if not (costs[:, 0] > costs[:, 1:].min(axis=1)).any():
         return None
     whole_tip = quat_multiply(above, turns[:, body.roles[end]])
-    steps = [_steps(arm, first), _steps(whole_tip, third)]
-    return _STATES[_cheapest(costs / fps, steps)]
+    return costs, [_steps(arm, first), _steps(whole_tip, third)]
 
 
 def _elbow(
@@ -224,14 +237,53 @@ def _steps(turns: Floats, bone: Floats) -> tuple[Floats, Floats]:
     return pair[0], pair[1]
 
 
-def _cheapest(costs: Floats, steps: list[tuple[Floats, Floats]]) -> NDArray[np.int64]:
-    """The cheapest sequence of states, (T,), for costs (T, 4) and the steps of both parts."""
+def _smooth(
+    body: RetargetBody, plan: _Plan, orientations: Floats, rotations: Floats
+) -> Bools:
+    """Whether no joint turns more in the step to a frame than in the source.
+
+    In the world, what hangs on the limb included, and against its parent.
+    Shape (T - 1, 4, 4) over the state before and the state after.
+    """
+    frames, count = len(orientations), len(_STATES)
+    joints, parents = list(plan), body.skeleton.parents
+    hanging = [
+        joint
+        for joint in range(len(parents))
+        if joint not in plan and parents[joint] in plan
+    ]
+    holders = [joints.index(parents[joint]) for joint in hanging]
+    states = []
+    for state in _STATES:
+        off = np.tile(state, (frames, 1))
+        world, local = _turned(body, plan, off, orientations, rotations)
+        own = quat_multiply(body.skeleton.rest[hanging], rotations[:, hanging])
+        hung = quat_multiply(world[:, holders], own)
+        states.append(np.concatenate([world, local, hung], axis=1))
+    limit = quat_angle(states[0][:-1], states[0][1:]) + _SMOOTH
+    result = np.ones((frames - 1, count, count), dtype=bool)
+    for before, after in np.ndindex(count, count):
+        if before != after:  # else every joint turns as far as in the source
+            step = quat_angle(states[before][:-1], states[after][1:])
+            result[:, before, after] = (step <= limit).all(axis=1)
+    return result
+
+
+def _cheapest(
+    costs: Floats, steps: list[tuple[Floats, Floats]], smooth: Bools
+) -> NDArray[np.int64]:
+    """The cheapest sequence of states, (T,), for costs (T, 4) and the steps of both parts.
+
+    Of all sequences whose changes are `smooth` (T - 1, 4, 4) that is taken which is least
+    outside the possible twists while turning least from frame to frame (dynamic
+    programming, A. Viterbi, IEEE Transactions on Information Theory 13, 1967).
+    """
     differs = _STATES[:, None, :] != _STATES[None, :, :]
     total = costs[0].copy()
     came = np.empty(costs.shape, dtype=np.int64)
     columns = np.arange(costs.shape[1])
     for t in range(1, len(costs)):
-        totals = total[:, None] + PERSISTENCE * sum(
+        totals = np.where(smooth[t - 1], total[:, None], np.inf) + PERSISTENCE * sum(
             np.where(differs[..., part], changed[t - 1], same[t - 1])
             for part, (same, changed) in enumerate(steps)
         )
@@ -244,15 +296,8 @@ def _cheapest(costs: Floats, steps: list[tuple[Floats, Floats]]) -> NDArray[np.i
     return path
 
 
-def _turn_back(
-    body: RetargetBody,
-    side: str,
-    limb: _Limb,
-    off: Bools,
-    orientations: Floats,
-    local: Floats,
-) -> None:
-    """Turn the joints of a limb in `local` (T, J, 4), in place, where `off` (T, 2) is true.
+def _plan(body: RetargetBody, side: str, limb: _Limb) -> _Plan:
+    """The joints of a limb that turn, each with its part and its bone at rest.
 
     Joints of the limb and toes turn about their own bones, so that all places stay; what
     else hangs on them (fingers) moves with them.
@@ -263,7 +308,7 @@ def _turn_back(
     last = body.end_bone(side + limb.end)
     if last is None:
         last = body.positions[end] - body.positions[lower]
-    plan: dict[int, tuple[int, Floats]] = {end: (1, last)}
+    plan: _Plan = {end: (1, last)}
     for part, start, stop in ((0, upper, lower), (1, lower, end)):
         for joint in body.skeleton.path(start, stop)[:-1]:
             bone = body.positions[stop] - body.positions[joint]
@@ -274,7 +319,25 @@ def _turn_back(
         for toe in body.skeleton.children(end):
             bone = body.joint_bone(toe)
             plan[toe] = (1, last if bone is None else bone)
-    world = orientations.copy()
+    return plan
+
+
+def _turned(
+    body: RetargetBody, plan: _Plan, off: Bools, orientations: Floats, rotations: Floats
+) -> tuple[Floats, Floats]:
+    """World and local orientations of the joints in `plan`, turned where `off` is true.
+
+    Args:
+        body: The body.
+        plan: P joints.
+        off: Whether part 0 and part 1 of the limb turn. Shape (T, 2).
+        orientations: World orientations of all joints. Shape (T, J, 4).
+        rotations: Local rotations of all joints. Shape (T, J, 4).
+
+    Returns:
+        Two arrays (T, P, 4).
+    """
+    world, local = orientations.copy(), rotations.copy()
     for joint, (part, bone) in plan.items():
         rows = off[:, part]
         axis = quat_rotate(quat_conjugate(body.orientations[joint]), bone)
@@ -286,3 +349,5 @@ def _turn_back(
         rows = off[:, part] | (off[:, above[0]] if above is not None else False)
         base = quat_multiply(world[rows, parent], body.skeleton.rest[joint])
         local[rows, joint] = quat_multiply(quat_conjugate(base), world[rows, joint])
+    joints = list(plan)
+    return world[:, joints], local[:, joints]

@@ -1,16 +1,21 @@
-"""`ambulo export`: a trained agent for other programs, as ONNX, JSON or for Godot."""
+"""`ambulo export`: a model for other programs, or a character as MJCF."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent
 from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, nearest
+from ambulo.policies.files.raw_headers import STOCK
+from ambulo.policies.registry import function_of, load_file, spec_of
 
 SUFFIXES = {"onnx": ".onnx", "json": ".json", "godot": ".ambulo"}
 """How the file of each target ends."""
@@ -21,19 +26,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `ambulo export ...`; its exit code."""
     parser = Parser(
         prog="ambulo export",
-        description="Write an agent so that other programs can run it.",
+        description="Write a model so that other programs can run it.",
     )
     parser.add_argument(
         "model", metavar="MODEL",
-        help="model file, run folder, or name of a shipped agent",
+        help="model file, run folder, or name of a shipped model; with --mjcf the name "
+        "of a character",
     )  # fmt: skip
     parser.add_argument(
         "--out", required=True, metavar="FILE",
-        help="FILE.onnx, FILE.json (+ .bin), or FILE.ambulo for Godot",
+        help="FILE.onnx; for navigation agents FILE.json (+ .bin) or FILE.ambulo for "
+        "Godot, too; with --mjcf a new folder",
     )  # fmt: skip
     parser.add_argument(
         "--target", metavar="NAME",
         help=f"one of {', '.join(SUFFIXES)}; default: what the end of FILE says",
+    )  # fmt: skip
+    parser.add_argument(
+        "--mjcf", action="store_true",
+        help="write a character's MuJoCo model as XML with its assets",
     )  # fmt: skip
     parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
     parser.add_argument(
@@ -41,24 +52,51 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="run the pickled code of a Stable-Baselines3 zip; only for your own files",
     )  # fmt: skip
     args = parser.parse_args(argv)
+    return _export_character(args) if args.mjcf else _export_model(args)
+
+
+def _export_model(args: Namespace) -> int:
+    """Write a model, and say what the file leaves out."""
     out = resolve_path(args.out)
     target = _target(args.target, args.out, out)
     check_parent(args.out)
+    file = find_model(args.model)
+    spec = spec_of(file)
+    if target not in spec.exports:
+        valid = ", ".join(f"{name} ({SUFFIXES[name]})" for name in spec.exports)
+        can = f"can be exported as {valid} only" if valid else "cannot be exported"
+        raise ConfigError(
+            f"{args.model}: not as {target}: models of the kind {spec.kind} {can}"
+        )
+    trust = args.trust_pickle and STOCK in spec.formats
+    model = load_file(file, **({"trust_pickle": True} if trust else {}))
+    settings = _SETTINGS[target](model) if target in _SETTINGS else {}
+    written = function_of(spec.exports[target])(model, out, **settings)
+    print(*written.files, sep="\n")
+    for line in written.left_out:
+        print(f"not in the file: {line}", file=sys.stderr)
+    return 0
 
+
+def _godot_settings(agent: Any) -> dict[str, Any]:
+    """Return the world of a navigation agent, for the Godot add-on."""
     from ambulo.envs.vr.contract import WorldSpec
-    from ambulo.policies.agents.navigation import load_agent
-    from ambulo.policies.export.export import export_json, export_onnx
-    from ambulo.policies.export.godot import export_godot
 
-    agent = load_agent(find_model(args.model), trust_pickle=args.trust_pickle)
-    files = [out]
-    if target == "onnx":
-        export_onnx(agent, out)
-    elif target == "json":
-        files.append(export_json(agent, out))
-    else:
-        export_godot(agent, out, asdict(WorldSpec.from_config(agent.config)))
-    print(*files, sep="\n")
+    return {"world": asdict(WorldSpec.from_config(agent.config))}
+
+
+_SETTINGS: Mapping[str, Callable[[Any], dict[str, Any]]] = {"godot": _godot_settings}
+"""What a target needs besides the model and the file."""
+
+
+def _export_character(args: Namespace) -> int:
+    """Write a character as MJCF."""
+    from ambulo.envs.characters.mjcf import export_mjcf
+
+    if args.target is not None:
+        raise ConfigError("--target: does not go with --mjcf")
+    check_parent(args.out)
+    print(*export_mjcf(args.model, resolve_path(args.out)), sep="\n")
     return 0
 
 

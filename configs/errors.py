@@ -32,6 +32,10 @@ class LevelError(AmbuloError):
     """A level file or level that breaks the schema or cannot be solved."""
 
 
+class CharacterError(AmbuloError):
+    """A character that cannot be written for other programs."""
+
+
 class ActionError(AmbuloError):
     """An action batch of the wrong shape or with values that are not finite."""
 

@@ -66,7 +66,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     Raises:
         ModelFileError: Missing, damaged, or no model file.
     """
-    return _identified(path)[0].kind
+    return spec_of(path).kind
 
 
 def read_header(path: str | os.PathLike[str]) -> Config:
@@ -80,16 +80,34 @@ def read_header(path: str | os.PathLike[str]) -> Config:
     return header
 
 
-def load_file(path: str | os.PathLike[str]) -> Any:
+def load_file(path: str | os.PathLike[str], **settings: Any) -> Any:
     """Return the model in a file, ready to use; its class depends on its kind.
+
+    Args:
+        path: The file.
+        **settings: Passed to the kind's loader.
 
     Raises:
         ModelFileError: Missing, damaged, newer, or no model file.
     """
-    spec, _, _ = _identified(path)
-    module, _, function = spec.loader.partition(":")
-    load: Callable[[Path], Any] = getattr(import_module(module), function)
-    return load(_main_file(path))
+    load = function_of(spec_of(path).loader)
+    return load(_main_file(path), **settings)
+
+
+def spec_of(path: str | os.PathLike[str]) -> ModelSpec[Any]:
+    """Return the description of the kind of the model in a file.
+
+    Raises:
+        ModelFileError: Missing, damaged, or no model file.
+    """
+    return _identified(path)[0]
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """Return the function that a `ModelSpec` names as `module:function`."""
+    module, _, function = name.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), function)
+    return found
 
 
 def _identified(

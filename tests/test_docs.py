@@ -29,6 +29,10 @@ CLIPS = {"locomotion_envs.md", "motion_datasets.md", "motion_files.md",
 LEFT_OUT = {"locomotion_envs.md": "load_fault"}  # a file that only an explosion writes
 """Blocks of a page with this word are left out."""
 BEFORE = {
+    "export.md": """
+from ambulo.cli import main
+assert main(["export", "locomote", "--out", "walker.onnx"]) == 0
+""",
     "model_format.md": """
 from ambulo.cli import main
 assert main(["export", "vr_navigation", "--out", "model.json"]) == 0

@@ -107,7 +107,7 @@ def myolegs(
         lag: Factor on the time constants of the muscles' activation dynamics; with 0
             activations are written as they are.
     """
-    with _quiet():
+    with quiet():
         model = myolegs_spec(muscles=muscles, timestep=timestep).compile()
     if muscles and lag > 0.0:
         model.actuator_dynprm[:, :2] *= lag
@@ -224,7 +224,7 @@ def _nearest(model: mujoco.MjModel, body: int, owner: list[int]) -> int:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without the warning that the package attaches its parts without a prefix.
 
     MuJoCo would also write it to a file in the working folder.

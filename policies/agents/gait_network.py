@@ -68,10 +68,11 @@ class RefNetwork:
         spread = weights["spread"]
         last, bias = layers[-1]
         layers[-1] = (last * spread[:, None], bias * spread + weights["mean"])
-        self._layers = [
+        self.layers = [
             (np.ascontiguousarray(w.T, np.float32), b.astype(np.float32))
             for w, b in layers
         ]
+        """Weights (inputs, outputs) and biases, scales included; ReLU between layers."""
 
     def __call__(self, normalized: ArrayLike, phase: ArrayLike) -> Singles:
         """Raw answers (B, 101) to normalised parameters (P,) or (B, P), phases (B,).
@@ -80,11 +81,11 @@ class RefNetwork:
         """
         given = np.asarray(normalized, dtype=np.float32)
         size = self.space.size
-        weights, bias = self._layers[0]
+        weights, bias = self.layers[0]
         values = phase_inputs(np.asarray(phase), self.metadata.harmonics)
         hidden = values.astype(np.float32) @ weights[size:]
         hidden += given @ weights[:size] + bias
-        for weights, bias in self._layers[1:]:
+        for weights, bias in self.layers[1:]:
             np.maximum(hidden, 0.0, out=hidden)
             hidden = hidden @ weights
             hidden += bias

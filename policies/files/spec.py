@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from ambulo.configs.base import Config, parse
@@ -36,6 +36,12 @@ class ModelSpec(Generic[H]):
     """Values of `format` in the raw header of its files; () for our zip format."""
     matches: Callable[[RawHeader], bool] = lambda raw: True
     """Whether a raw header of these `formats` is of this kind."""
+
+    exports: Mapping[str, str] = field(default_factory=dict)
+    """What `ambulo export` can write by the target's name, as `module:function`.
+
+    The function takes the model of `loader` and the new file, and returns a `Written`.
+    """
 
     def owns(self, raw: RawHeader) -> bool:
         """Return whether a file with the raw header `raw` is of this kind."""

@@ -53,4 +53,5 @@ SPEC = ModelSpec(
     header=CascadeMetadata,
     loader="ambulo.policies.agents.cascade:load_cascade_agent",
     headline=_headline,
+    exports={"onnx": "ambulo.policies.export.walkers:export_cascade"},
 )

@@ -72,4 +72,5 @@ SPEC = ModelSpec(
     header=EstimatorMetadata,
     loader="ambulo.policies.agents.gait_estimator:load_estimator",
     headline=_headline,
+    exports={"onnx": "ambulo.policies.export.gaits:export_estimator"},
 )

@@ -22,4 +22,5 @@ SPEC = ModelSpec(
     headline=headline,
     formats=(IK_NETWORK,),
     matches=lambda raw: not raw.get("past"),
+    exports={"onnx": "ambulo.policies.export.poses:export_solver"},
 )

@@ -17,4 +17,5 @@ SPEC = ModelSpec(
     loader="ambulo.ik.solver.published:load_published",
     headline=_headline,
     formats=(IK_PUBLISHED,),
+    exports={"onnx": "ambulo.policies.export.poses:export_solver"},
 )

@@ -14,4 +14,5 @@ SPEC = ModelSpec(
     headline=headline,
     formats=(IK_NETWORK,),
     matches=lambda raw: bool(raw.get("past")),
+    exports={"onnx": "ambulo.policies.export.poses:export_solver"},
 )

@@ -164,4 +164,5 @@ SPEC = ModelSpec(
     header=LocomotionMetadata,
     loader="ambulo.policies.agents.locomotion:load_walker",
     headline=_headline,
+    exports={"onnx": "ambulo.policies.export.walkers:export_walker"},
 )

@@ -68,4 +68,5 @@ SPEC = ModelSpec(
     header=MotionMetadata,
     loader="ambulo.policies.agents.motion:load_motion_nn",
     headline=_headline,
+    exports={"onnx": "ambulo.policies.export.motion:export_motion"},
 )

@@ -18,4 +18,5 @@ SPEC = ModelSpec(
     loader="ambulo.muscle.muscle_nn:load_muscle_nn",
     headline=_headline,
     formats=(FORMAT,),
+    exports={"onnx": "ambulo.policies.export.muscles:export_muscles"},
 )

@@ -112,4 +112,5 @@ SPEC = ModelSpec(
     header=RefNNMetadata,
     loader="ambulo.policies.agents.gait_network:load_ref_network",
     headline=_headline,
+    exports={"onnx": "ambulo.policies.export.gaits:export_gait"},
 )

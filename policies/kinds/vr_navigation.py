@@ -143,4 +143,9 @@ SPEC = ModelSpec(
     loader="ambulo.policies.agents.navigation:load_agent",
     headline=_headline,
     formats=(STOCK,),
+    exports={
+        "onnx": "ambulo.policies.export.navigation:write_onnx",
+        "json": "ambulo.policies.export.navigation:write_json",
+        "godot": "ambulo.policies.export.navigation:write_godot",
+    },
 )

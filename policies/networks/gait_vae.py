@@ -74,7 +74,7 @@ class GaitVAE(nn.Module):
     def decode(self, latent: Tensor, known: Tensor) -> Tensor:
         """All parameters (B, P), normalised: the given ones and what `latent` says."""
         found = torch.sigmoid(self.decoder(torch.cat([latent, known], dim=1)))
-        out = found.new_zeros(len(found), self.space.size)
+        out = found.new_zeros(found.shape[0], self.space.size)
         out = out.index_copy(1, self.free, found)
         return out.index_copy(1, self.known, known)
 

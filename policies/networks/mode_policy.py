@@ -59,9 +59,13 @@ class ModePolicy(SimulationNN):
         return latent_pi, latent_vf, obs.float()[:, slice(*self.columns.modes)]
 
     def _distribution(self, latent: Tensor, modes: Tensor) -> Distribution:
-        mean = torch.einsum("bk,bka->ba", modes, self.action_net(latent))
+        mean = self._mean(latent, modes)
         found: Distribution = self.action_dist.proba_distribution(mean, self.log_std)
         return found
+
+    def _mean(self, latent: Tensor, modes: Tensor) -> Tensor:
+        """Mean actions (B, actions)."""
+        return torch.einsum("bk,bka->ba", modes, self.action_net(latent))
 
     def forward(
         self, obs: Tensor, deterministic: bool = False
@@ -88,7 +92,8 @@ class ModePolicy(SimulationNN):
 
     def means(self, obs: Tensor) -> Tensor:
         """Mean actions (B, actions), unclipped."""
-        return self.get_distribution(obs).mode()
+        latent_pi, _, modes = self._latents(obs)
+        return self._mean(latent_pi, modes)
 
 
 class TwoLevelPolicy(ModePolicy):
@@ -129,6 +134,10 @@ class TwoLevelPolicy(ModePolicy):
 
     def _distribution(self, latent: Tensor, modes: Tensor) -> Distribution:
         return MixtureOfGaussians(modes, self.action_net(latent), self.log_std)
+
+    def _mean(self, latent: Tensor, modes: Tensor) -> Tensor:
+        """Mean (B, actions) of the likeliest generator."""
+        return self._distribution(latent, modes).mode()
 
     def choices(self, obs: Tensor) -> Tensor:
         """Probability (B, K) of each generator."""
@@ -174,8 +183,8 @@ class MixtureOfGaussians(Distribution):
 
     def mode(self) -> Tensor:
         """The mean (B, A) of the likeliest Gaussian."""
-        chosen = self._log_choice.argmax(dim=1)
-        return self._means[torch.arange(len(chosen)), chosen]
+        chosen = self._log_choice.argmax(dim=1)[:, None, None]
+        return self._means.gather(1, chosen.expand(-1, 1, self._means.shape[2]))[:, 0]
 
     def actions_from_params(self, *args: Any, **kwargs: Any) -> Tensor:
         """Made whole by the constructor."""

@@ -88,7 +88,7 @@ class SimulationNNWithPrior(SimulationNN):
     def _encoded(self, obs: Tensor) -> Tensor:
         """The encoding (B, width) of the history in `obs`."""
         states = obs.float()[:, slice(*self.columns.history)]
-        states = states.reshape(len(states), -1, STATE_SIZE)
+        states = states.reshape(states.shape[0], -1, STATE_SIZE)
         if not self.frozen:
             return self.encoder.encode(states)
         with torch.no_grad():

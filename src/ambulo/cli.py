@@ -41,7 +41,10 @@ TRAININGS: dict[str, tuple[str, str]] = {
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("ambulo.cli:train", f"train or resume: {', '.join(TRAININGS)}"),
     "eval": ("ambulo.evaluate.command:main", "score an agent beside baselines"),
-    "export": ("ambulo.commands.export_agent:main", "write an agent as ONNX or JSON"),
+    "export": (
+        "ambulo.commands.export_agent:main",
+        "write a model as ONNX, or a body as MJCF",
+    ),
     "levels": ("ambulo.commands.level_tools:main", "generate, validate or draw levels"),
     "eval-motion": ("ambulo.train.eval_motion:main", "score a motion network"),
     "data": (

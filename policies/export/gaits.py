@@ -1,0 +1,234 @@
+"""Gait networks and gait estimators as ONNX graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ambulo.configs.arrays import Floats, Singles
+from ambulo.configs.gait import GaitSpace
+from ambulo.motion.gaits.frames import orthonormal
+from ambulo.motion.human23 import N_SIXDOF, sixdof_slices
+from ambulo.motion.rotations import matrix_to_sixd, sixd_to_matrix
+from ambulo.policies.agents.gait_estimator import GaitEstimator
+from ambulo.policies.agents.gait_network import RefNetwork
+from ambulo.policies.export.graph import Arrays, Graph, Port, scalar_parts, write_graph
+from ambulo.policies.export.written import Written
+from ambulo.policies.networks.gait_vae import FRAMES, GaitVAE
+
+SEED, DRAWS = 0, 256
+"""Seed and number of an estimator's draws of the latent; constants of the graph."""
+
+
+class GaitModule(nn.Module):
+    """Gait parameters (B, P), in their units, and phases (B,) to poses (B, 101)."""
+
+    low: Tensor
+    span: Tensor
+    multiples: Tensor
+    balls: Tensor
+    rest: Tensor
+    order: Tensor
+
+    def __init__(self, network: RefNetwork) -> None:
+        """Of a network at run time, whose scales are in its first and last layer."""
+        super().__init__()
+        space = network.space
+        self.register_buffer("low", _single(space.low))
+        self.register_buffer("span", _single(space.high - space.low))
+        multiples = np.arange(1, network.metadata.harmonics + 1)
+        self.register_buffer("multiples", _single(2.0 * np.pi * multiples))
+        places = sixdof_slices().values()
+        starts = [place.start for place in places if place.stop - place.start == 6]
+        balls = np.concatenate([np.arange(start, start + 6) for start in starts])
+        rest = np.setdiff1d(np.arange(N_SIXDOF), balls)
+        self.register_buffer("balls", torch.as_tensor(balls))
+        self.register_buffer("rest", torch.as_tensor(rest))
+        order = np.argsort(np.concatenate([balls, rest]))
+        self.register_buffer("order", torch.as_tensor(order))
+        layers = []
+        for weight, bias in network.layers:
+            layer = nn.Linear(*weight.shape)
+            layer.weight = nn.Parameter(_single(weight.T), requires_grad=False)
+            layer.bias = nn.Parameter(_single(bias), requires_grad=False)
+            layers += [layer, nn.ReLU()]
+        self.layers = nn.Sequential(*layers[:-1])
+
+    def forward(self, parameters: Tensor, phase: Tensor) -> Tensor:
+        """Poses (B, 101) whose rotations are valid."""
+        angle = phase[:, None] * self.multiples
+        both = torch.stack([torch.sin(angle), torch.cos(angle)], dim=-1).flatten(1)
+        normalized = (parameters - self.low) / self.span
+        raw = self.layers(torch.cat([normalized, both], dim=1))
+        rows = raw[:, self.balls].unflatten(1, (-1, 6))
+        valid = matrix_to_sixd(sixd_to_matrix(rows)).flatten(1)
+        return torch.cat([valid, raw[:, self.rest]], dim=1)[:, self.order]
+
+
+def export_gait(network: RefNetwork, path: Path) -> Written:
+    """Write a gait network as ONNX; see `write_graph`."""
+    return write_graph(gait_graph(network), path)
+
+
+def gait_graph(network: RefNetwork) -> Graph:
+    """Return the graph of a gait network: `parameters`, `phase` to `pose`."""
+    space = network.space
+    held = network.held
+
+    def examples(rng: np.random.Generator, count: int) -> Arrays:
+        values = rng.uniform(space.low, space.high, (count, space.size))
+        for name, value in held.items():
+            values[:, space.index(name)] = value
+        return values.astype(np.float32), rng.random(count).astype(np.float32)
+
+    def reference(values: Singles, phase: Singles) -> Arrays:
+        raw = network(space.normalize(values), phase)
+        return (orthonormal(raw.astype(np.float64)),)
+
+    columns = {"held": [held.get(name) for name in space.names]}
+    return Graph(
+        kind="ref_nn",
+        module=GaitModule(network),
+        inputs=(
+            Port(
+                "parameters", (space.size,), "1",
+                "ratios to a healthy adult; torsions are angles, [rad]",
+                _parameters(space, columns),
+            ),
+            Port("phase", (), "cycles", "of the gait cycle, in [0, 1)"),
+        ),
+        outputs=(Port("pose", (N_SIXDOF,), "mixed", "a pose", _pose_parts()),),
+        examples=examples,
+        reference=reference,
+        header={"skeleton": "human23", "space": network.metadata.space},
+        left_out=(
+            "the root's path: integrate the speeds at 6 to 8 of pose over the cycle",
+        ),
+    )  # fmt: skip
+
+
+class EstimatorModule(nn.Module):
+    """Two cycles (B, 60, 101) and known parameters (B, G) to all parameters (B, P)."""
+
+    low: Tensor
+    span: Tensor
+    noise: Tensor
+    spread: Tensor
+
+    def __init__(self, estimator: GaitEstimator) -> None:
+        """Of an estimator; the draws of `estimate` with seed `SEED` become constants."""
+        super().__init__()
+        self.vae: GaitVAE = estimator.vae
+        space = estimator.space
+        self.register_buffer("low", _single(space.low))
+        self.register_buffer("span", _single(space.high - space.low))
+        generator = torch.Generator().manual_seed(SEED)
+        shape = (DRAWS, estimator.vae.config.latent)
+        self.register_buffer("noise", torch.randn(shape, generator=generator))
+        spread = _single(estimator.vae_error) * self.span
+        spread[self.vae.known] = 0.0
+        self.register_buffer("spread", spread)
+
+    def forward(self, poses: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
+        """Parameters and their standard deviations, in their units."""
+        vae = self.vae
+        given = (known - self.low[vae.known]) / self.span[vae.known]
+        mean, log_variance = vae.encode(poses, given)
+        best = self.low + self.span * vae.decode(mean, given)
+        drawn = mean[:, None] + torch.exp(0.5 * log_variance)[:, None] * self.noise
+        each = given[:, None].expand(-1, DRAWS, -1)
+        found = vae.decode(drawn.flatten(0, 1), each.flatten(0, 1))
+        found = found.reshape(-1, DRAWS, found.shape[1])
+        away = found - found.mean(1, keepdim=True)
+        variance = away.square().mean(1) * self.span.square()
+        return best, (variance + self.spread.square()).sqrt()
+
+
+def export_estimator(estimator: GaitEstimator, path: Path) -> Written:
+    """Write a gait estimator as ONNX; see `write_graph`."""
+    return write_graph(estimator_graph(estimator), path)
+
+
+def estimator_graph(estimator: GaitEstimator) -> Graph:
+    """Return the graph of a gait estimator: `poses`, `given` to `parameters`, `deviation`."""
+    space, vae = estimator.space, estimator.vae
+    known = vae.known.tolist()
+    names = [space.names[k] for k in known]
+
+    def examples(rng: np.random.Generator, count: int) -> Arrays:
+        noise = rng.normal(size=(count, FRAMES, N_SIXDOF))
+        poses = vae.mean.numpy() + vae.deviation.numpy() * noise
+        given = rng.uniform(space.low[known], space.high[known], (count, len(known)))
+        return poses.astype(np.float32), given.astype(np.float32)
+
+    def reference(poses: Singles, given: Singles) -> Arrays:
+        found = [
+            estimator.estimate(
+                cycle.astype(np.float64),
+                dict(zip(names, map(float, row), strict=True)),
+                seed=SEED,
+            )
+            for cycle, row in zip(poses, given, strict=True)
+        ]
+        values, deviations = [e.values for e in found], [e.deviation for e in found]
+        return np.stack(values), np.stack(deviations)
+
+    whole = _parameters(space, {"given": [k in known for k in range(space.size)]})
+    meaning = "values of the parameters that must be known"
+    return Graph(
+        kind="gait_estimator",
+        module=EstimatorModule(estimator),
+        inputs=(
+            Port(
+                "poses", (FRAMES, N_SIXDOF), "mixed",
+                "two gait cycles of 30 frames", _pose_parts(),
+            ),
+            Port("given", (len(known),), "1", meaning, scalar_parts(names)),
+        ),
+        outputs=(
+            Port("parameters", (space.size,), "1", "estimated parameters", whole),
+            Port("deviation", (space.size,), "1", "their standard deviations", whole),
+        ),
+        examples=examples,
+        reference=reference,
+        header={"space": estimator.metadata.space, "seed": SEED, "draws": DRAWS},
+        left_out=(
+            "other seeds of the draws, and least squares with a gait network "
+            "(`ambulo gait estimate`)",
+        ),
+    )  # fmt: skip
+
+
+def _parameters(
+    space: GaitSpace, columns: Mapping[str, Sequence[object]]
+) -> tuple[dict[str, object], ...]:
+    """Return one part for each gait parameter, with its range."""
+    low, high = space.low.tolist(), space.high.tolist()
+    return scalar_parts(space.names, low=low, high=high, **columns)
+
+
+def _pose_parts() -> tuple[dict[str, object], ...]:
+    """Return the parts of the 101 numbers."""
+    rows: list[dict[str, object]] = []
+    for joint, place in sixdof_slices().items():
+        ball = place.stop - place.start == 6
+        unit = "1" if ball else "rad"
+        meaning = "first two rows of the rotation matrix" if ball else "angle"
+        row = {"name": joint, "start": place.start, "stop": place.stop}
+        rows.append(row | {"unit": unit, "meaning": meaning})
+    way = "displacement in 1/30 s along the walking direction and to the left"
+    for name, start, stop, meaning in (
+        ("root way", 6, 8, way),
+        ("root height", 8, 9, "height of the root"),
+    ):
+        row = {"name": name, "start": start, "stop": stop}
+        rows.append(row | {"unit": "m", "meaning": meaning})
+    return tuple(rows)
+
+
+def _single(values: Floats | Singles | Sequence[float]) -> Tensor:
+    return torch.as_tensor(np.asarray(values, dtype=np.float32))

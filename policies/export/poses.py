@@ -1,0 +1,397 @@
+"""Pose networks as ONNX graphs: targets of effectors to a whole body."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ambulo.configs.arrays import Floats, Singles
+from ambulo.ik.kernels.network import LEAKY_RELU
+from ambulo.ik.kernels.targets import HEAD, HIPS
+from ambulo.ik.pose import Pose
+from ambulo.ik.rig import TARGETS, Rig
+from ambulo.ik.solver.features import PAST, decode_pose
+from ambulo.ik.solver.frames import to_frame
+from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.solver.network import IKNetwork
+from ambulo.ik.solver.published import ACTIVATIONS, INPUTS, OUTPUTS, PublishedNetwork
+from ambulo.ik.solver.published import SLOPE as PUBLISHED_SLOPE
+from ambulo.ik.solver.solver import NeuralIKSolver
+from ambulo.ik.solver.targets import Targets
+from ambulo.motion.rotations import (
+    matrix_to_sixd,
+    quat_conjugate,
+    quat_from_rotvec,
+    quat_from_yaw,
+    quat_multiply,
+    quat_normalize,
+    quat_rotate,
+    quat_to_matrix,
+)
+from ambulo.policies.export.graph import Arrays, Graph, Port, write_graph
+from ambulo.policies.export.written import Written
+
+PAST_ROWS = [TARGETS.index(name) for name in PAST]
+"""Rows of head and hands among the targets."""
+Quad = tuple[Tensor, Tensor, Tensor, Tensor]
+"""Positions, rotations and the weights of both."""
+LEFT_OUT = (
+    "refinement and joint limits of `solve`: the graph is the network's own pose, which "
+    "misses targets by centimetres"
+)
+
+
+class PoseModule(nn.Module):
+    """Targets in the world to poses in the world, as `IKNetwork.predict`.
+
+    A target of weight 0 is absent: its numbers do not count.
+    """
+
+    rest: Tensor
+    root_rest: Tensor
+    mean: Tensor
+
+    def __init__(self, network: IKNetwork) -> None:
+        """Of a network with its rig."""
+        super().__init__()
+        rig = network.rig
+        self.register_buffer("rest", _single(rig.target_rest))
+        self.register_buffer("root_rest", _single(rig.skeleton.rest[0]))
+        self.register_buffer("mean", _single(network.mean))
+        self.layers = _layers(network)
+
+    def forward(
+        self,
+        positions: Tensor,
+        rotations: Tensor,
+        position_weights: Tensor,
+        rotation_weights: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """Root positions (B, 3) and local rotations (B, J, 4) of B characters.
+
+        Args:
+            positions: (B, 6, 3).
+            rotations: (B, 6, 4).
+            position_weights: (B, 6).
+            rotation_weights: (B, 6).
+        """
+        return self._poses((positions, rotations, position_weights, rotation_weights))
+
+    def _poses(self, given: Quad, past: Quad | None = None) -> tuple[Tensor, Tensor]:
+        """See `forward`; `past` are the same four of head and hands, (B, n, 3, ...)."""
+        now = _present(*given)
+        origin, yaw = self._frame(*now)
+        inputs = torch.cat(self._seen(origin, yaw, *now), dim=-1).flatten(1)
+        if past is not None:
+            before = self._seen(origin, yaw, *_present(*past))[:2]
+            inputs = torch.cat([inputs, torch.cat(before, dim=-1).flatten(1)], dim=1)
+        root, local = decode_pose(self.layers(inputs), self.mean)
+        turn = quat_from_yaw(yaw)
+        hips = quat_multiply(turn, quat_multiply(self.root_rest, local[:, 0]))
+        hips = quat_multiply(quat_conjugate(self.root_rest), hips)
+        rotations = torch.cat([hips[:, None], local[:, 1:]], dim=1)
+        return quat_rotate(turn, root) + origin, rotations
+
+    def _frame(
+        self, places: Tensor, turns: Tensor, moved: Tensor, turned: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Origins (B, 3) and yaws (B,) of the root frames (`kernels.targets`)."""
+        there = (moved > 0.0).float()
+        mean = places.sum(1) / there.sum(1, keepdim=True).clamp(min=1.0)
+        place = torch.where(there[:, HEAD, None] > 0.0, places[:, HEAD], mean)
+        place = torch.where(there[:, HIPS, None] > 0.0, places[:, HIPS], place)
+        flat = torch.ones_like(place[:1]) * place.new_tensor([1.0, 1.0, 0.0])
+        angles = self._yaws(turns)
+        given = (turned > 0.0).float()
+        across = (given * torch.sin(angles)).sum(1)
+        along = (given * torch.cos(angles)).sum(1)
+        # Without any rotation both sums are 0: the yaw is 0, not that of noise.
+        along = torch.where(given.sum(1) > 0.0, along, torch.ones_like(along))
+        yaw = torch.atan2(across, along)
+        yaw = torch.where(given[:, HEAD] > 0.0, angles[:, HEAD], yaw)
+        yaw = torch.where(given[:, HIPS] > 0.0, angles[:, HIPS], yaw)
+        return place * flat, yaw
+
+    def _yaws(self, turns: Tensor) -> Tensor:
+        """Twist about Z (B, 6), [rad], of orientations (B, 6, 4) against rest."""
+        away = quat_multiply(turns, quat_conjugate(self.rest))
+        sign = torch.where(away[..., 0] < 0.0, -1.0, 1.0)
+        return 2.0 * torch.atan2(sign * away[..., 3], sign * away[..., 0])
+
+    def _seen(
+        self,
+        origin: Tensor,
+        yaw: Tensor,
+        places: Tensor,
+        turns: Tensor,
+        moved: Tensor,
+        turned: Tensor,
+    ) -> list[Tensor]:
+        """Positions, rotations as six numbers and weights in the root frame."""
+        near, turns = to_frame(origin, yaw, places, turns)
+        # Rows 1 and 2 of the matrix.
+        six = matrix_to_sixd(quat_to_matrix(turns))
+        return [
+            torch.where(moved[..., None] > 0.0, near, 0.0),
+            torch.where(turned[..., None] > 0.0, six, 0.0),
+            moved[..., None],
+            turned[..., None],
+        ]
+
+
+class TrackerModule(PoseModule):
+    """A `PoseModule` that also sees head and hands at n earlier moments."""
+
+    def forward(  # type: ignore[override]
+        self,
+        positions: Tensor,
+        rotations: Tensor,
+        position_weights: Tensor,
+        rotation_weights: Tensor,
+        past_positions: Tensor,
+        past_rotations: Tensor,
+        past_position_weights: Tensor,
+        past_rotation_weights: Tensor,
+    ) -> tuple[Tensor, Tensor]:
+        """As `PoseModule.forward`; the past arrays are (B, n, 3, ...)."""
+        return self._poses(
+            (positions, rotations, position_weights, rotation_weights),
+            (
+                past_positions,
+                past_rotations,
+                past_position_weights,
+                past_rotation_weights,
+            ),
+        )
+
+
+def _present(
+    positions: Tensor, rotations: Tensor, moved: Tensor, turned: Tensor
+) -> Quad:
+    """Targets with zeros or identity where absent; rotations at unit length."""
+    identity = rotations.new_tensor([1.0, 0.0, 0.0, 0.0])
+    turns = torch.where(turned[..., None] > 0.0, rotations, identity)
+    places = torch.where(moved[..., None] > 0.0, positions, 0.0)
+    return places, quat_normalize(turns), moved, turned
+
+
+def export_solver(solver: NeuralIKSolver | PublishedNetwork, path: Path) -> Written:
+    """Write a pose network as ONNX; see `write_graph`."""
+    if isinstance(solver, PublishedNetwork):
+        return export_published(solver, path)
+    assert solver.network is not None
+    return write_graph(pose_graph(solver.network), path)
+
+
+def pose_graph(network: IKNetwork) -> Graph:
+    """Return the graph of a pose network: targets to `root`, `local_rotations`."""
+    header, rig = network.header, network.rig
+    moments = len(header.past)
+
+    def examples(rng: np.random.Generator, count: int) -> Arrays:
+        rows = [_targets(rig, rng, count) for _ in range(1 + moments)]
+        before = [[part[:, PAST_ROWS] for part in row] for row in rows[1:]]
+        stacked = [np.stack(parts, axis=1) for parts in zip(*before, strict=True)]
+        return tuple(part.astype(np.float32) for part in chain(rows[0], stacked))
+
+    def reference(*given: Singles) -> Arrays:
+        past = [_of_past(*(part[:, k] for part in given[4:])) for k in range(moments)]
+        pose = network.predict(
+            Targets(*(part.astype(float) for part in given[:4])), past
+        )
+        return pose.root, pose.rotations
+
+    return Graph(
+        kind="ik_trackers" if moments else "ik_network",
+        module=TrackerModule(network) if moments else PoseModule(network),
+        inputs=_target_ports(header),
+        outputs=(
+            Port("root", (3,), "m", "world position of the hips"),
+            Port(
+                "local_rotations", (len(rig), 4), "1",
+                "local rotations after the rest frames, quaternions wxyz",
+                either_sign=True,
+            ),
+        ),
+        examples=examples,
+        reference=reference,
+        header={
+            "rig": header.rig,
+            "targets": list(TARGETS),
+            "joints": list(rig.skeleton.joints),
+            "past": list(header.past),
+            "past_targets": list(PAST) if moments else [],
+        },
+        left_out=(LEFT_OUT,),
+    )  # fmt: skip
+
+
+def _target_ports(header: IKNetworkHeader) -> tuple[Port, ...]:
+    """Return the inputs: targets now and, for trackers, before."""
+    rows = (
+        ("positions", (3,), "m", "world positions, Z up"),
+        ("rotations", (4,), "1", "world orientations, quaternions wxyz"),
+        ("position_weights", (), "1", "0 is absent, 1 counts fully"),
+        ("rotation_weights", (), "1", "0 is absent, 1 counts fully"),
+    )
+    now = [Port(name, (len(TARGETS), *tail), unit, m) for name, tail, unit, m in rows]
+    if not header.past:
+        return tuple(now)
+    lead = (len(header.past), len(PAST))
+    ages = ", ".join(f"{ago:g}" for ago in header.past)
+    before = [
+        Port(f"past_{name}", (*lead, *tail), unit, f"{m}; {ages} s ago")
+        for name, tail, unit, m in rows
+    ]
+    return (*now, *before)
+
+
+def _targets(
+    rig: Rig, rng: np.random.Generator, count: int
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return plausible targets of `count` characters; a third of them are absent."""
+    vectors = rng.normal(scale=0.2, size=(count, len(rig), 3))
+    local = quat_multiply(np.broadcast_to(rig.start, (count, len(rig), 4)),
+                          quat_from_rotvec(vectors))  # fmt: skip
+    yaw = rng.uniform(-3.0, 3.0, count)
+    local[:, 0] = quat_multiply(quat_from_yaw(yaw), local[:, 0])
+    root = rng.normal(scale=2.0, size=(count, 3))
+    root[:, 2] = rig.start_height + rng.normal(scale=0.05, size=count)
+    full = Targets.of_pose(rig, Pose(root, local))
+    moved = np.where(rng.random((2, count, len(TARGETS))) < 1 / 3, 0.0, 1.0)
+    return full.positions, full.rotations, moved[0], moved[1]
+
+
+def _of_past(
+    places: Singles, turns: Singles, moved: Singles, turned: Singles
+) -> Targets:
+    """Return targets (B, 6) with only head and hands (B, 3) present."""
+    count = len(places)
+    rows = [
+        np.zeros((count, len(TARGETS), *part.shape[2:]))
+        for part in (places, turns, moved, turned)
+    ]
+    for row, part in zip(rows, (places, turns, moved, turned), strict=True):
+        row[:, PAST_ROWS] = part
+    return Targets(*rows)
+
+
+class PublishedModule(nn.Module):
+    """The published 50 numbers to 69."""
+
+    def __init__(self, network: PublishedNetwork) -> None:
+        """Of one of the two networks."""
+        super().__init__()
+        tensors = network.tensors()
+        leaky = ACTIVATIONS[network.kind] == LEAKY_RELU
+        act = nn.LeakyReLU(PUBLISHED_SLOPE) if leaky else nn.Tanh()
+        count = len(tensors) // 2
+        pairs = [(tensors[f"W{k}"].T, tensors[f"b{k}"]) for k in range(1, count + 1)]
+        self.layers = _perceptron(pairs, act)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Rotation vectors (B, 69)."""
+        out: Tensor = self.layers(inputs)
+        return out
+
+
+def export_published(network: PublishedNetwork, path: Path) -> Written:
+    """Write a network with the published interface as ONNX; see `write_graph`."""
+    return write_graph(published_graph(network), path)
+
+
+def published_graph(network: PublishedNetwork) -> Graph:
+    """Return the graph of a published network: `inputs` (50,) to `rotation_vectors`."""
+
+    def examples(rng: np.random.Generator, count: int) -> Arrays:
+        return (rng.normal(scale=0.5, size=(count, INPUTS)).astype(np.float32),)
+
+    joints = network.rig.skeleton.joints
+    parts = tuple(
+        {"name": name, "start": 3 * k, "stop": 3 * k + 3, "unit": "rad"}
+        for k, name in enumerate(joints)
+    )
+    return Graph(
+        kind="ik_published",
+        module=PublishedModule(network),
+        inputs=(
+            Port("inputs", (INPUTS,), "mixed", "the published layout", PUBLISHED_PARTS),
+        ),
+        outputs=(
+            Port("rotation_vectors", (OUTPUTS,), "rad", "local rotations", parts),
+        ),
+        examples=examples,
+        reference=lambda inputs: (network.forward(inputs),),
+        header={"rig": network.rig.name, "network": network.kind},
+        left_out=(
+            "the 50 numbers of targets and ground, and the hips' position: they are in the "
+            "character's yaw frame",
+        ),
+    )
+
+
+def _published_parts() -> tuple[dict[str, object], ...]:
+    """Return the parts of the published input."""
+    rows: list[dict[str, object]] = []
+    at = 0
+
+    def add(name: str, size: int, unit: str, scale: float = 1.0) -> None:
+        nonlocal at
+        row = {"name": name, "start": at, "stop": at + size, "unit": unit}
+        rows.append(row | {"scale": scale})
+        at += size
+
+    for name in TARGETS[:HIPS]:
+        add(f"{name} position from the hips", 3, "m")
+        add(f"{name} Euler angles from rest", 3, "rad", 1.0 / np.pi)
+    add("forward of the hips", 3, "1")
+    add("up of the hips", 3, "1")
+    for side in ("left", "right"):
+        add(f"{side} ankle over the ground", 1, "m", 0.5)
+        add(f"{side} ground normal", 3, "1")
+        add(f"{side} foot is grounded", 1, "1")
+        add(f"{side} foot shall stand", 1, "1")
+    add("phase of the step", 1, "1")
+    add("task", 1, "1")
+    return tuple(rows)
+
+
+PUBLISHED_PARTS = _published_parts()
+"""Parts of the published input; a number is the quantity in its unit times `scale`."""
+
+
+def _layers(network: IKNetwork) -> nn.Sequential:
+    """Return the perceptron of a network, statistics folded in already."""
+    tensors, header = network.tensors(), network.header
+    activations: dict[str, nn.Module] = {
+        "leaky_relu": nn.LeakyReLU(header.slope),
+        "elu": nn.ELU(),
+        "tanh": nn.Tanh(),
+        "silu": nn.SiLU(),
+    }
+    pairs = [
+        (tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"])
+        for k in range(len(header.hidden) + 1)
+    ]
+    return _perceptron(pairs, activations[header.activation])
+
+
+def _perceptron(
+    pairs: list[tuple[Singles, Singles]], activation: nn.Module
+) -> nn.Sequential:
+    """Return linear layers of weights (outputs, inputs) and biases."""
+    modules: list[nn.Module] = []
+    for weight, bias in pairs:
+        layer = nn.Linear(weight.shape[1], weight.shape[0])
+        layer.weight = nn.Parameter(_single(weight), requires_grad=False)
+        layer.bias = nn.Parameter(_single(bias), requires_grad=False)
+        modules += [layer, activation]
+    return nn.Sequential(*modules[:-1])
+
+
+def _single(values: Floats | Singles) -> Tensor:
+    return torch.from_numpy(np.array(values, dtype=np.float32))

@@ -1,0 +1,65 @@
+"""`ambulo export`: targets by kind, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ambulo.commands.export_agent import main
+from ambulo.policies.registry import function_of, model_kinds
+
+
+@pytest.mark.parametrize("kind", sorted(model_kinds()))
+def test_exporters_exist(kind: str) -> None:
+    for name in model_kinds()[kind].exports.values():
+        assert callable(function_of(name))
+
+
+def test_a_walker_is_written_and_what_it_lacks_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "walk.onnx"
+    assert main(["imitate_walk_pure", "--out", str(file)]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{file}\n"
+    assert err.startswith("not in the file: the body:")
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gait_walk", "--out", "w.json"],
+         "gait_walk: not as json: models of the kind locomotion can be exported as onnx "
+         "(.onnx) only"),
+        (["motion_nn", "--out", "w.ambulo"], "motion_nn: not as godot: models of the kind"),
+        (["gait_law", "--out", "w.onnx"], "kind gait_reference cannot be exported"),
+        (["gait_walkk", "--out", "w.onnx"], "did you mean 'gait_walk'"),
+        (["gait_walk", "--out", "w.txt"], "must end in .onnx, .json or .ambulo"),
+        (["human24", "--mjcf", "--out", "w"], "unknown character 'human24'"),
+        (["human23", "--mjcf", "--target", "onnx", "--out", "w"], "--target: does not go"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_exported_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_character_is_written_as_mjcf(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["human23", "--mjcf", "--out", str(tmp_path / "body")]) == 0
+    names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
+    assert names == ["human23.xml", "README.md"]

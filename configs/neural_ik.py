@@ -86,9 +86,9 @@ class IKDataConfig(Config):
     """Training and test data, and augmentation."""
 
     test_ratio: Annotated[float, Field(gt=0, lt=1)] = 0.15
-    """The test's fraction of the clips; whole people only."""
+    """The test's fraction of the clips; whole people only, where there are three or more."""
     validation_ratio: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    """The validation's fraction of the clips; whole people only."""
+    """The validation's fraction of the clips; whole people only, as above."""
     test_subjects: tuple[str, ...] = ()
     """Test subjects, instead of a random choice."""
     validation_subjects: tuple[str, ...] = ()

@@ -76,6 +76,7 @@ SMALL = {
     r"rollout_gait.py --space human23": "--episodes 64",
     r"train_forward_gaitnet": "--epochs 1",
     r"train muscle": "--preset quick_test --steps 2 --no-progress",
+    r"ambulo train-ik": "--epochs 1 --set dataset.least=100 --no-progress",
     r"train_motion": (
         "--epochs 1 --set model.width=16 --set model.depth=1 --set model.heads=2 "
         "--set training.rollout_ratio=0 --set dataset.stride=40 --no-progress"
@@ -180,7 +181,7 @@ def workspace(tmp_path: Path, cmu: Path) -> Path:  # noqa: F811
     shutil.copy(walker / "02.asf", tmp_path)
     shutil.copy(walker / "02_01.amc", tmp_path / "clip.amc")
     (tmp_path / "mocap").symlink_to(cmu, target_is_directory=True)
-    for subject in ("02", "12"):
+    for subject in ("02", "07", "12"):
         shutil.copytree(cmu / "asfamc" / subject, tmp_path / "cmu" / subject)
     for clip in sorted((tmp_path / "cmu" / "02").glob("*.amc"))[3:]:
         clip.unlink()

@@ -179,16 +179,18 @@ def _random(rig: Rig, count: int, seed: int) -> KnownPoses:
 
 
 def _captured(network: IKNetwork, name: str, request: EvalRequest) -> KnownPoses:
-    """Return poses of the people of the network's test in a file of `ambulo ik extract`."""
+    """Return poses of a network's test, people or recordings, of `ambulo ik extract`."""
     data = load_poses(resolve_path(name))
     people: Mapping[str, list[str]] = network.header.extra.get("people", {})
-    tested = people.get("test", [])
-    rows = np.isin(data.subjects, tested)
-    if not rows.any():
+    clips: Mapping[str, list[str]] = network.header.extra.get("clips", {})
+    tested = clips.get("test") or people.get("test", [])
+    part: PoseData = (
+        data.of_clips(tested) if clips else data[np.isin(data.subjects, tested)]
+    )
+    if not len(part):
         raise ModelFileError(
             f"{name}: no poses of {', '.join(tested) or 'test people'}"
         )
-    part: PoseData = data[rows]
     config = IKRunConfig.model_validate({"network": {"past": network.header.past}})
     poses = Poses(part, network.rig, config, mirror=False)
     chosen = np.unique(

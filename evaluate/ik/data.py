@@ -78,13 +78,41 @@ class PoseBatch:
         return replace(self, **moved)
 
 
+def parts_are_people(data: PoseData, config: IKRunConfig) -> bool:
+    """Whether `split_poses` parts people, not recordings.
+
+    It does, unless there are fewer people than parts and none was chosen.
+    """
+    wanted = config.dataset
+    chosen = wanted.test_subjects or wanted.validation_subjects
+    people = {record.subject for record in data.header.clips}
+    return bool(chosen) or len(people) >= len(PARTS)
+
+
 def split_poses(data: PoseData, config: IKRunConfig) -> dict[str, PoseData]:
-    """The poses of each of `PARTS`; no person is in two of them."""
+    """The poses of each of `PARTS`; no person is in two of them, or no recording.
+
+    See `parts_are_people`.
+    """
     clips = [
         Clip(Path(record.name), record.subject, record.name, record.activity)
         for record in data.header.clips
     ]
     wanted = config.dataset
+    if not parts_are_people(data, config):
+        if len(clips) < len(PARTS):
+            raise IKError(
+                f"{len(clips)} clips of {len({clip.subject for clip in clips})} people: "
+                "give at least three people, or three clips"
+            )
+        split = make_split(
+            [replace(clip, activity="any") for clip in clips], "activity",
+            wanted.test_ratio, wanted.seed, validation_ratio=wanted.validation_ratio,
+        )  # fmt: skip
+        return {
+            name: data.of_clips([clip.trial for clip in split.part(name)])
+            for name in PARTS
+        }
     chosen = set(wanted.validation_subjects)
     unknown = sorted(chosen - {clip.subject for clip in clips})
     if unknown:

@@ -101,6 +101,10 @@ class PoseData:
         names = [field.name for field in fields(self) if field.name != "header"]
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
+    def clip_names(self) -> list[str]:
+        """The names of the clips that it has poses of, in the order of the header."""
+        return [self.header.clips[index].name for index in np.unique(self.clip)]
+
     def of_clips(self, names: Sequence[str]) -> PoseData:
         """The poses of the clips with these names."""
         target = [clip.name in set(names) for clip in self.header.clips]

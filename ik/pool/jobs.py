@@ -36,6 +36,7 @@ LAYERS = {8: "published", 6: "published_compact"}
 
 SOLVE_KEYS = (
     "effector_positions",
+    "effector_targets",
     "effector_rotations",
     "root_position",
     "root_forward",
@@ -44,6 +45,7 @@ SOLVE_KEYS = (
     "ground_normal",
     "contact_left",
     "contact_right",
+    "contact_flags",
     "motion_phase",
     "task_type",
 )
@@ -112,12 +114,42 @@ def _solve(pool: NeuralIKPool, data: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _plain(data: Mapping[str, Any], what: str) -> Mapping[str, Any]:
+    """Return `data` with `effector_targets` and `contact_flags` under their other keys.
+
+    The first holds the places of EFFECTORS in their order (5, 3), or by name; the second
+    whether the left and the right foot stand, (2,).
+    """
+    result = dict(data)
+    if "effector_targets" in data:
+        if "effector_positions" in data:
+            raise IKError(f"{what}: effector_targets is effector_positions: give one")
+        places = result.pop("effector_targets")
+        if not isinstance(places, Mapping):
+            if np.shape(places) != (len(EFFECTORS), 3):
+                raise IKError(
+                    f"{what}: effector_targets: expected shape (5, 3), a row for each of "
+                    f"{', '.join(EFFECTORS)}; got {np.shape(places)}"
+                )
+            places = dict(zip(EFFECTORS, places, strict=True))
+        result["effector_positions"] = places
+    if "contact_flags" in data:
+        if "contact_left" in data or "contact_right" in data:
+            raise IKError(
+                f"{what}: contact_flags is contact_left and contact_right: give one"
+            )
+        flags = _vector(result.pop("contact_flags"), 2, f"{what}: contact_flags")
+        result["contact_left"], result["contact_right"] = flags.tolist()
+    return result
+
+
 def job_row(rig: Rig, data: Mapping[str, Any], at: int) -> tuple[Targets, Floats]:
     """Return the targets of character `at` of a NEURAL_IK_SOLVE job and its context (14,)."""
     what = f"NEURAL_IK_SOLVE: character {at}"
     for key in data:
         if key not in SOLVE_KEYS:
             raise IKError(f"{what}: unknown key {key!r}{nearest(str(key), SOLVE_KEYS)}")
+    data = _plain(data, what)
     if "effector_positions" not in data:
         raise IKError(f"{what}: effector_positions is missing")
     positions, rotations = np.zeros((1, 6, 3)), np.zeros((1, 6, 4))

@@ -89,7 +89,7 @@ train_neural_ik --resume runs/own_0_20260101-120000
 
     def build(self, request: Request) -> SupervisedRun[PoseBatch]:
         """Read the poses and make the training."""
-        from ambulo.evaluate.ik.data import Poses, split_poses
+        from ambulo.evaluate.ik.data import Poses, parts_are_people, split_poses
         from ambulo.ik.data.pose_data import check_poses, load_poses
         from ambulo.ik.rig import load_rig
         from ambulo.train.ik.checks import described, judge, kinematics_errors
@@ -101,13 +101,19 @@ train_neural_ik --resume runs/own_0_20260101-120000
         parts = split_poses(data, config)
         unique = check_poses(parts["train"], rig, config.dataset.least)
         people = {name: sorted(set(p.subjects.tolist())) for name, p in parts.items()}
+        whole = parts_are_people(data, config)
+        by = "people" if whole else "recordings, as there are fewer than three people"
+        clips = {name: part.clip_names() for name, part in parts.items()}
         counts = ", ".join(
-            f"{name} {len(parts[name])} poses of {', '.join(subjects)}"
-            for name, subjects in people.items()
+            f"{name} {len(parts[name])} poses of {', '.join(names)}"
+            for name, names in (people if whole else clips).items()
         )
         print(
-            f"split by people: {counts}; {unique} unique to learn from", file=sys.stderr
+            f"split by {by}: {counts}; {unique} unique to learn from", file=sys.stderr
         )
+        extra: dict[str, object] = {"people": people}
+        if not whole:
+            extra["clips"] = clips
         poses = Poses(parts["train"], rig, config, mirror=config.dataset.mirror)
         validation = Poses(parts["validation"], rig, config, mirror=False)
         sizes = {name: len(part) for name, part in parts.items()}
@@ -117,7 +123,7 @@ train_neural_ik --resume runs/own_0_20260101-120000
             poses,
             validation,
             command=request.shared_command,
-            extra={"people": people, "poses": sizes},
+            extra=extra | {"poses": sizes},
             checkpoint=request.checkpoint,
             init=request.initial,
         )
@@ -134,7 +140,7 @@ train_neural_ik --resume runs/own_0_20260101-120000
     def report(self, request: Request, run: SupervisedRun[PoseBatch]) -> None:
         """Print the results."""
         best = run.progress.best
-        result = f"joint error {best:.2f} cm on people not trained on"
+        result = f"joint error {best:.2f} cm on poses not trained on"
         print_summary(request, run.progress, result, {"joint_error_cm": best})
 
 

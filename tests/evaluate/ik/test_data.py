@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from ambulo.evaluate.ik.data import (
     PoseBatch,
     Poses,
     draw_masks,
+    parts_are_people,
     past_rows,
     split_poses,
 )
@@ -41,6 +43,29 @@ def test_no_person_is_in_two_parts(make: Make) -> None:
     unknown = IKRunConfig.model_validate({"dataset": {"test_subjects": ["99"]}})
     with pytest.raises(MotionError, match="no subject '99'"):
         split_poses(data, unknown)
+
+
+def of_two_people(data: PoseData) -> PoseData:
+    """`data` with the clips given to two people in turn."""
+    clips = tuple(
+        clip.model_copy(update={"subject": f"0{1 + row % 2}"})
+        for row, clip in enumerate(data.header.clips)
+    )
+    return replace(data, header=data.header.model_copy(update={"clips": clips}))
+
+
+def test_recordings_are_parted_where_there_are_two_people(make: Make) -> None:
+    data, config = of_two_people(make(people=6)), IKRunConfig()
+    assert not parts_are_people(data, config)
+    names = [set(part.clip_names()) for part in split_poses(data, config).values()]
+    assert all(names)
+    assert sum(map(len, names)) == len(set.union(*names)) == 6
+    assert parts_are_people(make(people=3), config)
+    with pytest.raises(IKError, match="three people, or three clips"):
+        split_poses(make(people=2), config)
+    chosen = IKRunConfig.model_validate({"dataset": {"test_subjects": ["01"]}})
+    with pytest.raises(MotionError, match="at least three people"):
+        split_poses(data, chosen)
 
 
 def test_people_of_the_validation_can_be_chosen(make: Make) -> None:

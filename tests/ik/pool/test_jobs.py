@@ -73,6 +73,20 @@ def test_published_job_means_the_pose_that_it_was_made_of() -> None:
     np.testing.assert_array_equal(given.rotation_weights, 1.0)
 
 
+def test_the_keys_of_the_reference_mean_the_same() -> None:
+    data = job_of(turned_pose(4))
+    places = data.pop("effector_positions")
+    plain = data | {"effector_positions": places, "contact_left": 1, "contact_right": 0}
+    rows = [places[name] for name in TARGETS[:5]]
+    for given in (rows, np.array(rows), dict(places)):
+        asked = data | {"effector_targets": given, "contact_flags": [True, False]}
+        ours, context = job_row(RIG, plain, 0)
+        theirs, same = job_row(RIG, asked, 0)
+        np.testing.assert_array_equal(theirs.positions, ours.positions)
+        np.testing.assert_array_equal(theirs.position_weights, ours.position_weights)
+        np.testing.assert_array_equal(same, context)
+
+
 def test_published_euler_angles_are_x_then_y_then_z() -> None:
     """(90, 0, 90) degrees: X up to Z's place first, so Y goes to Z, then X to Y."""
     data = {
@@ -130,6 +144,22 @@ def test_published_jobs(pool: NeuralIKPool) -> None:
         ("NEURAL_IK_SOLVE", {"effector_position": {}}, "did you mean"),
         ("NEURAL_IK_SOLVE", {"effector_positions": {"Tail": (0, 0, 0)}}, "Tail"),
         ("NEURAL_IK_SOLVE", {"effector_positions": {"Head": (0, 0)}}, "3 finite"),
+        ("NEURAL_IK_SOLVE", {"effector_targets": [[0, 0, 1]]}, "shape (5, 3)"),
+        (
+            "NEURAL_IK_SOLVE",
+            {"effector_targets": {}, "effector_positions": {}},
+            "give one",
+        ),
+        (
+            "NEURAL_IK_SOLVE",
+            {"effector_targets": {}, "contact_flags": [1]},
+            "contact_flags: expected 2",
+        ),
+        (
+            "NEURAL_IK_SOLVE",
+            {"effector_targets": {}, "contact_flags": [1, 0], "contact_left": 1},
+            "give one",
+        ),
         ("NEURAL_IK_SOLVE", {"characters": []}, "not empty"),
         ("NEURAL_IK_SOLVE", {"characters": [3]}, "NEURAL_IK_SOLVE"),
         ("NEURAL_IK_SOLVE", {"effector_positions": [1.0]}, "NEURAL_IK_SOLVE"),

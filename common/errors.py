@@ -50,12 +50,31 @@ def front_door(main: Main) -> MainWithDefault:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
         except (AmbuloError, OSError, MemoryError) as error:
-            if "--verbose" in arguments:
-                traceback.print_exc()
-            print(f"ambulo: error: {one_line(error)}", file=sys.stderr)
-            return USER_ERROR
+            return _reported(error, arguments)
+        except (ValueError, RuntimeError) as error:
+            if not any(text in str(error) for text in _TOO_LARGE):
+                raise
+            return _reported(MemoryError(str(error).splitlines()[0][:200]), arguments)
 
     return run
+
+
+def _reported(error: BaseException, arguments: Sequence[str]) -> int:
+    """Print the error as one line; return the exit code."""
+    if "--verbose" in arguments:
+        traceback.print_exc()
+    print(f"ambulo: error: {one_line(error)}", file=sys.stderr)
+    return USER_ERROR
+
+
+_TOO_LARGE = (
+    "array is too big",
+    "Maximum allowed dimension exceeded",
+    "can't allocate memory",
+    "not enough memory",
+    "Storage size calculation overflowed",
+)
+"""What NumPy and torch say of arrays that no memory holds, beside `MemoryError`."""
 
 
 def one_line(error: BaseException) -> str:

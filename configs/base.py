@@ -17,6 +17,8 @@ from ambulo.configs.reading import read_regular_text
 
 MAX_INTEGER = 2**63 - 1
 """Largest integer of a setting: what 64 bits hold."""
+MAX_FLOAT = 1e30
+"""Largest number of a setting: what 32 bits hold, with room to add."""
 
 
 class Config(BaseModel):
@@ -48,7 +50,7 @@ T = TypeVar("T", bound=Config)
 
 def parse(cls: type[T], data: Any, source: str) -> T:
     """Return `data` validated as a `cls`; a one-line `ConfigError` names `source` and key."""
-    if problem := first_problem(data, MAX_INTEGER):
+    if problem := first_problem(data, MAX_INTEGER, MAX_FLOAT):
         raise ConfigError(f"{source}: {problem}")
     try:
         return cls.model_validate(data)

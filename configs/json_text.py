@@ -31,12 +31,15 @@ def json_value(text: str | bytes) -> Any:
     return value
 
 
-def first_problem(value: object, largest: int | None = None) -> str | None:
+def first_problem(
+    value: object, largest: int | None = None, farthest: float = math.inf
+) -> str | None:
     """Return what is wrong with a value made of lists and dictionaries; None: nothing.
 
     Args:
         value: Plain data; what is neither text, number, list nor dictionary is passed over.
         largest: Largest integer; None for any.
+        farthest: Largest other number.
     """
     level, depth = [value], 0
     while level:
@@ -48,6 +51,8 @@ def first_problem(value: object, largest: int | None = None) -> str | None:
                 return f"{item!r:.60} is not text: half a character"
             if largest is not None and type(item) is int and abs(item) > largest:
                 return f"{_short(item)}: beyond {largest}"
+            if isinstance(item, float) and abs(item) > farthest:
+                return f"{item:g}: beyond {farthest:g}"
             if isinstance(item, dict):
                 inner += [*item.keys(), *item.values()]
             elif isinstance(item, list | tuple):

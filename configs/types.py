@@ -6,7 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=10**12)]
+"""How many of something; bounded, so that products of two fit into 64 bits and a float."""
 Width = Annotated[int, Field(ge=1, le=4096)]
 """Units of a layer; bounded, so that a file cannot ask for any amount of memory."""
 Widths = Annotated[tuple[Width, ...], Field(min_length=1, max_length=16)]

@@ -19,6 +19,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 from torch.nn import functional
 
+from ambulo.configs.errors import DivergedError
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
@@ -104,7 +105,28 @@ class FastPPO(PPO):
         return True
 
     def train(self) -> None:
-        """Update the policy from the buffer; the loss is SB3's."""
+        """Update the policy from the buffer; the loss is SB3's.
+
+        Raises:
+            DivergedError: The weights are not finite any more.
+        """
+        try:
+            self._update()
+        except ValueError:  # distributions refuse what is not finite
+            if self._is_finite():
+                raise
+        if not self._is_finite():
+            raise DivergedError(
+                f"the update after {self.num_timesteps} steps made weights that are not "
+                "finite; lower ppo.learning_rate, or the rewards"
+            )
+
+    def _is_finite(self) -> bool:
+        """Whether all weights are."""
+        return all(bool(torch.isfinite(w).all()) for w in self.policy.parameters())
+
+    def _update(self) -> None:
+        """All epochs over the buffer, and what is logged of them."""
         self.policy.set_training_mode(True)
         torch.set_num_threads(self.update_threads)
         self._update_learning_rate(self.policy.optimizer)

@@ -36,7 +36,8 @@ def test_whole_values_are_those_of_json() -> None:
     assert json_value(deep) == json.loads(deep)
 
 
-def test_the_largest_integer_is_chosen_by_the_caller() -> None:
+def test_the_largest_numbers_are_chosen_by_the_caller() -> None:
     assert first_problem({"a": [2**63 - 1, True]}, 2**63 - 1) is None
     assert first_problem([2**63], 2**63 - 1) == f"{2**63}: beyond {2**63 - 1}"
+    assert first_problem([-1e31, "a"], None, 1e30) == "-1e+31: beyond 1e+30"
     assert first_problem([10**5000], 1) == "an integer of 16610 bits: beyond 1"

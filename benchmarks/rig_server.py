@@ -8,8 +8,9 @@ of the same stream, chains closed on the targets, no network).
 Speed: eight clients at 120 Hz, each with its own model, on one core. `speed` measures it in
 CPU time (frames arrive when the work's CPU time has reached their moment), so that
 other jobs of the machine do not count; `speed_udp` in real time over sockets, with a server
-process on core 0. Faults: the same server under fuzzed datagrams, loss, reordering,
-kill -9 and a full disk.
+process on core 0. Load: what a small client at 120 Hz gets beside 300 valid sources, large
+rigs, free runs and clients that begin again. Faults: the same server under fuzzed datagrams,
+loss, reordering, kill -9 and a full disk.
 
     python benchmarks/rig_server.py --cmu DIR --json docs/results/rig_server.json
 """
@@ -24,6 +25,7 @@ from typing import Any
 from _harness import Options, machine, write
 from _rig_faults import faults
 from _rig_learning import free_runs, learning
+from _rig_load import load
 from _rig_speed import speed, speed_udp
 
 
@@ -33,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_mocap()
     parser.add_argument("--parts", default="learning,free,speed,speed_udp,faults")
     parser.add_argument("--seconds", type=float, default=30.0, help="of the speed part")
+    parser.add_argument("--only", default="", help="loads with this in their name")
     args = parser.read(argv)
     parts = {
         "learning": learning,
@@ -40,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "speed": speed,
         "speed_udp": speed_udp,
         "faults": faults,
+        "load": load,
     }
     found: dict[str, Any] = {"machine": machine()}
     for name in args.parts.split(","):

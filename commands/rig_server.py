@@ -67,6 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         max_clients=args.max_clients,
         idle_seconds=args.idle,
         save_seconds=args.save_every,
+        max_models=args.max_models,
+        max_model_bytes=int(1e6 * args.max_models_mb),
         sequences=not args.no_sequences,
         thresholds=Thresholds(loss=args.loss),
     )
@@ -110,6 +112,14 @@ def make_parser() -> Parser:
         help="UDP port; 0: any free one (6003)",
     )
     add("--models", default="runs/rigs", metavar="DIR", help="learned rigs (runs/rigs)")
+    add(
+        "--max-models",
+        type=positive_int,
+        default=256,
+        metavar="N",
+        help="most learned rigs in DIR; those unused longest are removed (256)",
+    )
+    add("--max-models-mb", type=positive_float, default=1000.0, metavar="MB")
     add("--forget", action="store_true", help="read and write no learned rigs")
     add(
         "--secret-file",

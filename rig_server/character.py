@@ -169,6 +169,21 @@ class ClientCharacter:
         self.learned_lately.append(True)
         self.work.append(task.spent + timer.read())
 
+    def free_run(self, count: int) -> NDArray[np.float32] | None:
+        """The next `count` frames in the stream's units; None before a walk is learned.
+
+        Shape (count, 7 + 4 (B - 1)).
+        """
+        model = self.models.sequence
+        if model is None or not model.ready or not count:
+            return None
+        track = model.run(count)
+        values = np.empty((count, 7 + self.layout.output_size), np.float32)
+        values[:, :3] = track.positions / self.layout.scale
+        values[:, 3:7] = track.rotations[:, [1, 2, 3, 0]]
+        values[:, 7:] = track.local[:, :, [1, 2, 3, 0]].reshape(count, -1)
+        return values
+
     @property
     def share(self) -> float:
         """Fraction of the newest frames for learning that were learned from; 1 before any."""

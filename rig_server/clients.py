@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import logging
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from ambulo.rig_server.character import Address, ClientCharacter, Models
 from ambulo.rig_server.faults import Fault, PacketError
 from ambulo.rig_server.layout import RigError, RigLayout
 from ambulo.rig_server.server_config import ServerConfig
+from ambulo.rig_server.shares import LARGE, FairShares
 
 log = logging.getLogger(__name__)
 
@@ -31,25 +31,37 @@ class Clients:
         self.damaged_files = 0
         self.saver = store.Saver()
         self._config, self._clock = config, clock
-        self._turns: tuple[collections.deque[ClientCharacter], ...] = (
-            collections.deque(),
-            collections.deque(),
-        )
+        self.by_address: dict[Address, list[ClientCharacter]] = {}
+        """The characters of each address, in rotation."""
+        self.answers: FairShares[Address] = FairShares()
+        """Whose datagrams and frames are worked on next."""
+        self.lessons: FairShares[ClientCharacter] = FairShares()
+        """Who learns or runs free next."""
         self._swept = clock()
 
     def of(self, address: Address) -> list[ClientCharacter]:
         """The characters of an address."""
-        return [c for (a, _), c in self.characters.items() if a == address]
+        return self.by_address.get(address, [])
 
-    def next_to_answer(self) -> ClientCharacter | None:
-        """The next client in rotation with a frame waiting."""
-        return _next_of(self._turns[0], lambda character: bool(character.queue))
+    def weight(self, address: Address) -> float:
+        """How much a second of work for an address counts: more for large rigs."""
+        bones = max((len(c.layout.bones) for c in self.of(address)), default=0)
+        return 1.0 + bones / LARGE
+
+    def next_to_answer(self, address: Address) -> ClientCharacter | None:
+        """The next client of an address, in rotation, with a frame waiting."""
+        mine = self.of(address)
+        for character in mine:
+            if character.queue:
+                mine.remove(character)
+                mine.append(character)
+                return character
+        return None
 
     def next_to_learn(self) -> ClientCharacter | None:
-        """The next client in rotation with a learning task or a free run waiting."""
-        return _next_of(
-            self._turns[1],
-            lambda character: bool(character.pending or character.runs),
+        """The next client with a learning task or a free run waiting."""
+        return self.lessons.next(
+            lambda character: bool(character.pending or character.runs)
         )
 
     def admit(
@@ -57,20 +69,23 @@ class Clients:
     ) -> ClientCharacter:
         """A new client with the model of its rig: taken over, from disk, or new."""
         now = self._clock()
-        path, models = self._free_place(layout, now)
         if len(self.characters) >= self._config.max_clients:
             oldest = min(self.characters.values(), key=lambda c: c.heard)
             if now - oldest.heard < min(10.0, self._config.idle_seconds):
+                # First of all: to be refused must cost next to nothing.
                 raise PacketError(Fault.FULL, f"{len(self.characters)} clients already")
-            self.forget(oldest)
+        path, models = self._free_place(layout, now)
+        if len(self.characters) >= self._config.max_clients:
+            self.forget(min(self.characters.values(), key=lambda c: c.heard))
         if models is None:
             models = self._loaded(layout, path)
         character = ClientCharacter(address, version, session, models, path)
         character.heard = character.saved_at = now
         character.saved_learned = models.learner.progress.learned
         self.characters[address, session] = character
-        for turn in self._turns:
-            turn.append(character)
+        self.by_address.setdefault(address, []).append(character)
+        self.answers.add(address, address[0])
+        self.lessons.add(character, address[0])
         log.info("%s:%d: %s, version %d", *address, path.stem, version)
         return character
 
@@ -119,10 +134,14 @@ class Clients:
 
     def drop(self, character: ClientCharacter) -> None:
         """Let a client go, and what it has learned with it."""
-        self.characters.pop((character.address, character.session), None)
-        for turn in self._turns:
-            if character in turn:
-                turn.remove(character)
+        address = character.address
+        if self.characters.pop((address, character.session), None) is None:
+            return
+        self.lessons.remove(character, address[0])
+        self.by_address[address].remove(character)
+        if not self.by_address[address]:
+            del self.by_address[address]
+            self.answers.remove(address, address[0])
 
     def sweep(self) -> None:
         """Forget who is silent and save what has changed; call it often, it is cheap."""
@@ -146,23 +165,27 @@ class Clients:
             return
         character.saved_learned = learned
         data = store.to_bytes(character.models.learner, character.models.sequence)
-        self.saver.put(character.path, data)
+        if self._has_room(character.path, len(data)):
+            self.saver.put(character.path, data)
+
+    def _has_room(self, path: Path, size: int) -> bool:
+        """Whether a model of `size` bytes may be written; unused ones make room."""
+        used = {character.path for character in self.characters.values()}
+        config = self._config
+        try:
+            room = store.make_room(
+                path, size, used, config.max_models, config.max_model_bytes
+            )
+        except OSError as error:
+            log.warning("%s: %s", path.parent, error.strerror)
+            return True  # the saver tries, and counts
+        if not room and not self.saver.failed:
+            log.warning("%s: not saved: the folder of models is full", path)
+        self.saver.failed += not room
+        return room
 
     def close(self) -> None:
         """Save every model and wait until all is on disk."""
         for character in list(self.characters.values()):
             self.forget(character)
         self.saver.close()
-
-
-def _next_of(
-    turn: collections.deque[ClientCharacter],
-    has_work: Callable[[ClientCharacter], bool],
-) -> ClientCharacter | None:
-    """Rotate `turn` until a client with work was first; None if none has any."""
-    for _ in range(len(turn)):
-        character = turn[0]
-        turn.rotate(-1)
-        if has_work(character):
-            return character
-    return None

@@ -10,6 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Array, Floats
+from ambulo.rig_server.faults import Fault, PacketError
 from ambulo.rig_server.layout import RigError, RigLayout
 
 MAX_LENGTH = 1e4
@@ -36,6 +37,14 @@ class RigFrame:
     """Targets of the effectors in the root's frame, [m]. Shape (E, 3)."""
     up: Floats
     """The world's up direction (Z) in the root's frame. Shape (3,)."""
+
+
+def checked_frames(layout: RigLayout, table: NDArray[np.float32]) -> list[RigFrame]:
+    """Return the frames of a datagram, (k, frame_size); `PacketError` for a bad one."""
+    try:
+        return [frame_of(layout, row) for row in table]
+    except RigError as error:
+        raise PacketError(Fault.CONTENT, str(error)) from None
 
 
 def frame_of(layout: RigLayout, floats: NDArray[np.float32]) -> RigFrame:

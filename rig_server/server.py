@@ -1,23 +1,26 @@
 """The live rig server: datagrams in, answers out, one model for each client.
 
-One thread does all the work, one piece at a time. A piece answers a frame of the next
-client that has one. If no frame waits, the piece learns from an answered frame, or makes a
-free run, of the next client. Clients alternate, so that none starves another. The socket
-is emptied between two pieces. After `PATIENCE` answers in a row one piece learns. Queues
-are bounded: the oldest frames are dropped, the oldest learning tasks are skipped, and both
-are counted. No datagram can raise an exception out of this module.
+One thread does all the work, one piece at a time. A piece reads a datagram of the next
+address and answers a frame of it. If nothing waits, the piece learns from an answered
+frame, or makes a free run, of the next client. Next is who has had least of the server's
+time (`shares`): sources first, then the addresses of each; addresses without a client share
+what one source gets. The socket is emptied between two pieces. While answers wait, learning
+gets a tenth of the time: after `PATIENCE` answers in a row, and nine times what the last
+lesson took, one piece learns. Queues are bounded: the oldest datagrams and frames are
+dropped, the oldest learning tasks are skipped, and all are counted. No datagram can raise
+an exception out of this module.
 """
 
 from __future__ import annotations
 
 import collections
 import logging
+import operator
 import secrets
 import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ambulo.rig_server import messages, packets, packets_v1
 from ambulo.rig_server.character import (
@@ -31,11 +34,13 @@ from ambulo.rig_server.character import (
 )
 from ambulo.rig_server.clients import Clients
 from ambulo.rig_server.faults import Fault, PacketError
-from ambulo.rig_server.frames import RigFrame, frame_of
-from ambulo.rig_server.layout import LEGS, RigError, RigLayout, legs_named
+from ambulo.rig_server.frames import RigFrame, checked_frames
+from ambulo.rig_server.inbox import Inbox
+from ambulo.rig_server.layout import LEGS, RigLayout, legs_named
 from ambulo.rig_server.messages import ErrorCode, Kind, Option, Result
 from ambulo.rig_server.packets import Packet
 from ambulo.rig_server.server_config import ServerConfig
+from ambulo.rig_server.shares import LessonPace
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +48,9 @@ PORT = 6003
 """The published port."""
 STATUS_EVERY = 30
 """Frames between two STATUS messages."""
-PATIENCE = 16
-"""Most frames that are answered in a row while a learning task waits."""
+STRANGERS: Address = ("", 0)
+"""Stands for all addresses without a client where shares of time are counted."""
+_LEARN = operator.methodcaller("learn")
 SESSIONS = 8
 """Most sessions of one address."""
 
@@ -57,25 +63,30 @@ class RigServer:
         config: ServerConfig,
         send: Callable[[bytes, Address], None],
         *,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         """A server without clients.
 
         Args:
             config: Limits, thresholds, files and the shared secret.
             send: Sends a datagram to an address.
-            clock: Seconds from any moment on.
+            clock: Seconds from any moment on; work is measured with it, too.
         """
         self.config = config
+        self.inbox = Inbox()
+        """Datagrams that are not read yet."""
         self.clients = Clients(config, clock)
         self.faults: collections.Counter[Fault] = collections.Counter()
         """Datagrams that were not used, or frames that were dropped, and why."""
         self.datagrams = self.pings = self.unsent = 0
         self.broken = 0
         """Clients removed because work on their frames failed."""
-        self._answered = 0  # in a row
+        self._pace = LessonPace()
+        self._ready: set[Address] = set()
+        """Addresses of which a datagram or a frame waits."""
         self._send, self._clock = send, clock
         self._names: dict[Address, RigLayout] = {}
+        self.clients.answers.add(STRANGERS, STRANGERS)
 
     @property
     def characters(self) -> dict[tuple[Address, int], ClientCharacter]:
@@ -83,6 +94,15 @@ class RigServer:
         return self.clients.characters
 
     # What comes in
+
+    def offer(self, data: bytes, address: Address) -> None:
+        """Take a datagram that is read when it is the turn of its address."""
+        known = address in self.clients.by_address
+        before = self.inbox.dropped
+        self.inbox.put(data, address, known=known)
+        self._ready.add(address if known else STRANGERS)
+        if self.inbox.dropped > before:
+            self.faults[Fault.BUSY] += self.inbox.dropped - before
 
     def receive(self, data: bytes, address: Address) -> None:
         """Take one datagram."""
@@ -99,7 +119,7 @@ class RigServer:
             # No rule foresaw it. The server goes on, without the clients of this address.
             log.exception("%s:%d: given up", *address)
             self.broken += 1
-            for character in self.clients.of(address):
+            for character in list(self.clients.of(address)):
                 self.clients.drop(character)
 
     def _receive_v1(self, data: bytes, address: Address) -> None:
@@ -119,7 +139,7 @@ class RigServer:
             while len(self._names) > 4 * self.config.max_clients:
                 del self._names[next(iter(self._names))]
             return
-        frames = self._checked(LEGS, message.values)
+        frames = checked_frames(LEGS, message.values)
         if character is None:
             layout = self._names.get(address, LEGS)
             character = self.clients.admit(address, 1, 0, layout)
@@ -187,7 +207,7 @@ class RigServer:
         layout = character.layout
         try:
             message = messages.decode_frames(packet.payload, layout.frame_size)
-            frames = self._checked(layout, message.values)
+            frames = checked_frames(layout, message.values)
         except PacketError as error:
             character.refused += 1
             self._ack(character, packet.sequence, Result.REFUSED)
@@ -212,20 +232,15 @@ class RigServer:
     def _free_run(self, character: ClientCharacter) -> None:
         packet = character.runs.popleft()
         count = messages.decode_next_request(packet.payload)
-        model = character.models.sequence
-        width = 7 + character.layout.output_size
-        count = min(count, messages.most_next(character.layout.output_size))
-        if model is None or not model.ready or not count:
+        run = character.free_run(
+            min(count, messages.most_next(character.layout.output_size))
+        )
+        if run is None:
             self._fail(
                 character.address, packet, ErrorCode.NOT_READY, "no walk learned yet"
             )
             return
-        track = model.run(count)
-        values = np.empty((count, width), np.float32)
-        values[:, :3] = track.positions / character.layout.scale
-        values[:, 3:7] = track.rotations[:, [1, 2, 3, 0]]
-        values[:, 7:] = track.local[:, :, [1, 2, 3, 0]].reshape(count, -1)
-        self._reply(character, Kind.NEXT, messages.encode_next(messages.Next(values)))
+        self._reply(character, Kind.NEXT, messages.encode_next(messages.Next(run)))
 
     def _bye(self, character: ClientCharacter, _: Packet) -> None:
         self.clients.forget(character)
@@ -236,30 +251,64 @@ class RigServer:
     # Work
 
     def work(self) -> bool:
-        """Answer a frame, else learn from one; False if there is no work."""
-        learn_now = self._answered >= PATIENCE
-        character = self.clients.next_to_learn() if learn_now else None
-        if character is None:
-            character = self.clients.next_to_answer()
-            learn_now = character is None
-            if character is None:
-                character = self.clients.next_to_learn()
+        """Read and answer, else learn; False if there is no work."""
+        if self._pace.is_due and self._learn():
+            return True
+        address = self.clients.answers.next(self._ready.__contains__)
+        if address is None:
+            return self._learn()
+        start = self._clock()
+        self._serve(address)
+        spent = self._clock() - start
+        weight = self.clients.weight(address)
+        self.clients.answers.charge(address, address[0] or STRANGERS, weight * spent)
+        self._pace.answered(spent)
+        return True
+
+    def _serve(self, address: Address) -> None:
+        """Read a datagram of an address, or of a stranger, and answer a frame of it."""
+        who = self.inbox.next_stranger() if address == STRANGERS else address
+        if who is not None:
+            data = self.inbox.take(who)
+            if data is not None:
+                self.receive(data, who)
+            character = self.clients.next_to_answer(who)
+            if character is not None:
+                self._guarded(character, self._work_on)
+        if not self._has_work(address):
+            self._ready.discard(address)
+
+    def _has_work(self, address: Address) -> bool:
+        """Whether a datagram or a frame of an address waits."""
+        if address == STRANGERS:
+            return bool(self.inbox.strangers)
+        return self.inbox.waits(address) or any(
+            character.queue for character in self.clients.of(address)
+        )
+
+    def _learn(self) -> bool:
+        """Learn, or run free, for the next client; False if none has either to do."""
+        character = self.clients.next_to_learn()
         if character is None:
             return False
-        self._answered = 0 if learn_now else self._answered + 1
+        start, source = self._clock(), character.address[0]
+        self._guarded(character, self._free_run if character.runs else _LEARN)
+        spent = self._clock() - start
+        self._pace.learned(spent)
+        self.clients.lessons.charge(character, source, spent)
+        return True
+
+    def _guarded(
+        self, character: ClientCharacter, run: Callable[[ClientCharacter], None]
+    ) -> None:
+        """Work for a client; it goes if that fails."""
         try:
-            if not learn_now:
-                self._work_on(character)
-            elif character.runs:
-                self._free_run(character)
-            else:
-                character.learn()
+            run(character)
         except Exception:
             # Its own stream broke it: the other clients go on, and it starts again.
             log.exception("%s: given up", character.path.stem)
             self.broken += 1
             self.clients.drop(character)
-        return True
 
     def _work_on(self, character: ClientCharacter) -> None:
         timer, waiting = Timer(), character.queue.popleft()
@@ -306,14 +355,6 @@ class RigServer:
 
     # Small steps
 
-    def _checked(
-        self, layout: RigLayout, values: NDArray[np.float32]
-    ) -> list[RigFrame]:
-        try:
-            return [frame_of(layout, row) for row in values]
-        except RigError as error:
-            raise PacketError(Fault.CONTENT, str(error)) from None
-
     def _enqueue(
         self,
         character: ClientCharacter,
@@ -323,6 +364,7 @@ class RigServer:
         follows: bool,
     ) -> None:
         now, before = self._clock(), character.dropped
+        self._ready.add(character.address)
         for i, frame in enumerate(frames):
             waiting = Waiting(batch, frame, options, follows or i > 0, now)
             for emptied in character.enqueue(waiting):

@@ -23,6 +23,10 @@ class ServerConfig:
     """Silence after which a client is forgotten (its model is kept on disk), [s]."""
     save_seconds: float = 20.0
     """Time between two savings of a model that has changed, [s]."""
+    max_models: int = 256
+    """Most learned rigs in the folder; those that were unused longest go first."""
+    max_model_bytes: int = 2**30
+    """Most bytes of them together."""
     sequences: bool = True
     """Whether free runs are learned too."""
     thresholds: Thresholds = field(default_factory=Thresholds)

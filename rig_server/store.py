@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import re
 import threading
+from collections.abc import Collection
 from dataclasses import fields
 from pathlib import Path
 
@@ -90,6 +92,7 @@ def restore(
         learner.progress.learned = count_of(about["learned"], "learned")
         learner.progress.means = _errors(about["errors"])
         learner.resume()
+        os.utime(path)  # it is used: others go first when room is needed
     except OSError as error:
         raise RigError(f"{path}: cannot be read: {error.strerror}") from None
     except (
@@ -107,6 +110,35 @@ def _errors(values: dict[str, float]) -> dict[str, float]:
         if name not in known or not 0.0 <= value <= LARGEST_ERROR:
             raise ValueError(f"errors: {name!r:.40} = {value}")
     return errors
+
+
+def make_room(
+    path: Path, size: int, used: Collection[Path], most: int, most_bytes: int
+) -> bool:
+    """Remove the learned rigs of a folder that were unused longest until `path` fits.
+
+    Args:
+        path: The file that is to be written.
+        size: Its size, [bytes].
+        used: Files of clients, which stay.
+        most: Most files in the folder.
+        most_bytes: Most bytes of them together.
+
+    Returns:
+        Whether there is room; without, nothing more is removed.
+    """
+    sizes = {
+        file: file.stat() for file in path.parent.glob(f"*{SUFFIX}") if file != path
+    }
+    count, total = len(sizes) + 1, sum(s.st_size for s in sizes.values()) + size
+    unused = sorted(sizes.keys() - set(used), key=lambda file: sizes[file].st_mtime)
+    for file in unused:
+        if count <= most and total <= most_bytes:
+            break
+        file.unlink(missing_ok=True)
+        log.info("%s: removed, to make room", file)
+        count, total = count - 1, total - sizes[file].st_size
+    return count <= most and total <= most_bytes
 
 
 class Saver:

@@ -11,11 +11,11 @@ from ambulo.configs.errors import AmbuloError
 from ambulo.rig_server.server import PORT, RigServer
 from ambulo.rig_server.server_config import ServerConfig
 
-DRAINED = 64
+DRAINED = 1024
 """Most datagrams that are taken off the socket before frames are worked on again."""
 LARGEST = 65_535
 """Bytes of the receive buffer: no datagram is larger, so none is cut unseen."""
-SOCKET_BUFFER = 1 << 20
+SOCKET_BUFFER = 1 << 22
 NAP = 0.05
 """Longest wait without datagrams, [s]."""
 
@@ -90,7 +90,7 @@ class UdpServer:
                 return True
             except OSError:
                 continue  # an answer that could not be delivered (reported by Windows)
-            self.server.receive(data, (address[0], address[1]))
+            self.server.offer(data, (address[0], address[1]))
         return False
 
     def _send(self, data: bytes, address: tuple[str, int]) -> None:

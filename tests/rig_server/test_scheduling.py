@@ -13,7 +13,7 @@ from ambulo.rig_server.character import MAX_PENDING, QUEUE, RUNS, LearningTask
 from ambulo.rig_server.faults import Fault
 from ambulo.rig_server.messages import ErrorCode, Kind, Option
 from ambulo.rig_server.packets import Packet
-from ambulo.rig_server.server import PATIENCE
+from ambulo.rig_server.shares import PATIENCE
 
 Address = tuple[str, int]
 ENGINE, OTHER = ("127.0.0.1", 4001), ("127.0.0.1", 4002)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ambulo.rig_server import store
 from ambulo.rig_server.frames import RigFrame
@@ -120,3 +123,37 @@ def test_a_full_disk_is_counted_and_the_old_file_stays(
     assert saver.flush()
     assert path.read_bytes() == b"newer"
     saver.close()
+
+
+def test_unused_rigs_make_room_the_oldest_first(tmp_path: Path) -> None:
+    files = [tmp_path / f"{i}{store.SUFFIX}" for i in range(5)]
+    for age, file in enumerate(reversed(files)):
+        file.write_bytes(bytes(100))
+        os.utime(file, (1e9 - age, 1e9 - age))
+    other = tmp_path / "notes.txt"
+    other.write_bytes(bytes(10**6))
+    new = tmp_path / f"new{store.SUFFIX}"
+    used = {files[0], files[1]}
+    assert store.make_room(new, 100, used, most=5, most_bytes=1000)
+    assert [file.exists() for file in files] == [True, True, False, True, True]
+    assert store.make_room(new, 800, used, most=5, most_bytes=1000)
+    assert [file.exists() for file in files] == [True, True, False, False, False]
+    assert not store.make_room(new, 801, used, most=5, most_bytes=1000)
+    assert files[0].exists()
+    assert store.make_room(files[0], 900, used, most=2, most_bytes=1000)
+    assert other.exists()
+
+
+def test_a_full_folder_of_models_is_said_once(
+    make: Callable[..., Any],
+    stream: list[NDArray[np.float32]],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    bench = make(models=tmp_path, max_model_bytes=1000)
+    bench.streamed(("10.0.0.1", 1), stream[:5])
+    bench.streamed(("10.0.0.2", 1), stream[:5])
+    bench.server.close()
+    assert list(tmp_path.iterdir()) == []
+    assert bench.server.clients.saver.failed == 2
+    assert caplog.text.count("the folder of models is full") == 1

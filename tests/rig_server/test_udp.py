@@ -25,6 +25,7 @@ from ambulo.rig_server.frames import RigFrame, floats_of, frame_of
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.messages import Option
 from ambulo.rig_server.replay import leg_frames
+from ambulo.rig_server.server import RigServer
 from ambulo.rig_server.server_config import ServerConfig
 from ambulo.rig_server.udp import UdpServer
 
@@ -42,6 +43,12 @@ def running(config: ServerConfig | None = None) -> Iterator[UdpServer]:
         finally:
             done.set()
             thread.join(30.0)
+
+
+def forget_all(server: RigServer) -> None:
+    """As a server that was started again."""
+    for character in list(server.characters.values()):
+        server.clients.drop(character)
 
 
 def test_both_versions_over_the_loopback(stream: list[NDArray[np.float32]]) -> None:
@@ -107,7 +114,7 @@ def test_a_replay_survives_a_server_that_forgets(walk: list[RigFrame]) -> None:
         def forget(replay: Replay) -> None:
             if len(replay.delays) == 20 and not forgotten:
                 forgotten.append(True)
-                udp.server.characters.clear()
+                forget_all(udp.server)
 
         replay = replay_v2(client, frames, 0.0, watch=forget)
     assert replay.reconnected == 1

@@ -1,0 +1,134 @@
+"""Who is served next: equal shares of time for sources, and for the clients of each.
+
+Start-time fair queuing (Goyal, Vin and Cheng, 1997) with measured costs: each account has a
+tag, which grows by the time that was spent on it; the account of the smallest tag is next.
+One that had no work continues at the tag of the one in service, so that nobody saves up
+time. A source is a network address without its port: many sockets of one machine share what
+one machine gets.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+PATIENCE = 16
+"""Least frames that are answered before a lesson while others wait."""
+LESSONS = 9.0
+"""Time for answers, in times of the last lesson, before the next one while answers wait."""
+LARGE = 128
+"""Bones of a rig whose time counts twice: large rigs hold up everybody else for longer."""
+Member = TypeVar("Member", bound=Hashable)
+
+
+class Shares(Generic[Member]):
+    """Members that take turns, each by the time that was spent on it."""
+
+    def __init__(self) -> None:
+        """No members."""
+        self._tags: dict[Member, float] = {}
+        self._turn: deque[Member] = deque()
+        self._now = 0.0
+        """Tag of the member in service."""
+
+    def __len__(self) -> int:
+        """Return the number of members."""
+        return len(self._turn)
+
+    def __contains__(self, member: object) -> bool:
+        """Return whether it is one."""
+        return member in self._tags
+
+    def add(self, member: Member) -> None:
+        """Give `member` turns from now on."""
+        if member not in self._tags:
+            self._tags[member] = self._now
+            self._turn.append(member)
+
+    def remove(self, member: Member) -> None:
+        """Give `member` no turns any more."""
+        if self._tags.pop(member, None) is not None:
+            self._turn.remove(member)
+
+    def next(self, has_work: Callable[[Member], bool]) -> Member | None:
+        """Return the member with work on which least was spent; in rotation among equals."""
+        best: Member | None = None
+        for member in self._turn:
+            if not has_work(member):
+                continue
+            tag = self._tags[member] = max(self._tags[member], self._now)
+            if best is None or tag < self._tags[best]:
+                best = member
+        if best is not None:
+            self._now = self._tags[best]
+            self._turn.remove(best)
+            self._turn.append(best)
+        return best
+
+    def charge(self, member: Member, seconds: float) -> None:
+        """Note the time that was spent on `member`, if it is one."""
+        if member in self._tags:
+            self._tags[member] += seconds
+
+
+class FairShares(Generic[Member]):
+    """Members of sources: sources take turns, and the members of each."""
+
+    def __init__(self) -> None:
+        """Nobody."""
+        self._sources: Shares[Hashable] = Shares()
+        self._members: dict[Hashable, Shares[Member]] = {}
+
+    def add(self, member: Member, source: Hashable) -> None:
+        """Give `member` turns among those of `source`."""
+        self._sources.add(source)
+        self._members.setdefault(source, Shares()).add(member)
+
+    def remove(self, member: Member, source: Hashable) -> None:
+        """Give `member` no turns any more."""
+        members = self._members.get(source)
+        if members is None:
+            return
+        members.remove(member)
+        if not len(members):
+            self._sources.remove(source)
+            del self._members[source]
+
+    def next(self, has_work: Callable[[Member], bool]) -> Member | None:
+        """Return the next member of the next source that has one with work."""
+
+        def busy(source: Hashable) -> bool:
+            return any(map(has_work, self._members[source]._turn))
+
+        source = self._sources.next(busy)
+        return None if source is None else self._members[source].next(has_work)
+
+    def charge(self, member: Member, source: Hashable, seconds: float) -> None:
+        """Note the time that was spent on a member of `source`."""
+        self._sources.charge(source, seconds)
+        if source in self._members:
+            self._members[source].charge(member, seconds)
+
+
+class LessonPace:
+    """When a lesson comes before answers that wait: they get most of the time."""
+
+    def __init__(self) -> None:
+        """No lesson yet."""
+        self._count = 0
+        self._spent = self._lesson = 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether answers had their time since the last lesson."""
+        return self._count >= PATIENCE and self._spent >= LESSONS * self._lesson
+
+    def answered(self, seconds: float) -> None:
+        """Note an answer."""
+        self._count += 1
+        self._spent += seconds
+
+    def learned(self, seconds: float) -> None:
+        """Note a lesson."""
+        self._count, self._spent, self._lesson = 0, 0.0, seconds

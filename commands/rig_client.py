@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     secret = read_secret(args.secret_file)
     from ambulo.commands.rig.replay import replay_v1, scores_of
     from ambulo.rig_server.client import PublishedClient, RigClient
-    from ambulo.rig_server.layout import LEGS
+    from ambulo.rig_server.layout import LEGS, legs_of
     from ambulo.rig_server.messages import most_next
 
     most = most_next(LEGS.output_size)
@@ -59,6 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     frames, fps = _frames(args.motion, args.passes)
     interval = 1.0 / (fps * args.speed) if args.speed else 0.0
+    own = legs_of(frames[0].offsets)
+    layout = own.named(args.name) if args.name else own
     tests: dict[str, tuple[list[RigFrame], float]] = {
         clip: _frames(clip, 1) for clip in args.test
     }
@@ -66,11 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     free: Floats | None = None
     if args.protocol == 1:
         with PublishedClient(args.host, args.port) as published:
-            if args.name:
-                published.set_up(((0, args.name),))
+            published.set_up(((0, layout.name),))
             replay = replay_v1(published, frames, interval)
     else:
-        layout = LEGS.named(args.name) if args.name else LEGS
         with RigClient(args.host, args.port, layout, secret=secret) as client:
             replay, free = _session(client, args, frames, interval)
             for clip, (unseen, _) in tests.items():
@@ -197,7 +197,11 @@ def make_parser() -> Parser:
     add("--host", default="127.0.0.1")
     add("--port", type=port_number, default=6003)
     add("--protocol", type=int, choices=(1, 2), default=2)
-    add("--name", metavar="NAME", help="whose anatomy it is (legs)")
+    add(
+        "--name",
+        metavar="NAME",
+        help="whose anatomy it is (default: made from its bones)",
+    )
     add("--secret-file", metavar="FILE", help=f"shared secret (or {SECRET_VARIABLE})")
     add("--passes", type=positive_int, default=1, metavar="N", help="replay N times")
     add(

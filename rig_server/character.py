@@ -27,6 +27,9 @@ QUEUE = 256
 MAX_PENDING = 256
 """Most learning tasks of a client; beyond it the oldest are skipped.
 Less than the newest frames that a model keeps (`memory.RECENT`)."""
+OTHER = 0.02
+"""A bone that is further from where it was on its parent, relative to the longest limb, is
+one of another skeleton."""
 RUNS = 4
 """Most free runs that a client may wait for."""
 TIMED = 512
@@ -120,6 +123,8 @@ class ClientCharacter:
         self.models, self.path = models, path
         self.layout = models.learner.layout
         self.nonce = 0
+        self.compared = False
+        """Whether its skeleton was compared with the model's; see `other_skeleton`."""
         self.window = ReplayWindow()
         self.queue: deque[Waiting] = deque()
         self.pending: deque[LearningTask] = deque()
@@ -183,6 +188,25 @@ class ClientCharacter:
         values[:, 3:7] = track.rotations[:, [1, 2, 3, 0]]
         values[:, 7:] = track.local[:, :, [1, 2, 3, 0]].reshape(count, -1)
         return values
+
+    def other_skeleton(self, frame: RigFrame) -> str:
+        """How the skeleton of `frame` differs from the one its model learned; "" if not.
+
+        A model is a person's: with another's it would answer poses of the first.
+        """
+        anatomy = self.models.learner.model.anatomy
+        if anatomy is None:
+            return ""
+        away = np.linalg.norm(frame.offsets - anatomy.offsets, axis=1)
+        away[0] = 0.0  # the root has no bone above it
+        bone = int(np.argmax(away))
+        if away[bone] <= OTHER * float(anatomy.reach.max()):
+            return ""
+        return (
+            f"the rig kept as {self.layout.name!r} has another skeleton: its "
+            f"{self.layout.bones[bone]} is {100.0 * away[bone]:.1f} cm elsewhere on its "
+            "parent; give this one a name of its own"
+        )
 
     @property
     def share(self) -> float:

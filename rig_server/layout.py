@@ -25,6 +25,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import AmbuloError
 
 MAX_BONES = 256
@@ -153,4 +154,15 @@ LEGS = RigLayout(
 def legs_named(names: Sequence[str]) -> RigLayout:
     """The published legs, kept under a name made from the names of a 0x01 set-up."""
     digest = hashlib.sha256("\0".join(names).encode(errors="replace")).hexdigest()
+    return LEGS.named(f"legs-{digest[:12]}")
+
+
+def legs_of(offsets: Floats) -> RigLayout:
+    """The published legs, kept under a name made from their skeleton.
+
+    Args:
+        offsets: Each bone from its parent, [m]; counted to the millimetre. Shape (7, 3).
+    """
+    whole = np.round(1e3 * np.asarray(offsets)[1:]).astype(np.int64)
+    digest = hashlib.sha256(json.dumps(whole.tolist()).encode()).hexdigest()
     return LEGS.named(f"legs-{digest[:12]}")

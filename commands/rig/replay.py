@@ -15,7 +15,7 @@ from ambulo.motion.rotations import quat_angle, quat_rotate
 from ambulo.rig_server.client import PublishedClient, RigClient, ServerSilentError
 from ambulo.rig_server.frames import RigFrame, answer_rotations, floats_of
 from ambulo.rig_server.kernels import root_space
-from ambulo.rig_server.layout import LEGS
+from ambulo.rig_server.layout import LEGS, RigError
 from ambulo.rig_server.messages import ErrorCode, Option, Status
 
 SILENCE = 2.0
@@ -133,6 +133,8 @@ def _take(
                 result.delays.append(time.monotonic() - found[1])
         elif reply.failure and reply.failure.code == ErrorCode.UNKNOWN_SESSION:
             some = _LOST
+        elif reply.failure and reply.failure.code == ErrorCode.BAD_RIG:
+            raise RigError(f"the server refuses the stream: {reply.failure.text}")
     return some
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.udp import running
 from numpy.typing import NDArray
 
 from ambulo.commands import rig_client, rig_server
@@ -30,19 +30,6 @@ from ambulo.rig_server.server_config import ServerConfig
 from ambulo.rig_server.udp import UdpServer
 
 BOTH = Option.LEARN | Option.PREDICT
-
-
-@contextmanager
-def running(config: ServerConfig | None = None) -> Iterator[UdpServer]:
-    done = threading.Event()
-    with UdpServer(config or ServerConfig(), port=0) as udp:
-        thread = threading.Thread(target=lambda: udp.run(done.is_set))
-        thread.start()
-        try:
-            yield udp
-        finally:
-            done.set()
-            thread.join(30.0)
 
 
 def forget_all(server: RigServer) -> None:

@@ -123,8 +123,8 @@ class ClientCharacter:
         self.models, self.path = models, path
         self.layout = models.learner.layout
         self.nonce = 0
-        self.compared = False
-        """Whether its skeleton was compared with the model's; see `other_skeleton`."""
+        self.same_skeleton = False
+        """Whether its first frame was found to be of the model's skeleton."""
         self.window = ReplayWindow()
         self.queue: deque[Waiting] = deque()
         self.pending: deque[LearningTask] = deque()
@@ -192,15 +192,18 @@ class ClientCharacter:
     def other_skeleton(self, frame: RigFrame) -> str:
         """How the skeleton of `frame` differs from the one its model learned; "" if not.
 
-        A model is a person's: with another's it would answer poses of the first.
+        A model is a person's: with another's it would answer poses of the first. Only the
+        first frame of a client is compared: a stream may stretch its bones later.
         """
         anatomy = self.models.learner.model.anatomy
-        if anatomy is None:
+        if self.same_skeleton or anatomy is None:
+            self.same_skeleton = True
             return ""
         away = np.linalg.norm(frame.offsets - anatomy.offsets, axis=1)
         away[0] = 0.0  # the root has no bone above it
         bone = int(np.argmax(away))
-        if away[bone] <= OTHER * float(anatomy.reach.max()):
+        self.same_skeleton = bool(away[bone] <= OTHER * float(anatomy.reach.max()))
+        if self.same_skeleton:
             return ""
         return (
             f"the rig kept as {self.layout.name!r} has another skeleton: its "

@@ -89,6 +89,17 @@ class Clients:
         log.info("%s:%d: %s, version %d", *address, path.stem, version)
         return character
 
+    def rename(self, character: ClientCharacter, layout: RigLayout) -> ClientCharacter:
+        """Give a client of version 1, which no message can refuse, another model."""
+        log.warning(
+            "%s:%d: another skeleton than %s; it is kept as %s",
+            *character.address, character.layout.name, layout.name,
+        )  # fmt: skip
+        self.forget(character)
+        result = self.admit(character.address, 1, 0, layout)
+        result.same_skeleton = True
+        return result
+
     def _free_place(self, layout: RigLayout, now: float) -> tuple[Path, Models | None]:
         """The file that a new client of `layout` keeps, and a model left behind for it.
 

@@ -143,14 +143,8 @@ class RigServer:
         if character is None:
             layout = self._names.get(address, LEGS)
             character = self.clients.admit(address, 1, 0, layout)
-        if not character.compared:
-            other = character.other_skeleton(frames[0])
-            if other:  # no message of version 1 can say so: a model of its own
-                log.warning("%s:%d: %s", *address, other)
-                self.clients.forget(character)
-                layout = legs_of(frames[0].offsets)
-                character = self.clients.admit(address, 1, 0, layout)
-            character.compared = True
+        if character.other_skeleton(frames[0]):
+            character = self.clients.rename(character, legs_of(frames[0].offsets))
         character.heard = self._clock()
         batch = FrameBatch(0, len(frames))
         self._enqueue(character, batch, frames, Option.LEARN | Option.PREDICT, True)
@@ -221,13 +215,11 @@ class RigServer:
             self._ack(character, packet.sequence, Result.REFUSED)
             log.debug("%s: %s", layout.name, error)
             raise
-        if not character.compared:
-            other = character.other_skeleton(frames[0])
-            if other:
-                character.refused += 1
-                self._fail(character.address, packet, ErrorCode.BAD_RIG, other)
-                raise PacketError(Fault.CONTENT, other)
-            character.compared = True
+        other = character.other_skeleton(frames[0])
+        if other:
+            character.refused += 1
+            self._fail(character.address, packet, ErrorCode.BAD_RIG, other)
+            raise PacketError(Fault.CONTENT, other)
         batch = FrameBatch(packet.sequence, len(frames))
         follows = packet.sequence == character.last_frames + 1
         character.last_frames = max(character.last_frames, packet.sequence)

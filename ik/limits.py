@@ -12,8 +12,8 @@ the same formulas compiled in `ambulo.ik.kernels.limits`.
 from __future__ import annotations
 
 import numpy as np
-from array_api_compat import array_namespace
 
+from ambulo.configs.namespace import array_namespace
 from ambulo.ik.rig import Rig
 from ambulo.ik.swing_twist import SwingTwist, from_swing_twist, swing_twist_of
 from ambulo.motion.rotations import Array, constant

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from array_api_compat import array_namespace
-
+from ambulo.configs.namespace import array_namespace
 from ambulo.motion.rotations import TINY, Array, quat_from_rotvec, quat_multiply
 
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import MotionError
+from ambulo.configs.namespace import array_namespace
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import (
     Array,

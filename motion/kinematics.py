@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.namespace import array_namespace
 from ambulo.motion.fk_kernel import fast_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import Array, constant, quat_multiply, quat_rotate

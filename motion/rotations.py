@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
-from array_api_compat import device as device_of
 from numpy.typing import NDArray
+
+from ambulo.configs.namespace import array_namespace, device_of
 
 Array = Any
 """A `numpy.ndarray` or a `torch.Tensor`; all arguments of a call are of one kind."""

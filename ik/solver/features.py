@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from array_api_compat import array_namespace
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.namespace import array_namespace
 from ambulo.ik.kernels.targets import WIDTH, network_inputs
 from ambulo.ik.pose import Pose, turned
 from ambulo.ik.rig import TARGETS, Rig

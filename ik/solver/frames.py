@@ -9,9 +9,9 @@ orientation: a character that looks along world +X at rest has yaw 0.
 from __future__ import annotations
 
 import numpy as np
-from array_api_compat import array_namespace
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.namespace import array_namespace
 from ambulo.ik.kernels.targets import root_frames
 from ambulo.ik.rig import Rig
 from ambulo.ik.solver.targets import Targets

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
+from ambulo.common.extras import missing_package
 from ambulo.configs.errors import AmbuloError, ConfigError, nearest
 
 Main = Callable[[Sequence[str] | None], int]
@@ -49,6 +50,12 @@ def front_door(main: Main) -> MainWithDefault:
             # The reader of a pipe has closed it; keep Python from complaining at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1
+        except ImportError as error:
+            missing = missing_package(error)
+            if missing is None:
+                raise
+            print(f"ambulo: error: {missing}", file=sys.stderr)
+            return USER_ERROR
         except (AmbuloError, OSError, MemoryError) as error:
             return _reported(error, arguments)
         except (ValueError, RuntimeError) as error:

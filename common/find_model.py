@@ -32,6 +32,11 @@ def find_model(text: str | os.PathLike[str]) -> Path:
     if path.name != os.fspath(text):
         raise ModelFileError(f"{path}: no such model file")
     shipped = ambulo.shipped.shipped_models()
+    if path.name in ambulo.shipped.ELSEWHERE and path.name not in shipped:
+        raise ModelFileError(
+            f"{path.name}: this model comes with the package ambulo-models (folder models/ of "
+            "the repository): pip install it"
+        )
     if path.name not in shipped:
         hint = nearest(path.name, shipped) if shipped else ""
         raise ModelFileError(f"{path}: no such model file or shipped model{hint}")

@@ -1,14 +1,21 @@
 """Shipped models (`ambulo.shipped`): a folder each, with a card, in safe formats.
 
 The single place that lists them. It needs the standard library alone, so that every
-layer may ask it.
+layer may ask it. A checkout holds all; the wheel of Ambulo holds the smaller ones, and the
+distribution ambulo-models (the same folder, as `ambulo_models`) holds the others.
 """
 
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
+ELSEWHERE = (
+    "gait_cascade", "gait_estimator", "gait_net_impaired", "imitate_run",
+    "imitate_walk_network", "imitate_walk_pure", "locomote", "motion_nn",
+)  # fmt: skip
+"""Models of the distribution ambulo-models."""
 MODEL_FILES = (
     "*.zip",
     "ik_network.json",
@@ -22,7 +29,9 @@ MODEL_FILES = (
 def shipped_models() -> dict[str, Path]:
     """Return the main file of every installed model by name."""
     models: dict[str, Path] = {}
-    for package in __path__:
+    found = find_spec("ambulo_models")
+    more = [] if found is None else found.submodule_search_locations or []
+    for package in (*__path__, *more):
         for folder in sorted(Path(package).iterdir()):
             file = main_file(folder) if folder.is_dir() else None
             if file is not None:

@@ -18,8 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors
-import safetensors.numpy
 from numba import njit
 from numpy.typing import NDArray
 
@@ -175,6 +173,8 @@ def muscle_nn_bytes(network: MuscleNN) -> bytes:
     ):
         tensors[f"layer.{k}.weight"] = np.ascontiguousarray(weight)
         tensors[f"layer.{k}.bias"] = np.ascontiguousarray(bias)
+    import safetensors.numpy
+
     return safetensors.numpy.save(
         tensors, metadata={"ambulo": json.dumps(header.model_dump(mode="json"))}
     )
@@ -198,6 +198,8 @@ def load_muscle_nn(path: str | os.PathLike[str]) -> MuscleNN:
 
 def muscle_nn_from_bytes(data: bytes, source: str | os.PathLike[str]) -> MuscleNN:
     """The network in the bytes of a safetensors file; errors name `source`."""
+    import safetensors.numpy
+
     file = Path(source)
     try:
         tensors = safetensors.numpy.load(data)

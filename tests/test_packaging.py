@@ -18,10 +18,14 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import ambulo
+from ambulo import shipped
+from ambulo.common.extras import EXTRAS
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
+MODELS = tomllib.loads((ROOT / "models" / "pyproject.toml").read_text(encoding="utf-8"))
+"""The distribution ambulo-models."""
 PACKAGE_DIR = {
     name: ROOT / folder for name, folder in SETUPTOOLS["package-dir"].items()
 }
@@ -99,13 +103,18 @@ def test_every_folder_with_python_files_is_declared_or_known() -> None:
 
 
 def test_every_data_file_is_package_data() -> None:
-    patterns = SETUPTOOLS["package-data"]
+    """Of one of the two distributions; a model is in one alone."""
+    patterns = dict(SETUPTOOLS["package-data"])
+    (apart,) = MODELS["tool"]["setuptools"]["package-data"].values()
+    assert set(apart).isdisjoint(patterns["ambulo.shipped"])
+    assert {pattern.partition("/")[0] for pattern in apart} == set(shipped.ELSEWHERE)
+    patterns["ambulo.shipped"] = [*patterns["ambulo.shipped"], *apart]
     left_out = [
         str(file.relative_to(ROOT))
         for package, files in package_files().items()
         for file in files
         if file.suffix != ".py"
-        and not (file.suffix == ".md" and file.parent == folder_of(package))
+        and not (file.suffix in {".md", ".toml"} and file.parent == folder_of(package))
         and not any(
             matches(file.relative_to(folder_of(package)), pattern)
             for pattern in patterns.get(package, [])
@@ -160,8 +169,43 @@ def test_import_stays_light(module: str, heavy: list[str]) -> None:
     assert (result.stdout.strip(), result.returncode) == ("[]", 0), result.stderr
 
 
+def test_the_bare_environments_need_seven_packages() -> None:
+    """All others can be absent; who needs one is told the extra that brings it."""
+    assert len(PROJECT["project"]["dependencies"]) == 7
+    names = {
+        canonicalize_name(Requirement(text).name)
+        for text in PROJECT["project"]["optional-dependencies"]["train"]
+    }
+    assert {canonicalize_name(module) for module in EXTRAS["train"]} == names
+    code = f"""
+import sys
+for name in {EXTRAS["train"]!r}:
+    sys.modules[name] = None
+import ambulo, gymnasium
+from ambulo.cli import main
+ambulo.register()
+for name in [name for name in gymnasium.registry if name.startswith("ambulo/")]:
+    env = ambulo.make_vec(name, 2)
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+try:
+    ambulo.load("vr_navigation")
+except ImportError as error:
+    print(error)
+print(main(["eval", "vr_navigation"]))
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    told, exit_code = result.stdout.splitlines()
+    for text in (told, result.stderr):
+        assert re.search(r"needs the package \w+, .*install 'ambulo\[train\]'", text)
+    assert exit_code == "2"
+
+
 def test_version_is_the_same_everywhere() -> None:
     version = PROJECT["project"]["version"]
+    assert MODELS["project"]["version"] == version
     assert ambulo.__version__ == version
     assert f"## [{version}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
@@ -179,7 +223,8 @@ def test_lock_pins_every_declared_dependency() -> None:
     assert next(iter(pins)) == "torch"
 
     extras = PROJECT["project"]["optional-dependencies"]
-    for text in [*PROJECT["project"]["dependencies"], *extras["dev"]]:
+    wanted = [*PROJECT["project"]["dependencies"], *extras["train"], *extras["dev"]]
+    for text in wanted:
         requirement = Requirement(text)
         version = pins[canonicalize_name(requirement.name)]
         assert requirement.specifier.contains(version), f"{text} but {version}"

@@ -24,6 +24,8 @@ step "build the source archive, and the wheel from it"
 }
 wheel=$(echo "$work"/dist/*.whl)
 echo "$(basename "$wheel"), $(wc -c <"$wheel") bytes"
+most=15000000
+[ "$(wc -c <"$wheel")" -le "$most" ] || { echo "wheel check: larger than $most bytes" >&2; exit 1; }
 
 step "compare its contents with the checkout"
 "$python" - "$wheel" <<'PYTHON'
@@ -35,13 +37,18 @@ from pathlib import Path
 names = set(zipfile.ZipFile(sys.argv[1]).namelist())
 project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
 expected = set()
+elsewhere = tomllib.loads(Path("models/pyproject.toml").read_text(encoding="utf-8"))
+(patterns,) = elsewhere["tool"]["setuptools"]["package-data"].values()
+apart = {pattern.partition("/")[0] for pattern in patterns}
 for package, folder in project["tool"]["setuptools"]["package-dir"].items():
     for file in Path(folder).rglob("*"):
         inside = file.relative_to(folder)
         if not file.is_file() or "__pycache__" in file.parts:
             continue
-        if file.suffix == ".md" and len(inside.parts) == 1:
-            continue  # a note to developers
+        if file.suffix in (".md", ".toml") and len(inside.parts) == 1:
+            continue  # a note to developers, or to build tools
+        if package == "ambulo.shipped" and inside.parts[0] in apart:
+            continue  # of the distribution ambulo-models
         expected.add(f"{package.replace('.', '/')}/{inside.as_posix()}")
 missing = sorted(expected - names)
 foreign = sorted(
@@ -57,15 +64,54 @@ if missing or foreign:
 print(f"{len(expected)} files, all there, nothing else")
 PYTHON
 
-step "install it in an empty environment (versions from requirements.lock)"
-"$python" -m venv --without-pip "$work/venv"
-pip=("$python" -m pip --disable-pip-version-check --python "$work/venv/bin/python")
-"${pip[@]}" install --quiet "$(grep -m 1 '^torch==' requirements.lock)"
+pip_of() { echo "$python" -m pip --disable-pip-version-check --python "$1/bin/python"; }
+mkdir "$work/elsewhere"
+
+step "install it alone, and make every environment (versions from requirements.lock)"
+"$python" -m venv --without-pip "$work/bare"
+pip=($(pip_of "$work/bare"))
 "${pip[@]}" install --quiet --constraint requirements.lock "$wheel"
 "${pip[@]}" check
+(
+    unset PYTHONPATH
+    cd "$work/elsewhere"
+    "$work/bare/bin/python" - <<'PYTHON'
+import gymnasium
+
+import ambulo
+
+ambulo.register()
+for name in [name for name in gymnasium.registry if name.startswith("ambulo/")]:
+    env = ambulo.make_vec(name, 2)
+    env.reset(seed=0)
+    env.step(env.action_space.sample())
+    print(name)
+try:
+    ambulo.load("vr_navigation")
+except ImportError as error:
+    print(error)
+else:
+    raise SystemExit("wheel check: torch is installed, but should not be")
+PYTHON
+    "$work/bare/bin/ambulo" eval vr_navigation && exit 1
+    [ $? -eq 2 ] || exit 1
+) 2>"$work/bare.log" || { cat "$work/bare.log" >&2; exit 1; }
+tail -n 1 "$work/bare.log"
+
+step "install it with the extra train, and the package of larger models"
+cp -r models "$work/models"  # setuptools leaves its own files beside the source
+"$python" -m build --no-isolation --wheel --outdir "$work/dist" "$work/models" >"$work/build.log" 2>&1 || {
+    tail -n 40 "$work/build.log" >&2
+    exit 1
+}
+"$python" -m venv --without-pip "$work/venv"
+pip=($(pip_of "$work/venv"))
+"${pip[@]}" install --quiet "$(grep -m 1 '^torch==' requirements.lock)"
+"${pip[@]}" install --quiet --constraint requirements.lock "$wheel[train]" "$work"/dist/ambulo_models*.whl
+"${pip[@]}" check
+"$work/venv/bin/python" -c "import ambulo; print(len(ambulo.models()), 'models')"
 
 step "train outside the checkout"
-mkdir "$work/elsewhere"
 cd "$work/elsewhere"
 unset PYTHONPATH
 "$work/venv/bin/ambulo" --version

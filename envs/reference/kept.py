@@ -18,8 +18,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from ambulo.configs.atomic import probe_folder
 from ambulo.configs.caches import user_cache
 from ambulo.configs.errors import MotionFileError
@@ -138,7 +136,15 @@ def _made(
 
 @contextmanager
 def _alone(entry: Path) -> Iterator[None]:
-    """Hold the entry's lock, which the system takes back from a process that ends."""
+    """Hold the entry's lock, which the system takes back from a process that ends.
+
+    Without the package filelock, processes that start together each make the reference.
+    """
+    try:
+        from filelock import FileLock, Timeout
+    except ImportError:
+        yield
+        return
     lock = FileLock(entry.with_suffix(".lock"))
     try:
         lock.acquire(timeout=0)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.configs.reading import open_regular
+from ambulo.policies.files.archive import open_model_file
 from ambulo.policies.files.torch_tensors import MAX_PICKLE, OPCODES, check_opcodes
 
 _OPCODES = OPCODES | {
@@ -79,7 +79,7 @@ def read_vecnormalize(
     Raises:
         ModelFileError: Damaged, of another size, or more than such a wrapper.
     """
-    with open_regular(path) as file:
+    with open_model_file(path) as file:
         text = file.read(MAX_PICKLE + 1)
     try:
         check_opcodes(text, _OPCODES)

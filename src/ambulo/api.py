@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
+from ambulo.common.extras import missing_package
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest
 from ambulo.policies.registry import ModelCard as ModelCard  # noqa: PLC0414  public
 from ambulo.policies.registry import shipped_cards
@@ -74,17 +75,21 @@ def load(name_or_path: str | os.PathLike[str], kind: type[Any] | None = None) ->
 
     Raises:
         ModelFileError: No such model, a damaged one, or one of another class.
+        MissingPackageError: A package that such models need is not installed.
 
     >>> import ambulo
     >>> walk = ambulo.load("gait_net").walk(cycles=4, stride=1.1)
     >>> len(walk), walk.skeleton.name
     (120, 'human23')
     """
-    from ambulo.common.find_model import find_model
-    from ambulo.policies.registry import load_file
+    try:
+        from ambulo.common.find_model import find_model
+        from ambulo.policies.registry import load_file
 
-    file = find_model(name_or_path)
-    model = load_file(file)
+        file = find_model(name_or_path)
+        model = load_file(file)
+    except ImportError as error:
+        raise missing_package(error) or error from None
     if kind is not None and not isinstance(model, kind):
         raise ModelFileError(
             f"{file}: is a {type(model).__name__}, expected {kind.__name__}"
@@ -155,7 +160,8 @@ def make_vec(
     made = gymnasium.make_vec(
         name, num_envs, vectorization_mode="vector_entry_point", **own | settings
     )
-    _connect(env, made)
+    if not isinstance(env, str):
+        _connect(env, made)
     return made
 
 

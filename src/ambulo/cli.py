@@ -9,6 +9,7 @@ from importlib import import_module
 
 import ambulo
 from ambulo.common.errors import INTERRUPTED, USER_ERROR, Parser
+from ambulo.common.extras import missing_package
 
 TRAININGS: dict[str, tuple[str, str]] = {
     "vr": (
@@ -123,6 +124,12 @@ def _run(target: str, arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:  # later ones are the command's own
         print("ambulo: interrupted", file=sys.stderr)
         return INTERRUPTED
+    except ImportError as error:
+        missing = missing_package(error)
+        if missing is None:
+            raise
+        print(f"ambulo: error: {missing}", file=sys.stderr)
+        return USER_ERROR
     return command(arguments)
 
 

@@ -1,0 +1,31 @@
+"""Packages that only some parts need, and the extra that brings them."""
+
+from __future__ import annotations
+
+from ambulo.configs.errors import AmbuloError
+
+EXTRAS = {
+    "train": (
+        "array_api_compat", "filelock", "imageio", "imageio_ffmpeg", "matplotlib", "myo_sim",
+        "onnx", "onnxruntime", "rich", "safetensors", "stable_baselines3", "tensorboard",
+        "torch",
+    ),
+    "ray": ("ray",),
+}  # fmt: skip
+"""Extras of `pip install "ambulo[...]"` and the modules that they bring."""
+
+
+class MissingPackageError(AmbuloError, ImportError):
+    """A package that the bare environments do not need is not installed."""
+
+
+def missing_package(error: ImportError) -> MissingPackageError | None:
+    """What to tell instead of `error`; None where no extra brings the module."""
+    name = (error.name or "").partition(".")[0]
+    for extra, modules in EXTRAS.items():
+        if name in modules:
+            return MissingPackageError(
+                f"this needs the package {name}, which is not installed: "
+                f"pip install 'ambulo[{extra}]'"
+            )
+    return None

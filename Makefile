@@ -10,6 +10,9 @@ PIP := $(RUN) -m pip --disable-pip-version-check
 BLENDER_VENV := .venv-blender
 BLENDER_PYTHON ?= python3.11
 PEERS_VENV := .venv-peers
+# Where pip finds torch; the address of PyTorch's CPU builds keeps CUDA away on Linux.
+TORCH_INDEX ?=
+TORCH := $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $$(grep -m 1 '^torch==' requirements.lock)
 ARGS ?=
 PYTEST_ARGS ?= -n auto --maxprocesses 4
 BENCH ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
@@ -84,7 +87,7 @@ $(VENV)/.locked: requirements.lock
 	@"$(PYTHON)" -m venv --clear $(VENV) >/dev/null 2>&1 || { \
 		"$(PYTHON)" -m venv --clear --without-pip $(VENV) && \
 		"$(PYTHON)" -m pip --python $(RUN) install pip; }
-	$(PIP) install "$$(grep -m 1 '^torch==' requirements.lock)"
+	$(PIP) install $(TORCH)
 	$(PIP) install -r requirements.lock
 	@touch $@
 
@@ -96,7 +99,7 @@ $(VENV)/.ready: $(VENV)/.locked pyproject.toml
 $(PEERS_VENV)/.ready: requirements.lock tests/peers/requirements.txt pyproject.toml
 	@echo "== building $(PEERS_VENV) with $(PYTHON)"
 	@test -x $(PEERS_VENV)/bin/python || "$(PYTHON)" -m venv $(PEERS_VENV)
-	$(PEERS_VENV)/bin/pip --disable-pip-version-check install --quiet $(shell grep '^torch==' requirements.lock)
+	$(PEERS_VENV)/bin/pip --disable-pip-version-check install --quiet $(TORCH)
 	$(PEERS_VENV)/bin/pip --disable-pip-version-check install --quiet -r requirements.lock
 	$(PEERS_VENV)/bin/pip --disable-pip-version-check install --quiet -r tests/peers/requirements.txt
 	$(PEERS_VENV)/bin/pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --editable .

@@ -43,6 +43,7 @@ NOT_RUN = {
     r"--engine ray": "needs the extra ambulo[ray]",
     r"--godot-url": "needs a game that runs",
     r"^python blender/": "downloads wheels; tests/blender builds the add-on",
+    r"rl_zoo3|logs/ppo": "another program: tests/peers runs both",
     r"ambulo rig-(server|client)": "a server that runs until Ctrl-C: run below",
     r"--resume runs/\w+_\d{8}-\d{6}": "the name of a run holds the time of its start",
     r"M\.zip|runs/motion |split_info": "a motion run: tests/train/test_train_motion.py",

@@ -191,8 +191,8 @@ def _header(path: Path, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
         raise fail("is no motion of the suite: it has no header")
     try:
         header = json_value(arrays["header"].tobytes())
-    except ValueError:
-        raise fail("its header is not valid JSON") from None
+    except ValueError as error:
+        raise fail(f"its header is not valid JSON: {error}") from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise fail(f"is no motion of the suite: format is not {FORMAT!r}")
     if header.get("version") != VERSION:

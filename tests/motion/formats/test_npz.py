@@ -103,7 +103,7 @@ def nested(files: dict[str, bytes]) -> None:
         (header({"version": 2}), "version 2; this program reads version 1"),
         (header({"fps": "fast"}), "'fps'"),
         (header({"fps": -1}), "'fps'"),
-        (header({"fps": 10**400}), "'fps'"),
+        (header({"fps": 10**400}), "an integer of 401 digits"),
         (header({"joints": [1, 2]}), "'joints'"),
         (header({"joints": ["a"]}), "parent"),
         (header({"parents": [-1, 5] + [0] * 29}), "must come before"),

@@ -116,6 +116,7 @@ def _write(character: Character, place: Path) -> list[str]:
     root.insert(0, ElementTree.Comment(COMMENT))
     _present(root, "option").set("timestep", repr(float(character.model.opt.timestep)))
     _name_defaults(root)
+    _open_frames(root)
     _copy_assets(root, place)
     ElementTree.indent(root)
     file = place / f"{character.name}.xml"
@@ -142,6 +143,17 @@ def _name_defaults(root: ElementTree.Element) -> None:
     nested = root.findall("default//default")
     for number, row in enumerate(row for row in nested if not row.get("class")):
         row.set("class", f"attached_{number}")
+
+
+def _open_frames(root: ElementTree.Element) -> None:
+    """Put the contents of frames that move nothing in their place: dm_control has none."""
+    for parent in list(root.iter()):
+        for frame in [row for row in parent if row.tag == "frame"]:
+            if set(frame.attrib) <= {"name"}:
+                at = list(parent).index(frame)
+                parent.remove(frame)
+                for number, row in enumerate(frame):
+                    parent.insert(at + number, row)
 
 
 def _copy_assets(root: ElementTree.Element, place: Path) -> None:

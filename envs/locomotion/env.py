@@ -98,7 +98,8 @@ class _CopiedBatch:
         batch = self.batch
         made = {**self._made_with, "reference": batch.reference}
         moving = (batch.state_dict(), list(batch.rngs))
-        return {**self.__dict__, "_picture": None, "_made_with": made, "batch": moving}
+        fresh = {"_picture": None, "_data": None}
+        return {**self.__dict__, **fresh, "_made_with": made, "batch": moving}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         arrays, rngs = state["batch"]
@@ -147,6 +148,33 @@ class LocomotionEnv(_CopiedBatch, SingleEnv):
         self.observation_space = observation_space(self.batch.layout)
         self.action_space = action_space(self.batch.action_size)
         self._picture: Any = None
+        self._data: tuple[mujoco.MjModel, mujoco.MjData] | None = None
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The MuJoCo model of the body in its world; to read, not to change.
+
+        The simulation has a copy of its own. In `Gait`, where a reset may change the body,
+        another body is another model.
+        """
+        model: mujoco.MjModel = self.batch.simulation.model
+        return model
+
+    @property
+    def data(self) -> mujoco.MjData:
+        """The state of the body now: a copy that every access brings up to date.
+
+        Positions, velocities and what follows from them (places of bodies, contacts) are
+        those after the last step or reset; accelerations and forces are those of its last
+        physics step. The object stays the same while `model` does, so that a viewer can
+        keep it: read `env.unwrapped.data` after each step, then `viewer.sync()`. Writing to
+        it does not move the body.
+        """
+        model = self.model
+        if self._data is None or self._data[0] is not model:
+            self._data = model, mujoco.MjData(model)
+        self.batch.simulation.copy_data(0, self._data[1])
+        return self._data[1]
 
     def render(self) -> NDArray[np.uint8] | None:
         """A frame (height, width, 3) beside the body; `RenderError` without OpenGL."""

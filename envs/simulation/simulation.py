@@ -173,6 +173,10 @@ class CharacterSimulation:
         values: Floats = self._batch.bind(field)
         return values
 
+    def copy_data(self, sim: int, data: mujoco.MjData) -> None:
+        """Fill `data`, of this model, with everything that simulation `sim` knows."""
+        self._batch.get_data(sim, data)
+
     def forward(self, ids: Ints, stage: int = _FORWARD) -> None:
         """Make what derives from the state of `ids` current, up to a MuJoCo stage."""
         self._batch.forward(ids.astype(np.int32), stage)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ambulo.configs.arrays import Floats, Singles
+from ambulo.configs.arrays import Singles
 from ambulo.configs.gait import GaitSpace
 from ambulo.motion.gaits.frames import orthonormal
 from ambulo.motion.human23 import N_SIXDOF, sixdof_slices
@@ -17,6 +17,7 @@ from ambulo.motion.rotations import matrix_to_sixd, sixd_to_matrix
 from ambulo.policies.agents.gait_estimator import GaitEstimator
 from ambulo.policies.agents.gait_network import RefNetwork
 from ambulo.policies.export.graph import Arrays, Graph, Port, scalar_parts, write_graph
+from ambulo.policies.export.layers import perceptron_of, single
 from ambulo.policies.export.written import Written
 from ambulo.policies.networks.gait_vae import FRAMES, GaitVAE
 
@@ -38,10 +39,10 @@ class GaitModule(nn.Module):
         """Of a network at run time, whose scales are in its first and last layer."""
         super().__init__()
         space = network.space
-        self.register_buffer("low", _single(space.low))
-        self.register_buffer("span", _single(space.high - space.low))
+        self.register_buffer("low", single(space.low))
+        self.register_buffer("span", single(space.high - space.low))
         multiples = np.arange(1, network.metadata.harmonics + 1)
-        self.register_buffer("multiples", _single(2.0 * np.pi * multiples))
+        self.register_buffer("multiples", single(2.0 * np.pi * multiples))
         places = sixdof_slices().values()
         starts = [place.start for place in places if place.stop - place.start == 6]
         balls = np.concatenate([np.arange(start, start + 6) for start in starts])
@@ -50,13 +51,8 @@ class GaitModule(nn.Module):
         self.register_buffer("rest", torch.as_tensor(rest))
         order = np.argsort(np.concatenate([balls, rest]))
         self.register_buffer("order", torch.as_tensor(order))
-        layers = []
-        for weight, bias in network.layers:
-            layer = nn.Linear(*weight.shape)
-            layer.weight = nn.Parameter(_single(weight.T), requires_grad=False)
-            layer.bias = nn.Parameter(_single(bias), requires_grad=False)
-            layers += [layer, nn.ReLU()]
-        self.layers = nn.Sequential(*layers[:-1])
+        pairs = [(weight.T, bias) for weight, bias in network.layers]
+        self.layers = perceptron_of(pairs, nn.ReLU())
 
     def forward(self, parameters: Tensor, phase: Tensor) -> Tensor:
         """Poses (B, 101) whose rotations are valid."""
@@ -124,12 +120,12 @@ class EstimatorModule(nn.Module):
         super().__init__()
         self.vae: GaitVAE = estimator.vae
         space = estimator.space
-        self.register_buffer("low", _single(space.low))
-        self.register_buffer("span", _single(space.high - space.low))
+        self.register_buffer("low", single(space.low))
+        self.register_buffer("span", single(space.high - space.low))
         generator = torch.Generator().manual_seed(SEED)
         shape = (DRAWS, estimator.vae.config.latent)
         self.register_buffer("noise", torch.randn(shape, generator=generator))
-        spread = _single(estimator.vae_error) * self.span
+        spread = single(estimator.vae_error) * self.span
         spread[self.vae.known] = 0.0
         self.register_buffer("spread", spread)
 
@@ -228,7 +224,3 @@ def _pose_parts() -> tuple[dict[str, object], ...]:
         row = {"name": name, "start": start, "stop": stop}
         rows.append(row | {"unit": "m", "meaning": meaning})
     return tuple(rows)
-
-
-def _single(values: Floats | Singles | Sequence[float]) -> Tensor:
-    return torch.as_tensor(np.asarray(values, dtype=np.float32))

@@ -216,16 +216,18 @@ def _strip(graph: Any) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the exporter's notes, which are not for users, off the terminal."""
-    log = logging.getLogger("torch.onnx")
-    before = log.level
-    log.setLevel(logging.ERROR)
+    """Keep the exporter's notes, which are not for users, off the terminal and logs."""
+    logs = [logging.getLogger(name) for name in ("torch.onnx", "torch.__trace")]
+    before = [log.level for log in logs]
+    for log in logs:
+        log.setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:
-        log.setLevel(before)
+        for log, level in zip(logs, before, strict=True):
+            log.setLevel(level)
 
 
 def scalar_parts(names: Sequence[str], **columns: Sequence[Any]) -> tuple[Any, ...]:

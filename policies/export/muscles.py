@@ -12,6 +12,7 @@ from torch.nn import functional
 from ambulo.configs.arrays import Floats, Singles
 from ambulo.muscle.muscle_nn import LEAK, OFFSET, SLACK, SOFT, MuscleNN
 from ambulo.policies.export.graph import Arrays, Graph, Port, scalar_parts, write_graph
+from ambulo.policies.export.layers import fixed
 from ambulo.policies.export.written import Written
 
 
@@ -36,8 +37,8 @@ class MuscleModule(nn.Module):
             self.register_buffer(name, torch.from_numpy(values))
         entries = pattern.rows * pattern.shape[1] + pattern.muscles
         self.register_buffer("entries", torch.from_numpy(entries.astype(np.int64)))
-        self.weights = nn.ParameterList(map(_fixed, network.weights))
-        self.biases = nn.ParameterList(map(_fixed, network.biases))
+        self.weights = nn.ParameterList(map(fixed, network.weights))
+        self.biases = nn.ParameterList(map(fixed, network.biases))
 
     def forward(
         self, active: Tensor, wanted: Tensor, factors: Tensor | None = None
@@ -149,8 +150,3 @@ def muscle_graph(network: MuscleNN) -> Graph:
             "groups": list(network.groups),
         },
     )  # fmt: skip
-
-
-def _fixed(values: Singles) -> nn.Parameter:
-    tensor = torch.from_numpy(np.array(values, dtype=np.float32))
-    return nn.Parameter(tensor, requires_grad=False)

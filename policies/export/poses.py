@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from ambulo.configs.arrays import Floats, Singles
-from ambulo.ik.kernels.network import LEAKY_RELU
 from ambulo.ik.kernels.targets import HEAD, HIPS
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import TARGETS, Rig
@@ -18,8 +17,7 @@ from ambulo.ik.solver.features import PAST, decode_pose
 from ambulo.ik.solver.frames import to_frame
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork
-from ambulo.ik.solver.published import ACTIVATIONS, INPUTS, OUTPUTS, PublishedNetwork
-from ambulo.ik.solver.published import SLOPE as PUBLISHED_SLOPE
+from ambulo.ik.solver.published import PublishedNetwork
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import (
@@ -33,6 +31,8 @@ from ambulo.motion.rotations import (
     quat_to_matrix,
 )
 from ambulo.policies.export.graph import Arrays, Graph, Port, write_graph
+from ambulo.policies.export.layers import perceptron_of, single
+from ambulo.policies.export.published import export_published
 from ambulo.policies.export.written import Written
 
 PAST_ROWS = [TARGETS.index(name) for name in PAST]
@@ -59,9 +59,9 @@ class PoseModule(nn.Module):
         """Of a network with its rig."""
         super().__init__()
         rig = network.rig
-        self.register_buffer("rest", _single(rig.target_rest))
-        self.register_buffer("root_rest", _single(rig.skeleton.rest[0]))
-        self.register_buffer("mean", _single(network.mean))
+        self.register_buffer("rest", single(rig.target_rest))
+        self.register_buffer("root_rest", single(rig.skeleton.rest[0]))
+        self.register_buffer("mean", single(network.mean))
         self.layers = _layers(network)
 
     def forward(
@@ -280,90 +280,6 @@ def _of_past(
     return Targets(*rows)
 
 
-class PublishedModule(nn.Module):
-    """The published 50 numbers to 69."""
-
-    def __init__(self, network: PublishedNetwork) -> None:
-        """Of one of the two networks."""
-        super().__init__()
-        tensors = network.tensors()
-        leaky = ACTIVATIONS[network.kind] == LEAKY_RELU
-        act = nn.LeakyReLU(PUBLISHED_SLOPE) if leaky else nn.Tanh()
-        count = len(tensors) // 2
-        pairs = [(tensors[f"W{k}"].T, tensors[f"b{k}"]) for k in range(1, count + 1)]
-        self.layers = _perceptron(pairs, act)
-
-    def forward(self, inputs: Tensor) -> Tensor:
-        """Rotation vectors (B, 69)."""
-        out: Tensor = self.layers(inputs)
-        return out
-
-
-def export_published(network: PublishedNetwork, path: Path) -> Written:
-    """Write a network with the published interface as ONNX; see `write_graph`."""
-    return write_graph(published_graph(network), path)
-
-
-def published_graph(network: PublishedNetwork) -> Graph:
-    """Return the graph of a published network: `inputs` (50,) to `rotation_vectors`."""
-
-    def examples(rng: np.random.Generator, count: int) -> Arrays:
-        return (rng.normal(scale=0.5, size=(count, INPUTS)).astype(np.float32),)
-
-    joints = network.rig.skeleton.joints
-    parts = tuple(
-        {"name": name, "start": 3 * k, "stop": 3 * k + 3, "unit": "rad"}
-        for k, name in enumerate(joints)
-    )
-    return Graph(
-        kind="ik_published",
-        module=PublishedModule(network),
-        inputs=(
-            Port("inputs", (INPUTS,), "mixed", "the published layout", PUBLISHED_PARTS),
-        ),
-        outputs=(
-            Port("rotation_vectors", (OUTPUTS,), "rad", "local rotations", parts),
-        ),
-        examples=examples,
-        reference=lambda inputs: (network.forward(inputs),),
-        header={"rig": network.rig.name, "network": network.kind},
-        left_out=(
-            "the 50 numbers of targets and ground, and the hips' position: they are in the "
-            "character's yaw frame",
-        ),
-    )
-
-
-def _published_parts() -> tuple[dict[str, object], ...]:
-    """Return the parts of the published input."""
-    rows: list[dict[str, object]] = []
-    at = 0
-
-    def add(name: str, size: int, unit: str, scale: float = 1.0) -> None:
-        nonlocal at
-        row = {"name": name, "start": at, "stop": at + size, "unit": unit}
-        rows.append(row | {"scale": scale})
-        at += size
-
-    for name in TARGETS[:HIPS]:
-        add(f"{name} position from the hips", 3, "m")
-        add(f"{name} Euler angles from rest", 3, "rad", 1.0 / np.pi)
-    add("forward of the hips", 3, "1")
-    add("up of the hips", 3, "1")
-    for side in ("left", "right"):
-        add(f"{side} ankle over the ground", 1, "m", 0.5)
-        add(f"{side} ground normal", 3, "1")
-        add(f"{side} foot is grounded", 1, "1")
-        add(f"{side} foot shall stand", 1, "1")
-    add("phase of the step", 1, "1")
-    add("task", 1, "1")
-    return tuple(rows)
-
-
-PUBLISHED_PARTS = _published_parts()
-"""Parts of the published input; a number is the quantity in its unit times `scale`."""
-
-
 def _layers(network: IKNetwork) -> nn.Sequential:
     """Return the perceptron of a network, statistics folded in already."""
     tensors, header = network.tensors(), network.header
@@ -377,21 +293,4 @@ def _layers(network: IKNetwork) -> nn.Sequential:
         (tensors[f"layers.{k}.weight"], tensors[f"layers.{k}.bias"])
         for k in range(len(header.hidden) + 1)
     ]
-    return _perceptron(pairs, activations[header.activation])
-
-
-def _perceptron(
-    pairs: list[tuple[Singles, Singles]], activation: nn.Module
-) -> nn.Sequential:
-    """Return linear layers of weights (outputs, inputs) and biases."""
-    modules: list[nn.Module] = []
-    for weight, bias in pairs:
-        layer = nn.Linear(weight.shape[1], weight.shape[0])
-        layer.weight = nn.Parameter(_single(weight), requires_grad=False)
-        layer.bias = nn.Parameter(_single(bias), requires_grad=False)
-        modules += [layer, activation]
-    return nn.Sequential(*modules[:-1])
-
-
-def _single(values: Floats | Singles) -> Tensor:
-    return torch.from_numpy(np.array(values, dtype=np.float32))
+    return perceptron_of(pairs, activations[header.activation])

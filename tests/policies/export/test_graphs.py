@@ -26,7 +26,7 @@ from ambulo.policies.export import graph as module
 from ambulo.policies.export.graph import Graph, check_graph, onnx_bytes
 from ambulo.policies.export.motion import plausible_states
 from ambulo.policies.export.muscles import solve_positive
-from ambulo.policies.export.poses import export_published
+from ambulo.policies.export.published import export_published
 from ambulo.policies.export.walkers import export_walker, walker_graph
 from ambulo.policies.files.model_file import ModelFile
 from ambulo.policies.kinds.locomotion import describe_locomotion
@@ -131,6 +131,7 @@ def test_a_selector_chooses_its_generator_in_the_graph(tmp_path: Path) -> None:
     np.testing.assert_allclose(got, agent.act(obs), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_motion_prior_is_in_the_graph(tmp_path: Path) -> None:
     prior = PriorConfig(model="m.zip", frames=3)
     agent = walker(frames=3, policy="prior", prior=prior)

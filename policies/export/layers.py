@@ -1,0 +1,31 @@
+"""Layers of networks that are kept as NumPy arrays, for graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ambulo.configs.arrays import Floats, Singles
+
+
+def perceptron_of(
+    pairs: list[tuple[Singles, Singles]], activation: nn.Module
+) -> nn.Sequential:
+    """Return linear layers of weights (outputs, inputs) and biases."""
+    modules: list[nn.Module] = []
+    for weight, bias in pairs:
+        layer = nn.Linear(weight.shape[1], weight.shape[0])
+        layer.weight, layer.bias = fixed(weight), fixed(bias)
+        modules += [layer, activation]
+    return nn.Sequential(*modules[:-1])
+
+
+def single(values: Floats | Singles) -> Tensor:
+    """Return a copy as a float32 tensor."""
+    return torch.from_numpy(np.array(values, dtype=np.float32))
+
+
+def fixed(values: Floats | Singles) -> nn.Parameter:
+    """Return weights that do not learn."""
+    return nn.Parameter(single(values), requires_grad=False)

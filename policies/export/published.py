@@ -1,0 +1,106 @@
+"""Pose networks with the published interface (50 numbers to 69) as ONNX graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from torch import Tensor, nn
+
+from ambulo.ik.kernels.network import LEAKY_RELU
+from ambulo.ik.kernels.targets import HIPS
+from ambulo.ik.rig import TARGETS
+from ambulo.ik.solver.published import (
+    ACTIVATIONS,
+    INPUTS,
+    OUTPUTS,
+    SLOPE,
+    PublishedNetwork,
+)
+from ambulo.policies.export.graph import Arrays, Graph, Port, write_graph
+from ambulo.policies.export.layers import perceptron_of
+from ambulo.policies.export.written import Written
+
+
+class PublishedModule(nn.Module):
+    """The published 50 numbers to 69."""
+
+    def __init__(self, network: PublishedNetwork) -> None:
+        """Of one of the two networks."""
+        super().__init__()
+        tensors = network.tensors()
+        leaky = ACTIVATIONS[network.kind] == LEAKY_RELU
+        act = nn.LeakyReLU(SLOPE) if leaky else nn.Tanh()
+        count = len(tensors) // 2
+        pairs = [(tensors[f"W{k}"].T, tensors[f"b{k}"]) for k in range(1, count + 1)]
+        self.layers = perceptron_of(pairs, act)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Rotation vectors (B, 69)."""
+        out: Tensor = self.layers(inputs)
+        return out
+
+
+def export_published(network: PublishedNetwork, path: Path) -> Written:
+    """Write a network with the published interface as ONNX; see `write_graph`."""
+    return write_graph(published_graph(network), path)
+
+
+def published_graph(network: PublishedNetwork) -> Graph:
+    """Return the graph of a published network: `inputs` (50,) to `rotation_vectors`."""
+
+    def examples(rng: np.random.Generator, count: int) -> Arrays:
+        return (rng.normal(scale=0.5, size=(count, INPUTS)).astype(np.float32),)
+
+    joints = network.rig.skeleton.joints
+    parts = tuple(
+        {"name": name, "start": 3 * k, "stop": 3 * k + 3, "unit": "rad"}
+        for k, name in enumerate(joints)
+    )
+    return Graph(
+        kind="ik_published",
+        module=PublishedModule(network),
+        inputs=(
+            Port("inputs", (INPUTS,), "mixed", "the published layout", PUBLISHED_PARTS),
+        ),
+        outputs=(
+            Port("rotation_vectors", (OUTPUTS,), "rad", "local rotations", parts),
+        ),
+        examples=examples,
+        reference=lambda inputs: (network.forward(inputs),),
+        header={"rig": network.rig.name, "network": network.kind},
+        left_out=(
+            "the 50 numbers of targets and ground, and the hips' position: they are in the "
+            "character's yaw frame",
+        ),
+    )
+
+
+def _published_parts() -> tuple[dict[str, object], ...]:
+    """Return the parts of the published input."""
+    rows: list[dict[str, object]] = []
+    at = 0
+
+    def add(name: str, size: int, unit: str, scale: float = 1.0) -> None:
+        nonlocal at
+        row = {"name": name, "start": at, "stop": at + size, "unit": unit}
+        rows.append(row | {"scale": scale})
+        at += size
+
+    for name in TARGETS[:HIPS]:
+        add(f"{name} position from the hips", 3, "m")
+        add(f"{name} Euler angles from rest", 3, "rad", 1.0 / np.pi)
+    add("forward of the hips", 3, "1")
+    add("up of the hips", 3, "1")
+    for side in ("left", "right"):
+        add(f"{side} ankle over the ground", 1, "m", 0.5)
+        add(f"{side} ground normal", 3, "1")
+        add(f"{side} foot is grounded", 1, "1")
+        add(f"{side} foot shall stand", 1, "1")
+    add("phase of the step", 1, "1")
+    add("task", 1, "1")
+    return tuple(rows)
+
+
+PUBLISHED_PARTS = _published_parts()
+"""Parts of the published input; a number is the quantity in its unit times `scale`."""

@@ -36,6 +36,13 @@ NEAR, FAR = 0.15, 0.3
 """Where both are level, the floor is nearer to the origin than the first, the other further
 than the second, [m]."""
 
+TRAVEL, RISE, SIDE = 1.0, 0.3, 0.8
+"""A body travels across its own length by more than the first, [m], and along it by less than
+the second, only on its feet; nor does it lie throughout with one hip this straight above the
+other."""
+SHORT_CLIP = 1.0
+"""A clip shorter than this, [s], shows too little to be sure that a body lies."""
+
 DIRECTIONS = np.concatenate([np.eye(3), -np.eye(3)])[[2, 0, 1, 5, 3, 4]]
 """The six directions along axes, +Z first. Shape (6, 3)."""
 
@@ -54,25 +61,56 @@ def up_direction(motion: Motion, roles: dict[str, int]) -> Floats:
     Raises:
         MotionError: The body stands along no axis that can be told.
     """
-    positions = sampled_points(motion)
-    body = _body_direction(positions, roles)
-    upright = (body @ DIRECTIONS.T > np.cos(UPRIGHT)).mean(axis=0)
+    points = sampled_points(motion)
+    upright = (_body_direction(points, roles) @ DIRECTIONS.T > np.cos(UPRIGHT)).mean(0)
     best = int(np.argmax(upright))
-    if best == 0 or upright[0] >= RARELY or upright[best] < MOSTLY:
+    if upright[0] >= (RARELY if _rests(motion, roles, 0) else MOSTLY):
         return DIRECTIONS[0]
+    joints = points[:, sorted(set(roles.values()))]
+    if upright[best] < MOSTLY:
+        up = _axis_at_rest(motion, roles, joints, upright)
+    elif _rests(motion, roles, best):
+        up = best
+    else:
+        up = _floor_axis(joints, best, motion.duration > SHORT_CLIP)
+        if up < 0 and _walks(points, roles, best):
+            up = best
+        if up == 0 and not _rests(motion, roles, 0):
+            up = -1
+    if up < 0:
+        raise MotionError(
+            f"{motion.label}: cannot tell which axis is up: the body lies or bends, and "
+            "nothing shows where the floor is; give the axes"
+        )
+    return DIRECTIONS[up]
+
+
+def _rests(motion: Motion, roles: dict[str, int], direction: int) -> bool:
+    """Whether the skeleton at rest is a standing body along a direction."""
     rest = rest_points(motion.skeleton)
-    turned = rest @ turn_to_up(DIRECTIONS[best]).T
-    if not standing_fault(motion.skeleton, roles, turned):
-        return DIRECTIONS[best]
-    floor = _floor_axis(positions[:, sorted(set(roles.values()))], best)
-    if floor == best:
-        return DIRECTIONS[best]
-    if floor == 0 and not standing_fault(motion.skeleton, roles, rest):
-        return DIRECTIONS[0]
-    raise MotionError(
-        f"{motion.label}: cannot tell which axis is up: the body lies, and "
-        "nothing shows where the floor is; give the axes"
-    )
+    if direction:
+        rest = rest @ turn_to_up(DIRECTIONS[direction]).T
+    return not standing_fault(motion.skeleton, roles, rest)
+
+
+def _axis_at_rest(
+    motion: Motion, roles: dict[str, int], joints: Floats, upright: Floats
+) -> int:
+    """Number of the one direction along which the skeleton stands at rest; -1 if unsure.
+
+    Unsure is +Z, too, where joints (T, J, 3) come back to one height along another far
+    more often. A skeleton without a rest pose stands where the body is `upright` (6,) most
+    often, if that is where they come back to one height.
+    """
+    standing = [k for k in range(len(DIRECTIONS)) if _rests(motion, roles, k)]
+    floors = [_on_floor(column) for column in (joints @ DIRECTIONS.T).min(axis=1).T]
+    highest = int(np.argmax(floors))
+    if not standing and highest == np.argmax(upright) and upright[highest] >= RARELY:
+        return highest if floors[highest] >= STEADY else -1
+    if len(standing) != 1:
+        return -1
+    elsewhere = floors[highest] >= STEADY and floors[highest] > RATIO * floors[0]
+    return -1 if standing[0] == 0 and elsewhere else standing[0]
 
 
 def sampled_points(motion: Motion, frames: int = FRAMES) -> Floats:
@@ -96,10 +134,10 @@ def turn_to_up(up: Floats) -> Floats:
     return np.stack([forward, np.cross(up, forward), up])
 
 
-def _floor_axis(positions: Floats, best: int) -> int:
+def _floor_axis(positions: Floats, best: int, long: bool) -> int:
     """Number of the direction along which joints (T, J, 3) have a floor: 0, `best`, or -1.
 
-    -1: both could be.
+    -1: both could be. In a `long` clip without any floor (a swimmer's) +Z is kept.
     """
     lowest = (positions @ DIRECTIONS[[0, best]].T).min(axis=1)
     given, other = (_on_floor(column) for column in lowest.T)
@@ -111,7 +149,18 @@ def _floor_axis(positions: Floats, best: int) -> int:
     near, far = np.sort(np.abs(np.median(lowest, axis=0)))
     if near < NEAR and far > FAR:
         return 0 if near == abs(np.median(lowest[:, 0])) else best
-    return -1 if other >= STEADY else 0
+    return 0 if long and other < STEADY else -1
+
+
+def _walks(points: Floats, roles: dict[str, int], best: int) -> bool:
+    """Whether a body (T, J, 3) travels across direction `best`, or stands along it sideways."""
+    extents = np.ptp(points[:, roles["hips"]], axis=0)
+    axis = int(np.argmax(np.abs(DIRECTIONS[best])))
+    if np.delete(extents, axis).max() > TRAVEL and extents[axis] < RISE:
+        return True
+    left = points[:, roles["left_thigh"]] - points[:, roles["right_thigh"]]
+    upwards = left[:, 2] / np.maximum(np.linalg.norm(left, axis=-1), 1e-9)
+    return bool(np.median(np.abs(upwards)) > SIDE)
 
 
 def _on_floor(heights: Floats) -> float:

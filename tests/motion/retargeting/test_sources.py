@@ -19,7 +19,7 @@ from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.source import prepared, read_source
-from ambulo.motion.rotations import quat_angle
+from ambulo.motion.rotations import quat_angle, quat_multiply
 from ambulo.motion.skeletons import load_skeleton
 
 Walk = Callable[..., Motion]
@@ -202,3 +202,34 @@ def test_outside_samples_are_mapped_or_refused_in_one_line() -> None:
             continue  # tested above to be one line
         assert done.error.position_cm < 2.0, path
         assert done.error.direction_deg < 4.0, path
+
+
+@pytest.mark.parametrize("name", ["unreal", "lafan z-up inches", "smpl"])
+def test_up_is_found_without_a_step(
+    name: str, gaits: dict[str, Motion], tmp_path: Path
+) -> None:
+    """On a treadmill, with jumps in place: nothing but the floor shows which axis is up."""
+    walk = gaits["walk"]
+    root = walk.root_positions * [0.0, 1.0, 1.0]
+    root[20:40, 2] += 0.3 * np.sin(np.linspace(0.0, np.pi, 20))
+    truth = walk.replace(root_positions=root)
+    write_as(tmp_path / "walk.bvh", truth, BY_NAME[name])
+    source, target = read_source(tmp_path / "walk.bvh"), load_skeleton("human23")
+    done = retarget(source, target, fit_lengths=True, ground=False)
+    assert accuracy(truth, done.motion).position < POSITION_CM
+
+
+def test_a_body_that_never_stands_without_a_rest_pose_is_refused(
+    gaits: dict[str, Motion], tmp_path: Path
+) -> None:
+    """It swims, in a file whose offsets are no pose: any axis could be up."""
+    walk = gaits["walk"]
+    rotations = walk.rotations.copy()
+    prone = np.array([np.sqrt(0.5), 0.0, np.sqrt(0.5), 0.0])
+    rotations[:, 0] = quat_multiply(prone, rotations[:, 0])
+    root = np.outer(walk.times, [1.0, 0.0, 0.1])
+    swim = walk.replace(rotations=rotations, root_positions=root)
+    write_as(tmp_path / "swim.bvh", swim, BY_NAME["lafan"])
+    with pytest.raises(MotionError, match="which axis is up"):
+        read_source(tmp_path / "swim.bvh")
+    assert read_source(tmp_path / "swim.bvh", axes="y-up").notes

@@ -44,6 +44,9 @@ test-blender:  ## tests inside Blender, in an environment of their own (about 1 
 test-peers: $(PEERS_VENV)/.ready  ## environments and files in libraries of others, in an environment of their own (about 3 GB)
 	$(PEERS_VENV)/bin/python -m pytest tests/peers $(ARGS)
 
+fuzz: setup  ## hostile files, settings, answers and packets, a few minutes (ARGS="--count 5000")
+	$(RUN) tests/fuzz/run.py $(ARGS)
+
 lint: setup  ## style, types, import direction, spelling, GDScript
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .

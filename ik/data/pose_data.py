@@ -17,21 +17,30 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Singles
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.base import Config, parse
-from ambulo.configs.errors import ConfigError, IKError
+from ambulo.configs.errors import ConfigError, IKError, MotionFileError
 from ambulo.configs.json_text import json_value
+from ambulo.configs.reading import read_regular
 from ambulo.ik.kernels.targets import HIPS, WIDTH
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import TARGETS, Rig, load_rig
 from ambulo.ik.solver.features import network_input, pose_in_frame
 from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.targets import Targets
-from ambulo.motion.formats.npz import BROKEN, packed
+from ambulo.motion.formats.disk import MAX_BYTES
+from ambulo.motion.formats.npz import BROKEN, packed, unpacked
 from ambulo.motion.operations import mirror
 from ambulo.motion.rotations import quat_angle
 
 GRID = 0.01
 """Poses whose joints all lie in the same grid cells of this size count as one pose, [m]."""
 
+_TYPES = {
+    "root": "f4",
+    "rotations": "f4",
+    "clip": "i4",
+    "frame": "i4",
+    "contacts": "u1",
+}
 MIN_UNIQUE = 500
 """Minimum number of unique poses for training."""
 
@@ -215,12 +224,14 @@ def load_poses(path: str | Path) -> PoseData:
     if not file.is_file():
         raise IKError(f"{file}: no such file of poses")
     try:
-        with np.load(file, allow_pickle=False) as opened:
-            arrays = {name: opened[name] for name in opened.files}
+        data = read_regular(file, MAX_BYTES)
+        arrays = unpacked(file, data, {"header", *_TYPES}, "poses", _TYPES)
         text = json_value(arrays.pop("header").tobytes())
         header = parse(PoseHeader, text, f"{file}: header")
-    except ConfigError as error:
+    except (ConfigError, MotionFileError) as error:
         raise IKError(str(error)) from None
+    except OSError as error:
+        raise IKError(f"{file}: cannot be read: {error.strerror}") from None
     except BROKEN as error:
         reason = " ".join(str(error).split())[:160] or type(error).__name__
         raise IKError(f"{file}: damaged, or no file of poses ({reason})") from None

@@ -35,6 +35,7 @@ VERSION = 1
 _SKELETON = ("offsets", "rest", "axes", "limits", "tips")
 _MOTION = ("root_positions", "rotations")
 _MEMBERS = {"header", "joint_offsets", *_SKELETON, *_MOTION}
+_NO_TYPES: Mapping[str, str] = {}
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 BROKEN = (
     zipfile.BadZipFile,
@@ -126,7 +127,11 @@ def packed(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def unpacked(
-    path: Path, data: bytes, members: Collection[str], kind: str
+    path: Path,
+    data: bytes,
+    members: Collection[str],
+    kind: str,
+    types: Mapping[str, str] = _NO_TYPES,
 ) -> dict[str, NDArray[Any]]:
     """The arrays in the bytes of an NPZ file as `packed` makes them.
 
@@ -135,22 +140,25 @@ def unpacked(
         data: The file.
         members: Names that may occur.
         kind: What the file should be, for errors.
+        types: Types of members that are not float64, as NumPy names them.
+
+    The arrays take no more memory than the file: members are not compressed, and do not
+    overlap.
 
     Raises:
         MotionFileError: Another member, compression, another type, or damage.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            check_stored(archive, len(data))
             result = {}
             for info in archive.infolist():
                 name = info.filename.removesuffix(".npy")
                 if name not in members or name in result:
                     raise ValueError(f"unexpected member {info.filename[:48]!r}")
-                if info.compress_type != zipfile.ZIP_STORED or info.file_size > len(
-                    data
-                ):
-                    raise ValueError(f"member {info.filename!r} is compressed")
-                result[name] = _array(archive.read(info), name)
+                default = "u1" if name == "header" else "f8"
+                dtype = np.dtype(types.get(name, default))
+                result[name] = _array(archive.read(info), name, dtype)
             return result
     except BROKEN as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
@@ -158,11 +166,21 @@ def unpacked(
         raise MotionFileError(path, 0, rule) from None
 
 
-def _array(data: bytes, name: str) -> NDArray[Any]:
+def check_stored(archive: zipfile.ZipFile, size: int) -> None:
+    """Raise `ValueError` unless all members lie as they are in a file of `size` bytes."""
+    total = 0
+    for info in archive.infolist():
+        total += info.file_size
+        if info.compress_type != zipfile.ZIP_STORED or total > size:
+            raise ValueError(
+                f"member {info.filename[:48]!r} is compressed, or overlaps"
+            )
+
+
+def _array(data: bytes, name: str, expected: np.dtype[Any]) -> NDArray[Any]:
     """The array in the bytes of a `.npy` file; it takes no memory beyond them."""
     stream = io.BytesIO(data)
     shape, dtype = member_head(stream, name)
-    expected = np.dtype(np.uint8 if name == "header" else np.float64)
     if dtype != expected or any(size < 0 for size in shape):
         raise ValueError(f"{name}: expected {expected} in C order, got {dtype}")
     rest = len(data) - stream.tell()

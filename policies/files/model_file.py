@@ -6,6 +6,7 @@ nothing in a file is executed.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -96,9 +97,26 @@ def save_model(path: str | os.PathLike[str], model: ModelFile[Any]) -> None:
     except (ValueError, TypeError) as error:
         reason = f"training state is not plain: {error}"
         raise ModelFileError(f"{file}: {reason}") from None
+    members |= model.attachments
     if sum(map(len, members.values())) > MAX_BYTES:
-        raise ModelFileError(f"{file}: the training state is larger than 1 GiB")
-    write_atomic(file, zipped(members | model.attachments))
+        raise ModelFileError(f"{file}: holds more than {MAX_BYTES} bytes")
+    data = zipped(members)
+    check_readable(data, type(model.metadata), str(file))
+    write_atomic(file, data)
+
+
+def check_readable(data: bytes, header: type[Header], source: str) -> None:
+    """Raise `ModelFileError` if `load_model` would refuse a file for its sizes.
+
+    The weights themselves are not read again.
+    """
+    if len(data) > MAX_BYTES:
+        raise ModelFileError(f"{source}: larger than {MAX_BYTES} bytes")
+    archive = Archive(io.BytesIO(data), source)
+    metadata = header_of(header, archive)
+    stored_shapes(archive, POLICY)
+    _check_training_size(archive)
+    metadata.attachments(archive, source)
 
 
 def load_model(path: str | os.PathLike[str], header: type[Header]) -> ModelFile[Header]:
@@ -159,6 +177,16 @@ def _read_tensors(members: Mapping[str, bytes], source: str) -> dict[str, Tensor
         raise ModelFileError(f"{source}: {POLICY}: {error}") from None
 
 
+def _check_training_size(archive: Archive) -> None:
+    """Refuse a training state that is large beside the weights, before it is read."""
+    size = sum(archive.size(name) for name in (ARRAYS, VALUES) if name in archive)
+    limit = MAX_TRAINING + MAX_STATES * archive.size(POLICY)
+    if size > limit:
+        raise ModelFileError(
+            f"{archive.source}: a training state of {size} bytes, at most {limit}"
+        )
+
+
 def _read_training(archive: Archive) -> TrainingState | None:
     """Return the training state among the members of a model file; None without one."""
     source = archive.source
@@ -167,11 +195,7 @@ def _read_training(archive: Archive) -> TrainingState | None:
         return None
     if len(present) == 1:
         raise ModelFileError(f"{source}: {present[0]} stands alone: half a checkpoint")
-    limit = MAX_TRAINING + MAX_STATES * archive.size(POLICY)
-    if (size := archive.size(ARRAYS) + archive.size(VALUES)) > limit:
-        raise ModelFileError(
-            f"{source}: a training state of {size} bytes, at most {limit}"
-        )
+    _check_training_size(archive)
     values = parse_json(archive[VALUES], f"{source}: {VALUES}")
     if not isinstance(values, dict):
         raise ModelFileError(f"{source}: {VALUES}: not a dictionary")

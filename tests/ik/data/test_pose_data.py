@@ -142,7 +142,7 @@ def test_bad_files_are_refused(rig: Rig, tmp_path: Path) -> None:
         ("root", np.zeros((40, 3)), "float64"),
         ("clip", np.full(40, 2, np.int32), "does not name"),
         ("rotations", np.zeros((40, 23, 4), np.float32), "length 1"),
-        ("extra", np.zeros(3), "'extra' is missing or not expected"),
+        ("extra", np.zeros(3), "unexpected member 'extra.npy'"),
         ("root", np.full((40, 3), np.nan, np.float32), "finite"),
         ("header", np.frombuffer(b'{"rig": "ik23"}', np.uint8), "header"),
         ("root", np.array([{}], dtype=object), "damaged"),

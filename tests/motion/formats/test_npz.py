@@ -110,7 +110,7 @@ def nested(files: dict[str, bytes]) -> None:
         (header({"parents": [True] * 31}), "'parents'"),
         (header({"orders": ["QQQ"] * 31}), "orders"),
         (header({"tip_parents": [10**30] * 7}), "tip"),
-        (header({"name": "\ud800"}), "not text"),
+        (header({"name": "\ud800"}), "is not text: half a character"),
         (array("rotations", np.zeros((5, 31, 4))), "unit quaternions"),
         (array("rotations", np.zeros((5, 30, 4))), "shape"),
         (

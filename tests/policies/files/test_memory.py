@@ -11,17 +11,26 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from fixtures.untrained import untrained_navigator
 
 import ambulo
 from ambulo.configs.errors import ModelFileError
+from ambulo.configs.vr import NavigationConfig
 from ambulo.policies.agents.cascade import load_cascade
 from ambulo.policies.files.archive import FREE_SIZE, Archive, MemoryBudget, zipped
-from ambulo.policies.files.model_file import ARRAYS, POLICY, save_model
+from ambulo.policies.files.model_file import (
+    ARRAYS,
+    POLICY,
+    TrainingState,
+    load_model,
+    save_model,
+)
 from ambulo.policies.files.shapes import stored_shapes
 from ambulo.shipped import locate
 
@@ -196,3 +205,47 @@ def test_damaged_lists_of_tensors_are_refused(tmp_path: Path, row: object) -> No
     file = io.BytesIO(zipped({POLICY: struct.pack("<Q", len(text)) + text}))
     with pytest.raises(ModelFileError, match="weight 'a'"):
         stored_shapes(Archive(file, "damaged"), POLICY)
+
+
+def test_a_list_of_members_over_a_mebibyte_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "names.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(40):
+            archive.writestr(f"{number:02d}{'n' * 30_000}", b"")
+    with (
+        path.open("rb") as file,
+        pytest.raises(ModelFileError, match="list of members"),
+    ):
+        Archive(file, "names")
+
+
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        ({"training": TrainingState({"a": np.zeros(12_000_000)}, {})}, "training state"),
+        ({"attachments": {"../up": b""}}, "unsafe member name"),
+        ({"attachments": {f"{i}": b"" for i in range(1001)}}, "members, at most"),
+    ],
+)
+def test_what_could_not_be_read_is_not_written(
+    tmp_path: Path, changes: dict[str, Any], rule: str
+) -> None:
+    model = untrained_navigator(NavigationConfig())
+    path = tmp_path / "model.zip"
+    save_model(path, model)
+    whole = path.read_bytes()
+    with pytest.raises(ModelFileError, match=rule):
+        save_model(path, replace(model, **changes))
+    assert path.read_bytes() == whole
+    assert [file.name for file in tmp_path.iterdir()] == ["model.zip"]
+
+
+def test_the_largest_training_state_is_written_and_read(tmp_path: Path) -> None:
+    model = untrained_navigator(NavigationConfig())
+    state = TrainingState({"a": np.zeros(8_000_000)}, {"step": 2**70})
+    path = tmp_path / "model.zip"
+    save_model(path, replace(model, training=state))
+    again = load_model(path, type(model.metadata)).training
+    assert again is not None
+    assert again.arrays["a"].shape == (8_000_000,)
+    assert again.values == {"step": 2**70}

@@ -222,7 +222,10 @@ def test_a_list_of_members_over_a_mebibyte_is_refused_unread(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("changes", "rule"),
     [
-        ({"training": TrainingState({"a": np.zeros(12_000_000)}, {})}, "training state"),
+        (
+            {"training": TrainingState({"a": np.zeros(12_000_000)}, {})},
+            "training state",
+        ),
         ({"attachments": {"../up": b""}}, "unsafe member name"),
         ({"attachments": {f"{i}": b"" for i in range(1001)}}, "members, at most"),
     ],

@@ -51,6 +51,9 @@ class LocomotionEnvironmentConfig(Config):
     """A motion clip (.amc, .bvh, .npz, ...) or a prepared reference (.npz of ours); null is
     the walk that the suite makes itself, for myolegs that of the shipped `muscle_walk`. Not
     used by `stand`."""
+    standing_reference: bool = False
+    """Take a clip whose best cycle hardly moves, although the clip does: a standing part.
+    Not for myolegs, which follow walks."""
     more_references: tuple[str, ...] = ()
     """Further clips or references; each is one mode, and the simulated bodies are divided
     among the modes (see `network.policy`). `imitate` only."""

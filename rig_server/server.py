@@ -129,8 +129,7 @@ class RigServer:
         if isinstance(message, packets_v1.Ping):
             self.pings += 1
             return
-        key = (address, 0)
-        character = self.characters.get(key)
+        character = self.characters.get((address, 0))
         if isinstance(message, packets_v1.Setup):
             layout = legs_named([name for _, name in message.names])
             if character is not None and character.layout != layout:
@@ -141,8 +140,8 @@ class RigServer:
             return
         frames = checked_frames(LEGS, message.values)
         if character is None:
-            layout = self._names.get(address, LEGS)
-            character = self.clients.admit(address, 1, 0, layout)
+            named = self._names.get(address, LEGS)
+            character = self.clients.admit(address, 1, 0, named)
         if character.other_skeleton(frames[0]):
             character = self.clients.rename(character, legs_of(frames[0].offsets))
         character.heard = self._clock()
@@ -194,8 +193,7 @@ class RigServer:
             except PacketError as error:
                 self._fail(address, packet, ErrorCode.FULL, str(error))
                 raise
-            character.nonce = hello.nonce
-            character.heard = self._clock()
+            character.nonce, character.heard = hello.nonce, self._clock()
         welcome = messages.Welcome(
             hello.nonce,
             character.models.learner.progress.frames,
@@ -215,8 +213,7 @@ class RigServer:
             self._ack(character, packet.sequence, Result.REFUSED)
             log.debug("%s: %s", layout.name, error)
             raise
-        other = character.other_skeleton(frames[0])
-        if other:
+        if other := character.other_skeleton(frames[0]):
             character.refused += 1
             self._fail(character.address, packet, ErrorCode.BAD_RIG, other)
             raise PacketError(Fault.CONTENT, other)

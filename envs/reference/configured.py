@@ -117,7 +117,7 @@ def _stands(config: LocomotionEnvironmentConfig) -> bool:
 def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
     """The settings that a reference depends on; all others at their defaults."""
     names = ["task", "base", "character", "joints", "control_rate", "substeps"]
-    names.append("actuation")
+    names += ["actuation", "standing_reference"]
     if config.task == "locomote":
         names.append("speed")
     return LocomotionEnvironmentConfig(
@@ -156,6 +156,7 @@ def _built(
             joints=config.joints,
             control_dt=config.control_dt,
             speeds=family_speeds(config),
+            standing=config.standing_reference,
         ),
         takes="up to a minute",
     )

@@ -25,7 +25,7 @@ from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.refine import RefinedCycle, refined
 from ambulo.motion.formats.files import read_motion
-from ambulo.motion.gaits.cycle import along_x, find_cycle, periodic
+from ambulo.motion.gaits.cycle import along_x, check_moves, find_cycle, periodic
 from ambulo.motion.gaits.soles import flat_soles, grounded, no_slip
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
@@ -101,7 +101,9 @@ def pose_cycle(clip: str | Path | Motion, character: Character) -> PoseCycle:
     body = human23()
     motion = clip if isinstance(clip, Motion) else read_motion(clip)
     turned = along_x(retarget(motion, body.skeleton).motion)
-    raw = periodic(turned, find_cycle(turned))
+    frames = find_cycle(turned)
+    check_moves(turned, frames)
+    raw = periodic(turned, frames)
     cycle, _ = flat_soles(raw, body.soles)
     cycle, _ = no_slip(cycle, body.soles)
     return fitted_poses(symmetric(grounded(cycle, body.soles)), character)

@@ -15,6 +15,7 @@ from ambulo.motion.gaits.cycle import (
     HARMONICS,
     Cycle,
     along_x,
+    check_moves,
     find_cycle,
     periodic,
 )
@@ -122,11 +123,24 @@ def prepare_cycle(
 
 
 def raw_cycle(
-    motion: Motion, *, frames: slice | None = None, harmonics: int = HARMONICS
+    motion: Motion,
+    *,
+    frames: slice | None = None,
+    harmonics: int = HARMONICS,
+    standing: bool = False,
 ) -> Cycle:
-    """The cycle of a clip that closes best (or `frames`), along +X, seamless, smooth."""
+    """The cycle of a clip that closes best (or `frames`), along +X, seamless, smooth.
+
+    Raises:
+        MotionError: No cycle, or one that hardly moves in a clip that does, unless
+            `standing` allows it or `frames` name it.
+    """
     turned = along_x(motion)
-    return periodic(turned, find_cycle(turned) if frames is None else frames, harmonics)
+    if frames is None:
+        frames = find_cycle(turned)
+        if not standing:
+            check_moves(turned, frames)
+    return periodic(turned, frames, harmonics)
 
 
 def physical_cycle(

@@ -88,6 +88,7 @@ def build_reference(
     frames: slice | None = None,
     speeds: Sequence[float] = (),
     refine: bool = True,
+    standing: bool = False,
 ) -> Reference:
     """The reference that a clip makes for a character.
 
@@ -104,6 +105,7 @@ def build_reference(
         refine: Lead a clip's own gait to a cycle that the simulation repeats (`hold`);
             needs the balance controller, and takes up to about a minute. Gaits for `speeds` and
             the suite's own walk are taken as they are.
+        standing: Take a cycle that hardly moves in a clip that does.
 
     Raises:
         MotionError: A clip that is no reference for this body (a file's is a
@@ -115,7 +117,7 @@ def build_reference(
     else:
         motion = clip if isinstance(clip, Motion) else read_motion(clip)
         on_body = retarget(motion, character.skeleton).motion
-        raw, name = raw_cycle(on_body, frames=frames), motion.label
+        raw, name = raw_cycle(on_body, frames=frames, standing=standing), motion.label
     soles = character.soles
     cycles = [at_speed(raw, soles, speed) for speed in speeds] or [raw]
     prepared = [

@@ -58,6 +58,7 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
         "--character": "environment.character",
         "--actuation": "environment.actuation",
         "--threads": "training.num_threads",
+        "--standing-reference": "environment.standing_reference",
     }
     flags = (
         *EVALUATION_FLAGS,

@@ -88,6 +88,31 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_clip_that_stands_in_its_best_cycle_is_refused_with_the_numbers(
+    cmu: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AMBULO_REFERENCE_CACHE", str(tmp_path / "kept"))
+    clip = str(cmu / "asfamc" / "05" / "05_11.amc")
+    assert (
+        train(["--preset", "imitate_walk", "--no-progress", "--reference", clip]) == 2
+    )
+    (error,) = [
+        line
+        for line in capsys.readouterr().err.splitlines()
+        if line.startswith("ambulo: error")
+    ]
+    assert "05_11: its root moves at 0.5" in error
+    assert "at 0.05 m/s in the cycle that closes best" in error
+    assert "--standing-reference" in error
+    assert {path.name for path in tmp_path.iterdir()} <= {"kept"}
+    args = COMMAND.parse(["--reference", clip, "--standing-reference"])
+    assert COMMAND.settings(args).environment.standing_reference
+
+
 def test_changed_settings_are_refused_on_resume(
     tiny: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -174,7 +174,7 @@ def check_graph(graph: Graph, data: bytes, source: str) -> None:
         feed = dict(zip((port.name for port in graph.inputs), rows, strict=True))
         wanted, got = graph.reference(*rows), session.run(names, feed)
         for port, want, have in zip(graph.outputs, wanted, got, strict=True):
-            wrong = _difference(port, want, have)
+            wrong = port_difference(port, want, have)
             if not wrong <= TOLERANCE:
                 raise ModelFileError(
                     f"{source}: the export's {port.name} differs from the model by "
@@ -182,7 +182,7 @@ def check_graph(graph: Graph, data: bytes, source: str) -> None:
                 )
 
 
-def _difference(port: Port, want: NDArray[Any], have: NDArray[Any]) -> float:
+def port_difference(port: Port, want: NDArray[Any], have: NDArray[Any]) -> float:
     """Return the largest difference, as a part of the largest number if above 1."""
     if want.shape != have.shape:
         return float("inf")

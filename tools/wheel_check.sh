@@ -67,15 +67,17 @@ PYTHON
 pip_of() { echo "$python" -m pip --disable-pip-version-check --python "$1/bin/python"; }
 mkdir "$work/elsewhere"
 
-step "install it alone, and make every environment (versions from requirements.lock)"
-"$python" -m venv --without-pip "$work/bare"
-pip=($(pip_of "$work/bare"))
-"${pip[@]}" install --quiet --constraint requirements.lock "$wheel"
-"${pip[@]}" check
-(
-    unset PYTHONPATH
-    cd "$work/elsewhere"
-    "$work/bare/bin/python" - <<'PYTHON'
+# With each Python of $1: no torch, every environment, and what a command says then.
+bare_check() {
+    local venv="$work/bare-$1"
+    "$1" -m venv --without-pip "$venv"
+    local pip=($(pip_of "$venv"))
+    "${pip[@]}" install --quiet --constraint requirements.lock "$wheel"
+    "${pip[@]}" check
+    (
+        unset PYTHONPATH
+        cd "$work/elsewhere"
+        "$venv/bin/python" - <<'PYTHON'
 import gymnasium
 
 import ambulo
@@ -93,10 +95,20 @@ except ImportError as error:
 else:
     raise SystemExit("wheel check: torch is installed, but should not be")
 PYTHON
-    "$work/bare/bin/ambulo" eval vr_navigation && exit 1
-    [ $? -eq 2 ] || exit 1
-) 2>"$work/bare.log" || { cat "$work/bare.log" >&2; exit 1; }
-tail -n 1 "$work/bare.log"
+        "$venv/bin/ambulo" eval vr_navigation && exit 1
+        [ $? -eq 2 ] || exit 1
+    ) 2>"$work/bare.log" || { cat "$work/bare.log" >&2; exit 1; }
+    tail -n 1 "$work/bare.log"
+}
+
+for other in python3.11 python3.12 python3.13; do
+    if "$other" -c "" 2>/dev/null; then
+        step "$other: install it alone, and make every environment (versions from requirements.lock)"
+        bare_check "$other"
+    else
+        step "$other: not here, not tried"
+    fi
+done
 
 step "install it with the extra train, and the package of larger models"
 cp -r models "$work/models"  # setuptools leaves its own files beside the source

@@ -8,6 +8,7 @@ from collections import Counter
 
 import numpy as np
 
+from ambulo.commands.data.inputs import add_source_flags, check_source_flags
 from ambulo.common.console import bars
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import (
@@ -45,6 +46,7 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument(
         "--strict", action="store_true", help="a file that cannot be used is an error"
     )
+    add_source_flags(parser)
     parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
 
 
@@ -53,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
     for name in args.activities:
         if name not in ACTIVITIES:
             raise ConfigError(f"--activities: {name!r}{nearest(name, ACTIVITIES)}")
+    check_source_flags(args)
     folders = [resolve_path(folder) for folder in args.motions]
     listed, broken = scan_clips(folders, args.strict, check=False)
     errors: list[Exception] = list(broken)
@@ -64,7 +67,10 @@ def run(args: argparse.Namespace) -> int:
         task = shown.add_task("extracting", total=len(clips))
         for clip in clips:
             try:
-                captured = read_source(clip.path, asf=clip.asf, drop_tpose=True)
+                captured = read_source(
+                    clip.path, asf=clip.asf, drop_tpose=True,
+                    axes=args.axes, rest_pose=args.rest_pose or "auto",
+                )  # fmt: skip
                 cycles = cycles_of_clip(captured.logged())
             except (MotionError, SkeletonError) as error:
                 if args.strict:

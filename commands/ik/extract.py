@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ambulo.commands.data.inputs import add_source_flags, check_source_flags
 from ambulo.common.console import bars
 from ambulo.common.files import check_parent
 from ambulo.common.paths import resolve_path
@@ -57,6 +58,7 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     parser.add_argument(
         "--strict", action="store_true", help="a file that cannot be used is an error"
     )
+    add_source_flags(parser)
     parser.add_argument("--no-cache", action="store_true", help="read every file anew")
     parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
 
@@ -71,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--motions: an empty name; give a folder")
     if not args.out.endswith(".npz"):
         raise ConfigError(f"--out {args.out}: poses are a .npz file")
+    check_source_flags(args)
     check_parent(args.out)
     rig = load_rig(args.rig)
     folders = [resolve_path(folder) for folder in args.motions]
@@ -80,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
     found = extract(
         clips, rig, args.fps, step=args.step, progress=_shown(clips),
         strict=args.strict, cached=not args.no_cache,
+        axes=args.axes, rest_pose=args.rest_pose or "auto",
     )  # fmt: skip
     unique = check_poses(found.data, rig, args.least)
     target = resolve_path(args.out)

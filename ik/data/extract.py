@@ -90,6 +90,8 @@ def motion_on_rig(
     *,
     cached: bool = True,
     cache_folder: str | Path | None = None,
+    axes: str = "auto",
+    rest_pose: str = "auto",
 ) -> Motion:
     """The clip at `fps` on the rig's skeleton; limits of the rig are not applied.
 
@@ -99,22 +101,29 @@ def motion_on_rig(
         fps: Wanted rate, [Hz]; faster clips are low-pass filtered first.
         cached: Keep the result, and take it from there the next time.
         cache_folder: Where; None is `default_cache()`.
+        axes: Of the file, as for `ambulo.motion.retargeting.source.read_source`.
+        rest_pose: Of its skeleton, as for the same.
 
     Raises:
         MotionFileError: the file cannot be used.
     """
     if not cached:
-        return _on_rig(clip, rig, fps)
+        return _on_rig(clip, rig, fps, axes, rest_pose)
     folder = default_cache() if cache_folder is None else Path(cache_folder)
     key = cache_key(clip.path, fps, clip.asf)
-    entry = folder / f"{key}_{rig.skeleton.name}.npz"
+    chosen = "".join(
+        f"_{''.join(c if c.isalnum() else '-' for c in choice)}"
+        for choice in (axes, rest_pose)
+        if choice != "auto"
+    )
+    entry = folder / f"{key}{chosen}_{rig.skeleton.name}.npz"
     try:
         kept = read_motion(entry)
         if kept.skeleton.same_tree(rig.skeleton):
             return kept
     except MotionFileError:
         pass  # missing or damaged: computed again
-    motion = _on_rig(clip, rig, fps)
+    motion = _on_rig(clip, rig, fps, axes, rest_pose)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_motion(entry, motion)
@@ -123,8 +132,10 @@ def motion_on_rig(
     return motion
 
 
-def _on_rig(clip: Clip, rig: Rig, fps: float) -> Motion:
-    source = read_source(clip.path, asf=clip.asf, drop_tpose=True)
+def _on_rig(clip: Clip, rig: Rig, fps: float, axes: str, rest_pose: str) -> Motion:
+    source = read_source(
+        clip.path, asf=clip.asf, drop_tpose=True, axes=axes, rest_pose=rest_pose
+    )
     motion = source.logged()
     try:
         # Before the filter, which would draw a jump by half a turn over many frames.
@@ -153,6 +164,8 @@ def extract(
     strict: bool = False,
     cached: bool = True,
     cache_folder: str | Path | None = None,
+    axes: str = "auto",
+    rest_pose: str = "auto",
 ) -> Extraction:
     """The poses of `clips` on `rig`.
 
@@ -166,6 +179,8 @@ def extract(
         strict: A file that cannot be used is an error.
         cached: As in `motion_on_rig`.
         cache_folder: As in `motion_on_rig`.
+        axes: As in `motion_on_rig`.
+        rest_pose: As in `motion_on_rig`.
     """
     errors: list[MotionFileError] = []
     records: list[ClipRecord] = []
@@ -174,8 +189,9 @@ def extract(
     for clip in clips if progress is None else progress:
         try:
             motion = motion_on_rig(
-                clip, rig, fps, cached=cached, cache_folder=cache_folder
-            )
+                clip, rig, fps, cached=cached, cache_folder=cache_folder,
+                axes=axes, rest_pose=rest_pose,
+            )  # fmt: skip
         except MotionFileError as error:
             if strict:
                 raise

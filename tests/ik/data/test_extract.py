@@ -6,13 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.rigs import MAKERS, write_as
 
+import ambulo
 from ambulo.commands.ik.extract import described
 from ambulo.configs.errors import IKError, MotionFileError
 from ambulo.ik.data.extract import FAR, extract, motion_on_rig
 from ambulo.ik.limits import violation
 from ambulo.ik.pose import Pose, fk, start_pose
-from ambulo.ik.rig import Rig
+from ambulo.ik.rig import Rig, load_rig
 from ambulo.motion.datasets.clips import Clip, scan_clips
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.motion import Motion
@@ -135,3 +137,21 @@ def test_bad_clips(rig: Rig, folder: Path) -> None:
         extract(clips, rig, strict=True, cached=False)
     with pytest.raises(IKError, match="none of 1 clips"):
         extract(clips[-1:], rig, cached=False)
+
+
+def test_axes_and_rest_pose_are_part_of_what_is_kept(tmp_path: Path) -> None:
+    """A cache entry of a guess is not taken for what was asked for later."""
+    folder = tmp_path / "clips" / "01"
+    folder.mkdir(parents=True)
+    walk = ambulo.load("gait_net").walk(cycles=3)
+    maker = next(m for m in MAKERS if m.name == "lafan z-up inches")
+    write_as(folder / "01_01.bvh", walk, maker)
+    clips, _ = scan_clips([tmp_path / "clips"], True, check=False)
+    rig, cache = load_rig("ik23"), tmp_path / "cache"
+    seen = motion_on_rig(clips[0], rig, 20.0, cache_folder=cache)
+    assert seen.root_positions[:, 2].min() > 0.7
+    asked = motion_on_rig(
+        clips[0], rig, 20.0, cache_folder=cache, axes="z-up", rest_pose="frame:3"
+    )
+    assert len(list(cache.glob("*.npz"))) == 2
+    assert np.abs(asked.rotations - seen.rotations).max() > 1e-3

@@ -97,18 +97,34 @@ def _uncover(armature: Object) -> None:
 
 
 def _settle(
-    armatures: Sequence[Object], view_layer: ViewLayer, rebased: Sequence[Object] = ()
+    armatures: Sequence[Object],
+    view_layer: ViewLayer,
+    rebased: Sequence[Object] = (),
+    *,
+    update: bool = True,
 ) -> None:
-    """Tick `armatures` until none has to move, and update the view layer after each pass.
+    """Tick `armatures` until none has to move.
 
-    The target of one may hang on another, so there are as many passes as armatures.
-    Those in `rebased` show the pose of their action, which becomes their base.
+    Args:
+        armatures: The target of one may hang on another: then there are as many passes as
+            armatures, with an update between them.
+        view_layer: What is updated.
+        rebased: Those that show the pose of their action, which becomes their base.
+        update: Update after the last pass too, if it wrote.
     """
-    for turn in range(len(armatures)):
+    passes = len(armatures) if any(map(_hangs, armatures)) else 1
+    for turn in range(passes):
         # A list: every armature has its tick.
         if not any([tick(a, new_base=turn == 0 and a in rebased) for a in armatures]):
             break
-        view_layer.update()
+        if update or turn < passes - 1:
+            view_layer.update()
+
+
+def _hangs(armature: Object) -> bool:
+    """Whether a target of `armature` may follow another object."""
+    empties = [target.empty for target in targets_of(armature) if target.empty]
+    return any(empty.parent or empty.constraints for empty in empties)
 
 
 def live_armatures(scene: Scene) -> list[Object]:
@@ -187,7 +203,8 @@ def on_frame(scene: Scene, depsgraph: Depsgraph) -> None:
         return
     live = live_armatures(scene)
     with paused():
-        _settle(live, depsgraph.view_layer, [a for a in live if is_animated(a)])
+        brought = [armature for armature in live if is_animated(armature)]
+        _settle(live, depsgraph.view_layer, brought, update=False)
 
 
 @persistent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +24,7 @@ from ambulo.motion.skeleton import Skeleton
 from ambulo.rig_server.client import PublishedClient, RigClient, ServerSilentError
 from ambulo.rig_server.frames import RigFrame, floats_of, frame_of
 from ambulo.rig_server.layout import LEGS
-from ambulo.rig_server.messages import Option
+from ambulo.rig_server.messages import Option, most_next
 from ambulo.rig_server.replay import leg_frames
 from ambulo.rig_server.server import RigServer
 from ambulo.rig_server.server_config import ServerConfig
@@ -201,6 +202,13 @@ def test_bad_flags_of_the_client(
         code = int(str(left.code))
     assert code == 2
     assert told in capsys.readouterr().err
+
+
+def test_free_runs_of_the_guide_fit_into_an_answer() -> None:
+    guide = Path(__file__).resolve().parents[2] / "docs" / "rig_server.md"
+    counts = re.findall(r"--free-run (\d+)", guide.read_text(encoding="utf-8"))
+    assert counts
+    assert max(map(int, counts)) <= most_next(LEGS.output_size)
 
 
 def test_no_server_is_one_line(clip: Path, capsys: pytest.CaptureFixture[str]) -> None:

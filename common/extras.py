@@ -7,8 +7,8 @@ from ambulo.configs.errors import AmbuloError
 EXTRAS = {
     "train": (
         "array_api_compat", "filelock", "imageio", "imageio_ffmpeg", "matplotlib", "myo_sim",
-        "onnx", "onnxruntime", "rich", "safetensors", "stable_baselines3", "tensorboard",
-        "torch",
+        "onnx", "onnxruntime", "onnxscript", "rich", "safetensors", "stable_baselines3",
+        "tensorboard", "torch",
     ),
     "ray": ("ray",),
 }  # fmt: skip

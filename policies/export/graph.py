@@ -123,6 +123,7 @@ def write_graph(graph: Graph, path: Path) -> Written:
 
 def onnx_bytes(graph: Graph) -> bytes:
     """Return `graph` as the bytes of an ONNX file."""
+    import onnxscript  # noqa: F401  torch's exporter needs it
     from onnx import checker, helper
 
     rng = np.random.default_rng(0)

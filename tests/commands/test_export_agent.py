@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,15 @@ def test_a_character_is_written_as_mjcf(
     assert main(["human23", "--mjcf", "--out", str(tmp_path / "body")]) == 0
     names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
     assert names == ["human23.xml", "README.md"]
+
+
+def test_a_package_that_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxscript", None)
+    assert main(["gait_walk", "--out", str(tmp_path / "w.onnx")]) == 2
+    err = capsys.readouterr().err
+    assert "package onnxscript" in err
+    assert "ambulo[train]" in err
+    assert len(err.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []

@@ -229,17 +229,25 @@ def retarget(
     *,
     fit_lengths: bool = False,
     refine: bool = True,
+    ground: bool = True,
+    axes: str = "auto",
+    rest_pose: str = "auto",
 ) -> Retargeted:
-    """Return a motion on another skeleton: its `motion`, and how near it comes.
+    """Return a motion on another skeleton: its `motion`, and its `error` from the source.
 
     Args:
         motion: A motion of any skeleton whose joints have roles.
         target: The skeleton, or the name of one of ours, such as "human23".
         fit_lengths: Give the target the lengths of the source's segments first.
         refine: Refine by least squares; without it hinges cut off and feet slide a bit.
+        ground: Set feet on level ground; without it they stay where the source has them.
+        axes: Up and forward of the motion's file, such as "z-up"; "auto": as it shows.
+        rest_pose: "auto", "file", "motion", "t-pose" or "frame:N": a standing body to
+            start from, which the offsets of some files are not.
 
     Raises:
-        MotionError: A skeleton lacks hips or thighs.
+        MotionError: A skeleton lacks hips or thighs; axes or rest pose cannot be told; the
+            result would not be the source's motion.
         SkeletonError: There is no skeleton of that name.
 
     >>> import ambulo
@@ -249,10 +257,13 @@ def retarget(
     True
     """
     from ambulo.motion.retargeting.retarget import retarget as on
+    from ambulo.motion.retargeting.source import prepared
     from ambulo.motion.skeletons import load_skeleton
 
     skeleton = load_skeleton(target) if isinstance(target, str) else target
-    return on(motion, skeleton, fit_lengths=fit_lengths, refine=refine)
+    source = prepared(motion, axes, rest_pose)
+    source.logged()
+    return on(source, skeleton, fit_lengths=fit_lengths, refine=refine, ground=ground)
 
 
 def _environment(env: str | PlayableAgent) -> tuple[str, dict[str, Any]]:

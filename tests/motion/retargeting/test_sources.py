@@ -146,6 +146,11 @@ def test_axes_can_be_given(gaits: dict[str, Motion], tmp_path: Path) -> None:
         np.testing.assert_allclose(
             *(motion_kinematics(s.motion)[0] for s in (given, known)), atol=1e-9
         )
+    motion = read_motion(tmp_path / "walk.bvh")
+    done = ambulo.retarget(
+        motion, "human23", fit_lengths=True, ground=False, axes="z-up"
+    )
+    assert accuracy(gaits["walk"], done.motion).position < POSITION_CM
     with pytest.raises(AmbuloError, match="expected y-up, z-up"):
         read_source(tmp_path / "walk.bvh", axes="upwards")
 

@@ -15,6 +15,10 @@ from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.json_text import first_problem, json_value
 from ambulo.configs.reading import read_regular_text
 
+MAX_FILE = 2**20
+"""Longest file of settings, [bytes]."""
+MAX_LIST = 10_000
+"""Longest list in settings; every wrong entry of one costs memory."""
 MAX_INTEGER = 2**63 - 1
 """Largest integer of a setting: what 64 bits hold."""
 MAX_FLOAT = 1e30
@@ -50,7 +54,7 @@ T = TypeVar("T", bound=Config)
 
 def parse(cls: type[T], data: Any, source: str) -> T:
     """Return `data` validated as a `cls`; a one-line `ConfigError` names `source` and key."""
-    if problem := first_problem(data, MAX_INTEGER, MAX_FLOAT):
+    if problem := first_problem(data, MAX_INTEGER, MAX_FLOAT, MAX_LIST):
         raise ConfigError(f"{source}: {problem}")
     try:
         return cls.model_validate(data)
@@ -62,7 +66,7 @@ def load_json(cls: type[T], path: str | os.PathLike[str]) -> T:
     """Return the config in the JSON file `path`; missing keys keep their defaults."""
     file = Path(path)
     try:
-        data = json_value(read_regular_text(file))
+        data = json_value(read_regular_text(file, MAX_FILE))
     except FileNotFoundError:
         raise ConfigError(f"{file}: no such config file") from None
     except OSError as error:

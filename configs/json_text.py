@@ -32,7 +32,10 @@ def json_value(text: str | bytes) -> Any:
 
 
 def first_problem(
-    value: object, largest: int | None = None, farthest: float = math.inf
+    value: object,
+    largest: int | None = None,
+    farthest: float = math.inf,
+    longest: int | None = None,
 ) -> str | None:
     """Return what is wrong with a value made of lists and dictionaries; None: nothing.
 
@@ -40,6 +43,7 @@ def first_problem(
         value: Plain data; what is neither text, number, list nor dictionary is passed over.
         largest: Largest integer; None for any.
         farthest: Largest other number.
+        longest: Most entries of a list; None for any.
     """
     level, depth = [value], 0
     while level:
@@ -53,6 +57,12 @@ def first_problem(
                 return f"{_short(item)}: beyond {largest}"
             if isinstance(item, float) and abs(item) > farthest:
                 return f"{item:g}: beyond {farthest:g}"
+            if (
+                longest is not None
+                and isinstance(item, list | tuple)
+                and len(item) > longest
+            ):
+                return f"a list of {len(item)} entries: more than {longest}"
             if isinstance(item, dict):
                 inner += [*item.keys(), *item.values()]
             elif isinstance(item, list | tuple):

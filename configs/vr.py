@@ -121,7 +121,7 @@ class NavigationObservationsConfig(Config):
 
     num_ray_sensors: Annotated[int, Field(ge=4, le=64)] = 16
     """Horizontal rays, evenly spaced over the full circle."""
-    ray_length: Positive = 5.0
+    ray_length: Annotated[float, Field(ge=1e-6, le=1e6)] = 5.0
     """Range of a ray; also its reading when nothing is hit."""
     rays_see_edges: bool = True
     """Rays also end at floor edges (holes, outer border); false is the published sensor."""

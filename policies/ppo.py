@@ -24,6 +24,10 @@ from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 
+LARGEST = 1e12
+"""Weights beyond it have outputs that are not finite; sound ones are below 1000."""
+
+
 class FastPPO(PPO):
     """PPO for a `Sb3BatchEnv`, with a reward scale and torch threads of its own."""
 
@@ -108,7 +112,7 @@ class FastPPO(PPO):
         """Update the policy from the buffer; the loss is SB3's.
 
         Raises:
-            DivergedError: The weights are not finite any more.
+            DivergedError: The weights are not finite any more, or beyond `LARGEST`.
         """
         try:
             self._update()
@@ -122,8 +126,9 @@ class FastPPO(PPO):
             )
 
     def _is_finite(self) -> bool:
-        """Whether all weights are."""
-        return all(bool(torch.isfinite(w).all()) for w in self.policy.parameters())
+        """Whether all weights are, and so small that outputs are too."""
+        weights = self.policy.parameters()
+        return all(bool((w.detach().abs() < LARGEST).all()) for w in weights)
 
     def _update(self) -> None:
         """All epochs over the buffer, and what is logged of them."""

@@ -1,12 +1,16 @@
 """How many answers a small client at 120 Hz gets while others load the server.
 
-A server process on one core; the loads come from sockets of other addresses (127.x.y.z) in
-a process of their own. Each load is made of valid datagrams only.
+`load` measures it in CPU time, as `speed` does: what a core of its own would do, whatever
+else the machine does. `load_udp` measures it in real time with a server process on one core;
+the loads come from sockets of other addresses (127.x.y.z) in a process of their own, and
+need cores to themselves. Each load is made of valid datagrams only.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import heapq
 import json
 import multiprocessing
 import socket
@@ -27,7 +31,14 @@ from ambulo.rig_server.frames import floats_of
 from ambulo.rig_server.layout import LEGS, MAX_BONES, RigLayout
 from ambulo.rig_server.messages import Kind, Option
 from ambulo.rig_server.packets import Packet
+from ambulo.rig_server.server import RigServer
+from ambulo.rig_server.server_config import ServerConfig
+from ambulo.rig_server.warm_up import warm_up
 
+SMALL = ("small", 1)
+"""Address of the client that counts."""
+RECEIVE = 2e-6
+"""What it costs to take a datagram off a socket, [s]."""
 ENDS = 8
 """Effectors of the large rig."""
 
@@ -78,11 +89,134 @@ LOADS = {
 
 
 def load(args: argparse.Namespace) -> dict[str, Any]:
-    """Answers a second of the small client under each load, and how long they took."""
+    """Answers a second of the small client under each load, in CPU time."""
+    warm_up()
     stream = [floats_of(LEGS, frame) for frame in clip_frames(args.data, "02_01")]
     result: dict[str, Any] = {}
     for name, what in LOADS.items():
-        if args.only and args.only not in name:
+        if args.only in name:
+            result[name] = Simulation(what, stream).measured(args.seconds)
+            print(json.dumps({name: result[name]}), flush=True)
+    return result
+
+
+class Simulation:
+    """A server without a socket, and clients whose time is the CPU time of its work."""
+
+    def __init__(self, what: Load, stream: Values) -> None:
+        """A small client, and nobody else yet."""
+        self._what, self._stream = what, stream
+        self._sent: list[tuple[bytes, tuple[str, int]]] = []
+        self._idle = self._spare = 0.0
+        self._server = RigServer(
+            ServerConfig(),
+            lambda data, to: self._sent.append((data, to)),
+            clock=self.clock,
+        )
+        self._sessions: dict[tuple[str, int], int] = {}
+        self._sequence = 1
+        self._begun: dict[int, float] = {}
+        self._delays: list[float] = []
+
+    def clock(self) -> float:
+        """CPU time of the server, and time in which it had nothing to do, [s]."""
+        return time.process_time() + self._idle - self._spare
+
+    def measured(self, seconds: float) -> dict[str, Any]:
+        """The small client learns alone for 5 s; 1 s after the others began it counts."""
+        small = [(0.0, SMALL, 1.0 / RATE)]
+        self._play(small, 5.0)
+        what = self._what
+        others = [
+            (
+                i / max(1.0, what.rate * what.sources),
+                (f"host {i % what.hosts}", 10 + i),
+                1.0 / what.rate,
+            )
+            for i in range(what.sources)
+        ]
+        self._play([*small, *others], 1.0)
+        self._delays.clear()
+        sent = self._play([*small, *others], seconds)
+        delays = 1e3 * np.array(self._delays or [np.nan])
+        self._server.close()
+        return {
+            "answers_per_second": len(self._delays) / seconds,
+            "of_frames_per_second": sent / seconds,
+            "answer_ms_median": float(np.median(delays)),
+            "answer_ms_p99": float(np.percentile(delays, 99)),
+        }
+
+    def _play(
+        self, clients: list[tuple[float, tuple[str, int], float]], seconds: float
+    ) -> int:
+        """Let all clients send for some time; frames of the small one."""
+        start, count = self.clock(), 0
+        due = [(start + first, address, step, 0) for first, address, step in clients]
+        heapq.heapify(due)
+        while (now := self.clock()) < start + seconds:
+            while due[0][0] <= now:
+                at, address, step, number = heapq.heappop(due)
+                begin = time.process_time()
+                data = self._datagram(address, number)
+                count += address == SMALL
+                self._spare += time.process_time() - begin
+                self._server.offer(data, address)
+                self._idle += RECEIVE
+                heapq.heappush(due, (at + step, address, step, number + 1))
+            if not self._server.work():
+                self._idle += max(0.0, due[0][0] - self.clock())
+            begin = time.process_time()
+            self._read()
+            self._spare += time.process_time() - begin
+        return count
+
+    def _datagram(self, address: tuple[str, int], number: int) -> bytes:
+        """The next datagram of a client: HELLO until it has a session."""
+        what = self._what
+        if address == SMALL:
+            layout, values = LEGS.named("small"), self._stream
+        elif what.layout is None:
+            return packets_v1.encode_frames(self._stream[number % len(self._stream)])
+        else:
+            layout = what.layout.named(f"other {address[1]}")
+            values = self._stream if what.layout == LEGS else _wriggles(what.layout)
+        session = self._sessions.get(address, 0)
+        if not session or (address != SMALL and what.greets):
+            payload = messages.encode_hello(messages.Hello(number + 1, layout))
+            return packets.encode(Packet(Kind.HELLO, 0, 1, payload))
+        self._sequence += 1
+        if address != SMALL and what.runs and number % 2:
+            payload = messages.encode_next_request(200)
+            kind = Kind.NEXT_REQUEST
+        else:
+            row = values[number % len(values)][None]
+            payload = messages.encode_frames(messages.FramesMessage(BOTH, row))
+            kind = Kind.FRAMES
+        if address == SMALL:
+            self._begun[self._sequence] = self.clock()
+        return packets.encode(Packet(kind, session, self._sequence, payload))
+
+    def _read(self) -> None:
+        """Take what the server has sent."""
+        for data, address in self._sent:
+            packet = packets.decode(data) if data[:4] == packets.MAGIC else None
+            if packet is not None and packet.kind == Kind.WELCOME:
+                self._sessions[address] = packet.session
+            if packet and address == SMALL and packet.kind == Kind.PREDICTION:
+                answer = messages.decode_answer(packet.payload, LEGS.output_size)
+                begun = self._begun.pop(answer.sequence, None)
+                if begun is not None:
+                    self._delays.append(self.clock() - begun)
+        self._sent.clear()
+
+
+def load_udp(args: argparse.Namespace) -> dict[str, Any]:
+    """Answers a second of the small client under each load, in real time."""
+    stream = [floats_of(LEGS, frame) for frame in clip_frames(args.data, "02_01")]
+    result: dict[str, Any] = {}
+    for name, what in LOADS.items():
+        if args.only not in name:
             continue
         with tempfile.TemporaryDirectory() as folder:
             server = Server(Path(folder), "--models", f"{folder}/rigs", core=0)
@@ -207,6 +341,11 @@ def sender(
         return packets.encode(Packet(Kind.FRAMES, session, count + 2, payload))
 
     return datagram
+
+
+@functools.cache
+def _wriggles(layout: RigLayout) -> Values:
+    return wriggles(layout)
 
 
 def wriggles(layout: RigLayout) -> Values:

@@ -18,14 +18,17 @@ loss, reordering, kill -9 and a full disk.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the server's command does
+
 from _harness import Options, machine, write
 from _rig_faults import faults
 from _rig_learning import free_runs, learning
-from _rig_load import load
+from _rig_load import load, load_udp
 from _rig_speed import speed, speed_udp
 
 
@@ -44,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "speed_udp": speed_udp,
         "faults": faults,
         "load": load,
+        "load_udp": load_udp,
     }
     found: dict[str, Any] = {"machine": machine()}
     for name in args.parts.split(","):

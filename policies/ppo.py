@@ -23,7 +23,6 @@ from ambulo.configs.errors import DivergedError
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
-
 LARGEST = 1e12
 """Weights beyond it have outputs that are not finite; sound ones are below 1000."""
 

@@ -23,7 +23,7 @@ from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
-from ambulo.envs.vr.world.kernel_world import place
+from ambulo.envs.vr.world.base import BaseWorld
 from ambulo.envs.vr.world.state import WorldState
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ LONGEST_PAUSE = 10.0
 """Longest pause between two attempts, [s]."""
 
 
-class GodotWorld:
+class GodotWorld(BaseWorld):
     """N envs spread over Godot engines; see `World` for the interface.
 
     The state that Python holds is the master: an engine that was restarted gets its levels
@@ -56,13 +56,10 @@ class GodotWorld:
         Raises:
             BridgeError: no engine, or one that cannot be started, reached or driven.
         """
-        self.spec = spec
-        self.state = WorldState.zeros(num_envs, spec.num_rays)
+        super().__init__(num_envs, spec)
         self.faults: Counter[str] = Counter()
         self._settings = settings or BridgeSettings()
         self._levels: dict[int, Level] = {}
-        self._slot = np.full(num_envs, -1, np.int64)
-        self._falling = np.zeros(num_envs, np.bool_)
         self._temporary: weakref.finalize[..., GodotWorld] | None = None
         self._closed = False
         engines = 1 if self._settings.url else self._settings.engines
@@ -109,10 +106,8 @@ class GodotWorld:
         for slot in slots.tolist():
             if slot not in self._levels:
                 raise AmbuloError(f"slot {slot} holds no level: call set_levels first")
-        place(self.state, envs, poses)
+        self._place(envs, slots, poses)
         self.state.fault[envs] = False
-        self._slot[envs] = slots
-        self._falling[envs] = False
         for link in self._links:
             chosen = np.flatnonzero((envs >= link.rows.start) & (envs < link.rows.stop))
             if len(chosen):
@@ -127,11 +122,7 @@ class GodotWorld:
         """
         self._check_open()
         values = self._checked(actions)
-        if self._slot.min() < 0:
-            env = int(np.argmin(self._slot))
-            raise AmbuloError(
-                f"environment {env} is in no level: call reset before step"
-            )
+        self._check_placed()
         self.state.fault[:] = False
         waiting = []
         for link in self._links:
@@ -151,21 +142,13 @@ class GodotWorld:
                 link.layout.write(rows, self.state, self._falling, link.rows)
         return self.state
 
-    def state_dict(self) -> dict[str, NDArray[np.generic]]:
-        """Copies of all arrays that a bit-exact continuation needs."""
-        arrays = {**self.state.arrays(), "slot": self._slot, "falling": self._falling}
-        return {name: array.copy() for name, array in arrays.items()}
-
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`; slots must hold the same levels.
 
         The engines get it before the next environment step.
         """
-        for name, array in self.state.arrays().items():
-            array[...] = arrays[name]
+        super().load_state_dict(arrays)
         self.state.fault[:] = False
-        self._slot[...] = arrays["slot"]
-        self._falling[...] = arrays["falling"]
         for link in self._links:
             link.invalidate()
 

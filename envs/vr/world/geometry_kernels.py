@@ -305,21 +305,3 @@ def cast_rays(
         for k in range(nc):
             reach = min(reach, ray_cylinder(x, y, cx, sy, cylinders[index[last - k]]))
         out[r] = reach
-
-
-@njit(cache=True)
-def read_rays(envs, slot, position, yaw, rays, head, length, edges, levels):
-    """Reads the rays of `envs` (indices) into `rays` (N, num_rays)."""
-    boxes, cylinders, holes, bounds, counts = levels
-    index = np.empty(boxes.shape[1] + cylinders.shape[1], np.int64)
-    for i in envs:
-        s = slot[i]
-        x = position[i, 0]
-        y = position[i, 1]
-        nb, nc = near_shapes(
-            x, y, length, boxes[s], counts[s, 0], cylinders[s], counts[s, 1], index
-        )
-        cast_rays(
-            x, y, yaw[i] if head else 0.0, length, edges, rays[i],
-            boxes[s], cylinders[s], index, nb, nc, bounds[s], holes[s], counts[s, 2],
-        )  # fmt: skip

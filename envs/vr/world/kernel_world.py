@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.configs.errors import AmbuloError
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world import geometry_kernels, kernels
+from ambulo.envs.vr.world import kernels
 from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.base import BaseWorld
 from ambulo.envs.vr.world.state import WorldState
 
 A = TypeVar("A", bound=NDArray[Any])
@@ -63,74 +63,46 @@ def _grown(array: A, rows: int, columns: int) -> A:
     return np.pad(array, ((0, missing[0]), (0, missing[1]), (0, 0)))  # type: ignore[return-value]
 
 
-class KernelWorld:
+class KernelWorld(BaseWorld):
     """N envs in compiled prisms; see `World` for the interface."""
 
     def __init__(self, num_envs: int, spec: WorldSpec) -> None:
         """`num_envs` envs, not yet placed in any level."""
-        self.spec = spec
-        self.state = WorldState.zeros(num_envs, spec.num_rays)
-        self._levels = PackedLevels()
-        self._slot = np.full(num_envs, -1, np.int64)
-        self._falling = np.zeros(num_envs, np.bool_)
+        super().__init__(num_envs, spec)
+        self._packed = PackedLevels()
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`."""
-        self._levels.set(slots, levels)
+        self._packed.set(slots, levels)
 
     def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
         """Place `envs` at `poses` (x, y, yaw) in level `slots`, at rest."""
-        place(self.state, envs, poses)
-        self._slot[envs] = slots
-        self._falling[envs] = False
-        geometry_kernels.read_rays(
-            np.asarray(envs, np.int64), self._slot, self.state.position,
+        envs = np.asarray(envs, np.int64)
+        self._place(envs, slots, poses)
+        kernels.read_rays(
+            self._engine(), envs, self._slot, self.state.position,
             self.state.yaw, self.state.rays, self.spec.rays_in_head_frame,
-            self.spec.ray_length, self.spec.rays_see_edges, self._levels.arrays(),
+            self.spec.ray_length, self.spec.rays_see_edges, self._packed.arrays(),
         )  # fmt: skip
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
         """Advance every env by one environment step."""
         spec, state = self.spec, self.state
         motion = motion_of(actions, spec, len(self._slot))
-        if self._slot.min() < 0:
-            env = int(np.argmin(self._slot))
-            raise AmbuloError(
-                f"environment {env} is in no level: call reset before step"
-            )
+        self._check_placed()
         state.moves[:] = motion.jump.any(axis=1)
         state.snaps[:] = motion.snap != 0.0
         kernels.step_envs(
-            motion.target, motion.jump, motion.snap, self._slot, state.position,
-            state.yaw, state.velocity, state.yaw_rate, state.command, state.rays,
-            state.path, state.contact_ticks, state.collisions, state.since_contact,
-            state.fell, self._falling, spec.ticks_per_decision, spec.dt,
-            spec.tick_decay, spec.max_speed, spec.max_yaw_rate, spec.rearm_ticks,
-            spec.fall_depth, spec.rays_in_head_frame, spec.ray_length,
-            spec.rays_see_edges, self._levels.arrays(),
+            self._engine(), motion.target, motion.jump, motion.snap, self._slot,
+            state.position, state.yaw, state.velocity, state.yaw_rate, state.command,
+            state.rays, state.path, state.contact_ticks, state.collisions,
+            state.since_contact, state.fell, self._falling, spec.ticks_per_decision,
+            spec.dt, spec.tick_decay, spec.max_speed, spec.max_yaw_rate,
+            spec.rearm_ticks, spec.fall_depth, spec.rays_in_head_frame,
+            spec.ray_length, spec.rays_see_edges, self._packed.arrays(),
         )  # fmt: skip
         return state
 
-    def state_dict(self) -> dict[str, NDArray[np.generic]]:
-        """Copies of all arrays that a bit-exact continuation needs."""
-        arrays = {**self.state.arrays(), "slot": self._slot, "falling": self._falling}
-        return {name: array.copy() for name, array in arrays.items()}
-
-    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
-        """Continue from `state_dict`; slots must hold the same levels."""
-        for name, array in self.state.arrays().items():
-            array[...] = arrays[name]
-        self._slot[...] = arrays["slot"]
-        self._falling[...] = arrays["falling"]
-
-    def close(self) -> None:
-        """Nothing to free."""
-
-
-def place(state: WorldState, envs: Ints, poses: Floats) -> None:
-    """Write the state of `envs` at rest at `poses` (k, 3: x, y, yaw)."""
-    for array in state.arrays().values():
-        array[envs] = 0
-    state.since_contact[envs] = 1 << 30
-    state.position[envs, :2] = poses[:, :2]
-    state.yaw[envs] = poses[:, 2]
+    def _engine(self) -> tuple[NDArray[np.uintp], ...] | None:
+        """What pushes bodies out of obstacles and casts rays: see `kernels`."""
+        return None

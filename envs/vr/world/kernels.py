@@ -1,4 +1,9 @@
-"""Compiled step of the world contract: all environments, tick after tick."""
+"""Compiled step of the world contract: all environments, tick after tick.
+
+How a body is pushed out of obstacles and what its rays see are `push_out` and `look`:
+numba chooses their code by the type of `engine`. Here None stands for geometry;
+`mujoco_kernels` adds MuJoCo.
+"""
 
 # ruff: noqa: PLR0915 - compiled loops take their arrays one by one
 
@@ -7,7 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
 from ambulo.envs.vr.contract import BODY_RADIUS, GRAVITY
 from ambulo.envs.vr.world.geometry_kernels import (
@@ -22,9 +28,83 @@ _RADIUS = BODY_RADIUS
 _GRAVITY = GRAVITY
 
 
+def push_out(
+    engine, i, x0, y0, x, y, boxes, n_boxes, cylinders, n_cylinders, index, nb, nc, found
+):  # fmt: skip
+    """(x, y) of env `i`, which was at (x0, y0), out of obstacles, and whether it touched.
+
+    `index` lists the near shapes, as `near_shapes` leaves them; `found` is work space.
+    """
+    raise NotImplementedError
+
+
+def look(
+    engine, i, x, y, angle, length, edges, out,
+    boxes, n_boxes, cylinders, n_cylinders, index, bounds, holes, n_holes,
+):  # fmt: skip
+    """Fills `out` with the ray readings of env `i`, whose ray 0 points along `angle`.
+
+    `index` is work space.
+    """
+    raise NotImplementedError
+
+
+@overload(push_out, inline="always")
+def _push_out_by_geometry(
+    engine, i, x0, y0, x, y, boxes, n_boxes, cylinders, n_cylinders, index, nb, nc, found
+):  # fmt: skip
+    if not isinstance(engine, types.NoneType):
+        return None
+
+    def pushed(
+        engine, i, x0, y0, x, y,
+        boxes, n_boxes, cylinders, n_cylinders, index, nb, nc, found,
+    ):  # fmt: skip
+        return slide(x0, y0, x, y, boxes, cylinders, index, nb, nc, found)
+
+    return pushed
+
+
+@overload(look, inline="always")
+def _look_by_geometry(
+    engine, i, x, y, angle, length, edges, out,
+    boxes, n_boxes, cylinders, n_cylinders, index, bounds, holes, n_holes,
+):  # fmt: skip
+    if not isinstance(engine, types.NoneType):
+        return None
+
+    def seen(
+        engine, i, x, y, angle, length, edges, out,
+        boxes, n_boxes, cylinders, n_cylinders, index, bounds, holes, n_holes,
+    ):  # fmt: skip
+        nb, nc = near_shapes(
+            x, y, length, boxes, n_boxes, cylinders, n_cylinders, index
+        )
+        cast_rays(
+            x, y, angle, length, edges, out,
+            boxes, cylinders, index, nb, nc, bounds, holes, n_holes,
+        )  # fmt: skip
+
+    return seen
+
+
+@njit(cache=True)
+def read_rays(engine, envs, slot, position, yaw, rays, head, length, edges, levels):
+    """Reads the rays of `envs` (indices) into `rays` (N, num_rays)."""
+    boxes, cylinders, holes, bounds, counts = levels
+    index = np.empty(boxes.shape[1] + cylinders.shape[1], np.int64)
+    for i in envs:
+        s = slot[i]
+        look(
+            engine, i, position[i, 0], position[i, 1], yaw[i] if head else 0.0,
+            length, edges, rays[i], boxes[s], counts[s, 0], cylinders[s], counts[s, 1],
+            index, bounds[s], holes[s], counts[s, 2],
+        )  # fmt: skip
+
+
 @njit(cache=True)
 def step_envs(
-    target, jump, snap, slot, position, yaw, velocity, yaw_rate, command, rays, path,
+    engine, target, jump, snap, slot, position, yaw, velocity, yaw_rate, command, rays, path,
     contact_ticks, collisions, since_contact, fell, falling,
     ticks, dt, decay, max_speed, max_yaw_rate, rearm, fall_depth,
     head, length, edges, levels,
@@ -75,9 +155,10 @@ def step_envs(
                 sin = math.sin(yaw[i])
                 x += (cos * ahead - sin * left) * dt
                 y += (sin * ahead + cos * left) * dt
-                x, y, touched = slide(
-                    x0, y0, x, y, boxes[s], cylinders[s], index, nb, nc, found
-                )
+                x, y, touched = push_out(
+                    engine, i, x0, y0, x, y, boxes[s], counts[s, 0],
+                    cylinders[s], counts[s, 1], index, nb, nc, found,
+                )  # fmt: skip
                 vx = (x - x0) / dt
                 vy = (y - y0) / dt
                 vz = 0.0
@@ -102,10 +183,8 @@ def step_envs(
         path[i] = walked
         contact_ticks[i] = touches
         collisions[i] = events
-        nb, nc = near_shapes(
-            x, y, length, boxes[s], counts[s, 0], cylinders[s], counts[s, 1], index
-        )
-        cast_rays(
-            x, y, yaw[i] if head else 0.0, length, edges, rays[i],
-            boxes[s], cylinders[s], index, nb, nc, bounds[s], holes[s], counts[s, 2],
+        look(
+            engine, i, x, y, yaw[i] if head else 0.0, length, edges, rays[i],
+            boxes[s], counts[s, 0], cylinders[s], counts[s, 1], index,
+            bounds[s], holes[s], counts[s, 2],
         )  # fmt: skip

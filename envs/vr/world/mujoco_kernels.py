@@ -3,9 +3,10 @@
 `mj_step` and `mj_multiRay` are linked by name into the compiled code, so a tick costs a
 C call and no Python. The tick itself is the contract's (`kernels.step_envs`) with
 one difference: MuJoCo's contact solver pushes the player out of obstacles.
-"""
 
-# ruff: noqa: PLR0915 - compiled loops take their arrays one by one
+An `engine` is a tuple of addresses, each (N,): of every env's MjModel and MjData, and of
+its qpos and qvel.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ import llvmlite.binding as llvm
 import mujoco
 import numpy as np
 from numba import njit, types
+from numba.extending import overload
 
 from ambulo.configs.errors import AmbuloError
-from ambulo.envs.vr.contract import BODY_RADIUS, GRAVITY, SLIDE_ITERATIONS
+from ambulo.envs.vr.contract import BODY_RADIUS, SLIDE_ITERATIONS
 from ambulo.envs.vr.world.geometry_kernels import (
-    MOST_OVERLAPS,
     STUCK_DEPTH,
     TOUCH_DEPTH,
     near_shapes,
@@ -29,9 +30,9 @@ from ambulo.envs.vr.world.geometry_kernels import (
     overlaps,
     ray_edge,
 )
+from ambulo.envs.vr.world.kernels import look, push_out
 
 _RADIUS = BODY_RADIUS
-_GRAVITY = GRAVITY
 _PASSES = SLIDE_ITERATIONS
 _TOUCH = TOUCH_DEPTH
 _STUCK = STUCK_DEPTH
@@ -99,14 +100,13 @@ def bare_rays(models, datas, point, directions, distance, length):
 
 @njit(cache=True)
 def cast_rays(
-    model, data, x, y, angle, length, edges, out, point, directions, index,
-    boxes, n_boxes, cylinders, n_cylinders, bounds, holes, n_holes,
+    model, data, x, y, angle, length, edges, out,
+    boxes, n_boxes, cylinders, n_cylinders, index, bounds, holes, n_holes,
 ):  # fmt: skip
-    """Fills `out` with the ray readings of a player whose ray 0 points along `angle`.
-
-    `point` (3,) and `directions` (n, 3) are work space.
-    """
+    """Fills `out` with the ray readings of a player whose ray 0 points along `angle`."""
     n = out.shape[0]
+    point = np.empty(3)
+    directions = np.empty((n, 3))
     if not on_floor(x, y, bounds, holes, n_holes):
         out[:] = length
         return
@@ -141,27 +141,8 @@ def cast_rays(
 
 
 @njit(cache=True)
-def read_rays(
-    envs, models, datas, slot, position, yaw, rays, head, length, edges, levels
-):
-    """Reads the rays of `envs` (indices) into `rays` (N, num_rays)."""
-    boxes, cylinders, holes, bounds, counts = levels
-    index = np.empty(boxes.shape[1] + cylinders.shape[1], np.int64)
-    point = np.empty(3)
-    directions = np.empty((rays.shape[1], 3))
-    for i in envs:
-        s = slot[i]
-        cast_rays(
-            models[i], datas[i], position[i, 0], position[i, 1],
-            yaw[i] if head else 0.0, length, edges, rays[i], point, directions, index,
-            boxes[s], counts[s, 0], cylinders[s], counts[s, 1],
-            bounds[s], holes[s], counts[s, 2],
-        )  # fmt: skip
-
-
-@njit(cache=True)
 def pushed_out(
-    model, data, qpos, qvel, x0, y0, x, y, point,
+    model, data, qpos, qvel, x0, y0, x, y,
     boxes, n_boxes, cylinders, n_cylinders, index, found,
 ):  # fmt: skip
     """(x, y) pushed by `mj_step` out of what it overlaps, and whether it did overlap.
@@ -170,6 +151,7 @@ def pushed_out(
     to as many steps as `kernels.slide` has passes; like there, a body that is then
     still stuck is back at (x0, y0).
     """
+    point = np.empty(2)
     point[0] = x
     point[1] = y
     _mju_copy(qpos, point.ctypes.data, 2)
@@ -200,89 +182,42 @@ def pushed_out(
     return x, y, True
 
 
-@njit(cache=True)
-def step_envs(
-    models, datas, qpos, qvel, target, jump, snap, slot, position, yaw, velocity,
-    yaw_rate, command, rays, path, contact_ticks, collisions, since_contact, fell,
-    falling, ticks, dt, decay, max_speed, max_yaw_rate, rearm, fall_depth,
-    head, length, edges, levels,
+@overload(push_out)
+def _push_out_by_mujoco(
+    engine, i, x0, y0, x, y, boxes, n_boxes, cylinders, n_cylinders, index, nb, nc, found
 ):  # fmt: skip
-    """Advance every env by one step, in place; see `kernels.step_envs`.
+    if not isinstance(engine, types.UniTuple):
+        return None
 
-    `models`, `datas`, `qpos`, `qvel` (N,) are addresses of each env's MjModel,
-    MjData and of its qpos and qvel. Each tick the player is put where the command
-    leads, at rest, and `mj_step` pushes it out of what it overlaps.
-    """
-    boxes, cylinders, holes, bounds, counts = levels
-    index = np.empty(boxes.shape[1] + cylinders.shape[1], np.int64)
-    point = np.empty(3)
-    directions = np.empty((rays.shape[1], 3))
-    found = np.empty((MOST_OVERLAPS, 3))
-    for i in range(target.shape[0]):
-        s = slot[i]
-        model = models[i]
-        data = datas[i]
-        x = position[i, 0]
-        y = position[i, 1]
-        z = position[i, 2]
-        vx = velocity[i, 0]
-        vy = velocity[i, 1]
-        vz = velocity[i, 2]
-        yaw[i] += snap[i]
-        walked = 0.0
-        touches = 0
-        events = 0
-        rate = 0.0
-        for _ in range(ticks):
-            for c in range(3):
-                command[i, c] = decay * command[i, c] + (1.0 - decay) * target[i, c]
-            rate = -command[i, 2] * max_yaw_rate
-            yaw[i] += rate * dt
-            x0 = x
-            y0 = y
-            touched = False
-            if falling[i]:
-                vz -= _GRAVITY * dt
-                x += vx * dt
-                y += vy * dt
-                z += vz * dt
-            else:
-                left = -command[i, 0] * max_speed + jump[i, 0] / (ticks * dt)
-                ahead = command[i, 1] * max_speed + jump[i, 1] / (ticks * dt)
-                cos = math.cos(yaw[i])
-                sin = math.sin(yaw[i])
-                x += (cos * ahead - sin * left) * dt
-                y += (sin * ahead + cos * left) * dt
-                x, y, touched = pushed_out(
-                    model, data, qpos[i], qvel[i], x0, y0, x, y, point, boxes[s],
-                    counts[s, 0], cylinders[s], counts[s, 1], index, found,
-                )  # fmt: skip
-                vx = (x - x0) / dt
-                vy = (y - y0) / dt
-                vz = 0.0
-                falling[i] = not on_floor(x, y, bounds[s], holes[s], counts[s, 2])
-            walked += math.sqrt((x - x0) ** 2 + (y - y0) ** 2)
-            if touched:
-                touches += 1
-                if since_contact[i] >= rearm:
-                    events += 1
-                since_contact[i] = 0
-            else:
-                since_contact[i] += 1
-            if z < -fall_depth:
-                fell[i] = True
-        position[i, 0] = x
-        position[i, 1] = y
-        position[i, 2] = z
-        velocity[i, 0] = vx
-        velocity[i, 1] = vy
-        velocity[i, 2] = vz
-        yaw_rate[i] = rate
-        path[i] = walked
-        contact_ticks[i] = touches
-        collisions[i] = events
-        cast_rays(
-            model, data, x, y, yaw[i] if head else 0.0, length, edges, rays[i],
-            point, directions, index, boxes[s], counts[s, 0], cylinders[s],
-            counts[s, 1], bounds[s], holes[s], counts[s, 2],
+    def pushed(
+        engine, i, x0, y0, x, y,
+        boxes, n_boxes, cylinders, n_cylinders, index, nb, nc, found,
+    ):  # fmt: skip
+        models, datas, qpos, qvel = engine
+        return pushed_out(
+            models[i], datas[i], qpos[i], qvel[i], x0, y0, x, y,
+            boxes, n_boxes, cylinders, n_cylinders, index, found,
         )  # fmt: skip
+
+    return pushed
+
+
+@overload(look)
+def _look_by_mujoco(
+    engine, i, x, y, angle, length, edges, out,
+    boxes, n_boxes, cylinders, n_cylinders, index, bounds, holes, n_holes,
+):  # fmt: skip
+    if not isinstance(engine, types.UniTuple):
+        return None
+
+    def seen(
+        engine, i, x, y, angle, length, edges, out,
+        boxes, n_boxes, cylinders, n_cylinders, index, bounds, holes, n_holes,
+    ):  # fmt: skip
+        models, datas, _, _ = engine
+        cast_rays(
+            models[i], datas[i], x, y, angle, length, edges, out,
+            boxes, n_boxes, cylinders, n_cylinders, index, bounds, holes, n_holes,
+        )  # fmt: skip
+
+    return seen

@@ -1,0 +1,60 @@
+"""What all worlds do alike: the state of N envs, their slots, and saving both."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.errors import AmbuloError
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.world.state import WorldState
+
+
+class BaseWorld:
+    """Base of worlds: see `World` for the interface."""
+
+    def __init__(self, num_envs: int, spec: WorldSpec) -> None:
+        """`num_envs` envs, not yet placed in any level."""
+        self.spec = spec
+        self.state = WorldState.zeros(num_envs, spec.num_rays)
+        self._slot = np.full(num_envs, -1, np.int64)
+        self._falling = np.zeros(num_envs, np.bool_)
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays that a bit-exact continuation needs."""
+        return {name: array.copy() for name, array in self._arrays().items()}
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`; slots must hold the same levels."""
+        for name, array in self._arrays().items():
+            array[...] = arrays[name]
+
+    def close(self) -> None:
+        """Free what the world holds."""
+
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**self.state.arrays(), "slot": self._slot, "falling": self._falling}
+
+    def _place(self, envs: Ints, slots: Ints, poses: Floats) -> None:
+        """Write the state of `envs` at rest at `poses` (k, 3: x, y, yaw) in `slots`."""
+        for array in self.state.arrays().values():
+            array[envs] = 0
+        self.state.since_contact[envs] = 1 << 30
+        self.state.position[envs, :2] = poses[:, :2]
+        self.state.yaw[envs] = poses[:, 2]
+        self._slot[envs] = slots
+        self._falling[envs] = False
+
+    def _placed(self) -> Bools:
+        """Whether each env is in a level, shape (N,)."""
+        return self._slot >= 0
+
+    def _check_placed(self) -> None:
+        """Raise `AmbuloError` unless all envs are in levels."""
+        placed = self._placed()
+        if not placed.all():
+            env = int(np.argmin(placed))
+            raise AmbuloError(
+                f"environment {env} is in no level: call reset before step"
+            )

@@ -139,14 +139,14 @@ def ppo_learner(
 
 
 def learning_rate(ppo: PPOConfig) -> float | Callable[[float], float]:
-    """The configured step size: a constant, or a function of the remaining share."""
+    """The configured step size: a constant, or a function of the remaining fraction."""
     first, last = ppo.learning_rate, ppo.learning_rate_final
     if last is None:
         return first
     span = first - last
 
     def linear(remaining: float) -> float:
-        # The last roll-out may pass the total, where the remaining share is negative.
+        # The last roll-out may pass the total, where the remaining fraction is negative.
         return last + span * max(remaining, 0.0)
 
     return linear

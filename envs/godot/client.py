@@ -132,11 +132,11 @@ class GodotClient(Closing):
         return self._table("POST", "/rl/reset", body)
 
     def action(self, action: Mapping[str, Any]) -> dict[str, Any]:
-        """One decision of one agent, in the published form of an action."""
+        """One step of one agent, in the published form of an action."""
         return self._table("POST", "/rl/action", dict(action))
 
     def step(self, actions: Sequence[Any]) -> dict[str, Any]:
-        """One decision of all agents: three numbers each, or an index; their `states`."""
+        """One step of all agents: three numbers each, or an index; their `states`."""
         return self._table("POST", "/rl/step", {"actions": list(actions)})
 
     def observation(self, agent: int = 0) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import subprocess
 import time
 import weakref
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from ambulo.envs.godot.errors import BridgeFault, EngineDied
@@ -165,12 +164,7 @@ class EngineProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _new_log(self) -> bytes:

@@ -15,41 +15,33 @@ class BridgeFault(BridgeError):
 
     kind: ClassVar[str] = "fault"
 
+    def __init_subclass__(cls, kind: str) -> None:
+        """A kind of fault, counted under the name `kind`."""
+        cls.kind = kind
 
-class EngineDied(BridgeFault):
+
+class EngineDied(BridgeFault, kind="died"):
     """The engine could not be started, or its process has ended."""
 
-    kind: ClassVar[str] = "died"
+
+class Refused(BridgeFault, kind="refused"):
+    """No server listens at the address."""
 
 
-class Refused(BridgeFault):
-    """Nobody listens at the address."""
-
-    kind: ClassVar[str] = "refused"
-
-
-class TimedOut(BridgeFault):
+class TimedOut(BridgeFault, kind="timeout"):
     """No whole answer came in time."""
 
-    kind: ClassVar[str] = "timeout"
 
-
-class Closed(BridgeFault):
+class Closed(BridgeFault, kind="closed"):
     """The connection ended before the whole answer had come."""
 
-    kind: ClassVar[str] = "closed"
 
-
-class Malformed(BridgeFault):
+class Malformed(BridgeFault, kind="malformed"):
     """The answer is not what the protocol says."""
 
-    kind: ClassVar[str] = "malformed"
 
-
-class BadStatus(BridgeFault):
+class BadStatus(BridgeFault, kind="status"):
     """The engine answered with an HTTP error."""
-
-    kind: ClassVar[str] = "status"
 
     def __init__(
         self, status: int, message: str, code: str = "", field: str | None = None

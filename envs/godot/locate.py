@@ -82,8 +82,8 @@ def check_version(engine: Path) -> None:
     if match is not None and (int(match[1]), int(match[2])) >= OLDEST_VERSION:
         return
     first = next((line.strip() for line in said.splitlines() if line.strip()), "")
-    wanted = ".".join(map(str, OLDEST_VERSION))
-    raise BridgeError(f"needs Godot {wanted} or newer, {engine} says {first[:80]!r}")
+    oldest = ".".join(map(str, OLDEST_VERSION))
+    raise BridgeError(f"needs Godot {oldest} or newer, {engine} says {first[:80]!r}")
 
 
 @functools.cache

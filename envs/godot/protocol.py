@@ -1,7 +1,7 @@
 """The messages of `/rl/*`: settings, levels, states; JSON and the compact binary form.
 
 A binary message is `AMB1`, then three little-endian uint32 (rows, numbers in a row, and
-the engine's decision counter), then the rows in little-endian float64. See
+the engine's step counter), then the rows in little-endian float64. See
 docs/godot_api.md.
 """
 
@@ -156,7 +156,7 @@ def parse_states(response: Response, count: int, width: int) -> Floats:
 
 
 def parse_rows(response: Response, count: int, width: int) -> tuple[Floats, int]:
-    """The rows (count, width) of a binary answer, and the engine's decision counter.
+    """The rows (count, width) of a binary answer, and the engine's step counter.
 
     Raises:
         Malformed: no such answer, or numbers that are not finite.

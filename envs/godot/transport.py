@@ -1,7 +1,7 @@
 """HTTP/1.1 over one kept-alive socket, as little of it as `/rl/*` needs, and fast.
 
 `send` and `receive` are apart, so that several engines work at the same time: send to
-all, then read from all. A request is never repeated: who steps twice has stepped twice.
+all, then read from all. A request is never repeated: a repeated step would be a second step.
 """
 
 from __future__ import annotations
@@ -282,7 +282,7 @@ def address_of(url: str) -> tuple[str, int]:
 
 
 def check_token(host: str, token: str | None) -> None:
-    """Refuse to send `token` where everybody on the way could read it.
+    """Refuse to send `token` where others on the network could read it.
 
     Raises:
         ConfigError: there is one, and `host` is not this machine.

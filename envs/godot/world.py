@@ -38,7 +38,7 @@ class GodotWorld(BaseWorld):
     """N envs spread over Godot engines; see `World` for the interface.
 
     The state that Python holds is the master: an engine that was restarted gets its levels
-    and envs from here. When an engine breaks down in a decision, its envs keep the
+    and envs from here. When an engine breaks down in a step, its envs keep the
     state before it and are marked in `state.fault`; a fault in `reset` is mended before it
     returns. `faults` counts every fault by kind.
     """
@@ -165,11 +165,11 @@ class GodotWorld(BaseWorld):
 
     def _checked(self, actions: NDArray[np.generic]) -> Floats:
         """`actions` as float64, if `motion_of` raises no error for them."""
-        wanted = (len(self._slot), 3)
+        expected = (len(self._slot), 3)
         if (
             self.spec.discrete
             or getattr(actions, "dtype", None) != np.float64
-            or actions.shape != wanted
+            or actions.shape != expected
             or not np.isfinite(actions).all()
         ):  # the usual batch is known to be good without it
             motion_of(actions, self.spec, len(self._slot))

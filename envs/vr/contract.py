@@ -29,7 +29,7 @@ SLIDE_ITERATIONS = 4
 
 @dataclass(frozen=True)
 class WorldSpec:
-    """What a world needs to know to step envs; plain numbers only."""
+    """Settings of a world; plain numbers only."""
 
     ticks_per_decision: int = 9
     """Physics ticks per action."""
@@ -64,12 +64,12 @@ class WorldSpec:
 
     @property
     def decision_dt(self) -> float:
-        """Time between two decisions, [s]."""
+        """Duration of an environment step, [s]."""
         return self.ticks_per_decision * self.dt
 
     @property
     def tick_decay(self) -> float:
-        """Share of the old command left after one tick."""
+        """Fraction of the old command left after one tick."""
         return self.smoothing ** (1.0 / self.ticks_per_decision)
 
     @classmethod

@@ -166,8 +166,8 @@ class Agent:
         """Class indices, shape (N,), int64."""
         if deterministic:
             return scores.argmax(dim=1)
-        shares = torch.softmax(scores, dim=1)
-        return torch.multinomial(shares, 1, generator=generator)[:, 0]
+        chances = torch.softmax(scores, dim=1)
+        return torch.multinomial(chances, 1, generator=generator)[:, 0]
 
 
 def tensor_of(obs: NDArray[np.float32], size: int) -> Tensor:

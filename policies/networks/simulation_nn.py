@@ -104,7 +104,7 @@ class SimulationNN(ActorCriticPolicy):
         Args:
             observation_space: Box (size,).
             action_space: Box (actions,).
-            lr_schedule: step size by the remaining share.
+            lr_schedule: step size by the remaining fraction.
             columns: parts of the observation.
             scales: fixed factor of each number of the observation, (size,).
             network: settings.

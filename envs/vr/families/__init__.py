@@ -76,5 +76,5 @@ def _thinned(draft: Draft, name: str, family: str) -> Level:
         level = place(draft, draft.level(name, family))
         if level is not None:
             return level
-        share = _THINNING if len(draft.boxes) + len(draft.holes) > 5 else 1.0
-        draft.thin(share)
+        fraction = _THINNING if len(draft.boxes) + len(draft.holes) > 5 else 1.0
+        draft.thin(fraction)

@@ -207,7 +207,7 @@ class Draft:
         return (start, start + width)
 
     def thin(self, fraction: float) -> None:
-        """Leave out a random share of all but the first four boxes (the border)."""
+        """Leave out a random fraction of all but the first four boxes (the border)."""
         keep = self.rng.random(len(self.boxes)) >= fraction
         keep[:4] = True
         self.boxes = [b for b, k in zip(self.boxes, keep, strict=True) if k]

@@ -18,7 +18,7 @@ def passages(
     """Open sides of a maze: to the right (ny, nx - 1) and upward (ny - 1, nx).
 
     A spanning tree grown from its newest cell with chance `depth_first`, else from a
-    random one; then a share `loops` of the closed sides is opened.
+    random one; then a fraction `loops` of the closed sides is opened.
     """
     right = np.zeros((ny, nx - 1), bool)
     up = np.zeros((ny - 1, nx), bool)

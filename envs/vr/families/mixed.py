@@ -31,8 +31,8 @@ from ambulo.envs.vr.families.walls import (
 
 def mixed(rng: np.random.Generator) -> Draft:
     """One of many combinations."""
-    shares = np.array(list(_KINDS.values()))
-    kind = int(rng.choice(len(shares), p=shares / shares.sum()))
+    weights = np.array(list(_KINDS.values()))
+    kind = int(rng.choice(len(weights), p=weights / weights.sum()))
     draft = Draft(rng, sizes=(13.0, 34.0))
     draft.border(0.2)
     list(_KINDS)[kind](draft)

@@ -15,11 +15,11 @@ from ambulo.envs.vr.levels.level import Level
 GOAL_DISTANCE = (5.0, 30.0)
 """Range of the straight-line distance from designed start to designed goal, [m]."""
 MAX_WAY = 90.0
-"""Longest way from designed start to designed goal, [m]: 45 s at full speed."""
+"""Longest path from designed start to designed goal, [m]: 45 s at full speed."""
 _WISH_RADIUS = 2.5
 """How far a wished start or goal may move to a free cell, [m]."""
 _SHORTLIST = 6
-"""Goal candidates of which the one with the longest way may be taken."""
+"""Goal candidates of which the one with the longest path may be taken."""
 
 
 def _wish(grid: FreeGrid, xy: tuple[float, float] | None) -> Floats | None:

@@ -155,7 +155,7 @@ def free_grid(
 
 
 def distance_field(grid: FreeGrid, goal_xy: ArrayLike) -> Field:
-    """Walking distance to `goal_xy` (2,) from every cell, inf where there is no way.
+    """Walking distance to `goal_xy` (2,) from every cell, inf where it is unreachable.
 
     16-move Dijkstra: at most 2.8 % above the true length. Shape (ny, nx), [m].
     """
@@ -178,7 +178,7 @@ def shortest_path(
     start_xy: ArrayLike,
     goal_xy: ArrayLike | None = None,
 ) -> Floats:
-    """Taut way from `start_xy` (2,) down `field`, shape (n, 2), [m]; (0, 2): no way.
+    """Taut path from `start_xy` (2,) down `field`, shape (n, 2), [m]; (0, 2): none.
 
     It begins at `start_xy` and ends at `goal_xy`, or at the goal's cell without it.
     """
@@ -200,7 +200,7 @@ def path_length(
     goal: ArrayLike,
     resolution: float = FINE_RESOLUTION,
 ) -> float:
-    """Length of the shortest way for the body from `start` to `goal`, [m], or inf."""
+    """Length of the shortest path for the body from `start` to `goal`, [m], or inf."""
     grid = free_grid(level, resolution)
     path = shortest_path(grid, distance_field(grid, goal), start, goal)
     if len(path) == 0:

@@ -12,6 +12,7 @@ import json
 import math
 import os
 import reprlib
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +33,7 @@ MAX_FILE_SIZE = 64 * 2**20
 MAX_NAME = 200
 """Longest level name, [characters]."""
 
-_KEYS = (
-    "name",
-    "bounds",
-    "holes",
-    "boxes",
-    "cylinders",
-    "start",
-    "goal",
-    "goal_distance",
-    "family",
-)
+_KEYS = tuple(field.name for field in fields(Level))
 
 
 class _Problem(Exception):

@@ -94,13 +94,13 @@ class DynamicWindow:
         self._points[rows, self._scan % _SCANS] = ends
         self._scan += 1
         target = self._target(now, spec.decision_dt)
-        wanted = _best_commands(
+        target = _best_commands(
             self._points, (self._scan - 1) % _SCANS, now.position, now.yaw,
             now.velocity, now.yaw_rate, target, self._last, self._candidates,
             spec.max_speed, spec.max_yaw_rate, spec.smoothing, spec.decision_dt,
         )  # fmt: skip
-        self._last[:] = wanted
-        return stick(wanted[:, :2], wanted[:, 2], spec)
+        self._last[:] = target
+        return stick(target[:, :2], target[:, 2], spec)
 
     def _target(self, now: Senses, dt: float) -> Floats:
         """Goal, or the place of a recovery, in the head frame, shape (N, 2), [m]."""
@@ -135,7 +135,7 @@ class DynamicWindow:
 
 
 def _candidates() -> Floats:
-    """Towards the goal, left of it and turn, as shares of the limits, shape (K, 3)."""
+    """Towards the goal, left of it and turn, as fractions of the limits, shape (K, 3)."""
     rows = [(0.0, 0.0, turn) for turn in _TURNS]
     for k in range(_DIRECTIONS):
         angle = 2.0 * math.pi * k / _DIRECTIONS
@@ -190,9 +190,9 @@ def _fill_clearance(cost, points, newest, x, y):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _score(  # type: ignore[no-untyped-def]
-    cost, yaw, velocity, yaw_rate, goal, wanted, max_speed, keep, dt
+    cost, yaw, velocity, yaw_rate, goal, target, max_speed, keep, dt
 ):
-    """Value of asking for `wanted` (forward, left, turn) from now on.
+    """Value of asking for `target` (forward, left, turn) from now on.
 
     Positions are metres from the player, in the axes of `cost`; `goal` (2,) too.
     """
@@ -205,9 +205,9 @@ def _score(  # type: ignore[no-untyped-def]
     start = cost[_HALF, _HALF]
     free = _STEPS
     for step in range(_STEPS):
-        ahead = keep * ahead + (1.0 - keep) * wanted[0]
-        left = keep * left + (1.0 - keep) * wanted[1]
-        rate = keep * rate + (1.0 - keep) * wanted[2]
+        ahead = keep * ahead + (1.0 - keep) * target[0]
+        left = keep * left + (1.0 - keep) * target[1]
+        rate = keep * rate + (1.0 - keep) * target[2]
         yaw += rate * dt
         cos = math.cos(yaw)
         sin = math.sin(yaw)
@@ -240,7 +240,7 @@ def _best_commands(  # type: ignore[no-untyped-def]
     out = np.zeros((n, 3))
     cost = np.empty((2 * _HALF + 1, 2 * _HALF + 1))
     there = np.empty(2)
-    wanted = np.empty(3)
+    target = np.empty(3)
     for i in range(n):
         _fill_clearance(cost, points[i], newest[i], position[i, 0], position[i, 1])
         cos = math.cos(yaw[i])
@@ -254,18 +254,18 @@ def _best_commands(  # type: ignore[no-untyped-def]
         for k in range(candidates.shape[0]):
             ahead = candidates[k, 0] * max_speed
             left = candidates[k, 1] * max_speed
-            wanted[0] = cos_goal * ahead - sin_goal * left
-            wanted[1] = sin_goal * ahead + cos_goal * left
-            wanted[2] = candidates[k, 2] * max_yaw_rate
+            target[0] = cos_goal * ahead - sin_goal * left
+            target[1] = sin_goal * ahead + cos_goal * left
+            target[2] = candidates[k, 2] * max_yaw_rate
             value = _score(
-                cost, yaw[i], velocity[i], yaw_rate[i], there, wanted,
+                cost, yaw[i], velocity[i], yaw_rate[i], there, target,
                 max_speed, keep, dt,
             )  # fmt: skip
             change = (
-                abs(wanted[0] - last[i, 0]) + abs(wanted[1] - last[i, 1])
-            ) / max_speed + abs(wanted[2] - last[i, 2]) / max_yaw_rate
+                abs(target[0] - last[i, 0]) + abs(target[1] - last[i, 1])
+            ) / max_speed + abs(target[2] - last[i, 2]) / max_yaw_rate
             value -= _W_SAME * change / 3.0
             if value > best:
                 best = value
-                out[i] = wanted
+                out[i] = target
     return out

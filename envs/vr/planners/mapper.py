@@ -1,4 +1,4 @@
-"""The classical way with memory: map what the rays hit, plan on the map, walk the plan.
+"""The classical planner with memory: map what the rays hit, plan on the map, walk the plan.
 
 It is the bound to hold a learned agent against that has the same sensors.
 """

@@ -1,4 +1,4 @@
-"""The oracle: knows the level, follows the taut shortest way under the same limits."""
+"""The oracle: knows the level, follows the taut shortest path under the same limits."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from ambulo.envs.vr.task.comfort import FAST_SHARE, FAST_TURN
 from ambulo.envs.vr.task.observation import rotated
 
 _CLEARANCES = (0.45, 0.4, 0.36, 0.32)
-"""Distances from obstacles and edges that a way may keep, widest first, [m]."""
+"""Distances from obstacles and edges that a path may keep, widest first, [m]."""
 _DETOUR = 1.02
-"""How much longer a wider way may be."""
+"""How much longer a wider path may be."""
 _SPACING = 0.1
-"""Distance between the points of a way, [m]."""
+"""Distance between the points of a path, [m]."""
 _MOVED = 0.3
-"""A goal that moved this far needs a new way, [m]."""
+"""A goal that moved this far needs a new path, [m]."""
 _AHEAD = 0.33
-"""The body aims at the point of the way this far ahead, [m]."""
+"""The body aims at the point of the path this far ahead, [m]."""
 _LOOK = 1.5
-"""The head turns to the point of the way this far ahead, [m]."""
+"""The head turns to the point of the path this far ahead, [m]."""
 _TURN_GAIN = 2.5
 """Yaw rate per radian of heading error, [1/s]."""
 _CACHE = 64
 
 
 class Oracle:
-    """Walks the shortest way at the published comfort limits, strafing where it bends.
+    """Walks the shortest path at the published comfort limits, strafing where it bends.
 
     Faster would earn nothing: every score here is already at its best.
     """
@@ -50,25 +50,25 @@ class Oracle:
 
     def __init__(self, num_envs: int) -> None:
         """Envs not yet reset."""
-        self._way = np.zeros((num_envs, 1, 2))
+        self._paths = np.zeros((num_envs, 1, 2))
         self._count = np.ones(num_envs, np.int64)
         self._at = np.zeros(num_envs, np.int64)
         self._target = np.full((num_envs, 2), np.nan)
         self._grids: dict[tuple[int, float], FreeGrid] = {}
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
-        """Forget the ways of `envs`."""
+        """Forget the paths of `envs`."""
         self._target[envs] = np.nan
 
     def act(self, batch: NavigationBatch) -> Floats:
-        """Towards a point a little ahead on the way, facing one further on."""
+        """Towards a point a little ahead on the path, facing one further on."""
         state, spec = batch.world.state, batch.spec
         goal = batch.task.goal[:, :2]
         off = np.hypot(*(goal - self._target).T)
         for env in np.flatnonzero(~(off <= _MOVED)):
             self._plan(batch, int(env))
         aim, look = _points_ahead(
-            self._way, self._count, self._at, state.position,
+            self._paths, self._count, self._at, state.position,
             round(_AHEAD / _SPACING), round(_LOOK / _SPACING),
         )  # fmt: skip
         speed = 0.98 * FAST_SHARE * spec.max_speed
@@ -100,60 +100,60 @@ class Oracle:
         return np.where(close[:, None], goal[:, :2] - hand, aim)
 
     def _plan(self, batch: NavigationBatch, env: int) -> None:
-        """Write the way of one env from where it stands to its goal."""
+        """Write the path of one env from where it stands to its goal."""
         slot = int(batch.task.slot[env])
         goal = batch.task.goal[env, :2].copy()
         here = batch.world.state.position[env, :2]
-        way = self._best_way(batch.bank.levels[slot], slot, here, goal)
-        points = _resampled(way)
-        if len(points) > self._way.shape[1]:
-            extra = len(points) - self._way.shape[1]
-            self._way = np.pad(self._way, ((0, 0), (0, extra), (0, 0)))
-        self._way[env, : len(points)] = points
+        path = self._best_path(batch.bank.levels[slot], slot, here, goal)
+        points = _resampled(path)
+        if len(points) > self._paths.shape[1]:
+            extra = len(points) - self._paths.shape[1]
+            self._paths = np.pad(self._paths, ((0, 0), (0, extra), (0, 0)))
+        self._paths[env, : len(points)] = points
         self._count[env] = len(points)
         self._at[env] = 0
         self._target[env] = goal
 
-    def _best_way(self, level: Level, slot: int, here: Floats, goal: Floats) -> Floats:
-        """The shortest way, or one with more room that is hardly longer."""
+    def _best_path(self, level: Level, slot: int, here: Floats, goal: Floats) -> Floats:
+        """The shortest path, or one with more room that is hardly longer."""
         shortest, length = self._search(level, slot, here, goal, CLEARANCE)
         if len(shortest) == 0:
             return np.vstack([here, goal])
         for clearance in _CLEARANCES:
-            way, found = self._search(level, slot, here, goal, clearance)
+            path, found = self._search(level, slot, here, goal, clearance)
             if found <= _DETOUR * length + _SPACING:
-                return way
+                return path
         return shortest
 
     def _search(
         self, level: Level, slot: int, here: Floats, goal: Floats, clearance: float
     ) -> tuple[Floats, float]:
-        """The taut way that keeps `clearance`, and its length (inf without one)."""
+        """The taut path that keeps `clearance`, and its length (inf without one)."""
         key = (slot, clearance)
         grid = self._grids.get(key)
         if grid is None:
             while len(self._grids) >= _CACHE:
                 self._grids.pop(next(iter(self._grids)))
             grid = self._grids[key] = free_grid(level, FINE_RESOLUTION, clearance)
-        way = shortest_path(grid, distance_field(grid, goal), here, goal)
-        if len(way) == 0:
-            return way, math.inf
-        return way, float(np.hypot(*np.diff(way, axis=0).T).sum())
+        path = shortest_path(grid, distance_field(grid, goal), here, goal)
+        if len(path) == 0:
+            return path, math.inf
+        return path, float(np.hypot(*np.diff(path, axis=0).T).sum())
 
 
-def _resampled(way: Floats) -> Floats:
+def _resampled(path: Floats) -> Floats:
     """Points every `_SPACING` along a polyline (n, 2), with its last point."""
-    length = np.concatenate([[0.0], np.hypot(*np.diff(way, axis=0).T).cumsum()])
+    length = np.concatenate([[0.0], np.hypot(*np.diff(path, axis=0).T).cumsum()])
     at = np.append(np.arange(0.0, length[-1], _SPACING), length[-1])
-    return np.column_stack([np.interp(at, length, way[:, k]) for k in (0, 1)])
+    return np.column_stack([np.interp(at, length, path[:, k]) for k in (0, 1)])
 
 
 @njit(cache=True)
 def _points_ahead(  # type: ignore[no-untyped-def]
-    way, count, at, position, ahead, look
+    path, count, at, position, ahead, look
 ):
     """Points `ahead` and `look` steps beyond the nearest one; `at` (N,) is moved on."""
-    n = way.shape[0]
+    n = path.shape[0]
     aim = np.empty((n, 2))
     far = np.empty((n, 2))
     for i in range(n):
@@ -161,11 +161,13 @@ def _points_ahead(  # type: ignore[no-untyped-def]
         best = np.inf
         nearest = at[i]
         for k in range(at[i], min(at[i] + 15, last + 1)):
-            d = math.hypot(way[i, k, 0] - position[i, 0], way[i, k, 1] - position[i, 1])
+            d = math.hypot(
+                path[i, k, 0] - position[i, 0], path[i, k, 1] - position[i, 1]
+            )
             if d < best:
                 best = d
                 nearest = k
         at[i] = nearest
-        aim[i] = way[i, min(nearest + ahead, last)]
-        far[i] = way[i, min(nearest + look, last)]
+        aim[i] = path[i, min(nearest + ahead, last)]
+        far[i] = path[i, min(nearest + look, last)]
     return aim, far

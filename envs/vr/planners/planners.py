@@ -57,7 +57,7 @@ class StandStill:
 
 
 class RandomWalk:
-    """Uniform stick positions, one every `HOLD` decisions, blended in between."""
+    """Uniform stick positions, one every `HOLD` steps, blended in between."""
 
     name = "random"
     HOLD = 5
@@ -76,9 +76,9 @@ class RandomWalk:
         """The next point of every stream."""
         knot, blend = np.divmod(self._step, self.HOLD)
         self._step += 1
-        share = (blend / self.HOLD)[:, None]
+        weight = (blend / self.HOLD)[:, None]
         here, there = (uniform(self._seed, knot + k, 3) for k in (0, 1))
-        return (1.0 - share) * here + share * there
+        return (1.0 - weight) * here + weight * there
 
 
 class StraightLine:
@@ -106,7 +106,7 @@ class PotentialField:
 
     name = "potential"
     REACH = 1.5
-    """Free way beyond the body at which an obstacle begins to repel, [m]."""
+    """Free distance beyond the body at which an obstacle begins to repel, [m]."""
     STRENGTH = 0.35
     """Repulsion of one ray against the attraction of 1."""
 

@@ -64,11 +64,11 @@ def stick(velocity: Floats, yaw_rate: Floats, spec: WorldSpec) -> Floats:
     is undone.
     """
     speed = np.hypot(velocity[:, 0], velocity[:, 1])
-    share = velocity / np.maximum(speed, spec.max_speed)[:, None]
+    fraction = velocity / np.maximum(speed, spec.max_speed)[:, None]
     turn = np.clip(yaw_rate / spec.max_yaw_rate, -1.0, 1.0)
-    wanted = np.column_stack([-share[:, 1], share[:, 0], -turn])
-    full = np.abs(wanted) * (1.0 - spec.dead_zone) + spec.dead_zone
-    return np.sign(wanted) * np.where(wanted == 0.0, 0.0, full)
+    target = np.column_stack([-fraction[:, 1], fraction[:, 0], -turn])
+    full = np.abs(target) * (1.0 - spec.dead_zone) + spec.dead_zone
+    return np.sign(target) * np.where(target == 0.0, 0.0, full)
 
 
 def wrapped(angle: Floats) -> Floats:

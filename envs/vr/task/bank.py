@@ -109,7 +109,7 @@ class LevelBank:
         return self.fields.distance(slots, goals, position)
 
     def direction(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
-        """Unit vectors of the shortest way at `position`, shape (n, 2), world frame."""
+        """Unit vectors of the shortest path at `position`, shape (n, 2), world frame."""
         return self.fields.direction(slots, goals, position)
 
     def draw(

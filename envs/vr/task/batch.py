@@ -294,6 +294,6 @@ class NavigationBatch:
         out[:, where["geodesic_direction"]] = np.column_stack([ahead, left])
         limit = self.config.environment.max_episode_steps
         out[:, where["time_fraction"]] = (self.episode.steps / limit)[:, None]
-        share = state.contact_ticks / self.spec.ticks_per_decision
-        out[:, where["contact_fraction"]] = share[:, None]
+        fraction = state.contact_ticks / self.spec.ticks_per_decision
+        out[:, where["contact_fraction"]] = fraction[:, None]
         out[:, where["detour"]] = (distance - euclid)[:, None]

@@ -15,7 +15,7 @@ HARD_ACCELERATION = 10.0
 
 
 def comfort_score(yaw_rate: Floats, speed: Floats, max_speed: float) -> Floats:
-    """Published score per decision, in [0.5, 1], shape (N,).
+    """Published score per environment step, in [0.5, 1], shape (N,).
 
     1 - 0.3 [|yaw rate| > 0.7 rad/s] - 0.2 [speed > 0.8 max_speed]; the published third
     term (roll) is always zero for a player who stands upright. The published condition on

@@ -22,7 +22,7 @@ from ambulo.envs.vr.task.spaces import (
 )
 
 MAX_EPISODE_STEPS = 600
-"""Step limit of the registered environments, [decisions] (one minute)."""
+"""Step limit of the registered environments, [environment steps] (one minute)."""
 LEVELS_PER_FAMILY = 8
 """Different levels of each family that an environment made by hand holds."""
 
@@ -71,7 +71,7 @@ def navigation_config(
 class VRNavigationEnv(SingleEnv):
     """A VR player walks to a goal between obstacles, doors, dead ends and pits.
 
-    Ten decisions a second drive a body of 0.25 m radius with a head camera and two hand
+    Ten environment steps a second drive a body of 0.25 m radius with a head camera and two hand
     controllers. The observation, action and reward tables are printed by `ambulo schema`
     and explained in docs/vr_navigation.md; the world itself in docs/vr_world.md.
 

@@ -19,7 +19,7 @@ class NavigationEpisode(StateArrays):
     origin: Floats
     """Start pose x, y [m], yaw [rad], shape (N, 3)."""
     steps: Ints
-    """Decisions so far."""
+    """Environment steps so far."""
     start_distance: Floats
     """Distance to the goal at the start, [m]."""
     distance: Floats

@@ -57,7 +57,7 @@ class DistanceFields:
         return _distances(slots, goals, position, self._data, self._offset, self._meta)
 
     def direction(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
-        """Unit vectors of the shortest way at `position`, shape (n, 2), world frame."""
+        """Unit vectors of the shortest path at `position`, shape (n, 2), world frame."""
         return _directions(slots, goals, position, self._data, self._offset, self._meta)
 
 

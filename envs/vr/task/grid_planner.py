@@ -1,7 +1,7 @@
-"""A map of what rays hit, and the shortest way on it with the unknown taken as free.
+"""A map of what rays hit, and the shortest path on it with the unknown taken as free.
 
-That is Koenig and Likhachev's "freespace assumption"; the way is found by A* with eight
-moves on 0.25 m cells, made anew every few decisions. Maps wrap around (128 m).
+That is Koenig and Likhachev's "freespace assumption"; the path is found by A* with eight
+moves on 0.25 m cells, made anew every few steps. Maps wrap around (128 m).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ambulo.configs.arrays import Floats, Ints
 REPLAN = 3
 """Decisions between two plans of an env."""
 AHEAD = (2.0, 4.0)
-"""Where along the way the points after the waypoint lie, [m]."""
+"""Where along the path the points after the waypoint lie, [m]."""
 _PER_METRE = 4
 """Cells per metre."""
 _GRID = 512
@@ -44,12 +44,12 @@ class GridPlanner:
     def __init__(self, num_envs: int) -> None:
         """Nothing mapped."""
         self.points = np.zeros((num_envs, 1 + len(AHEAD), 2))
-        """The furthest point in sight of at most 2.5 m along the way, and the points
+        """The furthest point in sight of at most 2.5 m along the path, and the points
         `AHEAD` (or the goal, if nearer), shape (N, 3, 2), [m]."""
         self.length = np.zeros(num_envs)
-        """Length of the way when it was planned, shape (N,), [m]."""
+        """Length of the path when it was planned, shape (N,), [m]."""
         self.found = np.zeros(num_envs, np.bool_)
-        """Whether there is a way; without one every point is the goal, shape (N,)."""
+        """Whether there is a path; without one every point is the goal, shape (N,)."""
         self._map = np.zeros((num_envs, _GRID, _GRID), np.uint8)
         self._age = np.zeros(num_envs, np.int64)
         self._cost = np.zeros((_GRID, _GRID), np.float32)
@@ -174,7 +174,7 @@ def _octile(dx, dy):
 def _plan(grid, position, goal, points, mask, cost, parent, stamp, mark, keys, cells):
     """A* from the goal to the player, so that parents lead the player's way.
 
-    Writes `points` and returns the length of the way in metres, or -1 without one.
+    Writes `points` and returns the length of the path in metres, or -1 without one.
     """
     px = int(math.floor(position[0] * _PER_METRE))
     py = int(math.floor(position[1] * _PER_METRE))
@@ -255,7 +255,7 @@ def _plan(grid, position, goal, points, mask, cost, parent, stamp, mark, keys, c
 
 @njit(cache=True)
 def _clear(grid, px, py, x, y, mask):
-    """Whether the straight way from the player to a cell (x, y) from it is open."""
+    """Whether the straight line from the player to a cell (x, y) from it is open."""
     steps = 2 * max(abs(x), abs(y))
     for k in range(1, steps + 1):
         cx = int(round(x * k / steps))

@@ -35,7 +35,7 @@ _MOVING = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What happened in one episode, one row a decision; row 0 is the start, at rest."""
+    """Trace of one episode, one row an environment step; row 0 is the start, at rest."""
 
     dt: float
     """Time between two rows, [s]."""
@@ -167,9 +167,9 @@ def barn_score(
 
 
 def comfort_proxies(traces: Sequence[Trace]) -> dict[str, float]:
-    """The table of `COMFORT_PROXIES` over all decisions of `traces`.
+    """The table of `COMFORT_PROXIES` over all steps of `traces`.
 
-    Derivatives are differences between decisions.
+    Derivatives are differences between steps.
     """
     parts = [_derivatives(trace) for trace in traces]
     speed, accel, jerk, rate, twist, side, clearance = (

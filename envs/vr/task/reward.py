@@ -2,7 +2,7 @@
 
 The published bonuses paid per step make standing still the best policy (2 x 1000 steps
 against 100 for the goal). Here they are paid per metre of new best distance to the goal, so
-their sum is bounded by the length of the way; see docs/vr_rewards.md.
+their sum is bounded by the length of the path; see docs/vr_rewards.md.
 """
 
 from __future__ import annotations

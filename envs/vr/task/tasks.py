@@ -65,11 +65,11 @@ def advance_tasks(
     env: NavigationEnvironmentConfig,
     dt: float,
 ) -> tuple[Floats, Bools]:
-    """Move goals and notice what was reached in the last decision of `dt` seconds.
+    """Move goals and mark those reached in the last step of `dt` seconds.
 
     Returns:
-        The share of each task's goals that was reached now, shape (N,), and who got
-        another goal, shape (N,). `task.solved` is updated.
+        The fraction of each task's goals that was reached now, shape (N,), and which
+        envs got another goal, shape (N,). `task.solved` is updated.
     """
     reached = np.zeros(len(task.kind))
     switched = np.zeros(len(task.kind), np.bool_)
@@ -125,7 +125,7 @@ def task_distance(
     """Distance that progress is measured on, and straight distance, shape (N,), [m].
 
     With `geodesic` the walking detour around obstacles is added for goals that stand still;
-    inf where there is no way (a falling player).
+    inf where it is unreachable (a falling player).
     """
     euclid = np.hypot(*(task.goal - state.position)[:, :2].T)
     distance = euclid

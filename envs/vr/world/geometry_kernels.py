@@ -18,7 +18,7 @@ _RADIUS = BODY_RADIUS
 _PASSES = SLIDE_ITERATIONS
 
 TOUCH_DEPTH = 1e-6
-"""Overlap up to this is rounding: who stands at a wall does not touch it, [m]."""
+"""Overlap up to this is rounding: a body that stands at a wall does not touch it, [m]."""
 _TOUCH = TOUCH_DEPTH
 STUCK_DEPTH = 0.001
 """A body that still overlaps by more after all passes takes its step back, [m]."""

@@ -126,24 +126,17 @@ def render_model(
 
 
 def _add_looks(spec: mujoco.MjSpec) -> None:
-    spec.add_texture(
-        name="sky",
-        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
-        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
-        rgb1=[0.70, 0.82, 0.94],
-        rgb2=[0.16, 0.20, 0.28],
-        width=256,
-        height=256,
-    )
-    spec.add_texture(
-        name="checker",
-        type=mujoco.mjtTexture.mjTEXTURE_2D,
-        builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
-        rgb1=[0.80, 0.82, 0.85],
-        rgb2=[0.66, 0.69, 0.74],
-        width=256,
-        height=256,
-    )
+    kinds, patterns = mujoco.mjtTexture, mujoco.mjtBuiltin
+    sky = kinds.mjTEXTURE_SKYBOX, patterns.mjBUILTIN_GRADIENT
+    checker = kinds.mjTEXTURE_2D, patterns.mjBUILTIN_CHECKER
+    for name, (kind, pattern), first, second in (
+        ("sky", sky, [0.70, 0.82, 0.94], [0.16, 0.20, 0.28]),
+        ("checker", checker, [0.80, 0.82, 0.85], [0.66, 0.69, 0.74]),
+    ):
+        spec.add_texture(
+            name=name, type=kind, builtin=pattern,
+            rgb1=first, rgb2=second, width=256, height=256,
+        )  # fmt: skip
     floor = spec.add_material(
         name="floor", texrepeat=[1, 1], texuniform=True, specular=0.1
     )

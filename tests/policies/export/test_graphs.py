@@ -24,12 +24,13 @@ from ambulo.ik.solver.published import SIZES, PublishedNetwork
 from ambulo.policies.agents.locomotion import LocomotionAgent
 from ambulo.policies.export import graph as module
 from ambulo.policies.export.graph import Graph, check_graph, onnx_bytes
-from ambulo.policies.export.motion import plausible_states
+from ambulo.policies.export.motion import export_motion, plausible_states
 from ambulo.policies.export.muscles import solve_positive
 from ambulo.policies.export.published import export_published
 from ambulo.policies.export.walkers import export_walker, walker_graph
 from ambulo.policies.files.model_file import ModelFile
 from ambulo.policies.kinds.locomotion import describe_locomotion
+from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.policies.registry import function_of, model_kinds, shipped_cards
 
 FAST = ("gait_walk", "gait_net_impaired")
@@ -123,6 +124,7 @@ def test_modes_choose_the_head_in_the_graph(tmp_path: Path) -> None:
     assert np.abs(run(tmp_path / "m.onnx", obs)[0] - got).max() > 0.1
 
 
+@pytest.mark.slow
 def test_a_selector_chooses_its_generator_in_the_graph(tmp_path: Path) -> None:
     agent = walker(modes=2, policy="two_level", generators=3)
     export_walker(agent, tmp_path / "m.onnx")
@@ -146,7 +148,41 @@ def test_a_motion_prior_is_in_the_graph(tmp_path: Path) -> None:
     assert np.abs(run(tmp_path / "m.onnx", obs[::-1].copy())[0] - got).max() > 0.01
 
 
-@pytest.mark.parametrize("kind", SIZES)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mode", "features", "residual", "members"),
+    [
+        ("mlp", "points", "linear", 2),
+        ("transformer_reg", "sixd", "velocity", 1),
+        ("encoder", "rotvec", "zero", 1),
+    ],
+)
+def test_every_mode_of_motion_networks(
+    tmp_path: Path, mode: str, features: str, residual: str, members: int
+) -> None:
+    settings = {
+        "mode": mode, "features": features, "residual": residual, "members": members,
+        "history": 4, "chunk": 2, "width": 16, "depth": 1, "heads": 2,
+    }  # fmt: skip
+    torch.manual_seed(0)
+    network = MotionNN(MotionNNConfig.model_validate(settings)).eval()
+    for name, value in network.named_buffers(recurse=False):
+        if name in ("linear", "damping", "scale"):
+            value.copy_(torch.rand(value.shape) * 0.05)
+    torch.nn.init.normal_(network.head.weight, std=0.2)
+    network.requires_grad_(False)
+    export_motion(network, tmp_path / "m.onnx")
+    states = plausible_states(np.random.default_rng(7), 9, 4, 25.0)
+    after, codes = run(tmp_path / "m.onnx", states)
+    np.testing.assert_allclose(after, network.predict(states, 2), atol=5e-5)
+    expected = network.encode(torch.as_tensor(states)).numpy()
+    np.testing.assert_allclose(codes, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["published_compact", pytest.param("published", marks=pytest.mark.slow)],
+)
 def test_the_published_interface_stays_50_to_69(tmp_path: Path, kind: str) -> None:
     rng = np.random.default_rng(0)
     weights: dict[str, NDArray[Any]] = {}

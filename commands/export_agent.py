@@ -95,8 +95,10 @@ def _export_character(args: Namespace) -> int:
 
     if args.target is not None:
         raise ConfigError("--target: does not go with --mjcf")
-    check_parent(args.out)
-    print(*export_mjcf(args.model, resolve_path(args.out)), sep="\n")
+    folder = resolve_path(args.out)
+    if not folder.is_dir():
+        check_parent(args.out)
+    print(*export_mjcf(args.model, folder), sep="\n")
     return 0
 
 

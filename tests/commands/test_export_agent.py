@@ -64,6 +64,8 @@ def test_a_character_is_written_as_mjcf(
     assert main(["human23", "--mjcf", "--out", str(tmp_path / "body")]) == 0
     names = [Path(line).name for line in capsys.readouterr().out.splitlines()]
     assert names == ["human23.xml", "README.md"]
+    assert main(["human23", "--mjcf", "--out", str(tmp_path / "body")]) == 2
+    assert "exists already; give a new folder" in capsys.readouterr().err
 
 
 def test_a_package_that_is_missing_is_named(

@@ -7,7 +7,9 @@ none works.
 
 from __future__ import annotations
 
+import errno
 import importlib
+import io
 import os
 import subprocess
 import sys
@@ -22,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.atomic import replace_file
 from ambulo.configs.closing import Closing
 from ambulo.configs.errors import RenderError
 from ambulo.envs.vr.levels.level import Level
@@ -275,23 +278,38 @@ def write_video(frames: Iterable[Frame], path: Path | str, fps: float = 10.0) ->
     if path.suffix not in (".mp4", ".gif"):
         raise RenderError(f"cannot write {path.name}: a video ends in .mp4 or .gif")
     options: dict[str, Any] = (
-        {"fps": fps, "codec": "libx264", "quality": 7, "macro_block_size": 2}
+        {
+            "fps": fps,
+            "codec": "libx264",
+            "quality": 7,
+            "macro_block_size": 2,
+            "ffmpeg_log_level": "quiet",
+        }
         if path.suffix == ".mp4"
-        else {"duration": 1000.0 / fps, "loop": 0}
+        else {"duration": 1000.0 / fps, "loop": 0, "format": "GIF"}
     )
     partial = path.with_name(f".partial-{os.getpid()}-{path.name}")
     count = 0
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        # A GIF is made in memory: its encoder does not survive a full disk.
+        memory = io.BytesIO()
+        target = partial if path.suffix == ".mp4" else memory
         writer: Any
-        with imageio.get_writer(partial, **options) as writer:
+        with imageio.get_writer(target, **options) as writer:
             for frame in frames:
                 writer.append_data(frame)
                 count += 1
-        if count:
+        if count and target is memory:
+            replace_file(path, memory.getvalue())
+        elif count:
+            _check_mp4(partial)
             os.replace(partial, path)
     except RenderError:
         raise
+    except OSError as error:
+        reason = error.strerror or error
+        raise RenderError(f"cannot write {path}: {reason}") from error
     except Exception as error:
         raise RenderError(f"cannot write {path}: {error}") from error
     finally:
@@ -299,3 +317,14 @@ def write_video(frames: Iterable[Frame], path: Path | str, fps: float = 10.0) ->
     if not count:
         raise RenderError(f"cannot write {path}: there are no frames")
     return path
+
+
+def _check_mp4(file: Path) -> None:
+    """Raise `OSError` for a film without its index, which is written last.
+
+    ffmpeg's failure, such as a full disk, is not told otherwise.
+    """
+    if b"moov" not in file.read_bytes():
+        raise OSError(
+            errno.ENOSPC, "the encoder could not finish it; is the disk full?"
+        )

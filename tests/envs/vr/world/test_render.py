@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import imageio.v2 as imageio
 import numpy as np
 import pytest
@@ -66,3 +68,15 @@ def test_video_needs_frames_and_a_known_ending(tmp_path):
     with pytest.raises(RenderError, match="no frames"):
         render.write_video([], tmp_path / "a.mp4")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.gif", "a.mp4"])
+def test_a_full_disk_is_one_error_and_leaves_no_film(
+    tmp_full_disk: Path, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    noise = np.random.default_rng(0)
+    frames = [noise.integers(0, 255, (200, 200, 3), dtype=np.uint8) for _ in range(30)]
+    with pytest.raises(RenderError, match=r"cannot write .*(disk|space)"):
+        render.write_video(frames, tmp_full_disk / name)
+    assert list(tmp_full_disk.iterdir()) == []
+    assert capfd.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""Poses in training: the split by people, and batches with some targets left out.
+"""Poses in training: batches with some targets left out.
 
 Inputs and answers are made by the functions of `ambulo.ik` that run time uses.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,8 +26,6 @@ from ambulo.ik.solver.features import PAST, network_input, output_of, pose_in_fr
 from ambulo.ik.solver.frames import root_frame
 from ambulo.ik.solver.published import TASKS, Context, published_input, published_output
 from ambulo.ik.solver.targets import Targets
-from ambulo.motion.datasets.clips import Clip
-from ambulo.motion.datasets.splits import PARTS, make_split
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
 MASKS: dict[str, tuple[str, ...]] = {
@@ -76,59 +73,6 @@ class PoseBatch:
             for name, value in vars(self).items()
         }
         return replace(self, **moved)
-
-
-def parts_are_people(data: PoseData, config: IKRunConfig) -> bool:
-    """Whether `split_poses` parts people, not recordings.
-
-    It does, unless there are fewer people than parts and none was chosen.
-    """
-    wanted = config.dataset
-    chosen = wanted.test_subjects or wanted.validation_subjects
-    people = {record.subject for record in data.header.clips}
-    return bool(chosen) or len(people) >= len(PARTS)
-
-
-def split_poses(data: PoseData, config: IKRunConfig) -> dict[str, PoseData]:
-    """The poses of each of `PARTS`; no person is in two of them, or no recording.
-
-    See `parts_are_people`.
-    """
-    clips = [
-        Clip(Path(record.name), record.subject, record.name, record.activity)
-        for record in data.header.clips
-    ]
-    wanted = config.dataset
-    if not parts_are_people(data, config):
-        if len(clips) < len(PARTS):
-            raise IKError(
-                f"{len(clips)} clips of {len({clip.subject for clip in clips})} people: "
-                "give at least three people, or three clips"
-            )
-        split = make_split(
-            [replace(clip, activity="any") for clip in clips], "activity",
-            wanted.test_ratio, wanted.seed, validation_ratio=wanted.validation_ratio,
-        )  # fmt: skip
-        return {
-            name: data.of_clips([clip.trial for clip in split.part(name)])
-            for name in PARTS
-        }
-    chosen = set(wanted.validation_subjects)
-    unknown = sorted(chosen - {clip.subject for clip in clips})
-    if unknown:
-        raise IKError(f"no subject {unknown[0]!r} to validate with")
-    twice = sorted(chosen & set(wanted.test_subjects))
-    if twice:
-        raise IKError(f"subject {twice[0]!r} cannot be validation and test")
-    split = make_split(
-        [clip for clip in clips if clip.subject not in chosen], "subject",
-        wanted.test_ratio, wanted.seed, wanted.test_subjects,
-        validation_ratio=0.0 if chosen else wanted.validation_ratio,
-    )  # fmt: skip
-    parts = {name: [clip.trial for clip in split.part(name)] for name in PARTS}
-    if chosen:
-        parts["validation"] = [clip.trial for clip in clips if clip.subject in chosen]
-    return {name: data.of_clips(trials) for name, trials in parts.items()}
 
 
 class Poses:

@@ -21,7 +21,7 @@ from ambulo.policies.files.headers import HEADER, DescribedLayout, StoredLayout
 from ambulo.policies.files.model_file import ModelFile, model_of_archive
 from ambulo.policies.files.raw_headers import STOCK
 from ambulo.policies.files.vecnormalize import (
-    ObservationStatistics,
+    VecNormalizeStatistics,
     find_vecnormalize,
     read_vecnormalize,
 )
@@ -92,7 +92,7 @@ class Agent:
     """The environment that it was trained in."""
 
     def __init__(
-        self, model: NavigationModel, statistics: ObservationStatistics | None = None
+        self, model: NavigationModel, statistics: VecNormalizeStatistics | None = None
     ) -> None:
         """The agent in `model`, whose weights are copied.
 

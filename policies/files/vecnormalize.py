@@ -32,7 +32,7 @@ _STEPS = re.compile(r"(.*)_(\d+_steps)")
 
 
 @dataclass(frozen=True)
-class ObservationStatistics:
+class VecNormalizeStatistics:
     """The normalisation that an agent was trained behind."""
 
     mean: NDArray[np.float32]
@@ -68,7 +68,7 @@ def find_vecnormalize(model: Path) -> Path | None:
 
 def read_vecnormalize(
     path: Path, size: int, *, trust_pickle: bool = False
-) -> ObservationStatistics | None:
+) -> VecNormalizeStatistics | None:
     """The statistics of observations in `path`; None where it normalises only rewards.
 
     Args:
@@ -83,7 +83,7 @@ def read_vecnormalize(
         text = file.read(MAX_PICKLE + 1)
     try:
         check_opcodes(text, _OPCODES)
-        wrapper = _Reader(io.BytesIO(text)).load()
+        wrapper = _StandInReader(io.BytesIO(text)).load()
     except Exception as error:  # whatever a damaged pickle makes of the stand-ins
         if not trust_pickle:
             reason = (str(error).splitlines() or [type(error).__name__])[0]
@@ -100,7 +100,7 @@ def read_vecnormalize(
         ) from None
 
 
-def _statistics(wrapper: Any, size: int) -> ObservationStatistics | None:
+def _statistics(wrapper: Any, size: int) -> VecNormalizeStatistics | None:
     """What a wrapper, or its stand-in, holds."""
     if not getattr(wrapper, "norm_obs", True):
         return None
@@ -113,7 +113,7 @@ def _statistics(wrapper: Any, size: int) -> ObservationStatistics | None:
     good = np.isfinite(mean).all() and np.isfinite(deviation).all()
     if not good or deviation.min() <= 0.0 or not 0.0 < clip < math.inf:
         raise ValueError("some are not finite, or not positive")
-    return ObservationStatistics(
+    return VecNormalizeStatistics(
         mean.astype(np.float32), deviation.astype(np.float32), clip
     )
 
@@ -182,7 +182,7 @@ class _Array(_StandIn):
         return np.frombuffer(raw, _TYPES[str(kind.name)]).reshape(shape)
 
 
-class _Reader(pickle.Unpickler):
+class _StandInReader(pickle.Unpickler):
     """Makes stand-ins of everything that a pickle names."""
 
     def find_class(self, module: str, name: str) -> Any:

@@ -15,10 +15,9 @@ from ambulo.evaluate.ik.data import (
     PoseBatch,
     Poses,
     draw_masks,
-    parts_are_people,
     past_rows,
-    split_poses,
 )
+from ambulo.evaluate.ik.splits import parts_are_people, split_poses
 from ambulo.ik.data.pose_data import PoseData, mirrored
 from ambulo.ik.pose import Pose, fk, turned
 from ambulo.ik.rig import TARGETS, Rig

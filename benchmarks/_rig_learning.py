@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from ambulo.motion.rotations import quat_multiply, quat_to_rotvec
 from ambulo.rig_server.answer_gate import AnswerGate
+from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.layout import LEGS
 from ambulo.rig_server.learner import RigLearner
 from ambulo.rig_server.sequence import SequenceLearner
@@ -77,39 +79,41 @@ def mean(scores: list[dict[str, float]], name: str) -> float:
 
 def answered(learner: RigLearner, folder: Path, clip: str) -> dict[str, Any]:
     """Errors on a clip that is not learned from; with and without the network."""
-    row: dict[str, Any] = {"clip": clip}
+    frames = clip_frames(folder, clip)
+    row: dict[str, Any] = {"clip": clip, **errors_of(learner, frames)}
     smooth = learner.model.network.smooth
     kept = smooth.copy()
-    for name in ("", "anatomy_alone_"):
-        if name:
-            smooth[:] = 0.0
-        distance, angle, thigh = [], [], []
-        for frame in clip_frames(folder, clip):
-            found = learner.predict(frame, learner.effectors_of(frame)).rotations
-            positions, turned = learner.model.positions(found)
-            wanted, wanted_turned = learner.model.positions(frame.rotations)
-            distance.append(np.linalg.norm(positions - wanted, axis=1))
-            cosine = np.abs(np.sum(turned * wanted_turned, axis=1))
-            angle.append(np.degrees(2.0 * np.arccos(np.minimum(cosine, 1.0))))
-            back = found[1] * np.array([1.0, -1.0, -1.0, -1.0])
-            turn = quat_to_rotvec(quat_multiply(back, frame.rotations[1]))
-            thigh.append(np.degrees(turn))
-        calves, feet = [2, 5], [3, 6]
-        far, wide = 100.0 * np.array(distance), np.array(angle)
-        row |= {
-            f"{name}calf_cm": float(far[:, calves].mean()),
-            f"{name}calf_p95_cm": float(np.percentile(far[:, calves], 95)),
-            f"{name}calf_deg": float(wide[:, calves].mean()),
-            f"{name}foot_cm": float(far[:, feet].mean()),
-            f"{name}foot_deg": float(wide[:, feet].mean()),
-            # A constant part of the error: what the clip has otherwise than the others.
-            f"{name}right_thigh_bias_deg": float(
-                np.linalg.norm(np.mean(thigh, axis=0))
-            ),
-        }
+    smooth[:] = 0.0
+    row |= {f"anatomy_alone_{k}": v for k, v in errors_of(learner, frames).items()}
     smooth[:] = kept
     print("  ", json.dumps(row))
     return row
+
+
+def errors_of(learner: RigLearner, frames: Sequence[RigFrame]) -> dict[str, float]:
+    """Mean errors of the answers to `frames`, which are not learned from."""
+    distance, angle, thigh = [], [], []
+    for frame in frames:
+        found = learner.predict(frame, learner.effectors_of(frame)).rotations
+        positions, turned = learner.model.positions(found)
+        wanted, wanted_turned = learner.model.positions(frame.rotations)
+        distance.append(np.linalg.norm(positions - wanted, axis=1))
+        cosine = np.abs(np.sum(turned * wanted_turned, axis=1))
+        angle.append(np.degrees(2.0 * np.arccos(np.minimum(cosine, 1.0))))
+        back = found[1] * np.array([1.0, -1.0, -1.0, -1.0])
+        turn = quat_to_rotvec(quat_multiply(back, frame.rotations[1]))
+        thigh.append(np.degrees(turn))
+    calves, feet = [2, 5], [3, 6]
+    far, wide = 100.0 * np.array(distance), np.array(angle)
+    return {
+        "calf_cm": float(far[:, calves].mean()),
+        "calf_p95_cm": float(np.percentile(far[:, calves], 95)),
+        "calf_deg": float(wide[:, calves].mean()),
+        "foot_cm": float(far[:, feet].mean()),
+        "foot_deg": float(wide[:, feet].mean()),
+        # A constant part of the error: what the clip has otherwise than the others.
+        "right_thigh_bias_deg": float(np.linalg.norm(np.mean(thigh, axis=0))),
+    }
 
 
 def free_runs(args: argparse.Namespace) -> list[dict[str, Any]]:

@@ -5,6 +5,9 @@ frame is predicted before it is learned from. Then other walks of the same perso
 answered without learning. Beside it: the anatomy alone (bone lengths, mean pose and hinges
 of the same stream, chains closed on the targets, no network).
 
+Styles (`--parts styles --manifest FILE.csv`): gaits of a manifest of clips that are no plain
+walk, 60 s of one person's kind of gait, then another recording of it.
+
 Speed: eight clients at 120 Hz, each with its own model, on one core. `speed` measures it in
 CPU time (frames arrive when the work's CPU time has reached their moment), so that
 other jobs of the machine do not count; `speed_udp` in real time over sockets, with a server
@@ -21,6 +24,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the server's command does
@@ -30,6 +34,7 @@ from _rig_faults import faults
 from _rig_learning import free_runs, learning
 from _rig_load import load, load_udp
 from _rig_speed import speed, speed_udp
+from _rig_styles import styles
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,11 +43,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_mocap()
     parser.add_argument("--parts", default="learning,free,speed,speed_udp,faults")
     parser.add_argument("--seconds", type=float, default=30.0, help="of the speed part")
+    parser.add_argument("--manifest", type=Path, help="of the clips of part styles")
     parser.add_argument("--only", default="", help="loads with this in their name")
     args = parser.read(argv)
     parts = {
         "learning": learning,
         "free": free_runs,
+        "styles": styles,
         "speed": speed,
         "speed_udp": speed_udp,
         "faults": faults,

@@ -15,7 +15,7 @@ process on core 0. Load: what a small client at 120 Hz gets beside 300 valid sou
 rigs, free runs and clients that begin again. Faults: the same server under fuzzed datagrams,
 loss, reordering, kill -9 and a full disk.
 
-    python benchmarks/rig_server.py --cmu DIR --json docs/results/rig_server.json
+    python benchmarks/rig_server.py --data DIR --json docs/results/rig_server.json
 """
 
 from __future__ import annotations

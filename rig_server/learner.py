@@ -21,6 +21,7 @@ from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.kernels import logarithm, root_space
 from ambulo.rig_server.layout import RigLayout
 from ambulo.rig_server.memory import RECENT, FrameMemory
+from ambulo.rig_server.learning_kernels import Ready
 from ambulo.rig_server.model import Prediction, RigModel, predict_pose
 from ambulo.rig_server.network import Weights
 from ambulo.rig_server.pose_kernels import Anatomy, Scene
@@ -162,12 +163,16 @@ class RigLearner:
         if targets is None and self._last is not None and self._last[0] is frame:
             return self._last[1]  # asked for what was just scored
         goals = frame.targets if targets is None else targets
-        return self.model.predict(_scene_of(frame, goals))
+        return self.model.predict(_scene_of(frame, goals), self.memory.ready)
 
     def resume(self) -> None:
         """Rebuild the anatomy after memory and network were restored."""
         if self.memory.seen:
             self._read_anatomy()
+            memory = self.memory
+            self.model.prepare(
+                memory.rotations, memory.scene, memory.ready, memory.filled
+            )
 
     def _read_anatomy(self) -> None:
         rows = self.memory.spread(SPREAD)
@@ -193,8 +198,8 @@ class RigLearner:
         within = np.empty(effectors, np.bool_)
         scene = _scene_of(frame, reached)
         _predict_and_score(
-            anatomy, self.model.network.running, scene, frame.offsets, frame.rotations,
-            local, opened, within, values,
+            anatomy, self.model.network.running, self.memory.ready, scene,
+            frame.offsets, frame.rotations, local, opened, within, values,
         )  # fmt: skip
         score = FrameScore(*values.tolist())
         self.progress.add(score)
@@ -210,6 +215,7 @@ def _scene_of(frame: RigFrame, targets: NDArray[np.float64]) -> Scene:
 def _predict_and_score(
     rig: Anatomy,
     net: Weights,
+    ready: Ready,
     scene: Scene,
     offsets: Array,
     rotations: Array,
@@ -229,7 +235,7 @@ def _predict_and_score(
     for e in range(effectors):
         for i in range(3):
             reached[e, i] = positions[rig.effectors[e], i]
-    predict_pose(rig, net, scene, local, opened, within)
+    predict_pose(rig, net, ready, scene, local, opened, within)
     _score(
         rig.parents, rig.effectors, rig.chains, rig.offsets, positions, turned,
         scene.hits[0], reached, local, opened, values,

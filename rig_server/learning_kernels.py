@@ -92,6 +92,24 @@ def make_ready(
 
 
 @njit(cache=True)
+def familiarity(ready: Ready, x: Array, effectors: int, width: float) -> float:
+    """exp(-(d / width)^2), d the distance of `x` (I,) from the nearest prepared inputs.
+
+    d^2 is the sum of squared differences for each effector; 0 without any frame.
+    """
+    nearest = np.inf
+    for row in range(len(ready.made_by)):
+        if ready.made_by[row] == 0:
+            continue
+        square = 0.0
+        for i in range(len(x)):
+            difference = x[i] - ready.inputs[row, i]
+            square += difference * difference
+        nearest = min(nearest, square)
+    return math.exp(-nearest / (effectors * width * width))
+
+
+@njit(cache=True)
 def batch_gradient(
     rig: Anatomy,
     number: int,

@@ -70,6 +70,12 @@ class FrameMemory:
         """How many rows of the sample are filled."""
         return min(self.seen, self.sample)
 
+    @property
+    def filled(self) -> NDArray[np.int64]:
+        """Rows that hold a frame, (N,)."""
+        recent, sample = np.arange(min(self.seen, RECENT)), np.arange(self.sampled)
+        return np.concatenate([recent, RECENT + sample])
+
     def batch(self, newest: int, size: int) -> NDArray[np.int64]:
         """Rows to learn from: `newest`, a quarter of recent ones, the rest of the sample."""
         recent = max(1, size // 4)

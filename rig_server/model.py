@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Array, Floats
 from ambulo.rig_server.kernels import copy_into, forward, root_space
 from ambulo.rig_server.layout import RigLayout
-from ambulo.rig_server.learning_kernels import Ready, batch_gradient
+from ambulo.rig_server.learning_kernels import (
+    Ready,
+    batch_gradient,
+    familiarity,
+    make_ready,
+)
 from ambulo.rig_server.network import OnlineMLP, Weights
 from ambulo.rig_server.pose_kernels import (
     INPUTS_OF_EFFECTOR,
@@ -26,6 +31,9 @@ from ambulo.rig_server.pose_kernels import (
 
 HIDDEN = 64
 """Width of both hidden layers, as published."""
+FAMILIAR = 0.14
+"""Distance from learned inputs, each effector's in units of its reach, at which the
+network's share of an answer has fallen to exp(-1)."""
 WEIGHTS = np.array([1.0, 0.5, 0.3])
 """Of the learner's loss (`loss_and_gradient`): bone positions, rotations, contact."""
 
@@ -69,14 +77,35 @@ class RigModel:
         self._anatomy = anatomy
         self._readings += 1
 
-    def predict(self, scene: Scene) -> Prediction:
-        """The pose for the targets of the first row of `scene`; needs an anatomy."""
+    def predict(self, scene: Scene, ready: Ready) -> Prediction:
+        """The pose for the targets of the first row of `scene`; needs an anatomy.
+
+        Args:
+            scene: Ground and targets.
+            ready: The frames in memory, as learning steps have prepared them.
+        """
         assert self.anatomy is not None
         bones = len(self.layout.bones)
         local, opened = np.empty((bones, 4)), np.empty((bones, 4))
         reached = np.empty(len(self.layout.effectors), np.bool_)
-        predict_pose(self.anatomy, self.network.running, scene, local, opened, reached)
+        predict_pose(
+            self.anatomy, self.network.running, ready, scene, local, opened, reached
+        )
         return Prediction(local, opened, reached)
+
+    def prepare(
+        self,
+        rotations: Floats,
+        scene: Scene,
+        ready: Ready,
+        rows: NDArray[np.int64],
+    ) -> None:
+        """Fill `ready` for the frames `rows` (N,), as if they had been learned from.
+
+        The arguments are those of `learn`.
+        """
+        assert self.anatomy is not None
+        make_ready(self.anatomy, self._readings, rotations, scene, rows, ready)
 
     def learn(
         self,
@@ -119,6 +148,7 @@ class RigModel:
 def predict_pose(
     rig: Anatomy,
     net: Weights,
+    ready: Ready,
     scene: Scene,
     local: Array,
     opened: Array,
@@ -126,13 +156,18 @@ def predict_pose(
 ) -> None:
     """The pose for the first row of `scene`: fills `local`, `opened` and `reached`.
 
-    The arguments are those of `Prediction`.
+    The network's outputs are scaled by exp(-(d / `FAMILIAR`)^2), with d the distance of
+    the inputs from the nearest frame learned from (`familiarity`): far from all of them
+    a network extrapolates, and the anatomy alone is nearer to the truth.
     """
     row = np.int64(0)  # a plain 0 would compile the functions below once more
     x = np.empty((1, net.w1.shape[0]), np.float32)
     base = np.empty((len(rig.parents), 4))
     inputs_and_base(rig, scene, row, x[0], base)
     y = forward(x, net.w1, net.b1, net.w2, net.b2, net.w3, net.b3)[2]
+    share = familiarity(ready, x[0], len(rig.effectors), FAMILIAR)
+    for i in range(y.shape[1]):
+        y[0, i] *= share
     apply_residuals(base, y[0], opened)
     copy_into(opened, local)
     close_all(rig, scene, row, local, reached)

@@ -94,6 +94,7 @@ def _serve_a_walk() -> None:
     character = server.characters[_CLIENT, session]
     learner, sequence = character.models.learner, character.models.sequence
     learner.predict(_frame(0))  # a frame that was not scored just before
+    learner.resume()  # as when a stored rig is read
     assert sequence is not None
     assert sequence.ready
     sequence.run(2)

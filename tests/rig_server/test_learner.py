@@ -222,3 +222,20 @@ def test_a_large_rig_takes_no_more_than_its_share() -> None:
     memory = FrameMemory(rig)
     arrays = (memory.rotations, memory.offsets, *memory.scene, *memory.ready)
     assert sum(array.nbytes for array in arrays) <= 16_000_000
+
+
+def test_far_from_what_it_learned_the_anatomy_answers(
+    taught: RigLearner, walk: list[RigFrame]
+) -> None:
+    frame = walk[-1]
+    near = taught.effectors_of(frame)
+    far = near + np.array([0.3, 0.0, 0.2])  # a high step forward; the walk has none
+    smooth = taught.model.network.smooth
+    kept = smooth.copy()
+    answers = [taught.predict(frame, goal).rotations for goal in (near, far)]
+    smooth[:] = 0.0
+    alone = [taught.predict(frame, goal).rotations for goal in (near, far)]
+    smooth[:] = kept
+    gaps = [np.abs(a - b).max() for a, b in zip(answers, alone, strict=True)]
+    assert gaps[0] > 1e-2
+    assert gaps[1] < 1e-3

@@ -20,8 +20,8 @@ from ambulo.rig_server.anatomy import anatomy_of
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.kernels import logarithm, root_space
 from ambulo.rig_server.layout import RigLayout
-from ambulo.rig_server.memory import RECENT, FrameMemory
 from ambulo.rig_server.learning_kernels import Ready
+from ambulo.rig_server.memory import RECENT, FrameMemory
 from ambulo.rig_server.model import Prediction, RigModel, predict_pose
 from ambulo.rig_server.network import Weights
 from ambulo.rig_server.pose_kernels import Anatomy, Scene

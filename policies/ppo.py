@@ -6,7 +6,8 @@ selections of one flat copy, and Adam is fused. Hyper-parameters and logs are SB
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -25,6 +26,40 @@ from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 LARGEST = 1e12
 """Weights beyond it have outputs that are not finite; sound ones are below 1000."""
+
+
+class Workers(Protocol):
+    """Other processes that make the roll-outs of a learner, and perhaps its updates."""
+
+    def collect(
+        self,
+        learner: FastPPO,
+        callback: BaseCallback,
+        buffer: RolloutBuffer,
+        steps: int,
+    ) -> bool:
+        """Make a roll-out of `steps` steps of every environment; False ends the training."""
+        ...
+
+    def update(self, learner: FastPPO) -> bool:
+        """Return whether the policy was updated by the workers; else the learner does it."""
+        ...
+
+
+class GradientExchange(Protocol):
+    """The other learners of a group, which take every step together."""
+
+    def average(self, parameters: Iterable[Tensor]) -> None:
+        """Replace the gradients of `parameters` by their means over the group."""
+        ...
+
+    def mean(self, value: float) -> float:
+        """Return the mean of a number over the group."""
+        ...
+
+    def gathered(self, rows: Tensor) -> Tensor:
+        """Return the `rows` (N, ...) of all, in order of rank."""
+        ...
 
 
 class FastPPO(PPO):
@@ -52,6 +87,10 @@ class FastPPO(PPO):
         self.update_threads = update_threads
         self.critic_only = False
         """Updates teach the critic alone; the actor stays as it is."""
+        self.workers: Workers | None = None
+        """Who makes the roll-outs; None: this process."""
+        self.exchange: GradientExchange | None = None
+        """The other learners of its group; None: it learns alone."""
         super().__init__(*args, **kwargs)
 
     def collect_rollouts(
@@ -62,6 +101,8 @@ class FastPPO(PPO):
         n_rollout_steps: int,
     ) -> bool:
         """Fill the buffer with `n_rollout_steps` steps of every environment."""
+        if self.workers is not None:
+            return self.workers.collect(self, callback, rollout_buffer, n_rollout_steps)
         assert isinstance(env, Sb3BatchEnv), "FastPPO steps a Sb3BatchEnv"
         assert isinstance(self._last_obs, np.ndarray)
         assert self._last_episode_starts is not None
@@ -113,11 +154,17 @@ class FastPPO(PPO):
         Raises:
             DivergedError: The weights are not finite any more, or beyond `LARGEST`.
         """
+        if self.workers is not None and self.workers.update(self):
+            self._check_finite()
+            return
         try:
             self._update()
         except ValueError:  # distributions refuse what is not finite
             if self._is_finite():
                 raise
+        self._check_finite()
+
+    def _check_finite(self) -> None:
         if not self._is_finite():
             raise DivergedError(
                 f"the update after {self.num_timesteps} steps made weights that are not "
@@ -148,6 +195,8 @@ class FastPPO(PPO):
                 rows = order[at : at + size]
                 batch = {name: part[rows] for name, part in data.items()}
                 loss, row = self._loss(batch, clip)
+                if self.exchange is not None and self.target_kl is not None:
+                    row["approx_kl"] = self.exchange.mean(row["approx_kl"])
                 for name, value in row.items():
                     logs.setdefault(name, []).append(value)
                 if (
@@ -158,6 +207,8 @@ class FastPPO(PPO):
                     break
                 self.policy.optimizer.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
+                if self.exchange is not None:
+                    self.exchange.average(self.policy.parameters())
                 torch.nn.utils.clip_grad_norm_(
                     self.policy.parameters(), self.max_grad_norm
                 )

@@ -138,3 +138,24 @@ class Sb3BatchEnv(VecEnv):
     def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
         """Nothing is wrapped."""
         return [False] * len(list(self._get_indices(indices)))
+
+
+class RemoteBatchEnv(Sb3BatchEnv):
+    """The environments of other processes: their number, shapes and sums, but no steps."""
+
+    def __init__(
+        self, batch: TaskBatch, action_space: spaces.Space[Any], num_envs: int
+    ) -> None:
+        """Stand for `num_envs` environments like those of `batch`."""
+        super().__init__(batch, action_space)
+        self.num_envs = num_envs
+
+    def reset(self) -> NDArray[np.float32]:
+        """Return zeros: the other processes begin their episodes themselves."""
+        return np.zeros((self.num_envs, self.batch.obs.shape[1]), np.float32)
+
+    def step_arrays(
+        self, actions: NDArray[Any]
+    ) -> tuple[NDArray[np.float32], Floats, Bools, Terminal | None]:
+        """Raise `RuntimeError`: other processes make the steps."""
+        raise RuntimeError("these environments are stepped by workers")

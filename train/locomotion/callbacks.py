@@ -33,17 +33,33 @@ class ObservationStatistics(BoundaryCallback):
     After the update that learnt from them: both see the same numbers.
     """
 
+    def __init__(self) -> None:
+        """Begin without a roll-out."""
+        super().__init__()
+        self._seen: torch.Tensor | None = None
+
     def _on_rollout_end(self) -> None:
         learner = self.model
         assert isinstance(learner, FastPPO)
         # The next roll-out empties the buffer before its boundary.
         self._seen = torch.tensor(learner.rollout_buffer.observations).flatten(0, 1)
 
+    def after_update(self) -> None:
+        """Add the last roll-out of all learners, unless that is done."""
+        learner, seen = self.model, self._seen
+        assert isinstance(learner, FastPPO)
+        if seen is None:
+            return
+        if learner.exchange is not None:
+            seen = learner.exchange.gathered(seen)
+        policy = learner.policy
+        assert isinstance(policy, SimulationNN)
+        policy.observe(seen.to(policy.device))
+        self._seen = None
+
     def at_boundary(self, before: int, now: int) -> None:
         """Add the last roll-out."""
-        policy = self.model.policy
-        assert isinstance(policy, SimulationNN)
-        policy.observe(self._seen.to(policy.device))
+        self.after_update()
 
 
 class Schedules(BaseCallback):

@@ -15,7 +15,12 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets.locomotion import PRESETS
 from ambulo.configs.simulation_nn import TeacherConfig
 from ambulo.train.shared.flags import Flag, text
-from ambulo.train.shared.rl_command import EVALUATION_FLAGS, RL_SETTINGS, RLCommand
+from ambulo.train.shared.rl_command import (
+    ENGINE_FLAGS,
+    EVALUATION_FLAGS,
+    RL_SETTINGS,
+    RLCommand,
+)
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
@@ -62,6 +67,7 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
     }
     flags = (
         *EVALUATION_FLAGS,
+        *ENGINE_FLAGS,
         Flag(
             "--reference",
             "motion clip or prepared reference to follow",
@@ -111,13 +117,14 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
 
     def task(self, request: Request) -> LocomotionTraining:
         """Make environments and learner."""
-        from ambulo.train.locomotion.training import LocomotionTraining
+        from ambulo.train.locomotion.training import LocomotionTraining, read_parts
 
+        config, folder = request.config, request.folder
         return LocomotionTraining(
-            request.config,
-            request.folder,
-            request.checkpoint,
-            request.initial,
+            config,
+            folder,
+            read_parts(config, folder, request.checkpoint, request.initial),
+            remote=request.args.engine == "ray",
             command=request.shared_command,
             deterministic=request.args.deterministic,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,15 @@ from ambulo.common.console import Display
 from ambulo.common.files import write_atomic
 from ambulo.common.find_model import find_model
 from ambulo.common.signals import StopRequest
-from ambulo.configs.errors import RunFolderError
+from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.configs.simulation_nn import LocomotionTrainingConfig
 from ambulo.envs.locomotion.protocol import WalkerBatch
+from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.evaluate.locomotion.cascades import digest_of
 from ambulo.evaluate.locomotion.task import (
+    References,
     action_names,
     bytes_of,
     make_bodies,
@@ -33,7 +35,11 @@ from ambulo.evaluate.locomotion.task import (
     teacher_of,
     vector_env,
 )
-from ambulo.muscle.muscle_nn import muscle_nn_bytes
+from ambulo.muscle.muscle_nn import (
+    MuscleNN,
+    muscle_nn_bytes,
+    muscle_nn_from_bytes,
+)
 from ambulo.policies.agents.locomotion import (
     LocomotionAgent,
     LocomotionModel,
@@ -47,6 +53,7 @@ from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
 from ambulo.policies.networks.simulation_nn import SimulationNN
 from ambulo.policies.ppo import FastPPO
+from ambulo.policies.sb3_batch_env import RemoteBatchEnv
 from ambulo.train.locomotion.callbacks import (
     LocomotionMetrics,
     ObservationStatistics,
@@ -56,11 +63,23 @@ from ambulo.train.locomotion.dagger import DaggerRound, teach
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of
 from ambulo.train.locomotion.validation import LocomotionValidation
 from ambulo.train.shared.learner_state import group
-from ambulo.train.shared.rl_run import RLTask
+from ambulo.train.shared.rl_task import RLTask, Share
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 
 BODY_SEEDS = 10_000
 """Number of environment seeds for each training seed."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a training reads from files besides its settings."""
+
+    references: References
+    """What the bodies follow."""
+    muscles: MuscleNN | None
+    """A trained muscle network, instead of a new one."""
+    encoder: MotionNNConfig | MotionNN | None
+    """The motion network of a prior, or its settings where its weights come otherwise."""
 
 
 class LocomotionTraining(RLTask[LocomotionAgent]):
@@ -72,58 +91,55 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
         self,
         config: LocomotionConfig,
         folder: LocomotionRunFolder,
-        model: LocomotionModel | None,
-        initial: LocomotionModel | None = None,
+        parts: Parts,
         *,
         command: str = "",
         deterministic: bool = True,
+        remote: bool = False,
     ) -> None:
         """Build environments and learner.
 
         Args:
             config: all settings.
             folder: where results go; it exists.
-            model: the checkpoint that the run continues from, or None.
-            initial: a model whose policy a new run begins with, or None.
+            parts: what was read from files; see `read_parts`.
             command: command line for model files, without paths.
             deterministic: whether validation uses mean actions.
+            remote: whether workers have the environments; one body then tells the learner
+                their shapes.
         """
         self.config, self._folder, self._command = config, folder, command
-        training, source = config.training, str(folder.path)
+        training, self._parts = config.training, parts
         base = config.gait.base
         self._above = {} if base is None else {"base": digest_of(base)}
-        if model is not None:
-            known = model.metadata.extra.get("base")
-            if known is not None and known != self._above.get("base"):
-                raise RunFolderError(f"{base}: the base of this run has changed since")
-        if model is not None:  # the clip may have changed or be missing
-            self.references = stored_references(model, source)
-        elif initial is not None and _follows(initial, config):
-            self.references = stored_references(initial, source)
-        else:
-            self.references = references_for(config)
+        self.references = parts.references
         self.validation = LocomotionValidation(
             config, self.references, deterministic=deterministic
         )
+        count = config.environment.num_environments
         self.batch: WalkerBatch = make_bodies(
             config,
-            config.environment.num_environments,
+            1 if remote else count,
             self.references,
             seed=BODY_SEEDS * training.seed,
             threads=training.num_threads,
-            muscles=stored_muscles(model or initial, source),
+            muscles=parts.muscles,
         )
         self._muscles: MuscleUpdates | None = None
         if training.muscle_updates is not None:
+            if remote:
+                raise ConfigError(
+                    "training.muscle_updates learns from the bodies of this process: "
+                    "leave out --engine ray"
+                )
             table = folder.path / "muscle_network.csv"
             updates = training.muscle_updates
             self._muscles = MuscleUpdates(self.batch, updates, training.seed, table)
-        given = model or initial
+        env = vector_env(self.batch)
+        if remote:
+            env = RemoteBatchEnv(self.batch, env.action_space, count)
         self.learner: FastPPO = make_locomotion_learner(
-            config,
-            vector_env(self.batch),
-            encoder=_encoder(config, given),
-            tensorboard_log=str(folder.logs),
+            config, env, encoder=parts.encoder, tensorboard_log=str(folder.logs)
         )
 
     @property
@@ -189,16 +205,27 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
             policy.observe(torch.cat(seen).to(policy.device))
 
     def callbacks(self, display: Display) -> Sequence[BaseCallback]:
-        """Return logs, schedules and statistics."""
+        """Return logs."""
+        muscles = [] if self._muscles is None else [self._muscles]
+        metrics = LocomotionMetrics(self._folder.metrics, display)
+        return [*muscles, metrics]
+
+    def environment_callbacks(self) -> Sequence[BaseCallback]:
+        """Return statistics, and schedules of bodies and learner."""
         prior = self.config.network.prior
         unfreeze_at = None if prior is None else prior.unfreeze_at
-        muscles = [] if self._muscles is None else [self._muscles]
-        return [
-            *muscles,
-            ObservationStatistics(),
-            Schedules(self.batch, self.config.training, unfreeze_at),
-            LocomotionMetrics(self._folder.metrics, display),
-        ]
+        schedules = Schedules(self.batch, self.config.training, unfreeze_at)
+        return [ObservationStatistics(), schedules]
+
+    def recipe(self) -> LocomotionRecipe:
+        """Return settings and references, from which workers make everything else."""
+        muscles = self._parts.muscles
+        return LocomotionRecipe(
+            self.config,
+            bytes_of(self.references),
+            None if muscles is None else muscle_nn_bytes(muscles),
+            self.encoder,
+        )
 
     def agent(self) -> LocomotionAgent:
         """Return a snapshot of the policy."""
@@ -245,6 +272,60 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
         muscles = None if network is None else muscle_nn_bytes(network)
         references = bytes_of(self.references)
         return locomotion_model(metadata, weights, references, state, muscles)
+
+
+@dataclass(frozen=True)
+class LocomotionRecipe:
+    """How a worker makes its part of a locomotion training."""
+
+    config: LocomotionConfig
+    references: tuple[bytes, ...]
+    muscles: bytes | None
+    encoder: MotionNNConfig | None
+
+    def __call__(self, share: Share, folder: Path) -> LocomotionTraining:
+        """Make bodies with the seed of `share`."""
+        config = self.config.override(
+            "environment", num_environments=share.num_envs
+        ).override("training", seed=share.seed)
+        config = config.override("ppo", batch_size=share.batch_size)
+        source = "the run"
+        network = self.muscles and muscle_nn_from_bytes(self.muscles, source)
+        references = tuple(reference_from_bytes(r, source) for r in self.references)
+        parts = Parts(references, network or None, self.encoder)
+        return LocomotionTraining(config, LocomotionRunFolder(folder), parts)
+
+
+def read_parts(
+    config: LocomotionConfig,
+    folder: LocomotionRunFolder,
+    model: LocomotionModel | None,
+    initial: LocomotionModel | None = None,
+) -> Parts:
+    """Read what a training needs besides its settings.
+
+    Args:
+        config: all settings.
+        folder: of the run.
+        model: the checkpoint that the run continues from, or None.
+        initial: a model whose policy a new run begins with, or None.
+
+    Raises:
+        RunFolderError: the model below a correction is not the same any more.
+    """
+    source, base = str(folder.path), config.gait.base
+    if model is not None:
+        known = model.metadata.extra.get("base")
+        if known is not None and known != (base and digest_of(base)):
+            raise RunFolderError(f"{base}: the base of this run has changed since")
+    if model is not None:  # the clip may have changed or be missing
+        references = stored_references(model, source)
+    elif initial is not None and _follows(initial, config):
+        references = stored_references(initial, source)
+    else:
+        references = references_for(config)
+    given = model or initial
+    return Parts(references, stored_muscles(given, source), _encoder(config, given))
 
 
 def _follows(initial: LocomotionModel, config: LocomotionConfig) -> bool:

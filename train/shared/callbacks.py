@@ -50,6 +50,9 @@ class BoundaryCallback(BaseCallback):
     def _on_training_end(self) -> None:
         self._boundary()
 
+    def after_update(self) -> None:
+        """Finish an update, where learners of a group must do so together."""
+
     def _boundary(self) -> None:
         now, before = self.model.num_timesteps, self._before
         if now > before:

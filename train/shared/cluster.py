@@ -136,6 +136,14 @@ def joined(workers: int, address: str | None = None) -> Iterator[Cluster]:
             ray.shutdown()
 
 
+def node_address() -> str:
+    """Return the address of this machine in the cluster's network, for its workers."""
+    import ray
+
+    address: Any = ray.util.get_node_ip_address  # untyped
+    return str(address())
+
+
 def _join(ray: Any, address: str | None) -> None:
     """Join the cluster at `address`, or start one on this machine."""
     options: dict[str, Any] = {"configure_logging": False, "log_to_driver": True}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import random
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,6 +43,10 @@ class StatefulBatch(Protocol):
     @property
     def rngs(self) -> list[np.random.Generator]:
         """Return the generators of the environments."""
+        ...
+
+    def seed(self, seeds: Sequence[int | None], /) -> None:
+        """Seed the generator of each environment whose seed is not None."""
         ...
 
     def state_dict(self) -> Arrays:
@@ -98,12 +102,9 @@ def restore_learner(
     """Put `state` back; the `extra` of `capture_learner`. Errors: see `fits`."""
     arrays, values = state.arrays, state.values
     _restore_batch(batch, group(arrays, "batch"))
-    _restore_moments(learner, group(arrays, "optimizer"))
-    for name in _COUNTERS:
-        setattr(learner, name, type(getattr(learner, name))(values["learner"][name]))
-    window = learner._stats_window_size
-    learner.ep_info_buffer = deque(values["episodes"], maxlen=window)
-    learner.ep_success_buffer = deque(values["successes"], maxlen=window)
+    generators = values["random"]["players"]
+    if len(generators) != batch.num_envs:
+        raise ValueError(f"{len(generators)} environments, not {batch.num_envs}")
     env = learner.get_env()
     if isinstance(env, Sb3BatchEnv) and values["info_sums"] is not None:
         env.info_sums = dict(values["info_sums"])
@@ -115,8 +116,25 @@ def restore_learner(
         learner._last_obs = batch.obs if values["last_obs_is_batch"] else last
         begun = np.array(arrays["learner.last_episode_starts"], np.bool_)
         learner._last_episode_starts = begun
-    _restore_random_states(learner, batch, group(arrays, "random"), values["random"])
+    for rng, generator in zip(batch.rngs, generators, strict=True):
+        rng.bit_generator.state = generator
+    restore_progress(learner, state)
     return dict(values["extra"])
+
+
+def restore_progress(learner: FastPPO, state: TrainingState) -> None:
+    """Put back what is not of the environments: optimiser, counters, random generators.
+
+    Errors: see `fits`.
+    """
+    arrays, values = state.arrays, state.values
+    _restore_moments(learner, group(arrays, "optimizer"))
+    for name in _COUNTERS:
+        setattr(learner, name, type(getattr(learner, name))(values["learner"][name]))
+    window = learner._stats_window_size
+    learner.ep_info_buffer = deque(values["episodes"], maxlen=window)
+    learner.ep_success_buffer = deque(values["successes"], maxlen=window)
+    _restore_random_states(learner, group(arrays, "random"), values["random"])
 
 
 @contextlib.contextmanager
@@ -223,12 +241,8 @@ def _random_states(
 
 
 def _restore_random_states(
-    learner: FastPPO, batch: StatefulBatch, arrays: Arrays, values: Mapping[str, Any]
+    learner: FastPPO, arrays: Arrays, values: Mapping[str, Any]
 ) -> None:
-    if len(values["players"]) != batch.num_envs:
-        raise ValueError(f"{len(values['players'])} environments, not {batch.num_envs}")
-    for rng, state in zip(batch.rngs, values["players"], strict=True):
-        rng.bit_generator.state = state
     learner.action_space.np_random.bit_generator.state = values["action_space"]
     version, gauss = values["python"]
     random.setstate((version, tuple(arrays["python"].tolist()), gauss))

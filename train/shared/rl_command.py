@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ambulo.policies.files.model_file import ModelFile
-    from ambulo.train.shared.rl_run import RLRun, RLTask
+    from ambulo.train.shared.rl_run import RLRun
+    from ambulo.train.shared.rl_task import RLTask
 
 Model = TypeVar("Model", bound="ModelFile[Any]")
 Task = TypeVar("Task", bound="RLTask[Any]")
@@ -39,6 +40,31 @@ EVALUATION_FLAGS: Sequence[Flag] = (
     ),
 )
 """How the final evaluation is done."""
+ENGINE_FLAGS: Sequence[Flag] = (
+    Flag(
+        "--engine",
+        "who has the environments: this process (local, the default) or workers of a "
+        "cluster (ray)",
+        {"choices": ["local", "ray"], "default": "local"},
+    ),
+    Flag(
+        "--workers",
+        "workers of --engine ray (default: as many as the cluster has CPUs)",
+        {"metavar": "N", "type": int},
+    ),
+    text(
+        "--address",
+        "head node of the cluster (default: RAY_ADDRESS, else this machine)",
+        "HOST:PORT",
+    ),
+    Flag(
+        "--schedule",
+        "rollouts: workers make roll-outs, one learner learns from all (default); "
+        "gradients: every worker learns, and they take each step together",
+        {"choices": ["rollouts", "gradients"]},
+    ),
+)
+"""Where the environments are."""
 RL_SETTINGS = {
     "--timesteps": "training.total_timesteps",
     "--num-envs": "environment.num_environments",
@@ -58,7 +84,7 @@ class RLCommand(
     name: ClassVar[str]
     """Beginning of the names of runs with neither preset nor settings file."""
     initial = text("--init-from", "begin with the policy of another model", "MODEL")
-    flags = EVALUATION_FLAGS
+    flags = (*EVALUATION_FLAGS, *ENGINE_FLAGS)
     can_fork = True
 
     @abstractmethod
@@ -69,8 +95,14 @@ class RLCommand(
         """Make the run, ready to begin."""
         from ambulo.train.shared.rl_run import RLRun
 
-        task = self.task(request)
-        return RLRun(task, request.folder, request.checkpoint, request.initial)
+        task, args = self.task(request), request.args
+        host = None
+        if args.engine == "ray":
+            from ambulo.train.shared.fleet import started
+
+            host = started(task, args.workers, args.address, args.schedule)
+        given = (request.folder, request.checkpoint, request.initial)
+        return RLRun(task, *given, host)
 
     def close(self, run: RLRun[Task]) -> None:
         """Free the environments."""
@@ -85,7 +117,10 @@ class RLCommand(
         return self.name
 
     def adjust(self, config: Settings, args: argparse.Namespace) -> Settings:
-        """Check the number of episodes."""
+        """Check the number of episodes, and flags that need another one."""
+        for flag in ("workers", "address", "schedule"):
+            if args.engine == "local" and getattr(args, flag) is not None:
+                raise ConfigError(f"--{flag} needs --engine ray")
         if args.episodes is not None and args.episodes < 1:
             raise ConfigError(f"--episodes = {args.episodes}: must be at least 1")
         return config

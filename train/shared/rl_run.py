@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
 import torch
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 
@@ -18,103 +18,79 @@ from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.model_file import ModelFile, TrainingState
 from ambulo.policies.learner import learn_until
-from ambulo.policies.ppo import FastPPO
 from ambulo.train.shared.callbacks import (
     Checkpoints,
     PeriodicEvaluation,
     append_evaluation,
     rewind_logs,
 )
-from ambulo.train.shared.learner_state import (
-    StatefulBatch,
-    adopt,
-    capture_learner,
-    fits,
-    restore_learner,
-)
+from ambulo.train.shared.learner_state import adopt, fits, restore_progress
+from ambulo.train.shared.rl_task import RLTask
+from ambulo.train.shared.worker_state import fresh_seed, number_of_workers
 
 log = logging.getLogger(__name__)
 
-Agent = TypeVar("Agent")
+Task = TypeVar("Task", bound=RLTask[Any])
 
 
-class Budget(Protocol):
-    """The settings of a training that its loop needs, in environment steps."""
-
-    @property
-    def total_timesteps(self) -> int:
-        """Steps in all."""
-        ...
-
-    @property
-    def save_freq(self) -> int:
-        """Steps between checkpoints."""
-        ...
-
-    @property
-    def eval_freq(self) -> int:
-        """Steps between evaluations."""
-        ...
-
-
-class RLTask(ABC, Generic[Agent]):
-    """What one kind of task adds to a run: environments, learner, scores and files."""
-
-    rank: tuple[str, ...] = ("success_rate",)
-    """Scores that decide which model is the best; a later one decides ties."""
-    batch: StatefulBatch
-    """The environments that are trained on."""
-    learner: FastPPO
-    """The learner of those environments."""
-    validation: Callable[[Agent], dict[str, float]]
-    """Scores of a policy that are logged as `eval/<name>` while it trains."""
-
-    @property
-    @abstractmethod
-    def budget(self) -> Budget:
-        """Length of the training, and how often it saves and evaluates."""
-
-    @abstractmethod
-    def agent(self) -> Agent:
-        """Return a snapshot of the policy."""
-
-    @abstractmethod
-    def callbacks(self, display: Display) -> Sequence[BaseCallback]:
-        """Return what runs between roll-outs, before evaluation and checkpoints."""
-
-    @abstractmethod
-    def write(self, path: Path, state: TrainingState | None) -> None:
-        """Write a model file; with `state` it is a checkpoint."""
-
-    def extra(self) -> dict[str, Any]:
-        """Return plain values of the task for checkpoints."""
-        return {}
-
-    def capture(self, extra: dict[str, Any]) -> TrainingState:
-        """Return everything that a resume needs besides the policy, with `extra`."""
-        return capture_learner(self.learner, self.batch, extra)
-
-    def restore(self, state: TrainingState, extra: dict[str, Any]) -> None:
-        """Put `state` back; see `fits` for errors."""
-        restore_learner(self.learner, self.batch, state)
+class Host(Protocol):
+    """Where the environments of a run are: in its own process, or with workers."""
 
     def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
-        """Prepare the policy of a new training before reinforcement learning.
+        """See `RLTask.begin`."""
+        ...
 
-        Args:
-            stop: ends the preparation early.
-            adopted: whether the policy comes from another model.
+    def callbacks(self) -> Sequence[BaseCallback]:
+        """Return what runs beside the environments between roll-outs."""
+        ...
 
-        Returns:
-            Whether the policy may be good already: it is then evaluated and saved.
-        """
-        return False
+    def capture(self, extra: dict[str, Any]) -> TrainingState:
+        """See `RLTask.capture`."""
+        ...
+
+    def restore(self, state: TrainingState, extra: dict[str, Any]) -> None:
+        """Put the state of a checkpoint back; see `fits` for errors."""
+        ...
 
     def close(self) -> None:
         """Free the environments."""
+        ...
 
 
-Task = TypeVar("Task", bound=RLTask[Any])
+class OwnProcess:
+    """The environments of a task are in the process of its learner."""
+
+    def __init__(self, task: RLTask[Any]) -> None:
+        """Use the environments of `task`."""
+        self._task = task
+
+    def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
+        """See `RLTask.begin`."""
+        return self._task.begin(stop, adopted=adopted)
+
+    def callbacks(self) -> Sequence[BaseCallback]:
+        """Return those of the task."""
+        return self._task.environment_callbacks()
+
+    def capture(self, extra: dict[str, Any]) -> TrainingState:
+        """See `RLTask.capture`."""
+        return self._task.capture(extra)
+
+    def restore(self, state: TrainingState, extra: dict[str, Any]) -> None:
+        """Put a checkpoint back; episodes of several workers begin anew."""
+        task = self._task
+        if number_of_workers(state) == 1:
+            task.restore(state, extra)
+            return
+        restore_progress(task.learner, state)
+        log.warning("the checkpoint is of several workers: episodes begin anew")
+        seed = fresh_seed(task.learner.seed or 0, 0, task.learner.num_timesteps)
+        rngs = np.random.default_rng(seed)
+        task.batch.seed(rngs.integers(2**31, size=task.batch.num_envs).tolist())
+
+    def close(self) -> None:
+        """Free the environments."""
+        self._task.close()
 
 
 class RLRun(Generic[Task]):
@@ -126,6 +102,7 @@ class RLRun(Generic[Task]):
         folder: RunFolder,
         checkpoint: ModelFile[Any] | None,
         initial: ModelFile[Any] | None = None,
+        host: Host | None = None,
     ) -> None:
         """Give the learner its policy.
 
@@ -134,8 +111,10 @@ class RLRun(Generic[Task]):
             folder: where results go; it exists.
             checkpoint: what to continue from, or None.
             initial: a model whose policy a new run begins with, or None.
+            host: where the environments are; None: in this process.
         """
         self.task, self.folder = task, folder
+        self._host: Host = host or OwnProcess(task)
         self.seconds = 0.0
         """Time that training took, [s]."""
         self.best: tuple[float, ...] | None = None
@@ -151,7 +130,7 @@ class RLRun(Generic[Task]):
             extra = extra_of(checkpoint.training, {"best"}, folder)
             assert checkpoint.training is not None
             with fits():
-                task.restore(checkpoint.training, extra)
+                self._host.restore(checkpoint.training, extra)
             best = extra["best"]
             self.best = None if best is None else tuple(float(x) for x in best)
             rewind_logs(folder, task.learner.num_timesteps)
@@ -174,7 +153,7 @@ class RLRun(Generic[Task]):
         """
         task, folder, budget = self.task, self.folder, self.task.budget
         total = budget.total_timesteps
-        if self._is_new and task.begin(stop, adopted=self._is_adopted):
+        if self._is_new and self._host.begin(stop, adopted=self._is_adopted):
             if budget.eval_freq > 0:
                 self._evaluate_beginning()
             self.save_checkpoint(folder.checkpoint(0))
@@ -189,7 +168,8 @@ class RLRun(Generic[Task]):
         )
         began = time.perf_counter()
         with display:
-            callbacks = [*task.callbacks(display), evaluation, checkpoints]
+            beside = [*task.callbacks(display), *self._host.callbacks()]
+            callbacks = [*beside, evaluation, checkpoints]
             learn_until(task.learner, total, CallbackList(callbacks), log_interval=None)
         self.seconds = time.perf_counter() - began
         self.save_model(folder.final_model)
@@ -204,12 +184,12 @@ class RLRun(Generic[Task]):
         """Write the policy with everything that a resume needs."""
         best = self.best if self._evaluation is None else self._evaluation.best
         extra = {**self.task.extra(), "best": None if best is None else list(best)}
-        self.task.write(path, self.task.capture(extra))
+        self.task.write(path, self._host.capture(extra))
         log.info("saved %s", path)
 
     def close(self) -> None:
         """Free the environments."""
-        self.task.close()
+        self._host.close()
 
     def _scores(self) -> dict[str, float]:
         """Return the scores of the policy; evaluations do not change the training."""

@@ -67,9 +67,9 @@ class LevelUpdates(BoundaryCallback):
     """Promotes the curriculum and puts new levels into the bank."""
 
     def __init__(
-        self, levels: TrainingLevels, curriculum: LevelCurriculum | None
+        self, levels: TrainingLevels | None, curriculum: LevelCurriculum | None
     ) -> None:
-        """Update `levels` from `curriculum` and the settings."""
+        """Update `levels` (None: workers have them) from `curriculum` and the settings."""
         super().__init__()
         self._levels, self._curriculum = levels, curriculum
 
@@ -78,9 +78,10 @@ class LevelUpdates(BoundaryCallback):
         curriculum = self._curriculum
         if curriculum is not None and curriculum.advance(now):
             log.info("curriculum: stage %r after %d", curriculum.stage.name, now)
-            if self._levels.enter(curriculum.stage):
+            if self._levels and self._levels.enter(curriculum.stage):
                 self.model._last_obs = self._levels.restart()
                 self.model._last_episode_starts = np.ones(
                     self.training_env.num_envs, np.bool_
                 )
-        self._levels.refresh()
+        if self._levels is not None:
+            self._levels.refresh()

@@ -17,7 +17,12 @@ from ambulo.envs.godot.check import check_engines
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
 from ambulo.train.shared.flags import Flag, switch
 from ambulo.train.shared.resume import ResumePoint, find_resume_point
-from ambulo.train.shared.rl_command import EVALUATION_FLAGS, RL_SETTINGS, RLCommand
+from ambulo.train.shared.rl_command import (
+    ENGINE_FLAGS,
+    EVALUATION_FLAGS,
+    RL_SETTINGS,
+    RLCommand,
+)
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.shared.run_request import RunRequest
 from ambulo.train.shared.settings import check_resumable
@@ -67,6 +72,7 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
     }
     flags = (
         *EVALUATION_FLAGS,
+        *ENGINE_FLAGS,
         Flag(
             "--level-file",
             "level JSON file or folder",
@@ -145,6 +151,7 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
             command=request.shared_command,
             deterministic=request.args.deterministic,
             announce=lambda line: announce(line, progress),
+            remote=request.args.engine == "ray",
         )
 
     def report(self, request: Request, run: RLRun[NavigationTraining]) -> None:

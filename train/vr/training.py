@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,9 @@ from ambulo.envs.vr.task.spaces import action_space
 from ambulo.policies.agents.navigation import Agent, NavigationModel
 from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.learner import make_learner, model_of
-from ambulo.policies.sb3_batch_env import Sb3BatchEnv
-from ambulo.train.shared.rl_run import RLTask, extra_of
+from ambulo.policies.sb3_batch_env import RemoteBatchEnv, Sb3BatchEnv
+from ambulo.train.shared.rl_run import extra_of
+from ambulo.train.shared.rl_task import RLTask, Share
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.vr.callbacks import LevelUpdates, NavigationMetrics
 from ambulo.train.vr.curriculum import LevelCurriculum
@@ -43,6 +44,7 @@ class NavigationTraining(RLTask[Agent]):
         command: str = "",
         deterministic: bool = True,
         announce: Callable[[str], None] = lambda _: None,
+        remote: bool = False,
     ) -> None:
         """Build levels, environments and learner.
 
@@ -53,6 +55,8 @@ class NavigationTraining(RLTask[Agent]):
             command: command line for model files, without paths.
             deterministic: whether validation uses mean actions.
             announce: called with a line on what begins.
+            remote: whether workers have the environments; one small environment then
+                tells the learner their shapes.
         """
         self.config, self._folder, self._command = config, folder, command
         self.validation = Validation(config, deterministic=deterministic)
@@ -68,20 +72,29 @@ class NavigationTraining(RLTask[Agent]):
             if self._curriculum is not None:
                 self._curriculum.load_state_dict(extra["curriculum"])
         stage = self._curriculum.stage if self._curriculum is not None else None
-        announce("building the training levels ...")
-        self.batch: NavigationBatch = make_batch(
-            config,
-            config.environment.num_environments,
-            seed=training.seed,
-            privileged=True,
-            bank=stage_bank(config, stage),
-            custom_terms=load_custom_terms(config.rewards.custom),
-            log_folder=folder.logs / "godot",
-        )
-        announce("compiling the environment (up to half a minute the first time) ...")
-        compile_kernels(config, self.batch)
-        self._levels = TrainingLevels(config, self.batch, stage)
-        env = Sb3BatchEnv(self.batch, action_space(config))
+        count = config.environment.num_environments
+        self._levels: TrainingLevels | None = None
+        if remote:
+            small = config.override("environment", world="kernel", levels_per_family=1)
+            self.batch: NavigationBatch = make_batch(small, 1, privileged=True)
+            env: Sb3BatchEnv = RemoteBatchEnv(self.batch, action_space(config), count)
+        else:
+            announce("building the training levels ...")
+            self.batch = make_batch(
+                config,
+                count,
+                seed=training.seed,
+                privileged=True,
+                bank=stage_bank(config, stage),
+                custom_terms=load_custom_terms(config.rewards.custom),
+                log_folder=folder.logs / "godot",
+            )
+            announce(
+                "compiling the environment (up to half a minute the first time) ..."
+            )
+            compile_kernels(config, self.batch)
+            self._levels = TrainingLevels(config, self.batch, stage)
+            env = Sb3BatchEnv(self.batch, action_space(config))
         self.learner = make_learner(config, env, tensorboard_log=str(folder.logs))
 
     @property
@@ -90,12 +103,33 @@ class NavigationTraining(RLTask[Agent]):
         return self.config.training
 
     def callbacks(self, display: Display) -> Sequence[BaseCallback]:
-        """Return logs and changes of levels."""
+        """Return logs."""
         radius = self.config.environment.goal_radius
-        return [
-            NavigationMetrics(self._folder.metrics, display, self._curriculum, radius),
-            LevelUpdates(self._levels, self._curriculum),
-        ]
+        metrics = self._folder.metrics
+        return [NavigationMetrics(metrics, display, self._curriculum, radius)]
+
+    def environment_callbacks(self) -> Sequence[BaseCallback]:
+        """Return changes of levels and stages."""
+        return [LevelUpdates(self._levels, self._curriculum)]
+
+    def orders(self) -> dict[str, Any]:
+        """Return the state of the curriculum."""
+        return {"curriculum": self._curriculum and self._curriculum.state_dict()}
+
+    def follow(self, orders: Mapping[str, Any]) -> None:
+        """Enter the stage of the learner's curriculum."""
+        if self._curriculum is None or self._levels is None:
+            return
+        before = self._curriculum.index
+        self._curriculum.load_state_dict(orders["curriculum"])
+        if self._curriculum.index != before and self._levels.enter(
+            self._curriculum.stage
+        ):
+            self.learner._last_obs = None  # new levels: episodes begin anew
+
+    def recipe(self) -> NavigationRecipe:
+        """Return the settings, from which workers make everything."""
+        return NavigationRecipe(self.config)
 
     def agent(self) -> Agent:
         """Return a snapshot of the policy."""
@@ -103,10 +137,8 @@ class NavigationTraining(RLTask[Agent]):
 
     def extra(self) -> dict[str, Any]:
         """Return the state of levels and curriculum."""
-        return {
-            "new_levels": self._levels.counter,
-            "curriculum": self._curriculum and self._curriculum.state_dict(),
-        }
+        levels = {} if self._levels is None else {"new_levels": self._levels.counter}
+        return {**levels, **self.orders()}
 
     def capture(self, extra: dict[str, Any]) -> TrainingState:
         """Return the state of learner, environments and levels, with `extra`."""
@@ -115,7 +147,8 @@ class NavigationTraining(RLTask[Agent]):
     def restore(self, state: TrainingState, extra: dict[str, Any]) -> None:
         """Put `state` back."""
         restore(self.learner, self.batch, state)
-        self._levels.counter = int(extra["new_levels"])
+        if self._levels is not None:
+            self._levels.counter = int(extra["new_levels"])
 
     def write(self, path: Path, state: TrainingState | None) -> None:
         """Write a model file; with `state` it is a checkpoint."""
@@ -127,6 +160,21 @@ class NavigationTraining(RLTask[Agent]):
     def close(self) -> None:
         """Free the world."""
         self.batch.close()
+
+
+@dataclass(frozen=True)
+class NavigationRecipe:
+    """How a worker makes its part of a navigation training."""
+
+    config: NavigationConfig
+
+    def __call__(self, share: Share, folder: Path) -> NavigationTraining:
+        """Make levels and environments with the seed of `share`."""
+        config = self.config.override(
+            "environment", num_environments=share.num_envs
+        ).override("training", seed=share.seed)
+        config = config.override("ppo", batch_size=share.batch_size)
+        return NavigationTraining(config, NavigationRunFolder(folder))
 
 
 def compile_kernels(config: NavigationConfig, batch: NavigationBatch) -> None:

@@ -1,0 +1,370 @@
+"""The workers of a training on a cluster, as the host of its environments.
+
+Two schedules. `rollouts`: the workers make roll-outs, this process learns from all of
+them. `gradients`: each worker learns from its own roll-out, and all take every gradient
+step together (`GradientGroup`); this process keeps a copy of the learner. In both, a
+worker that dies is replaced and its work of that roll-out is done again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from stable_baselines3.common.buffers import RolloutBuffer
+from stable_baselines3.common.callbacks import BaseCallback
+
+from ambulo.common.signals import StopRequest
+from ambulo.configs.errors import ConfigError
+from ambulo.policies.files.model_file import TrainingState
+from ambulo.policies.ppo import FastPPO
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv, Terminal
+from ambulo.train.shared.callbacks import BoundaryCallback
+from ambulo.train.shared.cluster import (
+    Cluster,
+    ClusterError,
+    LostWorkerError,
+    joined,
+)
+from ambulo.train.shared.gradient_exchange import ExchangeError
+from ambulo.train.shared.learner_state import capture_learner, restore_progress
+from ambulo.train.shared.rl_task import RLTask, Share
+from ambulo.train.shared.rollout_worker import (
+    BUFFER,
+    LearnerCopy,
+    Order,
+    Rollout,
+    RolloutWorker,
+    copy_of,
+    load_copy,
+)
+from ambulo.train.shared.worker_state import fresh_seed, join, split
+
+log = logging.getLogger(__name__)
+
+Schedule = Literal["rollouts", "gradients"]
+PATIENCE = 10.0
+"""How long workers may take to close their environments, [s]."""
+ATTEMPTS = 5
+"""Times that the work of one roll-out is tried before the training is given up."""
+
+
+class Fleet:
+    """Workers with shares of a task's environments; host and `Workers` of its learner."""
+
+    def __init__(
+        self, cluster: Cluster, task: RLTask[Any], workers: int, schedule: Schedule
+    ) -> None:
+        """Start the workers of `task`, which was made for remote environments.
+
+        Raises:
+            ConfigError: fewer environments or samples than workers, or shares that differ
+                where learners must take equal steps.
+        """
+        self._cluster, self._task, self._schedule = cluster, task, schedule
+        learner = task.learner
+        self._shares = shares_of(learner, workers, schedule)
+        self._recipe = cluster.share(task.recipe())
+        self._workers = [self._spawn(rank) for rank in range(workers)]
+        self._rollouts: list[Rollout] = []
+        self._in_step = False  # whether the learners of a group have equal weights
+        self.resources = ExitStack()
+        """What is closed after the workers."""
+        learner.workers = self
+
+    def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
+        """Prepare the policy with the first worker's environments."""
+        learner = self._task.learner
+        given = (self._order(0), self._copy(), adopted)
+        answer, rollout = self._all("begin", lambda _: given, ranks=[0])[0]
+        self._adopt(learner, rollout)
+        return bool(answer)
+
+    def callbacks(self) -> Sequence[BaseCallback]:
+        """Return what tells the workers of updates, and schedules of the learner."""
+        return [_Boundaries(self), *self._task.environment_callbacks()]
+
+    def boundary(self, timesteps: int) -> None:
+        """Let the workers do what is due after an update."""
+        orders = self._task.orders()
+        self._all("boundary", lambda _: (timesteps, orders))
+
+    def collect(
+        self,
+        learner: FastPPO,
+        callback: BaseCallback,
+        buffer: RolloutBuffer,
+        steps: int,
+    ) -> bool:
+        """Let every worker make its part of a roll-out; see `Workers`."""
+        callback.on_rollout_start()
+        if self._schedule == "rollouts":
+            copy = self._cluster.share(self._copy())
+            self._rollouts = self._all(
+                "collect", lambda rank: (self._order(rank), copy)
+            )
+            _fill(buffer, [rollout.arrays for rollout in self._rollouts])
+            for rollout in self._rollouts:
+                rollout.arrays = {}  # shared memory that the next roll-out needs
+        else:
+            self._rollouts = self._learn_together()
+        env = learner.get_env()
+        assert isinstance(env, Sb3BatchEnv)
+        learner.num_timesteps += steps * env.num_envs
+        self._count(learner, env)
+        terminal = _terminal([i for r in self._rollouts for i in r.episodes])
+        if terminal is not None:
+            ended = np.ones(len(terminal.infos), np.bool_)
+            learner._update_info_buffer(terminal.infos, ended)
+        callback.update_locals({"terminal": terminal, "self": learner})
+        if not callback.on_step():
+            return False
+        if self._schedule == "rollouts":
+            callback.on_rollout_end()
+        return True
+
+    def update(self, learner: FastPPO) -> bool:
+        """Take over what the workers learned; see `Workers`."""
+        if self._schedule == "rollouts":
+            return False
+        first = self._rollouts[0]
+        self._adopt(learner, first)
+        for name, value in first.logs.items():
+            learner.logger.record(name, value)
+        return True
+
+    def capture(self, extra: dict[str, Any]) -> TrainingState:
+        """Return the state of learner and workers, with `extra`."""
+        task = self._task
+        learner = capture_learner(task.learner, task.batch, extra)
+        return join(learner, self._all("capture", lambda _: ()))
+
+    def restore(self, state: TrainingState, extra: dict[str, Any]) -> None:
+        """Put a checkpoint back, of this or another number of workers."""
+        learner = self._task.learner
+        restore_progress(learner, state)
+        states = split(state)
+        if len(states) != len(self._workers):
+            log.warning(
+                "the checkpoint is of %d workers, not %d: episodes begin anew",
+                len(states), len(self._workers),
+            )  # fmt: skip
+            for rank, worker in enumerate(self._workers):
+                self._cluster.end(worker)
+                self._workers[rank] = self._spawn(rank)
+            return
+        self._all("restore", lambda rank: (states[rank],))
+
+    def close(self) -> None:
+        """End the workers, and leave the cluster if it was joined for them."""
+        try:
+            closing = [self._cluster.call(w, "close") for w in self._workers]
+            deadline = time.monotonic() + PATIENCE
+            while closing and (left := deadline - time.monotonic()) > 0.0:
+                for reference in self._cluster.first(closing, left):
+                    closing.remove(reference)
+            for worker in self._workers:
+                self._cluster.end(worker)
+        finally:
+            self._task.close()
+            self.resources.close()
+
+    def _learn_together(self) -> list[Rollout]:
+        """Let all workers make a roll-out and learn from it, until none fails."""
+        for _ in range(ATTEMPTS):
+            if not self._in_step:
+                self._meet()
+            copy = None if self._in_step else self._cluster.share(self._copy())
+            references = [
+                self._cluster.call(
+                    worker, "collect_and_update", self._order(rank), copy, rank == 0
+                )
+                for rank, worker in enumerate(self._workers)
+            ]
+            found, lost, failed = [], [], False
+            for rank, reference in enumerate(references):
+                try:
+                    found.append(self._cluster.result(reference))
+                except LostWorkerError:
+                    lost.append(rank)
+                except ExchangeError:
+                    failed = True
+            if not lost and not failed:
+                self._in_step = True
+                return found
+            self._in_step = False
+            for rank in lost:
+                self._replace(rank)
+        raise self._hopeless()
+
+    def _meet(self) -> None:
+        """Form a new group of all learners."""
+        size = len(self._workers)
+        if size == 1:
+            return
+        port = self._all("port", lambda _: (), ranks=[0])[0]
+        places = self._all("address", lambda _: ())
+        host = "127.0.0.1" if len(set(places)) == 1 else places[0]
+        self._all("meet", lambda rank: (rank, size, f"{host}:{port}"))
+
+    def _order(self, rank: int) -> Order:
+        """Return the order of worker `rank` for the next roll-out."""
+        own = self._task.learner
+        now, steps = own.num_timesteps, own.n_steps * own.n_envs
+        random: Any = torch.get_rng_state().numpy().copy()
+        if rank > 0:
+            random = fresh_seed(own.seed or 0, rank, now)
+        remaining = 1.0 - float(now + steps) / float(max(own._total_timesteps, 1))
+        return Order(random, now, remaining)
+
+    def _copy(self) -> LearnerCopy:
+        return copy_of(self._task.learner, optimizer=self._schedule == "gradients")
+
+    def _adopt(self, learner: FastPPO, rollout: Rollout) -> None:
+        """Take over a worker's learner and generator."""
+        assert rollout.learner is not None
+        load_copy(learner, rollout.learner)
+        self._use_generator(rollout)
+
+    def _use_generator(self, rollout: Rollout) -> None:
+        assert rollout.random is not None
+        torch.set_rng_state(torch.from_numpy(np.array(rollout.random)))
+
+    def _count(self, learner: FastPPO, env: Sb3BatchEnv) -> None:
+        """Add what the workers counted, and go on with the first one's generator."""
+        for rollout in self._rollouts:
+            for name, total in rollout.info_sums.items():
+                env.info_sums[name] = env.info_sums.get(name, 0.0) + total
+            env.info_count += rollout.info_count
+        self._use_generator(self._rollouts[0])
+
+    def _all(
+        self,
+        method: str,
+        arguments: Callable[[int], Sequence[Any]],
+        ranks: Sequence[int] | None = None,
+    ) -> list[Any]:
+        """Call `method` of all workers (or of `ranks`); results in order of rank.
+
+        A worker that dies is replaced, and its call made again.
+        """
+        chosen = list(range(len(self._workers))) if ranks is None else list(ranks)
+        results: dict[int, Any] = {}
+        lost = dict.fromkeys(chosen, 0)
+        waiting = {self._call(rank, method, arguments): rank for rank in chosen}
+        while waiting:
+            for reference in self._cluster.first(list(waiting)):
+                rank = waiting.pop(reference)
+                try:
+                    results[rank] = self._cluster.result(reference)
+                except LostWorkerError:
+                    lost[rank] += 1
+                    if lost[rank] >= ATTEMPTS:
+                        raise self._hopeless() from None
+                    self._replace(rank)
+                    waiting[self._call(rank, method, arguments)] = rank
+        return [results[rank] for rank in chosen]
+
+    def _call(
+        self, rank: int, method: str, arguments: Callable[[int], Sequence[Any]]
+    ) -> Any:
+        return self._cluster.call(self._workers[rank], method, *arguments(rank))
+
+    def _replace(self, rank: int) -> None:
+        """Start another worker in place of a dead one; its episodes begin anew."""
+        log.warning("worker %d died; another one takes its place", rank)
+        self._workers[rank] = self._spawn(rank)
+        self._in_step = False
+
+    def _spawn(self, rank: int) -> Any:
+        """Start worker `rank`; what cannot be made is reported by its first call."""
+        learner, share = self._task.learner, self._shares[rank]
+        seed = fresh_seed(learner.seed or 0, rank, learner.num_timesteps)
+        share = Share(share.num_envs, share.batch_size, seed)
+        orders, level = self._task.orders(), log.getEffectiveLevel()
+        return self._cluster.spawn(RolloutWorker, self._recipe, share, orders, level)
+
+    def _hopeless(self) -> ClusterError:
+        return ClusterError(
+            f"workers died in {ATTEMPTS} tries of one roll-out (out of memory?); "
+            "use fewer of them or fewer environments"
+        )
+
+
+def started(
+    task: RLTask[Any],
+    workers: int | None,
+    address: str | None,
+    schedule: Schedule | None,
+) -> Fleet:
+    """Join a cluster and start workers there; `Fleet.close` leaves it.
+
+    Args:
+        task: made for remote environments.
+        workers: how many; None: one for each CPU of the cluster, up to the environments.
+        address: of the cluster; see `cluster.joined`.
+        schedule: see the module; None: `rollouts`.
+    """
+    with ExitStack() as stack:
+        cluster = stack.enter_context(joined(workers or 1, address))
+        count = workers or min(cluster.cpus, task.learner.n_envs)
+        fleet = Fleet(cluster, task, count, schedule or "rollouts")
+        fleet.resources = stack.pop_all()
+    return fleet
+
+
+class _Boundaries(BoundaryCallback):
+    """Tells workers that an update is done."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        super().__init__()
+        self._fleet = fleet
+
+    def at_boundary(self, before: int, now: int) -> None:
+        self._fleet.boundary(now)
+
+
+def shares_of(learner: FastPPO, workers: int, schedule: Schedule) -> list[Share]:
+    """Return what each worker gets of the environments and of each gradient step.
+
+    Raises:
+        ConfigError: see `Fleet`.
+    """
+    envs, batch = learner.n_envs, learner.batch_size
+    if workers < 1 or envs < workers:
+        raise ConfigError(
+            f"--workers {workers}: must be 1 to {envs}, the number of environments "
+            "(--num-envs)"
+        )
+    if schedule == "gradients" and (envs % workers or batch % workers):
+        raise ConfigError(
+            f"--workers {workers}: with --schedule gradients it must divide the "
+            f"{envs} environments and the {batch} samples of a gradient step "
+            "(--num-envs, --set ppo.batch_size)"
+        )
+    counts = [envs // workers + (rank < envs % workers) for rank in range(workers)]
+    part = batch // workers if schedule == "gradients" else batch
+    return [Share(count, part, learner.seed or 0) for count in counts]
+
+
+def _fill(buffer: RolloutBuffer, parts: Sequence[Mapping[str, Any]]) -> None:
+    """Put the parts of all workers side by side into `buffer`."""
+    buffer.reset()
+    for name in BUFFER:
+        whole: np.ndarray[Any, Any] = getattr(buffer, name)
+        np.concatenate([part[name] for part in parts], axis=1, out=whole)
+    buffer.pos, buffer.full = buffer.buffer_size, True
+
+
+def _terminal(infos: list[dict[str, Any]]) -> Terminal | None:
+    """Return the ends of episodes for callbacks; their observations stay with workers."""
+    if not infos:
+        return None
+    none = np.zeros(0, np.int64)
+    rows = np.arange(len(infos))
+    return Terminal(rows, np.zeros((len(infos), 0), np.float32), none, none, infos)

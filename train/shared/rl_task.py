@@ -1,0 +1,134 @@
+"""What one kind of task adds to a run of reinforcement learning."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from stable_baselines3.common.callbacks import BaseCallback
+
+from ambulo.common.console import Display
+from ambulo.common.signals import StopRequest
+from ambulo.policies.files.model_file import TrainingState
+from ambulo.policies.ppo import FastPPO
+from ambulo.train.shared.learner_state import (
+    StatefulBatch,
+    capture_learner,
+    restore_learner,
+)
+
+Agent = TypeVar("Agent")
+
+
+class Budget(Protocol):
+    """The settings of a training that its loop needs, in environment steps."""
+
+    @property
+    def total_timesteps(self) -> int:
+        """Steps in all."""
+        ...
+
+    @property
+    def save_freq(self) -> int:
+        """Steps between checkpoints."""
+        ...
+
+    @property
+    def eval_freq(self) -> int:
+        """Steps between evaluations."""
+        ...
+
+
+class RLTask(ABC, Generic[Agent]):
+    """What one kind of task adds to a run: environments, learner, scores and files."""
+
+    rank: tuple[str, ...] = ("success_rate",)
+    """Scores that decide which model is the best; a later one decides ties."""
+    batch: StatefulBatch
+    """The environments that are trained on."""
+    learner: FastPPO
+    """The learner of those environments."""
+    validation: Callable[[Agent], dict[str, float]]
+    """Scores of a policy that are logged as `eval/<name>` while it trains."""
+
+    @property
+    @abstractmethod
+    def budget(self) -> Budget:
+        """Length of the training, and how often it saves and evaluates."""
+
+    @abstractmethod
+    def agent(self) -> Agent:
+        """Return a snapshot of the policy."""
+
+    @abstractmethod
+    def callbacks(self, display: Display) -> Sequence[BaseCallback]:
+        """Return what runs beside the learner between roll-outs: logs, statistics."""
+
+    def environment_callbacks(self) -> Sequence[BaseCallback]:
+        """Return what runs beside the environments: curriculum, schedules."""
+        return []
+
+    def orders(self) -> dict[str, Any]:
+        """Return plain values of the learner's side that environments elsewhere follow."""
+        return {}
+
+    def follow(self, orders: Mapping[str, Any]) -> None:
+        """Bring the environments to the `orders` of the learner's side."""
+
+    def recipe(self) -> Recipe:
+        """Return how a worker makes this task with environments of its own."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def write(self, path: Path, state: TrainingState | None) -> None:
+        """Write a model file; with `state` it is a checkpoint."""
+
+    def extra(self) -> dict[str, Any]:
+        """Return plain values of the task for checkpoints."""
+        return {}
+
+    def capture(self, extra: dict[str, Any]) -> TrainingState:
+        """Return everything that a resume needs besides the policy, with `extra`."""
+        return capture_learner(self.learner, self.batch, extra)
+
+    def restore(self, state: TrainingState, extra: dict[str, Any]) -> None:
+        """Put `state` of this task alone back; see `fits` for errors."""
+        restore_learner(self.learner, self.batch, state)
+
+    def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
+        """Prepare the policy of a new training before reinforcement learning.
+
+        Args:
+            stop: ends the preparation early.
+            adopted: whether the policy comes from another model.
+
+        Returns:
+            Whether the policy may be good already: it is then evaluated and saved.
+        """
+        return False
+
+    def close(self) -> None:
+        """Free the environments."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A worker's part of a training."""
+
+    num_envs: int
+    """Its environments."""
+    batch_size: int
+    """Its samples of each gradient step."""
+    seed: int
+    """Seed of its environments."""
+
+
+class Recipe(Protocol):
+    """Makes a task with the environments of a worker; it is sent there."""
+
+    def __call__(self, share: Share, folder: Path) -> RLTask[Any]:
+        """Make the task; its files go to `folder`, which exists."""
+        ...

@@ -1,0 +1,257 @@
+"""A worker of a training: environments of its own, and a copy of the policy."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList
+from stable_baselines3.common.logger import Logger
+from torch import Tensor
+
+from ambulo.policies.files.model_file import TrainingState
+from ambulo.policies.ppo import FastPPO
+from ambulo.policies.sb3_batch_env import Sb3BatchEnv
+from ambulo.train.shared.callbacks import BoundaryCallback
+from ambulo.train.shared.cluster import node_address
+from ambulo.train.shared.gradient_exchange import GradientGroup, free_port
+from ambulo.train.shared.rl_task import Recipe, RLTask, Share
+
+BUFFER = ("observations", "actions", "values", "log_probs", "advantages", "returns")
+"""Arrays of a roll-out that an update needs, each (steps, environments, ...)."""
+LARGE = "terminal_observation"
+"""Key of an episode's last info that nobody needs after the roll-out."""
+
+
+@dataclass(frozen=True)
+class LearnerCopy:
+    """A learner's policy and what its next update depends on."""
+
+    policy: dict[str, Tensor]
+    """Weights and statistics."""
+    optimizer: dict[str, Any] | None
+    """State of Adam; None where only roll-outs are made."""
+    updates: int
+    """Epochs done."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a worker needs to know for one roll-out."""
+
+    random: NDArray[np.uint8] | int
+    """State of torch's generator, or a seed."""
+    timesteps: int
+    """Environment steps of all workers so far."""
+    progress_remaining: float
+    """Fraction of the training that is left after this roll-out."""
+
+
+@dataclass
+class Rollout:
+    """What a worker did."""
+
+    arrays: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    """`BUFFER`; empty when the worker updated the policy itself."""
+    episodes: list[dict[str, Any]] = field(default_factory=list)
+    """Last infos of the episodes that ended."""
+    info_sums: dict[str, float] = field(default_factory=dict)
+    """Sums of the step infos."""
+    info_count: int = 0
+    """Number of infos in `info_sums`."""
+    random: NDArray[np.uint8] | None = None
+    """State of torch's generator afterwards."""
+    learner: LearnerCopy | None = None
+    """The updated learner, of the first worker that updates."""
+    logs: dict[str, Any] = field(default_factory=dict)
+    """What the update logged."""
+
+
+class _Episodes(BaseCallback):
+    """Keeps the last infos of the episodes that end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.infos: list[dict[str, Any]] = []
+
+    def _on_step(self) -> bool:
+        terminal = self.locals["terminal"]
+        if terminal is not None:
+            for info in terminal.infos:
+                self.infos.append({k: v for k, v in info.items() if k != LARGE})
+        return True
+
+
+class RolloutWorker:
+    """Makes roll-outs, and in a group of learners the updates too."""
+
+    def __init__(
+        self, recipe: Recipe, share: Share, orders: Mapping[str, Any], level: int
+    ) -> None:
+        """Make environments and learner.
+
+        Args:
+            recipe: makes them.
+            share: how many, and their seed.
+            orders: of the learner's side; see `RLTask.follow`.
+            level: of the messages that are shown.
+        """
+        logging.basicConfig(level=level, format="%(message)s", stream=sys.stderr)
+        self._folder = Path(tempfile.mkdtemp(prefix="ambulo_worker_"))
+        self._task: RLTask[Any] = recipe(share, self._folder)
+        learner = self._task.learner
+        learner.set_logger(Logger(None, []))
+        learner.ep_info_buffer = deque(maxlen=learner._stats_window_size)
+        learner.ep_success_buffer = deque(maxlen=learner._stats_window_size)
+        self._episodes = _Episodes()
+        self._beside = list(self._task.environment_callbacks())
+        self._callbacks = CallbackList([self._episodes, *self._beside])
+        self._callbacks.init_callback(learner)
+        self._callbacks.on_training_start({}, {})
+        self._task.follow(orders)
+
+    def address(self) -> str:
+        """Return the address of the machine in the cluster's network."""
+        return node_address()
+
+    def port(self) -> int:
+        """Return a free port of this machine."""
+        return free_port()
+
+    def begin(
+        self, order: Order, learner: LearnerCopy, adopted: bool
+    ) -> tuple[bool, Rollout]:
+        """Prepare the policy as `RLTask.begin` does; return its answer and the learner."""
+        from ambulo.common.signals import StopRequest
+
+        self._obey(order, learner)
+        answer = self._task.begin(StopRequest(), adopted=adopted)
+        return answer, Rollout(random=_generator(), learner=self._copy())
+
+    def boundary(self, timesteps: int, orders: Mapping[str, Any]) -> None:
+        """Do what is due beside the environments after an update; see `RLTask.follow`."""
+        self._learner.num_timesteps = timesteps
+        self._task.follow(orders)
+        for callback in self._beside:
+            if isinstance(callback, BoundaryCallback):
+                callback.num_timesteps = timesteps
+                callback._boundary()
+
+    def collect(self, order: Order, learner: LearnerCopy) -> Rollout:
+        """Make a roll-out with the policy of `learner`."""
+        rollout = self._collect(order, learner)
+        buffer = self._learner.rollout_buffer
+        rollout.arrays = {name: getattr(buffer, name) for name in BUFFER}
+        return rollout
+
+    def collect_and_update(
+        self, order: Order, newer: LearnerCopy | None, returns_learner: bool
+    ) -> Rollout:
+        """Make a roll-out and learn from it with the group of `meet`.
+
+        Args:
+            order: what to do.
+            newer: the learner to begin with; None: its own.
+            returns_learner: whether the result holds the updated learner.
+        """
+        rollout = self._collect(order, newer)
+        learner = self._learner
+        learner._current_progress_remaining = order.progress_remaining
+        learner.train()
+        for callback in self._beside:
+            if isinstance(callback, BoundaryCallback):
+                callback.after_update()
+        rollout.random = _generator()
+        if returns_learner:
+            rollout.learner = self._copy()
+            rollout.logs = dict(learner.logger.name_to_value)
+        learner.logger.name_to_value.clear()
+        return rollout
+
+    def meet(self, rank: int, size: int, address: str) -> None:
+        """Join the group of `size` learners at `address`, in place of any former one."""
+        old = self._learner.exchange
+        if isinstance(old, GradientGroup):
+            old.close()
+        self._learner.exchange = None
+        if size > 1:
+            self._learner.exchange = GradientGroup(rank, size, address)
+
+    def capture(self) -> TrainingState:
+        """Return the state of environments and learner."""
+        return self._task.capture(self._task.extra())
+
+    def restore(self, state: TrainingState) -> None:
+        """Put `state` back."""
+        self._task.restore(state, state.values["extra"])
+
+    def close(self) -> None:
+        """Free the environments."""
+        self._task.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def _learner(self) -> FastPPO:
+        return self._task.learner
+
+    def _collect(self, order: Order, newer: LearnerCopy | None) -> Rollout:
+        self._obey(order, newer)
+        learner, env = self._learner, self._learner.get_env()
+        assert isinstance(env, Sb3BatchEnv)
+        if learner._last_obs is None:
+            learner._last_obs = env.reset()
+            learner._last_episode_starts = np.ones(env.num_envs, np.bool_)
+        self._episodes.infos = []
+        learner.collect_rollouts(
+            env, self._callbacks, learner.rollout_buffer, learner.n_steps
+        )
+        sums, count = env.info_sums, env.info_count
+        env.info_sums, env.info_count = {}, 0
+        infos = self._episodes.infos
+        return Rollout({}, infos, sums, count, random=_generator())
+
+    def _obey(self, order: Order, newer: LearnerCopy | None) -> None:
+        """Take over policy, generator and counters."""
+        learner = self._learner
+        if newer is not None:
+            load_copy(learner, newer)
+        if isinstance(order.random, int):
+            torch.manual_seed(order.random)
+        else:
+            torch.set_rng_state(torch.from_numpy(np.array(order.random)))
+        learner.num_timesteps = order.timesteps
+
+    def _copy(self) -> LearnerCopy:
+        return copy_of(self._learner)
+
+
+def copy_of(learner: FastPPO, *, optimizer: bool = True) -> LearnerCopy:
+    """Return a copy of the policy of `learner`, with its `optimizer`."""
+    policy = learner.policy
+    state = policy.optimizer.state_dict() if optimizer else None
+    weights = {k: v.detach().cpu().clone() for k, v in policy.state_dict().items()}
+    return LearnerCopy(weights, state, learner._n_updates)
+
+
+def load_copy(learner: FastPPO, copy: LearnerCopy) -> None:
+    """Put `copy` into `learner`."""
+    learner.policy.load_state_dict(copy.policy)
+    if copy.optimizer is not None:
+        learner.policy.optimizer.load_state_dict(copy.optimizer)
+    learner._n_updates = copy.updates
+
+
+def _generator() -> NDArray[np.uint8]:
+    """Return the state of torch's generator."""
+    state: NDArray[np.uint8] = torch.get_rng_state().numpy().copy()
+    return state

@@ -286,8 +286,11 @@ class Fleet:
         learner, share = self._task.learner, self._shares[rank]
         seed = fresh_seed(learner.seed or 0, rank, learner.num_timesteps)
         share = Share(share.num_envs, share.batch_size, seed)
-        orders, level = self._task.orders(), log.getEffectiveLevel()
-        return self._cluster.spawn(RolloutWorker, self._recipe, share, orders, level)
+        now, orders = learner.num_timesteps, self._task.orders()
+        level = log.getEffectiveLevel()
+        return self._cluster.spawn(
+            RolloutWorker, self._recipe, share, now, orders, level
+        )
 
     def _hopeless(self) -> ClusterError:
         return ClusterError(

@@ -96,13 +96,19 @@ class RolloutWorker:
     """Makes roll-outs, and in a group of learners the updates too."""
 
     def __init__(
-        self, recipe: Recipe, share: Share, orders: Mapping[str, Any], level: int
+        self,
+        recipe: Recipe,
+        share: Share,
+        timesteps: int,
+        orders: Mapping[str, Any],
+        level: int,
     ) -> None:
         """Make environments and learner.
 
         Args:
             recipe: makes them.
             share: how many, and their seed.
+            timesteps: environment steps of all workers so far.
             orders: of the learner's side; see `RLTask.follow`.
             level: of the messages that are shown.
         """
@@ -117,6 +123,7 @@ class RolloutWorker:
         self._beside = list(self._task.environment_callbacks())
         self._callbacks = CallbackList([self._episodes, *self._beside])
         self._callbacks.init_callback(learner)
+        learner.num_timesteps = timesteps
         self._callbacks.on_training_start({}, {})
         self._task.follow(orders)
 
@@ -194,6 +201,7 @@ class RolloutWorker:
     def restore(self, state: TrainingState) -> None:
         """Put `state` back."""
         self._task.restore(state, state.values["extra"])
+        self._callbacks.on_training_start({}, {})  # what was due is done
 
     def close(self) -> None:
         """Free the environments."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -154,6 +156,7 @@ def _join(ray: Any, address: str | None) -> None:
         options["include_dashboard"] = False
     else:
         options["address"] = address
+    handler = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(**options)
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
@@ -166,6 +169,8 @@ def _join(ray: Any, address: str | None) -> None:
             f"no cluster answers at {address} ({reason.partition('. ')[0]}); start one "
             "with `ray start --head` and name its address"
         ) from None
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)  # Ray's own leaves without saving
 
 
 def _cause_of(error: Any) -> BaseException:

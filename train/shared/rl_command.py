@@ -121,6 +121,8 @@ class RLCommand(
         for flag in ("workers", "address", "schedule"):
             if args.engine == "local" and getattr(args, flag) is not None:
                 raise ConfigError(f"--{flag} needs --engine ray")
+        if args.workers is not None and args.workers < 1:
+            raise ConfigError(f"--workers {args.workers}: must be at least 1")
         if args.episodes is not None and args.episodes < 1:
             raise ConfigError(f"--episodes = {args.episodes}: must be at least 1")
         return config

@@ -17,12 +17,15 @@ from ambulo.configs.errors import ConfigError, GaitDataError, RunFolderError
 from ambulo.configs.gait import GAIT_SPACES, gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets.locomotion import preset
+from ambulo.train.shared.jobs import add_worker_flags, workers_of
 
 if TYPE_CHECKING:
     from ambulo.train.gait.rollouts import RolloutPlan
 
 PER_FILE = 16
 """Episodes of a file."""
+WORKERS = 2
+"""Processes, where no number is given."""
 SECONDS = 5.0
 """Length of an episode, [s]; as published."""
 
@@ -42,12 +45,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = make_parser().parse_args(argv)
     logging.basicConfig(level="WARNING", format="%(levelname)s: %(message)s")
     check(args)
-    from ambulo.train.gait.rollout_engines import engine
     from ambulo.train.gait.rollouts import play_job
 
-    play = engine(args.engine)
+    workers_of(args)  # refused before slow work
     folder = resolve_path(args.out)
     plan = make_plan(args)
+    needs = [] if plan.model is None else [Path(plan.model)]
+    workers = workers_of(args, needs, WORKERS)
     from ambulo.motion.gaits.shards import write_raw
 
     jobs = range(-(-args.episodes // args.per_file))
@@ -57,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     began, episodes, fell, frames = time.perf_counter(), 0, 0, 0
     with bars(10) as shown:
         task = shown.add_task("episodes", total=len(todo) * args.per_file)
-        for result in play(plan, todo, args.workers, play_job):
+        for result in workers.as_done(play_job, plan, todo, _name):
             write_raw(shard_file(folder, result.job), result.shard)
             episodes += args.per_file
             fell += result.fell
@@ -106,10 +110,7 @@ def make_parser() -> Parser:
     parser.add_argument(
         "--per-file", type=int, default=PER_FILE, metavar="N", help="episodes of a file"
     )
-    parser.add_argument("--workers", type=int, default=2, metavar="N")
-    parser.add_argument(
-        "--engine", default="process", metavar="NAME", help="process or ray"
-    )
+    add_worker_flags(parser.add_argument, str(WORKERS))
     parser.add_argument(
         "--reference", metavar="FILE",
         help="the prepared healthy gait for roll-outs without a model",
@@ -125,7 +126,7 @@ def check(args: argparse.Namespace) -> None:
     """Refuse numbers that make no sense, before work is done."""
     if args.impaired is not None and args.impaired < 1:
         raise ConfigError("--impaired must be at least 1")
-    for name in ("episodes", "per_file", "workers"):
+    for name in ("episodes", "per_file"):
         if getattr(args, name) < 1:
             raise ConfigError(f"--{name.replace('_', '-')} must be at least 1")
     if not 0.0 < args.seconds <= 3600.0:
@@ -199,6 +200,11 @@ def fixed_parameters(space: str, texts: Sequence[str]) -> dict[str, float]:
 def shard_file(folder: Path, job: int) -> Path:
     """The file of a job."""
     return folder / f"rollout_{job:05d}.npz"
+
+
+def _name(job: int) -> str:
+    """What errors call a job: its file."""
+    return shard_file(Path(), job).name
 
 
 def _is_done(path: Path, digest: str) -> bool:

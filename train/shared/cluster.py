@@ -11,11 +11,22 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ambulo.configs.errors import AmbuloError, ConfigError
+from ambulo.train.shared.cluster_guards import (
+    ClusterError,
+    check_cluster,
+    dismiss_reapers,
+    fate_shared,
+    knock,
+    use_token,
+)
+
+__all__ = ["Cluster", "ClusterError", "LostWorkerError", "joined", "node_address"]
 
 log = logging.getLogger(__name__)
 
@@ -27,10 +38,10 @@ QUIET = {
     "RAY_DEDUP_LOGS": "0",
 }
 """Variables of a cluster that is started here, unless they are set already."""
-
-
-class ClusterError(AmbuloError):
-    """A cluster that cannot be joined or started, or is too small."""
+WATCH = 2.0
+"""Time between looks at the head node while nothing comes, [s]."""
+CHECK_TIME = 25.0
+"""Time for a node to tell its versions, [s]."""
 
 
 class LostWorkerError(AmbuloError):
@@ -43,6 +54,7 @@ class Cluster:
     def __init__(self, ray: Any) -> None:
         """Use the initialised module `ray`."""
         self._ray = ray
+        self._head = str(ray.get_runtime_context().gcs_address)
 
     @property
     def cpus(self) -> int:
@@ -78,25 +90,48 @@ class Cluster:
         """Wait until a result is there; return the references that are ready.
 
         Empty when `timeout` [s] passed before.
+
+        Raises:
+            ClusterError: the head node is gone.
         """
-        ready, _ = self._ray.wait(list(references), num_returns=1, timeout=timeout)
-        return list(ready)
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            left = (
+                WATCH if end is None else min(WATCH, max(0.0, end - time.monotonic()))
+            )
+            ready, _ = self._ray.wait(list(references), num_returns=1, timeout=left)
+            if ready or (end is not None and time.monotonic() >= end):
+                return list(ready)
+            self._look()
 
     def result(self, reference: Any) -> Any:
         """Wait for a result.
 
         Raises:
             LostWorkerError: the worker died.
+            ClusterError: the head node is gone.
             ConfigError: the worker could not be made, because its machine lacks a package.
             Exception: what the worker's method raised, otherwise.
         """
         errors = self._ray.exceptions
-        try:
-            return self._ray.get(reference)
-        except errors.RayTaskError as error:
-            raise _cause_of(error) from None
-        except errors.RayError as error:
-            raise _lost(error) from None
+        while True:
+            try:
+                return self._ray.get(reference, timeout=WATCH)
+            except errors.GetTimeoutError:
+                self._look()
+            except errors.RayTaskError as error:
+                raise _cause_of(error) from None
+            except errors.RayError as error:
+                self._look()
+                raise _lost(error) from None
+
+    def _look(self) -> None:
+        """Raise `ClusterError` if the head node is gone."""
+        reason = knock(self._head) and knock(self._head)
+        if reason:
+            raise ClusterError(
+                f"the head node of the cluster at {self._head} is gone: {reason}"
+            )
 
     def end(self, worker: Any) -> None:
         """End a worker's process."""
@@ -116,6 +151,9 @@ def joined(workers: int, address: str | None = None) -> Iterator[Cluster]:
         ConfigError: Ray is not installed, or there are fewer CPUs than workers.
         ClusterError: nothing answers at the address, or its versions differ.
     """
+    address = address or os.environ.get("RAY_ADDRESS")
+    if address is not None:
+        use_token()
     try:
         import ray
     except ImportError:
@@ -124,7 +162,8 @@ def joined(workers: int, address: str | None = None) -> Iterator[Cluster]:
         ) from None
     mine = not ray.is_initialized()
     if mine:
-        _join(ray, address or os.environ.get("RAY_ADDRESS"))
+        with _sigterm_kept():
+            _join(ray, address)
     try:
         cluster = Cluster(ray)
         if cluster.cpus < workers:
@@ -136,6 +175,7 @@ def joined(workers: int, address: str | None = None) -> Iterator[Cluster]:
     finally:
         if mine:
             ray.shutdown()
+            dismiss_reapers()
 
 
 def node_address() -> str:
@@ -146,31 +186,119 @@ def node_address() -> str:
     return str(address())
 
 
+@contextmanager
+def _sigterm_kept() -> Iterator[None]:
+    """Keep who handles SIGTERM: Ray's own handler leaves without saving."""
+    handler = signal.getsignal(signal.SIGTERM)
+    yield
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, handler)
+
+
 def _join(ray: Any, address: str | None) -> None:
     """Join the cluster at `address`, or start one on this machine."""
     options: dict[str, Any] = {"configure_logging": False, "log_to_driver": True}
-    logging.getLogger("ray").setLevel(logging.ERROR)
-    if address is None:
-        for name, value in QUIET.items():
-            os.environ.setdefault(name, value)
-        options["include_dashboard"] = False
-    else:
-        options["address"] = address
-    handler = signal.getsignal(signal.SIGTERM)
+    for name in ("ray", "ray._private.authentication.authentication_token_setup"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    if address is not None:
+        if address != "auto":
+            reason = knock(address)
+            if reason:
+                raise ClusterError(
+                    f"no cluster answers at {address} ({reason}); start one with "
+                    "`ray start --head` and name its address"
+                )
+        check_cluster(address)
+        _init(ray, address, options)
+        return
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
     try:
-        ray.init(**options)
+        with fate_shared():
+            ray.init(include_dashboard=False, **options)
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
         reason = " ".join(str(error).split())
-        if address is None:
-            raise ClusterError(f"Ray cannot start a cluster here: {reason}") from None
+        raise ClusterError(f"Ray cannot start a cluster here: {reason}") from None
+
+
+def _init(ray: Any, address: str, options: dict[str, Any]) -> None:
+    """Join the cluster at `address`."""
+    try:
+        ray.init(address=address, **options)
+    except (ConnectionError, ValueError, RuntimeError, OSError) as error:
+        reason = " ".join(str(error).split())
         if "ersion mismatch" in reason:
             raise ClusterError(f"the cluster at {address}: {reason}") from None
+        if "node_ip" in reason or "raylet" in reason:
+            raise ClusterError(
+                f"this machine is no node of the cluster at {address}: run "
+                f"`ray start --address={address}` here, or start the command on a node"
+            ) from None
         raise ClusterError(
             f"no cluster answers at {address} ({reason.partition('. ')[0]}); start one "
             "with `ray start --head` and name its address"
         ) from None
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, handler)  # Ray's own leaves without saving
+
+
+def probe(address: str) -> None:
+    """Join a cluster, ask its machines for their versions, and leave.
+
+    For a process of its own: prints the error, if there is one, and ends the process.
+    """
+    import ray
+
+    try:
+        _init(ray, address, {"configure_logging": False, "log_to_driver": False})
+        _check_nodes(ray)
+    except AmbuloError as error:
+        print(f"{type(error).__name__}: {error}", flush=True)
+        os._exit(1)
+    os._exit(0)  # leaving in order would take a second
+
+
+def _check_nodes(ray: Any) -> None:
+    """Raise `ConfigError` if a machine lacks Ambulo, or has another version."""
+
+    def about() -> tuple[str, str]:  # nested, so that it is sent as a whole
+        import sys
+
+        python = ".".join(map(str, sys.version_info[:3]))
+        try:
+            import ambulo
+        except ImportError:
+            return python, ""
+        return python, ambulo.__version__
+
+    options = ray.remote(num_cpus=0, max_retries=0)(about).options
+    place = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+    nodes = {
+        options(scheduling_strategy=place(node["NodeID"], soft=False)).remote(): node[
+            "NodeManagerAddress"
+        ]
+        for node in ray.nodes()
+        if node["Alive"]
+    }
+    python, version = about()
+    done, late = ray.wait(list(nodes), num_returns=len(nodes), timeout=CHECK_TIME)
+    for reference in late:
+        raise ClusterError(f"the node {nodes[reference]} starts no worker")
+    for reference in done:
+        node = nodes[reference]
+        try:
+            its_python, its_version = ray.get(reference)
+        except ray.exceptions.RayError as error:
+            text = str(error).strip().rpartition("\n")[2]
+            raise ClusterError(f"the node {node} starts no worker: {text}") from None
+        if not its_version:
+            raise ConfigError(
+                f"the node {node} has no Ambulo: install Ambulo {version} there, for "
+                "the Python that runs `ray start`"
+            )
+        if (its_python, its_version) != (python, version):
+            raise ConfigError(
+                f"the node {node} has Ambulo {its_version} and Python {its_python}, this "
+                f"machine {version} and {python}: install the same"
+            )
 
 
 def _cause_of(error: Any) -> BaseException:

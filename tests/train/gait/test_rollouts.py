@@ -1,7 +1,6 @@
 import multiprocessing
 import os
 import signal
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -14,17 +13,10 @@ from ambulo.envs.locomotion.env import locomotion_config
 from ambulo.envs.reference.prepare import physical_cycle
 from ambulo.envs.reference.reference import Reference, gait_of, reference_bytes
 from ambulo.motion.gaits.scaled_walk import gait_cycle
-from ambulo.motion.gaits.shards import RawShard, read_raw, write_raw
+from ambulo.motion.gaits.shards import read_raw, write_raw
 from ambulo.train import rollout_gait
-from ambulo.train.gait.rollout_engines import (
-    ATTEMPTS,
-    RolloutError,
-    _note,
-    by_processes,
-    by_ray,
-    engine,
-)
-from ambulo.train.gait.rollouts import RolloutPlan, RolloutResult, play_job
+from ambulo.train.gait.rollouts import RolloutPlan, play_job
+from ambulo.train.shared.jobs import Workers
 
 SPACE = gait_space("human23")
 
@@ -71,11 +63,10 @@ def test_a_shard_says_where_it_is_from(plan, tmp_path):
 
 
 def test_bad_flags_are_told():
-    with pytest.raises(ConfigError, match="did you mean 'process'"):
-        engine("proces")
     with pytest.raises(ConfigError, match="NAME=NUMBER"):
         rollout_gait.fixed_parameters("human23", ["stride"])
-    assert rollout_gait.main(["--out", "x", "--episodes", "0"]) == 2
+    for flags in (["--episodes", "0"], ["--engine", "proces"], ["--workers", "0"]):
+        assert rollout_gait.main(["--out", "x", *flags]) == 2
     assert rollout_gait.main(["--out", "x", "--set", "strid=1"]) == 2
     assert rollout_gait.main(["--out", "x", "--seed", "-1"]) == 2
     assert rollout_gait.main(["--out", "x", "--seconds", "inf"]) == 2
@@ -94,18 +85,10 @@ def test_whole_files_stay_and_damaged_ones_do_not(plan, tmp_path):
     assert not rollout_gait._is_done(path, plan.digest)
 
 
-def test_a_job_that_kills_its_workers_is_given_up():
-    lost = {7: 0}
-    for _ in range(ATTEMPTS - 1):
-        _note(lost, [7])
-    with pytest.raises(RolloutError, match="job 7"):
-        _note(lost, [7])
-
-
 @pytest.mark.slow
 def test_nothing_is_lost_when_a_worker_is_killed(plan):
     results = []
-    for result in by_processes(plan, range(6), 2):
+    for result in Workers(count=2).as_done(play_job, plan, range(6)):
         results.append(result)
         if len(results) == 1:
             victim = multiprocessing.active_children()[0]
@@ -117,33 +100,14 @@ def test_nothing_is_lost_when_a_worker_is_killed(plan):
 
 
 @pytest.mark.slow
-def test_a_worker_that_dies_while_nobody_waits_is_replaced(plan):
-    results = []
-    for result in by_processes(plan, range(6), 2):
-        results.append(result)
-        if len(results) == 1:
-            for victim in multiprocessing.active_children():
-                os.kill(victim.pid, signal.SIGKILL)
-            time.sleep(2.0)
-    assert sorted(result.job for result in results) == list(range(6))
-
-
-@pytest.mark.slow
-def test_ray_replaces_actors_that_die(plan, tmp_path):
-    ray = pytest.importorskip("ray")
-    marker = str(tmp_path / "died")
-
-    def play(plan, job):
-        if job == 2 and not os.path.exists(marker):
-            open(marker, "w").close()
-            os.kill(os.getpid(), signal.SIGKILL)
-        shard = RawShard(np.array([1]), np.zeros((1, 1)), np.zeros((1, 57)), ("a",), {})
-        return RolloutResult(job, shard, 0)
-
-    results = list(by_ray(plan, range(5), 2, play))
-    assert not ray.is_initialized()
-    assert sorted(result.job for result in results) == list(range(5))
-    assert os.path.exists(marker)
+def test_ray_and_processes_write_the_same_files(plan, tmp_path):
+    made = []
+    for workers in (Workers(), Workers("ray", 2)):
+        results = workers.as_done(play_job, plan, range(3))
+        made.append({result.job: result.shard for result in results})
+    for job, shard in made[0].items():
+        np.testing.assert_array_equal(made[1][job].motions, shard.motions)
+        assert made[1][job].source == shard.source
 
 
 @pytest.mark.slow

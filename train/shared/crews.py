@@ -1,0 +1,247 @@
+"""Workers that play jobs: processes of this machine, or actors of a Ray cluster.
+
+A crew hires workers, gives each one job at a time and reports what became of it. It
+decides nothing: who plays what, and again, is the matter of `jobs`.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
+from pathlib import Path
+from platform import node
+from typing import Any, Literal, Protocol
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.jobs import Play
+from ambulo.train.shared.cluster import Cluster, LostWorkerError, joined
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a worker reports."""
+
+    worker: int
+    """Its number in the crew."""
+    kind: Literal["ready", "done", "failed", "lost"]
+    """It waits for jobs; its job is done, or raised; it is dead."""
+    value: Any = None
+    """The result of a job, or what it raised."""
+
+
+class Crew(Protocol):
+    """Workers that can be hired; each is a number."""
+
+    def hire(self) -> int:
+        """Begin a worker; `events` tells when it is ready."""
+
+    def give(self, worker: int, job: Any) -> None:
+        """Let a worker that is ready, or whose job is over, play a job."""
+
+    def events(self, timeout: float) -> list[Event]:
+        """Wait until workers report; empty when `timeout` [s] passed before."""
+
+    def close(self) -> None:
+        """End all workers."""
+
+
+def attempt(play: Play[Any, Any, Any], shared: Any, job: Any) -> tuple[str, Any]:
+    """Play a job: ("done", result) or ("failed", exception), which can be pickled."""
+    try:
+        return "done", play(shared, job)
+    except Exception as error:
+        error.add_note(traceback.format_exc())
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            return "failed", RuntimeError(f"{type(error).__name__}: {error}")
+        return "failed", error
+
+
+def check_seen(needs: Sequence[Path]) -> None:
+    """Raise `ConfigError` if this machine does not see a path that jobs need."""
+    for path in needs:
+        if not path.exists():
+            raise ConfigError(
+                f"the machine {node()} does not see {path}: workers need a folder that all "
+                "machines of the cluster share"
+            )
+
+
+class Processes:
+    """Processes of this machine, which end with it."""
+
+    def __init__(self, play: Play[Any, Any, Any], shared: Any) -> None:
+        """Hire nobody yet."""
+        self._task = (play, shared)
+        self._context = multiprocessing.get_context("spawn")
+        self._alive: dict[int, tuple[BaseProcess, Connection]] = {}
+        self._count = 0
+
+    def hire(self) -> int:
+        """Start a process."""
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(
+            target=_serve, args=(theirs, *self._task), daemon=True
+        )
+        with _no_interrupt():
+            process.start()
+        theirs.close()
+        self._count += 1
+        self._alive[self._count] = (process, ours)
+        return self._count
+
+    def give(self, worker: int, job: Any) -> None:
+        """Send a job; that the process is dead is told by the next `events`."""
+        with suppress(BrokenPipeError, ConnectionResetError):
+            self._alive[worker][1].send(job)
+
+    def events(self, timeout: float) -> list[Event]:
+        """Read what processes sent."""
+        pipes = {pipe: worker for worker, (_, pipe) in self._alive.items()}
+        return [self._read(pipes[pipe], pipe) for pipe in wait(list(pipes), timeout)]  # type: ignore[index, arg-type]
+
+    def close(self) -> None:
+        """Kill all processes."""
+        for process, pipe in self._alive.values():
+            process.kill()
+            pipe.close()
+        for process, _ in self._alive.values():
+            process.join()
+        self._alive.clear()
+
+    def _read(self, worker: int, pipe: Connection) -> Event:
+        try:
+            return Event(worker, *pipe.recv())
+        except (EOFError, OSError):  # dead, maybe in the middle of a message
+            process, _ = self._alive.pop(worker)
+            pipe.close()
+            process.kill()
+            process.join()
+            return Event(worker, "lost")
+
+
+class Actors:
+    """Workers on a Ray cluster."""
+
+    def __init__(
+        self,
+        play: Play[Any, Any, Any],
+        shared: Any,
+        needs: Sequence[Path],
+        workers: int | None,
+        address: str | None,
+    ) -> None:
+        """Join the cluster; see `cluster.joined` for errors."""
+        with ExitStack() as stack:
+            self._cluster: Cluster = stack.enter_context(joined(workers or 1, address))
+            self.size = workers or self._cluster.cpus
+            self._task = (play, self._cluster.share(shared), tuple(map(str, needs)))
+            self._alive: dict[int, Any] = {}
+            self._waiting: dict[Any, int] = {}
+            self._count = 0
+            self._leave = stack.pop_all()
+
+    def hire(self) -> int:
+        """Start an actor."""
+        worker = self._cluster.spawn(Actor, *self._task)
+        self._count += 1
+        self._alive[self._count] = worker
+        self._waiting[self._cluster.call(worker, "ready")] = self._count
+        return self._count
+
+    def give(self, worker: int, job: Any) -> None:
+        """Call an actor."""
+        called = self._cluster.call(self._alive[worker], "play", job)
+        self._waiting[called] = worker
+
+    def events(self, timeout: float) -> list[Event]:
+        """Fetch what actors have made."""
+        found = []
+        for reference in self._cluster.first(list(self._waiting), timeout):
+            worker = self._waiting.pop(reference)
+            try:
+                kind, value = self._cluster.result(reference)
+            except LostWorkerError:
+                self._cluster.end(self._alive.pop(worker))
+                kind, value = "lost", None
+            found.append(Event(worker, kind, value))
+        return found
+
+    def close(self) -> None:
+        """End all actors and leave the cluster."""
+        with self._leave:
+            for worker in self._alive.values():
+                self._cluster.end(worker)
+            self._alive.clear()
+
+
+class Actor:
+    """A worker of Ray that plays one job after another."""
+
+    def __init__(
+        self, play: Play[Any, Any, Any], shared: Any, needs: Sequence[str]
+    ) -> None:
+        """Keep what all jobs share."""
+        self._play, self._shared, self._needs = play, shared, needs
+
+    def ready(self) -> tuple[str, None]:
+        """Check that this machine has what jobs need."""
+        check_seen([Path(path) for path in self._needs])
+        return "ready", None
+
+    def play(self, job: Any) -> tuple[str, Any]:
+        """Play a job."""
+        return attempt(self._play, self._shared, job)
+
+
+def _serve(pipe: Connection, play: Play[Any, Any, Any], shared: Any) -> None:
+    """Play the jobs that come through `pipe` until it is closed."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        pipe.send(("ready", None))
+        while True:
+            pipe.send_bytes(_message(attempt(play, shared, pipe.recv())))
+    except (EOFError, OSError):  # the parent is gone
+        return
+
+
+def _message(outcome: tuple[str, Any]) -> Any:
+    try:
+        return ForkingPickler.dumps(outcome)
+    except Exception as error:
+        text = f"its result cannot be sent: {type(error).__name__}: {error}"
+        return ForkingPickler.dumps(("failed", RuntimeError(text)))
+
+
+def _end_with_parent() -> None:
+    """End this process, even in the middle of a job, when its parent is gone."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Let processes that are started never see Ctrl-C, which is for their parent."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # its start would unblock signals
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -215,7 +215,8 @@ def _join(ray: Any, address: str | None) -> None:
         os.environ.setdefault(name, value)
     try:
         with fate_shared():
-            ray.init(include_dashboard=False, **options)
+            # Without `local` Ray joins any cluster that it finds on this machine.
+            ray.init(address="local", include_dashboard=False, **options)
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
         reason = " ".join(str(error).split())
         raise ClusterError(f"Ray cannot start a cluster here: {reason}") from None

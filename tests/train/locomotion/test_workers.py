@@ -1,0 +1,54 @@
+"""Walkers that are trained over the workers of a real Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fixtures.locomotion_runs import TEACHER, run, settings, weights_equal
+
+from ambulo.train.train_locomotion import main
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    pytest.importorskip("ray")
+    from ambulo.train.shared.cluster import joined
+
+    with joined(2):  # which the commands below find and use
+        yield
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schedule", ["rollouts", "gradients"])
+@pytest.mark.parametrize("teacher", [None, TEACHER])
+@pytest.mark.usefixtures("cluster")
+def test_one_worker_does_what_no_worker_does(
+    reference: Path, tmp_path: Path, schedule: str, teacher: dict[str, Any] | None
+) -> None:
+    changes = {"environment": {"balance_law": teacher is None}}
+    file = settings(
+        tmp_path / "tiny.json", reference, training={"teacher": teacher}, **changes
+    )
+    alone = run(file, "alone")
+    worker = ["--engine", "ray", "--workers", "1", "--schedule", schedule]
+    with_one = run(file, "one", *worker)
+    assert weights_equal(alone.final_model, with_one.final_model)
+    two = run(file, "two", *worker[:3], "2", *worker[4:])
+    assert not weights_equal(alone.final_model, two.final_model)
+    # A run without workers goes on with what two workers saved.
+    more = ["--timesteps", "384", "--no-progress", "--episodes", "2"]
+    assert main(["--resume", str(two.path), *more]) == 0
+
+
+def test_flags_of_workers_need_the_engine(
+    tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--config", str(tiny), "--no-progress"]
+    for flag in (["--workers", "2"], ["--address", "a:1"], ["--schedule", "gradients"]):
+        assert main([*arguments, *flag]) == 2
+        assert f"{flag[0]} needs --engine ray" in capsys.readouterr().err
+    assert main([*arguments, "--engine", "ray", "--workers", "0"]) == 2
+    assert "--workers 0: must be at least 1" in capsys.readouterr().err

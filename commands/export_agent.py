@@ -95,6 +95,10 @@ def _export_character(args: Namespace) -> int:
 
     if args.target is not None:
         raise ConfigError("--target: does not go with --mjcf")
+    if args.out is not None and str(args.out).endswith(".xml"):
+        raise ConfigError(
+            f"--out {args.out}: --mjcf writes several files; name a new folder"
+        )
     folder = resolve_path(args.out)
     if not folder.is_dir():
         check_parent(args.out)

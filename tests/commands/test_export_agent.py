@@ -39,6 +39,7 @@ def test_a_walker_is_written_and_what_it_lacks_is_said(
         (["gait_walkk", "--out", "w.onnx"], "did you mean 'gait_walk'"),
         (["gait_walk", "--out", "w.txt"], "must end in .onnx, .json or .ambulo"),
         (["human24", "--mjcf", "--out", "w"], "unknown character 'human24'"),
+        (["human23", "--mjcf", "--out", "h.xml"], "several files; name a new folder"),
         (["human23", "--mjcf", "--target", "onnx", "--out", "w"], "--target: does not go"),
     ],
 )  # fmt: skip

@@ -6,12 +6,14 @@ are drawn uniformly in the joint limits of the independent joints, tied joints f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.jobs import Apply, here
 from ambulo.muscle.conditions import Condition, table_with
 from ambulo.muscle.coupling import FREE
 from ambulo.muscle.dynamics import transmission_of_data
@@ -20,6 +22,8 @@ from ambulo.muscle.muscles import MuscleLayer
 
 _STILL = 1e-9
 """A torque of a full activation below this is no entry of the pattern, [N m]."""
+_TOGETHER = 250
+"""Poses of a job."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +104,27 @@ def random_pose(
         rng: where chance comes from.
         speed: standard deviation of the joint velocities, [rad/s].
     """
-    model, coupling = layer.model, layer.coupling
+    return _closed(layer, *_drawn_pose(layer, rng, speed))
+
+
+def _drawn_pose(
+    layer: MuscleLayer, rng: np.random.Generator, speed: float = 2.0
+) -> tuple[Floats, Floats]:
+    """Positions (nq,) and velocities (nv,) of the independent joints, ties not kept."""
+    model = layer.model
     qpos = np.array(model.qpos0)
     low, high = model.jnt_range.T
     limited = (model.jnt_limited != 0) & (model.jnt_type > FREE + 1)
     qpos[model.jnt_qposadr[limited]] = rng.uniform(low[limited], high[limited])
-    qpos = coupling.closed(qpos)
     qvel = np.zeros(model.nv)
     qvel[layer.dofs] = rng.normal(0.0, speed, len(layer.dofs))
+    return qpos, qvel
+
+
+def _closed(layer: MuscleLayer, qpos: Floats, qvel: Floats) -> tuple[Floats, Floats]:
+    """The pose with its ties kept."""
+    coupling = layer.coupling
+    qpos = coupling.closed(qpos)
     return qpos, coupling.closed_velocity(qpos[None], qvel[None])[0]
 
 
@@ -119,8 +136,11 @@ def sample_muscles(
     pattern: ReducedPattern | None = None,
     weakness: tuple[float, float] = (1.0, 1.0),
     shortness: tuple[float, float] = (1.0, 1.0),
+    apply: Apply = here,
 ) -> MuscleSamples:
     """What the muscles can do in `count` random poses.
+
+    All chance is drawn here, so that the samples do not depend on who works.
 
     Args:
         layer: of the model.
@@ -130,6 +150,7 @@ def sample_muscles(
         weakness: range of the force factor of a muscle group. Half of the groups of a
             pose are healthy, the factors of the others are uniform.
         shortness: range of the length factor of a group.
+        apply: who works on the poses.
 
     Raises:
         MuscleError: an entry that `pattern` does not have is not zero.
@@ -142,26 +163,61 @@ def sample_muscles(
         ill = rng.random((count, len(names))) < 0.5
         scale[:, k] = np.where(ill, rng.uniform(low, high, ill.shape), 1.0)
     healthy = bool((scale == 1.0).all())
-    data = mujoco.MjData(layer.model)
-    active, passive = [], []
-    for i in range(count):
-        data.qpos[:], data.qvel[:] = random_pose(layer, rng)
-        mujoco.mj_fwdPosition(layer.model, data)
-        mujoco.mj_fwdVelocity(layer.model, data)
-        numbers = None
-        if not healthy:
-            state = Condition(scale[i, 0, group], scale[i, 1, group])
-            numbers = table_with(layer.table, state).packed()[None]
-        muscles = layer.evaluate(transmission_of_data(data), data.qpos[None], numbers)
-        active.append(muscles.active[0])
-        passive.append(muscles.passive[0])
-    entries = np.array(active)
+    states = None if healthy else scale[:, :, group]
+    poses = _portions(layer, count, rng, states)
+    parts = list(apply(_muscles_in, layer, poses, _Poses.name))
+    entries, passive = (np.concatenate(each) for each in zip(*parts, strict=True))
     pattern = pattern or _pattern(entries)
     values = pattern.reduce(entries)
     missed = np.abs(entries).sum() - np.abs(values).sum()
     if missed > _STILL * entries.size:
         raise MuscleError("a muscle moves a joint that the pattern does not have")
-    return MuscleSamples(pattern, values, np.array(passive), scale.reshape(count, -1))
+    return MuscleSamples(pattern, values, passive, scale.reshape(count, -1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Poses:
+    """B random poses, whose ties are not kept yet."""
+
+    qpos: Floats
+    """Positions, (B, nq)."""
+    qvel: Floats
+    """Velocities, (B, nv)."""
+    state: Floats | None
+    """Force and length factors of the muscles, (B, 2, m); None: healthy."""
+
+    def name(self) -> str:
+        """What errors call them."""
+        return f"muscles in {len(self.qpos)} poses"
+
+
+def _portions(
+    layer: MuscleLayer, count: int, rng: np.random.Generator, states: Floats | None
+) -> Iterator[_Poses]:
+    """Poses that are worked on together; `states` are those of all, (N, 2, m)."""
+    for begin in range(0, count, _TOGETHER):
+        end = min(begin + _TOGETHER, count)
+        drawn = [_drawn_pose(layer, rng) for _ in range(begin, end)]
+        qpos, qvel = (np.array(each) for each in zip(*drawn, strict=True))
+        yield _Poses(qpos, qvel, None if states is None else states[begin:end])
+
+
+def _muscles_in(layer: MuscleLayer, poses: _Poses) -> tuple[Floats, Floats]:
+    """JtA (B, na, m) and Jtp (B, na) in B poses, [N m]."""
+    data = mujoco.MjData(layer.model)
+    active, passive = [], []
+    for i, pose in enumerate(zip(poses.qpos, poses.qvel, strict=True)):
+        data.qpos[:], data.qvel[:] = _closed(layer, *pose)
+        mujoco.mj_fwdPosition(layer.model, data)
+        mujoco.mj_fwdVelocity(layer.model, data)
+        numbers = None
+        if poses.state is not None:
+            state = Condition(*poses.state[i])
+            numbers = table_with(layer.table, state).packed()[None]
+        muscles = layer.evaluate(transmission_of_data(data), data.qpos[None], numbers)
+        active.append(muscles.active[0])
+        passive.append(muscles.passive[0])
+    return np.array(active), np.array(passive)
 
 
 def random_activations(count: int, muscles: int, rng: np.random.Generator) -> Floats:

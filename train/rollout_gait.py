@@ -110,7 +110,7 @@ def make_parser() -> Parser:
     parser.add_argument(
         "--per-file", type=int, default=PER_FILE, metavar="N", help="episodes of a file"
     )
-    add_worker_flags(parser.add_argument, str(WORKERS))
+    add_worker_flags(parser, str(WORKERS))
     parser.add_argument(
         "--reference", metavar="FILE",
         help="the prepared healthy gait for roll-outs without a model",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from ambulo.configs.errors import AmbuloError, ConfigError, MotionError
 from ambulo.motion.formats.files import WRITTEN, write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
+from ambulo.train.shared.jobs import add_worker_flags, workers_of
 
 if TYPE_CHECKING:
     from ambulo.motion.retargeting.retarget import Retargeted
@@ -67,6 +69,7 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--out-units", default="auto", metavar="UNIT",
         help="unit of length of what is written, as for --units",
     )  # fmt: skip
+    add_worker_flags(parser)
     add("--force", action="store_true", help="replace files that are there")
     add("--strict", action="store_true", help="stop at the first bad file of a folder")
     add_reading_flags(parser)
@@ -116,8 +119,8 @@ class Conversion:
             motion = resample(motion, self.fps)
         return motion, "".join([remarks, *(f"; {note}" for note in source.notes)])
 
-    def file(self, source: Path, target: Path, *, force: bool) -> None:
-        """Convert one file and say so.
+    def file(self, source: Path, target: Path, *, force: bool) -> str:
+        """Convert one file; a line about it.
 
         Raises:
             AmbuloError: it cannot be read or written, or the target is there.
@@ -130,10 +133,42 @@ class Conversion:
                     raise MotionError(f"{path}: is there already; --force replaces it")
         motion, remarks = self.motion(source)
         write_motion(target, motion, units=self.units)
-        print(
+        return (
             f"{source} -> {target}: {len(motion)} frames, "
             f"{len(motion.skeleton)} joints, {motion.fps:.6g} fps{remarks}"
         )
+
+
+@dataclass(frozen=True)
+class FolderJob:
+    """A file of a folder that is converted."""
+
+    source: Path
+    """The file."""
+    target: Path
+    """What is made of it."""
+    also: Path | None = None
+    """Another file of which the same is made, which is why nothing is done."""
+
+    def name(self) -> str:
+        """What errors call it."""
+        return str(self.source)
+
+
+def convert_job(conversion: Conversion, job: FolderJob) -> str | AmbuloError:
+    """Convert a file of a folder; a line about it, or why it cannot be converted.
+
+    Played again after a worker died, it replaces what that may have written.
+    """
+    try:
+        if job.also is not None:
+            raise MotionError(
+                f"{job.source}: {job.target} is made from {job.also} already"
+            )
+        job.target.parent.mkdir(parents=True, exist_ok=True)
+        return conversion.file(job.source, job.target, force=True)
+    except AmbuloError as error:
+        return error
 
 
 def described(done: Retargeted) -> str:
@@ -155,6 +190,7 @@ def described(done: Retargeted) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Convert; 0, or 1 when files of a folder could not be converted."""
+    workers_of(args)  # refused before anything is read
     conversion = _conversion(args)
     source, target = resolve_path(args.source), resolve_path(args.target)
     if source.is_dir():
@@ -164,7 +200,9 @@ def run(args: argparse.Namespace) -> int:
     _check_format(target.suffix.removeprefix("."), str(target), args.out_units)
     motion_files(source)
     check_parent(args.target)
-    conversion.file(source, target, force=args.force)
+    if args.engine != "process" or args.workers is not None or args.address:
+        raise ConfigError("--engine, --workers and --address are for folders")
+    print(conversion.file(source, target, force=args.force))
     return 0
 
 
@@ -211,26 +249,32 @@ def _folder(
         raise ConfigError(f"{target}: expected a folder, as {source} is one")
     files = motion_files(source)
     made: dict[Path, Path] = {}
-    done = left = 0
-    for file in shown_progress(files):
-        out = (target / file.relative_to(source)).with_suffix(f".{args.to}")
-        try:
-            if out in made:
-                raise MotionError(f"{file}: {out} is made from {made[out]} already")
-            made[out] = file
-            if not args.force and any(path.exists() for path in written_files(out)):
-                left += 1
-                continue
-            out.parent.mkdir(parents=True, exist_ok=True)
-            conversion.file(file, out, force=args.force)
-            done += 1
-        except AmbuloError as error:
-            if args.strict:
-                raise
-            report(error)
-    bad = len(files) - done - left
-    there = f", {left} were there already (--force replaces them)" if left else ""
-    print(f"{done} of {len(files)} files converted, {bad} failed{there}")
+    there: list[Path] = []
+
+    def jobs() -> Iterator[FolderJob]:
+        for file in shown_progress(files):
+            out = (target / file.relative_to(source)).with_suffix(f".{args.to}")
+            also = made.setdefault(out, file)
+            if also is not file:
+                yield FolderJob(file, out, also)
+            elif not args.force and any(path.exists() for path in written_files(out)):
+                there.append(file)
+            else:
+                yield FolderJob(file, out)
+
+    done = 0
+    with workers_of(args, files[:1]).sharing(target) as workers:
+        for result in workers.in_order(convert_job, conversion, jobs(), FolderJob.name):
+            if isinstance(result, str):
+                print(result)
+                done += 1
+            elif args.strict:
+                raise result
+            else:
+                report(result)
+    bad = len(files) - done - len(there)
+    left = f", {len(there)} were there already (--force replaces them)" if there else ""
+    print(f"{done} of {len(files)} files converted, {bad} failed{left}")
     return SOME_BAD if bad else 0
 
 

@@ -18,6 +18,7 @@ from ambulo.ik.data.extract import FAR, FPS, STEP, Extraction, extract
 from ambulo.ik.data.pose_data import MIN_UNIQUE, check_poses, save_poses, still_joints
 from ambulo.ik.rig import load_rig
 from ambulo.motion.datasets.clips import scan_clips
+from ambulo.train.shared.jobs import add_worker_flags, workers_of
 
 if TYPE_CHECKING:
     from ambulo.motion.datasets.clips import Clip
@@ -59,6 +60,7 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--strict", action="store_true", help="a file that cannot be used is an error"
     )
     add_source_flags(parser)
+    add_worker_flags(parser)
     parser.add_argument("--no-cache", action="store_true", help="read every file anew")
     parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
 
@@ -74,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.out.endswith(".npz"):
         raise ConfigError(f"--out {args.out}: poses are a .npz file")
     check_source_flags(args)
+    workers_of(args)  # refused before slow work
     check_parent(args.out)
     rig = load_rig(args.rig)
     folders = [resolve_path(folder) for folder in args.motions]
@@ -84,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
         clips, rig, args.fps, step=args.step, progress=_shown(clips),
         strict=args.strict, cached=not args.no_cache,
         axes=args.axes, rest_pose=args.rest_pose or "auto",
+        apply=workers_of(args, [clip.path for clip in clips[:1]]).in_order,
     )  # fmt: skip
     unique = check_poses(found.data, rig, args.least)
     target = resolve_path(args.out)

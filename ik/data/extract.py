@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import IKError, MotionError, MotionFileError, SkeletonError
+from ambulo.configs.jobs import Apply, here
 from ambulo.ik.data.pose_data import (
     ClipRecord,
     PoseData,
@@ -166,6 +167,7 @@ def extract(
     cache_folder: str | Path | None = None,
     axes: str = "auto",
     rest_pose: str = "auto",
+    apply: Apply = here,
 ) -> Extraction:
     """The poses of `clips` on `rig`.
 
@@ -181,32 +183,26 @@ def extract(
         cache_folder: As in `motion_on_rig`.
         axes: As in `motion_on_rig`.
         rest_pose: As in `motion_on_rig`.
+        apply: Who works on the clips; the poses do not depend on it.
     """
     errors: list[MotionFileError] = []
     records: list[ClipRecord] = []
     parts: list[tuple[Pose, NDArray[np.int32], NDArray[np.uint8]]] = []
     tally = _Tally(rig)
-    for clip in clips if progress is None else progress:
-        try:
-            motion = motion_on_rig(
-                clip, rig, fps, cached=cached, cache_folder=cache_folder,
-                axes=axes, rest_pose=rest_pose,
-            )  # fmt: skip
-        except MotionFileError as error:
+    how = _Reading(rig, fps, step, cached, cache_folder, axes, rest_pose)
+    for found in apply(
+        _kept, how, clips if progress is None else progress, lambda clip: str(clip.path)
+    ):
+        if isinstance(found, MotionFileError):
             if strict:
-                raise
-            logger.warning("%s", error)
-            errors.append(error)
+                raise found
+            logger.warning("%s", found)
+            errors.append(found)
             continue
-        pose, usable = tally.clamped(clip.name, motion)
-        if not usable.any():
-            continue
-        rows = _thinned(rig, pose, usable, step)
-        stands = foot_contacts(motion).astype(np.uint8)
-        records.append(
-            ClipRecord(name=clip.name, subject=clip.subject, activity=clip.activity)
-        )
-        parts.append((pose[rows], rows.astype(np.int32), stands[rows]))
+        tally.add(found)
+        if len(found.rows):
+            records.append(found.record)
+            parts.append((found.pose, found.rows, found.stands))
     if not parts:
         raise IKError(
             f"none of {len(clips)} clips can be used ({len(errors)} cannot be read, "
@@ -226,6 +222,90 @@ def extract(
     return tally.report(data, errors)
 
 
+@dataclass(frozen=True)
+class _Reading:
+    """How the poses of every clip are made; see `extract`."""
+
+    rig: Rig
+    fps: float
+    step: float
+    cached: bool
+    cache_folder: str | Path | None
+    axes: str
+    rest_pose: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Kept:
+    """The poses of a clip, and what the limits changed."""
+
+    record: ClipRecord
+    """The clip."""
+    pose: Pose
+    """The poses that are kept."""
+    rows: NDArray[np.int32]
+    """Their frames."""
+    stands: NDArray[np.uint8]
+    """Their foot contacts."""
+    frames: int
+    """Frames of the clip."""
+    used: int
+    """Those not too far outside the limits."""
+    outside: NDArray[np.int64]
+    """How many of these have each joint outside."""
+    frames_outside: int
+    """How many have any."""
+    far: NDArray[np.float64]
+    """How far each joint is outside, at most, [rad]."""
+    sum: float
+    """All excesses together, [rad]."""
+    moved: float
+    """Mean displacement of joints by clamping, added over the frames, [m]."""
+
+
+def _kept(how: _Reading, clip: Clip) -> _Kept | MotionFileError:
+    """The poses of `clip` inside the limits, thinned; or why it cannot be used."""
+    rig = how.rig
+    try:
+        motion = motion_on_rig(
+            clip, rig, how.fps, cached=how.cached, cache_folder=how.cache_folder,
+            axes=how.axes, rest_pose=how.rest_pose,
+        )  # fmt: skip
+    except MotionFileError as error:
+        return error
+    pose = Pose(motion.root_positions, motion.rotations)
+    far = violation(rig, pose.rotations)
+    usable = (far <= FAR).all(axis=1)
+    if usable.mean() < 1.0 - MOST:
+        usable[:] = False
+    far[~usable] = 0.0
+    bad = far > _ROUNDING
+    inside = Pose(pose.root, clamp(rig, pose.rotations))
+    frames = bad.any(axis=1)
+    moved = 0.0
+    if frames.any():
+        way = fk(rig, inside[frames])[0] - fk(rig, pose[frames])[0]
+        moved = float(np.linalg.norm(way, axis=-1).mean(axis=1).sum())
+    rows = np.zeros(0, dtype=np.int64)
+    stands = np.zeros((len(pose), 2), dtype=np.uint8)
+    if usable.any():
+        rows = _thinned(rig, inside, usable, how.step)
+        stands = foot_contacts(motion).astype(np.uint8)
+    return _Kept(
+        record=ClipRecord(name=clip.name, subject=clip.subject, activity=clip.activity),
+        pose=inside[rows],
+        rows=rows.astype(np.int32),
+        stands=stands[rows],
+        frames=len(pose),
+        used=int(usable.sum()),
+        outside=bad.sum(axis=0),
+        frames_outside=int(frames.sum()),
+        far=far.max(axis=0),
+        sum=float(far[bad].sum()),
+        moved=moved,
+    )
+
+
 def _thinned(
     rig: Rig, pose: Pose, usable: NDArray[np.bool_], step: float
 ) -> NDArray[np.int64]:
@@ -243,7 +323,7 @@ def _thinned(
 
 
 class _Tally:
-    """Clamps poses to the limits and counts the changes."""
+    """Adds up what the limits changed."""
 
     def __init__(self, rig: Rig) -> None:
         self.rig = rig
@@ -253,29 +333,17 @@ class _Tally:
         self.far = np.zeros(len(rig))
         self.sum = self.moved = 0.0
 
-    def clamped(self, name: str, motion: Motion) -> tuple[Pose, NDArray[np.bool_]]:
-        """Return the frames of `motion` inside the limits, and a mask (T,) of usable ones."""
-        pose = Pose(motion.root_positions, motion.rotations)
-        far = violation(self.rig, pose.rotations)
-        usable = (far <= FAR).all(axis=1)
-        if usable.mean() < 1.0 - MOST:
-            usable[:] = False
-        if not usable.all():
-            self.left_out[name] = int((~usable).sum())
-        far[~usable] = 0.0
-        bad = far > _ROUNDING
-        inside = Pose(pose.root, clamp(self.rig, pose.rotations))
-        frames = bad.any(axis=1)
-        self.frames += len(pose)
-        self.frames_used += int(usable.sum())
-        self.frames_outside += int(frames.sum())
-        self.outside += bad.sum(axis=0)
-        self.far = np.maximum(self.far, far.max(axis=0))
-        self.sum += float(far[bad].sum())
-        if frames.any():
-            way = fk(self.rig, inside[frames])[0] - fk(self.rig, pose[frames])[0]
-            self.moved += float(np.linalg.norm(way, axis=-1).mean(axis=1).sum())
-        return inside, usable
+    def add(self, clip: _Kept) -> None:
+        """Add a clip."""
+        if clip.used < clip.frames:
+            self.left_out[clip.record.name] = clip.frames - clip.used
+        self.frames += clip.frames
+        self.frames_used += clip.used
+        self.frames_outside += clip.frames_outside
+        self.outside += clip.outside
+        self.far = np.maximum(self.far, clip.far)
+        self.sum += clip.sum
+        self.moved += clip.moved
 
     def report(self, data: PoseData, errors: Sequence[MotionFileError]) -> Extraction:
         """Return the statistics with the poses."""

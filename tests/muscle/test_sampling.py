@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from ambulo.configs.jobs import here
 from ambulo.muscle.errors import MuscleError
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import (
@@ -19,6 +20,7 @@ from ambulo.muscle.sampling import (
     sample_muscles,
 )
 from ambulo.muscle.solver import solve
+from ambulo.train.shared.jobs import Workers
 
 Load = Callable[[str], mujoco.MjModel]
 
@@ -76,6 +78,19 @@ def test_weakness_scales_whole_groups(packaged: Load) -> None:
     seen = np.abs(healthy.values) > 1e-3
     np.testing.assert_allclose(ratio[seen], expected[seen], rtol=1e-9)
     assert (weak.groups[:, len(names) :] == 1.0).all()
+
+
+def test_samples_do_not_depend_on_who_works(packaged: Load) -> None:
+    layer = MuscleLayer(packaged("myofinger"))
+    alone, many = (
+        sample_muscles(
+            layer, 600, np.random.default_rng(5), weakness=(0.2, 0.5), apply=apply
+        )
+        for apply in (here, Workers(count=2).in_order)
+    )
+    np.testing.assert_array_equal(many.values, alone.values)
+    np.testing.assert_array_equal(many.passive, alone.passive)
+    np.testing.assert_array_equal(many.groups, alone.groups)
 
 
 def test_activations_cover_rest_and_effort() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ambulo.configs.muscle import MuscleRunConfig
 from ambulo.configs.presets.muscle import PRESETS
+from ambulo.train.shared.jobs import worker_flags, workers_of
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import MuscleRunFolder
 from ambulo.train.shared.run_request import RunRequest
@@ -48,10 +49,18 @@ train_muscle --resume runs/myolegs_0_20260101-120000
         "--batch-size": "network.batch_size",
         "--threads": "training.threads",
     }
+    flags = worker_flags()
 
     def label(self, config: MuscleRunConfig, args: argparse.Namespace) -> str:
         """Return the body."""
         return config.character
+
+    def adjust(
+        self, config: MuscleRunConfig, args: argparse.Namespace
+    ) -> MuscleRunConfig:
+        """Check who draws the poses."""
+        workers_of(args)
+        return config
 
     def build(self, request: Request) -> SupervisedRun[MuscleBatch]:
         """Draw the poses and make the training."""
@@ -69,6 +78,7 @@ train_muscle --resume runs/myolegs_0_20260101-120000
             layer,
             command=request.shared_command,
             checkpoint=request.checkpoint,
+            apply=workers_of(request.args).in_order,
         )
 
     def report(self, request: Request, run: SupervisedRun[MuscleBatch]) -> None:

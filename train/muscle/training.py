@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from ambulo.common.console import Silent
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
+from ambulo.configs.jobs import Apply, here
 from ambulo.configs.muscle import MuscleNNConfig, MuscleRunConfig, MuscleTrainingConfig
 from ambulo.muscle.activation import next_activation, time_constants
 from ambulo.muscle.muscle_nn import MuscleNN, Scales, muscle_nn_bytes, save_muscle_nn
@@ -77,6 +78,7 @@ class MuscleTask(SupervisedTask[MuscleBatch]):
         samples: MuscleSamples | None = None,
         run: MuscleRunConfig | None = None,
         command: str = "",
+        apply: Apply = here,
     ) -> None:
         """Draw poses, build the network and its optimiser.
 
@@ -87,6 +89,7 @@ class MuscleTask(SupervisedTask[MuscleBatch]):
             samples: Poses of roll-outs, instead of random ones.
             run: All settings, for checkpoints.
             command: Command line, for checkpoints.
+            apply: Who works on the random poses.
         """
         self.config, self._training = config, training
         self._run, self._command = run, command
@@ -97,7 +100,7 @@ class MuscleTask(SupervisedTask[MuscleBatch]):
         if samples is None:
             samples = sample_muscles(
                 layer, config.poses, rng,
-                weakness=config.weakness, shortness=config.shortness,
+                weakness=config.weakness, shortness=config.shortness, apply=apply,
             )  # fmt: skip
         self._muscles, self._pattern = layer.table.names, samples.pattern
         self._names, _ = muscle_groups(self._muscles)
@@ -237,14 +240,25 @@ def muscle_run(
     *,
     command: str = "",
     checkpoint: MuscleCheckpoint | None = None,
+    apply: Apply = here,
 ) -> SupervisedRun[MuscleBatch]:
     """Return the training of a muscle network, new or from a checkpoint.
+
+    Args:
+        config: All settings.
+        folder: Of the run.
+        layer: Muscles of a body.
+        command: Command line, for checkpoints.
+        checkpoint: Where to continue.
+        apply: Who works on the random poses; they do not depend on it.
 
     Raises:
         ModelFileError: The checkpoint does not fit the settings.
     """
     training = config.training
-    task = MuscleTask(layer, config.network, training, run=config, command=command)
+    task = MuscleTask(
+        layer, config.network, training, run=config, command=command, apply=apply
+    )
     return SupervisedRun(
         task,
         _fit_settings(config.network, training),

@@ -74,8 +74,8 @@ def check_seen(needs: Sequence[Path]) -> None:
     for path in needs:
         if not path.exists():
             raise ConfigError(
-                f"the machine {node()} does not see {path}: workers need a folder that all "
-                "machines of the cluster share"
+                f"the machine {node()} does not see {path}: the files of jobs must be in "
+                "folders that all machines of the cluster share"
             )
 
 

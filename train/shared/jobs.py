@@ -11,9 +11,11 @@ import argparse
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, Generic
 
 from ambulo.common.errors import one_line
@@ -21,6 +23,7 @@ from ambulo.configs.errors import AmbuloError, ConfigError, nearest
 from ambulo.configs.jobs import Job, Play, Result, Shared, here
 from ambulo.train.shared.cluster import ClusterError
 from ambulo.train.shared.crews import Actors, Crew, Event, Processes
+from ambulo.train.shared.flags import Flag, text
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +65,19 @@ class Workers:
             raise ConfigError(f"--workers must be at least 1, at most {MOST_WORKERS}")
         if self.address is not None and self.engine != "ray":
             raise ConfigError("--address needs --engine ray")
+
+    @contextmanager
+    def sharing(self, folder: Path) -> Iterator[Workers]:
+        """Yield these workers, which on other machines must see files made in `folder`.
+
+        There is a hidden empty file in it for as long.
+        """
+        if self.engine != "ray":
+            yield self
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=folder, prefix=".shared-") as made:
+            yield replace(self, needs=(*self.needs, Path(made.name)))
 
     def in_order(
         self,
@@ -257,27 +273,39 @@ class _Schedule:
 
 def failed(name: str, error: Exception) -> JobError:
     """Return the error of a job that raised `error`."""
-    text = one_line(error)
+    told = one_line(error)
     if not isinstance(error, AmbuloError | OSError | MemoryError):
-        text = f"{type(error).__name__}: {text}"
-    return JobError(f"job {name}: {text}")
+        told = f"{type(error).__name__}: {told}"
+    return JobError(f"job {name}: {told}")
 
 
-def add_worker_flags(add: Callable[..., Any], default: str = "this process") -> None:
-    """Add `--engine`, `--workers` and `--address` by a parser's `add_argument`."""
-    add(
-        "--engine", default="process", metavar="NAME",
-        help="who works: process (of this machine) or ray (workers on a Ray cluster)",
-    )  # fmt: skip
-    add(
-        "--workers", type=int, metavar="N",
-        help=f"how many (default: {default}; with ray, one for each CPU of the cluster)",
-    )  # fmt: skip
-    add(
-        "--address", metavar="HOST:PORT",
-        help="head node of the Ray cluster (default: RAY_ADDRESS, else a cluster of this "
-        "machine alone)",
-    )  # fmt: skip
+def worker_flags(default: str = "this process") -> tuple[Flag, ...]:
+    """Return `--engine`, `--workers` and `--address`; see `workers_of`."""
+    return (
+        Flag(
+            "--engine",
+            "who works: process (of this machine) or ray (workers on a Ray cluster)",
+            {"metavar": "NAME", "default": "process"},
+        ),
+        Flag(
+            "--workers",
+            f"how many (default: {default}; with ray, one for each CPU of the cluster)",
+            {"metavar": "N", "type": int},
+        ),
+        text(
+            "--address",
+            "head node of the Ray cluster (default: RAY_ADDRESS, else this machine)",
+            "HOST:PORT",
+        ),
+    )
+
+
+def add_worker_flags(
+    parser: argparse.ArgumentParser, default: str = "this process"
+) -> None:
+    """Add `worker_flags` to a parser."""
+    for flag in worker_flags(default):
+        parser.add_argument(flag.name, help=flag.help, **flag.options)
 
 
 def workers_of(

@@ -112,6 +112,25 @@ def test_a_folder_is_converted_and_bad_files_are_passed_over(
     assert "0 of 4 files converted, 1 failed, 3 were there" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    "engine", ["process", pytest.param("ray", marks=pytest.mark.slow)]
+)
+def test_workers_write_and_say_what_one_process_does(
+    tmp_path: Path, clips: Path, capsys: pytest.CaptureFixture[str], engine: str
+) -> None:
+    made = []
+    for name, flags in (("1", []), ("2", ["--engine", engine, "--workers", "2"])):
+        out = tmp_path / name
+        assert convert(clips, out, "--to", "amc", *flags) == 1
+        streams = capsys.readouterr()
+        said = streams.out.replace(str(out), "OUT"), streams.err.splitlines()[-1]
+        files = {p.relative_to(out): p.read_bytes() for p in sorted(out.rglob("*.a*"))}
+        made.append((said, files))
+    assert made[0] == made[1]
+    assert len(made[0][1]) == 6
+    assert not list((tmp_path / "2").glob(".shared*"))
+
+
 def test_strict_stops_at_the_bad_file(tmp_path: Path, clips: Path) -> None:
     assert convert(clips, tmp_path / "out", "--to", "npz", "--strict") == 2
 
@@ -137,6 +156,10 @@ def test_nothing_is_converted_into_itself(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (["a.bvh", "x.npz", "--workers", "2"], "are for folders"),
+        ([".", "out", "--to", "npz", "--workers", "0"], "--workers must be at least 1"),
+        ([".", "out", "--to", "npz", "--engine", "rai"], "did you mean 'ray'"),
+        ([".", "out", "--to", "npz", "--address", "x:1"], "needs --engine ray"),
         (["a.bvh", "x.fbx"], "x.fbx: cannot write this format"),
         (["a.bvh", "x"], "x: cannot write this format"),
         (["a.bvh", "x.npz", "--to", "npz"], "--to is for folders"),

@@ -19,6 +19,7 @@ from ambulo.motion.datasets.clips import Clip, scan_clips
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
+from ambulo.train.shared.jobs import Workers
 
 
 def wave(rig: Rig, frames: int, fps: float, twist: float = 0.0) -> Motion:
@@ -137,6 +138,18 @@ def test_bad_clips(rig: Rig, folder: Path) -> None:
         extract(clips, rig, strict=True, cached=False)
     with pytest.raises(IKError, match="none of 1 clips"):
         extract(clips[-1:], rig, cached=False)
+
+
+@pytest.mark.slow
+def test_workers_extract_what_one_process_does(rig: Rig, folder: Path) -> None:
+    (folder / "05" / "05_09.npz").write_bytes(b"nothing")
+    clips = clips_of(folder)
+    alone = extract(clips, rig, cached=False)
+    many = extract(clips, rig, cached=False, apply=Workers(count=2).in_order)
+    np.testing.assert_array_equal(many.data.rotations, alone.data.rotations)
+    np.testing.assert_array_equal(many.data.frame, alone.data.frame)
+    assert described(many, 5) == described(alone, 5)
+    assert list(map(str, many.errors)) == list(map(str, alone.errors))
 
 
 def test_axes_and_rest_pose_are_part_of_what_is_kept(tmp_path: Path) -> None:

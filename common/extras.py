@@ -11,6 +11,7 @@ EXTRAS = {
         "tensorboard", "torch",
     ),
     "ray": ("ray",),
+    "tune": ("optuna",),
 }  # fmt: skip
 """Extras of `pip install "ambulo[...]"` and the modules that they bring."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.metadata
 import json
 import logging
@@ -18,9 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from filelock import FileLock, Timeout
-
 from ambulo.common.files import write_atomic
+from ambulo.common.folder_lock import FolderLock
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ModelFileError, RunFolderError
 from ambulo.policies.files.archive import read_archive
@@ -65,7 +63,7 @@ class RunFolder:
         self.evaluations = self.path / "evaluations.json"
         self.scores = self.path / "scores.json"
         self.report = self.path / "report.html"
-        self._lock: FileLock | None = None
+        self._lock: FolderLock | None = None
         self._made: list[Path] = []
         self._replaced: Path | None = None
 
@@ -206,19 +204,7 @@ class RunFolder:
         """
         if self._lock is not None:
             return
-        real = self.path.resolve()
-        lock = FileLock(real.parent / f".{real.name}.lock", timeout=0)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise RunFolderError(
-                f"{self.path}: a training is running in this folder; stop it first"
-            ) from None
-        except OSError as error:
-            raise RunFolderError(
-                f"{self.path}: cannot be locked: {error.strerror}"
-            ) from error
-        self._lock = lock
+        self._lock = FolderLock(self.path, "a training")
         if self.exists:
             self.sweep()
 
@@ -227,10 +213,6 @@ class RunFolder:
         if self._lock is None:
             return
         lock, self._lock = self._lock, None
-        # Whoever locks a file that is gone by then tries again (filelock compares the links).
-        # Windows removes no open file; there, filelock does it.
-        with contextlib.suppress(OSError):
-            os.unlink(lock.lock_file)
         lock.release()
 
     def sweep(self) -> None:

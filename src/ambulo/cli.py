@@ -41,6 +41,15 @@ TRAININGS: dict[str, tuple[str, str]] = {
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "train": ("ambulo.cli:train", f"train or resume: {', '.join(TRAININGS)}"),
+    "sweep": (
+        "ambulo.commands.sweep:main",
+        "train many seeds and settings, and write one report",
+    ),
+    "compare": (
+        "ambulo.commands.compare:main",
+        "say whether a difference between runs is real",
+    ),
+    "tune": ("ambulo.commands.tune:main", "search for good settings of a training"),
     "eval": ("ambulo.evaluate.command:main", "score an agent beside baselines"),
     "export": (
         "ambulo.commands.export_agent:main",

@@ -1,0 +1,142 @@
+"""The command `ambulo compare`: whether a difference between runs is real."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ambulo.commands.sweeps.difference import Group, difference_of
+from ambulo.commands.sweeps.folder import SweepFolder
+from ambulo.commands.sweeps.kinds import Training, training_of
+from ambulo.commands.sweeps.report import with_interval
+from ambulo.commands.sweeps.scores import common_tasks, final_scores, matrix_of
+from ambulo.commands.sweeps.statistics import bootstrap, interquartile_mean, interval
+from ambulo.common.errors import Parser, front_door
+from ambulo.common.files import check_parent, without_nan, write_or_print
+from ambulo.common.paths import resolve_path
+from ambulo.common.tables import widen
+from ambulo.configs.errors import ConfigError, RunFolderError
+from ambulo.configs.search import Score
+
+
+@front_door
+def main(argv: Sequence[str] | None = None) -> int:
+    """Compare runs, sweeps or folders of runs; return the exit code."""
+    parser = Parser(
+        prog="ambulo compare",
+        description="Say whether a difference between runs is real. Each folder is a run, "
+        "a sweep (its variants are compared), or a folder of runs that differ in seeds.",
+    )
+    parser.add_argument("folders", nargs="+", metavar="FOLDER")
+    parser.add_argument("--score", metavar="NAME", help="score to compare")
+    parser.add_argument(
+        "--json", nargs="?", const="-", metavar="FILE",
+        help="results as JSON, to FILE or to standard output",
+    )  # fmt: skip
+    parser.add_argument("--verbose", action="store_true", help="tracebacks of errors")
+    args = parser.parse_args(argv)
+    check_parent(args.json)
+    paths = [resolve_path(folder) for folder in args.folders]
+    training = _training(paths)
+    score = training.kind.score(args.score)
+    groups = [group for path in paths for group in _groups(path, training, score)]
+    if len(groups) < 2:
+        raise ConfigError("one group of runs: name two or more folders to compare")
+    rows = [difference_of(x, y, score) for x, y in combinations(groups, 2)]
+    data = {"score": score.model_dump(), "comparisons": [row.to_data() for row in rows]}
+    write_or_print(args.json, json.dumps(without_nan(data), indent=1) + "\n")
+    if args.json != "-":
+        _print_groups(groups, score)
+        for row in rows:
+            print(row.sentence)
+    return 0
+
+
+def _training(paths: Sequence[Path]) -> Training:
+    """Return the kind of training of all folders.
+
+    Raises:
+        RunFolderError: one holds no run.
+        ConfigError: they are of several kinds.
+    """
+    trainings = {path: training_of(_runs(path)[0]) for path in paths}
+    first = next(iter(trainings.values()))
+    for path, training in trainings.items():
+        if training.folder != first.folder:
+            raise ConfigError(
+                f"{path}: a training of {training.word}; it has no score in common with "
+                f"one of {first.word}"
+            )
+    return first
+
+
+def _runs(path: Path) -> list[Path]:
+    """Return the run folders in `path`, which may be one itself.
+
+    Raises:
+        RunFolderError: there are none.
+    """
+    if not path.is_dir():
+        raise RunFolderError(f"{path}: no such folder")
+    if (path / "run.json").is_file():
+        return [path]
+    runs = sorted(file.parent for file in path.glob("*/run.json"))
+    if not runs:
+        raise RunFolderError(f"{path}: neither a run nor a folder with runs")
+    return runs
+
+
+def _groups(path: Path, training: Training, score: Score) -> list[Group]:
+    """Return the groups of runs in one folder."""
+    sweep = SweepFolder(path)
+    if not sweep.exists:
+        runs = _runs(path)
+        if wrong := next(
+            (r for r in runs if training_of(r).folder != training.folder), None
+        ):
+            raise ConfigError(f"{wrong}: another kind of training than its neighbours")
+        return [Group(path.name, [final_scores(run, training, score) for run in runs])]
+    plan = sweep.plan()
+    groups = []
+    for variant in plan.variants:
+        done = [
+            final_scores(sweep.run(planned), training, score)
+            for planned in sweep.runs(plan)
+            if planned.variant == variant and sweep.result(planned).is_file()
+        ]
+        name = path.name if len(plan.variants) == 1 else f"{path.name}/{variant.label}"
+        if done:
+            groups.append(Group(name, done))
+    return groups
+
+
+def _print_groups(groups: Sequence[Group], score: Score) -> None:
+    """Print the scores of each group as a table."""
+    tasks = common_tasks([run for group in groups for run in group.runs])
+    title = f"{score.label}, {score.better} is better"
+    table = Table(title=escape(title), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("runs")
+    for head in ("seeds", "IQM [95 % interval]", "mean"):
+        table.add_column(escape(head), justify="right", no_wrap=True)
+    for group in groups:
+        matrix = matrix_of(list(group.runs), tasks)
+        many = len(matrix) > 1
+        ends = interval(bootstrap(interquartile_mean, matrix)) if many else None
+        middle = with_interval(float(interquartile_mean(matrix)), ends)
+        cells = [str(len(matrix)), middle, f"{matrix.mean():.3f}"]
+        table.add_row(escape(group.label), *map(escape, cells))
+    console = Console(highlight=False)
+    widen(console)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

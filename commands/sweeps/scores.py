@@ -1,0 +1,148 @@
+"""What runs reached: final scores by task, learning curves, scores of single episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ambulo.commands.sweeps.kinds import Training
+from ambulo.common.metrics_file import read_evaluations, read_metrics
+from ambulo.configs.arrays import Floats
+from ambulo.configs.base import MAX_FILE
+from ambulo.configs.errors import RunFolderError
+from ambulo.configs.json_text import json_value
+from ambulo.configs.reading import read_regular_text
+from ambulo.configs.search import Score
+
+ALL = "all"
+"""Name of the only task of a training whose scores are not split by tasks."""
+
+
+@dataclass(frozen=True)
+class RunScores:
+    """The scores of one finished run."""
+
+    path: Path
+    """Its folder."""
+    tasks: Mapping[str, float]
+    """Final score by task: by family of levels in VR, else one."""
+    episodes: Mapping[str, float]
+    """Score by level, where the run has written them."""
+    count: int
+    """Episodes of the final evaluation; 0 if there was none."""
+
+
+def learning_curve(
+    run: Path, training: Training, score: Score
+) -> tuple[Floats, Floats]:
+    """Return steps and scores of a run's evaluations, (n,) each, as far as it has come."""
+    kind = training.kind
+    if kind.logged_in == "evaluations":
+        rows = [
+            row
+            for row in read_evaluations(run / "evaluations.json")
+            if isinstance(row.get(score.name), int | float)
+        ]
+        steps = np.array([row["timesteps"] for row in rows], np.float64)
+        return steps, np.array([row[score.name] for row in rows], np.float64)
+    columns = read_metrics(run / "metrics.csv")
+    values = columns.get(f"validation/{score.name}", np.empty(0))
+    known = np.isfinite(values)
+    return columns.get("step", np.empty(0))[known], values[known]
+
+
+def final_scores(run: Path, training: Training, score: Score) -> RunScores:
+    """Return the scores of a finished run.
+
+    Reinforcement learning: those of the final evaluation. Supervised: those of the
+    epoch with the best validation, whose network is the best model.
+
+    Raises:
+        RunFolderError: the run has not finished, or has no such score.
+    """
+    if training.kind.logged_in == "metrics":
+        if not training.command.folder(run).final_model.exists():
+            raise RunFolderError(_unfinished(run, "final model"))
+        return RunScores(run, {ALL: best_epoch(run, training, score)}, {}, 0)
+    file = run / "scores.json"
+    data = _policy(file)
+    families = data.get("per_family")
+    tasks = {
+        name: float(values[score.name])
+        for name, values in (families or {}).items()
+        if score.name in values
+    }
+    if not tasks:
+        if not isinstance(data.get(score.name), int | float):
+            raise RunFolderError(f"{file}: has no score {score.name}")
+        tasks = {ALL: float(data[score.name])}
+    levels = {
+        name: float(values[score.name])
+        for name, values in data.get("per_level", {}).items()
+        if score.name in values
+    }
+    return RunScores(run, tasks, levels, int(data.get("episodes") or 0))
+
+
+def matrix_of(runs: list[RunScores], tasks: list[str]) -> Floats:
+    """Return the scores of `runs` in `tasks`, shape (runs, tasks)."""
+    return np.array([[run.tasks[task] for task in tasks] for run in runs], np.float64)
+
+
+def common_tasks(runs: list[RunScores]) -> list[str]:
+    """Return the tasks that all runs have, in the order of the first one.
+
+    Raises:
+        RunFolderError: there are none.
+    """
+    tasks = [name for name in runs[0].tasks if all(name in run.tasks for run in runs)]
+    if not tasks:
+        raise RunFolderError(
+            f"{runs[0].path} and others: evaluated on different levels, so that nothing "
+            "can be compared"
+        )
+    return tasks
+
+
+def _policy(file: Path) -> dict[str, Any]:
+    """Return the scores of the trained policy in a `scores.json`."""
+    try:
+        data = json_value(read_regular_text(file, 64 * MAX_FILE))
+    except FileNotFoundError:
+        raise RunFolderError(_unfinished(file.parent, file.name)) from None
+    except OSError as error:
+        raise RunFolderError(f"{file}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise RunFolderError(f"{file}: not valid JSON: {error}") from None
+    agents = data.get("agents") if isinstance(data, dict) else None
+    policy = agents.get("policy") if isinstance(agents, dict) else None
+    if not isinstance(policy, dict):
+        raise RunFolderError(f"{file}: has no scores of a policy")
+    return {"episodes": data.get("episodes"), **policy}
+
+
+def _unfinished(run: Path, missing: str) -> str:
+    """Return the message for a run without what its last step makes."""
+    return (
+        f"{run}: has no {missing}: the run is not finished; continue it with --resume"
+    )
+
+
+def best_epoch(run: Path, training: Training, score: Score) -> float:
+    """Return the score of the epoch with the best validation so far."""
+    columns = read_metrics(run / "metrics.csv")
+    values = columns.get(f"validation/{score.name}", np.empty(0))
+    judged = values
+    if score.selected_by is not None:
+        judged = columns.get(f"validation/{score.selected_by}", values)
+    sign = score.sign if score.selected_by is None else -1.0
+    known = np.flatnonzero(np.isfinite(judged) & np.isfinite(values))
+    if not len(known):
+        raise RunFolderError(
+            f"{run / 'metrics.csv'}: has no column validation/{score.name} with numbers"
+        )
+    return float(values[known[np.argmax(sign * judged[known])]])

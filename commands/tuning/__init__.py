@@ -1,0 +1,1 @@
+"""Search for good settings of a training."""

@@ -40,6 +40,7 @@ NOT_RUN = {
     r" \[--": "a synopsis, not a command",
     r"ambulo data fetch": "downloads",
     r"--world godot .*--record": "needs an engine with OpenGL",
+    r"ambulo (sweep|compare|tune)": "many trainings: tests/commands/sweeps",
     r"--engine ray": "needs the extra ambulo[ray]",
     r"--godot-url": "needs a game that runs",
     r"^python blender/": "downloads wheels; tests/blender builds the add-on",

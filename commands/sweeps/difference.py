@@ -115,8 +115,9 @@ def _numbers(
     within = "" if ends is None else f" [{ends[0]:+.3g}, {ends[1]:+.3g}]"
     about = "" if chances is None else f" [{chances[0]:.2f}, {chances[1]:.2f}]"
     return (
-        f"{score.label} {gap:+.3g}{within}, probability of improvement "
-        f"{probability:.2f}{about}, p = {p:.2g}, {seeds[0]} and {seeds[1]} seeds"
+        f"{score.label} {gap:+.3g}{within} (first minus second), probability of "
+        f"improvement {probability:.2f}{about}, p = {p:.2g}, {seeds[0]} and {seeds[1]} "
+        "seeds"
     )
 
 

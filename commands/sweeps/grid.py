@@ -53,10 +53,10 @@ def variants_of(settings: Sequence[str]) -> tuple[Variant, ...]:
         raise ConfigError(f"--set: {count} combinations; at most {MAX_RUNS} runs")
     shown = [key for key, choices in axes.items() if len(choices) > 1]
     variants: list[Variant] = []
-    for values in product(*axes.values()):
-        chosen = dict(zip(axes, values, strict=True))
+    for combination in product(*axes.values()):
+        chosen = dict(zip(axes, combination, strict=True))
         label = " ".join(f"{_short(key)}={chosen[key]}" for key in shown) or "preset"
-        folder = _UNSAFE.sub("-", label.replace("=", "-")).strip(".-+")[:80]
+        folder = _UNSAFE.sub("-", label).strip(".-+")[:80]
         if folder in {variant.folder for variant in variants} or not folder:
             folder = f"{folder}_{len(variants)}"
         overrides = tuple(f"{key}={value}" for key, value in chosen.items())

@@ -3,7 +3,7 @@
 After Agarwal et al. 2021, "Deep RL at the edge of the statistical precipice". Scores are
 matrices (runs, tasks). Intervals are 95 % percentile intervals of a bootstrap that draws
 runs with replacement for each task on its own (stratified). The package `rliable` computes
-the same, but brings pandas, seaborn, arch and statsmodels, and its draws have no seed.
+the same, but its pin of `arch` fails with current pandas, and its draws have no seed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from ambulo.configs.arrays import Floats
 
 RESAMPLES = 20_000
 """Resamples of a bootstrap, and most rearrangements of a permutation test."""
+DIGITS = 12
+"""Decimals of an end of an interval: equal scores differ by rounding alone."""
 _BLOCK = 4_000_000
 """Numbers that are drawn at the same time."""
 Interval = tuple[float, float]
@@ -89,7 +91,7 @@ def bootstrap(
 def interval(values: Floats) -> Interval:
     """95 % percentile interval of resampled numbers (n,)."""
     low, high = np.percentile(values, [2.5, 97.5])
-    return float(low), float(high)
+    return round(float(low), DIGITS) + 0.0, round(float(high), DIGITS) + 0.0
 
 
 def permutation_p(first: Floats, second: Floats, seed: int = 0) -> float:

@@ -154,8 +154,7 @@ class Study:
         warnings.filterwarnings("ignore", message="Heartbeat of storage")
         self.folder, self.plan, self.space = folder, plan, dict(space)
         score = plan.training.kind.score(plan.score)
-        self.better = score.better
-        direction = "maximize" if score.better == "higher" else "minimize"
+        upwards = score.better == "higher"
         pruner: BasePruner = NopPruner()
         if prune:
             pruner = MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=1)
@@ -169,7 +168,7 @@ class Study:
             self.optuna = optuna.create_study(
                 storage=self._storage,
                 study_name=name,
-                direction=direction,
+                direction="maximize" if upwards else "minimize",
                 pruner=pruner,
                 load_if_exists=True,
             )
@@ -183,7 +182,10 @@ class Study:
         if known not in (None, plan.model_dump(mode="json")):
             raise ConfigError(f"--study {name}: the data base has another search there")
         # Another process, or this one continued, must not draw the same numbers again.
-        self.optuna.sampler = TPESampler(seed=seed + len(self.trials()))
+        other = 0 if url is None else int(folder.identity[:7], 16)
+        self.optuna.sampler = TPESampler(
+            seed=(seed + other + len(self.trials())) % 2**32
+        )
 
     def trials(self, *states: TrialState) -> list[FrozenTrial]:
         """Return all trials, or those in one of `states`."""

@@ -1,0 +1,174 @@
+"""Sweeps of real trainings of a small muscle network, by processes of their own."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fixtures.processes import processes_of, wait_for
+
+from ambulo.commands.compare import main as compare
+from ambulo.commands.sweep import main
+
+TINY = [
+    "muscle", "quick_test", "--set", "network.poses=200", "--set", "network.steps=40",
+    "--set", "network.hidden=[8]", "--set", "training.epoch_steps=10",
+    "--set", "training.validation_poses=20",
+]  # fmt: skip
+LONG = [
+    *TINY[:4], "--set", "network.steps=2000000", *TINY[6:8],
+    "--set", "training.epoch_steps=200", *TINY[10:],
+]  # fmt: skip
+
+
+@pytest.fixture
+def started() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start `ambulo ARGUMENT ...`; what still runs at the end is killed."""
+    running = []
+
+    def start(*arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "ambulo.cli", *arguments]
+        running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+        return running[-1]
+
+    yield start
+    for process in running:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.mark.slow
+def test_a_sweep_reports_failed_runs_and_continues(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run that diverges is reported; the others finish and are kept."""
+    arguments = [*TINY, "--set", "network.learning_rate=1e-3,1e25", "--parallel", "2"]
+    arguments += ["--output", str(tmp_path), "--name", "s"]
+    assert main([*arguments, "--seeds", "2"]) == 1
+    told = capsys.readouterr()
+    assert told.err.count("FAILED with exit code 2: ambulo: error:") == 2, told.err
+    report = json.loads((tmp_path / "s" / "report.json").read_text())
+    good, bad = report["variants"]
+    assert [run["seed"] for run in good["runs"] if run["scores"]] == [0, 1]
+    assert [run["scores"] for run in bad["runs"]] == [None, None]
+    assert (tmp_path / "s" / "report.png").read_bytes()[:4] == b"\x89PNG"
+    run = tmp_path / "s" / good["runs"][0]["folder"]
+    before = (run / "metrics.csv").stat().st_mtime_ns
+    changed = [text.replace("steps=40", "steps=30") for text in arguments]
+    assert main([*changed, "--seeds", "2"]) == 2
+    assert "holds a sweep of other settings" in capsys.readouterr().err
+    more = [text.replace(",1e25", ",3e-3") for text in arguments]
+    assert main([*more, "--seeds", "3"]) == 1  # the diverging one is tried again
+    report = json.loads((tmp_path / "s" / "report.json").read_text())
+    done = [sum(r["scores"] is not None for r in v["runs"]) for v in report["variants"]]
+    assert done == [3, 0, 3]
+    assert (run / "metrics.csv").stat().st_mtime_ns == before
+    assert compare([str(run), str(tmp_path / "s" / good["runs"][1]["folder"])]) == 0
+    assert "One seed cannot tell" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_no_training_outlives_its_sweep(
+    tmp_path: Path,
+    started: Callable[..., subprocess.Popen[str]],
+    number: signal.Signals,
+) -> None:
+    """Neither after Ctrl-C nor after `kill -9`; the same command continues."""
+    folder = tmp_path / "s"
+    arguments = ["sweep", *LONG, "--seeds", "2", "--parallel", "2"]
+    arguments += ["--output", str(tmp_path), "--name", "s"]
+    sweep = started(*arguments)
+    runs = [folder / f"preset_seed{seed}" for seed in range(2)]
+    wait_for(lambda: all((r / "metrics.csv").exists() for r in runs), "first epoch")
+    second = subprocess.run(
+        [sys.executable, "-m", "ambulo.cli", *arguments], capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert second.returncode == 2
+    assert second.stderr.endswith(
+        "a sweep is running in this folder; stop it first\n"
+    ), second.stderr
+    sweep.send_signal(number)
+    sweep.wait(timeout=100)
+    if number == signal.SIGINT:
+        assert sweep.returncode == 130
+        assert processes_of(folder) == []
+    wait_for(lambda: not processes_of(folder), "end of the trainings")
+    steps = [_steps(run) for run in runs]
+    assert all(count > 0 for count in steps)
+    again = started(*arguments)
+    wait_for(
+        lambda: all(_steps(r) > s for r, s in zip(runs, steps, strict=True)), "resume"
+    )
+    assert all("--resume" in (run / "command.txt").read_text() for run in runs)
+    again.send_signal(signal.SIGINT)
+    again.wait(timeout=100)
+    assert processes_of(folder) == []
+
+
+def _steps(run: Path) -> int:
+    """Updates of the newest checkpoint."""
+    names = [file.stem.split("_")[-2] for file in (run / "checkpoints").glob("*.zip")]
+    return max(map(int, names), default=0)
+
+
+@pytest.mark.slow
+def test_a_sweep_on_a_cluster(tmp_path: Path) -> None:
+    """Each worker runs one training on its machine; the results are those of here."""
+    pytest.importorskip("ray")
+    place = ["--output", str(tmp_path), "--seeds", "2"]
+    assert main([*TINY, *place, "--name", "here"]) == 0
+    code = main(
+        [*TINY, *place, "--name", "there", "--engine", "ray", "--parallel", "2"]
+    )
+    assert code == 0
+    here, there = (
+        json.loads((tmp_path / name / "report.json").read_text())["variants"][0]
+        for name in ("here", "there")
+    )
+    assert here["runs"] == there["runs"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "name a training"),
+        (["muscle", "quick_test", "--seeds", "0"], "--seeds 0: must be at least 1"),
+        (["muscle", "quick_test", "--parallel", "0"], "--parallel 0"),
+        (["muscle", "quick_test", "--name", "a/b"], "--name 'a/b'"),
+        (["muscle", "quick_test", "--seed", "1"], "--seed is no flag of ambulo sweep"),
+        (["muscle", "quick_test", "--address", "a:1"], "--address needs --engine ray"),
+        (["muscle", "quick_test", "--score", "x"], "unknown score 'x'"),
+        (["muscle", "quick_test", "--set", "network.steps=1,oops"], "network.steps"),
+    ],
+)
+def test_bad_input_is_one_line_and_nothing_is_made(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_foreign_folder_is_left_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "mine.txt").write_text("x")
+    assert main([*TINY, "--output", str(tmp_path), "--name", "s"]) == 2
+    assert "is not the folder of a sweep" in capsys.readouterr().err
+    assert [file.name for file in (tmp_path / "s").iterdir()] == ["mine.txt"]
+    assert compare([str(tmp_path / "s"), str(tmp_path / "t")]) == 2

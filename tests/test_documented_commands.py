@@ -32,6 +32,9 @@ OTHERS = {
     "curl": "tests/envs/godot speaks to the bridge",
     "blender": "another program; tests/blender runs the add-on",
     "git": "downloads",
+    "docker": "another program",
+    "export": "set-up of a cluster",
+    "ray": "another program; tests/train/shared/test_cluster.py starts nodes by it",
 }
 """First words of other lines in shell blocks, and why they are not run here."""
 
@@ -41,7 +44,7 @@ NOT_RUN = {
     r"ambulo data fetch": "downloads",
     r"--world godot .*--record": "needs an engine with OpenGL",
     r"ambulo (sweep|compare|tune)": "many trainings: tests/commands/sweeps",
-    r"--engine ray": "needs the extra ambulo[ray]",
+    r"--engine ray": "tests/train/shared runs workers on Ray",
     r"--godot-url": "needs a game that runs",
     r"^python blender/": "downloads wheels; tests/blender builds the add-on",
     r"rl_zoo3|logs/ppo": "another program: tests/peers runs both",

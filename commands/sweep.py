@@ -49,7 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     check_parent(args.json)
     score = training.kind.score(args.score)
     plan = planned(training, args, forwarded)
-    folder = SweepFolder(f"{args.output}/{args.name or default_name(training)}")
+    folder = SweepFolder(
+        f"{args.output}/{args.name or default_name(training) + '_sweep'}"
+    )
     with folder.claimed(plan) as merged:
         failed, stopped = run_sweep(folder, merged, args)
         if stopped:
@@ -82,7 +84,9 @@ def sweep_parser() -> Parser:
         "--set", action="append", default=[], metavar="KEY=A,B", dest="settings",
         help="a setting with its values; several are combined (repeatable)",
     )  # fmt: skip
-    parser.add_argument("--name", help="name of the folder (default: PRESET_sweep)")
+    parser.add_argument(
+        "--name", help="name of the folder (default: KIND_PRESET_sweep)"
+    )
     add_shared_flags(parser)
     return parser
 
@@ -131,8 +135,8 @@ def check_shared_flags(args: argparse.Namespace) -> None:
 
 
 def default_name(training: Training) -> str:
-    """Return the name of the folder of a sweep."""
-    return f"{training.preset or training.word}_sweep"
+    """Return the name of the folder of a sweep or a search without `_sweep` or `_tune`."""
+    return "_".join(filter(None, (training.word, training.preset)))
 
 
 def planned(

@@ -13,7 +13,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ambulo.commands.sweep import add_shared_flags, check_shared_flags
+from ambulo.commands.sweep import (
+    add_shared_flags,
+    check_shared_flags,
+    default_name,
+)
 from ambulo.commands.sweeps.kinds import Training, check_forwarded, find_training
 from ambulo.commands.sweeps.processes import opened_host, run_jobs
 from ambulo.commands.tuning.space import checked_space, chosen_ranges, overrides
@@ -53,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = training.arguments(forwarded)
     _check_evaluations(training, given)
     space = checked_space(plan.search, training, given)
-    name = args.name or f"{training.preset or training.word}_tune"
+    name = args.name or f"{default_name(training)}_tune"
     folder = TuningFolder(f"{args.output}/{name}")
     with folder.claimed(plan):
         study = Study(
@@ -104,7 +108,7 @@ def _parser() -> Parser:
         "--first-seed", type=int, default=0, metavar="N",
         help="seed of the sampler and of the first trial (default: 0)",
     )  # fmt: skip
-    parser.add_argument("--name", help="name of the folder (default: PRESET_tune)")
+    parser.add_argument("--name", help="name of the folder (default: KIND_PRESET_tune)")
     add_shared_flags(parser)
     return parser
 

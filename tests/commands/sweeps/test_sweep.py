@@ -46,7 +46,7 @@ def test_a_sweep_reports_failed_runs_and_continues(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A run that diverges is reported; the others finish and are kept."""
-    arguments = [*TINY, "--set", "network.learning_rate=1e-3,1e25", "--parallel", "2"]
+    arguments = [*TINY, "--set", "network.torque_scale=100.0,1e-30", "--parallel", "2"]
     arguments += ["--output", str(tmp_path), "--name", "s"]
     assert main([*arguments, "--seeds", "2"]) == 1
     told = capsys.readouterr()
@@ -61,11 +61,10 @@ def test_a_sweep_reports_failed_runs_and_continues(
     changed = [text.replace("steps=40", "steps=30") for text in arguments]
     assert main([*changed, "--seeds", "2"]) == 2
     assert "holds a sweep of other settings" in capsys.readouterr().err
-    more = [text.replace(",1e25", ",3e-3") for text in arguments]
-    assert main([*more, "--seeds", "3"]) == 1  # the diverging one is tried again
+    assert main([*arguments, "--seeds", "3"]) == 1  # failed ones are tried again
     report = json.loads((tmp_path / "s" / "report.json").read_text())
     done = [sum(r["scores"] is not None for r in v["runs"]) for v in report["variants"]]
-    assert done == [3, 0, 3]
+    assert done == [3, 0]
     assert (run / "metrics.csv").stat().st_mtime_ns == before
     assert compare([str(run), str(tmp_path / "s" / good["runs"][1]["folder"])]) == 0
     assert "One seed cannot tell" in capsys.readouterr().out

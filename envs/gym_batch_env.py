@@ -119,7 +119,7 @@ class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
         whole = int | np.integer
         if isinstance(seed, whole):
             seeds: list[int | None] = [int(seed) + i for i in range(self.num_envs)]
-        elif isinstance(seed, Sequence | np.ndarray) and not isinstance(seed, str):
+        elif isinstance(seed, Sequence | np.ndarray):
             seeds = list(seed)
         else:
             raise ConfigError(

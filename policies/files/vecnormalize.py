@@ -121,11 +121,11 @@ def _statistics(wrapper: Any, size: int) -> VecNormalizeStatistics | None:
         raise ValueError(f"they are of shape {mean.shape}")
     with np.errstate(invalid="ignore", over="ignore"):
         deviation = np.sqrt(variance + epsilon).astype(np.float32)
-        mean = mean.astype(np.float32)
-    good = np.isfinite(mean).all() and np.isfinite(deviation).all()
+        centre = mean.astype(np.float32)
+    good = np.isfinite(centre).all() and np.isfinite(deviation).all()
     if not good or deviation.min() <= 0.0 or not 0.0 < clip < math.inf:
         raise ValueError("some are not finite, or not positive")
-    return VecNormalizeStatistics(mean, deviation, clip)
+    return VecNormalizeStatistics(centre, deviation, clip)
 
 
 def _numbers(value: Any) -> NDArray[np.float64]:

@@ -24,10 +24,19 @@ _DIGITS = 19
 
 
 def read_metrics(file: Path) -> dict[str, Floats]:
-    """Columns by name, (rows,) each; empty cells are NaN, and a missing file has none."""
+    """Columns by name, (rows,) each; empty cells are NaN, and a missing file has none.
+
+    Raises:
+        RunFolderError: It cannot be read, or is no table.
+    """
     if not file.is_file():
         return {}
-    rows = list(csv.DictReader(io.StringIO(read_regular_text(file))))
+    try:
+        rows = list(csv.DictReader(io.StringIO(read_regular_text(file))))
+    except OSError as error:
+        raise RunFolderError(f"{file}: cannot be read: {error.strerror}") from None
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise RunFolderError(f"{file}: no table of numbers: {error}") from None
     return {
         FORMER_COLUMNS.get(name, name): np.array([_number(row[name]) for row in rows])
         for name in (rows[0] if rows else ())

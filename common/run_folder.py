@@ -277,7 +277,12 @@ class RunFolder:
             for folder in reversed(missing):
                 if folder == self.path:
                     self.claim()
-                folder.mkdir()
+                try:
+                    folder.mkdir()
+                except FileExistsError:
+                    if folder == self.path or not folder.is_dir():
+                        raise
+                    continue  # another training has just made it
                 self._made.append(folder)
             self.claim()
             self.checkpoints.mkdir(exist_ok=True)

@@ -45,8 +45,9 @@ class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
     """N environments of a task batch stepped together.
 
     Each environment has its own generator: `reset(seed=s)` seeds environment i with s + i,
-    and a list of seeds seeds them one by one (None keeps a generator). The episodes of an
-    environment therefore do not depend on N.
+    and a list of seeds seeds them one by one (None keeps a generator); with a `reset_mask`,
+    only environments that are reset are seeded. The episodes of an environment therefore do
+    not depend on N.
 
     `autoreset_mode` is NEXT_STEP, as in Gymnasium's own vector environments; SAME_STEP, which
     saves a step an episode (last observations in `infos["final_obs"]`, their infos in
@@ -98,19 +99,13 @@ class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
         chosen = np.ones(self.num_envs, np.bool_) if mask is None else np.asarray(mask)
         if chosen.shape != (self.num_envs,) or chosen.dtype != np.bool_:
             raise ConfigError(f"reset_mask must be {self.num_envs} booleans")
-        if seed is not None:
-            seeds = (
-                [seed + i for i in range(self.num_envs)]
-                if isinstance(seed, (int, np.integer))
-                else list(seed)
-            )
-            if len(seeds) != self.num_envs:
-                raise ConfigError(
-                    f"got {len(seeds)} seeds for {self.num_envs} environments"
-                )
-            self.batch.seed(seeds)
         if not chosen.any():
             raise ConfigError("reset_mask is false everywhere: nothing to reset")
+        if seed is not None:
+            seeds = self._seeds(seed)
+            self.batch.seed(
+                [s if c else None for s, c in zip(seeds, chosen, strict=True)]
+            )
         self.batch.reset(np.flatnonzero(chosen))
         self._finished[chosen] = False
         infos: dict[str, Any] = {}
@@ -118,6 +113,28 @@ class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
             infos[name] = values.copy()
             infos[name][~chosen] = None if values.dtype == object else 0
         return self._observation(self.batch.obs), infos | _masks(infos, chosen)
+
+    def _seeds(self, seed: int | Sequence[int | None]) -> list[int | None]:
+        """One seed for each environment; `ConfigError` for what cannot seed them."""
+        whole = int | np.integer
+        if isinstance(seed, whole):
+            seeds: list[int | None] = [int(seed) + i for i in range(self.num_envs)]
+        elif isinstance(seed, Sequence | np.ndarray):
+            seeds = list(seed)
+        else:
+            raise ConfigError(
+                f"seed = {seed!r:.80}: must be an integer or a list of them"
+            )
+        if len(seeds) != self.num_envs:
+            raise ConfigError(
+                f"got {len(seeds)} seeds for {self.num_envs} environments"
+            )
+        for value in seeds:
+            if value is not None and not (isinstance(value, whole) and value >= 0):
+                raise ConfigError(
+                    f"seed = {value!r:.80}: must be an integer of at least 0"
+                )
+        return seeds
 
     def step(
         self, actions: Any
@@ -129,7 +146,7 @@ class GymBatchEnv(TimeLimitInSpec, VectorEnv[Any, Any, Any]):
                 f"environment {int(np.flatnonzero(waiting)[0])} has finished: reset it with "
                 "options={'reset_mask': ...} before the next step"
             )
-        if waiting.any():
+        if waiting.any() and np.shape(actions)[:1] == (self.num_envs,):
             actions = np.array(actions)
             actions[waiting] = 0
         kept = {

@@ -29,7 +29,7 @@ class Shares(Generic[Member]):
         """No members."""
         self._tags: dict[Member, float] = {}
         self._turn: deque[Member] = deque()
-        self._now = 0.0
+        self.now = 0.0
         """Tag of the member in service."""
 
     def __len__(self) -> int:
@@ -40,16 +40,19 @@ class Shares(Generic[Member]):
         """Return whether it is one."""
         return member in self._tags
 
-    def add(self, member: Member) -> None:
-        """Give `member` turns from now on."""
+    def add(self, member: Member, tag: float = 0.0) -> None:
+        """Give `member` turns from now on, but not before `tag` is reached."""
         if member not in self._tags:
-            self._tags[member] = self._now
+            self._tags[member] = max(tag, self.now)
             self._turn.append(member)
 
-    def remove(self, member: Member) -> None:
-        """Give `member` no turns any more."""
-        if self._tags.pop(member, None) is not None:
-            self._turn.remove(member)
+    def remove(self, member: Member) -> float:
+        """Give `member` no turns any more; return its tag."""
+        tag = self._tags.pop(member, None)
+        if tag is None:
+            return self.now
+        self._turn.remove(member)
+        return tag
 
     def next(self, has_work: Callable[[Member], bool]) -> Member | None:
         """Return the member with work on which least was spent; in rotation among equals."""
@@ -57,11 +60,11 @@ class Shares(Generic[Member]):
         for member in self._turn:
             if not has_work(member):
                 continue
-            tag = self._tags[member] = max(self._tags[member], self._now)
+            tag = self._tags[member] = max(self._tags[member], self.now)
             if best is None or tag < self._tags[best]:
                 best = member
         if best is not None:
-            self._now = self._tags[best]
+            self.now = self._tags[best]
             self._turn.remove(best)
             self._turn.append(best)
         return best
@@ -78,11 +81,13 @@ class FairShares(Generic[Member]):
     def __init__(self) -> None:
         """Nobody."""
         self._sources: Shares[Hashable] = Shares()
+        self._gone: dict[Hashable, float] = {}
+        """Tags of sources that left before others had as much time."""
         self._members: dict[Hashable, Shares[Member]] = {}
 
     def add(self, member: Member, source: Hashable) -> None:
         """Give `member` turns among those of `source`."""
-        self._sources.add(source)
+        self._sources.add(source, self._gone.pop(source, 0.0))
         self._members.setdefault(source, Shares()).add(member)
 
     def remove(self, member: Member, source: Hashable) -> None:
@@ -92,7 +97,9 @@ class FairShares(Generic[Member]):
             return
         members.remove(member)
         if not len(members):
-            self._sources.remove(source)
+            self._gone[source] = self._sources.remove(source)
+            now = self._sources.now
+            self._gone = {s: tag for s, tag in self._gone.items() if tag > now}
             del self._members[source]
 
     def next(self, has_work: Callable[[Member], bool]) -> Member | None:

@@ -57,7 +57,12 @@ def kept_reference(
     Raises:
         MotionFileError: There is no such clip.
     """
-    entry = cache_folder() / f"{cache_key(key, clip)}.npz"
+    name = f"{cache_key(key, clip)}.npz"
+    try:
+        entry = cache_folder() / name
+    except RuntimeError as error:  # a user without a home folder, as in containers
+        kept = f"and is not kept: {error} AMBULO_REFERENCE_CACHE names a folder"
+        return _made(make, takes, clip, kept)
     found = _found(entry)
     if found is not None:
         return found
@@ -104,10 +109,12 @@ def cache_key(key: Any, clip: str | None) -> str:
 
 def _found(entry: Path) -> Reference | None:
     """The kept reference, if there is one that is not damaged."""
-    if not entry.is_file():
-        return None
     try:
+        if not entry.is_file():
+            return None
         found = load_reference(entry)
+    except OSError:  # in a folder that this user may not search
+        return None
     except MotionFileError as error:  # it is made anew
         log.warning("%s", error)
         return None
@@ -138,7 +145,8 @@ def _made(
 def _alone(entry: Path) -> Iterator[None]:
     """Hold the entry's lock, which the system takes back from a process that ends.
 
-    Without the package filelock, processes that start together each make the reference.
+    Without the package filelock, or where the lock cannot be used (another user's, or a
+    file system without locks), processes that start together each make the reference.
     """
     try:
         from filelock import FileLock, Timeout
@@ -151,6 +159,8 @@ def _alone(entry: Path) -> Iterator[None]:
     except Timeout:
         log.warning("another process prepares what the body follows; waiting for it")
         lock.acquire()
+    except (OSError, NotImplementedError) as error:
+        log.debug("%s: cannot be locked (%s)", lock.lock_file, error)
     try:
         yield
     finally:
@@ -164,8 +174,9 @@ def _forget_oldest(folder: Path) -> None:
         with suppress(FileNotFoundError):  # forgotten by another process
             used[entry] = entry.stat().st_mtime
     for entry in sorted(used, key=lambda file: used[file])[:-MOST_ENTRIES]:
-        entry.unlink(missing_ok=True)
-        entry.with_suffix(".lock").unlink(missing_ok=True)
+        with suppress(OSError):  # of another user
+            entry.unlink(missing_ok=True)
+            entry.with_suffix(".lock").unlink(missing_ok=True)
 
 
 @cache

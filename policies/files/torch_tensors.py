@@ -74,7 +74,11 @@ OPCODES = frozenset(
     ]
 )
 """Opcodes that a dictionary of tensors needs."""
-_MEMO = ("BINPUT", "LONG_BINPUT")
+MAX_TUPLE = 1000
+"""Most values in a tuple and the tuples in it, counted as often as they are used."""
+_PUT = ("BINPUT", "LONG_BINPUT", "MEMOIZE")
+_GET = ("BINGET", "LONG_BINGET")
+_NESTED = ("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "FROZENSET")
 
 
 @dataclass(frozen=True)
@@ -179,15 +183,64 @@ def check_opcodes(text: bytes, allowed: Container[str] = OPCODES) -> None:
 
     Raises:
         pickle.UnpicklingError: Such a pickle.
-        ValueError: A damaged one.
+        ValueError, LookupError: A damaged one.
     """
     if len(text) > MAX_PICKLE:
         raise pickle.UnpicklingError(f"its pickle is longer than {MAX_PICKLE} bytes")
+    sizes = _Sizes()
     for opcode, argument, _ in pickletools.genops(text):
         if opcode.name not in allowed:
             raise pickle.UnpicklingError(f"opcode {opcode.name}")
-        if opcode.name in _MEMO and not 0 <= int(argument or 0) < MAX_MEMO:
-            raise pickle.UnpicklingError("its memo is too large")
+        sizes.run(opcode, argument)
+
+
+class _Sizes:
+    """Sizes of the values on a pickle's stack and in its memo, found without making any.
+
+    A tuple that holds another twice, which holds a third twice, and so on, is short in the
+    file, but its hash takes years.
+    """
+
+    def __init__(self) -> None:
+        """Before the first opcode."""
+        self._stack: list[int] = []
+        self._marks: list[int] = []
+        self._memo: dict[int, int] = {}
+
+    def run(self, opcode: pickletools.OpcodeInfo, argument: Any) -> None:
+        """Follow an opcode; `UnpicklingError` for too large a memo or tuple."""
+        name, stack = opcode.name, self._stack
+        if name == "MARK":
+            self._marks.append(len(stack))
+        elif name in _PUT:
+            index = len(self._memo) if name == "MEMOIZE" else int(argument)
+            if not 0 <= index < MAX_MEMO:
+                raise pickle.UnpicklingError("its memo is too large")
+            self._memo[index] = stack[-1]
+        elif name in _GET:
+            stack.append(self._memo[argument])
+        elif name == "POP" and self._marks and self._marks[-1] == len(stack):
+            self._marks.pop()
+        else:
+            used = self._taken(opcode.stack_before)
+            size = 1 + sum(used) if name in _NESTED else 1
+            if size > MAX_TUPLE:
+                raise pickle.UnpicklingError("its tuples are too large")
+            stack += [size] * len(opcode.stack_after)
+
+    def _taken(self, before: list[pickletools.StackObject]) -> list[int]:
+        """Take what an opcode uses off the stack; return the sizes."""
+        count = len(before)
+        if pickletools.markobject in before:
+            count = before.index(pickletools.markobject)
+            start = self._marks.pop() - count
+        else:
+            start = len(self._stack) - count
+        if start < 0:
+            raise pickle.UnpicklingError("its stack is empty")
+        used = self._stack[start:]
+        del self._stack[start:]
+        return used
 
 
 def _tensor(

@@ -91,13 +91,24 @@ def read_vecnormalize(
                 f"{path}: cannot be read without running it ({reason:.200}); for a file "
                 "of your own, --trust-pickle runs it"
             ) from None
-        wrapper = pickle.loads(path.read_bytes())  # only with the user's word
+        wrapper = _trusted(path)
     try:
         return _statistics(wrapper, size)
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, OverflowError, TypeError, ValueError) as error:
         raise ModelFileError(
             f"{path}: no statistics of {size} observations: {error}"
         ) from None
+
+
+def _trusted(path: Path) -> Any:
+    """The wrapper in `path`, whose pickle runs: only if the user asked for that."""
+    with open_model_file(path) as file:
+        text = file.read()
+    try:
+        return pickle.loads(text)
+    except Exception as error:  # its code may raise anything
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelFileError(f"{path}: is no pickle of here: {reason:.200}") from None
 
 
 def _statistics(wrapper: Any, size: int) -> VecNormalizeStatistics | None:
@@ -108,19 +119,21 @@ def _statistics(wrapper: Any, size: int) -> VecNormalizeStatistics | None:
     epsilon, clip = float(wrapper.epsilon), float(wrapper.clip_obs)
     if mean.shape != (size,) or variance.shape != (size,):
         raise ValueError(f"they are of shape {mean.shape}")
-    with np.errstate(invalid="ignore"):
-        deviation = np.sqrt(variance + epsilon)
-    good = np.isfinite(mean).all() and np.isfinite(deviation).all()
+    with np.errstate(invalid="ignore", over="ignore"):
+        deviation = np.sqrt(variance + epsilon).astype(np.float32)
+        centre = mean.astype(np.float32)
+    good = np.isfinite(centre).all() and np.isfinite(deviation).all()
     if not good or deviation.min() <= 0.0 or not 0.0 < clip < math.inf:
         raise ValueError("some are not finite, or not positive")
-    return VecNormalizeStatistics(
-        mean.astype(np.float32), deviation.astype(np.float32), clip
-    )
+    return VecNormalizeStatistics(centre, deviation, clip)
 
 
 def _numbers(value: Any) -> NDArray[np.float64]:
+    """The numbers of an array; lists are refused, as a few bytes can nest them to any size."""
     array = value.array() if isinstance(value, _Array) else value
-    return np.asarray(array, dtype=np.float64)
+    if not isinstance(array, np.ndarray):
+        raise TypeError("the statistics are no arrays")
+    return array.astype(np.float64)
 
 
 class _StandIn:
@@ -177,9 +190,10 @@ class _Array(_StandIn):
         _, shape, kind, _, raw = self.state
         if not isinstance(kind, _DType) or kind.order not in ("<", "|"):
             raise ValueError("an array that is not little-endian")
-        if kind.name not in _TYPES or not isinstance(raw, bytes):
-            raise ValueError(f"an array of {kind.name!r}")
-        return np.frombuffer(raw, _TYPES[str(kind.name)]).reshape(shape)
+        name = kind.name if isinstance(kind.name, str) else ""
+        if name not in _TYPES or not isinstance(raw, bytes):
+            raise ValueError(f"an array of {name!r:.80}")
+        return np.frombuffer(raw, _TYPES[name]).reshape(shape)
 
 
 class _StandInReader(pickle.Unpickler):

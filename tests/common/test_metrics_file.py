@@ -43,3 +43,12 @@ def test_rows_without_a_number_of_steps_are_dropped(tmp_path: Path) -> None:
     folder.metrics.write_text(f"timesteps\n1\n²\n{'9' * 5000}\n\nx\n3\n")
     rewind_logs(folder, 2)
     assert folder.metrics.read_text() == "timesteps\n1\n"
+
+
+@pytest.mark.parametrize("row", [b"1," + b"9" * 200_000, b"1,\xff"])
+def test_a_damaged_table_is_one_line(tmp_path: Path, row: bytes) -> None:
+    file = tmp_path / "metrics.csv"
+    file.write_bytes(b"timesteps,loss\n" + row + b"\n")
+    with pytest.raises(RunFolderError, match=r"metrics\.csv: no table") as caught:
+        read_metrics(file)
+    assert "\n" not in str(caught.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -200,3 +201,19 @@ def test_the_lock_of_a_folder_is_one_by_any_name(tmp_path: Path) -> None:
     assert (tmp_path / "runs" / ".a.lock").exists()
     assert not list(run.path.glob(".*"))
     other.release()
+
+
+def test_trainings_that_start_together_share_the_folder_of_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another training makes `runs` after this one saw that it is missing."""
+    mkdir = Path.mkdir
+
+    def late(folder: Path, *args: Any, **kwargs: Any) -> None:
+        monkeypatch.setattr(Path, "mkdir", mkdir)
+        create(tmp_path / "runs", "first")
+        mkdir(folder, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "mkdir", late)
+    assert create(tmp_path / "runs", "second").path.is_dir()
+    assert (tmp_path / "runs" / "first").is_dir()

@@ -14,6 +14,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import ambulo.envs
+from ambulo.configs.errors import ActionError, ConfigError
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "ambulo/VRNavigation-v0": {"level": "clutter", "levels_per_family": 2},
@@ -147,3 +148,33 @@ def test_an_unknown_keyword_is_a_type_error(name: str) -> None:
     """Wrappers try `frameskip`, and continue without it after Python's own text."""
     with pytest.raises(TypeError, match="unexpected keyword argument 'frameskip'"):
         gymnasium.make(name, frameskip=4)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_masked_reset_seeds_only_what_it_resets(name: str) -> None:
+    """Bit for bit as Gymnasium's; what is refused leaves all generators as they were."""
+    sync, ours = make_vec(name, "sync"), make_vec(name, "vector_entry_point")
+    mask = np.array([True, False, True])
+    for env in (sync, ours):
+        env.reset(seed=5)
+    refused: tuple[tuple[Any, Any], ...] = (
+        (9, np.zeros(3, np.bool_)), (-1, None), ([1, -2, 3], None), (1.5, None),
+    )  # fmt: skip
+    for seed, none in refused:
+        with pytest.raises(ConfigError):
+            ours.reset(seed=seed, options={"reset_mask": none})
+    for seed in (77, None):
+        options = {"reset_mask": mask} if seed else {}
+        expected, result = (
+            env.reset(seed=seed, options={**options})[0] for env in (sync, ours)
+        )
+        np.testing.assert_array_equal(expected, result)
+
+
+def test_actions_of_a_wrong_shape_are_named_while_bodies_wait() -> None:
+    env = gymnasium.make_vec("ambulo/Stand-v0", num_envs=2, step_limit=1)
+    env.reset(seed=0)
+    env.step(np.zeros(env.action_space.shape))
+    for bad in (0.0, np.zeros(3), np.zeros((2, 1))):
+        with pytest.raises(ActionError, match="expected shape"):
+            env.step(bad)

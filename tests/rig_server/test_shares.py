@@ -205,3 +205,19 @@ def test_learning_waits_until_answers_had_their_time(
     waits = np.diff(lessons)
     assert waits.min() >= LESSONS * 0.03 / 1e-3 - 1
     assert len(lessons) >= 2
+
+
+def test_a_source_that_leaves_and_returns_takes_its_debt_along() -> None:
+    shares, spent = FairShares[str](), {"steady": 0.0, "leaving": 0.0}
+    cost = {"steady": 0.001, "leaving": 0.05}
+    for name in spent:
+        shares.add(name, name)
+    for _ in range(2000):
+        name = shares.next(always)
+        assert name is not None
+        shares.charge(name, name, cost[name])
+        spent[name] += cost[name]
+        if name == "leaving":
+            shares.remove(name, name)
+            shares.add(name, name)
+    assert abs(spent["steady"] - spent["leaving"]) <= 0.05

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -170,3 +171,55 @@ def test_all_code_that_makes_a_reference_is_part_of_its_key() -> None:
             continue  # finds files, which are no part of what is made here
         room = module if module in rooms else module.rpartition(".")[0]
         assert room in rooms
+
+
+OTHER_USER = """
+import os, sys
+from ambulo.envs.characters.registry import load_character
+from ambulo.envs.reference import kept
+from ambulo.envs.reference.reference import standing_reference
+
+made = standing_reference(load_character("human23"), balance=False)
+kept._code_version()
+kept.MOST_ENTRIES = 1
+os.umask(0o077)
+kept.kept_reference("key", None, lambda: made)
+os.setgroups([])
+os.setresgid(12345, 12345, 12345)
+os.setresuid(12345, 12345, 12345)
+for key in ("key", "another"):
+    assert kept.kept_reference(key, None, lambda: made).name == made.name
+os.environ["AMBULO_REFERENCE_CACHE"] = sys.argv[1]
+assert kept.kept_reference("key", None, lambda: made).name == made.name
+"""
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be others"
+)
+def test_a_folder_of_another_user_is_used_as_far_as_it_may_be() -> None:
+    """Shared like /tmp with entries and locks that only their owner may open, or closed."""
+    with tempfile.TemporaryDirectory() as name:  # others may not search tmp_path
+        top = Path(name)
+        top.chmod(0o755)
+        shared, closed = top / "shared", top / "closed"
+        shared.mkdir()
+        shared.chmod(0o1777)
+        closed.mkdir(mode=0o700)
+        done = subprocess.run(
+            [sys.executable, "-c", OTHER_USER, str(closed / "kept")],
+            env={**os.environ, "AMBULO_REFERENCE_CACHE": str(shared)},
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_a_home_folder_a_reference_is_made(
+    standing: Reference,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("AMBULO_REFERENCE_CACHE", "~no-such-user/kept")
+    found = kept_reference("key", None, lambda: standing, takes="a minute")
+    np.testing.assert_array_equal(found.table.qpos, standing.table.qpos)
+    assert "is not kept" in caplog.text

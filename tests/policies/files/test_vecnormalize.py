@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -135,3 +137,52 @@ def test_another_size_is_refused_and_trust_runs_the_pickle(tmp_path: Path) -> No
     with pytest.raises(ModelFileError, match="--trust-pickle runs it"):
         read_vecnormalize(path, 48)
     assert read_vecnormalize(path, 48, trust_pickle=True) is not None
+
+
+def saved_statistics(path: Path, **changes: Any) -> Path:
+    """A wrapper's pickle with other attributes; `mean` and `var` are its statistics'."""
+    rms = SimpleNamespace(mean=np.zeros(3), var=np.ones(3))
+    for key in {"mean", "var"} & changes.keys():
+        setattr(rms, key, changes.pop(key))
+    given = {"obs_rms": rms, "epsilon": 1e-8, "clip_obs": 10.0, "norm_obs": True}
+    path.write_bytes(pickle.dumps(SimpleNamespace(**given | changes), protocol=4))
+    return path
+
+
+def test_numbers_that_float32_cannot_hold_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "vecnormalize.pkl"
+    assert read_vecnormalize(saved_statistics(path), 3) is not None
+    for change in (
+        {"epsilon": 10**400},
+        {"clip_obs": 10**400},
+        {"mean": np.full(3, 1e200)},
+        {"var": np.full(3, 1e-200), "epsilon": 0.0},
+    ):
+        with pytest.raises(ModelFileError, match="no statistics of 3"):
+            read_vecnormalize(saved_statistics(path, **change), 3)
+
+
+def test_lists_of_lists_are_not_unfolded(tmp_path: Path) -> None:
+    """8 kB would become 784 MB."""
+    rows: list[Any] = [0.0] * 700
+    path = saved_statistics(tmp_path / "v.pkl", mean=[[rows] * 700] * 200)
+    tracemalloc.start()
+    with pytest.raises(ModelFileError, match="no arrays"):
+        read_vecnormalize(path, 3)
+    assert tracemalloc.get_traced_memory()[1] < 2**23
+    tracemalloc.stop()
+
+
+def test_tuples_of_tuples_are_not_hashed(tmp_path: Path) -> None:
+    """200 bytes whose key takes 2^40 steps to hash."""
+    key = b"K\x01\x85\x940" + b"".join(b"h%ch%c\x86\x940" % (k, k) for k in range(40))
+    path = tmp_path / "v.pkl"
+    path.write_bytes(b"\x80\x04" + key + b"}h\x28K\x00s.")
+    with pytest.raises(ModelFileError, match="tuples are too large"):
+        read_vecnormalize(path, 3)
+
+
+def test_a_damaged_file_that_is_trusted_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "v.pkl").write_bytes(b"\x80\x04}")
+    with pytest.raises(ModelFileError, match="Ran out of input"):
+        read_vecnormalize(tmp_path / "v.pkl", 3, trust_pickle=True)

@@ -157,7 +157,7 @@ def _onnx_model(agent: Agent) -> bytes:
         if i < len(layers) - 1:
             at = f"hidden_{i}"
             nodes += _onnx_activation(agent.config.network.activation_fn, out, at)
-    output: list[str | int] = ["players", agent.metadata.action.size]
+    output: list[str | int] = ["batch", agent.metadata.action.size]
     if agent.discrete:
         nodes.append(helper.make_node("ArgMax", [at], ["action"], axis=1, keepdims=0))
         kind, shape = TensorProto.INT64, output[:1]
@@ -179,7 +179,7 @@ def _onnx_model(agent: Agent) -> bytes:
         "policy",
         [
             helper.make_tensor_value_info(
-                "observation", TensorProto.FLOAT, ["players", size]
+                "observation", TensorProto.FLOAT, ["batch", size]
             )
         ],
         [helper.make_tensor_value_info("action", kind, shape)],

@@ -6,26 +6,33 @@ decides nothing: who plays what, and again, is the matter of `jobs`.
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import pickle
 import signal
 import threading
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from logging.handlers import QueueHandler
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from platform import node
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
+from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.jobs import Play
 from ambulo.train.shared.cluster import Cluster, LostWorkerError, joined
+
+PATIENCE = 5.0
+"""Time for processes to remove incomplete files before they are killed, [s]."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,8 @@ class Event:
     """It waits for jobs; its job is done, or raised; it is dead."""
     value: Any = None
     """The result of a job, or what it raised."""
+    messages: Sequence[logging.LogRecord] = ()
+    """What the job logged."""
 
 
 class Crew(Protocol):
@@ -56,17 +65,57 @@ class Crew(Protocol):
         """End all workers."""
 
 
-def attempt(play: Play[Any, Any, Any], shared: Any, job: Any) -> tuple[str, Any]:
-    """Play a job: ("done", result) or ("failed", exception), which can be pickled."""
-    try:
-        return "done", play(shared, job)
-    except Exception as error:
-        error.add_note(traceback.format_exc())
+Outcome = tuple[Literal["done", "failed"], Any, list[logging.LogRecord]]
+"""Kind, value and messages of an `Event`."""
+
+
+def attempt(play: Play[Any, Any, Any], shared: Any, job: Any) -> Outcome:
+    """Play a job; return its result or exception, which can be pickled, and messages."""
+    with _Keeper() as kept:
         try:
-            pickle.loads(pickle.dumps(error))
-        except Exception:
-            return "failed", RuntimeError(f"{type(error).__name__}: {error}")
-        return "failed", error
+            return "done", play(shared, job), kept.messages
+        except Exception as error:
+            error.add_note(traceback.format_exc())
+            try:
+                pickle.loads(pickle.dumps(error))
+            except Exception:
+                told = RuntimeError(f"{type(error).__name__}: {error}")
+                return "failed", told, kept.messages
+            return "failed", error, kept.messages
+
+
+class _Keeper(QueueHandler):
+    """Keeps what a worker logs, for the terminal of its driver."""
+
+    def __init__(self) -> None:
+        super().__init__(None)  # type: ignore[arg-type]  # a list is enough
+        self.messages: list[logging.LogRecord] = []
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        self.messages.append(record)
+
+    def __enter__(self) -> Self:
+        logging.getLogger().addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger().removeHandler(self)
+
+
+def _levels() -> dict[str, int]:
+    """Levels of the loggers that commands set."""
+    return {name: logging.getLogger(name).level for name in ("root", "ambulo")}
+
+
+def _set_levels(levels: dict[str, int]) -> None:
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
+
+
+def _show(messages: Sequence[logging.LogRecord]) -> None:
+    """Log what a worker has logged."""
+    for message in messages:
+        logging.getLogger(message.name).handle(message)
 
 
 def check_seen(needs: Sequence[Path]) -> None:
@@ -93,7 +142,7 @@ class Processes:
         """Start a process."""
         ours, theirs = self._context.Pipe()
         process = self._context.Process(
-            target=_serve, args=(theirs, *self._task), daemon=True
+            target=_serve, args=(theirs, _levels(), *self._task), daemon=True
         )
         with _no_interrupt():
             process.start()
@@ -113,17 +162,22 @@ class Processes:
         return [self._read(pipes[pipe], pipe) for pipe in wait(list(pipes), timeout)]  # type: ignore[index, arg-type]
 
     def close(self) -> None:
-        """Kill all processes."""
+        """End all processes; those that are in a job remove incomplete files before."""
         for process, pipe in self._alive.values():
-            process.kill()
+            process.terminate()
             pipe.close()
+        end = time.monotonic() + PATIENCE
         for process, _ in self._alive.values():
+            process.join(max(0.0, end - time.monotonic()))
+            process.kill()
             process.join()
         self._alive.clear()
 
     def _read(self, worker: int, pipe: Connection) -> Event:
         try:
-            return Event(worker, *pipe.recv())
+            event = Event(worker, *pipe.recv())
+            _show(event.messages)
+            return event
         except (EOFError, OSError):  # dead, maybe in the middle of a message
             process, _ = self._alive.pop(worker)
             pipe.close()
@@ -147,7 +201,8 @@ class Actors:
         with ExitStack() as stack:
             self._cluster: Cluster = stack.enter_context(joined(workers or 1, address))
             self.size = workers or self._cluster.cpus
-            self._task = (play, self._cluster.share(shared), tuple(map(str, needs)))
+            files = tuple(map(str, needs))
+            self._task = (play, self._cluster.share(shared), files, _levels())
             self._alive: dict[int, Any] = {}
             self._waiting: dict[Any, int] = {}
             self._count = 0
@@ -172,11 +227,12 @@ class Actors:
         for reference in self._cluster.first(list(self._waiting), timeout):
             worker = self._waiting.pop(reference)
             try:
-                kind, value = self._cluster.result(reference)
+                event = Event(worker, *self._cluster.result(reference))
             except LostWorkerError:
                 self._cluster.end(self._alive.pop(worker))
-                kind, value = "lost", None
-            found.append(Event(worker, kind, value))
+                event = Event(worker, "lost")
+            _show(event.messages)
+            found.append(event)
         return found
 
     def close(self) -> None:
@@ -191,9 +247,14 @@ class Actor:
     """A worker of Ray that plays one job after another."""
 
     def __init__(
-        self, play: Play[Any, Any, Any], shared: Any, needs: Sequence[str]
+        self,
+        play: Play[Any, Any, Any],
+        shared: Any,
+        needs: Sequence[str],
+        levels: dict[str, int],
     ) -> None:
-        """Keep what all jobs share."""
+        """Keep what all jobs share; log what is of the levels."""
+        _set_levels(levels)
         self._play, self._shared, self._needs = play, shared, needs
 
     def ready(self) -> tuple[str, None]:
@@ -201,28 +262,29 @@ class Actor:
         check_seen([Path(path) for path in self._needs])
         return "ready", None
 
-    def play(self, job: Any) -> tuple[str, Any]:
+    def play(self, job: Any) -> Outcome:
         """Play a job."""
         return attempt(self._play, self._shared, job)
 
 
-def _serve(pipe: Connection, play: Play[Any, Any, Any], shared: Any) -> None:
+def _serve(
+    pipe: Connection, levels: dict[str, int], play: Play[Any, Any, Any], shared: Any
+) -> None:
     """Play the jobs that come through `pipe` until it is closed."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
+    _set_levels(levels)
+    with leaving_cleanly(), suppress(EOFError, OSError):  # the parent is gone
         pipe.send(("ready", None))
         while True:
             pipe.send_bytes(_message(attempt(play, shared, pipe.recv())))
-    except (EOFError, OSError):  # the parent is gone
-        return
 
 
-def _message(outcome: tuple[str, Any]) -> Any:
+def _message(outcome: Outcome) -> Any:
     try:
         return ForkingPickler.dumps(outcome)
     except Exception as error:
         text = f"its result cannot be sent: {type(error).__name__}: {error}"
-        return ForkingPickler.dumps(("failed", RuntimeError(text)))
+        return ForkingPickler.dumps(("failed", RuntimeError(text), outcome[2]))
 
 
 def _end_with_parent() -> None:

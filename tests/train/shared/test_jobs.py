@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -18,6 +19,8 @@ from fixtures.jobs import (
     draw,
     dying,
     failing,
+    interrupted,
+    logging_job,
     told,
     unsendable,
 )
@@ -92,6 +95,21 @@ def test_errors_name_the_job(workers: Workers) -> None:
     assert known.value.__cause__ is not None
     with pytest.raises(JobError, match="job clip1: TypeError: two feet wanted"):
         list(workers.in_order(failing, "", range(3), lambda job: f"clip{job}"))
+
+
+def test_incomplete_files_are_removed_when_work_is_left(tmp_path: Path) -> None:
+    results = TWO.as_done(interrupted, str(tmp_path), range(2))
+    assert next(results) == 0
+    assert (tmp_path / "incomplete").exists()
+    results.close()  # type: ignore[attr-defined]  # a generator
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_jobs_log_is_shown_here(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, logger="ambulo"):
+        assert list(TWO.in_order(logging_job, None, range(3))) == [0, 1, 2]
+    shown = sorted(r.getMessage() for r in caplog.records if r.name == "ambulo.tests")
+    assert shown == ["job 0", "job 1", "job 2"]
 
 
 def test_a_result_that_cannot_be_sent_is_an_error() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import takewhile
+from typing import Any
 
 from ambulo.commands.sweeps.folder import PlannedRun, SweepFolder, SweepPlan
 from ambulo.commands.sweeps.grid import MAX_RUNS, variants_of
@@ -156,11 +159,17 @@ def planned(
     if len(variants) * args.seeds > MAX_RUNS:
         count = len(variants) * args.seeds
         raise ConfigError(f"{count} runs; a sweep has at most {MAX_RUNS}")
-    settings = {}
+    settings: dict[str, dict[str, Any]] = {}
+    labels: dict[str, str] = {}
     for variant in variants:
         overrides = [part for text in variant.overrides for part in ("--set", text)]
         config = training.settings([*training.arguments(forwarded), *overrides])
         settings[variant.folder] = config.model_dump(mode="json")
+        same = labels.setdefault(config.to_json(), variant.label)
+        if same != variant.label:
+            raise ConfigError(
+                f"--set: {same} and {variant.label} are the same settings"
+            )
     seeds = range(args.first_seed, args.first_seed + args.seeds)
     return SweepPlan(
         folder=training.folder,
@@ -183,24 +192,27 @@ def run_sweep(
     if not left:
         return [], 0
     failed: list[str] = []
-    began: dict[str, float] = {}
+    began: dict[str, tuple[float, int]] = {}
     count = len(runs) - len(left)
 
     def jobs() -> Iterator[Job]:
         for run in left:
-            began[run.name] = time.monotonic()
+            job = job_of(folder, plan, run)
+            printed = job.log.stat().st_size if job.log.exists() else 0
+            began[run.name] = time.monotonic(), printed
             say(f"{run.name}: begins")
-            yield job_of(folder, plan, run)
+            yield job
 
     def done(job: Job, code: int) -> None:
         nonlocal count
         count += 1
-        seconds = time.monotonic() - began[job.name]
+        since, printed = began[job.name]
+        seconds = time.monotonic() - since
         if code == 0:
             say(f"{job.name}: done in {seconds:.0f} s ({count} of {len(runs)})")
         else:
             failed.append(job.name)
-            say(f"{job.name}: {failure(job, code)} ({count} of {len(runs)})")
+            say(f"{job.name}: {failure(job, code, printed)} ({count} of {len(runs)})")
 
     with (
         StopRequest("the checkpoints of the running trainings") as stop,
@@ -229,14 +241,25 @@ def job_of(folder: SweepFolder, plan: SweepPlan, run: PlannedRun) -> Job:
     )
 
 
-def failure(job: Job, code: int) -> str:
-    """Return why a run failed: the last line that it printed."""
-    lines = (
-        job.log.read_text("utf-8", "replace").split("\n") if job.log.exists() else []
-    )
+def failure(job: Job, code: int, printed: int = 0) -> str:
+    """Return why a run failed, and the last line that it printed.
+
+    Args:
+        job: the run.
+        code: its exit code; minus the signal that ended it.
+        printed: length of its log before it began, [bytes].
+    """
+    text = job.log.read_bytes()[printed:] if job.log.exists() else b""
+    lines = text.decode("utf-8", "replace").split("\n")
     last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    reason = "its machine was lost" if code == LOST else f"exit code {code}"
-    return f"FAILED with {reason}: {last[:300]} (log: {job.log})"
+    reason = f"FAILED with exit code {code}"
+    if code == LOST:
+        reason = "FAILED: its machine was lost"
+    elif code < 0:
+        reason = f"FAILED: killed by signal {-code}"
+        with suppress(ValueError):
+            reason = f"FAILED: killed by {signal.Signals(-code).name}"
+    return f"{reason}{last and ': '}{last[:300]} (log: {job.log})"
 
 
 def write_report(

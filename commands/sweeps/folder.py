@@ -116,7 +116,7 @@ class SweepFolder:
             self.logs.mkdir(exist_ok=True)
             yield merged
         finally:
-            if made and not self.exists:
+            if made and not _begun(self.logs):
                 shutil.rmtree(self.path, ignore_errors=True)
             lock.release()
 
@@ -144,3 +144,8 @@ class SweepFolder:
             variants=[v.model_dump() for v in (*old.variants, *added)],
             settings={**old.settings, **plan.settings},
         )
+
+
+def _begun(logs: Path) -> bool:
+    """Return whether any run has begun."""
+    return logs.is_dir() and any(logs.iterdir())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import shutil
+import time
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping
@@ -16,7 +18,7 @@ from optuna.pruners import BasePruner, MedianPruner, NopPruner
 from optuna.samplers import TPESampler
 from optuna.storages import RDBStorage, RetryHeartbeatStaleTrialCallback
 from optuna.trial import FrozenTrial, Trial, TrialState
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import IntegrityError, OperationalError, SQLAlchemyError
 
 from ambulo.commands.sweeps.kinds import Training
 from ambulo.common.files import write_atomic
@@ -24,6 +26,7 @@ from ambulo.common.folder_lock import FolderLock
 from ambulo.common.paths import resolve_path
 from ambulo.configs.base import Config, load_json
 from ambulo.configs.errors import ConfigError, RunFolderError
+from ambulo.train.shared.cluster import ClusterError
 
 HEARTBEAT = 60
 """Time between signs of life of a running trial, [s]."""
@@ -31,6 +34,10 @@ GRACE = 4 * HEARTBEAT
 """Without one for this long, another process repeats the trial, [s]."""
 STARTUP = 5
 """Finished trials before any is pruned."""
+ATTEMPTS = 20
+"""How often a data base is opened that another process is just making."""
+PAUSE = 0.5
+"""Time between attempts, [s]."""
 OWNER = "owner"
 """Attribute of a trial: identity of the folder with its run."""
 
@@ -88,6 +95,7 @@ class TuningFolder:
         Raises:
             RunFolderError: another search runs in it, or it holds something else.
         """
+        made = not self.path.exists()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -102,6 +110,10 @@ class TuningFolder:
                 write_atomic(self.identity_file, uuid.uuid4().hex + "\n")
             write_atomic(self.plan_file, plan.to_json())
             yield
+        except (ConfigError, ClusterError):
+            if made and not any(self.logs.glob("*")):  # no trial has begun
+                shutil.rmtree(self.path, ignore_errors=True)
+            raise
         finally:
             lock.release()
 
@@ -159,12 +171,7 @@ class Study:
         if prune:
             pruner = MedianPruner(n_startup_trials=STARTUP, n_warmup_steps=1)
         try:
-            self._storage = RDBStorage(
-                url or f"sqlite:///{folder.database}",
-                heartbeat_interval=HEARTBEAT,
-                grace_period=GRACE,
-                heartbeat_stale_trial_callback=RetryHeartbeatStaleTrialCallback(),
-            )
+            self._storage = opened_storage(url or f"sqlite:///{folder.database}")
             self.optuna = optuna.create_study(
                 storage=self._storage,
                 study_name=name,
@@ -259,3 +266,25 @@ class Study:
                 for trial in self.trials()
             ],
         }
+
+
+def opened_storage(url: str) -> RDBStorage:
+    """Open a data base; its tables are made if there are none.
+
+    Two processes that begin together may make the tables of an empty one at the same
+    time: the later one fails in the middle, and then opens what the other has made.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return RDBStorage(
+                url,
+                heartbeat_interval=HEARTBEAT,
+                grace_period=GRACE,
+                heartbeat_stale_trial_callback=RetryHeartbeatStaleTrialCallback(),
+            )
+        except (IntegrityError, OperationalError) as error:
+            texts = ("already exists", "UNIQUE", "duplicate", "locked")
+            if attempt == ATTEMPTS or not any(text in str(error) for text in texts):
+                raise
+            time.sleep(PAUSE)
+    raise AssertionError("the last attempt raises")

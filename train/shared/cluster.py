@@ -55,6 +55,7 @@ class Cluster:
         """Use the initialised module `ray`."""
         self._ray = ray
         self._head = str(ray.get_runtime_context().gcs_address)
+        self._looked = time.monotonic()
 
     @property
     def cpus(self) -> int:
@@ -100,9 +101,12 @@ class Cluster:
                 WATCH if end is None else min(WATCH, max(0.0, end - time.monotonic()))
             )
             ready, _ = self._ray.wait(list(references), num_returns=1, timeout=left)
-            if ready or (end is not None and time.monotonic() >= end):
+            if ready:
                 return list(ready)
-            self._look()
+            if time.monotonic() - self._looked >= WATCH:  # also between short waits
+                self._look()
+            if end is not None and time.monotonic() >= end:
+                return []
 
     def result(self, reference: Any) -> Any:
         """Wait for a result.
@@ -127,6 +131,7 @@ class Cluster:
 
     def _look(self) -> None:
         """Raise `ClusterError` if the head node is gone."""
+        self._looked = time.monotonic()
         reason = knock(self._head) and knock(self._head)
         if reason:
             raise ClusterError(
@@ -134,8 +139,9 @@ class Cluster:
             )
 
     def end(self, worker: Any) -> None:
-        """End a worker's process."""
-        self._ray.kill(worker)
+        """End a worker's process; without a head node, all end by themselves."""
+        if not knock(self._head):  # Ray would wait a minute for it
+            self._ray.kill(worker)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Sweeps of real trainings of a small muscle network, by processes of their own."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import pytest
 from fixtures.processes import processes_of, wait_for
 
 from ambulo.commands.compare import main as compare
-from ambulo.commands.sweep import main
+from ambulo.commands.sweep import failure, main
+from ambulo.commands.sweeps.processes import Job
 
 TINY = [
     "muscle", "quick_test", "--set", "network.poses=200", "--set", "network.steps=40",
@@ -134,6 +136,52 @@ def test_a_sweep_on_a_cluster(tmp_path: Path) -> None:
     assert here["runs"] == there["runs"]
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+def test_a_head_node_that_dies_is_told(
+    tmp_path: Path, started: Callable[..., subprocess.Popen[str]]
+) -> None:
+    """Between short looks at the runs, too; Ray itself ends the program after a minute."""
+    pytest.importorskip("ray")
+    place = ["--output", str(tmp_path), "--name", "s", "--engine", "ray"]
+    process = started("sweep", *LONG, *place, "--parallel", "1", "--seeds", "1")
+    wait_for(lambda: list(tmp_path.glob("s/*/metrics.csv")), "training")
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    heads = [
+        int(child)
+        for child in children.split()
+        if b"gcs_server" in Path(f"/proc/{child}/cmdline").read_bytes()
+    ]
+    assert heads
+    os.kill(heads[0], signal.SIGKILL)
+    _, said = process.communicate(timeout=90.0)
+    assert process.returncode == 2, said
+    assert "is gone: Connection refused" in said
+    wait_for(lambda: not processes_of(tmp_path / "s"), "end of the training")
+
+
+def test_a_cluster_that_cannot_be_joined_leaves_no_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("ray")
+    place = ["--output", str(tmp_path), "--engine", "ray", "--address", "127.0.0.1:9"]
+    assert main([*TINY, *place]) == 2
+    assert "no cluster answers at 127.0.0.1:9" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_why_a_run_failed(tmp_path: Path) -> None:
+    """What the log holds of earlier attempts is not told again."""
+    log = tmp_path / "r.log"
+    log.write_text("before\n")
+    job = Job("r", "muscle", "run", tmp_path / "r", log, list)
+    told = failure(job, -signal.SIGKILL, 7)
+    assert told == f"FAILED: killed by SIGKILL (log: {log})"
+    log.write_text("before\nambulo: error: no\n\n")
+    told = failure(job, 2, 7)
+    assert told == f"FAILED with exit code 2: ambulo: error: no (log: {log})"
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -145,6 +193,7 @@ def test_a_sweep_on_a_cluster(tmp_path: Path) -> None:
         (["muscle", "quick_test", "--address", "a:1"], "--address needs --engine ray"),
         (["muscle", "quick_test", "--score", "x"], "unknown score 'x'"),
         (["muscle", "quick_test", "--set", "network.steps=1,oops"], "network.steps"),
+        (["muscle", "quick_test", "--set", "network.steps=100,1e2"], "are the same"),
     ],
 )
 def test_bad_input_is_one_line_and_nothing_is_made(

@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from fixtures.processes import processes_of, wait_for
@@ -15,7 +17,12 @@ from optuna.trial import TrialState
 from ambulo.commands.sweeps.kinds import Training
 from ambulo.commands.tune import main
 from ambulo.commands.tuning.space import distribution
-from ambulo.commands.tuning.study import Study, TuningFolder, TuningPlan
+from ambulo.commands.tuning.study import (
+    Study,
+    TuningFolder,
+    TuningPlan,
+    opened_storage,
+)
 from ambulo.commands.tuning.trials import Trials
 
 TINY = [
@@ -146,6 +153,22 @@ def test_lost_trials_are_repeated(study: Callable[..., Study]) -> None:
         next(again)
 
 
+def test_a_data_base_that_others_make_at_the_same_time(tmp_path: Path) -> None:
+    """Processes that begin together all make its tables; all of them get it."""
+    count = 4
+    for number in range(2):
+        url = f"sqlite:///{tmp_path / f'{number}.db'}"
+        together = Barrier(count)
+
+        def make(url: str = url, together: Barrier = together) -> None:
+            together.wait()
+            opened_storage(url)
+
+        with ThreadPoolExecutor(count) as pool:
+            for done in [pool.submit(make) for _ in range(count)]:
+                done.result()
+
+
 def test_two_folders_share_a_data_base(
     study: Callable[..., Study], tmp_path: Path
 ) -> None:
@@ -182,6 +205,7 @@ def test_bad_input_is_one_line(
     told = capsys.readouterr().err
     assert message in told
     assert told.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_search_needs_evaluations(capsys: pytest.CaptureFixture[str]) -> None:

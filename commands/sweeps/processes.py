@@ -193,7 +193,9 @@ class RemoteProcess:
 
         Raises:
             ConfigError: the worker cannot run the job.
+            ClusterError: the head node is gone.
         """
+        self._cluster.watch()
         if not self._cluster.first([self._call], timeout=0):
             return None
         try:

@@ -103,8 +103,7 @@ class Cluster:
             ready, _ = self._ray.wait(list(references), num_returns=1, timeout=left)
             if ready:
                 return list(ready)
-            if time.monotonic() - self._looked >= WATCH:  # also between short waits
-                self._look()
+            self.watch()
             if end is not None and time.monotonic() >= end:
                 return []
 
@@ -128,6 +127,17 @@ class Cluster:
             except errors.RayError as error:
                 self._look()
                 raise _lost(error) from None
+
+    def watch(self) -> None:
+        """Look at the head node, unless it was seen within `WATCH`.
+
+        Workers answer without one for a while: who only waits for short answers calls this.
+
+        Raises:
+            ClusterError: it is gone.
+        """
+        if time.monotonic() - self._looked >= WATCH:
+            self._look()
 
     def _look(self) -> None:
         """Raise `ClusterError` if the head node is gone."""

@@ -3,7 +3,7 @@
 After Agarwal et al. 2021, "Deep RL at the edge of the statistical precipice". Scores are
 matrices (runs, tasks). Intervals are 95 % percentile intervals of a bootstrap that draws
 runs with replacement for each task on its own (stratified). The package `rliable` computes
-the same, but its pin of `arch` fails with current pandas, and its draws have no seed.
+the same, but brings an old `arch`, pandas and seaborn.
 """
 
 from __future__ import annotations

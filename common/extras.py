@@ -10,6 +10,7 @@ EXTRAS = {
         "onnx", "onnxruntime", "onnxscript", "rich", "safetensors", "stable_baselines3",
         "tensorboard", "torch",
     ),
+    "gpu": ("mujoco_warp", "warp"),
     "ray": ("ray",),
     "tune": ("optuna",),
 }  # fmt: skip

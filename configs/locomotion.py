@@ -21,6 +21,8 @@ from ambulo.configs.simulation_nn import (
 from ambulo.configs.tasks import Task
 from ambulo.configs.types import Count, NonNegative, Positive
 
+Backend = Literal["cpu", "warp"]
+"""What computes the physics: MuJoCo, or MuJoCo Warp on a GPU or its own CPU device."""
 Unit = Annotated[float, Field(ge=0, le=1)]
 Span = tuple[float, float]
 MYOLEGS: dict[str, Any] = {
@@ -65,6 +67,9 @@ class LocomotionEnvironmentConfig(Config):
     """Actions per second, [Hz]."""
     substeps: Annotated[int, Field(ge=1, le=100)] = 5
     """Physics steps per action; stable PD runs in each."""
+    backend: Backend = "cpu"
+    """What computes the physics: `cpu` is MuJoCo, in double precision on threads; `warp` is
+    MuJoCo Warp (extra `gpu`), in single precision on a GPU, or without one on the CPU."""
     joints: Annotated[tuple[str, ...], Field(min_length=1)] = (
         "Femur?",
         "Tibia?",

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import get_args
 
 from rich.console import Console
 
@@ -17,6 +18,7 @@ from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
 from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.errors import ConfigError, ModelFileError, RenderError
+from ambulo.configs.locomotion import Backend
 from ambulo.evaluate.kinds import all_kinds, eval_kind
 from ambulo.evaluate.shared.kind import NONE, EvalKind, EvalOutcome, EvalRequest
 from ambulo.evaluate.shared.models import model_kind
@@ -113,6 +115,10 @@ def _add_shared_flags(parser: Parser) -> None:
         "--push-episodes", type=int, metavar="N",
         help="locomotion: pushes of each impulse; 0 leaves them out (default: as many "
         "as episodes, at most 100)",
+    )  # fmt: skip
+    add(
+        "--backend", choices=get_args(Backend),
+        help="locomotion: what computes the physics: MuJoCo (default) or MuJoCo Warp",
     )  # fmt: skip
     add(
         "--trust-pickle", action="store_true",

@@ -14,6 +14,7 @@ from stable_baselines3.common.utils import set_random_seed
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig, PPOConfig
+from ambulo.policies.device_rollouts import DeviceRolloutBuffer
 from ambulo.policies.files.headers import DescribedLayout
 from ambulo.policies.files.model_file import ModelFile
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata, describe
@@ -132,6 +133,7 @@ def ppo_learner(
             tensorboard_log=tensorboard_log,
             verbose=verbose,
             device=place,
+            rollout_buffer_class=None if place.type == "cpu" else DeviceRolloutBuffer,
             policy_kwargs={**policy_kwargs, "optimizer_kwargs": optimizer},
         )
     learner.seed = seed

@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from ambulo.configs.errors import DivergedError
+from ambulo.policies.device_rollouts import DeviceRolloutBuffer, as_numpy
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
@@ -93,6 +94,11 @@ class FastPPO(PPO):
         """The other learners of its group; None: it learns alone."""
         super().__init__(*args, **kwargs)
 
+    @property
+    def _on_device(self) -> bool:
+        """Whether roll-outs are kept on the device of the policy."""
+        return isinstance(self.rollout_buffer, DeviceRolloutBuffer)
+
     def collect_rollouts(
         self,
         env: VecEnv,
@@ -113,12 +119,11 @@ class FastPPO(PPO):
         box = isinstance(self.action_space, spaces.Box)
         for _ in range(n_rollout_steps):
             with torch.inference_mode():
-                obs = torch.as_tensor(self._last_obs, device=self.device)
+                obs = torch.tensor(self._last_obs, device=self.device)
                 actions, values, log_probs = self.policy(obs)
             action = actions.cpu().numpy()
             clipped = np.clip(action, -1.0, 1.0) if box else action.astype(np.int64)
             starts = self._last_episode_starts
-            last_obs = self._last_obs.copy()
             new_obs, rewards, dones, terminal = env.step_arrays(clipped)
             self.num_timesteps += env.num_envs
             rewards = rewards * self.reward_scale
@@ -137,7 +142,8 @@ class FastPPO(PPO):
                 return False
             if not box:
                 action = action.reshape(-1, 1)
-            rollout_buffer.add(last_obs, action, rewards, starts, values, log_probs)
+            seen: Any = obs if self._on_device else obs.numpy()
+            rollout_buffer.add(seen, action, rewards, starts, values, log_probs)
             self._last_obs = new_obs
             self._last_episode_starts = dones
         with torch.inference_mode():
@@ -222,7 +228,9 @@ class FastPPO(PPO):
         buffer = self.rollout_buffer
         self.logger.record(
             "train/explained_variance",
-            explained_variance(buffer.values.flatten(), buffer.returns.flatten()),
+            explained_variance(
+                as_numpy(buffer.values).flatten(), as_numpy(buffer.returns).flatten()
+            ),
         )
         if hasattr(self.policy, "log_std"):
             std = torch.exp(self.policy.log_std).mean().item()
@@ -236,7 +244,7 @@ class FastPPO(PPO):
         b = self.rollout_buffer
 
         def flat(array: np.ndarray) -> Tensor:
-            return torch.from_numpy(array).flatten(0, 1).to(self.device)
+            return torch.as_tensor(array).flatten(0, 1).to(self.device)
 
         actions = flat(b.actions)
         if isinstance(self.action_space, spaces.Discrete):

@@ -80,8 +80,9 @@ class LocomotionBatch:
         """Degrees of freedom that actions move. Shape (A,)."""
         self.action_size = len(self.dofs)
         self.simulation = CharacterSimulation(
-            character, num_envs, substeps=env.substeps, threads=threads, model=model
-        )
+            character, num_envs, substeps=env.substeps, threads=threads, model=model,
+            backend=env.backend,
+        )  # fmt: skip
         self._view = BodyView(self.simulation)
         self._info = InfoMaker(self.simulation, self.dofs)
         self._followed = reference_body(self.gaits, character)

@@ -9,12 +9,13 @@ from typing import Any, Protocol
 
 import mujoco
 import numpy as np
-from mujoco.batch import Batch
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import Backend
 from ambulo.envs.characters.character import Character
+from ambulo.envs.simulation.physics import Physics, make_physics
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.envs.state_arrays import Arrays, flattened, part_of
 from ambulo.muscle.dynamics import dynamics_of_batch
@@ -118,7 +119,8 @@ class CharacterSimulation:
         substeps: int = 5,
         threads: int = 1,
         model: mujoco.MjModel | None = None,
-        actuation: Callable[[Batch], Actuation] | None = None,
+        actuation: Callable[[Physics], Actuation] | None = None,
+        backend: Backend = "cpu",
     ) -> None:
         """Simulations at the model's rest.
 
@@ -130,6 +132,7 @@ class CharacterSimulation:
             model: The body in another world; the character's own if None.
             actuation: Makes what moves the bodies out of their simulations; the
                 character's own if None.
+            backend: What computes the physics; see `make_physics` for errors.
         """
         if count < 1 or substeps < 1:
             raise ConfigError("a simulation needs at least one body and one substep")
@@ -140,7 +143,7 @@ class CharacterSimulation:
         self.model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
         self.dt = float(self.model.opt.timestep) * substeps
         self.tangent = Tangent(self.model)
-        self._batch = Batch(self.model, count, threads, persistent=True)
+        self._batch = make_physics(self.model, count, threads, backend)
         self._spd = SpdController(self.model, character.gains)
         makes = actuation or character.actuation
         self.actuation: Actuation = (

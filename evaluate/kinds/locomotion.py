@@ -10,6 +10,8 @@ KIND = EvalKind(
     group="locomotion models",
     run="ambulo.evaluate.locomotion.command:run",
     episodes=100,
-    flags=frozenset({"deterministic", "num_envs", "seconds", "push_episodes", "video"}),
+    flags=frozenset(
+        {"backend", "deterministic", "num_envs", "seconds", "push_episodes", "video"}
+    ),
     baselines="ambulo.evaluate.locomotion.evaluation:BASELINES",
 )

@@ -99,10 +99,13 @@ def _subjects(request: EvalRequest) -> dict[str, LocomotionSubject]:
         import torch
 
         torch.manual_seed(args.seed)
+    config = agent.config
+    if args.backend is not None:
+        config = config.override("environment", backend=args.backend)
     policy = LocomotionSubject(
-        agent.config, references, agent, args.deterministic, agent.muscles
+        config, references, agent, args.deterministic, agent.muscles
     )
-    baselines = baselines_of(request.baselines, agent.config, references)
+    baselines = baselines_of(request.baselines, config, references)
     return {
         POLICY: policy,
         **{n: replace(one, muscles=agent.muscles) for n, one in baselines.items()},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -49,6 +51,8 @@ class LocomotionMetadata(FileHeader):
     """Joint axes whose targets it moves."""
     encoder: MotionNNConfig | None = None
     """The motion network of its prior."""
+    contract: str = ""
+    """`contract_of` the policy; empty in files of older versions."""
 
     def checked(self, source: str) -> Self:
         """Refuse parts that do not fit; a file does not choose where faults go."""
@@ -62,6 +66,12 @@ class LocomotionMetadata(FileHeader):
         config = self.config.override("environment", fault_folder=None)
         if (self.encoder is None) != (config.network.prior is None):
             raise ModelFileError(f"{source}: encoder and network.prior need each other")
+        contract = contract_of(config, self.observation, self.actions)
+        if self.contract and self.contract != contract:
+            raise ModelFileError(
+                f"{source}: contract does not fit body, observation and actions: "
+                "ambulo.json was edited; get the file anew"
+            )
         return self.replace(config=config)
 
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
@@ -115,16 +125,40 @@ def describe_locomotion(
     command: str = "",
     extra: Mapping[str, Any] | None = None,
 ) -> LocomotionMetadata:
-    """Return the header of a policy trained here and now with `config`."""
+    """Return the header of a policy trained here and now with `config`.
+
+    Its settings name the back end `cpu`, which all have; `extra` tells who trained.
+    """
+    backend = config.environment.backend
+    if backend != "cpu":
+        extra = {**(extra or {}), "backend": backend}
+    observation = parts_of(layout)
     return LocomotionMetadata(
         num_timesteps=num_timesteps,
-        config=without_folders(config),
-        observation=parts_of(layout),
+        config=without_folders(config).override("environment", backend="cpu"),
+        observation=observation,
         observation_scales=tuple(float(scale) for scale in layout.scales()),
         actions=tuple(actions),
         encoder=encoder,
+        contract=contract_of(config, observation, actions),
         **stamp(command, extra),
     )
+
+
+def contract_of(
+    config: LocomotionConfig,
+    observation: Sequence[ObservationPart],
+    actions: Sequence[str],
+) -> str:
+    """Return the SHA-256 of what a policy sees and moves, whoever computes the physics.
+
+    A policy can act in every environment of the same contract.
+    """
+    env = config.environment
+    numbers = (env.character, env.actuation, env.control_rate, env.action_scale)
+    rows = [[part.name, part.start, part.stop, part.unit] for part in observation]
+    text = json.dumps([numbers, rows, list(actions)])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def without_folders(config: LocomotionConfig) -> LocomotionConfig:

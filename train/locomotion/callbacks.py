@@ -42,7 +42,8 @@ class ObservationStatistics(BoundaryCallback):
         learner = self.model
         assert isinstance(learner, FastPPO)
         # The next roll-out empties the buffer before its boundary.
-        self._seen = torch.tensor(learner.rollout_buffer.observations).flatten(0, 1)
+        seen = torch.as_tensor(learner.rollout_buffer.observations)
+        self._seen = seen.clone().flatten(0, 1)
 
     def after_update(self) -> None:
         """Add the last roll-out of all learners, unless that is done."""

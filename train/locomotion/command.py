@@ -62,6 +62,7 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
         "--task": "environment.task",
         "--character": "environment.character",
         "--actuation": "environment.actuation",
+        "--backend": "environment.backend",
         "--threads": "training.num_threads",
         "--standing-reference": "environment.standing_reference",
     }

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from ambulo.configs.errors import AmbuloError, ConfigError
@@ -23,7 +23,7 @@ from ambulo.train.shared.cluster_guards import (
     dismiss_reapers,
     fate_shared,
     knock,
-    use_token,
+    showing_token,
 )
 
 __all__ = ["Cluster", "ClusterError", "LostWorkerError", "joined", "node_address"]
@@ -168,30 +168,32 @@ def joined(workers: int, address: str | None = None) -> Iterator[Cluster]:
         ClusterError: nothing answers at the address, or its versions differ.
     """
     address = address or os.environ.get("RAY_ADDRESS")
-    if address is not None:
-        use_token()
     try:
         import ray
-    except ImportError:
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
         raise ConfigError(
             "--engine ray needs the package ray: pip install ambulo[ray]"
         ) from None
     mine = not ray.is_initialized()
-    if mine:
-        with _sigterm_kept():
-            _join(ray, address)
-    try:
-        cluster = Cluster(ray)
-        if cluster.cpus < workers:
-            raise ConfigError(
-                f"{workers} workers need {workers} CPUs, and the cluster has {cluster.cpus}: "
-                "ask for fewer with --workers, or name a larger cluster with --address"
-            )
-        yield cluster
-    finally:
+    with nullcontext() if address is None else showing_token():
         if mine:
-            ray.shutdown()
-            dismiss_reapers()
+            with _sigterm_kept():
+                _join(ray, address)
+        try:
+            cluster = Cluster(ray)
+            if cluster.cpus < workers:
+                raise ConfigError(
+                    f"{workers} workers need {workers} CPUs, and the cluster has "
+                    f"{cluster.cpus}: ask for fewer with --workers, or name a larger "
+                    "cluster with --address"
+                )
+            yield cluster
+        finally:
+            if mine:
+                ray.shutdown()
+                dismiss_reapers()
 
 
 def node_address() -> str:

@@ -69,14 +69,22 @@ def knock(address: str) -> str:
     return ""
 
 
-def use_token() -> None:
+@contextmanager
+def showing_token() -> Iterator[None]:
     """Let Ray show the cluster's token, where there is one and nothing else is said.
 
     Heads that find a token ask for it; programs that join do not show it by themselves.
+    A later cluster of this program alone must not ask for it.
     """
     given = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys()
-    if given or (Path.home() / TOKEN).is_file():
-        os.environ.setdefault("RAY_AUTH_MODE", "token")
+    if "RAY_AUTH_MODE" in os.environ or not (given or (Path.home() / TOKEN).is_file()):
+        yield
+        return
+    os.environ["RAY_AUTH_MODE"] = "token"
+    try:
+        yield
+    finally:
+        os.environ.pop("RAY_AUTH_MODE", None)
 
 
 def check_cluster(address: str) -> None:

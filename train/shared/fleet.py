@@ -21,6 +21,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
+from ambulo.policies.device_rollouts import put
 from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv, Terminal
@@ -359,8 +360,8 @@ def _fill(buffer: RolloutBuffer, parts: Sequence[Mapping[str, Any]]) -> None:
     """Put the parts of all workers side by side into `buffer`."""
     buffer.reset()
     for name in BUFFER:
-        whole: np.ndarray[Any, Any] = getattr(buffer, name)
-        np.concatenate([part[name] for part in parts], axis=1, out=whole)
+        whole = np.concatenate([part[name] for part in parts], axis=1)
+        put(getattr(buffer, name), whole)
     buffer.pos, buffer.full = buffer.buffer_size, True
 
 

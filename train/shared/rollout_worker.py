@@ -19,6 +19,7 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.logger import Logger
 from torch import Tensor
 
+from ambulo.policies.device_rollouts import as_numpy
 from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
@@ -158,7 +159,7 @@ class RolloutWorker:
         """Make a roll-out with the policy of `learner`."""
         rollout = self._collect(order, learner)
         buffer = self._learner.rollout_buffer
-        rollout.arrays = {name: getattr(buffer, name) for name in BUFFER}
+        rollout.arrays = {name: as_numpy(getattr(buffer, name)) for name in BUFFER}
         return rollout
 
     def collect_and_update(

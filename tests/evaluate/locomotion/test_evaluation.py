@@ -217,6 +217,7 @@ def test_a_film_is_made_last_and_leaves_nothing_when_it_is_killed(
     ("change", "flags", "words"),
     [
         ({"character": "robot9"}, [], "unknown character 'robot9'"),
+        ({"action_scale": 0.5}, [], "ambulo.json: contract does not fit"),
         (None, ["--seconds", "3"], "no ambulo.json inside: no locomotion model"),
     ],
 )
@@ -232,6 +233,8 @@ def test_a_wrong_model_is_named(
     header = json.loads(members.pop("ambulo.json"))
     if change is not None:
         header["config"]["environment"] |= change
+        if "character" in change:
+            del header["contract"]
         members["ambulo.json"] = json.dumps(header).encode()
     bad = tmp_path / "bad.zip"
     bad.write_bytes(zipped(members))

@@ -18,7 +18,7 @@ from fixtures.jobs import deadly, draw, dying, failing, told
 from ambulo.configs.errors import ConfigError
 from ambulo.train.shared import cluster_guards
 from ambulo.train.shared.cluster import Cluster, ClusterError, joined
-from ambulo.train.shared.cluster_guards import check_cluster, knock
+from ambulo.train.shared.cluster_guards import check_cluster, knock, showing_token
 from ambulo.train.shared.jobs import AHEAD, ATTEMPTS, JobError, Workers
 
 RAY = Workers("ray", 2)
@@ -289,3 +289,19 @@ def test_a_folder_that_a_node_does_not_see_is_named(
     said = error_of(program(nodes, 4))
     assert f"does not see {shared}" in said
     assert not list(shared.iterdir())
+
+
+def test_a_token_is_shown_to_named_clusters_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a later cluster of this program asks for what its driver does not show."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    with showing_token():
+        assert "RAY_AUTH_MODE" not in os.environ
+    (tmp_path / ".ray").mkdir()
+    (tmp_path / ".ray" / "auth_token").write_text("secret")
+    with showing_token():
+        assert os.environ["RAY_AUTH_MODE"] == "token"
+    assert "RAY_AUTH_MODE" not in os.environ

@@ -129,6 +129,7 @@ def test_bad_numbers_are_told() -> None:
 
 
 PROGRAM = """
+import signal
 import sys
 from fixtures.jobs import napping
 from ambulo.common.errors import front_door
@@ -138,6 +139,7 @@ def main(argv):
     list(Workers("{engine}", 2).in_order(napping, argv[0], range(4)))
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
     sys.exit(front_door(main)())
 """
 

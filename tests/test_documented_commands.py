@@ -75,6 +75,7 @@ SMALL = {
     r"train_locomotion --preset gait --": "--run-name gait_0",
     r"train_locomotion --preset locomote --reference 02_01.amc$": "--run-name locomote",
     r"train_locomotion --preset locomote .*--timesteps": "--run-name locomote_0",
+    r"ambulo fit": "--frames 0:80 --bodies 2",
     r"ambulo eval": "--episodes 2",
     r"ambulo eval .*(runs/(walk|locomote)|locomote )": "--seconds 1 --push-episodes 0",
     r"rollout_gait": "--episodes 2 --workers 1 --seconds 10",

@@ -29,22 +29,26 @@ and the fewest steps that it takes: a cycle may be a single step long."""
 
 @dataclass(frozen=True, eq=False)
 class BalanceController:
-    """Feedback gains of one gait cycle at P equal phases."""
+    """Feedback gains at P equal phases of a gait cycle, or at the P control steps of a clip."""
 
     gains: Floats
     """Target offsets per deviation (position, then velocity). Shape (P, U, 2 nv)."""
     dofs: Ints
     """Degrees of freedom whose targets move. Shape (U,)."""
+    periodic: bool = True
+    """Whether it is that of a cycle; a clip's last gains stay."""
 
     def offsets(self, phase: Floats, deviation: Floats, velocity: Floats) -> Floats:
         """Offsets of the joint targets, [rad]. Shape (B, nv).
 
         Args:
-            phase: Place in the cycle, [0, 1). Shape (B,).
+            phase: Place in the cycle, [0, 1), or in the clip, [0, 1]. Shape (B,).
             deviation: Position minus reference in the tangent space. Shape (B, nv).
             velocity: Velocity minus reference. Shape (B, nv).
         """
-        row = np.rint(phase * len(self.gains)).astype(np.int64) % len(self.gains)
+        row = np.rint(phase * len(self.gains)).astype(np.int64)
+        last = len(self.gains) - 1
+        row = row % len(self.gains) if self.periodic else np.minimum(row, last)
         state = np.concatenate([deviation, velocity], axis=1)
         out = np.zeros_like(deviation)
         out[:, self.dofs] = -np.einsum("bux,bx->bu", self.gains[row], state)

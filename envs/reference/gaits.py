@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import resampled
 from ambulo.envs.reference.reference import Reference
@@ -49,6 +50,11 @@ class Gaits:
         """Stack `reference`, whose gaits all have the same number of phases."""
         model = character.model
         tables = [gait.table for gait in reference.gaits]
+        if not all(table.periodic for table in tables):
+            raise ConfigError(
+                f"{reference.name}: a clip that ends; the walking tasks follow cycles "
+                "(a motion file, or the reference of one)"
+            )
         self.period = np.array([table.period for table in tables])
         self.speed = reference.speeds
         samples = np.arange(len(tables[0].qpos))[:, None] / len(tables[0].qpos)

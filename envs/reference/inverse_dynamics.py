@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from ambulo.configs.arrays import Floats
+from ambulo.envs.reference.joint_positions import joint_positions
 from ambulo.motion.gaits.cycle import (
     Cycle,
     body_velocities,
@@ -54,66 +55,95 @@ class InverseDynamics:
 def joint_state(cycle: Cycle, model: mujoco.MjModel) -> tuple[Floats, Floats]:
     """Joint state of a cycle, qpos (N, nq) and qvel (N, nv), on a model."""
     linear, angular = body_velocities(cycle)
-    count = len(cycle)
-    qpos, qvel = np.zeros((count, model.nq)), np.zeros((count, model.nv))
+    qvel = np.zeros((len(cycle), model.nv))
     for j, name in enumerate(cycle.skeleton.joints):
         joint = model.joint(name)
-        position, velocity = int(joint.qposadr[0]), int(joint.dofadr[0])
+        at = int(joint.dofadr[0])
         kind = int(joint.type[0])
         if kind == mujoco.mjtJoint.mjJNT_FREE:
-            qpos[:, :3], qvel[:, :3] = cycle.root_positions, linear
-            position, velocity = position + 3, velocity + 3
+            qvel[:, :3] = linear
+            at += 3
         if kind == mujoco.mjtJoint.mjJNT_HINGE:
-            axis = model.jnt_axis[joint.id]
-            turned = cycle.rotations[:, j]
-            qpos[:, position] = 2.0 * np.arctan2(turned[:, 1:] @ axis, turned[:, 0])
-            qvel[:, velocity] = angular[:, j] @ axis
+            qvel[:, at] = angular[:, j] @ model.jnt_axis[joint.id]
         else:
-            qpos[:, position : position + 4] = cycle.rotations[:, j]
-            qvel[:, velocity : velocity + 3] = angular[:, j]
-    return qpos, qvel
+            qvel[:, at : at + 3] = angular[:, j]
+    return joint_positions(cycle, model), qvel
 
 
 def inverse_dynamics(
     cycle: Cycle, model: mujoco.MjModel, soles: Soles
 ) -> InverseDynamics:
-    """Torques, ground forces and the root's residual along a cycle on `model`.
-
-    The ground force of each sole ball is a friction pyramid of four edges; the edges'
-    lengths are the non-negative least-squares solution (Lawson and Hanson 1974) of the
-    root's six equations, with a cost on balls that are in the air.
-    """
+    """Torques, ground forces and the root's residual along a cycle on `model`."""
     qpos, qvel = joint_state(cycle, model)
     qacc = derivative(qvel, cycle.period)
-    bare = model.__copy__()
-    bare.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
-    data = mujoco.MjData(bare)
+    bodies = [model.body(cycle.skeleton.joints[j]).id for j in soles.joints]
     heights = sole_places(cycle, soles)[..., 2]
-    bodies = [bare.body(cycle.skeleton.joints[j]).id for j in soles.joints]
-    needed, forces = np.zeros_like(qvel), np.zeros((len(cycle), len(bodies), 3))
-    left = np.zeros_like(qvel)
-    weight = bare.body_mass.sum() * np.linalg.norm(bare.opt.gravity)
-    for t in range(len(cycle)):
-        data.qpos[:], data.qvel[:], data.qacc[:] = qpos[t], qvel[t], qacc[t]
-        mujoco.mj_inverse(bare, data)
-        needed[t] = data.qfrc_inverse
-        jacobian = _sole_jacobian(bare, data, bodies, soles)
-        forces[t] = _ground_forces(needed[t, :6], jacobian, heights[t], weight)
-        left[t] = needed[t] - np.einsum("pcv,pc->v", jacobian, forces[t])
+    left, forces = ground_reaction(model, soles, bodies, (qpos, qvel, qacc), heights)
     torques = resynthesized(left, TORQUE_HARMONICS, len(cycle))
     torques[:, :6] = 0.0
     return InverseDynamics(qpos, qvel, torques, forces, left[:, :6])
 
 
-def _sole_jacobian(
-    model: mujoco.MjModel, data: mujoco.MjData, bodies: list[int], soles: Soles
-) -> Floats:
-    """Jacobians of the places where the balls touch the ground. Shape (P, 3, nv)."""
-    jacobian = np.zeros((len(bodies), 3, model.nv))
+def ground_reaction(
+    model: mujoco.MjModel,
+    soles: Soles,
+    bodies: list[int],
+    state: tuple[Floats, Floats, Floats],
+    heights: Floats | None = None,
+) -> tuple[Floats, Floats]:
+    """What moves a body along a movement: forces left for root and joints, and the ground's.
+
+    The ground force of each sole ball is a friction pyramid of four edges; the edges'
+    lengths are the non-negative least-squares solution (Lawson and Hanson 1974) of the
+    root's six equations, with a cost on balls that are in the air.
+
+    Args:
+        model: Of the body.
+        soles: Its P sole balls.
+        bodies: Body id of each ball.
+        state: Positions (N, nq), velocities (N, nv) and accelerations (N, nv).
+        heights: Heights of the balls' lowest points over the ground, [m], (N, P); those of
+            `state` over z = 0 if None.
+
+    Returns:
+        Generalised forces that the ground does not give, (N, nv), and ground forces in the
+        world, [N], (N, P, 3).
+    """
+    qpos, qvel, qacc = state
+    bare = model.__copy__()
+    bare.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    data = mujoco.MjData(bare)
+    forces = np.zeros((len(qpos), len(bodies), 3))
+    left = np.zeros_like(qvel)
+    weight = bare.body_mass.sum() * np.linalg.norm(bare.opt.gravity)
+    for t in range(len(qpos)):
+        data.qpos[:], data.qvel[:], data.qacc[:] = qpos[t], qvel[t], qacc[t]
+        mujoco.mj_inverse(bare, data)
+        needed = data.qfrc_inverse
+        places = _touching_places(data, bodies, soles)
+        jacobian = _jacobian(bare, data, bodies, places)
+        over = places[:, 2] if heights is None else heights[t]
+        forces[t] = _ground_forces(needed[:6], jacobian, over, weight)
+        left[t] = needed - np.einsum("pcv,pc->v", jacobian, forces[t])
+    return left, forces
+
+
+def _touching_places(data: mujoco.MjData, bodies: list[int], soles: Soles) -> Floats:
+    """Lowest places of the sole balls in the world, [m]. Shape (P, 3)."""
+    places = np.empty((len(bodies), 3))
     for p, body in enumerate(bodies):
         place = data.xpos[body] + data.xmat[body].reshape(3, 3) @ soles.offsets[p]
-        place = place - [0.0, 0.0, soles.radius]
-        mujoco.mj_jac(model, data, jacobian[p], None, place, body)
+        places[p] = place - [0.0, 0.0, soles.radius]
+    return places
+
+
+def _jacobian(
+    model: mujoco.MjModel, data: mujoco.MjData, bodies: list[int], places: Floats
+) -> Floats:
+    """Jacobians of `places` (P, 3), each on its body. Shape (P, 3, nv)."""
+    jacobian = np.zeros((len(bodies), 3, model.nv))
+    for p, body in enumerate(bodies):
+        mujoco.mj_jac(model, data, jacobian[p], None, places[p], body)
     return jacobian
 
 

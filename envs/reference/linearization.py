@@ -115,7 +115,7 @@ def follow(
     """One control step along the reference, joint targets moved by `offsets` (N, nv)."""
     h = simulation.dt / simulation.substeps
     for _ in range(simulation.substeps):
-        qpos, qvel, torque = reference.at(simulation.time + h)
+        qpos, qvel, torque = reference.targets.at(simulation.time + h)
         target = simulation.tangent.moved(qpos, offsets)
         simulation.step(target, qvel, torque)
 

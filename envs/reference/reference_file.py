@@ -1,6 +1,6 @@
 """References: what a body follows, with its torque and its balance controller, as one file.
 
-A reference holds one gait, or several of ascending speed that `locomote` blends.
+A reference holds one gait, several of ascending speed that `locomote` blends, or a clip.
 """
 
 from __future__ import annotations
@@ -24,15 +24,18 @@ from ambulo.motion.formats.npz import packed, unpacked
 FORMAT = "ambulo-reference"
 """Value of "format" in a file's header."""
 VERSION = 1
-"""Version of the format."""
+"""Version of cycles' files, as ever."""
+CLIP_VERSION = 2
+"""Version of files that hold clips: earlier programs would repeat them as cycles."""
 MAX_GAITS = 32
 """Most gaits of a reference."""
 _TABLE = ("stride", "qpos", "qvel", "torque")
+_AIM = ("qpos", "qvel", "torque")
 
 
 @dataclass(frozen=True, eq=False)
 class Gait:
-    """One cycle to follow."""
+    """One cycle or clip to follow."""
 
     table: ReferenceTable
     """Joint states and torques by phase."""
@@ -80,7 +83,7 @@ def reference_bytes(reference: Reference) -> bytes:
     """The reference as the bytes of a safe NPZ file; always the same bytes."""
     header: dict[str, Any] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if reference.table.periodic else CLIP_VERSION,
         "name": reference.name,
         "character": reference.character,
         "control_dt": reference.control_dt,
@@ -100,6 +103,9 @@ def reference_bytes(reference: Reference) -> bytes:
     }
     for i, gait in enumerate(reference.gaits):
         arrays |= {f"{name}_{i}": getattr(gait.table, name) for name in _TABLE}
+        if gait.table.aim is not None:
+            aim = gait.table.aim
+            arrays |= {f"aim_{name}_{i}": getattr(aim, name) for name in _AIM}
         if gait.controller is not None:
             arrays[f"gains_{i}"] = gait.controller.gains
     return packed(arrays)
@@ -113,7 +119,9 @@ def reference_from_bytes(data: bytes, source: str | Path) -> Reference:
     """
     path = Path(source)
     members = {"header"} | {
-        f"{name}_{i}" for name in (*_TABLE, "gains") for i in range(MAX_GAITS)
+        f"{name}_{i}"
+        for name in (*_TABLE, *(f"aim_{name}" for name in _AIM), "gains")
+        for i in range(MAX_GAITS)
     }
     arrays = unpacked(path, data, members, "reference")
     try:
@@ -143,15 +151,21 @@ def is_reference(path: str | Path) -> bool:
 
 def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Reference:
     header = json_value(arrays["header"].tobytes())
-    if header.get("format") != FORMAT or header.get("version") != VERSION:
-        raise ValueError(f"format is not {FORMAT!r} version {VERSION}")
+    version = header.get("version")
+    if header.get("format") != FORMAT or version not in (VERSION, CLIP_VERSION):
+        raise ValueError(
+            f"format is not {FORMAT!r} version {VERSION} or {CLIP_VERSION}"
+        )
     for name, array in arrays.items():
         if name != "header" and not np.isfinite(array).all():
             raise ValueError(f"{name} is not finite")
     rows = header["gaits"]
     if not isinstance(rows, list) or not 1 <= len(rows) <= MAX_GAITS:
         raise ValueError(f"expected 1 to {MAX_GAITS} gaits")
-    gaits = tuple(_gait(arrays, i, row) for i, row in enumerate(rows))
+    periodic = version == VERSION
+    if not periodic and len(rows) > 1:
+        raise ValueError("expected one clip")
+    gaits = tuple(_gait(arrays, i, row, periodic) for i, row in enumerate(rows))
     if len({len(gait.table.qpos) for gait in gaits}) > 1:
         raise ValueError("gaits have different numbers of phases")
     moved = {
@@ -169,10 +183,12 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Reference:
     return Reference(str(header["name"]), str(header["character"]), dt, gaits)
 
 
-def _gait(arrays: dict[str, NDArray[Any]], i: int, row: dict[str, Any]) -> Gait:
+def _gait(
+    arrays: dict[str, NDArray[Any]], i: int, row: dict[str, Any], periodic: bool
+) -> Gait:
     stride, qpos, qvel, torque = (arrays[f"{name}_{i}"] for name in _TABLE)
     period = float(row["period"])
-    if not 0.0 < period < 60.0:
+    if not 0.0 < period <= 60.0:
         raise ValueError(f"period = {period}")
     samples = len(qpos) if qpos.ndim == 2 else 0
     if samples < 1 or stride.shape != (3,) or qvel.shape != torque.shape:
@@ -187,6 +203,15 @@ def _gait(arrays: dict[str, NDArray[Any]], i: int, row: dict[str, Any]) -> Gait:
             raise ValueError("gains of the wrong shape")
         if dofs.min() < 6 or dofs.max() >= qvel.shape[1]:
             raise ValueError("gains move degrees of freedom that are not joints")
-        controller = BalanceController(gains, dofs)
+        controller = BalanceController(gains, dofs, periodic=periodic)
+    aim = None
+    if f"aim_qpos_{i}" in arrays:
+        aimed, rate, feed = (arrays[f"aim_{name}_{i}"] for name in _AIM)
+        if aimed.shape != qpos.shape or not rate.shape == feed.shape == qvel.shape:
+            raise ValueError("targets of the wrong shape")
+        aim = ReferenceTable(period, stride, aimed, rate, feed, periodic=periodic)
     report = {str(name): float(value) for name, value in row["report"].items()}
-    return Gait(ReferenceTable(period, stride, qpos, qvel, torque), controller, report)
+    table = ReferenceTable(
+        period, stride, qpos, qvel, torque, periodic=periodic, aim=aim
+    )
+    return Gait(table, controller, report)

@@ -1,4 +1,4 @@
-"""A prepared gait cycle as tables that a simulation looks up by time, batch first."""
+"""A prepared movement as tables that a simulation looks up by time, batch first."""
 
 from __future__ import annotations
 
@@ -12,21 +12,31 @@ from ambulo.configs.arrays import Floats
 
 @dataclass(frozen=True, eq=False)
 class ReferenceTable:
-    """Joint state and torque of one gait cycle at N equal phases.
+    """Joint state and torque of one gait cycle or clip at N equal steps.
 
-    The cycle repeats, each time one `stride` further on.
+    A cycle repeats, each time one `stride` further on. A clip begins at the first sample,
+    ends at the last, and stays there.
     """
 
     period: float
-    """Duration of the cycle, [s]."""
+    """Duration of the cycle or clip, [s]."""
     stride: Floats
-    """How far the root moves in one cycle, [m]. Shape (3,)."""
+    """How far the root moves in one cycle, [m]; 0 for a clip. Shape (3,)."""
     qpos: Floats
     """MuJoCo's positions. Shape (N, nq)."""
     qvel: Floats
     """MuJoCo's velocities. Shape (N, nv)."""
     torque: Floats
     """Feed-forward generalised forces, 0 for the root. Shape (N, nv)."""
+    periodic: bool = True
+    """Whether it is a cycle."""
+    aim: ReferenceTable | None = None
+    """Targets of stable PD that make a body do this; None if they are its own states."""
+
+    @property
+    def targets(self) -> ReferenceTable:
+        """What stable PD is given: positions, velocities and feed-forward torques."""
+        return self.aim or self
 
     @property
     def speed(self) -> float:
@@ -34,8 +44,9 @@ class ReferenceTable:
         return float(self.stride[0]) / self.period
 
     def phase(self, time: Floats) -> Floats:
-        """Place in the cycle, in [0, 1), at `time`, [s]. Shape (B,)."""
-        phase: Floats = (time / self.period) % 1.0
+        """Place in the cycle, in [0, 1), or in the clip, in [0, 1], at `time`, [s]. (B,)."""
+        turns = time / self.period
+        phase: Floats = turns % 1.0 if self.periodic else np.clip(turns, 0.0, 1.0)
         return phase
 
     def at(self, time: Floats) -> tuple[Floats, Floats, Floats]:
@@ -49,6 +60,11 @@ class ReferenceTable:
         qpos = np.empty((batch, self.qpos.shape[1]))
         qvel = np.empty((batch, self.qvel.shape[1]))
         torque = np.empty_like(qvel)
+        if not self.periodic:
+            last = len(self.qpos) - 1
+            place = np.clip(time / self.period, 0.0, 1.0) * last
+            _look_up_clip(place, self.qpos, self.qvel, self.torque, qpos, qvel, torque)
+            return qpos, qvel, torque
         _look_up(
             time, self.period, self.stride, self.qpos, self.qvel, self.torque,
             qpos, qvel, torque,
@@ -81,6 +97,28 @@ def _look_up(
             if j == 0:
                 out_qpos[b, k] += a * stride[k]
             out_qpos[b, k] += turns * stride[k]
+        for k in range(qvel.shape[1]):
+            out_qvel[b, k] = (1.0 - a) * qvel[i, k] + a * qvel[j, k]
+            out_torque[b, k] = (1.0 - a) * torque[i, k] + a * torque[j, k]
+
+
+@njit(cache=True)
+def _look_up_clip(
+    place: Floats,
+    qpos: Floats,
+    qvel: Floats,
+    torque: Floats,
+    out_qpos: Floats,
+    out_qvel: Floats,
+    out_torque: Floats,
+) -> None:
+    last = len(qpos) - 1
+    for b in range(len(place)):
+        i = min(int(place[b]), last)
+        j = min(i + 1, last)
+        a = place[b] - i
+        for k in range(qpos.shape[1]):
+            out_qpos[b, k] = (1.0 - a) * qpos[i, k] + a * qpos[j, k]
         for k in range(qvel.shape[1]):
             out_qvel[b, k] = (1.0 - a) * qvel[i, k] + a * qvel[j, k]
             out_torque[b, k] = (1.0 - a) * torque[i, k] + a * torque[j, k]

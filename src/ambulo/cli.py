@@ -61,6 +61,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ambulo.commands.motion_data:main",
         "convert, check or draw motion capture",
     ),
+    "fit": (
+        "ambulo.commands.fit_clip:main",
+        "make a clip feasible for a simulated body",
+    ),
     "gait": ("ambulo.commands.gait_tools:main", "generate, estimate or report gaits"),
     "ik": ("ambulo.commands.ik_tools:main", "make training data of poses"),
     "rig-server": (

@@ -1,0 +1,181 @@
+"""The command `ambulo fit`: make a clip feasible for a simulated body."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ambulo.common.console import bars
+from ambulo.common.errors import Parser, front_door
+from ambulo.common.files import check_parent
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import ConfigError, MotionError, RenderError
+from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.registry import load_character
+from ambulo.envs.reference.clips.clip_reference import ClipReference, clip_reference
+from ambulo.envs.reference.reference_file import save_reference
+from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.source import read_source
+from ambulo.muscle.coupling import joint_coupling
+
+PROGRAM = "ambulo fit"
+FALLS = 1
+"""Exit code when the body falls; 2 is wrong usage."""
+FILMS = (".mp4", ".gif")
+"""Endings of films."""
+
+
+@front_door
+def main(argv: Sequence[str] | None = None) -> int:
+    """Fit a clip, write its reference and film, and return the exit code."""
+    args = _parser().parse_args(argv)
+    path = resolve_path(args.clip)
+    target = resolve_path(args.out or f"{path.stem}.{args.body}.npz")
+    for file in (target, args.film):
+        check_parent(None if file is None else str(file))
+    if target.suffix != ".npz":
+        raise ConfigError(f"--out {target}: a reference ends in .npz")
+    if target.exists() and not args.force:
+        raise ConfigError(f"{target}: exists; --force overwrites it")
+    if args.film is not None and args.film.suffix not in FILMS:
+        raise RenderError(f"{args.film}: a film ends in {' or '.join(FILMS)}")
+    if args.bodies < 0:
+        raise ConfigError(f"--bodies {args.bodies}: must be at least 0")
+    character = load_character(args.body)
+    _check_body(character)
+    motion = read_source(path).logged()
+    part = _part(motion, args.frames)
+    _describe(motion, part)
+    with bars(0) as progress:
+        task = progress.add_task("fitting", total=None)
+
+        def show(done: int, of: int) -> None:
+            progress.update(task, completed=done, total=of)
+
+        found = clip_reference(
+            part, character, bodies=args.bodies, seed=args.seed, progress=show
+        )
+    save_reference(target, found.reference)
+    _print(found)
+    print(f"reference  {target}")
+    if args.film is not None:
+        print(f"film       {_film(args.film, found)}")
+    return 0 if found.falls_at is None else FALLS
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog=PROGRAM,
+        description="Make a clip feasible for a simulated body: what it does, with joint "
+        "targets and feedback that hold it, as a reference file. About half a minute a "
+        "second of clip. Exit code 1 if the body falls.",
+    )
+    parser.add_argument("clip", help="a motion file (BVH, AMC, NPZ, DeepMimic)")
+    parser.add_argument(
+        "--frames",
+        metavar="A:B",
+        help="its frames A up to but not B, from 0 (default: all)",
+    )
+    parser.add_argument("--body", default="human23", help="the body (default: human23)")
+    parser.add_argument(
+        "--out", metavar="FILE", help="the reference (default: CLIP.BODY.npz, here)"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite it")
+    parser.add_argument(
+        "--film",
+        type=Path,
+        metavar="FILE",
+        help="a film of clip and body, .mp4 or .gif",
+    )
+    parser.add_argument(
+        "--bodies", type=int, default=40, metavar="N",
+        help="disturbed bodies in each test of the feedback; 0 for no test (default: 40)",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="of the tests (default: 0)")
+    parser.add_argument("--verbose", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def _check_body(character: Character) -> None:
+    """Refuse bodies that cannot be fitted yet.
+
+    Raises:
+        ConfigError: Muscles, or joints that are tied to others.
+    """
+    if character.actuation is not None:
+        raise ConfigError(f"--body {character.name}: has muscles; clips need motors")
+    free = joint_coupling(character.model).independent
+    if len(free) < character.model.nv:
+        raise ConfigError(
+            f"--body {character.name}: joints are tied to others; clips need free joints"
+        )
+
+
+def _part(motion: Motion, frames: str | None) -> Motion:
+    """The frames "A:B" of a clip.
+
+    Raises:
+        ConfigError: Not two numbers.
+        MotionError: Frames that the clip has not.
+    """
+    if frames is None:
+        return motion
+    found = re.fullmatch(r"(\d*):(\d*)", frames)
+    if found is None:
+        raise ConfigError(f"--frames {frames}: expected A:B, two frame numbers")
+    first = int(found[1] or 0)
+    last = int(found[2] or len(motion))
+    if not first < last <= len(motion):
+        raise MotionError(
+            f"{motion.label}: --frames {frames}: the clip has the frames 0:{len(motion)}"
+        )
+    return motion[first:last]
+
+
+def _describe(motion: Motion, part: Motion) -> None:
+    """Say what was chosen."""
+    path = part.root_positions[-1] - part.root_positions[0]
+    speed = float((path[:2] ** 2).sum() ** 0.5) / max(part.duration, 1e-9)
+    low, high = part.root_positions[:, 2].min(), part.root_positions[:, 2].max()
+    print(
+        f"clip       {motion.label}: {len(part)} of {len(motion)} frames, "
+        f"{part.duration:.2f} s at {motion.fps:g} fps; from start to end at {speed:.2f} m/s, "
+        f"root {low:.2f} to {high:.2f} m high"
+    )
+
+
+def _print(found: ClipReference) -> None:
+    """Say what became of the clip."""
+    report = found.report
+    print(
+        f"error      {100 * report['error_world']:.1f} cm in the world, "
+        f"{100 * report['error_local']:.1f} cm beside the root; root at most "
+        f"{100 * report['root_deviation']:.1f} cm off"
+    )
+    for begin, end in found.unsupported:
+        print(
+            f"support    {begin:.2f} to {end:.2f} s: the clip needs more than half of the "
+            "body's weight from something else than the ground (a chair, a wall, a partner)"
+        )
+    if found.falls_at is not None:
+        print(f"falls      at {found.falls_at:.2f} s: the body cannot do this clip")
+        return
+    for name, value in report.items():
+        if name.startswith("survives "):
+            print(f"feedback   {value:4.0%} survive {name.removeprefix('survives ')}")
+
+
+def _film(path: Path, found: ClipReference) -> Path:
+    """Film clip and body side by side."""
+    from ambulo.viz.skeleton_actor import actor_of
+    from ambulo.viz.skeleton_film import write_film
+
+    actors = [actor_of(found.clip, label="clip"), actor_of(found.body, label="body")]
+    return write_film(path, actors, found.clip.fps, ghost=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

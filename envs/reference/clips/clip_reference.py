@@ -1,0 +1,140 @@
+"""From a motion of any kind to a reference that a body can follow, and what became of it."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+
+from ambulo.configs.arrays import Bools
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.clips.fit import Fitted, Progress, fit
+from ambulo.envs.reference.clips.raw_clip import RawClip, raw_clip
+from ambulo.envs.reference.clips.survival import (
+    FALLEN_HEIGHT,
+    FALLEN_TILT,
+    STANDARD,
+    survival,
+)
+from ambulo.envs.reference.joint_positions import motion_of_positions
+from ambulo.envs.reference.reference_file import Gait, Reference
+from ambulo.envs.simulation.tangent import Tangent
+from ambulo.motion.landmarks import body_points
+from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.retarget import retarget
+
+log = logging.getLogger(__name__)
+
+UNSUPPORTED = 0.5
+"""A root force over body weight that no contact gives, from which support is missing."""
+LONG = 0.15
+"""Shortest time without support that is told, [s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClipReference:
+    """A fitted clip."""
+
+    reference: Reference
+    """What tasks follow."""
+    clip: Motion
+    """The clip on the body, where its ground was found; at the rate of the control steps."""
+    body: Motion
+    """What the body does, at the same times."""
+    falls_at: float | None
+    """When the body falls, [s]; None if it does the whole clip."""
+    unsupported: tuple[tuple[float, float], ...]
+    """Times from and to which nothing bears the body in the clip, [s]."""
+
+    @property
+    def report(self) -> dict[str, float]:
+        """Numbers about it, as in the reference's file."""
+        return self.reference.report
+
+
+def clip_reference(
+    motion: Motion,
+    character: Character,
+    *,
+    control_dt: float = LocomotionEnvironmentConfig().control_dt,
+    bodies: int = 40,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> ClipReference:
+    """Fit a clip to a body and test its feedback.
+
+    Args:
+        motion: On any skeleton that can be retargeted.
+        character: The body, driven by motors.
+        control_dt: Duration of a control step, [s].
+        bodies: How many are disturbed in each test of the feedback; 0 for no test.
+        seed: Of the tests.
+        progress: Told of control steps done and all.
+
+    Raises:
+        MotionError: Too short, too long, or not to be retargeted.
+    """
+    on_body = retarget(motion, character.skeleton).motion
+    raw = raw_clip(on_body, character)
+    fitted = fit(character, raw.table, control_dt=control_dt, progress=progress)
+    every = round(control_dt / character.model.opt.timestep)
+    count = len(fitted.table.qpos)
+    clip, body = (
+        motion_of_positions(
+            qpos[:count:every], character.model, character.skeleton, 1.0 / control_dt
+        )
+        for qpos in (raw.table.qpos, fitted.table.qpos)
+    )
+    fell = _fallen(fitted, raw, character)[::every]
+    falls_at = float(np.argmax(fell) * control_dt) if fell.any() else None
+    report = _report(clip, body, raw, fitted)
+    if falls_at is None and bodies:
+        for disturbance in STANDARD:
+            report[f"survives {disturbance.name}"] = survival(
+                character, fitted.table, fitted.controller, disturbance,
+                control_dt=control_dt, bodies=bodies, seed=seed,
+            )  # fmt: skip
+    gait = Gait(fitted.table, fitted.controller, report)
+    name = motion.label
+    reference = Reference(name, character.name, control_dt, (gait,))
+    dt = raw.table.period / (len(raw.table.qpos) - 1)
+    spans = tuple(_spans(raw.residual > UNSUPPORTED, dt))
+    return ClipReference(reference, clip, body, falls_at, spans)
+
+
+def _fallen(fitted: Fitted, raw: RawClip, character: Character) -> Bools:
+    """At which physics steps the body lies low or is turned beside the clip. (T,)."""
+    done = fitted.table.qpos
+    apart = Tangent(character.model).difference(
+        done, raw.table.qpos[: len(done)].copy()
+    )
+    low = np.abs(apart[:, 2]) > FALLEN_HEIGHT
+    return np.asarray(low | (np.linalg.norm(apart[:, 3:6], axis=1) > FALLEN_TILT))
+
+
+def _report(
+    clip: Motion, body: Motion, raw: RawClip, fitted: Fitted
+) -> dict[str, float]:
+    """How far the body is from the clip."""
+    wanted, done = body_points(clip), body_points(body)
+    apart = np.linalg.norm(done - wanted, axis=-1)
+    own = (done - done[:, :1]) - (wanted - wanted[:, :1])
+    place = np.linalg.norm(body.root_positions - clip.root_positions, axis=1)
+    return {
+        "duration": fitted.table.period,
+        "error_world": float(apart.mean()),
+        "error_local": float(np.linalg.norm(own, axis=-1)[:, 1:].mean()),
+        "root_deviation": float(place.max()),
+        "residual_force": float(np.sqrt(np.square(raw.residual).mean())),
+        "offset": float(np.abs(fitted.offsets).max()),
+        "peak_torque": float(np.abs(fitted.table.torque).max()),
+    }
+
+
+def _spans(found: Bools, dt: float) -> list[tuple[float, float]]:
+    """From and to when `found` (T,) holds for at least `LONG`, [s]."""
+    edges = np.flatnonzero(np.diff(np.r_[False, found, False].astype(np.int8)))
+    pairs = edges.reshape(-1, 2)
+    return [(a * dt, b * dt) for a, b in pairs.tolist() if (b - a) * dt >= LONG]

@@ -1,0 +1,277 @@
+"""A clip as a movement that the simulated body really makes: windowed iterative LQR.
+
+The body is simulated from the clip's first state. At every fourth control step the offsets
+of the next sixteen joint targets are improved (`regulator.improve`), with the cost to go of a
+regulator along the whole clip behind the window, and four steps are taken. What comes out is
+a reference like any other: states at the rate of the physics, the torques that were wanted,
+and gains of the regulator along it. No force holds the root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.balance import BalanceController
+from ambulo.envs.reference.clips.regulator import (
+    Step,
+    Value,
+    improve,
+    regulate,
+    window_cost,
+)
+from ambulo.envs.reference.clips.slopes import Knot, Slopes
+from ambulo.envs.reference.linearization import deviations, follow, start
+from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.envs.simulation.simulation import CharacterSimulation
+from ambulo.envs.state_arrays import Arrays
+
+WINDOW, COMMIT, ITERATIONS = 16, 4, 2
+"""Control steps that are looked ahead, that are then taken, and improvements before it."""
+SHARES = (1.0, 0.7, 0.4, 0.2, 0.1, 0.0)
+"""Parts of an improvement that are tried."""
+LARGEST_OFFSET = 0.8
+"""Largest offset of a joint target, [rad]."""
+SAME_POSITION, SAME_VELOCITY, SAME_OFFSET = 0.01, 0.15, 0.02
+"""Changes below which the slopes of a control step are not measured anew."""
+
+Progress = Callable[[int, int], None]
+"""Called with control steps done and all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """The movement that a body makes of a clip."""
+
+    table: ReferenceTable
+    """What it does, at the rate of the physics; not periodic."""
+    controller: BalanceController
+    """Feedback along it, one gain matrix a control step."""
+    offsets: Floats
+    """Offsets of the clip's joint targets, [rad]. Shape (K, U)."""
+
+
+def fit(
+    character: Character,
+    table: ReferenceTable,
+    *,
+    control_dt: float,
+    progress: Progress | None = None,
+) -> Fitted:
+    """Make a clip feasible for a body.
+
+    Args:
+        character: The body, driven by motors.
+        table: The clip (`raw_clip`).
+        control_dt: Duration of a control step, [s].
+        progress: Told after each window.
+    """
+    return _Fit(character, table, control_dt).run(progress or (lambda done, of: None))
+
+
+class _Fit:
+    """The state of a fit; N = 1 body that is simulated, 6 that try."""
+
+    def __init__(
+        self, character: Character, table: ReferenceTable, control_dt: float
+    ) -> None:
+        self._character, self._table = character, table
+        self._dt = control_dt
+        self._substeps = round(control_dt / character.model.opt.timestep)
+        self._count = int(table.period / control_dt + 1e-6)
+        nv = int(character.model.nv)
+        self._dofs: Ints = np.arange(6, nv)
+        self._slopes = Slopes(character, table, self._dofs, self._substeps)
+        self._body = self._simulation(1)
+        self._tries = self._simulation(len(SHARES))
+        self._known: dict[int, tuple[Knot, Step]] = {}
+
+    def run(self, progress: Progress) -> Fitted:
+        """Simulate the clip from its first to its last control step."""
+        steps = []
+        for k in range(self._count):
+            steps.append(self._slopes.at(self._on_clip(k)))
+            progress(k // 4, self._count)
+        values, gains, constants = regulate(steps)
+        self._gains, self._constants = gains, constants
+        first = self._on_clip(0)
+        start(
+            self._body,
+            np.zeros(1),
+            first.qpos[None],
+            first.qvel[None],
+            first.torque[None],
+        )
+        offsets = np.zeros((0, len(self._dofs)))
+        taken: list[Floats] = []
+        self._rows = [(first.qpos, first.qvel, first.torque)]
+        self._aims = list(self._rows)
+        for begin in range(0, self._count, COMMIT):
+            length = min(WINDOW, self._count - begin)
+            offsets = self._window(begin, length, offsets, values[begin + length])
+            for k in range(begin, min(begin + COMMIT, self._count)):
+                self._take(offsets[k - begin])
+                taken.append(offsets[k - begin])
+            offsets = offsets[COMMIT:]
+            progress(self._count // 4 + 3 * (begin + COMMIT) // 4, self._count)
+        return self._result(np.array(taken))
+
+    def _simulation(self, count: int) -> CharacterSimulation:
+        return CharacterSimulation(
+            self._character, count, substeps=self._substeps, threads=0
+        )
+
+    def _on_clip(self, k: int) -> Knot:
+        """The clip's own state at the beginning of control step `k`."""
+        time = k * self._dt
+        qpos, qvel, torque = self._table.at(np.array([time]))
+        none = np.zeros(len(self._dofs))
+        return Knot(time, qpos[0], qvel[0], torque[0], none)
+
+    def _window(self, begin: int, length: int, offsets: Floats, end: Value) -> Floats:
+        """Improved offsets of `length` control steps; `offsets` are known of the first."""
+        state = self._body.state_dict()
+        knots, deviation, offsets, _ = self._play(state, begin, length, offsets)
+        for _ in range(ITERATIONS):
+            steps = [self._step(begin + k, knot) for k, knot in enumerate(knots)]
+            change, feedback = improve(steps, deviation, offsets, end)
+            best, tried = self._search(state, knots, change, feedback, end)
+            if best == len(SHARES) - 1:
+                break
+            offsets = tried
+            knots, deviation, offsets, _ = self._play(state, begin, length, offsets)
+        return offsets
+
+    def _play(
+        self, state: Arrays, begin: int, length: int, given: Floats
+    ) -> tuple[list[Knot], Floats, Floats, Floats]:
+        """Simulate a window; where no offsets are given, those of the regulator."""
+        body = self._body
+        body.load_state_dict(state)
+        knots, rows, offsets = [], [self._deviation(body)[0]], []
+        for k in range(length):
+            if k < len(given):
+                now = given[k]
+            else:
+                gain, constant = self._gains[begin + k], self._constants[begin + k]
+                now = _bounded(-gain @ np.clip(rows[-1], -2.0, 2.0) - constant)
+            knots.append(self._knot(now))
+            self._follow(body, now[None])
+            rows.append(self._deviation(body)[0])
+            offsets.append(now)
+        body.load_state_dict(state)
+        return knots, np.array(rows), np.array(offsets), np.array(rows[-1])
+
+    def _knot(self, offsets: Floats) -> Knot:
+        body = self._body
+        torque = np.zeros(int(body.model.nv))
+        torque[body.driven] = body.torque[0]
+        return Knot(
+            float(body.time[0]),
+            body.qpos[0].copy(),
+            body.qvel[0].copy(),
+            torque,
+            offsets,
+        )
+
+    def _step(self, k: int, knot: Knot) -> Step:
+        """Slopes of control step `k`, those of before if hardly anything has changed."""
+        known = self._known.get(k)
+        if known is not None and self._same(known[0], knot):
+            return known[1]
+        step = self._slopes.at(knot)
+        self._known[k] = (knot, step)
+        return step
+
+    def _same(self, one: Knot, two: Knot) -> bool:
+        moved = self._body.tangent.difference(one.qpos[None], two.qpos[None])
+        return bool(
+            np.abs(moved).max() < SAME_POSITION
+            and np.abs(one.qvel - two.qvel).max() < SAME_VELOCITY
+            and np.abs(one.offsets - two.offsets).max() < SAME_OFFSET
+        )
+
+    def _search(
+        self,
+        state: Arrays,
+        knots: list[Knot],
+        change: Floats,
+        feedback: Floats,
+        end: Value,
+    ) -> tuple[int, Floats]:
+        """The best part of an improvement (index of `SHARES`), and its offsets (H, U)."""
+        tries, count = self._tries, len(SHARES)
+        tries.load_state_dict(
+            {name: np.repeat(array, count, axis=0) for name, array in state.items()}
+        )
+        deviation, used = [self._deviation(tries)], []
+        for k, knot in enumerate(knots):
+            apart = tries.tangent.difference(
+                tries.qpos, np.repeat(knot.qpos[None], count, axis=0)
+            )
+            apart = np.concatenate([apart, tries.qvel - knot.qvel], axis=1)
+            now = knot.offsets + np.outer(SHARES, change[k]) + apart @ feedback[k].T
+            used.append(_bounded(now))
+            self._follow(tries, used[-1])
+            deviation.append(self._deviation(tries))
+        cost = window_cost(np.array(deviation), np.array(used), end)
+        cost[(tries.fault > 0) | ~np.isfinite(cost)] = np.inf
+        best = int(np.argmin(cost))
+        return best, np.array(used)[:, best]
+
+    def _take(self, offsets: Floats) -> None:
+        """Take one control step for good."""
+        body = self._body
+        h = body.dt / body.substeps
+        moved = self._spread(offsets[None])
+        for _ in range(body.substeps):
+            qpos, qvel, torque = self._table.at(body.time + h)
+            target = body.tangent.moved(qpos, moved)
+            body.step(target, qvel, torque)
+            self._rows.append(self._row())
+            self._aims.append((target[0], qvel[0], torque[0]))
+
+    def _row(self) -> tuple[Floats, Floats, Floats]:
+        body = self._body
+        torque = np.zeros(int(body.model.nv))
+        torque[body.driven] = body.torque[0]
+        return body.qpos[0].copy(), body.qvel[0].copy(), torque
+
+    def _follow(self, simulation: CharacterSimulation, offsets: Floats) -> None:
+        follow(simulation, self._table, self._spread(offsets))
+
+    def _spread(self, offsets: Floats) -> Floats:
+        """Offsets (N, U) on all degrees of freedom, (N, nv)."""
+        out = np.zeros((len(offsets), int(self._character.model.nv)))
+        out[:, self._dofs] = offsets
+        return out
+
+    def _deviation(self, simulation: CharacterSimulation) -> Floats:
+        """Deviations from the clip (N, 2nv)."""
+        return np.concatenate(deviations(simulation, self._table), axis=1)
+
+    def _result(self, offsets: Floats) -> Fitted:
+        """The movement that was made, with gains along it."""
+        period = self._count * self._dt
+        aim = _table(period, self._aims)
+        table = replace(_table(period, self._rows), aim=aim)
+        zero = np.zeros(2 * int(self._character.model.nv))
+        steps = [(*self._known[k][1][:2], zero) for k in range(self._count)]
+        gains = np.array(regulate(steps)[1])
+        return Fitted(
+            table, BalanceController(gains, self._dofs, periodic=False), offsets
+        )
+
+
+def _table(period: float, rows: list[tuple[Floats, Floats, Floats]]) -> ReferenceTable:
+    """Rows of positions, velocities and torques as a clip."""
+    qpos, qvel, torque = (np.array(column) for column in zip(*rows, strict=True))
+    return ReferenceTable(period, np.zeros(3), qpos, qvel, torque, periodic=False)
+
+
+def _bounded(offsets: Floats) -> Floats:
+    return np.clip(offsets, -LARGEST_OFFSET, LARGEST_OFFSET)

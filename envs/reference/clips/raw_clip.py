@@ -1,0 +1,151 @@
+"""From a captured clip to joint states and torques at the rate of the physics.
+
+Nothing here knows whether a body can do it; `fit` finds out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from ambulo.configs.arrays import Floats
+from ambulo.configs.errors import MotionError
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.inverse_dynamics import ground_reaction
+from ambulo.envs.reference.joint_positions import joint_positions
+from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.motion.filters import low_pass, smoothed
+from ambulo.motion.motion import Motion
+from ambulo.motion.operations import resample
+
+STATE_CUTOFF, TORQUE_CUTOFF = 6.0, 8.0
+"""Cut-offs of the low-pass filters of positions and of torques, [Hz]."""
+DEPTH = 0.002
+"""How deep the lowest point of a standing body presses into the ground, [m]."""
+NEAR_GROUND = 0.06
+"""A lowest point below this height over the clip's floor stands, [m]; above, it is a flight."""
+LIFT_TIME = 0.06
+"""Standard deviation of the smoothing of the height correction, [s]."""
+MIN_SECONDS, MAX_SECONDS = 0.5, 60.0
+"""Shortest and longest clip, [s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class RawClip:
+    """A clip on a body, T physics steps."""
+
+    table: ReferenceTable
+    """Joint states and torques; not periodic."""
+    flight: Floats
+    """Height of the lowest sole point before the correction, [m]. Shape (T,)."""
+    residual: Floats
+    """Root force that the ground cannot give, over body weight. Shape (T,)."""
+    lift: Floats
+    """Height that was added, [m]. Shape (T,)."""
+
+
+def raw_clip(motion: Motion, character: Character) -> RawClip:
+    """A movement of the character's skeleton as a reference of its physics.
+
+    Positions are low-passed, sampled once a physics step, and lifted so that the lowest
+    sole point presses `DEPTH` into the ground wherever the clip has it near the ground.
+    Torques are those of inverse dynamics beside the best ground forces.
+
+    Args:
+        motion: On the skeleton of `character` (`motion.retargeting.retarget`).
+        character: The body.
+
+    Raises:
+        MotionError: A clip that is too short or too long.
+    """
+    if not MIN_SECONDS <= motion.duration <= MAX_SECONDS:
+        raise MotionError(
+            f"{motion.label}: lasts {motion.duration:.2f} s; a clip to follow lasts "
+            f"{MIN_SECONDS:g} to {MAX_SECONDS:g} s: choose a part with --frames"
+        )
+    model = character.model
+    dt = float(model.opt.timestep)
+    smooth = smoothed(motion, min(STATE_CUTOFF, 0.4 * motion.fps))
+    qpos = joint_positions(resample(smooth, 1.0 / dt), model)
+    lowest = lowest_points(qpos, character)
+    lift = _lift(lowest, dt)
+    qpos[:, 2] += lift
+    qvel = velocities(model, qpos, dt)
+    qacc = np.gradient(qvel, dt, axis=0)
+    soles = character.soles
+    bodies = [model.body(character.skeleton.joints[j]).id for j in soles.joints]
+    torque, _ = ground_reaction(model, soles, bodies, (qpos, qvel, qacc))
+    residual = torque[:, :6].copy()
+    torque = low_pass(torque, 1.0 / dt, TORQUE_CUTOFF)
+    torque[:, :6] = 0.0
+    bound = _largest_torque(model)
+    torque = np.clip(torque, -bound, bound)
+    table = ReferenceTable(
+        (len(qpos) - 1) * dt, np.zeros(3), qpos, qvel, torque, periodic=False
+    )
+    weight = model.body_mass.sum() * np.linalg.norm(model.opt.gravity)
+    left = np.linalg.norm(residual[:, :3], axis=1) / weight
+    return RawClip(table, lowest, left, lift)
+
+
+def velocities(model: mujoco.MjModel, qpos: Floats, dt: float) -> Floats:
+    """Velocities (T, nv) of positions (T, nq) that are `dt` [s] apart; central differences."""
+    out = np.empty((len(qpos), model.nv))
+    last = len(qpos) - 1
+    for t in range(len(qpos)):
+        before, after = max(t - 1, 0), min(t + 1, last)
+        mujoco.mj_differentiatePos(
+            model, out[t], (after - before) * dt, qpos[before], qpos[after]
+        )
+    return out
+
+
+def lowest_points(qpos: Floats, character: Character) -> Floats:
+    """Height of the lowest geom point over the ground at positions (T, nq), [m]. (T,)."""
+    model = character.model
+    data = mujoco.MjData(model)
+    touches = (model.geom_contype | model.geom_conaffinity) > 0
+    geoms = np.flatnonzero((model.geom_bodyid > 0) & touches)
+    round_ones = np.isin(
+        model.geom_type[geoms],
+        (mujoco.mjtGeom.mjGEOM_SPHERE, mujoco.mjtGeom.mjGEOM_CAPSULE),
+    )
+    geoms = geoms[round_ones]
+    radius, half = model.geom_size[geoms, 0], model.geom_size[geoms, 1].copy()
+    half[model.geom_type[geoms] == mujoco.mjtGeom.mjGEOM_SPHERE] = 0.0
+    out = np.empty(len(qpos))
+    for t, row in enumerate(qpos):
+        data.qpos[:] = row
+        mujoco.mj_kinematics(model, data)
+        axis = data.geom_xmat[geoms, 8]  # the vertical part of a capsule's own axis
+        low = data.geom_xpos[geoms, 2] - np.abs(axis) * half - radius
+        out[t] = low.min()
+    return out
+
+
+def _lift(lowest: Floats, dt: float) -> Floats:
+    """What to add to the root's height; flights keep that of their edges. (T,)."""
+    floor = np.percentile(lowest, 5)
+    standing = lowest < floor + NEAR_GROUND
+    times = np.arange(len(lowest))
+    wanted = np.interp(times, times[standing], -DEPTH - lowest[standing])
+    reach = int(4 * LIFT_TIME / dt)
+    taps = np.exp(-0.5 * (np.arange(-reach, reach + 1) * dt / LIFT_TIME) ** 2)
+    padded = np.pad(wanted, reach, mode="edge")
+    return np.convolve(padded, taps / taps.sum(), mode="valid")
+
+
+def _largest_torque(model: mujoco.MjModel) -> Floats:
+    """Largest torque of each degree of freedom, [N m]; infinite without a motor. (nv,)."""
+    bound = np.full(int(model.nv), np.inf)
+    for motor in range(model.nu):
+        joint = int(model.actuator_trnid[motor, 0])
+        gear = np.abs(model.actuator_gear[motor])
+        limit = np.abs(model.actuator_forcerange[motor]).max()
+        first = int(model.jnt_dofadr[joint])
+        if limit > 0.0:
+            for k in np.flatnonzero(gear):
+                bound[first + k] = limit
+    return bound

@@ -1,0 +1,143 @@
+"""How well the feedback of a fitted clip holds the body: it is disturbed, and counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ambulo.configs.arrays import Bools, Floats
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.balance import BalanceController
+from ambulo.envs.reference.clips.raw_clip import lowest_points
+from ambulo.envs.reference.linearization import deviations, follow, start
+from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.envs.simulation.simulation import CharacterSimulation
+
+LARGEST_OFFSET, LARGEST_DEVIATION = 0.8, 2.0
+"""Largest offset of a joint target, [rad], and largest deviation that feedback reads."""
+FALLEN_HEIGHT, FALLEN_TILT = 0.25, 0.8
+"""A root that is so much lower, [m], or so far turned, [rad], from its clip has fallen."""
+PUSH_TIME = 0.2
+"""Duration of a push, [s]."""
+LEAST_LEFT = 1.0
+"""Least time from a random start to the clip's end, [s]."""
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """What is done to a body at its start."""
+
+    name: str
+    """For the report."""
+    position: float = 0.0
+    """Standard deviation of turned joints and of the root's orientation, [rad]."""
+    velocity: float = 0.0
+    """Standard deviation of their velocities, [rad/s]."""
+    impulse: float = 0.0
+    """Horizontal push of the root in a random direction, [N s]."""
+
+
+STANDARD = (
+    Disturbance("0.05 rad + 0.5 rad/s", position=0.05, velocity=0.5),
+    Disturbance("0.1 rad + 1 rad/s", position=0.1, velocity=1.0),
+    Disturbance("20 N s", impulse=20.0),
+    Disturbance("40 N s", impulse=40.0),
+)
+"""The disturbances of a report."""
+
+
+def survival(
+    character: Character,
+    table: ReferenceTable,
+    controller: BalanceController,
+    disturbance: Disturbance,
+    *,
+    control_dt: float,
+    bodies: int = 40,
+    seed: int = 0,
+) -> float:
+    """Share of bodies that do not fall until the clip's end.
+
+    Each begins at a random control step at least `LEAST_LEFT` before the end, its lowest
+    point as high as the clip's.
+
+    Args:
+        character: The body.
+        table: A fitted clip.
+        controller: Its feedback.
+        disturbance: What is done to the bodies.
+        control_dt: Duration of a control step, [s].
+        bodies: How many.
+        seed: Of starts and disturbances.
+    """
+    random = np.random.default_rng(seed)
+    simulation = CharacterSimulation(
+        character,
+        bodies,
+        substeps=round(control_dt / character.model.opt.timestep),
+        threads=0,
+    )
+    count = round(table.period / control_dt)
+    latest = max(1, count - round(LEAST_LEFT / control_dt))
+    time: Floats = random.integers(0, latest, bodies) * np.float64(control_dt)
+    _put(simulation, character, table, disturbance, time, random)
+    heading = random.uniform(0.0, 2.0 * np.pi, bodies)
+    directions = np.stack([np.cos(heading), np.sin(heading)], axis=1)
+    force = disturbance.impulse / PUSH_TIME * directions
+    root = int(character.model.jnt_bodyid[0])
+    fell = np.zeros(bodies, dtype=bool)
+    for _ in range(count):
+        live = simulation.time < table.period - 0.5 * control_dt
+        if not live.any():
+            break
+        pushed = simulation.time - time < PUSH_TIME
+        simulation.push[:, root, :2] = np.where(pushed[:, None], force, 0.0)
+        step_with_feedback(simulation, table, controller)
+        fell |= fallen(simulation, table) & live
+    return float(1.0 - fell.mean())
+
+
+def step_with_feedback(
+    simulation: CharacterSimulation,
+    table: ReferenceTable,
+    controller: BalanceController,
+) -> None:
+    """One control step along a clip with its feedback."""
+    deviation, velocity = deviations(simulation, table)
+    bound = LARGEST_DEVIATION
+    offsets = controller.offsets(
+        table.phase(simulation.time),
+        np.clip(deviation, -bound, bound),
+        np.clip(velocity, -bound, bound),
+    )
+    follow(simulation, table, np.clip(offsets, -LARGEST_OFFSET, LARGEST_OFFSET))
+
+
+def fallen(simulation: CharacterSimulation, table: ReferenceTable) -> Bools:
+    """Which bodies lie low or are turned beside their clip, or exploded. Shape (N,)."""
+    deviation, _ = deviations(simulation, table)
+    low = np.abs(deviation[:, 2]) > FALLEN_HEIGHT
+    turned = np.linalg.norm(deviation[:, 3:6], axis=1) > FALLEN_TILT
+    return np.asarray(low | turned | (simulation.fault > 0))
+
+
+def _put(
+    simulation: CharacterSimulation,
+    character: Character,
+    table: ReferenceTable,
+    disturbance: Disturbance,
+    time: Floats,
+    random: np.random.Generator,
+) -> None:
+    """Start at `time` (N,), [s], turned and moved as the disturbance says."""
+    qpos, qvel, torque = table.at(time)
+    turned = random.normal(size=qvel.shape)
+    turned[:, :3] = 0.0
+    faster = random.normal(size=qvel.shape)
+    faster[:, :3] = 0.0
+    if disturbance.position > 0.0:
+        height = lowest_points(qpos, character)
+        qpos = simulation.tangent.moved(qpos, disturbance.position * turned)
+        qpos[:, 2] += height - lowest_points(qpos, character)
+    start(simulation, time, qpos, qvel + disturbance.velocity * faster, torque)

@@ -1,0 +1,96 @@
+"""Clips that a body really makes: a part of the suite's own walk, which is no cycle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import ConfigError, MotionError
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.balance import BalanceController
+from ambulo.envs.reference.clips.clip_reference import ClipReference, clip_reference
+from ambulo.envs.reference.clips.survival import Disturbance, survival
+from ambulo.envs.reference.gaits import Gaits
+from ambulo.envs.reference.linearization import deviations, follow, start
+from ambulo.envs.reference.reference_file import (
+    reference_bytes,
+    reference_from_bytes,
+)
+from ambulo.envs.simulation.simulation import CharacterSimulation
+from ambulo.motion.gaits.plain_walk import plain_walk
+from ambulo.motion.motion import Motion
+
+DT = 1.0 / 30.0
+
+
+@pytest.fixture(scope="module")
+def walk(character: Character) -> Motion:
+    whole = plain_walk(character.skeleton).motion(2)
+    return whole[: round(0.7 * whole.fps)]
+
+
+@pytest.fixture(scope="module")
+def found(character: Character, walk: Motion) -> ClipReference:
+    return clip_reference(walk, character, bodies=0)
+
+
+def test_the_body_does_it_near_the_clip(found: ClipReference) -> None:
+    assert found.falls_at is None
+    assert found.report["error_world"] < 0.04
+    assert found.report["offset"] > 0.01
+    assert (
+        len(found.clip) == len(found.body) == 1 + round(found.report["duration"] / DT)
+    )
+    assert found.unsupported == ()
+
+
+def test_without_feedback_and_disturbance_it_is_repeated_exactly(
+    character: Character, found: ClipReference
+) -> None:
+    table, one = found.reference.table, np.zeros(1)
+    body = CharacterSimulation(character, 1)
+    start(body, one, *table.at(one))
+    for _ in range(round(table.period / DT)):
+        follow(body, table, np.zeros((1, character.model.nv)))
+        assert max(np.abs(part).max() for part in deviations(body, table)) < 1e-9
+
+
+def test_its_feedback_holds_bodies_that_fall_without(
+    character: Character, found: ClipReference
+) -> None:
+    gait = found.reference.gaits[0]
+    assert gait.controller is not None
+    without = replace(gait.controller, gains=np.zeros_like(gait.controller.gains))
+    disturbance = Disturbance("hard", position=0.05, velocity=2.0, impulse=60.0)
+
+    def share(controller: BalanceController) -> float:
+        return survival(
+            character, gait.table, controller, disturbance, control_dt=DT, bodies=24
+        )
+
+    assert share(gait.controller) > share(without)
+
+
+def test_a_file_holds_all_of_it(found: ClipReference) -> None:
+    data = reference_bytes(found.reference)
+    again = reference_from_bytes(data, "clip.npz")
+    assert reference_bytes(again) == data
+    assert not again.table.periodic
+    assert again.controller is not None
+    assert not again.controller.periodic
+    np.testing.assert_array_equal(
+        again.table.targets.qpos, found.reference.table.targets.qpos
+    )
+
+
+def test_tasks_of_cycles_refuse_it(character: Character, found: ClipReference) -> None:
+    with pytest.raises(ConfigError, match="a clip that ends; the walking tasks follow"):
+        Gaits(found.reference, character)
+
+
+def test_too_short_and_too_long(character: Character, walk: Motion) -> None:
+    for clip in (walk[:3], walk.replace(fps=0.5)):
+        with pytest.raises(MotionError, match=r"lasts 0\.5 to 60 s: choose a part"):
+            clip_reference(clip, character)

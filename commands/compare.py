@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -23,8 +24,15 @@ from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent, without_nan, write_or_print
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import widen
+from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.search import Score
+
+PLACES = {
+    "seed", "device", "output", "num_threads", "num_workers", "threads", "save_freq",
+    "save_every",
+}  # fmt: skip
+"""Settings of a training that may differ between runs that are compared as seeds."""
 
 
 @front_door
@@ -45,6 +53,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     check_parent(args.json)
     paths = [resolve_path(folder) for folder in args.folders]
+    real = [path.resolve() for path in paths]
+    for number, path in enumerate(paths):
+        if real[number] in real[:number]:
+            raise ConfigError(f"{path}: named twice")
     training = _training(paths)
     score = training.kind.score(args.score)
     groups = [group for path in paths for group in _groups(path, training, score)]
@@ -103,6 +115,7 @@ def _groups(path: Path, training: Training, score: Score) -> list[Group]:
             (r for r in runs if training_of(r).folder != training.folder), None
         ):
             raise ConfigError(f"{wrong}: another kind of training than its neighbours")
+        _check_seeds(runs, training)
         return [Group(path.name, [final_scores(run, training, score) for run in runs])]
     plan = sweep.plan()
     groups = []
@@ -116,6 +129,45 @@ def _groups(path: Path, training: Training, score: Score) -> list[Group]:
         if done:
             groups.append(Group(name, done))
     return groups
+
+
+def _check_seeds(runs: Sequence[Path], training: Training) -> None:
+    """Refuse runs that differ in more than their seeds, or have one twice.
+
+    Raises:
+        ConfigError: there are such runs, or the settings of one cannot be read.
+    """
+    settings: Any = training.command.presets.config
+    first: dict[str, Any] | None = None
+    known: dict[int, Path] = {}
+    for run in runs:
+        groups = load_json(settings, run / "config.json").model_dump()
+        seed = groups["training"]["seed"]
+        if seed in known:
+            raise ConfigError(
+                f"{run}: has the seed {seed} of {known[seed]}: the same training again"
+            )
+        known[seed] = run
+        groups["training"] = {
+            key: value for key, value in groups["training"].items() if key not in PLACES
+        }
+        first = groups if first is None else first
+        if key := _difference(first, groups):
+            raise ConfigError(
+                f"{run}: {key} is not that of {runs[0]}: the runs of a folder must "
+                "differ in their seeds alone; name them one by one"
+            )
+
+
+def _difference(one: object, other: object) -> str:
+    """Return the dotted key of the first value that differs; empty if none does."""
+    if not (isinstance(one, dict) and isinstance(other, dict)):
+        return ""
+    for key, value in one.items():
+        theirs = other.get(key)
+        if value != theirs:
+            return f"{key}.{_difference(value, theirs)}".rstrip(".")
+    return ""
 
 
 def _print_groups(groups: Sequence[Group], score: Score) -> None:

@@ -10,12 +10,16 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import takewhile
 from typing import Any
 
 from ambulo.commands.sweeps.folder import PlannedRun, SweepFolder, SweepPlan
 from ambulo.commands.sweeps.grid import MAX_RUNS, variants_of
-from ambulo.commands.sweeps.kinds import Training, check_forwarded, find_training
+from ambulo.commands.sweeps.kinds import (
+    Training,
+    check_forwarded,
+    find_training,
+    parsed,
+)
 from ambulo.commands.sweeps.processes import (
     LOST,
     Job,
@@ -44,9 +48,7 @@ FAILED = 1
 @front_door
 def main(argv: Sequence[str] | None = None) -> int:
     """Run or continue a sweep; return the exit code."""
-    arguments = list(argv or [])
-    names = list(takewhile(lambda text: not text.startswith("-"), arguments))
-    args, forwarded = sweep_parser().parse_known_args(arguments[len(names) :])
+    args, names, forwarded = parsed(sweep_parser(), list(argv or []))
     training = find_training(names, PROGRAM)
     check_forwarded(forwarded, PROGRAM)
     check_parent(args.json)

@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from itertools import takewhile
 
 from rich import box
 from rich.console import Console
@@ -18,7 +17,12 @@ from ambulo.commands.sweep import (
     check_shared_flags,
     default_name,
 )
-from ambulo.commands.sweeps.kinds import Training, check_forwarded, find_training
+from ambulo.commands.sweeps.kinds import (
+    Training,
+    check_forwarded,
+    find_training,
+    parsed,
+)
 from ambulo.commands.sweeps.processes import opened_host, run_jobs
 from ambulo.commands.tuning.space import checked_space, chosen_ranges, overrides
 from ambulo.commands.tuning.study import Study, TuningFolder, TuningPlan
@@ -37,9 +41,7 @@ SHOWN = 10
 @front_door
 def main(argv: Sequence[str] | None = None) -> int:
     """Run or continue a search; return the exit code."""
-    arguments = list(argv or [])
-    names = list(takewhile(lambda text: not text.startswith("-"), arguments))
-    args, forwarded = _parser().parse_known_args(arguments[len(names) :])
+    args, names, forwarded = parsed(_parser(), list(argv or []))
     training = find_training(names, PROGRAM)
     check_forwarded(forwarded, PROGRAM)
     check_parent(args.json)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -248,12 +248,18 @@ def _folder(
     if target.exists() and not target.is_dir():
         raise ConfigError(f"{target}: expected a folder, as {source} is one")
     files = motion_files(source)
+    targets = {
+        file: (target / file.relative_to(source)).with_suffix(f".{args.to}")
+        for file in files
+    }
+    if args.asf is None:
+        _check_skeletons(targets)
     made: dict[Path, Path] = {}
     there: list[Path] = []
 
     def jobs() -> Iterator[FolderJob]:
         for file in shown_progress(files):
-            out = (target / file.relative_to(source)).with_suffix(f".{args.to}")
+            out = targets[file]
             also = made.setdefault(out, file)
             if also is not file:
                 yield FolderJob(file, out, also)
@@ -276,6 +282,26 @@ def _folder(
     left = f", {len(there)} were there already (--force replaces them)" if there else ""
     print(f"{done} of {len(files)} files converted, {bad} failed{left}")
     return SOME_BAD if bad else 0
+
+
+def _check_skeletons(targets: Mapping[Path, Path]) -> None:
+    """Refuse to write skeletons where those of AMC files that are read are looked for.
+
+    Args:
+        targets: what is made of each file.
+
+    Raises:
+        ConfigError: one would be; which skeleton is found then depends on the order.
+    """
+    pairs = [(f.resolve(), out.resolve()) for f, out in targets.items()]
+    made = {out.parent for f, out in pairs if out != f and out.suffix.lower() == ".amc"}
+    for file, out in pairs:
+        if out != file and file.suffix.lower() == ".amc" and file.parent in made:
+            raise ConfigError(
+                f"{file.parent}: skeletons would be written beside AMC files that are read, "
+                f"such as {file.name}; choose another folder, or name their skeleton with "
+                "--asf"
+            )
 
 
 def _check_format(name: str, what: str, units: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +85,18 @@ class Training:
         return config
 
 
+def parsed(
+    parser: argparse.ArgumentParser, arguments: Sequence[str]
+) -> tuple[argparse.Namespace, list[str], list[str]]:
+    """Return the flags that `parser` knows, the names of the training, and its own flags.
+
+    The names stand before the training's flags, which may take values.
+    """
+    args, rest = parser.parse_known_args(arguments)
+    names = list(takewhile(lambda text: not text.startswith("-"), rest))
+    return args, names, rest[len(names) :]
+
+
 def find_training(names: Sequence[str], program: str) -> Training:
     """Return the training that `KIND PRESET`, `KIND/PRESET`, `KIND` or `PRESET` names.
 
@@ -94,7 +108,8 @@ def find_training(names: Sequence[str], program: str) -> Training:
     parts = [part for name in names for part in name.split("/")]
     if not parts:
         raise ConfigError(
-            f"name a training: {program} {'|'.join(sorted(kinds))} PRESET"
+            f"name a training, before its flags: {program} KIND PRESET [FLAG ...]; KIND is "
+            f"one of {', '.join(sorted(kinds))}"
         )
     if parts[0] not in kinds and len(parts) == 1:
         return _by_preset(parts[0], folders, program)

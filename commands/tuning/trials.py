@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,11 +96,13 @@ class Trials:
         if now - running.beat > HEARTBEAT:
             running.beat = now
             self._study.beat(running.trial)
-        if (
-            not running.pruned
-            and self._report(running)
-            and running.trial.should_prune()
-        ):
+        if running.pruned:
+            return
+        try:
+            is_poor = self._report(running) and running.trial.should_prune()
+        except UpdateFinishedTrialError:  # repeated by another process; `_end` tells
+            is_poor = True
+        if is_poor:
             running.pruned = True
             process.stop()
 
@@ -110,7 +113,8 @@ class Trials:
         if running.pruned:
             self._end(trial, "pruned", state=TrialState.PRUNED)
         elif code == 0:
-            self._report(running)
+            with suppress(UpdateFinishedTrialError):
+                self._report(running)
             self._finish(trial)
         elif code < 0 and running.lost < MAX_LOST:
             running.lost += 1
@@ -173,6 +177,7 @@ class Trials:
 
     def _adopted(self, trial: Trial) -> _Running:
         """Return a trial that a killed process of this folder has begun."""
+        self._study.beat(trial)  # else it is taken to be lost, and repeated
         known = self._study.trials()[trial.number].intermediate_values
         return _Running(trial, reported=len(known))
 

@@ -71,9 +71,14 @@ class Schedules(BaseCallback):
         batch: WalkerBatch,
         training: LocomotionTrainingConfig,
         unfreeze_at: float | None,
+        num_envs: int,
     ) -> None:
-        """Set up for `batch`; the prior learns after the fraction `unfreeze_at`."""
+        """Set up for `batch`, a part of `num_envs` bodies that are trained on together.
+
+        The prior learns after the fraction `unfreeze_at`.
+        """
         super().__init__()
+        self._num_envs = num_envs
         self._batch, self._training = batch, training
         self._unfreeze_at = unfreeze_at
 
@@ -85,7 +90,7 @@ class Schedules(BaseCallback):
         assert isinstance(learner, FastPPO)
         now = learner.num_timesteps
         if training.teacher is not None:
-            rollout = learner.n_steps * learner.n_envs
+            rollout = learner.n_steps * self._num_envs
             learner.critic_only = now < rollout * training.teacher.critic_updates
             if isinstance(policy, SimulationNNWithPrior):  # the actor's features too
                 policy.scale_features.requires_grad_(not learner.critic_only)

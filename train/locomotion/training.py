@@ -96,6 +96,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
         command: str = "",
         deterministic: bool = True,
         remote: bool = False,
+        all_envs: int | None = None,
     ) -> None:
         """Build environments and learner.
 
@@ -107,8 +108,9 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
             deterministic: whether validation uses mean actions.
             remote: whether workers have the environments; one body then tells the learner
                 their shapes.
+            all_envs: bodies of all workers, if these are a part of them.
         """
-        self.config, self._folder, self._command = config, folder, command
+        self.config, self.folder, self._command = config, folder, command
         training, self._parts = config.training, parts
         base = config.gait.base
         self._above = {} if base is None else {"base": digest_of(base)}
@@ -117,6 +119,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
             config, self.references, deterministic=deterministic
         )
         count = config.environment.num_environments
+        self._all_envs = all_envs or count
         self.batch: WalkerBatch = make_bodies(
             config,
             1 if remote else count,
@@ -188,7 +191,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
             threads=training.num_workers,
         )
         policy.normalizer.freeze()
-        write_atomic(self._folder.path / "teacher.csv", _csv(rounds))
+        write_atomic(self.folder.path / "teacher.csv", _csv(rounds))
 
     def _warm_up(self, steps: int) -> None:
         """Step the environments with the new policy, for its running statistics alone."""
@@ -207,14 +210,16 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
     def callbacks(self, display: Display) -> Sequence[BaseCallback]:
         """Return logs."""
         muscles = [] if self._muscles is None else [self._muscles]
-        metrics = LocomotionMetrics(self._folder.metrics, display)
+        metrics = LocomotionMetrics(self.folder.metrics, display)
         return [*muscles, metrics]
 
     def environment_callbacks(self) -> Sequence[BaseCallback]:
         """Return statistics, and schedules of bodies and learner."""
         prior = self.config.network.prior
         unfreeze_at = None if prior is None else prior.unfreeze_at
-        schedules = Schedules(self.batch, self.config.training, unfreeze_at)
+        schedules = Schedules(
+            self.batch, self.config.training, unfreeze_at, self._all_envs
+        )
         return [ObservationStatistics(), schedules]
 
     def recipe(self) -> LocomotionRecipe:
@@ -293,7 +298,8 @@ class LocomotionRecipe:
         network = self.muscles and muscle_nn_from_bytes(self.muscles, source)
         references = tuple(reference_from_bytes(r, source) for r in self.references)
         parts = Parts(references, network or None, self.encoder)
-        return LocomotionTraining(config, LocomotionRunFolder(folder), parts)
+        run = LocomotionRunFolder(folder)
+        return LocomotionTraining(config, run, parts, all_envs=share.all_envs)
 
 
 def read_parts(

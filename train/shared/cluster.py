@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -42,6 +42,10 @@ WATCH = 2.0
 """Time between looks at the head node while nothing comes, [s]."""
 CHECK_TIME = 25.0
 """Time for a node to tell its versions, [s]."""
+
+
+Place = tuple[str, int]
+"""A node's identity in the cluster, and a process there."""
 
 
 class LostWorkerError(AmbuloError):
@@ -148,6 +152,33 @@ class Cluster:
                 f"the head node of the cluster at {self._head} is gone: {reason}"
             )
 
+    def interrupt(self, places: Iterable[Place]) -> None:
+        """Let workers at `places` leave what they do, as far as they are in Python.
+
+        They get SIGTERM, on which Ray's workers raise `SystemExit`.
+        """
+        pids: dict[str, list[int]] = {}
+        for node, pid in places:
+            pids.setdefault(node, []).append(pid)
+        if not pids or knock(self._head):
+            return
+
+        def terminate(
+            found: list[int],
+        ) -> None:  # nested, so that it is sent as a whole
+            import os
+            import signal
+
+            for pid in found:
+                try:
+                    os.kill(pid, signal.SIGTERM)
+                except OSError:  # it is gone
+                    continue
+
+        options = self._ray.remote(num_cpus=0, max_retries=0)(terminate).options
+        for node, found in pids.items():
+            options(scheduling_strategy=_on_node(self._ray, node)).remote(found)
+
     def end(self, worker: Any) -> None:
         """End a worker's process; without a head node, all end by themselves."""
         if not knock(self._head):  # Ray would wait a minute for it
@@ -194,6 +225,13 @@ def joined(workers: int, address: str | None = None) -> Iterator[Cluster]:
             if mine:
                 ray.shutdown()
                 dismiss_reapers()
+
+
+def own_place() -> Place:
+    """Return where this worker is."""
+    import ray
+
+    return str(ray.get_runtime_context().get_node_id()), os.getpid()
 
 
 def node_address() -> str:
@@ -289,9 +327,8 @@ def _check_nodes(ray: Any) -> None:
         return python, ambulo.__version__
 
     options = ray.remote(num_cpus=0, max_retries=0)(about).options
-    place = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
     nodes = {
-        options(scheduling_strategy=place(node["NodeID"], soft=False)).remote(): node[
+        options(scheduling_strategy=_on_node(ray, node["NodeID"])).remote(): node[
             "NodeManagerAddress"
         ]
         for node in ray.nodes()
@@ -318,6 +355,12 @@ def _check_nodes(ray: Any) -> None:
                 f"the node {node} has Ambulo {its_version} and Python {its_python}, this "
                 f"machine {version} and {python}: install the same"
             )
+
+
+def _on_node(ray: Any, node: str) -> Any:
+    """What makes a task run on the node with that identity, and on no other."""
+    place = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+    return place(node, soft=False)
 
 
 def _cause_of(error: Any) -> BaseException:

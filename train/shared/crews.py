@@ -29,7 +29,13 @@ from typing import Any, Literal, Protocol, Self
 from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.jobs import Play
-from ambulo.train.shared.cluster import Cluster, LostWorkerError, joined
+from ambulo.train.shared.cluster import (
+    Cluster,
+    LostWorkerError,
+    Place,
+    joined,
+    own_place,
+)
 
 PATIENCE = 5.0
 """Time for processes to remove incomplete files before they are killed, [s]."""
@@ -205,6 +211,7 @@ class Actors:
             self._task = (play, self._cluster.share(shared), files, _levels())
             self._alive: dict[int, Any] = {}
             self._waiting: dict[Any, int] = {}
+            self._places: dict[int, Place] = {}
             self._count = 0
             self._leave = stack.pop_all()
 
@@ -231,13 +238,24 @@ class Actors:
             except LostWorkerError:
                 self._cluster.end(self._alive.pop(worker))
                 event = Event(worker, "lost")
+            if event.kind == "ready":
+                self._places[worker] = event.value
             _show(event.messages)
             found.append(event)
         return found
 
     def close(self) -> None:
-        """End all actors and leave the cluster."""
+        """End all actors and leave the cluster.
+
+        Those that are in a job remove incomplete files before.
+        """
         with self._leave:
+            busy = {r: w for r, w in self._waiting.items() if w in self._places}
+            self._cluster.interrupt(self._places[worker] for worker in busy.values())
+            end = time.monotonic() + PATIENCE
+            while busy and (left := end - time.monotonic()) > 0.0:
+                for reference in self._cluster.first(list(busy), left):
+                    del busy[reference]
             for worker in self._alive.values():
                 self._cluster.end(worker)
             self._alive.clear()
@@ -257,10 +275,10 @@ class Actor:
         _set_levels(levels)
         self._play, self._shared, self._needs = play, shared, needs
 
-    def ready(self) -> tuple[str, None]:
-        """Check that this machine has what jobs need."""
+    def ready(self) -> tuple[str, Place]:
+        """Check that this machine has what jobs need; tell where it is."""
         check_seen([Path(path) for path in self._needs])
-        return "ready", None
+        return "ready", own_place()
 
     def play(self, job: Any) -> Outcome:
         """Play a job."""

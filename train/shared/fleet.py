@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ import torch
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 
+from ambulo.common.files import write_bytes
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
 from ambulo.policies.device_rollouts import put
@@ -84,6 +86,8 @@ class Fleet:
         given = (self._order(0), self._copy(), adopted)
         answer, rollout = self._all("begin", lambda _: given, ranks=[0])[0]
         self._adopt(learner, rollout)
+        for name, data in rollout.files.items():
+            write_bytes(self._task.folder.path / name, data)
         return bool(answer)
 
     def callbacks(self) -> Sequence[BaseCallback]:
@@ -286,7 +290,7 @@ class Fleet:
         """Start worker `rank`; what cannot be made is reported by its first call."""
         learner, share = self._task.learner, self._shares[rank]
         seed = fresh_seed(learner.seed or 0, rank, learner.num_timesteps)
-        share = Share(share.num_envs, share.batch_size, seed)
+        share = replace(share, seed=seed)
         now, orders = learner.num_timesteps, self._task.orders()
         level = log.getEffectiveLevel()
         return self._cluster.spawn(
@@ -353,7 +357,7 @@ def shares_of(learner: FastPPO, workers: int, schedule: Schedule) -> list[Share]
         )
     counts = [envs // workers + (rank < envs % workers) for rank in range(workers)]
     part = batch // workers if schedule == "gradients" else batch
-    return [Share(count, part, learner.seed or 0) for count in counts]
+    return [Share(count, part, learner.seed or 0, envs) for count in counts]
 
 
 def _fill(buffer: RolloutBuffer, parts: Sequence[Mapping[str, Any]]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.console import Display
+from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
 from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.ppo import FastPPO
@@ -51,6 +52,8 @@ class RLTask(ABC, Generic[Agent]):
     """The environments that are trained on."""
     learner: FastPPO
     """The learner of those environments."""
+    folder: RunFolder
+    """Where results go."""
     validation: Callable[[Agent], dict[str, float]]
     """Scores of a policy that are logged as `eval/<name>` while it trains."""
 
@@ -124,6 +127,8 @@ class Share:
     """Its samples of each gradient step."""
     seed: int
     """Seed of its environments."""
+    all_envs: int
+    """Environments of all workers together."""
 
 
 class Recipe(Protocol):

@@ -76,6 +76,8 @@ class Rollout:
     """The updated learner, of the first worker that updates."""
     logs: dict[str, Any] = field(default_factory=dict)
     """What the update logged."""
+    files: dict[str, bytes] = field(default_factory=dict)
+    """What the preparation of the policy wrote for the run folder, by name."""
 
 
 class _Episodes(BaseCallback):
@@ -144,7 +146,9 @@ class RolloutWorker:
 
         self._obey(order, learner)
         answer = self._task.begin(StopRequest(), adopted=adopted)
-        return answer, Rollout(random=_generator(), learner=self._copy())
+        made = [file for file in self._folder.iterdir() if file.is_file()]
+        files = {file.name: file.read_bytes() for file in made}
+        return answer, Rollout(random=_generator(), learner=self._copy(), files=files)
 
     def boundary(self, timesteps: int, orders: Mapping[str, Any]) -> None:
         """Do what is due beside the environments after an update; see `RLTask.follow`."""

@@ -58,7 +58,7 @@ class NavigationTraining(RLTask[Agent]):
             remote: whether workers have the environments; one small environment then
                 tells the learner their shapes.
         """
-        self.config, self._folder, self._command = config, folder, command
+        self.config, self.folder, self._command = config, folder, command
         self.validation = Validation(config, deterministic=deterministic)
         training = config.training
         self._curriculum = (
@@ -105,7 +105,7 @@ class NavigationTraining(RLTask[Agent]):
     def callbacks(self, display: Display) -> Sequence[BaseCallback]:
         """Return logs."""
         radius = self.config.environment.goal_radius
-        metrics = self._folder.metrics
+        metrics = self.folder.metrics
         return [NavigationMetrics(metrics, display, self._curriculum, radius)]
 
     def environment_callbacks(self) -> Sequence[BaseCallback]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -142,6 +143,31 @@ def test_two_sources_of_one_target_are_named(
     (clips / "c.bvh").write_bytes((clips / "a.bvh").read_bytes())
     assert convert(clips, tmp_path / "out", "--to", "npz") == 1
     assert "is made from" in capsys.readouterr().err
+
+
+def test_skeletons_are_not_written_beside_amc_files_that_are_read(
+    tmp_path: Path, walk_motion: Walk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The AMC files would be read with them, depending on what is converted first."""
+    folder, walk = tmp_path / "in", walk_motion()
+    (folder / "b").mkdir(parents=True)
+    write_motion(folder / "a.bvh", walk)
+    small = replace(walk.skeleton, offsets=0.5 * walk.skeleton.offsets)
+    shrunk = walk.replace(skeleton=small)
+    write_motion(folder / "b" / "k.amc", shrunk)
+    old = folder / "b" / "k.amc"
+    lines = old.read_text().splitlines(keepends=True)
+    (folder / "b" / "a_1.amc").write_text("".join(lines[1:]))  # names no skeleton
+    old.unlink()
+    before = sorted(folder.rglob("*"))
+    assert convert(folder, folder / "b", "--to", "amc") == 2
+    told = capsys.readouterr().err
+    assert f"{folder / 'b'}: skeletons would be written beside" in told
+    assert told.count("\n") == 1
+    assert sorted(folder.rglob("*")) == before
+    assert convert(folder, tmp_path / "out", "--to", "amc") == 0
+    assert same_places(read_motion(tmp_path / "out" / "b" / "a_1.amc"), shrunk) < 1e-6
+    assert convert(folder, folder, "--to", "amc") == 0  # a_1.amc is there already
 
 
 def test_nothing_is_converted_into_itself(

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Barrier
 
 import pytest
+import sqlalchemy
 from fixtures.processes import processes_of, wait_for
 from optuna.trial import TrialState
 
@@ -151,6 +152,43 @@ def test_lost_trials_are_repeated(study: Callable[..., Study]) -> None:
     write_curve(next(again).run, [1.0])
     with pytest.raises(StopIteration):
         next(again)
+
+
+def test_trials_of_yesterday_continue_and_are_not_repeated(
+    study: Callable[..., Study],
+) -> None:
+    """A search that was killed long ago: its trials gave no sign of life meanwhile."""
+    opened = study()
+    begun = Trials(opened, 3, 0)
+    jobs = [next(begun), next(begun)]
+    long_ago = "UPDATE trial_heartbeats SET heartbeat = datetime('now', '-1 day')"
+    with opened._storage.engine.begin() as database:
+        database.execute(sqlalchemy.text(long_ago))
+    again = Trials(study(), 3, 0)
+    adopted = [next(again), next(again)]
+    assert {job.name for job in adopted} == {job.name for job in jobs}
+    write_curve(adopted[0].run, [2.0])
+    again.done(adopted[0], 0)
+    assert next(again).name == "trial_0002"
+    write_curve(adopted[1].run, [2.0])
+    again.watch(adopted[1], Watched())
+    again.done(adopted[1], 0)
+    states = [trial.state for trial in opened.trials()]
+    assert states == [TrialState.COMPLETE] * 2 + [TrialState.RUNNING]
+
+
+def test_a_trial_that_another_process_repeated_is_stopped(
+    study: Callable[..., Study], capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened, process = study(), Watched()
+    trials = Trials(opened, 1, 0)
+    job = next(trials)
+    opened.optuna.tell(0, state=TrialState.FAIL)
+    write_curve(job.run, [2.0])
+    trials.watch(job, process)
+    assert process.stopped
+    trials.done(job, 143)
+    assert "trial 0: another process has repeated it" in capsys.readouterr().err
 
 
 def test_a_data_base_that_others_make_at_the_same_time(tmp_path: Path) -> None:

@@ -7,8 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures.locomotion_runs import TEACHER, run, settings, weights_equal
+from fixtures.locomotion_runs import (
+    BODIES,
+    ROLLOUT,
+    TEACHER,
+    run,
+    settings,
+    weights_equal,
+)
 
+from ambulo.configs.base import load_json
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.train.locomotion.callbacks import Schedules
+from ambulo.train.locomotion.training import LocomotionTraining, read_parts
+from ambulo.train.shared.rl_task import Share
+from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.train_locomotion import main
 
 
@@ -38,9 +51,37 @@ def test_one_worker_does_what_no_worker_does(
     assert weights_equal(alone.final_model, with_one.final_model)
     two = run(file, "two", *worker[:3], "2", *worker[4:])
     assert not weights_equal(alone.final_model, two.final_model)
+    if teacher is not None:
+        table = (alone.path / "teacher.csv").read_bytes()
+        assert (with_one.path / "teacher.csv").read_bytes() == table
+        assert (two.path / "teacher.csv").is_file()
     # A run without workers goes on with what two workers saved.
     more = ["--timesteps", "384", "--no-progress", "--episodes", "2"]
     assert main(["--resume", str(two.path), *more]) == 0
+
+
+def test_workers_teach_the_critic_alone_for_as_long(
+    reference: Path, tmp_path: Path
+) -> None:
+    teacher = {**TEACHER, "critic_updates": 3}
+    file = settings(tmp_path / "tiny.json", reference, training={"teacher": teacher})
+    config = load_json(LocomotionConfig, file)
+    folder = LocomotionRunFolder(tmp_path / "run")
+    driver = LocomotionTraining(
+        config, folder, read_parts(config, folder, None), remote=True
+    )
+    share = Share(BODIES // 2, 8, seed=1, all_envs=BODIES)
+    worker = driver.recipe()(share, tmp_path)
+    for task in (driver, worker):
+        found = task.environment_callbacks()
+        schedules = next(c for c in found if isinstance(c, Schedules))
+        schedules.init_callback(task.learner)
+        seen = []
+        for update in range(5):
+            task.learner.num_timesteps = update * ROLLOUT
+            schedules.on_rollout_start()
+            seen.append(task.learner.critic_only)
+        assert seen == [True, True, True, False, False]
 
 
 def test_flags_of_workers_need_the_engine(

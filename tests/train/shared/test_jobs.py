@@ -97,8 +97,16 @@ def test_errors_name_the_job(workers: Workers) -> None:
         list(workers.in_order(failing, "", range(3), lambda job: f"clip{job}"))
 
 
-def test_incomplete_files_are_removed_when_work_is_left(tmp_path: Path) -> None:
-    results = TWO.as_done(interrupted, str(tmp_path), range(2))
+@pytest.mark.parametrize(
+    "engine", ["process", pytest.param("ray", marks=pytest.mark.slow)]
+)
+def test_incomplete_files_are_removed_when_work_is_left(
+    tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine == "ray":
+        pytest.importorskip("ray")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))  # of Ray's workers
+    results = Workers(engine, 2).as_done(interrupted, str(tmp_path), range(2))
     assert next(results) == 0
     assert (tmp_path / "incomplete").exists()
     results.close()  # type: ignore[attr-defined]  # a generator

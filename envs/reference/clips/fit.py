@@ -17,6 +17,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import BalanceController
+from ambulo.envs.reference.clips.feedback import best_feedback
 from ambulo.envs.reference.clips.regulator import (
     Step,
     Value,
@@ -259,12 +260,9 @@ class _Fit:
         period = self._count * self._dt
         aim = _table(period, self._aims)
         table = replace(_table(period, self._rows), aim=aim)
-        zero = np.zeros(2 * int(self._character.model.nv))
-        steps = [(*self._known[k][1][:2], zero) for k in range(self._count)]
-        gains = np.array(regulate(steps)[1])
-        return Fitted(
-            table, BalanceController(gains, self._dofs, periodic=False), offsets
-        )
+        steps = [self._known[k][1] for k in range(self._count)]
+        controller = best_feedback(self._character, table, steps, self._dofs, self._dt)
+        return Fitted(table, controller, offsets)
 
 
 def _table(period: float, rows: list[tuple[Floats, Floats, Floats]]) -> ReferenceTable:

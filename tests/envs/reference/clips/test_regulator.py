@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.envs.reference.clips.regulator import (
-    EFFORT,
     END,
+    FITTING,
     Step,
     Value,
     improve,
     regulate,
-    state_cost,
     window_cost,
 )
 
@@ -50,10 +49,12 @@ def best_offsets(steps: list[Step], first: NDArray[np.float64]) -> NDArray[np.fl
         rolled(steps, first, unit.reshape(STEPS, INPUTS)).ravel() - base
         for unit in np.eye(count)
     ]
-    weight = np.tile(state_cost(NV), STEPS + 1)
+    weight = np.tile(FITTING.of_state(NV), STEPS + 1)
     weight[-SIZE:] *= END
     root = np.sqrt(weight)
-    left = np.vstack([root[:, None] * np.array(columns).T, EFFORT**0.5 * np.eye(count)])
+    left = np.vstack(
+        [root[:, None] * np.array(columns).T, FITTING.effort**0.5 * np.eye(count)]
+    )
     right = np.concatenate([-root * base, np.zeros(count)])
     found = np.linalg.lstsq(left, right, rcond=None)[0]
     return found.reshape(STEPS, INPUTS)
@@ -73,7 +74,7 @@ def test_one_improvement_solves_a_linear_window() -> None:
     steps, first = problem()
     offsets = np.random.default_rng(6).normal(size=(STEPS, INPUTS))
     now = rolled(steps, first, offsets)
-    end = Value(np.diag(END * state_cost(NV)), np.zeros(SIZE))
+    end = Value(np.diag(END * FITTING.of_state(NV)), np.zeros(SIZE))
     change, feedback = improve(steps, now, offsets, end)
     row, found = first, []
     for k, (a, b, c) in enumerate(steps):
@@ -90,7 +91,7 @@ def test_the_value_function_is_the_cost_to_go() -> None:
 
     def cost(start: NDArray[np.float64], offsets: NDArray[np.float64]) -> float:
         rows = rolled(steps, start, offsets)
-        end = Value(np.diag(END * state_cost(NV)), np.zeros(SIZE))
+        end = Value(np.diag(END * FITTING.of_state(NV)), np.zeros(SIZE))
         return float(window_cost(rows[:, None], offsets[:, None], end)[0])
 
     apart = cost(first, best) - cost(np.zeros(SIZE), zero)

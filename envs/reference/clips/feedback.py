@@ -1,0 +1,63 @@
+"""Feedback along a fitted clip: of several regulators, the one that holds most bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ambulo.configs.arrays import Ints
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.balance import BalanceController
+from ambulo.envs.reference.clips.regulator import FITTING, Step, Weights, regulate
+from ambulo.envs.reference.clips.survival import STANDARD, survival
+from ambulo.envs.reference.reference_table import ReferenceTable
+
+CHOICES = (
+    FITTING,
+    Weights(effort=10.0),
+    Weights(effort=10.0, place=0.1, joint_rate=0.1),
+    Weights(effort=30.0, place=0.1, joint_rate=0.1),
+    Weights(effort=3.0, place=0.1, root_rate=1.0, joint_rate=0.1),
+)
+"""Costs that are tried. A jump wants its place held, a slow walk wants to step away: no
+choice is best for all clips."""
+BODIES = 32
+"""Bodies in each trial."""
+SEED = 1000
+"""Of the trials; reports use other seeds."""
+
+
+def best_feedback(
+    character: Character,
+    table: ReferenceTable,
+    steps: Sequence[Step],
+    dofs: Ints,
+    control_dt: float,
+) -> BalanceController:
+    """The feedback along a clip that holds most bodies under the standard disturbances.
+
+    Args:
+        character: The body.
+        table: What it does.
+        steps: Slopes of its K control steps along it.
+        dofs: Degrees of freedom whose targets move.
+        control_dt: Duration of a control step, [s].
+    """
+    nv = int(character.model.nv)
+    along = [(a, b, np.zeros(2 * nv)) for a, b, _ in steps]
+    controllers = [
+        BalanceController(np.array(regulate(along, weights)[1]), dofs, periodic=False)
+        for weights in CHOICES
+    ]
+    held = [
+        sum(
+            survival(
+                character, table, controller, disturbance,
+                control_dt=control_dt, bodies=BODIES, seed=SEED,
+            )
+            for disturbance in STANDARD
+        )
+        for controller in controllers
+    ]  # fmt: skip
+    return controllers[int(np.argmax(held))]

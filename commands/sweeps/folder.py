@@ -137,12 +137,13 @@ class SweepFolder:
                 f"{self.path}: holds a sweep of other settings; choose another --name"
             )
         seeds = tuple(dict.fromkeys([*old.seeds, *plan.seeds]))
-        known = {variant.folder for variant in old.variants}
-        added = tuple(v for v in plan.variants if v.folder not in known)
+        known = list(old.settings.values())  # maybe under another name
+        added = [v for v in plan.variants if plan.settings[v.folder] not in known]
+        settings = {v.folder: plan.settings[v.folder] for v in added}
         return plan.replace(
             seeds=seeds,
             variants=[v.model_dump() for v in (*old.variants, *added)],
-            settings={**old.settings, **plan.settings},
+            settings={**old.settings, **settings},
         )
 
 

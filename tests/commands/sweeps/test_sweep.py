@@ -12,7 +12,9 @@ import pytest
 from fixtures.processes import processes_of, wait_for
 
 from ambulo.commands.compare import main as compare
-from ambulo.commands.sweep import failure, main
+from ambulo.commands.sweep import failure, main, planned, sweep_parser
+from ambulo.commands.sweeps.folder import SweepFolder
+from ambulo.commands.sweeps.kinds import Training
 from ambulo.commands.sweeps.processes import Job
 
 TINY = [
@@ -223,3 +225,19 @@ def test_a_foreign_folder_is_left_alone(
     assert "is not the folder of a sweep" in capsys.readouterr().err
     assert [file.name for file in (tmp_path / "s").iterdir()] == ["mine.txt"]
     assert compare([str(tmp_path / "s"), str(tmp_path / "t")]) == 2
+
+
+def test_settings_that_a_sweep_has_are_not_trained_again(tmp_path: Path) -> None:
+    """A sweep that grows: what it has under another name stays one variant."""
+    training, folder = Training("muscle", "quick_test"), SweepFolder(tmp_path / "s")
+    counts = []
+    for values in ("200", "200,300", "300,400"):
+        flags = ["--seeds", "2", "--set", f"network.poses={values}"]
+        with folder.claimed(planned(training, sweep_parser().parse_args(flags), [])):
+            (folder.logs / "begun.log").touch()
+        plan = folder.plan()
+        counts.append(len(plan.variants))
+        assert len(plan.settings) == len(plan.variants)
+        poses = [plan.settings[v.folder]["network"]["poses"] for v in plan.variants]
+        assert len(set(poses)) == len(poses)
+    assert counts == [1, 2, 3]

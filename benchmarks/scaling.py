@@ -29,11 +29,12 @@ from ambulo.configs.presets.vr import preset as vr_preset
 from ambulo.policies.learner import learn_until
 from ambulo.train.locomotion.training import LocomotionTraining, read_parts
 from ambulo.train.shared.cluster import Cluster, joined
-from ambulo.train.shared.fleet import Fleet, Schedule
+from ambulo.train.shared.fleet import Fleet
 from ambulo.train.shared.gradient_exchange import GradientGroup, free_port
 from ambulo.train.shared.rl_task import RLTask
 from ambulo.train.shared.rollout_worker import BUFFER, copy_of
 from ambulo.train.shared.run_folders import LocomotionRunFolder, NavigationRunFolder
+from ambulo.train.shared.shares import Schedule
 from ambulo.train.vr.training import NavigationTraining
 
 SCHEDULES: tuple[Schedule, ...] = ("rollouts", "gradients")

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,8 +21,7 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.files import write_bytes
-from ambulo.common.signals import StopRequest
-from ambulo.configs.errors import ConfigError
+from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.policies.device_rollouts import put
 from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.ppo import FastPPO
@@ -36,7 +35,7 @@ from ambulo.train.shared.cluster import (
 )
 from ambulo.train.shared.gradient_exchange import ExchangeError
 from ambulo.train.shared.learner_state import capture_learner, restore_progress
-from ambulo.train.shared.rl_task import RLTask, Share
+from ambulo.train.shared.rl_task import RLTask
 from ambulo.train.shared.rollout_worker import (
     BUFFER,
     LearnerCopy,
@@ -46,13 +45,15 @@ from ambulo.train.shared.rollout_worker import (
     copy_of,
     load_copy,
 )
+from ambulo.train.shared.shares import Schedule, most_workers, shares_of
 from ambulo.train.shared.worker_state import fresh_seed, join, split
 
 log = logging.getLogger(__name__)
 
-Schedule = Literal["rollouts", "gradients"]
 PATIENCE = 10.0
-"""How long workers may take to close their environments, [s]."""
+"""How long workers may take to close their environments, or to meet, [s]."""
+LOOK = 0.5
+"""Time between looks at a stop request, [s]."""
 ATTEMPTS = 5
 """Times that the work of one roll-out is tried before the training is given up."""
 
@@ -81,10 +82,14 @@ class Fleet:
         learner.workers = self
 
     def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
-        """Prepare the policy with the first worker's environments."""
+        """Prepare the policy with the first worker's environments.
+
+        Raises:
+            Interrupted: `stop` was requested.
+        """
         learner = self._task.learner
         given = (self._order(0), self._copy(), adopted)
-        answer, rollout = self._all("begin", lambda _: given, ranks=[0])[0]
+        answer, rollout = self._all("begin", lambda _: given, [0], stop)[0]
         self._adopt(learner, rollout)
         for name, data in rollout.files.items():
             write_bytes(self._task.folder.path / name, data)
@@ -182,40 +187,75 @@ class Fleet:
     def _learn_together(self) -> list[Rollout]:
         """Let all workers make a roll-out and learn from it, until none fails."""
         for _ in range(ATTEMPTS):
-            if not self._in_step:
-                self._meet()
+            if not self._in_step and not self._meet():
+                continue
             copy = None if self._in_step else self._cluster.share(self._copy())
-            references = [
-                self._cluster.call(
-                    worker, "collect_and_update", self._order(rank), copy, rank == 0
-                )
-                for rank, worker in enumerate(self._workers)
-            ]
-            found, lost, failed = [], [], False
-            for rank, reference in enumerate(references):
-                try:
-                    found.append(self._cluster.result(reference))
-                except LostWorkerError:
-                    lost.append(rank)
-                except ExchangeError:
-                    failed = True
-            if not lost and not failed:
+            orders = [self._order(rank) for rank in range(len(self._workers))]
+            found = self._together(
+                "collect_and_update",
+                [(order, copy, rank == 0) for rank, order in enumerate(orders)],
+            )
+            if found is not None:
                 self._in_step = True
                 return found
-            self._in_step = False
-            for rank in lost:
-                self._replace(rank)
         raise self._hopeless()
 
-    def _meet(self) -> None:
-        """Form a new group of all learners."""
+    def _meet(self) -> bool:
+        """Form a new group of all learners; return whether they have met."""
         size = len(self._workers)
         if size == 1:
-            return
+            return True
         port = self._all("port", lambda _: (), ranks=[0])[0]
         places = self._all("address", lambda _: ())
         host = "127.0.0.1" if len(set(places)) == 1 else places[0]
-        self._all("meet", lambda rank: (rank, size, f"{host}:{port}"))
+        address = f"{host}:{port}"
+        met = self._together(
+            "meet", [(rank, size, address) for rank in range(size)], PATIENCE
+        )
+        return met is not None
+
+    def _together(
+        self,
+        method: str,
+        arguments: Sequence[Sequence[Any]],
+        patience: float | None = None,
+    ) -> list[Any] | None:
+        """Call `method` of all workers, which wait for each other there.
+
+        Returns:
+            Results in order of rank; None if one failed. Then the dead are replaced; with
+            `patience`, so are those that failed or are not ready so many seconds later.
+        """
+        waiting = {
+            self._cluster.call(self._workers[rank], method, *given): rank
+            for rank, given in enumerate(arguments)
+        }
+        results: dict[int, Any] = {}
+        lost: list[int] = []
+        failed, end = False, None
+        while waiting:
+            left = None if end is None else max(0.0, end - time.monotonic())
+            ready = self._cluster.first(list(waiting), left)
+            if not ready:
+                lost += waiting.values()
+                break
+            for reference in ready:
+                rank = waiting.pop(reference)
+                try:
+                    results[rank] = self._cluster.result(reference)
+                except (LostWorkerError, ExchangeError) as error:
+                    failed = True
+                    if patience is not None:
+                        end = end or time.monotonic() + patience
+                    if patience is not None or isinstance(error, LostWorkerError):
+                        lost.append(rank)
+        for rank in lost:
+            self._cluster.end(self._workers[rank])
+            self._replace(rank)
+        if failed:
+            self._in_step = False
+            return None
+        return [results[rank] for rank in sorted(results)]
 
     def _order(self, rank: int) -> Order:
         """Return the order of worker `rank` for the next roll-out."""
@@ -253,17 +293,21 @@ class Fleet:
         method: str,
         arguments: Callable[[int], Sequence[Any]],
         ranks: Sequence[int] | None = None,
+        stop: StopRequest | None = None,
     ) -> list[Any]:
         """Call `method` of all workers (or of `ranks`); results in order of rank.
 
-        A worker that dies is replaced, and its call made again.
+        A worker that dies is replaced, and its call made again. Raises `Interrupted` at `stop`.
         """
         chosen = list(range(len(self._workers))) if ranks is None else list(ranks)
         results: dict[int, Any] = {}
         lost = dict.fromkeys(chosen, 0)
         waiting = {self._call(rank, method, arguments): rank for rank in chosen}
         while waiting:
-            for reference in self._cluster.first(list(waiting)):
+            ready = self._cluster.first(list(waiting), None if stop is None else LOOK)
+            if stop is not None and stop.signal_number is not None:
+                raise Interrupted(stop.signal_number)
+            for reference in ready:
                 rank = waiting.pop(reference)
                 try:
                     results[rank] = self._cluster.result(reference)
@@ -314,13 +358,13 @@ def started(
 
     Args:
         task: made for remote environments.
-        workers: how many; None: one for each CPU of the cluster, up to the environments.
+        workers: how many; None: see `most_workers`.
         address: of the cluster; see `cluster.joined`.
         schedule: see the module; None: `rollouts`.
     """
     with ExitStack() as stack:
         cluster = stack.enter_context(joined(workers or 1, address))
-        count = workers or min(cluster.cpus, task.learner.n_envs)
+        count = workers or most_workers(task.learner, cluster.cpus, schedule)
         fleet = Fleet(cluster, task, count, schedule or "rollouts")
         fleet.resources = stack.pop_all()
     return fleet
@@ -335,29 +379,6 @@ class _Boundaries(BoundaryCallback):
 
     def at_boundary(self, before: int, now: int) -> None:
         self._fleet.boundary(now)
-
-
-def shares_of(learner: FastPPO, workers: int, schedule: Schedule) -> list[Share]:
-    """Return what each worker gets of the environments and of each gradient step.
-
-    Raises:
-        ConfigError: see `Fleet`.
-    """
-    envs, batch = learner.n_envs, learner.batch_size
-    if workers < 1 or envs < workers:
-        raise ConfigError(
-            f"--workers {workers}: must be 1 to {envs}, the number of environments "
-            "(--num-envs)"
-        )
-    if schedule == "gradients" and (envs % workers or batch % workers):
-        raise ConfigError(
-            f"--workers {workers}: with --schedule gradients it must divide the "
-            f"{envs} environments and the {batch} samples of a gradient step "
-            "(--num-envs, --set ppo.batch_size)"
-        )
-    counts = [envs // workers + (rank < envs % workers) for rank in range(workers)]
-    part = batch // workers if schedule == "gradients" else batch
-    return [Share(count, part, learner.seed or 0, envs) for count in counts]
 
 
 def _fill(buffer: RolloutBuffer, parts: Sequence[Mapping[str, Any]]) -> None:

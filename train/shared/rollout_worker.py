@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 from stable_baselines3.common.logger import Logger
@@ -30,6 +31,8 @@ from ambulo.train.shared.rl_task import Recipe, RLTask, Share
 
 BUFFER = ("observations", "actions", "values", "log_probs", "advantages", "returns")
 """Arrays of a roll-out that an update needs, each (steps, environments, ...)."""
+PREFIX, LOCK = "ambulo_worker_", "lock"
+"""Beginning of the names of workers' folders, and the file that a living one has locked."""
 LARGE = "terminal_observation"
 """Key of an episode's last info that nobody needs after the roll-out."""
 
@@ -116,7 +119,7 @@ class RolloutWorker:
             level: of the messages that are shown.
         """
         logging.basicConfig(level=level, format="%(message)s", stream=sys.stderr)
-        self._folder = Path(tempfile.mkdtemp(prefix="ambulo_worker_"))
+        self._folder, self._lock = own_folder()
         self._task: RLTask[Any] = recipe(share, self._folder)
         learner = self._task.learner
         learner.set_logger(Logger(None, []))
@@ -146,7 +149,8 @@ class RolloutWorker:
 
         self._obey(order, learner)
         answer = self._task.begin(StopRequest(), adopted=adopted)
-        made = [file for file in self._folder.iterdir() if file.is_file()]
+        found = sorted(self._folder.iterdir())
+        made = [file for file in found if file.is_file() and file.name != LOCK]
         files = {file.name: file.read_bytes() for file in made}
         return answer, Rollout(random=_generator(), learner=self._copy(), files=files)
 
@@ -212,6 +216,7 @@ class RolloutWorker:
         """Free the environments."""
         self._task.close()
         shutil.rmtree(self._folder, ignore_errors=True)
+        self._lock.release()
 
     @property
     def _learner(self) -> FastPPO:
@@ -248,12 +253,42 @@ class RolloutWorker:
         return copy_of(self._learner)
 
 
+def own_folder() -> tuple[Path, FileLock]:
+    """Make a folder for this worker, which has it while it holds the lock.
+
+    Folders of workers that were killed are removed.
+    """
+    for old in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        lock = FileLock(old / LOCK, timeout=0)
+        try:
+            lock.acquire()
+        except (OSError, Timeout):  # another user's, or in use
+            continue
+        shutil.rmtree(old, ignore_errors=True)
+        lock.release()
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    own = FileLock(folder / LOCK)
+    own.acquire()  # which makes the folder again, if another worker was faster
+    return folder, own
+
+
 def copy_of(learner: FastPPO, *, optimizer: bool = True) -> LearnerCopy:
     """Return a copy of the policy of `learner`, with its `optimizer`."""
     policy = learner.policy
-    state = policy.optimizer.state_dict() if optimizer else None
+    state = _in_memory(policy.optimizer.state_dict()) if optimizer else None
     weights = {k: v.detach().cpu().clone() for k, v in policy.state_dict().items()}
     return LearnerCopy(weights, state, learner._n_updates)
+
+
+def _in_memory(state: Any) -> Any:
+    """Return a copy of `state` with its tensors in main memory: workers have no GPU."""
+    if isinstance(state, Tensor):
+        return state.detach().cpu().clone()
+    if isinstance(state, dict):
+        return {key: _in_memory(value) for key, value in state.items()}
+    if isinstance(state, list):
+        return [_in_memory(value) for value in state]
+    return state
 
 
 def load_copy(learner: FastPPO, copy: LearnerCopy) -> None:

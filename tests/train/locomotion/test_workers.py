@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,12 @@ from fixtures.locomotion_runs import (
     weights_equal,
 )
 
+from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.base import load_json
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.train.locomotion.callbacks import Schedules
 from ambulo.train.locomotion.training import LocomotionTraining, read_parts
+from ambulo.train.shared.fleet import started
 from ambulo.train.shared.rl_task import Share
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.train_locomotion import main
@@ -58,6 +61,28 @@ def test_one_worker_does_what_no_worker_does(
     # A run without workers goes on with what two workers saved.
     more = ["--timesteps", "384", "--no-progress", "--episodes", "2"]
     assert main(["--resume", str(two.path), *more]) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_a_stop_request_reaches_a_policy_that_is_prepared(
+    reference: Path, tmp_path: Path
+) -> None:
+    """Teaching takes minutes; nobody waits for its end."""
+    file = settings(tmp_path / "tiny.json", reference, training={"teacher": TEACHER})
+    config = load_json(LocomotionConfig, file)
+    folder = LocomotionRunFolder(tmp_path / "run")
+    task = LocomotionTraining(
+        config, folder, read_parts(config, folder, None), remote=True
+    )
+    stop = StopRequest()
+    stop.signal_number = signal.SIGINT
+    fleet = started(task, 1, None, "rollouts")
+    try:
+        with pytest.raises(Interrupted):
+            fleet.begin(stop, adopted=False)
+    finally:
+        fleet.close()
 
 
 def test_workers_teach_the_critic_alone_for_as_long(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -19,9 +20,10 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.policies.agents.navigation import load_navigation
 from ambulo.train.shared.cluster import Cluster
-from ambulo.train.shared.fleet import Fleet, Schedule
+from ambulo.train.shared.fleet import Fleet
 from ambulo.train.shared.rl_run import RLRun
 from ambulo.train.shared.run_folders import NavigationRunFolder
+from ambulo.train.shared.shares import Schedule
 from ambulo.train.vr.training import NavigationTraining
 
 ENVS, STEPS = 8, 16
@@ -177,6 +179,28 @@ def test_a_run_survives_the_death_of_its_workers(
     folder = NavigationRunFolder(tmp_path / "a")
     for file in sorted(folder.checkpoints.iterdir()):
         assert load_navigation(file).training is not None
+
+
+@pytest.mark.slow
+def test_learners_that_cannot_meet_try_again(
+    cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody else takes the port on which the first one wants to listen."""
+    taken: list[socket.socket] = []
+    call = Cluster.call
+
+    def late(self: Cluster, worker: Any, method: str, *args: Any) -> Any:
+        if method == "meet" and not taken:
+            taken.append(socket.create_server(("", int(args[2].rpartition(":")[2]))))
+        return call(self, worker, method, *args)
+
+    monkeypatch.setattr(Cluster, "call", late)
+    began = time.monotonic()
+    weights = train(config_of(3), tmp_path / "a", cluster, 2, "gradients")
+    assert time.monotonic() - began < 120.0
+    assert all(bool(w.isfinite().all()) for w in weights.values())
+    assert len((tmp_path / "a" / "metrics.csv").read_text().splitlines()) == 4
+    taken[0].close()
 
 
 def test_shares_that_do_not_work_are_refused(cluster: Cluster, tmp_path: Path) -> None:

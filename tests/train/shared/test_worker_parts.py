@@ -1,0 +1,91 @@
+"""Parts of workers that need no cluster."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+import torch
+
+from ambulo.configs.vr import NavigationConfig
+from ambulo.policies.ppo import FastPPO
+from ambulo.train.shared.rollout_worker import copy_of, own_folder
+from ambulo.train.shared.run_folders import NavigationRunFolder
+from ambulo.train.shared.shares import most_workers, shares_of
+from ambulo.train.vr.training import NavigationTraining
+
+KILLED = """
+import os, signal
+from ambulo.train.shared.rollout_worker import own_folder
+folder, lock = own_folder()
+print(folder, flush=True)
+(folder / "left.txt").touch()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.fixture
+def learner(tmp_path: Path) -> FastPPO:
+    """A learner of 12 environments that takes steps of 32 samples."""
+    config = NavigationConfig().override("environment", num_environments=12)
+    config = config.override("ppo", batch_size=32).override("network", net_arch=(8, 8))
+    return NavigationTraining(
+        config, NavigationRunFolder(tmp_path), remote=True
+    ).learner
+
+
+def test_as_many_workers_as_the_learner_divides_between(learner: FastPPO) -> None:
+    """Without a number, no cluster is too large, and no schedule refuses its size."""
+    assert [most_workers(learner, cpus, "rollouts") for cpus in (1, 5, 64)] == [
+        1,
+        5,
+        12,
+    ]
+    assert [most_workers(learner, n, "gradients") for n in (1, 3, 5, 64)] == [
+        1,
+        2,
+        4,
+        4,
+    ]
+    for cpus in range(1, 20):
+        count = most_workers(learner, cpus, "gradients")
+        assert len(shares_of(learner, count, "gradients")) == count
+    assert most_workers(learner, 0, None) == 1
+
+
+def test_a_copy_of_a_learner_stays_as_it_is(learner: FastPPO) -> None:
+    """Also its optimiser, whose tensors may be on a GPU that workers do not have."""
+
+    def step(value: float) -> None:
+        for weight in learner.policy.parameters():
+            weight.grad = torch.full_like(weight, value)
+        learner.policy.optimizer.step()
+
+    step(1.0)
+    copy = copy_of(learner)
+    assert copy.optimizer is not None
+    before = {k: v["exp_avg"].clone() for k, v in copy.optimizer["state"].items()}
+    assert before
+    step(2.0)
+    after = {k: v["exp_avg"] for k, v in copy.optimizer["state"].items()}
+    assert all(torch.equal(before[k], after[k]) for k in before)
+
+
+def test_folders_of_killed_workers_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    alive, lock = own_folder()
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED], capture_output=True, text=True, check=False
+    )
+    left = Path(killed.stdout.strip())
+    assert (left / "left.txt").exists()
+    another, other_lock = own_folder()
+    assert sorted(tmp_path.iterdir()) == sorted([alive, another])
+    lock.release()
+    other_lock.release()

@@ -205,6 +205,8 @@ class RolloutWorker:
 
     def capture(self) -> TrainingState:
         """Return the state of environments and learner."""
+        if self._learner.num_timesteps > 0:  # it may be new, in place of a dead one
+            self._begin_episodes()
         return self._task.capture(self._task.extra())
 
     def restore(self, state: TrainingState) -> None:
@@ -222,13 +224,16 @@ class RolloutWorker:
     def _learner(self) -> FastPPO:
         return self._task.learner
 
+    @property
+    def _env(self) -> Sb3BatchEnv:
+        env = self._learner.get_env()
+        assert isinstance(env, Sb3BatchEnv)
+        return env
+
     def _collect(self, order: Order, newer: LearnerCopy | None) -> Rollout:
         self._obey(order, newer)
-        learner, env = self._learner, self._learner.get_env()
-        assert isinstance(env, Sb3BatchEnv)
-        if learner._last_obs is None:
-            learner._last_obs = env.reset()
-            learner._last_episode_starts = np.ones(env.num_envs, np.bool_)
+        learner, env = self._learner, self._env
+        self._begin_episodes()
         self._episodes.infos = []
         learner.collect_rollouts(
             env, self._callbacks, learner.rollout_buffer, learner.n_steps
@@ -237,6 +242,14 @@ class RolloutWorker:
         env.info_sums, env.info_count = {}, 0
         infos = self._episodes.infos
         return Rollout({}, infos, sums, count, random=_generator())
+
+    def _begin_episodes(self) -> None:
+        """Reset the environments, unless their episodes have begun."""
+        learner = self._learner
+        if learner._last_obs is None:
+            env = self._env
+            learner._last_obs = env.reset()
+            learner._last_episode_starts = np.ones(env.num_envs, np.bool_)
 
     def _obey(self, order: Order, newer: LearnerCopy | None) -> None:
         """Take over policy, generator and counters."""

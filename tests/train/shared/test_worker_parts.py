@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from ambulo.configs.vr import NavigationConfig
 from ambulo.policies.ppo import FastPPO
-from ambulo.train.shared.rollout_worker import copy_of, own_folder
+from ambulo.train.shared.rl_task import Share
+from ambulo.train.shared.rollout_worker import Order, RolloutWorker, copy_of, own_folder
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.shared.shares import most_workers, shares_of
 from ambulo.train.vr.training import NavigationTraining
@@ -72,6 +75,24 @@ def test_a_copy_of_a_learner_stays_as_it_is(learner: FastPPO) -> None:
     step(2.0)
     after = {k: v["exp_avg"] for k, v in copy.optimizer["state"].items()}
     assert all(torch.equal(before[k], after[k]) for k in before)
+
+
+def test_what_a_replaced_worker_saves_can_be_restored(tmp_path: Path) -> None:
+    """It may be asked before its first roll-out, when the former one died in an update."""
+    config = NavigationConfig().override("network", net_arch=(8, 8))
+    config = config.override("ppo", n_steps=8, batch_size=8).override(
+        "environment", num_environments=4, levels=("open",), levels_per_family=4
+    )
+    task = NavigationTraining(config, NavigationRunFolder(tmp_path), remote=True)
+    given = (task.recipe(), Share(4, 8, 1, 8), 64, task.orders(), logging.WARNING)
+    replaced, resumed = RolloutWorker(*given), RolloutWorker(*given)
+    resumed.restore(replaced.capture())
+    order, learner = Order(5, 64, 0.5), copy_of(task.learner)
+    first, second = (w.collect(order, learner) for w in (replaced, resumed))
+    for name, array in first.arrays.items():
+        np.testing.assert_array_equal(array, second.arrays[name])
+    replaced.close()
+    resumed.close()
 
 
 def test_folders_of_killed_workers_are_removed(

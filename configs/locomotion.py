@@ -31,6 +31,13 @@ MYOLEGS: dict[str, Any] = {
 }
 """Environment defaults that differ for the character myolegs: its joints have other names,
 and its muscles need a physics step of 1/240 s."""
+TRACK: dict[str, Any] = {
+    "joints": ("*",),
+    "action_scale": 0.8,
+    "feed_forward": False,
+    "balance_law": False,
+}
+"""Those that differ for the task `track`, whose actions alone move all joints."""
 
 
 class LocomotionEnvironmentConfig(Config):
@@ -38,7 +45,8 @@ class LocomotionEnvironmentConfig(Config):
 
     task: Task = "imitate"
     """`imitate` tracks a reference gait, `locomote` follows commanded speed and turning,
-    `stand` keeps standing, `gait` walks with parameters of gait and body."""
+    `stand` keeps standing, `gait` walks with parameters of gait and body, `track` follows
+    any of many clips."""
     character: str = "human23"
     """The body, by name."""
     actuation: Literal["torque", "muscle"] = "torque"
@@ -59,6 +67,15 @@ class LocomotionEnvironmentConfig(Config):
     more_references: tuple[str, ...] = ()
     """Further clips or references; each is one mode, and the simulated bodies are divided
     among the modes (see `network.policy`). `imitate` only."""
+    clips: tuple[str, ...] = ()
+    """`track`: motion files, fitted references (`ambulo fit`), or folders of them; none is
+    the walk that the suite makes itself."""
+    captured_share: Unit = 0.0
+    """`track`: fraction of episodes that show a fitted clip as it was captured."""
+    hard_clips_share: Unit = 0.5
+    """`track`: fraction of episodes whose clip is drawn by its failure rate."""
+    max_joint_distance: Positive = 0.5
+    """`track`: mean distance of joints from the clip's at which an episode ends, [m]."""
     num_environments: Count = 64
     """Bodies stepped together."""
     max_episode_steps: Count = 300
@@ -124,12 +141,15 @@ class LocomotionEnvironmentConfig(Config):
 
     @model_validator(mode="before")
     @classmethod
-    def _defaults_of_the_body(cls, data: Any) -> Any:
-        """Replace values equal to human23's defaults by the defaults of the chosen body."""
-        if not isinstance(data, Mapping) or data.get("character") != "myolegs":
+    def _other_defaults(cls, data: Any) -> Any:
+        """Replace values equal to the defaults by those of the chosen body or task."""
+        if not isinstance(data, Mapping):
             return data
+        others = MYOLEGS if data.get("character") == "myolegs" else {}
+        if data.get("task") == "track":
+            others = others | TRACK
         filled = dict(data)
-        for key, value in MYOLEGS.items():
+        for key, value in others.items():
             default = cls.model_fields[key].default
             given = filled.get(key, default)
             if (tuple(given) if isinstance(given, list) else given) == default:
@@ -154,6 +174,10 @@ class LocomotionEnvironmentConfig(Config):
             raise ValueError("conditions of muscles need actuation = muscle")
         if self.more_references and self.task != "imitate":
             raise ValueError("more_references needs task = imitate")
+        if self.clips and self.task != "track":
+            raise ValueError("clips needs task = track")
+        if self.task == "track" and self.balance_law:
+            raise ValueError("task = track has no balance controller: balance_law")
         for name in ("push_impulse", "speed"):
             if getattr(self, name)[0] < 0.0:
                 raise ValueError(f"{name} must not be negative")

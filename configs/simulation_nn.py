@@ -85,6 +85,11 @@ class TeacherConfig(Config):
     """Adam step size; it falls to a tenth in the last passes."""
     mix_rounds: Steps = 3
     """In the first rounds the teacher acts, with noise; then the network does."""
+    mix_decay: Share = 0.0
+    """After these rounds the teacher still acts for a fraction of the bodies: `mix_decay` in
+    the first round after, its square in the next, and so on."""
+    mirror: bool = False
+    """Change left and right of every second sample; for symmetric bodies and tasks."""
     noise: NonNegative = 0.1
     """Standard deviation of noise on the executed actions, [actions]."""
     critic_updates: Steps = 10

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.batch import BatchStep
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
@@ -75,7 +75,7 @@ class LocomotionBatch:
         check_fault_folder(env.fault_folder)
         self.config, self.reference, self.character = config, reference, character
         self.num_envs = num_envs
-        self.gaits = Gaits(reference, character)
+        self.gaits = self._gaits()
         self.dofs = matching_dofs(character, env.joints)
         """Degrees of freedom that actions move. Shape (A,)."""
         self.action_size = len(self.dofs)
@@ -137,12 +137,23 @@ class LocomotionBatch:
         self.layout = ObservationLayout((*self.layout.parts, extra.part))
         self.obs = np.zeros((self.num_envs, self.layout.size), np.float32)
 
+    def _gaits(self) -> Gaits:
+        """The gaits of the reference."""
+        return Gaits(self.reference, self.character)
+
     def _blend(self) -> Blend:
         """The gaits that are followed now."""
         return self.gaits.natural(self.num_envs)
 
     def _begin(self, envs: Ints) -> None:
         """Begin the task of new episodes (commands, moving frames)."""
+
+    def _grounded(self, envs: Ints, qpos: Floats) -> None:
+        """Correct the heights of start states (k, nq) of `envs` (k,), in place."""
+
+    def _start_controls(self, envs: Ints) -> Floats | None:
+        """What motors of `envs` (k,) do at the start, (k, nu); None: nothing."""
+        return None
 
     def _advance(self) -> None:
         """Move the frame on by one control step."""
@@ -188,7 +199,9 @@ class LocomotionBatch:
         qpos = self.simulation.tangent.moved(qpos, env.start_position_noise * turns)
         qvel = qvel + env.start_velocity_noise * rates
         out_of_frame(qpos, qvel, self.anchor[envs])
-        self.simulation.reset(envs, np.zeros(count), qpos, qvel)
+        self._grounded(envs, qpos)
+        ctrl = self._start_controls(envs)
+        self.simulation.reset(envs, np.zeros(count), qpos, qvel, ctrl)
         self.pushes.begin(envs, self.rngs)
         self._look()
         self._extra.begin(envs)
@@ -233,12 +246,10 @@ class LocomotionBatch:
         self._look()
         fault = simulation.fault > 0
         report_faults(self, np.flatnonzero(fault & running), wanted, begin)
-        off = np.abs(self.state.deviation[:, 2]) > env.max_height_error
-        turned = np.linalg.norm(self.state.deviation[:, 3:6], axis=1)
-        fell = (off | (turned > env.max_rotation_error)) & ~fault
+        fell = self._fell() & ~fault
         episode = self.episode
         episode.steps[:] += 1
-        timeout = (episode.steps >= env.max_episode_steps) & ~(fell | fault)
+        timeout = self._timed_out() & ~(fell | fault)
         terms = self._terms(power, wanted)
         if fault.any():
             terms = {name: np.where(fault, 0.0, term) for name, term in terms.items()}
@@ -326,13 +337,17 @@ class LocomotionBatch:
         advance = simulation.dt / simulation.substeps / self.blend.period
         power = np.zeros(self.num_envs)
         for _ in range(simulation.substeps):
-            self.phase += advance
+            self._tick(advance)
             qpos, qvel, torque = self._reference(self.phase)
             target = simulation.tangent.moved(qpos, offsets)
             simulation.step(target, qvel, torque if env.feed_forward else None)
             power += self._power.now()
         self.phase %= 1.0
         return power / simulation.substeps
+
+    def _tick(self, advance: Floats) -> None:
+        """Move the reference on by one physics step, `advance` cycles (N,)."""
+        self.phase += advance
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
         """Positions and velocities in the moving frame, and torques, at phases (N,)."""
@@ -342,6 +357,18 @@ class LocomotionBatch:
             # The moving frame's turning, seen from the root, which is nearly upright.
             qvel[:, 5] += turning
         return qpos, qvel, torque
+
+    def _fell(self) -> Bools:
+        """Which bodies lie low or are turned beside their reference. Shape (N,)."""
+        env = self.config.environment
+        off = np.abs(self.state.deviation[:, 2]) > env.max_height_error
+        turned = np.linalg.norm(self.state.deviation[:, 3:6], axis=1)
+        return np.asarray(off | (turned > env.max_rotation_error))
+
+    def _timed_out(self) -> Bools:
+        """Whose episode is over without a fall. Shape (N,)."""
+        limit = self.config.environment.max_episode_steps
+        return np.asarray(self.episode.steps >= limit)
 
     def _walk_anchor(self, speed: Floats, turn: Floats) -> None:
         """Move the frame by one control step at `speed`, [m/s], and `turn`, [rad/s]."""
@@ -380,6 +407,10 @@ class LocomotionBatch:
         self._fill(layout, out)
         return out
 
+    def _future(self) -> Floats:
+        """The reference ahead as the body sees it, (N, F); none here."""
+        return np.zeros((self.num_envs, 0))
+
     def _observe(self, envs: Ints) -> None:
         """Write the observations of `envs` (all are computed; few are cheap)."""
         size = self._own_layout.size
@@ -396,6 +427,7 @@ class LocomotionBatch:
         places = places_ahead(here, self.anchor[:, 2] + self.state.yaw)
         ahead = self._ground(places) - self._ground(here)[:, None]
         seen = Seen(
-            self.phase, joints, self.balance_offsets, self.command, ahead, self.action
-        )
+            self.phase, joints, self.balance_offsets, self.command, ahead, self.action,
+            self._future(),
+        )  # fmt: skip
         observe(layout, self.state, seen, out)

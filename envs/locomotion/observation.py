@@ -17,6 +17,9 @@ LIMIT = 50.0
 GROUND_AHEAD = (0.0, 0.2, 0.4, 0.6, 0.8)
 """Places ahead of the root where the ground is seen, [m]."""
 
+AHEAD = (1, 2, 5, 10)
+"""Control steps ahead at which `track` shows the reference."""
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -34,6 +37,9 @@ class Seen:
     """Ground ahead over that under the root, [m]. Shape (N, 5)."""
     action: Floats
     """The action before. Shape (N, A)."""
+    future: Floats
+    """The reference at `AHEAD`, seen from the body, one after the other.
+    Shape (N, len(AHEAD) (6 + nv - 6))."""
 
 
 def observation_layout(
@@ -81,6 +87,14 @@ def observation_layout(
         if env.terrain != "flat":
             text = "ground 0 to 0.8 m ahead, over that under the root"
             parts.append(Part("ground", len(GROUND_AHEAD), "m", text, 5.0))
+    if env.task == "track":
+        for steps in AHEAD:
+            text = f"reference in {steps} control steps minus the body's"
+            parts += [
+                Part(f"place_{steps}", 3, "m", f"root, heading frame: {text}", 2.0),
+                Part(f"turn_{steps}", 3, "rad", f"root, own frame: {text}", 2.0),
+                Part(f"joints_{steps}", joints, "rad", f"joints: {text}", 2.0),
+            ]
     if seen.last_action:
         parts.append(Part("last_action", actions, "1", "the action before"))
     return ObservationLayout(tuple(parts))
@@ -130,6 +144,11 @@ def observe(
         "ground": seen.ground,
         "last_action": seen.action,
     }
+    at = 0
+    for steps in AHEAD if seen.future.shape[1] else ():
+        for name, size in (("place", 3), ("turn", 3), ("joints", seen.joints.shape[1])):
+            values[f"{name}_{steps}"] = seen.future[:, at : at + size]
+            at += size
     for name, where in layout.slices().items():
         if name == "phase":
             waves = (np.sin(turn), np.cos(turn), np.sin(2 * turn), np.cos(2 * turn))

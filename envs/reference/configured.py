@@ -11,6 +11,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import CHARACTERS, load_character
+from ambulo.envs.reference.clips.read_clips import read_clips
 from ambulo.envs.reference.gait_reference import healthy_gait
 from ambulo.envs.reference.kept import kept_reference
 from ambulo.envs.reference.muscle_reference import legs_reference
@@ -88,6 +89,10 @@ def reference_of(
     config: LocomotionEnvironmentConfig, character: Character
 ) -> Reference:
     """The configured reference; what is made for it is kept (`kept_reference`)."""
+    if config.task == "track" and config.clips:
+        found = read_clips(config.clips, character, config.control_dt)
+        check_reference(found, character, config)
+        return found
     if _stands(config) or config.reference is None:
         return _built(None, 0, _key(config))
     path = Path(config.reference)

@@ -149,6 +149,18 @@ class Gaits:
             quats *= np.where((quats * first).sum(-1, keepdims=True) < 0.0, -1.0, 1.0)
 
 
+class NoGaits(Gaits):
+    """Of tasks that follow something else: no gait and no balance controller."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        """Empty tables for the body of `model`."""
+        self.period, self.speed = np.ones(1), np.zeros(1)
+        self.qpos = np.zeros((0, 1, model.nq))
+        self.qvel = self.torque = np.zeros((0, 1, model.nv))
+        self.controller_dofs = np.zeros(0, dtype=np.int64)
+        self.gains = np.zeros((0, 1, 0, 2 * model.nv))
+
+
 @njit(cache=True)
 def _interpolate(
     values: Floats, phase: Floats, lower: Ints, share: Floats, out: Floats

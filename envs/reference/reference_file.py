@@ -1,11 +1,13 @@
 """References: what a body follows, with its torque and its balance controller, as one file.
 
-A reference holds one gait, several of ascending speed that `locomote` blends, or a clip.
+A reference holds one gait, several of ascending speed that `locomote` blends, or one or more
+clips that `track` follows.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,8 +31,12 @@ CLIP_VERSION = 2
 """Version of files that hold clips: earlier programs would repeat them as cycles."""
 MAX_GAITS = 32
 """Most gaits of a reference."""
-_TABLE = ("stride", "qpos", "qvel", "torque")
-_AIM = ("qpos", "qvel", "torque")
+MAX_CLIPS = 4096
+"""Most clips of a reference."""
+_STATES = ("qpos", "qvel", "torque")
+"""Arrays of a table."""
+_MORE = ("aim", "captured")
+"""Further tables of a gait, of the same shapes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +49,10 @@ class Gait:
     """What keeps the body on it; None: nothing."""
     report: dict[str, float]
     """How physical the cycle is (`motion.reference.prepare.ReferenceReport`)."""
+    name: str = ""
+    """Which clip it is, where a reference holds several."""
+    captured: ReferenceTable | None = None
+    """The clip before it was made feasible, at the same times."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +99,7 @@ def reference_bytes(reference: Reference) -> bytes:
         "control_dt": reference.control_dt,
         "gaits": [
             {
+                **({"name": gait.name} if gait.name else {}),
                 "period": gait.table.period,
                 "report": gait.report,
                 "dofs": None
@@ -102,10 +113,14 @@ def reference_bytes(reference: Reference) -> bytes:
         "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
     }
     for i, gait in enumerate(reference.gaits):
-        arrays |= {f"{name}_{i}": getattr(gait.table, name) for name in _TABLE}
-        if gait.table.aim is not None:
-            aim = gait.table.aim
-            arrays |= {f"aim_{name}_{i}": getattr(aim, name) for name in _AIM}
+        arrays |= {
+            f"{name}_{i}": getattr(gait.table, name) for name in ("stride", *_STATES)
+        }
+        more = {"aim": gait.table.aim, "captured": gait.captured}
+        for kind, table in more.items():
+            if table is not None:
+                states = {name: getattr(table, name) for name in _STATES}
+                arrays |= {f"{kind}_{name}_{i}": states[name] for name in _STATES}
         if gait.controller is not None:
             arrays[f"gains_{i}"] = gait.controller.gains
     return packed(arrays)
@@ -118,11 +133,9 @@ def reference_from_bytes(data: bytes, source: str | Path) -> Reference:
         MotionFileError: Damaged, of another kind, or against a rule.
     """
     path = Path(source)
-    members = {"header"} | {
-        f"{name}_{i}"
-        for name in (*_TABLE, *(f"aim_{name}" for name in _AIM), "gains")
-        for i in range(MAX_GAITS)
-    }
+    more = (f"{kind}_{name}" for kind in _MORE for name in _STATES)
+    names = ("stride", *_STATES, *more, "gains")
+    members = {"header"} | {f"{name}_{i}" for name in names for i in range(MAX_CLIPS)}
     arrays = unpacked(path, data, members, "reference")
     try:
         return _from_arrays(arrays)
@@ -159,13 +172,21 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Reference:
     for name, array in arrays.items():
         if name != "header" and not np.isfinite(array).all():
             raise ValueError(f"{name} is not finite")
-    rows = header["gaits"]
-    if not isinstance(rows, list) or not 1 <= len(rows) <= MAX_GAITS:
-        raise ValueError(f"expected 1 to {MAX_GAITS} gaits")
-    periodic = version == VERSION
-    if not periodic and len(rows) > 1:
-        raise ValueError("expected one clip")
+    rows, periodic = header["gaits"], version == VERSION
+    most = MAX_GAITS if periodic else MAX_CLIPS
+    if not isinstance(rows, list) or not 1 <= len(rows) <= most:
+        raise ValueError(f"expected 1 to {most} {'gaits' if periodic else 'clips'}")
     gaits = tuple(_gait(arrays, i, row, periodic) for i, row in enumerate(rows))
+    if periodic:
+        _check_cycles(gaits)
+    dt = float(header["control_dt"])
+    if not 0.0 < dt < 1.0:
+        raise ValueError(f"control_dt = {dt}")
+    return Reference(str(header["name"]), str(header["character"]), dt, gaits)
+
+
+def _check_cycles(gaits: Sequence[Gait]) -> None:
+    """`ValueError` for gaits that cannot be blended."""
     if len({len(gait.table.qpos) for gait in gaits}) > 1:
         raise ValueError("gaits have different numbers of phases")
     moved = {
@@ -177,16 +198,13 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Reference:
     speeds = [gait.table.speed for gait in gaits]
     if sorted(speeds) != speeds:
         raise ValueError("gaits are not of ascending speed")
-    dt = float(header["control_dt"])
-    if not 0.0 < dt < 1.0:
-        raise ValueError(f"control_dt = {dt}")
-    return Reference(str(header["name"]), str(header["character"]), dt, gaits)
 
 
 def _gait(
     arrays: dict[str, NDArray[Any]], i: int, row: dict[str, Any], periodic: bool
 ) -> Gait:
-    stride, qpos, qvel, torque = (arrays[f"{name}_{i}"] for name in _TABLE)
+    stride = arrays[f"stride_{i}"]
+    qpos, qvel, torque = (arrays[f"{name}_{i}"] for name in _STATES)
     period = float(row["period"])
     if not 0.0 < period <= 60.0:
         raise ValueError(f"period = {period}")
@@ -204,14 +222,29 @@ def _gait(
         if dofs.min() < 6 or dofs.max() >= qvel.shape[1]:
             raise ValueError("gains move degrees of freedom that are not joints")
         controller = BalanceController(gains, dofs, periodic=periodic)
-    aim = None
-    if f"aim_qpos_{i}" in arrays:
-        aimed, rate, feed = (arrays[f"aim_{name}_{i}"] for name in _AIM)
-        if aimed.shape != qpos.shape or not rate.shape == feed.shape == qvel.shape:
-            raise ValueError("targets of the wrong shape")
-        aim = ReferenceTable(period, stride, aimed, rate, feed, periodic=periodic)
+    aim, captured = (
+        _table_like(qpos, qvel, arrays, f"{kind}_{{}}_{i}", (period, stride, periodic))
+        for kind in _MORE
+    )
     report = {str(name): float(value) for name, value in row["report"].items()}
     table = ReferenceTable(
         period, stride, qpos, qvel, torque, periodic=periodic, aim=aim
     )
-    return Gait(table, controller, report)
+    return Gait(table, controller, report, str(row.get("name", "")), captured)
+
+
+def _table_like(
+    qpos: Floats,
+    qvel: Floats,
+    arrays: dict[str, NDArray[Any]],
+    name: str,
+    times: tuple[float, Floats, bool],
+) -> ReferenceTable | None:
+    """A further table whose arrays are called `name` and that is as large as the first."""
+    if name.format("qpos") not in arrays:
+        return None
+    positions, rates, torque = (arrays[name.format(kind)] for kind in _STATES)
+    if positions.shape != qpos.shape or not rates.shape == torque.shape == qvel.shape:
+        raise ValueError(f"{name.format('qpos')}: tables of different shapes")
+    period, stride, periodic = times
+    return ReferenceTable(period, stride, positions, rates, torque, periodic=periodic)

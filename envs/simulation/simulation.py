@@ -184,8 +184,18 @@ class CharacterSimulation:
         """Make what derives from the state of `ids` current, up to a MuJoCo stage."""
         self._batch.forward(ids.astype(np.int32), stage)
 
-    def reset(self, ids: Ints, time: Floats, qpos: Floats, qvel: Floats) -> None:
-        """Put simulations `ids` (n,) into a state: time (n,), qpos (n, nq), qvel (n, nv)."""
+    def reset(
+        self,
+        ids: Ints,
+        time: Floats,
+        qpos: Floats,
+        qvel: Floats,
+        ctrl: Floats | None = None,
+    ) -> None:
+        """Put simulations `ids` (n,) into a state: time (n,), qpos (n, nq), qvel (n, nv).
+
+        `ctrl` (n, nu) acts already; nothing does if None.
+        """
         self._warmstart[ids] = 0.0
         self.ctrl[ids], self.push[ids], self.torque[ids] = 0.0, 0.0, 0.0
         self.time[ids], self.qpos[ids], self.qvel[ids] = time, qpos, qvel
@@ -193,6 +203,8 @@ class CharacterSimulation:
         for sim in ids:
             self.fault_state.pop(int(sim), None)
         self.actuation.reset(ids)
+        if ctrl is not None:
+            self.ctrl[ids] = ctrl
         self.forward(ids)
         self.constraint[ids] = self._constraint_now[ids]
 

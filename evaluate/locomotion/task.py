@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +61,8 @@ def references_for(config: LocomotionConfig) -> References:
         return _references_of_teacher(teacher.model, env.reference)
     if teacher is not None:
         env = config.override("environment", balance_law=True).environment
+    if env.task == "track" and env.clips:
+        return (reference_of(env, body_of(env)),)
     names = (env.reference, *env.more_references)
     return tuple(_prepared(env.replace(reference=name)) for name in names)
 
@@ -131,6 +134,21 @@ def stored_muscles(model: LocomotionModel | None, source: str) -> MuscleNN | Non
 def bytes_of(references: References) -> tuple[bytes, ...]:
     """References for a model file."""
     return tuple(reference_bytes(reference) for reference in references)
+
+
+def carried_references(references: References) -> References:
+    """What a model file carries: of many clips the first alone, without its feedback."""
+    return tuple(
+        reference if reference.table.periodic else _first_clip(reference)
+        for reference in references
+    )
+
+
+def _first_clip(reference: Reference) -> Reference:
+    gait = reference.gaits[0]
+    table = replace(gait.table, aim=None)
+    light = replace(gait, table=table, controller=None, captured=None)
+    return replace(reference, gaits=(light,))
 
 
 def make_bodies(

@@ -8,9 +8,12 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.raw_headers import raw_header
 from ambulo.policies.registry import kind_of
 
+TASK_KINDS = {"gait": "gait_policy", "track": "track_policy"}
+"""Kinds of locomotion policies whose tasks are evaluated in another way."""
+
 
 def model_kind(file: Path) -> str:
-    """Return the kind of a model file; policies of gait tasks are "gait_policy".
+    """Return the kind of a model file; policies of the tasks gait and track have their own.
 
     A file without a header has the kind "".
     """
@@ -21,6 +24,6 @@ def model_kind(file: Path) -> str:
     if kind == "locomotion":
         config = raw_header(file)[0].get("config", {})
         environment = config.get("environment", {}) if isinstance(config, dict) else {}
-        if isinstance(environment, dict) and environment.get("task") == "gait":
-            return "gait_policy"
+        if isinstance(environment, dict):
+            return TASK_KINDS.get(str(environment.get("task")), kind)
     return kind

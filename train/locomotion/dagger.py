@@ -20,6 +20,10 @@ from torch.nn import functional
 
 from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.simulation_nn import TeacherConfig
+from ambulo.envs.locomotion.mirroring import (
+    mirror_of_actions,
+    mirror_of_observations,
+)
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.evaluate.locomotion.teachers import Teacher
 from ambulo.policies.networks.simulation_nn import SimulationNN
@@ -53,6 +57,29 @@ class DaggerDataset:
         return obs.to(device), actions.to(device)
 
 
+class Mirrored:
+    """Changes left and right of every second sample of a minibatch."""
+
+    def __init__(self, batch: WalkerBatch) -> None:
+        """Look up how observations and actions of `batch` are mirrored."""
+        body, dofs = batch.character, batch.dofs
+        seen = mirror_of_observations(batch.layout, body, dofs)
+        moved = mirror_of_actions(body, dofs)
+        self._parts = [
+            (torch.as_tensor(part.source), torch.as_tensor(part.sign))
+            for part in (seen, moved)
+        ]
+
+    def __call__(self, obs: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """Return observations (B, size) and actions (B, A), the first half mirrored."""
+        half = len(obs) // 2
+        out = []
+        for values, (source, sign) in zip((obs, actions), self._parts, strict=True):
+            changed = values[:half, source.to(values.device)] * sign.to(values.device)
+            out.append(torch.cat([changed, values[half:]]))
+        return out[0], out[1]
+
+
 def teach(
     policy: SimulationNN,
     batch: WalkerBatch,
@@ -75,6 +102,7 @@ def teach(
     """
     rng = np.random.default_rng([seed, 3])
     optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate)
+    mirror = Mirrored(batch) if config.mirror else None
     dataset, rounds = DaggerDataset(), []
     steps = max(1, math.ceil(config.samples / config.rounds / batch.num_envs))
     batch.reset(np.arange(batch.num_envs))
@@ -83,7 +111,7 @@ def teach(
         last = number == config.rounds - 1
         epochs = config.last_epochs if last else config.epochs
         torch.set_num_threads(threads)
-        error = _fit(policy, optimizer, dataset, config, epochs, cool=last)
+        error = _fit(policy, optimizer, dataset, config, epochs, mirror, cool=last)
         torch.set_num_threads(1)
         samples = sum(map(len, dataset.obs))
         rounds.append(DaggerRound(samples, error, length))
@@ -106,16 +134,20 @@ def _collect(
 ) -> float:
     """Act for `steps` control steps, record the teacher's actions; return the mean length."""
     policy.set_training_mode(False)
+    after = number - config.mix_rounds
+    share = 1.0 if after < 0 else config.mix_decay ** (after + 1)
+    led = round(share * batch.num_envs)  # bodies that the teacher moves
     ended: list[int] = []
     for _ in range(steps):
         target = np.clip(teacher.actions(batch), -1.0, 1.0).astype(np.float32)
         dataset.obs.append(batch.obs.copy())
         dataset.actions.append(target)
         applied = target
-        if number >= config.mix_rounds:
+        if led < batch.num_envs:
             with torch.inference_mode():
                 seen = torch.as_tensor(batch.obs, device=policy.device)
-                applied = policy.means(seen).cpu().numpy()
+                own = policy.means(seen).cpu().numpy()
+            applied = np.concatenate([target[:led], own[led:]])
         noise = config.noise * rng.normal(size=target.shape)
         _, _, terminated, truncated, _ = batch.step(applied + noise)
         done = np.flatnonzero(terminated | truncated)
@@ -134,6 +166,7 @@ def _fit(
     dataset: DaggerDataset,
     config: TeacherConfig,
     epochs: int,
+    mirror: Mirrored | None,
     *,
     cool: bool,
 ) -> float:
@@ -149,7 +182,10 @@ def _fit(
         losses = []
         for at in range(0, len(obs) - size + 1, size):
             rows = order[at : at + size]
-            loss = functional.mse_loss(policy.means(obs[rows]), actions[rows])
+            seen, wanted = obs[rows], actions[rows]
+            if mirror is not None:
+                seen, wanted = mirror(seen, wanted)
+            loss = functional.mse_loss(policy.means(seen), wanted)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()

@@ -28,6 +28,7 @@ from ambulo.evaluate.locomotion.task import (
     References,
     action_names,
     bytes_of,
+    carried_references,
     make_bodies,
     references_for,
     stored_muscles,
@@ -275,7 +276,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
         }
         network = network_of(self.batch)
         muscles = None if network is None else muscle_nn_bytes(network)
-        references = bytes_of(self.references)
+        references = bytes_of(carried_references(self.references))
         return locomotion_model(metadata, weights, references, state, muscles)
 
 
@@ -324,7 +325,9 @@ def read_parts(
         known = model.metadata.extra.get("base")
         if known is not None and known != (base and digest_of(base)):
             raise RunFolderError(f"{base}: the base of this run has changed since")
-    if model is not None:  # the clip may have changed or be missing
+    if config.environment.clips:
+        references = references_for(config)
+    elif model is not None:  # the clip may have changed or be missing
         references = stored_references(model, source)
     elif initial is not None and _follows(initial, config):
         references = stored_references(initial, source)

@@ -31,13 +31,14 @@ from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.envs.state_arrays import Arrays
 
-WINDOW, COMMIT, ITERATIONS = 16, 4, 2
-"""Control steps that are looked ahead, that are then taken, and improvements before it."""
+WINDOW, COMMIT, ITERATIONS = 16, 4, 1
+"""Control steps that are looked ahead, that are then taken, and improvements before it. A
+second improvement costs a quarter more time and brings the body 1 mm nearer."""
 SHARES = (1.0, 0.7, 0.4, 0.2, 0.1, 0.0)
 """Parts of an improvement that are tried."""
 LARGEST_OFFSET = 0.8
 """Largest offset of a joint target, [rad]."""
-SAME_POSITION, SAME_VELOCITY, SAME_OFFSET = 0.01, 0.15, 0.02
+SAME_POSITION, SAME_VELOCITY, SAME_OFFSET = 0.02, 0.3, 0.04
 """Changes below which the slopes of a control step are not measured anew."""
 
 Progress = Callable[[int, int], None]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.linearization import deviations, follow, start
+from ambulo.envs.reference.linearization import deviations, follow
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import CharacterSimulation
 
@@ -77,8 +77,9 @@ class Slopes:
         qpos = simulation.tangent.moved(qpos, self._moves[:, :nv])
         qvel = knot.qvel + self._moves[:, nv : 2 * nv]
         time = np.full(size, knot.time)
-        torque = np.broadcast_to(knot.torque, (size, nv))
-        start(simulation, time, qpos, qvel, torque)
+        ctrl = np.empty((1, int(simulation.model.nu)))
+        simulation.actuation.apply(knot.torque[None, simulation.driven], ctrl)
+        simulation.reset(np.arange(size), time, qpos, qvel, ctrl)
         offsets = self._moves[:, 2 * nv :].copy()
         offsets[:, self._dofs] += knot.offsets
         follow(simulation, self._table, offsets)

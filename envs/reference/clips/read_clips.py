@@ -1,0 +1,69 @@
+"""Clips from files and folders, as one reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ambulo.configs.errors import MotionFileError
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.clips.raw_clip import raw_clip
+from ambulo.envs.reference.reference_file import (
+    Gait,
+    Reference,
+    is_reference,
+    load_reference,
+)
+from ambulo.motion.formats.files import find_motions
+from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.retargeting.source import read_source
+
+
+def clip_files(paths: Sequence[str | Path]) -> list[Path]:
+    """Motion files and references that `paths` name; folders stand for what lies in them.
+
+    Raises:
+        MotionFileError: There is no such file or folder, or a folder without any.
+    """
+    found: list[Path] = []
+    for path in map(Path, paths):
+        if not path.is_dir():
+            found.append(path)
+            continue
+        fitted = [file for file in path.rglob("*.npz") if is_reference(file)]
+        inside = sorted({*find_motions(path), *fitted})
+        if not inside:
+            raise MotionFileError(path, 0, "is a folder without motion files")
+        found += inside
+    return found
+
+
+def read_clips(
+    paths: Sequence[str | Path], character: Character, control_dt: float
+) -> Reference:
+    """The clips in files and folders: fitted ones, or as captured if they are motion files.
+
+    Args:
+        paths: Motion files, references of clips or gaits, or folders of them.
+        character: The body.
+        control_dt: Duration of a control step, [s].
+
+    Raises:
+        MotionFileError: A file that cannot be read.
+        MotionError: A motion that cannot be a clip of this body.
+    """
+    gaits: list[Gait] = []
+    for path in clip_files(paths):
+        if is_reference(path):
+            reference = load_reference(path)
+            own = [
+                replace(gait, name=gait.name or reference.name)
+                for gait in reference.gaits
+            ]
+            gaits += own
+            continue
+        motion = retarget(read_source(path).logged(), character.skeleton).motion
+        table = raw_clip(motion, character).table
+        gaits.append(Gait(table, None, {}, path.stem, table))
+    return Reference("clips", character.name, control_dt, tuple(gaits))

@@ -1,0 +1,259 @@
+"""Track: follow any of many clips, shown as poses of the next third of a second."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.body import effector_bodies, out_of_frame
+from ambulo.envs.locomotion.observation import AHEAD
+from ambulo.envs.locomotion.reward import Terms, imitation_terms
+from ambulo.envs.reference.clips.clip_library import (
+    ClipLibrary,
+    clip_library,
+    into_frames,
+    named_clips,
+)
+from ambulo.envs.reference.clips.clip_sampler import ClipSampler
+from ambulo.envs.reference.clips.clip_teaching import ClipTeaching, clip_teaching
+from ambulo.envs.reference.clips.raw_clip import lowest_points
+from ambulo.envs.reference.gaits import Gaits, NoGaits
+from ambulo.envs.reference.reference import Reference
+from ambulo.envs.simulation.simulation import TorqueMotors
+from ambulo.envs.state_arrays import Arrays
+
+FIRST = 0.15
+"""Fraction of random starts that are a clip's first frame."""
+LEAST_LEFT = 1.0
+"""Least time from a random start to the clip's end, [s]."""
+
+
+class TrackBatch(LocomotionBatch):
+    """N bodies that each follow a clip in the clip's own place; see `LocomotionBatch`.
+
+    The moving frame is the heading frame of the clip's root. An action of 1 moves the target
+    of one joint axis by `action_scale` from the shown pose; neither torques nor feedback of
+    the clip act. An episode is truncated at the end of its clip, and terminates on a fall or
+    when joints are `max_joint_distance` from the clip's on average.
+    """
+
+    uses_controller = False
+
+    def __init__(
+        self, config: Any, reference: Reference, character: Character, **kwargs: Any
+    ) -> None:
+        """As `LocomotionBatch`; `reference` holds the clips.
+
+        Raises:
+            ConfigError: A clip of another rate.
+        """
+        env, count = config.environment, int(kwargs["num_envs"])
+        self._clips = named_clips(reference, character, env.substeps)
+        tables = {name: gait.table for name, gait in self._clips.items()}
+        shown = list(range(len(tables)))
+        if env.captured_share > 0.0:
+            for k, (name, gait) in enumerate(self._clips.items()):
+                if gait.captured is not None:
+                    tables[f"{name} as captured"] = gait.captured
+                    shown.append(k)
+        self.library: ClipLibrary = clip_library(tables, character, env.substeps)
+        """The clips as fitted, then those that are also shown as captured."""
+        self.fitted: Ints = np.array(shown)
+        """Number of the fitted clip of each clip in `library`. Shape (C,)."""
+        clips, count_fitted = np.arange(len(shown)), len(self._clips)
+        share = env.captured_share if len(shown) > count_fitted else 0.0
+        self.sampler = ClipSampler(
+            [(clips[:count_fitted], 1.0 - share), (clips[count_fitted:], share)],
+            env.hard_clips_share,
+        )
+        self.clip: Ints = np.zeros(count, np.int64)
+        """The clip of each body, a number in `library`. Shape (N,)."""
+        self.frame: Ints = np.zeros(count, np.int64)
+        """Physics steps of it that are over. Shape (N,)."""
+        self.joint_distance: Floats = np.zeros(count)
+        """Mean distance of the bodies from the clip's, in the world, [m]. Shape (N,)."""
+        self._teaching: ClipTeaching | None = None
+        self._fixed: Ints = np.full((count, 2), -1)
+        super().__init__(config, reference, character, **kwargs)
+        self._effectors = np.array(effector_bodies(character)) - 1
+        self._bodies = self.simulation.bind("xpos")
+
+    _kept = (*LocomotionBatch._kept, "clip", "frame", "joint_distance")
+
+    @property
+    def clip_names(self) -> tuple[str, ...]:
+        """Names of the clips in `library`."""
+        return self.library.names
+
+    def choose(self, envs: Ints, clip: Ints, step: Ints) -> None:
+        """Begin all further episodes of `envs` with these clips and control steps, (k,)."""
+        self._fixed[envs] = np.stack([clip, step], axis=1)
+
+    def teacher_actions(self) -> Floats:
+        """What moved targets, torques and feedback of the fitted clips would do. (N, A).
+
+        Raises:
+            ConfigError: A clip without feedback.
+        """
+        if self._teaching is None:
+            gaits = list(self._clips.values())
+            self._teaching = clip_teaching(
+                gaits, self.library, self.fitted, self.character
+            )
+        taught, library, simulation = self._teaching, self.library, self.simulation
+        rows = library.rows(taught.clip[self.clip], self.frame)
+        apart = simulation.tangent.difference(simulation.qpos, library.qpos[rows])
+        state = np.concatenate([apart, simulation.qvel - library.qvel[rows]], axis=1)
+        targets = taught.targets(library, self.clip, self.frame, state)
+        return np.asarray(targets[:, self.dofs] / self.config.environment.action_scale)
+
+    def load_state_dict(self, arrays: Arrays) -> None:
+        """Continue from `state_dict`."""
+        super().load_state_dict(arrays)
+        self.sampler.failures[:] = arrays["sampler.failures"]
+
+    def state_dict(self) -> Arrays:
+        """See `LocomotionBatch.state_dict`; also how often clips failed."""
+        kept = {"sampler.failures": self.sampler.failures.copy()}
+        return super().state_dict() | kept
+
+    def episode_info(self) -> Arrays:
+        """Return the clip of each body, and how much of it is over as `phase`."""
+        return super().episode_info() | {"clip": self.clip.copy()}
+
+    def _gaits(self) -> Gaits:
+        return NoGaits(self.character.model)
+
+    def _begin(self, envs: Ints) -> None:
+        env = self.config.environment
+        least = round(LEAST_LEFT / env.control_dt)
+        for body in envs:
+            clip, step = self._fixed[body]
+            if clip < 0:
+                draws = self.rngs[body].random(4)
+                clip = self.sampler.draw(draws[:3])
+                knots = int(self.library.knots[clip])
+                latest = max(knots - least, 0)
+                first = env.start == "first" or draws[3] < FIRST
+                step = 0 if first else int(self.phase[body] * (latest + 1))
+            self.clip[body], self.frame[body] = clip, step * env.substeps
+        self._follow_frames()
+
+    def _tick(self, advance: Floats) -> None:
+        self.frame[:] = np.minimum(self.frame + 1, self.library.steps[self.clip])
+
+    def _advance(self) -> None:
+        self._follow_frames()
+
+    def _follow_frames(self) -> None:
+        """Put the moving frames under the clips' roots."""
+        self.anchor[:] = self.library.frames[self._rows()]
+        self.phase[:] = self.frame / self.library.steps[self.clip]
+
+    def _rows(self) -> Ints:
+        return self.library.rows(self.clip, self.frame)
+
+    def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
+        rows = self._rows()
+        qpos, qvel = self.library.qpos[rows], self.library.qvel[rows]
+        into = self.library.frames[rows]
+        _into_heading_frames(qpos, qvel, into)
+        return qpos, qvel, np.zeros_like(qvel)
+
+    def _grounded(self, envs: Ints, qpos: Floats) -> None:
+        """Give start states the lowest point of the clip: noise puts feet underground."""
+        if self.config.environment.start_position_noise > 0.0:
+            wanted = lowest_points(
+                self.library.qpos[self._rows()[envs]], self.character
+            )
+            qpos[:, 2] += wanted - lowest_points(qpos, self.character)
+
+    def _start_controls(self, envs: Ints) -> Floats | None:
+        """The clip's own torques: a body without any would begin to fall."""
+        simulation = self.simulation
+        if not isinstance(simulation.actuation, TorqueMotors):
+            return None
+        out = np.empty((len(envs), int(simulation.model.nu)))
+        torque = self.library.torque[self._rows()[envs]]
+        simulation.actuation.apply(torque[:, simulation.driven], out)
+        return out
+
+    def _look(self) -> None:
+        super()._look()
+        knots = self.library.knot_rows(self.clip, self.frame)
+        places = into_frames(self._bodies[:, 1:], self.anchor)
+        apart = np.linalg.norm(places - self.library.joints[knots], axis=2)
+        self.joint_distance[:] = apart.mean(axis=1)
+
+    def _fell(self) -> Bools:
+        env = self.config.environment
+        off = np.abs(self.state.deviation[:, 2]) > env.max_height_error
+        rows = self._rows()
+        upright = _up(self.library.qpos[rows])
+        leaning = np.einsum("ni,ni->n", self.state.up, upright)
+        tilted = leaning < np.cos(env.max_rotation_error)
+        far = self.joint_distance > env.max_joint_distance
+        fell = np.asarray(off | tilted | far)
+        over = fell | (self.frame >= self.library.steps[self.clip])
+        self.sampler.note(self.clip[over], fell[over])
+        return fell
+
+    def _timed_out(self) -> Bools:
+        ended = self.frame >= self.library.steps[self.clip]
+        return np.asarray(super()._timed_out() | ended)
+
+    def _followed_now(self) -> tuple[Floats, Floats]:
+        knots = self.library.knot_rows(self.clip, self.frame)
+        joints = self.library.joints[knots]
+        return joints[:, self._effectors] - joints[:, :1], self.library.com[knots]
+
+    def _terms(self, power: Floats, actions: Floats) -> Terms:
+        effectors, com = self._followed_now()
+        weights = self.config.rewards
+        costs = self._cost_terms(power, actions)
+        del costs["energy"]
+        return {
+            **imitation_terms(self.state, effectors, com, weights),
+            "alive": np.full(self.num_envs, weights.alive),
+            **costs,
+        }
+
+    def _future(self) -> Floats:
+        count, nv = self.num_envs, int(self.simulation.model.nv)
+        steps = np.array(AHEAD) * self.simulation.substeps
+        rows = self.library.rows(self.clip[:, None], self.frame[:, None] + steps)
+        own = np.repeat(self.simulation.qpos, len(AHEAD), axis=0)
+        apart = self.simulation.tangent.difference(
+            self.library.qpos[rows.ravel()], own
+        ).reshape(count, len(AHEAD), nv)
+        heading = self.anchor[:, 2] + self.state.yaw
+        c, s = np.cos(heading)[:, None], np.sin(heading)[:, None]
+        x, y = apart[..., 0].copy(), apart[..., 1].copy()
+        apart[..., 0], apart[..., 1] = c * x + s * y, c * y - s * x
+        return apart.reshape(count, -1)
+
+
+def _into_heading_frames(qpos: Floats, qvel: Floats, frames: Floats) -> None:
+    """Express root states (N, nq), (N, nv) in heading frames (N, 4), in place."""
+    back = np.zeros_like(frames)
+    c, s = np.cos(frames[:, 2]), np.sin(frames[:, 2])
+    back[:, 0] = -(c * frames[:, 0] + s * frames[:, 1])
+    back[:, 1] = -(c * frames[:, 1] - s * frames[:, 0])
+    back[:, 2], back[:, 3] = -frames[:, 2], -frames[:, 3]
+    out_of_frame(qpos, qvel, back)
+
+
+def _up(qpos: Floats) -> Floats:
+    """The world's vertical in the frame of roots (N, nq). Shape (N, 3)."""
+    w, x, y, z = qpos[:, 3:7].T
+    return np.stack(
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+        axis=1,
+    )
+
+
+BATCH = TrackBatch

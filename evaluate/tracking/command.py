@@ -1,0 +1,253 @@
+"""`ambulo eval` of policies that track clips: every clip from several starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from ambulo.common.console import bars
+from ambulo.common.gl import import_mujoco
+from ambulo.common.paths import resolve_path
+from ambulo.configs.arrays import Ints
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.reference.clips.read_clips import read_clips
+from ambulo.envs.reference.configured import body_of, check_reference
+from ambulo.envs.reference.reference_file import Reference
+from ambulo.envs.tasks.track import TrackBatch
+from ambulo.evaluate.locomotion.task import stored_references
+from ambulo.evaluate.shared.intervals import wilson_interval
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.shared.result import (
+    POLICY,
+    AgentMetrics,
+    Breakdown,
+    Metric,
+    MetricColumn,
+    Picture,
+    episode_rows,
+    metric,
+)
+from ambulo.evaluate.tracking.episodes import (
+    NEVER,
+    Starts,
+    Tracked,
+    Tracker,
+    first_starts,
+    play,
+    random_starts,
+)
+from ambulo.evaluate.tracking.figures import draw_clips, draw_errors
+from ambulo.evaluate.tracking.film import write_film_of
+from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
+
+BASELINES = {
+    "poses": "stable PD on the shown poses, without an action",
+    "feedback": "the feedback of each fitted clip; needs clips of `ambulo fit`",
+}
+"""Descriptions of the baselines."""
+FIRST, RANDOM = 4, 8
+"""Starts of each clip: at its first frame, and anywhere."""
+IMPULSE = 20.0
+"""Push of the pushed episodes, [N s]."""
+NUM_ENVS = 64
+"""Bodies at once, unless `--num-envs` says otherwise."""
+CASES = ("random", "first", "pushed")
+COLUMNS = (
+    MetricColumn("success", "to the end", 0, percent=True),
+    MetricColumn("success_first", "from first frame", 0, percent=True),
+    MetricColumn("success_pushed", f"pushed {IMPULSE:g} N s", 0, percent=True),
+    MetricColumn("joint_error_cm", "joints", 1),
+    MetricColumn("time_s", "time", 1),
+)
+CLIP_COLUMNS = (COLUMNS[0], COLUMNS[1], COLUMNS[2], COLUMNS[3])
+NOTE = (
+    "To the end: rate of episodes that reach the end of their clip without a fall (root "
+    "0.25 m or 0.8 rad off) and with joints less than 0.5 m from the clip's on average; from "
+    "random frames unless said otherwise. Joints: mean distance in the world, of episodes "
+    "that reach the end."
+)
+
+Cases = dict[str, Tracked]
+
+
+def run(request: EvalRequest) -> EvalOutcome:
+    """Play all clips with the policy and the baselines."""
+    import_mujoco()
+    model = load_locomotion(request.model_file)
+    agent = LocomotionAgent(model, str(request.model_file))
+    batch = _batch(request, agent)
+    clips = _shown(batch, bool(request.args.as_captured))
+    trackers = _trackers(request, agent, batch)
+    runs = _play(request, trackers, batch, clips)
+    names = [batch.clip_names[clip] for clip in clips]
+    evaluation = request.result(
+        {name: _metrics(cases) for name, cases in runs.items()},
+        COLUMNS,
+        f"{len(clips)} clips, {RANDOM} random starts and {FIRST} at the first frame",
+        headline=("success", "success_first", "success_pushed", "joint_error_cm"),
+        breakdowns=[Breakdown("clip", _by_clip(runs, clips, names), CLIP_COLUMNS)],
+        rows=episode_rows({n: _rows(cases, batch) for n, cases in runs.items()}),
+        details={"clips": names},
+        notes=[NOTE],
+        episodes=(RANDOM + FIRST) * len(clips),
+    )
+    tracker = trackers[POLICY]
+
+    def pictures() -> list[Picture]:
+        return [
+            Picture("clips.png", "Clips", draw_clips(runs, clips, names)),
+            Picture("errors.png", "Error over time", draw_errors(runs)),
+        ]
+
+    def film(path: Path, console: Console) -> None:
+        write_film_of(path, batch, tracker, _longest(batch, clips))
+
+    facts = {name: BASELINES[name] for name in runs if name in BASELINES}
+    facts["clips"] = "as captured" if request.args.as_captured else "as given"
+    return EvalOutcome(evaluation, pictures, facts, film)
+
+
+def _batch(request: EvalRequest, agent: LocomotionAgent) -> TrackBatch:
+    """Bodies that follow the clips, or the clip of the model file."""
+    args = request.args
+    config = agent.config.override(
+        "environment",
+        captured_share=0.5 if args.as_captured else 0.0,
+        start_position_noise=0.01,
+        start_velocity_noise=0.05,
+        max_episode_steps=100_000,
+        push_impulse=(1.0, 1.0),
+        push_interval=(NEVER, NEVER),
+    )
+    env = config.environment
+    character = body_of(env)
+    reference: Reference = _own_clip(request, agent)
+    if args.clips:
+        paths = [resolve_path(path) for path in args.clips]
+        reference = read_clips(paths, character, env.control_dt)
+    check_reference(reference, character, env)
+    count = args.num_envs or NUM_ENVS
+    return TrackBatch(config, reference, character, num_envs=count)
+
+
+def _own_clip(request: EvalRequest, agent: LocomotionAgent) -> Reference:
+    """The clip that the model file carries."""
+    model = load_locomotion(request.model_file)
+    return stored_references(model, str(request.model_file))[0]
+
+
+def _shown(batch: TrackBatch, captured: bool) -> Ints:
+    """Numbers of the clips that are played."""
+    fitted = len(np.unique(batch.fitted))
+    if not captured:
+        return np.arange(fitted)
+    if len(batch.fitted) == fitted:
+        raise ConfigError(
+            "--as-captured: none of the clips was kept as captured; give their motion files"
+        )
+    return np.arange(fitted, len(batch.fitted))
+
+
+def _trackers(
+    request: EvalRequest, agent: LocomotionAgent, batch: TrackBatch
+) -> dict[str, Tracker]:
+    """The policy, then the baselines."""
+    deterministic = request.args.deterministic
+
+    def policy(batch: TrackBatch) -> np.ndarray:
+        return agent.act(batch.obs, deterministic=deterministic)
+
+    found: dict[str, Tracker] = {POLICY: policy}
+    if "poses" in request.baselines:
+        found["poses"] = lambda batch: np.zeros((batch.num_envs, batch.action_size))
+    has_feedback = all(gait.controller for gait in batch.reference.gaits)
+    if "feedback" in request.baselines and has_feedback:
+        found["feedback"] = lambda batch: batch.teacher_actions()
+    elif "feedback" in request.baselines and request.args.baselines:
+        raise ConfigError(
+            "--baselines feedback: these clips have none: ambulo fit them"
+        )
+    return found
+
+
+def _play(
+    request: EvalRequest,
+    trackers: Mapping[str, Tracker],
+    batch: TrackBatch,
+    clips: Ints,
+) -> dict[str, Cases]:
+    seed = request.seed
+    starts: dict[str, tuple[Starts, float]] = {
+        "random": (random_starts(batch, clips, RANDOM, seed), 0.0),
+        "first": (first_starts(clips, FIRST), 0.0),
+        "pushed": (random_starts(batch, clips, RANDOM, seed + 1), IMPULSE),
+    }
+    total = sum(len(own) for own, _ in starts.values())
+    runs: dict[str, Cases] = {}
+    with bars(16) as progress:
+        for name, tracker in trackers.items():
+            task = progress.add_task(name, total=total)
+            runs[name] = {
+                case: play(
+                    batch, tracker, own, seed=1000 * seed, impulse=impulse,
+                    progress=partial(progress.advance, task),
+                )
+                for case, (own, impulse) in starts.items()
+            }  # fmt: skip
+    return runs
+
+
+def _metrics(cases: Cases) -> dict[str, Metric]:
+    """Metrics of one agent, or of one clip."""
+    random = cases["random"]
+    done = random.success
+    error = 100.0 * random.error[done].mean() if done.any() else None
+    return {
+        "success": _rate(cases["random"]),
+        "success_first": _rate(cases["first"]),
+        "success_pushed": _rate(cases["pushed"]),
+        "joint_error_cm": metric(error, "cm"),
+        "time_s": metric(float(random.time.mean()), "s"),
+    }
+
+
+def _rate(tracked: Tracked) -> Metric:
+    count = len(tracked.success)
+    good = int(tracked.success.sum())
+    return metric(good / count, ci=wilson_interval(good, count))
+
+
+def _by_clip(
+    runs: Mapping[str, Cases], clips: Ints, names: list[str]
+) -> dict[str, dict[str, AgentMetrics]]:
+    return {
+        name: {
+            agent: _metrics({c: t.only(t.clip == clip) for c, t in cases.items()})
+            for agent, cases in runs.items()
+        }
+        for clip, name in zip(clips, names, strict=True)
+    }
+
+
+def _rows(cases: Cases, batch: TrackBatch) -> list[dict[str, object]]:
+    return [
+        {
+            "case": case,
+            "clip": batch.clip_names[tracked.clip[i]],
+            "start_s": float(tracked.step[i] * batch.simulation.dt),
+            "success": bool(tracked.success[i]),
+            "time_s": float(tracked.time[i]),
+            "joint_error_cm": float(100.0 * tracked.error[i]),
+        }
+        for case, tracked in cases.items()
+        for i in range(len(tracked.success))
+    ]
+
+
+def _longest(batch: TrackBatch, clips: Ints) -> int:
+    """The clip of a film: the first of the longest ones."""
+    return int(clips[np.argmax(batch.library.knots[clips])])

@@ -70,6 +70,9 @@ class LocomotionEnvironmentConfig(Config):
     clips: tuple[str, ...] = ()
     """`track`: motion files, fitted references (`ambulo fit`), or folders of them; none is
     the walk that the suite makes itself."""
+    fit_clips: bool = False
+    """`track`: make motion files feasible first, as `ambulo fit` does: about half a minute a
+    second of clip, once (they are kept); else they are followed as captured."""
     captured_share: Unit = 0.0
     """`track`: fraction of episodes that show a fitted clip as it was captured."""
     hard_clips_share: Unit = 0.5

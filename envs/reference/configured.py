@@ -90,7 +90,9 @@ def reference_of(
 ) -> Reference:
     """The configured reference; what is made for it is kept (`kept_reference`)."""
     if config.task == "track" and config.clips:
-        found = read_clips(config.clips, character, config.control_dt)
+        found = read_clips(
+            config.clips, character, config.control_dt, fit=config.fit_clips
+        )
         check_reference(found, character, config)
         return found
     if _stands(config) or config.reference is None:

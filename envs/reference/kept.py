@@ -31,12 +31,12 @@ from ambulo.envs.reference.reference_file import (
 
 log = logging.getLogger(__name__)
 
-MOST_ENTRIES = 100
+MOST_ENTRIES = 300
 """References that are kept; the one unused for longest goes first."""
 _PACKAGES = ("mujoco", "myo-sim", "numba", "numpy", "scipy")
 _SOURCES = (
     "configs", "configs.gaits", "configs.skeletons", "envs",
-    "envs.characters", "envs.reference",
+    "envs.characters", "envs.reference", "envs.reference.clips",
     "envs.simulation", "motion", "motion.formats", "motion.gaits",
     "motion.retargeting", "muscle",
 )  # fmt: skip

@@ -20,6 +20,10 @@ TRAININGS: dict[str, tuple[str, str]] = {
         "ambulo.train.train_locomotion:main",
         "a policy that moves a simulated body",
     ),
+    "track": (
+        "ambulo.train.train_track:main",
+        "one policy that tracks many clips",
+    ),
     "motion": (
         "ambulo.train.train_motion:main",
         "a network that predicts motion",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ambulo.envs.reference.clips.survival import (
 )
 from ambulo.envs.reference.joint_positions import motion_of_positions
 from ambulo.envs.reference.reference_file import Gait, Reference
+from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.motion.landmarks import body_points
 from ambulo.motion.motion import Motion
@@ -90,18 +91,33 @@ def clip_reference(
     fell = _fallen(fitted, raw, character)[::every]
     falls_at = float(np.argmax(fell) * control_dt) if fell.any() else None
     report = _report(clip, body, raw, fitted)
+    if falls_at is not None:
+        report["falls_at"] = falls_at
     if falls_at is None and bodies:
         for disturbance in STANDARD:
             report[f"survives {disturbance.name}"] = survival(
                 character, fitted.table, fitted.controller, disturbance,
                 control_dt=control_dt, bodies=bodies, seed=seed,
             )  # fmt: skip
-    gait = Gait(fitted.table, fitted.controller, report)
     name = motion.label
+    captured = _until(raw.table, count)
+    gait = Gait(fitted.table, fitted.controller, report, name, captured)
     reference = Reference(name, character.name, control_dt, (gait,))
     dt = raw.table.period / (len(raw.table.qpos) - 1)
     spans = tuple(_spans(raw.residual > UNSUPPORTED, dt))
     return ClipReference(reference, clip, body, falls_at, spans)
+
+
+def _until(table: ReferenceTable, count: int) -> ReferenceTable:
+    """The first `count` states of a clip."""
+    dt = table.period / (len(table.qpos) - 1)
+    return replace(
+        table,
+        period=(count - 1) * dt,
+        qpos=table.qpos[:count],
+        qvel=table.qvel[:count],
+        torque=table.torque[:count],
+    )
 
 
 def _fallen(fitted: Fitted, raw: RawClip, character: Character) -> Bools:

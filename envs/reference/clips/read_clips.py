@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ambulo.configs.errors import MotionFileError
+from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.clips.clip_reference import clip_reference
 from ambulo.envs.reference.clips.raw_clip import raw_clip
+from ambulo.envs.reference.kept import kept_reference
 from ambulo.envs.reference.reference_file import (
     Gait,
     Reference,
@@ -18,6 +21,8 @@ from ambulo.envs.reference.reference_file import (
 from ambulo.motion.formats.files import find_motions
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.source import read_source
+
+log = logging.getLogger(__name__)
 
 
 def clip_files(paths: Sequence[str | Path]) -> list[Path]:
@@ -40,7 +45,11 @@ def clip_files(paths: Sequence[str | Path]) -> list[Path]:
 
 
 def read_clips(
-    paths: Sequence[str | Path], character: Character, control_dt: float
+    paths: Sequence[str | Path],
+    character: Character,
+    control_dt: float,
+    *,
+    fit: bool = False,
 ) -> Reference:
     """The clips in files and folders: fitted ones, or as captured if they are motion files.
 
@@ -51,7 +60,7 @@ def read_clips(
 
     Raises:
         MotionFileError: A file that cannot be read.
-        MotionError: A motion that cannot be a clip of this body.
+        MotionError: A motion that cannot be a clip of this body, or no clip at all.
     """
     gaits: list[Gait] = []
     for path in clip_files(paths):
@@ -63,7 +72,35 @@ def read_clips(
             ]
             gaits += own
             continue
-        motion = retarget(read_source(path).logged(), character.skeleton).motion
-        table = raw_clip(motion, character).table
-        gaits.append(Gait(table, None, {}, path.stem, table))
-    return Reference("clips", character.name, control_dt, tuple(gaits))
+        if fit:
+            gaits += _fitted(path, character, control_dt).gaits
+        else:
+            motion = retarget(read_source(path).logged(), character.skeleton).motion
+            table = raw_clip(motion, character).table
+            gaits.append(Gait(table, None, {}, path.stem, table))
+    usable = [gait for gait in gaits if not _falls(gait)]
+    if not usable:
+        raise MotionError("clips: there is none that the body can do")
+    return Reference("clips", character.name, control_dt, tuple(usable))
+
+
+def _falls(gait: Gait) -> bool:
+    """Whether the fit of a clip says that the body falls; logged."""
+    time = gait.report.get("falls_at")
+    if time is not None:
+        log.warning(
+            "clip %s: left out: the body falls at %.2f s of it", gait.name, time
+        )
+    return time is not None
+
+
+def _fitted(path: Path, character: Character, control_dt: float) -> Reference:
+    """A motion file as a feasible clip, made once."""
+    key = ["clip", character.name, character.model.opt.timestep, control_dt]
+
+    def make() -> Reference:
+        motion = read_source(path).logged()
+        found = clip_reference(motion, character, control_dt=control_dt, bodies=0)
+        return found.reference
+
+    return kept_reference(key, str(path), make, takes="half a minute a second of clip")

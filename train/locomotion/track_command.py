@@ -1,0 +1,68 @@
+"""The command `ambulo train track`: one policy for many clips."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from ambulo.common.paths import resolve_path
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.train.locomotion.command import LocomotionCommand
+from ambulo.train.shared.flags import Flag
+
+PRESET = "track"
+"""The preset unless another one or a settings file is named."""
+
+
+class TrackCommand(LocomotionCommand):
+    """Training of policies that track clips; the clips are given without a flag."""
+
+    description = (
+        "Train, resume and evaluate one policy that tracks many clips. Motion files are "
+        "made feasible first, once: about half a minute a second of clip."
+    )
+    examples = """\
+train_track 02_01.amc 02_05.amc
+train_track fitted/ --preset track_quick --seed 1
+train_track --resume runs/track_0_20260101-120000
+"""
+    name = "track"
+    flags = (
+        Flag(
+            "clips",
+            "motion files, fitted references (`ambulo fit`), or folders of them",
+            {"nargs": "*", "metavar": "CLIP"},
+        ),
+        *(flag for flag in LocomotionCommand.flags if flag.name != "--reference"),
+    )
+
+    def parse(self, argv: Sequence[str]) -> argparse.Namespace:
+        """Return the flags, with the preset of this command if none is named."""
+        args = super().parse(argv)
+        if not (args.preset or args.config or args.resume or args.eval):
+            args.preset = PRESET
+        return args
+
+    def adjust(
+        self, config: LocomotionConfig, args: argparse.Namespace
+    ) -> LocomotionConfig:
+        """Set the clips.
+
+        Raises:
+            ConfigError: Another task, or clips for a run that has its own.
+        """
+        config = super().adjust(config, args)
+        if config.environment.task != "track":
+            raise ConfigError(
+                f"task = {config.environment.task}: ambulo train walk trains it"
+            )
+        if not args.clips:
+            return config
+        if args.resume:
+            raise ConfigError("--resume continues with the run's own clips: name none")
+        paths = [str(resolve_path(path).absolute()) for path in args.clips]
+        return config.override("environment", clips=tuple(paths))
+
+
+COMMAND = TrackCommand()

@@ -1,0 +1,17 @@
+"""Train, resume and evaluate one policy that tracks many clips."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from ambulo.train.locomotion.track_command import COMMAND
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit code."""
+    return COMMAND.main(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,12 +9,12 @@ import numpy as np
 from ambulo.configs.arrays import Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import BalanceController
-from ambulo.envs.reference.clips.regulator import FITTING, Step, Weights, regulate
+from ambulo.envs.reference.clips.regulator import Step, Weights, regulate
 from ambulo.envs.reference.clips.survival import Disturbance, survival
 from ambulo.envs.reference.reference_table import ReferenceTable
 
 CHOICES = (
-    FITTING,
+    Weights(effort=30.0),
     Weights(effort=10.0),
     Weights(effort=10.0, place=0.1, joint_rate=0.1),
     Weights(effort=30.0, place=0.1, joint_rate=0.1),
@@ -46,10 +46,8 @@ def best_feedback(
         dofs: Degrees of freedom whose targets move.
         control_dt: Duration of a control step, [s].
     """
-    nv = int(character.model.nv)
-    along = [(a, b, np.zeros(2 * nv)) for a, b, _ in steps]
     controllers = [
-        BalanceController(np.array(regulate(along, weights)[1]), dofs, periodic=False)
+        BalanceController(np.array(regulate(steps, weights)[1]), dofs, periodic=False)
         for weights in CHOICES
     ]
     held = [

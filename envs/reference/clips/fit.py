@@ -20,7 +20,6 @@ from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.clips.feedback import best_feedback
 from ambulo.envs.reference.clips.regulator import (
     Step,
-    Value,
     improve,
     regulate,
     window_cost,
@@ -98,8 +97,7 @@ class _Fit:
         for k in range(self._count):
             steps.append(self._slopes.at(self._on_clip(k)))
             progress(k // 4, self._count)
-        values, gains, constants = regulate(steps)
-        self._gains, self._constants = gains, constants
+        values, self._gains = regulate(steps)
         first = self._on_clip(0)
         start(
             self._body,
@@ -134,10 +132,23 @@ class _Fit:
         none = np.zeros(len(self._dofs))
         return Knot(time, qpos[0], qvel[0], torque[0], none)
 
-    def _window(self, begin: int, length: int, offsets: Floats, end: Value) -> Floats:
+    def _window(self, begin: int, length: int, offsets: Floats, end: Floats) -> Floats:
         """Improved offsets of `length` control steps; `offsets` are known of the first."""
         state = self._body.state_dict()
-        knots, deviation, offsets, _ = self._play(state, begin, length, offsets)
+        zeros = np.zeros((length, len(self._dofs)))
+        plans = [
+            self._play(state, begin, length, given)
+            for given in (
+                offsets,
+                np.concatenate([offsets, zeros[len(offsets) :]]),
+                zeros,
+            )
+        ]
+        costs = [
+            float(window_cost(row[:, None], used[:, None], end)[0])
+            for _, row, used, _ in plans
+        ]
+        knots, deviation, offsets, _ = plans[int(np.nanargmin(costs))]
         for _ in range(ITERATIONS):
             steps = [self._step(begin + k, knot) for k, knot in enumerate(knots)]
             change, feedback = improve(steps, deviation, offsets, end)
@@ -159,8 +170,7 @@ class _Fit:
             if k < len(given):
                 now = given[k]
             else:
-                gain, constant = self._gains[begin + k], self._constants[begin + k]
-                now = _bounded(-gain @ np.clip(rows[-1], -2.0, 2.0) - constant)
+                now = _bounded(-self._gains[begin + k] @ np.clip(rows[-1], -2.0, 2.0))
             knots.append(self._knot(now))
             self._follow(body, now[None])
             rows.append(self._deviation(body)[0])
@@ -203,7 +213,7 @@ class _Fit:
         knots: list[Knot],
         change: Floats,
         feedback: Floats,
-        end: Value,
+        end: Floats,
     ) -> tuple[int, Floats]:
         """The best part of an improvement (index of `SHARES`), and its offsets (H, U)."""
         tries, count = self._tries, len(SHARES)

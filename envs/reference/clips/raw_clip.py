@@ -5,6 +5,7 @@ Nothing here knows whether a body can do it; `fit` finds out.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 import mujoco
@@ -19,15 +20,22 @@ from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.filters import low_pass, smoothed
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
+from ambulo.motion.rotations import quat_from_rotvec, quat_to_rotvec
+
+log = logging.getLogger(__name__)
 
 STATE_CUTOFF, TORQUE_CUTOFF = 6.0, 8.0
 """Cut-offs of the low-pass filters of positions and of torques, [Hz]."""
-DEPTH = 0.002
+DEPTH = 0.001
 """How deep the lowest point of a standing body presses into the ground, [m]."""
 NEAR_GROUND = 0.06
 """A lowest point below this height over the clip's floor stands, [m]; above, it is a flight."""
 LIFT_TIME = 0.06
 """Standard deviation of the smoothing of the height correction, [s]."""
+WITHIN = np.deg2rad(1.0)
+"""How far within its limit a ball joint is kept, [rad]; hinges rest at theirs."""
+TOLD = np.deg2rad(5.0)
+"""Angle beyond a limit from which it is logged, [rad]."""
 MIN_SECONDS, MAX_SECONDS = 0.5, 60.0
 """Shortest and longest clip, [s]."""
 
@@ -69,6 +77,12 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
     dt = float(model.opt.timestep)
     smooth = smoothed(motion, min(STATE_CUTOFF, 0.4 * motion.fps))
     qpos = joint_positions(resample(smooth, 1.0 / dt), model)
+    beyond = keep_within_limits(qpos, model)
+    for joint, (angle, at) in beyond.items():
+        log.info(
+            "%s: %s turns %.0f degrees beyond its limit at %.2f s: kept within",
+            motion.label, joint, np.rad2deg(angle), at * dt,
+        )  # fmt: skip
     lowest = lowest_points(qpos, character)
     lift = _lift(lowest, dt)
     qpos[:, 2] += lift
@@ -88,6 +102,36 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
     weight = model.body_mass.sum() * np.linalg.norm(model.opt.gravity)
     left = np.linalg.norm(residual[:, :3], axis=1) / weight
     return RawClip(table, lowest, left, lift)
+
+
+def keep_within_limits(
+    qpos: Floats, model: mujoco.MjModel
+) -> dict[str, tuple[float, int]]:
+    """Turn joints of positions (T, nq) back within their limits, in place.
+
+    Limits push a body that is shown poses beyond them. Returned are the largest angle beyond
+    the limit, [rad], and its row, of each joint that was more than `TOLD` beyond.
+    """
+    found: dict[str, tuple[float, int]] = {}
+    for joint in np.flatnonzero(model.jnt_limited):
+        at = int(model.jnt_qposadr[joint])
+        low, high = model.jnt_range[joint]
+        if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_BALL:
+            quats = qpos[:, at : at + 4]
+            vectors = quat_to_rotvec(quats)
+            angle = np.linalg.norm(vectors, axis=1)
+            beyond = np.maximum(angle - (high - WITHIN), 0.0)
+            over = beyond > 0.0
+            scale = 1.0 - beyond[over] / angle[over]
+            quats[over] = quat_from_rotvec(scale[:, None] * vectors[over])
+        else:
+            kept = np.clip(qpos[:, at], low, high)
+            beyond = np.abs(qpos[:, at] - kept)
+            qpos[:, at] = kept
+        row = int(np.argmax(beyond))
+        if beyond[row] > TOLD:
+            found[model.joint(joint).name] = float(beyond[row]), row
+    return found
 
 
 def velocities(model: mujoco.MjModel, qpos: Floats, dt: float) -> Floats:

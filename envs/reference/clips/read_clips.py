@@ -57,6 +57,7 @@ def read_clips(
         paths: Motion files, references of clips or gaits, or folders of them.
         character: The body.
         control_dt: Duration of a control step, [s].
+        fit: Make motion files feasible too; they are kept (`kept_reference`).
 
     Raises:
         MotionFileError: A file that cannot be read.

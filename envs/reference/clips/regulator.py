@@ -18,8 +18,8 @@ from ambulo.configs.arrays import Floats
 class Weights:
     """Costs of deviations from a clip and of moved joint targets."""
 
-    effort: float = 30.0
-    """Of a moved target, [1/rad^2]."""
+    effort: float = 1.0
+    """Of a moved target, [1/rad^2]. A dear effort lets a standing body drift away."""
     place: float = 10.0
     """Of the root's place on the ground, [1/m^2]."""
     height_and_turn: float = 20.0
@@ -45,54 +45,39 @@ FITTING = Weights()
 END = 5.0
 """Factor on the costs of the last state."""
 
-Step = tuple[Floats, Floats, Floats]
-"""a, b and c of one control step, see `slopes.Slopes.at`."""
-
-
-@dataclass(frozen=True, eq=False)
-class Value:
-    """Cost to go 0.5 d' s d + g' d of a deviation d from the clip."""
-
-    s: Floats
-    """Shape (2nv, 2nv)."""
-    g: Floats
-    """Shape (2nv,)."""
+Step = tuple[Floats, Floats]
+"""a and b of one control step, see `slopes.Slopes.at`."""
 
 
 def regulate(
     steps: Sequence[Step], weights: Weights = FITTING
-) -> tuple[list[Value], list[Floats], list[Floats]]:
-    """Value functions (K + 1), gains and constant parts (K) of the regulator along a clip.
+) -> tuple[list[Floats], list[Floats]]:
+    """Cost to go (K + 1) and gains (K) of the regulator along a clip.
 
-    Offsets are -gain d - constant for a deviation d from the clip.
+    A deviation d from the clip costs 0.5 d' s d; offsets are -gain d. That a control step
+    from the clip does not end on it is left out: contacts that settle within a step would
+    count as pushes in every step.
     """
-    size = len(steps[0][2])
+    size = len(steps[0][0])
     cost = weights.of_state(size // 2)
-    value = Value(np.diag(END * cost), np.zeros(size))
-    values = [value]
-    gains: list[Floats] = []
-    constants: list[Floats] = []
-    for a, b, c in reversed(steps):
-        right = b.T @ value.s
+    s: Floats = np.diag(END * cost)
+    values, gains = [s], []
+    for a, b in reversed(steps):
+        right = b.T @ s
         inner = right @ b + weights.effort * np.eye(b.shape[1])
-        ahead = value.g + value.s @ c
-        solved = np.linalg.solve(inner, np.column_stack([right @ a, b.T @ ahead]))
-        gain: Floats = np.asarray(solved[:, :-1], dtype=np.float64)
-        constant: Floats = np.asarray(solved[:, -1], dtype=np.float64)
-        closed = a - b @ gain
-        s = np.diag(cost) + a.T @ value.s @ closed
-        value = Value(0.5 * (s + s.T), closed.T @ ahead)
-        values.append(value)
+        gain: Floats = np.asarray(np.linalg.solve(inner, right @ a), dtype=np.float64)
+        s = np.diag(cost) + a.T @ s @ (a - b @ gain)
+        s = 0.5 * (s + s.T)
+        values.append(s)
         gains.append(gain)
-        constants.append(constant)
-    return values[::-1], gains[::-1], constants[::-1]
+    return values[::-1], gains[::-1]
 
 
 def improve(
     steps: Sequence[Step],
     deviation: Floats,
     offsets: Floats,
-    end: Value,
+    end: Floats,
     weights: Weights = FITTING,
 ) -> tuple[Floats, Floats]:
     """A Gauss-Newton step of offsets in a window of H control steps.
@@ -101,7 +86,7 @@ def improve(
         steps: Slopes along the present states.
         deviation: Deviations of the present states from the clip. Shape (H + 1, 2nv).
         offsets: Present offsets. Shape (H, U).
-        end: Cost to go behind the window.
+        end: Cost to go behind the window. Shape (2nv, 2nv).
         weights: Costs.
 
     Returns:
@@ -113,9 +98,9 @@ def improve(
     cost = weights.of_state(size // 2)
     change = np.zeros((horizon, inputs))
     feedback = np.zeros((horizon, inputs, size))
-    s, g = end.s, end.s @ deviation[-1] + end.g
+    s, g = end, end @ deviation[-1]
     for k in range(horizon - 1, -1, -1):
-        a, b, _ = steps[k]
+        a, b = steps[k]
         right = b.T @ s
         inner = right @ b + weights.effort * np.eye(inputs)
         slope = weights.effort * offsets[k] + b.T @ g
@@ -129,12 +114,12 @@ def improve(
 
 
 def window_cost(
-    deviation: Floats, offsets: Floats, end: Value, weights: Weights = FITTING
+    deviation: Floats, offsets: Floats, end: Floats, weights: Weights = FITTING
 ) -> Floats:
     """Cost of windows; deviations (H + 1, N, 2nv), offsets (H, N, U). Shape (N,)."""
     cost = weights.of_state(deviation.shape[2] // 2)
     last = deviation[-1]
     total = 0.5 * (deviation[:-1] ** 2 @ cost).sum(axis=0)
     total += 0.5 * weights.effort * np.square(offsets).sum(axis=(0, 2))
-    total += 0.5 * np.einsum("ni,ij,nj->n", last, end.s, last) + last @ end.g
+    total += 0.5 * np.einsum("ni,ij,nj->n", last, end, last)
     return np.asarray(total)

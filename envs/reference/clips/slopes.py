@@ -17,7 +17,7 @@ from ambulo.envs.reference.linearization import deviations, follow
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import CharacterSimulation
 
-POSITION_STEP, VELOCITY_STEP, TARGET_STEP = 0.03, 0.2, 0.05
+POSITION_STEP, VELOCITY_STEP, TARGET_STEP = 0.02, 0.12, 0.03
 """Differences of positions, [m], [rad], of velocities per second, and of joint targets."""
 
 
@@ -58,21 +58,20 @@ class Slopes:
         moves[2 * nv + np.arange(inputs), 2 * nv + dofs] = TARGET_STEP
         moves *= step_scale
         self._steps = moves.max(axis=1)
-        self._moves = np.concatenate([moves, -moves, np.zeros((1, 3 * nv))])
+        self._moves = np.concatenate([moves, -moves])
         self._dofs = dofs
         self._simulation = CharacterSimulation(
-            character, 2 * half + 1, substeps=substeps, threads=0
+            character, 2 * half, substeps=substeps, threads=0
         )
 
-    def at(self, knot: Knot) -> tuple[Floats, Floats, Floats]:
-        """Deviation' = a d + b du + c: a (2nv, 2nv), b (2nv, U) and c (2nv,).
+    def at(self, knot: Knot) -> tuple[Floats, Floats]:
+        """Changes after a control step, a d + b du: a (2nv, 2nv) and b (2nv, U).
 
-        `d` and `du` are changes of the knot's state and offsets, `c` is the deviation from
-        the clip after the step without a change.
+        `d` and `du` are changes of the knot's state and offsets.
         """
         simulation, nv = self._simulation, self._nv
         size = simulation.count
-        half = (size - 1) // 2
+        half = size // 2
         qpos = np.broadcast_to(knot.qpos, (size, len(knot.qpos)))
         qpos = simulation.tangent.moved(qpos, self._moves[:, :nv])
         qvel = knot.qvel + self._moves[:, nv : 2 * nv]
@@ -84,7 +83,7 @@ class Slopes:
         offsets[:, self._dofs] += knot.offsets
         follow(simulation, self._table, offsets)
         after = np.concatenate(deviations(simulation, self._table), axis=1)
-        slope = (after[:half] - after[half:-1]) / (2.0 * self._steps[:, None])
+        slope = (after[:half] - after[half:]) / (2.0 * self._steps[:, None])
         bad = ~np.isfinite(slope).all(axis=1) | (simulation.fault[:half] > 0)
-        slope[bad | (simulation.fault[half:-1] > 0)] = 0.0
-        return slope[: 2 * nv].T.copy(), slope[2 * nv :].T.copy(), after[-1]
+        slope[bad | (simulation.fault[half:] > 0)] = 0.0
+        return slope[: 2 * nv].T.copy(), slope[2 * nv :].T.copy()

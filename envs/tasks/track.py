@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.body import effector_bodies, out_of_frame
@@ -22,7 +24,8 @@ from ambulo.envs.reference.clips.clip_sampler import ClipSampler
 from ambulo.envs.reference.clips.clip_teaching import ClipTeaching, clip_teaching
 from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.gaits import Gaits, NoGaits
-from ambulo.envs.reference.reference import Reference
+from ambulo.envs.reference.reference import Gait, Reference
+from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import TorqueMotors
 from ambulo.envs.state_arrays import Arrays
 
@@ -44,30 +47,39 @@ class TrackBatch(LocomotionBatch):
     uses_controller = False
 
     def __init__(
-        self, config: Any, reference: Reference, character: Character, **kwargs: Any
+        self,
+        config: LocomotionConfig,
+        reference: Reference,
+        character: Character,
+        *,
+        library: ClipLibrary | None = None,
+        **kwargs: Any,
     ) -> None:
-        """As `LocomotionBatch`; `reference` holds the clips.
+        """As `LocomotionBatch`.
+
+        Args:
+            config: All settings.
+            reference: The clips.
+            character: The body.
+            library: What is shown instead of the clips of `reference`.
+            **kwargs: As `LocomotionBatch`.
 
         Raises:
             ConfigError: A clip of another rate.
         """
         env, count = config.environment, int(kwargs["num_envs"])
         self._clips = named_clips(reference, character, env.substeps)
-        tables = {name: gait.table for name, gait in self._clips.items()}
-        shown = list(range(len(tables)))
-        if env.captured_share > 0.0:
-            for k, (name, gait) in enumerate(self._clips.items()):
-                if gait.captured is not None:
-                    tables[f"{name} as captured"] = gait.captured
-                    shown.append(k)
-        self.library: ClipLibrary = clip_library(tables, character, env.substeps)
+        shown, fitted = _shown(self._clips, captured=env.captured_share > 0.0)
+        if library is not None:
+            shown, fitted = {}, np.zeros(len(library.names), np.int64)
+        self.library = library or clip_library(shown, character, env.substeps)
         """The clips as fitted, then those that are also shown as captured."""
-        self.fitted: Ints = np.array(shown)
+        self.fitted: Ints = fitted
         """Number of the fitted clip of each clip in `library`. Shape (C,)."""
-        clips, count_fitted = np.arange(len(shown)), len(self._clips)
-        share = env.captured_share if len(shown) > count_fitted else 0.0
+        clips, whole = np.arange(len(fitted)), len(self._clips)
+        share = env.captured_share if len(fitted) > whole else 0.0
         self.sampler = ClipSampler(
-            [(clips[:count_fitted], 1.0 - share), (clips[count_fitted:], share)],
+            [(clips[:whole], 1.0 - share), (clips[whole:], share)],
             env.hard_clips_share,
         )
         self.clip: Ints = np.zeros(count, np.int64)
@@ -152,7 +164,7 @@ class TrackBatch(LocomotionBatch):
     def _follow_frames(self) -> None:
         """Put the moving frames under the clips' roots."""
         self.anchor[:] = self.library.frames[self._rows()]
-        self.phase[:] = self.frame / self.library.steps[self.clip]
+        self.phase[:] = self.frame / np.maximum(self.library.steps[self.clip], 1)
 
     def _rows(self) -> Ints:
         return self.library.rows(self.clip, self.frame)
@@ -235,6 +247,19 @@ class TrackBatch(LocomotionBatch):
         x, y = apart[..., 0].copy(), apart[..., 1].copy()
         apart[..., 0], apart[..., 1] = c * x + s * y, c * y - s * x
         return apart.reshape(count, -1)
+
+
+def _shown(
+    clips: Mapping[str, Gait], *, captured: bool
+) -> tuple[dict[str, ReferenceTable], Ints]:
+    """What is shown by name: clips as fitted, then as captured; and each one's number."""
+    tables = {name: gait.table for name, gait in clips.items()}
+    numbers = list(range(len(tables)))
+    for number, (name, gait) in enumerate(clips.items()):
+        if captured and gait.captured is not None:
+            tables[f"{name} as captured"] = gait.captured
+            numbers.append(number)
+    return tables, np.array(numbers)
 
 
 def _into_heading_frames(qpos: Floats, qvel: Floats, frames: Floats) -> None:

@@ -16,9 +16,8 @@ from ambulo.configs.arrays import Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.reference.clips.read_clips import read_clips
 from ambulo.envs.reference.configured import body_of, check_reference
-from ambulo.envs.reference.reference_file import Reference
+from ambulo.envs.reference.reference_file import reference_from_bytes
 from ambulo.envs.tasks.track import TrackBatch
-from ambulo.evaluate.locomotion.task import stored_references
 from ambulo.evaluate.shared.intervals import wilson_interval
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.shared.result import (
@@ -55,7 +54,8 @@ IMPULSE = 20.0
 """Push of the pushed episodes, [N s]."""
 NUM_ENVS = 64
 """Bodies at once, unless `--num-envs` says otherwise."""
-CASES = ("random", "first", "pushed")
+MOST_SHOWN = 6
+"""Clips whose tables the terminal shows; the report has those of all."""
 COLUMNS = (
     MetricColumn("success", "to the end", 0, percent=True),
     MetricColumn("success_first", "from first frame", 0, percent=True),
@@ -89,7 +89,14 @@ def run(request: EvalRequest) -> EvalOutcome:
         COLUMNS,
         f"{len(clips)} clips, {RANDOM} random starts and {FIRST} at the first frame",
         headline=("success", "success_first", "success_pushed", "joint_error_cm"),
-        breakdowns=[Breakdown("clip", _by_clip(runs, clips, names), CLIP_COLUMNS)],
+        breakdowns=[
+            Breakdown(
+                "clip",
+                _by_clip(runs, clips, names),
+                CLIP_COLUMNS,
+                in_terminal=len(clips) <= MOST_SHOWN,
+            )
+        ],
         rows=episode_rows({n: _rows(cases, batch) for n, cases in runs.items()}),
         details={"clips": names},
         notes=[NOTE],
@@ -125,19 +132,15 @@ def _batch(request: EvalRequest, agent: LocomotionAgent) -> TrackBatch:
     )
     env = config.environment
     character = body_of(env)
-    reference: Reference = _own_clip(request, agent)
     if args.clips:
         paths = [resolve_path(path) for path in args.clips]
         reference = read_clips(paths, character, env.control_dt)
+    else:
+        source = str(request.model_file)
+        reference = reference_from_bytes(agent.references[0], source)
     check_reference(reference, character, env)
     count = args.num_envs or NUM_ENVS
     return TrackBatch(config, reference, character, num_envs=count)
-
-
-def _own_clip(request: EvalRequest, agent: LocomotionAgent) -> Reference:
-    """The clip that the model file carries."""
-    model = load_locomotion(request.model_file)
-    return stored_references(model, str(request.model_file))[0]
 
 
 def _shown(batch: TrackBatch, captured: bool) -> Ints:

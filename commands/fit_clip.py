@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ambulo.commands.fit_many import fit_many
 from ambulo.common.console import bars
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent
@@ -20,6 +21,7 @@ from ambulo.envs.reference.reference_file import save_reference
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.source import read_source
 from ambulo.muscle.coupling import joint_coupling
+from ambulo.train.shared.jobs import add_worker_flags
 
 PROGRAM = "ambulo fit"
 FALLS = 1
@@ -32,7 +34,13 @@ FILMS = (".mp4", ".gif")
 def main(argv: Sequence[str] | None = None) -> int:
     """Fit a clip, write its reference and film, and return the exit code."""
     args = _parser().parse_args(argv)
-    path = resolve_path(args.clip)
+    if args.bodies < 0:
+        raise ConfigError(f"--bodies {args.bodies}: must be at least 0")
+    character = load_character(args.body)
+    _check_body(character)
+    if len(args.clips) > 1 or resolve_path(args.clips[0]).is_dir():
+        return fit_many(args)
+    path = resolve_path(args.clips[0])
     target = resolve_path(args.out or f"{path.stem}.{args.body}.npz")
     for file in (target, args.film):
         check_parent(None if file is None else str(file))
@@ -42,10 +50,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise ConfigError(f"{target}: exists; --force overwrites it")
     if args.film is not None and args.film.suffix not in FILMS:
         raise RenderError(f"{args.film}: a film ends in {' or '.join(FILMS)}")
-    if args.bodies < 0:
-        raise ConfigError(f"--bodies {args.bodies}: must be at least 0")
-    character = load_character(args.body)
-    _check_body(character)
     motion = read_source(path).logged()
     part = _part(motion, args.frames)
     _describe(motion, part)
@@ -73,7 +77,11 @@ def _parser() -> Parser:
         "targets and feedback that hold it, as a reference file. About half a minute a "
         "second of clip. Exit code 1 if the body falls.",
     )
-    parser.add_argument("clip", help="a motion file (BVH, AMC, NPZ, DeepMimic)")
+    parser.add_argument(
+        "clips", nargs="+", metavar="CLIP",
+        help="a motion file (BVH, AMC, NPZ, DeepMimic); several, or a folder of them, "
+        "become references in the folder --out",
+    )  # fmt: skip
     parser.add_argument(
         "--frames",
         metavar="A:B",
@@ -81,9 +89,12 @@ def _parser() -> Parser:
     )
     parser.add_argument("--body", default="human23", help="the body (default: human23)")
     parser.add_argument(
-        "--out", metavar="FILE", help="the reference (default: CLIP.BODY.npz, here)"
+        "--out",
+        metavar="PATH",
+        help="the reference (default: CLIP.BODY.npz, here); a folder for several clips, "
+        "whose references are kept if they are there already",
     )
-    parser.add_argument("--force", action="store_true", help="overwrite it")
+    parser.add_argument("--force", action="store_true", help="overwrite references")
     parser.add_argument(
         "--film",
         type=Path,
@@ -95,6 +106,7 @@ def _parser() -> Parser:
         help="disturbed bodies in each test of the feedback; 0 for no test (default: 40)",
     )  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, help="of the tests (default: 0)")
+    add_worker_flags(parser)
     parser.add_argument("--verbose", action="store_true", help=argparse.SUPPRESS)
     return parser
 

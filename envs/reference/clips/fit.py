@@ -41,6 +41,10 @@ LARGEST_OFFSET = 0.8
 SAME_POSITION, SAME_VELOCITY, SAME_OFFSET = 0.02, 0.3, 0.04
 """Changes below which the slopes of a control step are not measured anew."""
 
+STEP_SCALES, NEAR = (1.0, 1.6, 0.6), 0.25
+"""Factors on the differences that slopes are measured by, tried in turn until the body stays
+this near the clip, [m]: jumps want larger ones than a body that stands."""
+
 Progress = Callable[[int, int], None]
 """Called with control steps done and all."""
 
@@ -72,14 +76,25 @@ def fit(
         control_dt: Duration of a control step, [s].
         progress: Told after each window.
     """
-    return _Fit(character, table, control_dt).run(progress or (lambda done, of: None))
+    tell = progress or (lambda done, of: None)
+    tried: list[_Fit] = []
+    for scale in STEP_SCALES:
+        tried.append(_Fit(character, table, control_dt, scale))
+        tried[-1].run(tell)
+        if tried[-1].farthest < NEAR:
+            break
+    return min(tried, key=lambda one: one.farthest).result()
 
 
 class _Fit:
     """The state of a fit; N = 1 body that is simulated, 6 that try."""
 
     def __init__(
-        self, character: Character, table: ReferenceTable, control_dt: float
+        self,
+        character: Character,
+        table: ReferenceTable,
+        control_dt: float,
+        step_scale: float,
     ) -> None:
         self._character, self._table = character, table
         self._dt = control_dt
@@ -87,12 +102,12 @@ class _Fit:
         self._count = int(table.period / control_dt + 1e-6)
         nv = int(character.model.nv)
         self._dofs: Ints = np.arange(6, nv)
-        self._slopes = Slopes(character, table, self._dofs, self._substeps)
+        self._slopes = Slopes(character, table, self._dofs, self._substeps, step_scale)
         self._body = self._simulation(1)
         self._tries = self._simulation(len(SHARES))
         self._known: dict[int, tuple[Knot, Step]] = {}
 
-    def run(self, progress: Progress) -> Fitted:
+    def run(self, progress: Progress) -> None:
         """Simulate the clip from its first to its last control step."""
         steps = []
         for k in range(self._count):
@@ -119,7 +134,17 @@ class _Fit:
                 taken.append(offsets[k - begin])
             offsets = offsets[COMMIT:]
             progress(self._count // 4 + 3 * (begin + COMMIT) // 4, self._count)
-        return self._result(np.array(taken))
+        self._offsets = np.array(taken)
+
+    @property
+    def farthest(self) -> float:
+        """Largest distance of the root from the clip, [m]; two radians count as a metre."""
+        qpos = np.array([row[0] for row in self._rows])
+        apart = self._body.tangent.difference(
+            qpos, self._table.qpos[: len(qpos)].copy()
+        )
+        place, turn = (np.linalg.norm(apart[:, k : k + 3], axis=1) for k in (0, 3))
+        return float(np.maximum(place, 0.5 * turn).max())
 
     def _simulation(self, count: int) -> CharacterSimulation:
         return CharacterSimulation(
@@ -267,14 +292,14 @@ class _Fit:
         """Deviations from the clip (N, 2nv)."""
         return np.concatenate(deviations(simulation, self._table), axis=1)
 
-    def _result(self, offsets: Floats) -> Fitted:
+    def result(self) -> Fitted:
         """The movement that was made, with gains along it."""
         period = self._count * self._dt
         aim = _table(period, self._aims)
         table = replace(_table(period, self._rows), aim=aim)
         steps = [self._known[k][1] for k in range(self._count)]
         controller = best_feedback(self._character, table, steps, self._dofs, self._dt)
-        return Fitted(table, controller, offsets)
+        return Fitted(table, controller, self._offsets)
 
 
 def _table(period: float, rows: list[tuple[Floats, Floats, Floats]]) -> ReferenceTable:

@@ -118,7 +118,7 @@ def keep_within_limits(
         low, high = model.jnt_range[joint]
         if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_BALL:
             quats = qpos[:, at : at + 4]
-            vectors = quat_to_rotvec(quats)
+            vectors = _continuous(quat_to_rotvec(quats))
             angle = np.linalg.norm(vectors, axis=1)
             beyond = np.maximum(angle - (high - WITHIN), 0.0)
             over = beyond > 0.0
@@ -132,6 +132,18 @@ def keep_within_limits(
         if beyond[row] > TOLD:
             found[model.joint(joint).name] = float(beyond[row]), row
     return found
+
+
+def _continuous(vectors: Floats) -> Floats:
+    """Rotation vectors (T, 3) without jumps where a rotation passes half a turn, [rad]."""
+    out = vectors.copy()
+    for t in range(1, len(out)):
+        angle = float(np.linalg.norm(out[t]))
+        other = out[t] * (1.0 - 2.0 * np.pi / angle) if angle > 1.0 else out[t]
+        near, far = (np.linalg.norm(v - out[t - 1]) for v in (out[t], other))
+        if far < near:
+            out[t] = other
+    return out
 
 
 def velocities(model: mujoco.MjModel, qpos: Floats, dt: float) -> Floats:

@@ -31,3 +31,16 @@ def test_joints_are_kept_within_their_limits(character: Character) -> None:
     moved = [*range(int(head.qposadr[0]), int(head.qposadr[0]) + 4), knee.qposadr[0]]
     rest = np.setdiff1d(np.arange(model.nq), moved)
     np.testing.assert_array_equal(qpos[:, rest], before[:, rest])
+
+
+def test_a_joint_that_passes_half_a_turn_does_not_jump(character: Character) -> None:
+    model = character.model
+    arm = model.joint("ArmR")
+    angles = np.deg2rad(np.linspace(100.0, 260.0, 81))
+    qpos = np.tile(model.qpos0, (81, 1))
+    at = int(arm.qposadr[0])
+    qpos[:, at], qpos[:, at + 1] = np.cos(0.5 * angles), np.sin(0.5 * angles)
+    keep_within_limits(qpos, model)
+    steps = Tangent(model).difference(qpos[1:].copy(), qpos[:-1].copy())
+    assert np.rad2deg(np.abs(steps).max()) < 3.0
+    assert 2.0 * np.arctan2(qpos[-1, at + 1], qpos[-1, at]) > np.deg2rad(130.0)

@@ -41,9 +41,9 @@ LARGEST_OFFSET = 0.8
 SAME_POSITION, SAME_VELOCITY, SAME_OFFSET = 0.02, 0.3, 0.04
 """Changes below which the slopes of a control step are not measured anew."""
 
-STEP_SCALES, NEAR = (1.0, 1.6, 0.6), 0.25
+STEP_SCALES, NEAR = (1.0, 0.5, 1.6), 0.25
 """Factors on the differences that slopes are measured by, tried in turn until the body stays
-this near the clip, [m]: jumps want larger ones than a body that stands."""
+this near the clip, [m]: what suits one clip fails at another."""
 
 Progress = Callable[[int, int], None]
 """Called with control steps done and all."""

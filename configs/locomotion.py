@@ -141,8 +141,8 @@ class LocomotionEnvironmentConfig(Config):
     """What `locomote`'s actions move: the reference gait at the commanded speed, or the
     standing pose (then neither reference nor balance controller acts)."""
     terrain: Literal["flat", "rough", "slope"] | Course = "flat"
-    """The ground: level, random bumps, ramps up and down, or from 2 m ahead one slope or
-    steps 2 m long. Not for `gait` and `track`; only `locomote` observes the ground ahead."""
+    """The ground: level, random bumps, ramps up and down, or level first and then one slope
+    or steps 2 m long. Not for `gait` and `track`; only `locomote` sees the ground ahead."""
     terrain_height: NonNegative = 0.03
     """Height of the bumps or of a step, [m], or of a slope over 4 m (0.03 is 0.4 deg)."""
     fault_folder: str | None = None

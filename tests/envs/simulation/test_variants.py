@@ -9,7 +9,12 @@ from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.variation import VariationConfig
 from ambulo.envs.characters.character import Character, human23
-from ambulo.envs.simulation.variants import NOMINAL, Variant, drawn_variants
+from ambulo.envs.simulation.variants import (
+    ITERATIONS,
+    NOMINAL,
+    Variant,
+    drawn_variants,
+)
 
 
 def test_the_nominal_variant_is_the_model_itself(character: Character) -> None:
@@ -45,6 +50,7 @@ def test_friction_is_that_of_every_contact(character: Character) -> None:
         varied.geom_friction[:, 1:], character.model.geom_friction[:, 1:]
     )
     np.testing.assert_array_equal(varied.body_mass, character.model.body_mass)
+    assert (varied.opt.iterations, character.model.opt.iterations) == (ITERATIONS, 4)
 
 
 def test_drawn_variants_are_spread_over_their_ranges() -> None:

@@ -20,7 +20,10 @@ from ambulo.configs.simulation_nn import (
 )
 from ambulo.configs.tasks import Task
 from ambulo.configs.types import Count, NonNegative, Positive
+from ambulo.configs.variation import VariationConfig
 
+Course = Literal["uphill", "downhill", "steps_up", "steps_down"]
+"""Ground that is level at the start, and then a slope or steps along +X."""
 Backend = Literal["cpu", "warp"]
 """What computes the physics: MuJoCo, or MuJoCo Warp on a GPU or its own CPU device."""
 Unit = Annotated[float, Field(ge=0, le=1)]
@@ -112,6 +115,8 @@ class LocomotionEnvironmentConfig(Config):
     """Standard deviation of joint angles at the start, [rad]."""
     start_velocity_noise: NonNegative = 0.05
     """Standard deviation of velocities at the start, [rad/s] and [m/s]."""
+    start_on_feet: bool = False
+    """Raise or lower a noisy start until its lowest sole is where the reference's is."""
     max_height_error: Positive = 0.25
     """Root height error at which the episode ends as a fall, [m]."""
     max_rotation_error: Positive = 0.8
@@ -135,10 +140,11 @@ class LocomotionEnvironmentConfig(Config):
     base: Literal["gait", "pose"] = "gait"
     """What `locomote`'s actions move: the reference gait at the commanded speed, or the
     standing pose (then neither reference nor balance controller acts)."""
-    terrain: Literal["flat", "rough", "slope"] = "flat"
-    """The ground of `locomote`: level, random bumps, or ramps up and down."""
+    terrain: Literal["flat", "rough", "slope"] | Course = "flat"
+    """The ground: level, random bumps, ramps up and down, or level first and then one slope
+    or steps 2 m long. Not for `gait` and `track`; only `locomote` sees the ground ahead."""
     terrain_height: NonNegative = 0.03
-    """Height of the bumps, [m], or of a ramp over 4 m (0.03 is 0.4 deg)."""
+    """Height of the bumps or of a step, [m], or of a slope over 4 m (0.03 is 0.4 deg)."""
     fault_folder: str | None = None
     """Where the state of an exploded simulation is written for replay; null: nowhere."""
 
@@ -175,6 +181,8 @@ class LocomotionEnvironmentConfig(Config):
             raise ValueError("resolver = nn needs actuation = muscle")
         if self.conditions and self.actuation != "muscle":
             raise ValueError("conditions of muscles need actuation = muscle")
+        if self.terrain != "flat" and self.task in ("gait", "track"):
+            raise ValueError(f"terrain = {self.terrain}: not for task = {self.task}")
         if self.more_references and self.task != "imitate":
             raise ValueError("more_references needs task = imitate")
         if self.clips and self.task != "track":
@@ -269,6 +277,8 @@ class LocomotionConfig(Config):
     """Reward weights."""
     gait: GaitConfig = GaitConfig()
     """Parameters and reward of `gait`."""
+    variation: VariationConfig = VariationConfig()
+    """Other bodies and control delays in training."""
     network: SimulationNetworkConfig = SimulationNetworkConfig()
     """The actor and the critic."""
     ppo: LocomotionPPOConfig = LocomotionPPOConfig()
@@ -281,6 +291,10 @@ class LocomotionConfig(Config):
         updates = self.training.muscle_updates
         if updates is not None and self.environment.resolver != "nn":
             raise ValueError("training.muscle_updates needs environment.resolver = nn")
+        if self.variation.varies and self.environment.task == "gait":
+            raise ValueError(
+                "variation: not for task = gait, whose bodies have parameters"
+            )
         if self.gait.base is not None:
             if self.training.teacher is not None:
                 raise ValueError("gait.base: a correction has no teacher")

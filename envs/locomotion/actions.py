@@ -1,12 +1,12 @@
-"""Checks of actions."""
+"""Actions: their checks, and offsets as actions."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats
-from ambulo.configs.errors import ActionError
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.errors import ActionError, ConfigError
 
 
 def checked_actions(actions: NDArray[np.generic], shape: tuple[int, int]) -> Floats:
@@ -22,3 +22,19 @@ def checked_actions(actions: NDArray[np.generic], shape: tuple[int, int]) -> Flo
         bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
         raise ActionError(f"actions of body {bad} are not finite")
     return values
+
+
+def in_actions(offsets: Floats, dofs: Ints, columns: Ints, size: int) -> Floats:
+    """Offsets (N, U) of the degrees of freedom `dofs` as actions that begin with `columns`.
+
+    Shape (N, size).
+
+    Raises:
+        ConfigError: There are none, or they move joints that actions do not.
+    """
+    if not len(dofs) or not np.isin(dofs, columns).all():
+        raise ConfigError("no balance controller moves the joints of the actions")
+    out = np.zeros((len(offsets), size))
+    where = {int(dof): column for column, dof in enumerate(columns)}
+    out[:, [where[int(dof)] for dof in dofs]] = offsets
+    return out

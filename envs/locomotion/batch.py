@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import mujoco
 import numpy as np
 from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.batch import BatchStep
-from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
-from ambulo.envs.locomotion.actions import checked_actions
+from ambulo.envs.locomotion.actions import checked_actions, in_actions
 from ambulo.envs.locomotion.body import (
     BodyState,
     BodyView,
@@ -27,18 +25,17 @@ from ambulo.envs.locomotion.episode import EpisodeState, drawn_starts
 from ambulo.envs.locomotion.extra_parts import ExtraParts, MakePart
 from ambulo.envs.locomotion.faults import StepBegin, check_fault_folder, report_faults
 from ambulo.envs.locomotion.info import InfoMaker
-from ambulo.envs.locomotion.observation import (
-    Seen,
-    observation_layout,
-    observe,
-    places_ahead,
-)
+from ambulo.envs.locomotion.observation import Seen, observation_layout, observe
 from ambulo.envs.locomotion.reward import Terms, cost_terms
+from ambulo.envs.locomotion.world import World
+from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.reference import Reference, matching_dofs
+from ambulo.envs.simulation.delay import DelayLine
 from ambulo.envs.simulation.disturbance import Pushes
 from ambulo.envs.simulation.power import JointPower
 from ambulo.envs.simulation.simulation import CharacterSimulation
+from ambulo.envs.simulation.variants import NOMINAL, Variant
 from ambulo.envs.state_arrays import Arrays, flattened, part_of
 
 
@@ -59,7 +56,7 @@ class LocomotionBatch:
         *,
         num_envs: int,
         threads: int = 1,
-        model: mujoco.MjModel | None = None,
+        variant: Variant = NOMINAL,
     ) -> None:
         """Bodies not yet reset.
 
@@ -69,20 +66,24 @@ class LocomotionBatch:
             character: The body.
             num_envs: N.
             threads: CPU threads for the physics.
-            model: The body in a world of its own; on level ground if None.
+            variant: How the body and its world differ from the settings.
         """
         env = config.environment
         check_fault_folder(env.fault_folder)
         self.config, self.reference, self.character = config, reference, character
-        self.num_envs = num_envs
+        self.num_envs, self.variant = num_envs, variant
+        self.world = World(env, character, variant)
         self.gaits = self._gaits()
         self.dofs = matching_dofs(character, env.joints)
         """Degrees of freedom that actions move. Shape (A,)."""
         self.action_size = len(self.dofs)
         self.simulation = CharacterSimulation(
-            character, num_envs, substeps=env.substeps, threads=threads, model=model,
-            backend=env.backend,
+            character, num_envs, substeps=env.substeps, threads=threads,
+            model=self.world.model, backend=env.backend,
         )  # fmt: skip
+        late = variant.late(env.control_dt / env.substeps)
+        width = self.simulation.model.nv
+        self.delay = DelayLine(late, env.substeps, (num_envs, width))
         self._view = BodyView(self.simulation)
         self._info = InfoMaker(self.simulation, self.dofs)
         self._followed = reference_body(self.gaits, character)
@@ -90,15 +91,14 @@ class LocomotionBatch:
         controlled = len(self.gaits.controller_dofs)
         self.layout = observation_layout(
             config,
-            joints=self.simulation.model.nv - 6,
+            joints=width - 6,
             controller=controlled if self._controller_acts else 0,
             actions=self.action_size,
         )
         self._own_layout, self._extra = self.layout, ExtraParts()
         self._pelvis = body_of_joint(character, 0)
         self._power = JointPower(self.simulation)
-        mass = self.simulation.model.body_mass.sum()
-        self.weight = float(mass * np.linalg.norm(self.simulation.model.opt.gravity))
+        self.weight = self.world.weight
         """Body weight, [N]."""
         self.rngs = [np.random.default_rng(i) for i in range(num_envs)]
         self.episode = EpisodeState.zeros(num_envs)
@@ -117,6 +117,7 @@ class LocomotionBatch:
         self._begun = np.zeros(num_envs, np.bool_)
         self._terms_now: tuple[str, ...] = ()
         self.blend: Blend = self._blend()
+        self.world.check_room(self._fastest)
         self.state: BodyState
         """The bodies after the last step."""
 
@@ -145,11 +146,20 @@ class LocomotionBatch:
         """The gaits that are followed now."""
         return self.gaits.natural(self.num_envs)
 
+    @property
+    def _fastest(self) -> float:
+        """Largest speed that the task asks for, [m/s]."""
+        return float(np.max(self.blend.speed))
+
     def _begin(self, envs: Ints) -> None:
         """Begin the task of new episodes (commands, moving frames)."""
 
     def _grounded(self, envs: Ints, qpos: Floats) -> None:
         """Correct the heights of start states (k, nq) of `envs` (k,), in place."""
+        if self.config.environment.start_on_feet:
+            wanted = lowest_points(self._reference(self.phase)[0][envs], self.character)
+            wanted += self.anchor[envs, 3]
+            qpos[:, 2] += wanted - lowest_points(qpos, self.character)
 
     def _start_controls(self, envs: Ints) -> Floats | None:
         """What motors of `envs` (k,) do at the start, (k, nu); None: nothing."""
@@ -194,6 +204,7 @@ class LocomotionBatch:
             array[envs] = 0.0
         self.episode.clear(envs)
         self._begin(envs)
+        self.world.place(self.anchor, envs, self.rngs)
         self.blend = self._blend()
         qpos, qvel = (array[envs] for array in self._reference(self.phase)[:2])
         qpos = self.simulation.tangent.moved(qpos, env.start_position_noise * turns)
@@ -203,6 +214,7 @@ class LocomotionBatch:
         ctrl = self._start_controls(envs)
         self.simulation.reset(envs, np.zeros(count), qpos, qvel, ctrl)
         self.pushes.begin(envs, self.rngs)
+        self.delay.begin(envs)
         self._look()
         self._extra.begin(envs)
         self._observe(envs)
@@ -243,21 +255,19 @@ class LocomotionBatch:
         begin = None if env.fault_folder is None else StepBegin.of(self)
         power = self._move(self._offsets(wanted))
         self._advance()
+        self.world.raise_frames(self.anchor, simulation.qpos[:, :2])
         self._look()
         fault = simulation.fault > 0
         report_faults(self, np.flatnonzero(fault & running), wanted, begin)
         fell = self._fell() & ~fault
-        episode = self.episode
-        episode.steps[:] += 1
+        self.episode.steps[:] += 1
         timeout = self._timed_out() & ~(fell | fault)
         terms = self._terms(power, wanted)
         if fault.any():
             terms = {name: np.where(fault, 0.0, term) for name, term in terms.items()}
         reward: Floats = sum(terms.values(), np.zeros(self.num_envs))
         moved = np.where(fault, 0.0, np.hypot(*(simulation.qpos[:, :2] - before).T))
-        episode.reward[:] += reward
-        episode.path[:] += moved
-        episode.work[:] += power * simulation.dt
+        self.episode.add(reward, moved, power * simulation.dt)
         self.action[:] = wanted
         self._extra.advance()
         self._observe(np.arange(self.num_envs))
@@ -273,13 +283,9 @@ class LocomotionBatch:
         Raises:
             ConfigError: There is no controller, or it moves joints that actions do not.
         """
-        columns, moved = self.dofs.tolist(), self.gaits.controller_dofs.tolist()
-        if not moved or not set(moved) <= set(columns):
-            raise ConfigError("no balance controller moves the joints of the actions")
-        out = np.zeros((self.num_envs, self.action_size))
-        scale = self.config.environment.action_scale
-        out[:, [columns.index(dof) for dof in moved]] = self.balance_offsets / scale
-        return out
+        units = self.balance_offsets / self.config.environment.action_scale
+        moved = self.gaits.controller_dofs
+        return in_actions(units, moved, self.dofs, self.action_size)
 
     def state_dict(self) -> Arrays:
         """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
@@ -287,6 +293,7 @@ class LocomotionBatch:
             "simulation": self.simulation.state_dict(),
             "episode": self.episode.state_dict(),
             "pushes": self.pushes.state_dict(),
+            "delay": self.delay.state_dict(),
             "batch": {name: getattr(self, name).copy() for name in self._kept},
             "begun": {"episodes": self._begun.copy()},
         }
@@ -298,6 +305,7 @@ class LocomotionBatch:
         self.simulation.load_state_dict(part_of(arrays, "simulation"))
         self.episode.load_state_dict(part_of(arrays, "episode"))
         self.pushes.load_state_dict(part_of(arrays, "pushes"))
+        self.delay.load_state_dict(part_of(arrays, "delay"))
         for name in self._kept:
             getattr(self, name)[...] = arrays[f"batch.{name}"]
         for name, array in self._extra.kept().items():
@@ -336,10 +344,11 @@ class LocomotionBatch:
             simulation.push[:, self._pelvis, :2] = force
         advance = simulation.dt / simulation.substeps / self.blend.period
         power = np.zeros(self.num_envs)
-        for _ in range(simulation.substeps):
+        self.delay.send(offsets)
+        for substep in range(simulation.substeps):
             self._tick(advance)
             qpos, qvel, torque = self._reference(self.phase)
-            target = simulation.tangent.moved(qpos, offsets)
+            target = simulation.tangent.moved(qpos, self.delay.arrived(substep))
             simulation.step(target, qvel, torque if env.feed_forward else None)
             power += self._power.now()
         self.phase %= 1.0
@@ -378,10 +387,6 @@ class LocomotionBatch:
         self.anchor[:, 1] += dt * speed * np.sin(yaw)
         self.anchor[:, 2] += dt * turn
 
-    def _ground(self, places: Floats) -> Floats:
-        """Height of the ground at world places (..., 2), [m]. Shape (...)."""
-        return np.zeros(places.shape[:-1])
-
     def _look(self) -> None:
         """Take in the bodies' state after a step or reset."""
         qpos, qvel, _ = self._reference(self.phase)
@@ -389,8 +394,8 @@ class LocomotionBatch:
         self.state = self._view.state(
             self.anchor,
             (qpos, qvel),
-            self._ground(self.simulation.qpos[:, :2]),
-            self._ground(points),
+            self.world.heights(self.simulation.qpos[:, :2]),
+            self.world.heights(points),
         )
         if len(self.gaits.controller_dofs):
             self.balance_offsets = self.gaits.controller_offsets(
@@ -423,9 +428,8 @@ class LocomotionBatch:
     def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
         rest = np.broadcast_to(self.simulation.model.qpos0, self.state.qpos.shape)
         joints = self.simulation.tangent.difference(self.state.qpos, rest)[:, 6:]
-        here = self.simulation.qpos[:, :2]
-        places = places_ahead(here, self.anchor[:, 2] + self.state.yaw)
-        ahead = self._ground(places) - self._ground(here)[:, None]
+        yaw = self.anchor[:, 2] + self.state.yaw
+        ahead = self.world.heights_ahead(self.simulation.qpos[:, :2], yaw)
         seen = Seen(
             self.phase, joints, self.balance_offsets, self.command, ahead, self.action,
             self._future(),

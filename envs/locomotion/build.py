@@ -15,6 +15,7 @@ from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.joined import JoinedBatch
 from ambulo.envs.reference.configured import body_of, check_reference, reference_of
 from ambulo.envs.reference.reference import Reference
+from ambulo.envs.simulation.variants import NOMINAL, Variant, drawn_variants
 from ambulo.muscle.muscle_nn import MuscleNN
 from ambulo.muscle.shipped import find_muscle_nn
 
@@ -38,6 +39,7 @@ def make_batch(
     threads: int = 1,
     reference: Reference | None = None,
     muscles: MuscleNN | None = None,
+    variant: Variant | None = None,
 ) -> AnyBatch:
     """A batch for the configured task, not yet reset.
 
@@ -49,6 +51,7 @@ def make_batch(
         reference: What is followed, instead of `environment.reference`.
         muscles: What resolves torques with `resolver = nn`, instead of
             `environment.muscle_network`.
+        variant: The one body of all, instead of those that `variation` asks for.
 
     Raises:
         ConfigError: A setting that cannot be used.
@@ -68,12 +71,33 @@ def make_batch(
     if env.resolver == "nn":
         network = muscles or find_muscle_nn(env.muscle_network)
         character = with_network(character, network)
-    batch = batch_class(env.task)(
-        config, reference, character, num_envs=num_bodies, threads=threads
-    )
+    variants = [variant or NOMINAL]
+    if variant is None and config.variation.varies:
+        count = min(config.variation.variants, num_bodies)
+        segments = character.model.nbody - 1
+        variants = drawn_variants(config.variation, count, segments, seed or 0)
+    batches: list[Any] = [
+        batch_class(env.task)(
+            config,
+            reference,
+            character,
+            num_envs=size,
+            threads=threads,
+            **({} if one == NOMINAL else {"variant": one}),
+        )
+        for size, one in zip(
+            shared_out(num_bodies, len(variants)), variants, strict=True
+        )
+    ]
+    batch = batches[0] if len(batches) == 1 else JoinedBatch(batches)
     if seed is not None:
         batch.seed([seed + i for i in range(num_bodies)])
     return batch
+
+
+def shared_out(count: int, parts: int) -> list[int]:
+    """Sizes of `parts` equal parts of `count`; the first are larger where it needs be."""
+    return [count // parts + (part < count % parts) for part in range(parts)]
 
 
 def with_network(character: Character, network: MuscleNN) -> Character:

@@ -41,9 +41,9 @@ def locomotion_config(
         config: Start from this, or from its JSON data, instead of the defaults.
         step_limit: `environment.max_episode_steps`, under a name that `gymnasium.make`
             does not keep to itself.
-        **settings: Any key of the groups environment, observations and rewards, such as
-            `reference="walk.amc"`. The name `speed` is both a range of commands and a
-            reward: `speed` means the range.
+        **settings: Any key of the groups environment, observations, rewards and
+            variation, such as `reference="walk.amc"`. The name `speed` is both a range
+            of commands and a reward: `speed` means the range.
 
     Raises:
         ConfigError: An unknown name or a bad value, with the nearest valid name.
@@ -57,7 +57,7 @@ def locomotion_config(
     if step_limit is not None:
         settings["max_episode_steps"] = step_limit
     settings["task"] = task
-    groups = ("environment", "observations", "rewards", "gait")
+    groups = ("environment", "observations", "rewards", "gait", "variation")
     return with_settings(config, groups, settings)
 
 

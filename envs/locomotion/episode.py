@@ -26,6 +26,12 @@ class EpisodeState(StateArrays):
     start_distance: Floats
     """0: there is no goal to reach."""
 
+    def add(self, reward: Floats, path: Floats, work: Floats) -> None:
+        """Add those of a control step, each (N,)."""
+        self.reward[:] += reward
+        self.path[:] += path
+        self.work[:] += work
+
 
 def drawn_starts(
     rngs: Sequence[np.random.Generator], nv: int, driven: Ints

@@ -17,6 +17,7 @@ from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.json_text import json_value
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.envs.simulation.simulation import FAULTS
+from ambulo.envs.simulation.variants import NOMINAL
 from ambulo.motion.formats.disk import read_bytes, write_bytes
 from ambulo.motion.formats.npz import packed, unpacked
 
@@ -98,6 +99,7 @@ def save_fault(
         "task": batch.config.environment.task,
         "reason": FAULTS[int(batch.simulation.fault[env])],
         "steps": steps,
+        "variant": batch.variant.numbers(),
         "random": begin.random[env],
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -123,7 +125,8 @@ def load_fault(path: str | Path, batch: WalkerBatch) -> Floats:
 
     Args:
         path: What `fault_folder` kept.
-        batch: One body, made with the configuration of the batch that exploded.
+        batch: One body, made with the configuration of the batch that exploded, and
+            of a varied body with its variant, whose numbers are in the file's header.
 
     Returns:
         The action of that step, (1, A): `batch.step(load_fault(path, batch))` repeats it.
@@ -132,10 +135,14 @@ def load_fault(path: str | Path, batch: WalkerBatch) -> Floats:
         MotionFileError: No such file, or one of another body or configuration.
     """
     file, kept = Path(path), batch.state_dict()
-    members = {"header", "qpos", "qvel", "action", *(_STATE + name for name in kept)}
+    names = {*kept, "delay.sent"}  # of a body with a delay, which is refused below
+    members = {"header", "qpos", "qvel", "action", *(_STATE + name for name in names)}
     arrays = unpacked(file, read_bytes(file), members, "fault")
     try:
         header = json_value(arrays["header"].tobytes())
+        numbers = batch.variant.numbers()
+        if header.get("variant", NOMINAL.numbers()) != numbers:
+            raise ValueError("it is of another variant of the body")
         if header["format"] != FORMAT or header["character"] != batch.character.name:
             raise ValueError(f"it is of {header.get('character')}")
         rows = {name: arrays[_STATE + name] for name in kept}

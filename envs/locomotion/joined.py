@@ -19,6 +19,7 @@ from ambulo.envs.locomotion.body import BodyState
 from ambulo.envs.locomotion.episode import EpisodeState
 from ambulo.envs.locomotion.extra_parts import MakePart, mode_part
 from ambulo.envs.simulation.simulation import CharacterSimulation
+from ambulo.envs.simulation.variants import Variant
 from ambulo.envs.state_arrays import Arrays, flattened, part_of
 
 Totals = TypeVar("Totals", EpisodeState, BodyState)
@@ -51,6 +52,11 @@ class JoinedBatch(Generic[Member]):
     def simulations(self) -> list[CharacterSimulation]:
         """The physics of all bodies, in their order."""
         return [batch.simulation for batch in self.batches]
+
+    @property
+    def variant(self) -> Variant:
+        """The first of the variants."""
+        return self.batches[0].variant
 
     @property
     def simulation(self) -> CharacterSimulation:
@@ -182,15 +188,21 @@ def several_references(
 ) -> JoinedBatch[LocomotionBatch]:
     """Join batches of one body; the observation also shows which reference is followed.
 
+    A batch may be of several variants of the body.
+
     Raises:
         ConfigError: Fewer than two batches, or different observations.
     """
-    single = [batch for batch in batches if isinstance(batch, LocomotionBatch)]
-    layouts = [batch.layout.schema() for batch in single]
-    if len(single) < max(2, len(batches)) or layouts.count(layouts[0]) < len(single):
+    members = [
+        batch.batches if type(batch) is JoinedBatch else [batch] for batch in batches
+    ]
+    single = [m for own in members for m in own if isinstance(m, LocomotionBatch)]
+    layouts = [batch.layout.schema() for batch in batches]
+    plain = len(single) == sum(len(own) for own in members)
+    if len(batches) < 2 or not plain or layouts.count(layouts[0]) < len(batches):
         raise ConfigError("modes: two or more references of one body are needed")
-    for mode, batch in enumerate(single):
-        batch.show(mode_part(mode, len(single)))
+    for mode, batch in enumerate(batches):
+        batch.show(mode_part(mode, len(batches)))
     return JoinedBatch(single)
 
 

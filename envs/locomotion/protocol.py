@@ -17,6 +17,7 @@ from ambulo.envs.locomotion.body import BodyState
 from ambulo.envs.locomotion.episode import EpisodeState
 from ambulo.envs.reference.reference_file import Reference
 from ambulo.envs.simulation.simulation import CharacterSimulation
+from ambulo.envs.simulation.variants import Variant
 from ambulo.envs.state_arrays import Arrays
 
 
@@ -44,6 +45,10 @@ class WalkerBatch(TaskBatch, Protocol):
     @property
     def character(self) -> Character:
         """The body."""
+
+    @property
+    def variant(self) -> Variant:
+        """How the body differs from the nominal one."""
 
     @property
     def dofs(self) -> Ints:

@@ -1,6 +1,8 @@
-"""Uneven ground: one height field that all bodies share, each at places of its own."""
+"""Uneven ground: one that all bodies share, each at places of its own."""
 
 from __future__ import annotations
+
+from typing import Protocol
 
 import mujoco
 import numpy as np
@@ -22,6 +24,24 @@ BUMP = 0.25
 """Width of the bumps (standard deviation of the smoothing), [m]."""
 EDGE = 34.0
 """Least distance of episode starts from the edge, [m]; 20 s at 1.6 m/s fit in."""
+GROUNDED = ("human23",)
+"""Characters that can stand on a ground that is not level."""
+
+
+class Ground(Protocol):
+    """Ground that is not level."""
+
+    kind: str
+    """What it is called in settings."""
+
+    def height(self, places: Floats) -> Floats:
+        """Height at world places (..., 2), [m]. Shape (...)."""
+
+    def place(self, rng: np.random.Generator) -> Floats:
+        """A place and heading to start from: x, y, [m], yaw, [rad]. Shape (3,)."""
+
+    def put_into(self, spec: mujoco.MjSpec) -> None:
+        """Replace the geom `floor` of `spec` by this ground."""
 
 
 class Terrain:
@@ -57,23 +77,27 @@ class Terrain:
         heading = 2.0 * np.pi * yaw if self.kind == "rough" else np.pi * round(yaw)
         return np.array([(x - 0.5) * room, (y - 0.5) * room, heading])
 
+    def put_into(self, spec: mujoco.MjSpec) -> None:
+        """Replace the geom `floor` of `spec` by a height field."""
+        floor = spec.geom("floor")
+        top = max(float(self.heights.max()), 1e-3)
+        field = spec.add_hfield(name="ground")
+        field.nrow, field.ncol = self.heights.shape
+        field.size = [0.5 * SIZE, 0.5 * SIZE, top, 0.5]
+        field.userdata = (self.heights / top).ravel().tolist()
+        floor.type = mujoco.mjtGeom.mjGEOM_HFIELD
+        floor.hfieldname = "ground"
 
-def terrain_model(character: Character, terrain: Terrain) -> mujoco.MjModel:
-    """The character on a terrain instead of the level ground."""
-    if character.name != "human23":
+
+def terrain_model(character: Character, ground: Ground) -> mujoco.MjModel:
+    """The character on a ground instead of the level one."""
+    if character.name not in GROUNDED:
         raise ConfigError(
             f"{character.name} walks on level ground only: terrain = flat"
         )
     mass = float(character.model.body_mass.sum())
     spec = human23_spec(character.skeleton, mass)
-    floor = spec.geom("floor")
-    top = max(float(terrain.heights.max()), 1e-3)
-    field = spec.add_hfield(name="ground")
-    field.nrow, field.ncol = terrain.heights.shape
-    field.size = [0.5 * SIZE, 0.5 * SIZE, top, 0.5]
-    field.userdata = (terrain.heights / top).ravel().tolist()
-    floor.type = mujoco.mjtGeom.mjGEOM_HFIELD
-    floor.hfieldname = "ground"
+    ground.put_into(spec)
     model = spec.compile()
     model.opt.timestep = character.model.opt.timestep
     return model

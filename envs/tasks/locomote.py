@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.reward import (
     Terms,
@@ -16,7 +15,6 @@ from ambulo.envs.locomotion.reward import (
 )
 from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.reference.steering import Steering, leaning
-from ambulo.envs.simulation.terrain import EDGE, Terrain, terrain_model
 
 LEASH = 0.2
 """How far the moving frame runs ahead of a body that does not follow, [m]."""
@@ -37,8 +35,7 @@ class LocomoteBatch(LocomotionBatch):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As `LocomotionBatch`."""
-        config, character = args[0], args[2]
-        env = config.environment
+        config = args[0]
         count = kwargs["num_envs"]
         self.goal: Floats = np.zeros((count, 2))
         """Commanded speed, [m/s], and turning rate, [rad/s], that are settled into."""
@@ -48,18 +45,7 @@ class LocomoteBatch(LocomotionBatch):
         """Time of the next command, [s]. Shape (N,)."""
         self.reference_weight = config.rewards.reference_weight
         """Factor on the imitation terms."""
-        self._terrain: Terrain | None = None
-        self.uses_controller = env.base == "gait"
-        if env.terrain != "flat":
-            farthest = env.speed[1] * env.max_episode_steps * env.control_dt
-            if farthest > EDGE:
-                raise ConfigError(
-                    f"terrain = {env.terrain}: the ground ends after {EDGE:g} m, and an"
-                    f" episode may lead {farthest:.0f} m ahead: lower speed or"
-                    " max_episode_steps"
-                )
-            self._terrain = Terrain(env.terrain, env.terrain_height)
-            kwargs["model"] = terrain_model(character, self._terrain)
+        self.uses_controller = config.environment.base == "gait"
         super().__init__(*args, **kwargs)
         if self.uses_controller:
             # The feet are the first two end effectors.
@@ -107,10 +93,10 @@ class LocomoteBatch(LocomotionBatch):
         self.command[envs] = self.goal[envs]
         self.command[envs, 1] = 0.0
         self.change[envs] = 0.0
-        if self._terrain is not None:
-            for env in envs:
-                self.anchor[env, :3] = self._terrain.place(self.rngs[env])
-            self.anchor[envs, 3] = self._terrain.height(self.anchor[envs, :2])
+
+    @property
+    def _fastest(self) -> float:
+        return self.config.environment.speed[1]
 
     def _advance(self) -> None:
         dt = self.simulation.dt
@@ -128,9 +114,6 @@ class LocomoteBatch(LocomotionBatch):
         leash = LEASH if self.uses_controller else 0.0
         length = np.maximum(np.linalg.norm(ahead, axis=1, keepdims=True), 1e-9)
         self.anchor[:, :2] = root[:, :2] + ahead * np.minimum(1.0, leash / length)
-        if self._terrain is not None:
-            under = self._terrain.height(root[:, :2])
-            self.anchor[:, 3] += 0.2 * (under - self.anchor[:, 3])
 
     def _settle(self, dt: float) -> None:
         """Let the commands come nearer to what is wanted, without a jerk."""
@@ -139,11 +122,6 @@ class LocomoteBatch(LocomotionBatch):
         pull = np.clip((self.goal - self.command) / (4.0 * EASE), -limit, limit)
         self.change += (pull - self.change) * min(1.0, dt / EASE)
         self.command += self.change * dt
-
-    def _ground(self, places: Floats) -> Floats:
-        if self._terrain is None:
-            return super()._ground(places)
-        return self._terrain.height(places)
 
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         weights = self.config.rewards

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,12 @@ from ambulo.evaluate.locomotion.evaluation import (
     episode_numbers,
     evaluate,
 )
-from ambulo.evaluate.locomotion.figures import draw_gait, draw_joint_errors, draw_pushes
+from ambulo.evaluate.locomotion.figures import (
+    draw_gait,
+    draw_joint_errors,
+    draw_perturbations,
+    draw_pushes,
+)
 from ambulo.evaluate.locomotion.metrics import (
     COLUMNS,
     HEADLINE,
@@ -34,7 +39,20 @@ from ambulo.evaluate.locomotion.metrics import (
     notes,
     record_rows,
 )
-from ambulo.evaluate.locomotion.pushes import IMPULSES, PushRecovery, push_recovery
+from ambulo.evaluate.locomotion.perturbations import (
+    LONGEST,
+    Perturbed,
+    chosen_groups,
+    perturbed,
+    suite,
+)
+from ambulo.evaluate.locomotion.pushes import (
+    HOPELESS,
+    IMPULSES,
+    PushRecovery,
+    chosen_impulses,
+    push_recovery,
+)
 from ambulo.evaluate.locomotion.recording import Recording
 from ambulo.evaluate.locomotion.scores import LocomotionScores, score
 from ambulo.evaluate.locomotion.task import stored_references
@@ -47,16 +65,22 @@ MAX_PUSHES = 100
 
 
 def run(request: EvalRequest) -> EvalOutcome:
-    """Play undisturbed episodes and pushed ones with the policy and the baselines."""
+    """Play undisturbed, pushed and perturbed episodes with the policy and the baselines."""
     import_mujoco()
     args, episodes = request.args, request.episodes
     seconds = args.seconds or SECONDS
     pushed = args.push_episodes
     pushed = min(episodes, MAX_PUSHES) if pushed is None else pushed
+    if args.impulses is not None:
+        chosen_impulses(args.impulses)
+        if not pushed:
+            raise ConfigError("--impulses: --push-episodes 0 leaves pushes out")
+    groups = () if args.perturb is None else chosen_groups(args.perturb)
     subjects = _subjects(request)
     recordings = _play(request, subjects, seconds)
     scores = {name: score(r, args.seed) for name, r in recordings.items()}
     pushes = _push(request, subjects, pushed)
+    changed = _perturb(request, subjects, groups)
     envs = args.num_envs or NUM_ENVS
     rows = {
         name: record_rows(r, episode_numbers(subjects[name], args.seed, episodes, envs))
@@ -67,10 +91,10 @@ def run(request: EvalRequest) -> EvalOutcome:
         COLUMNS,
         f"{episodes} episodes of {seconds:g} s",
         headline=HEADLINE,
-        breakdowns=breakdowns(scores, pushes),
+        breakdowns=breakdowns(scores, pushes, changed),
         rows=episode_rows(rows),
-        details={"seconds": seconds, **details(scores, pushes)},
-        notes=notes(scores),
+        details={"seconds": seconds, **details(scores, pushes, changed)},
+        notes=notes(scores, changed),
     )
     facts = {
         "actions": "mean" if args.deterministic else "sampled",
@@ -81,7 +105,9 @@ def run(request: EvalRequest) -> EvalOutcome:
     def film(path: Path, console: Console) -> None:
         _film(recordings[POLICY], environment, path, console)
 
-    return EvalOutcome(evaluation, lambda: _pictures(scores, pushes), facts, film)
+    return EvalOutcome(
+        evaluation, lambda: _pictures(scores, pushes, changed), facts, film
+    )
 
 
 def _subjects(request: EvalRequest) -> dict[str, LocomotionSubject]:
@@ -134,12 +160,16 @@ def _push(
     recoveries: dict[str, PushRecovery] = {}
     if not episodes:
         return recoveries
+    chosen = request.args.impulses
+    impulses = IMPULSES if chosen is None else chosen_impulses(chosen)
     with bars(16) as progress:
         for name, subject in subjects.items():
-            task = progress.add_task(f"push {name}", total=episodes * len(IMPULSES))
+            task = progress.add_task(f"push {name}", total=episodes * len(impulses))
             recoveries[name] = push_recovery(
                 subject,
                 episodes,
+                impulses=impulses,
+                hopeless=HOPELESS if chosen is None else 0.0,
                 seed=request.seed,
                 envs=request.args.num_envs or NUM_ENVS,
                 progress=partial(progress.advance, task),
@@ -147,8 +177,41 @@ def _push(
     return recoveries
 
 
+def _perturb(
+    request: EvalRequest,
+    subjects: Mapping[str, LocomotionSubject],
+    groups: Sequence[str],
+) -> list[Perturbed]:
+    """Return the scores under the perturbations of `groups`; nothing for no group."""
+    if not groups:
+        return []
+    args, config = request.args, subjects[POLICY].config
+    found = suite(groups, config, body_of(config.environment))
+    changed = []
+    with bars(16) as progress:
+        total = request.episodes * len(found)
+        tasks = {n: progress.add_task(f"perturb {n}", total=total) for n in subjects}
+        for perturbation in found:
+            scores = {
+                name: perturbed(
+                    subject,
+                    perturbation,
+                    request.episodes,
+                    seconds=min(args.seconds or SECONDS, LONGEST),
+                    seed=request.seed,
+                    envs=args.num_envs or NUM_ENVS,
+                    progress=partial(progress.advance, tasks[name]),
+                )
+                for name, subject in subjects.items()
+            }
+            changed.append(Perturbed(perturbation, scores))
+    return changed
+
+
 def _pictures(
-    scores: Mapping[str, LocomotionScores], pushes: Mapping[str, PushRecovery]
+    scores: Mapping[str, LocomotionScores],
+    pushes: Mapping[str, PushRecovery],
+    changed: Sequence[Perturbed],
 ) -> list[Picture]:
     drawn, gait = [], scores[POLICY].gait
     if gait is not None:
@@ -156,6 +219,9 @@ def _pictures(
         drawn.append(Picture("gait.png", caption, draw_gait(gait, POLICY)))
     if pushes:
         drawn.append(Picture("pushes.png", "Push recovery", draw_pushes(pushes)))
+    if changed:
+        png = draw_perturbations(changed)
+        drawn.append(Picture("perturbations.png", "Perturbations", png))
     errors = draw_joint_errors(scores)
     return [*drawn, Picture("joints.png", "Tracking error by joint", errors)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -12,10 +13,12 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.variation import VariationConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.extra_parts import history_part, mode_part
 from ambulo.envs.reference.reference import Reference
+from ambulo.envs.simulation.variants import NOMINAL, Variant
 from ambulo.evaluate.locomotion.recording import Recorder, Recording, joined
 from ambulo.muscle.muscle_nn import MuscleNN
 
@@ -64,9 +67,9 @@ class LocomotionSubject:
 
 
 def undisturbed(config: LocomotionConfig, seconds: float) -> LocomotionConfig:
-    """`config` for episodes of `seconds` without pushes and noise on targets."""
+    """`config` for episodes of `seconds` of the nominal body, without pushes and noise."""
     steps = max(1, round(seconds * config.environment.control_rate))
-    return config.override(
+    return config.replace(variation=VariationConfig()).override(
         "environment",
         max_episode_steps=steps,
         push_impulse=(0.0, 0.0),
@@ -136,15 +139,46 @@ def evaluate(
     found = {}
     for name, subject in subjects.items():
         calm = undisturbed(subject.config, seconds)
-        parts = []
-        for mode, seeds in shares(subject, seed, episodes, envs):
-            batch = bodies(subject, calm, seeds, mode)
-            parts.append(play(batch, subject, calm.environment.max_episode_steps))
+        finished = None if progress is None else partial(progress, name)
+        found[name] = recorded(
+            subject, calm, episodes, seed=seed, envs=envs, progress=finished
+        )
+    return found
+
+
+def recorded(
+    subject: LocomotionSubject,
+    config: LocomotionConfig,
+    episodes: int,
+    *,
+    variants: Sequence[Variant] = (NOMINAL,),
+    seed: int,
+    envs: int,
+    progress: Callable[[int], None] | None = None,
+) -> Recording:
+    """Episodes of `subject` under the settings `config`, divided among `variants`.
+
+    Args:
+        subject: Who plays.
+        config: Settings of the episodes.
+        episodes: Episodes played.
+        variants: Bodies and worlds; episode i is that of variant i modulo their number.
+        seed: Of starts and commands.
+        envs: Bodies at once, at most.
+        progress: Called with finished episodes.
+    """
+    parts = []
+    for mode, chunk in shares(subject, seed, episodes, envs):
+        for k, variant in enumerate(variants):
+            seeds = [one for one in chunk if one % len(variants) == k]
+            if not seeds:
+                continue
+            batch = bodies(subject, config, seeds, mode, variant)
+            parts.append(play(batch, subject, config.environment.max_episode_steps))
             batch.close()
             if progress is not None:
-                progress(name, len(seeds))
-        found[name] = joined(parts)
-    return found
+                progress(len(seeds))
+    return joined(parts)
 
 
 def shares(
@@ -177,6 +211,7 @@ def bodies(
     config: LocomotionConfig,
     seeds: Sequence[int],
     mode: int,
+    variant: Variant = NOMINAL,
 ) -> LocomotionBatch:
     """One body for each of `seeds`, not yet reset; it shows what the agent observes."""
     threads = min(len(os.sched_getaffinity(0)), len(seeds))
@@ -186,6 +221,7 @@ def bodies(
         threads=threads,
         reference=subject.references[mode],
         muscles=subject.muscles,
+        variant=variant,
     )
     if not isinstance(batch, LocomotionBatch):
         raise ConfigError("gait policies have an evaluation of their own: ambulo eval")

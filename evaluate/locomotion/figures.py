@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ from ambulo.common.figures import new_figure, png_of
 from ambulo.evaluate.locomotion.gait_cycle import PERCENT
 from ambulo.evaluate.locomotion.gait_norms import JOINTS, gait_norms
 from ambulo.evaluate.locomotion.gait_summary import SIDES, GaitSummary
+from ambulo.evaluate.locomotion.perturbations import Perturbed
 from ambulo.evaluate.locomotion.pushes import PushRecovery
 from ambulo.evaluate.locomotion.scores import LocomotionScores
 from ambulo.viz.plots import NORMAL, SOFT, TRUTH, agent_colour, clean, grouped_bars
@@ -55,6 +56,34 @@ def draw_pushes(found: Mapping[str, PushRecovery]) -> bytes:
     ax.set_ylabel("on its feet 4 s later")
     ax.set_ylim(-0.02, 1.04)
     ax.legend(frameon=False)
+    clean(ax)
+    figure.tight_layout()
+    return png_of(figure)
+
+
+def draw_perturbations(found: Sequence[Perturbed]) -> bytes:
+    """PNG of survival under each perturbation, with 95 % intervals."""
+    figure = new_figure((6.8, 1.2 + 0.3 * len(found)))
+    ax = figure.add_subplot()
+    agents = list(found[0].scores)
+    for k, name in enumerate(agents):
+        below = 0.5 * (k - (len(agents) - 1) / 2) / len(agents)
+        rows = [(i, one.scores[name]) for i, one in enumerate(found)]
+        seen = [(i + below, s.survival_rate, s.survival_ci95) for i, s in rows if s]
+        place, rate, interval = (np.array(column) for column in zip(*seen, strict=True))
+        ends = np.abs(interval - rate[:, None]).T
+        ax.errorbar(
+            rate, place, xerr=ends, fmt="o", ms=4, lw=1.0, color=agent_colour(name),
+            label=name,
+        )  # fmt: skip
+    for i, one in enumerate(found):
+        if one.perturbation.missing:
+            ax.text(0.0, i, "-", va="center", color=SOFT)
+    ax.set_yticks(range(len(found)), [one.perturbation.name for one in found])
+    ax.invert_yaxis()
+    ax.set_xlim(-0.03, 1.03)
+    ax.set_xlabel("on its feet to the end")
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
     clean(ax)
     figure.tight_layout()
     return png_of(figure)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ambulo.evaluate.locomotion.gait_norms import JOINTS, gait_norms
+from ambulo.evaluate.locomotion.perturbations import Perturbed
 from ambulo.evaluate.locomotion.pushes import PushRecovery
 from ambulo.evaluate.locomotion.recording import Recording
 from ambulo.evaluate.locomotion.scores import LocomotionScores
@@ -18,6 +19,7 @@ from ambulo.evaluate.shared.result import (
     MetricColumn,
     field_metrics,
     metric,
+    unit_of,
 )
 
 COLUMNS = (
@@ -70,6 +72,15 @@ NOTE = (
     "1 s against the command. CoT: absolute joint work per weight and distance. Symmetry: "
     "1 for two equal sides. Push 90 %: the largest impulse that 90 % survive."
 )
+PERTURBED_COLUMNS = (
+    MetricColumn("survival_rate", "on feet", 0, percent=True),
+    MetricColumn("joint_error_cm", "joints", 1),
+)
+_PERTURBED = (
+    "survival_rate", "survival_s", "falls", "faults", "joint_error_deg",
+    "joint_error_cm", "root_error_cm", "speed", "speed_error", "heading_error",
+)  # fmt: skip
+"""Scores under perturbations."""
 _INTERVALS = {"survival_rate": "survival_ci95", "return_mean": "return_ci95"}
 _NO_METRIC = ("episodes", "joints", "gait")
 
@@ -98,9 +109,11 @@ def agent_metrics(
 
 
 def breakdowns(
-    scores: Mapping[str, LocomotionScores], pushes: Mapping[str, PushRecovery]
+    scores: Mapping[str, LocomotionScores],
+    pushes: Mapping[str, PushRecovery],
+    changed: Sequence[Perturbed] = (),
 ) -> list[Breakdown]:
-    """Return survival by impulse, the hero's gait against norms, and errors by joint."""
+    """Return survival by impulse and perturbation, gait against norms, joint errors."""
     survival: dict[str, dict[str, AgentMetrics]] = {}
     for agent, row in pushes.items():
         for impulse, rate, ci in zip(
@@ -125,9 +138,29 @@ def breakdowns(
             (MetricColumn("survival_rate", "on feet", 0, percent=True),),
             "on its feet 4 s after a push",
         ),
+        Breakdown(
+            "perturbation", _perturbed(changed), PERTURBED_COLUMNS,
+            "on its feet to the end under perturbations / joint error [cm]",
+        ),
         Breakdown("angle", _norms(scores), NORM_COLUMNS, "against normal gait: ", False),
         Breakdown("joint", errors),
     ]  # fmt: skip
+
+
+def _perturbed(
+    changed: Sequence[Perturbed],
+) -> dict[str, dict[str, AgentMetrics]]:
+    """Return the scores of all agents under each perturbation; null where it is missing."""
+    nothing = {name: metric(None, unit_of(name, UNITS)) for name in _PERTURBED}
+    return {
+        row.perturbation.name: {
+            agent: nothing
+            if one is None
+            else field_metrics(one, _PERTURBED, UNITS, _INTERVALS)
+            for agent, one in row.scores.items()
+        }
+        for row in changed
+    }
 
 
 def _norms(
@@ -146,19 +179,31 @@ def _norms(
     }
 
 
-def notes(scores: Mapping[str, LocomotionScores]) -> list[str]:
-    """Return what the columns mean, and where the norms are from."""
+def notes(
+    scores: Mapping[str, LocomotionScores], changed: Sequence[Perturbed] = ()
+) -> list[str]:
+    """Return what the columns mean, where norms are from, and what is missing."""
+    reasons: dict[str, list[str]] = {}
+    for one in (row.perturbation for row in changed):
+        if one.missing:
+            reasons.setdefault(one.missing, []).append(one.name)
+    told = [f"{reason}: no {', '.join(names)}." for reason, names in reasons.items()]
     if all(s.gait is None for s in scores.values()):
-        return [NOTE]
+        return [NOTE, *told]
     norms = gait_norms()
-    return [NOTE, f"Normal gait: {norms.angle_source}. Force: {norms.force_source}."]
+    source = f"Normal gait: {norms.angle_source}. Force: {norms.force_source}."
+    return [NOTE, source, *told]
 
 
 def details(
-    scores: Mapping[str, LocomotionScores], pushes: Mapping[str, PushRecovery]
+    scores: Mapping[str, LocomotionScores],
+    pushes: Mapping[str, PushRecovery],
+    changed: Sequence[Perturbed] = (),
 ) -> dict[str, Any]:
-    """Return gait cycles and push settings of all agents, as plain JSON."""
-    return {
+    """Return gait cycles, push settings and perturbations, as plain JSON."""
+    rows = {row.perturbation.name: row.perturbation.to_dict() for row in changed}
+    more = {"perturbations": rows} if rows else {}
+    return more | {
         agent: {
             "gait": None if s.gait is None else s.gait.to_dict(),
             "push_recovery": pushes[agent].to_dict() if agent in pushes else None,

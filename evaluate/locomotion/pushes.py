@@ -6,6 +6,7 @@ moment of a stride, and has to stay on its feet for some seconds more.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +33,9 @@ FIRST, SPREAD = 1.0, 1.2
 AFTER = 4.0
 """Time to stay on the feet after a push, [s]."""
 HOPELESS = 0.05
-"""Larger impulses are not tried after one that a smaller share survives."""
+"""Larger impulses of `IMPULSES` are not tried after one that a smaller share survives."""
+LARGEST = 1e4
+"""Largest impulse that can be chosen, [N s]."""
 SURE = 0.9
 """Rate of survival at the impulse that is reported as `impulse_90`."""
 _NEVER = 1000.0
@@ -60,10 +63,11 @@ class PushRecovery:
     def impulse_90(self) -> float:
         """Largest impulse that `SURE` survive, between samples linear, [N s].
 
-        0 where not even the smallest is survived; the largest tried is the upper limit.
+        0 where not even no push is survived, NaN where that of the smallest impulse is not
+        and it is above 0; the largest tried is the upper limit.
         """
         if self.survival[0] < SURE:
-            return 0.0
+            return math.nan if self.impulses[0] else 0.0
         for k in range(1, len(self.impulses)):
             if self.survival[k] < SURE:
                 drop = self.survival[k - 1] - self.survival[k]
@@ -86,11 +90,29 @@ class PushRecovery:
         }
 
 
+def chosen_impulses(text: str) -> tuple[float, ...]:
+    """Return the impulses in `--impulses`, ascending, [N s].
+
+    Raises:
+        ConfigError: Something else than numbers from 0 to `LARGEST` with commas between.
+    """
+    try:
+        values = sorted({float(part) for part in text.split(",")})
+    except ValueError:
+        values = []
+    if not all(0.0 <= value <= LARGEST for value in values or [math.nan]):
+        raise ConfigError(
+            f"--impulses {text}: must be numbers from 0 to {LARGEST:g} with commas between"
+        )
+    return tuple(values)
+
+
 def push_recovery(
     subject: LocomotionSubject,
     episodes: int,
     *,
     impulses: Sequence[float] = IMPULSES,
+    hopeless: float = HOPELESS,
     seed: int = 0,
     envs: int = 64,
     progress: Callable[[int], None] | None = None,
@@ -101,6 +123,7 @@ def push_recovery(
         subject: Agent to push.
         episodes: Of each impulse.
         impulses: Ascending, [N s].
+        hopeless: Larger ones are not tried after one that a smaller share survives.
         seed: Of starts, directions and moments.
         envs: Bodies at once, at most.
         progress: Called with finished episodes, including skipped impulses.
@@ -133,7 +156,7 @@ def push_recovery(
         on_feet = np.concatenate(stood).astype(np.float64)
         survival.append(float(on_feet.mean()))
         interval.append(wilson_interval(int(on_feet.sum()), len(on_feet)))
-        if survival[-1] < HOPELESS:
+        if survival[-1] < hopeless:
             if progress is not None:
                 progress(episodes * (len(tried) - len(survival)))
             break

@@ -16,7 +16,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.configs.simulation_nn import TeacherConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.build import make_batch
+from ambulo.envs.locomotion.build import make_batch, shared_out
 from ambulo.envs.locomotion.extra_parts import history_part
 from ambulo.envs.locomotion.joined import several_references
 from ambulo.envs.locomotion.protocol import WalkerBatch
@@ -171,13 +171,15 @@ def make_bodies(
     batches = [
         make_batch(
             config,
-            count // modes + (mode < count % modes),
+            size,
             seed=seed + mode * count,
             threads=threads,
             reference=reference,
             muscles=muscles,
         )
-        for mode, reference in enumerate(references)
+        for mode, (size, reference) in enumerate(
+            zip(shared_out(count, modes), references, strict=True)
+        )
     ]
     batch = batches[0] if modes == 1 else several_references(batches)
     if config.gait.base is not None:

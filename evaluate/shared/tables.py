@@ -84,7 +84,7 @@ def _joined_cells(group: Breakdown, *, wide: bool) -> Cells:
                     column.text(row[agent].get(column.name), wide=wide)
                     for column in group.columns
                 )
-                if agent in row
+                if any(_known(row.get(agent, {}), c.name) for c in group.columns)
                 else "-"
                 for agent in agents
             ),

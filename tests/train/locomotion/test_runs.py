@@ -101,6 +101,17 @@ def test_a_resumed_run_has_the_bits_of_a_whole_one(
     assert whole.evaluations.read_text() == part.evaluations.read_text()
 
 
+def test_a_training_on_varied_bodies_resumes_on_the_same_ones(
+    reference: Path, tmp_path: Path
+) -> None:
+    varied = {"variants": 2, "mass": [0.8, 1.2], "delay": [0.0, 0.04]}
+    config = settings(tmp_path / "c.json", reference, variation=varied)
+    whole = run(config, "whole")
+    plain = run(settings(tmp_path / "p.json", reference), "plain")
+    assert not weights_equal(whole.final_model, plain.final_model)
+    resumed_as(whole, run(config, "part", "--timesteps", str(2 * ROLLOUT)))
+
+
 @pytest.mark.slow
 def test_resumed_in_a_fresh_state_from_the_first_checkpoint(tiny: Path) -> None:
     whole = run(tiny, "whole")

@@ -1,0 +1,87 @@
+"""The world of a batch of bodies: their model, and the ground under them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.observation import places_ahead
+from ambulo.envs.simulation.course import make_ground
+from ambulo.envs.simulation.terrain import EDGE, Ground, terrain_model
+from ambulo.envs.simulation.variants import Variant
+
+FOLLOW = 0.2
+"""Fraction of a moving frame's height error that a control step corrects."""
+
+
+class World:
+    """The model of a variant of a body, and its ground: level, or that of the settings."""
+
+    def __init__(
+        self,
+        config: LocomotionEnvironmentConfig,
+        character: Character,
+        variant: Variant,
+    ) -> None:
+        """`ConfigError` where the body cannot stand on the ground."""
+        self._config = config
+        self._ground: Ground | None = variant.ground
+        if self._ground is None and config.terrain != "flat":
+            self._ground = make_ground(config.terrain, config.terrain_height)
+        model = character.model
+        if self._ground is not None:
+            model = terrain_model(character, self._ground)
+        self.model: mujoco.MjModel = variant.applied_to(model)
+        """The body in its world."""
+
+    @property
+    def weight(self) -> float:
+        """Body weight, [N]."""
+        gravity = np.linalg.norm(self.model.opt.gravity)
+        return float(self.model.body_mass.sum() * gravity)
+
+    def check_room(self, speed: float) -> None:
+        """`ConfigError` if an episode at `speed`, [m/s], leads over the ground's edge."""
+        ground, env = self._ground, self._config
+        farthest = speed * env.max_episode_steps * env.control_dt
+        if ground is not None and farthest > EDGE:
+            raise ConfigError(
+                f"terrain = {ground.kind}: the ground ends after {EDGE:g} m, and an"
+                f" episode may lead {farthest:.0f} m ahead: lower speed or"
+                " max_episode_steps"
+            )
+
+    def heights(self, places: Floats) -> Floats:
+        """Height of the ground at world places (..., 2), [m]. Shape (...)."""
+        if self._ground is None:
+            return np.zeros(places.shape[:-1])
+        return self._ground.height(places)
+
+    def heights_ahead(self, roots: Floats, yaw: Floats) -> Floats:
+        """Height of the ground ahead of roots (N, 2) that look along `yaw` (N,), [rad].
+
+        Over that under the root, [m]. Shape (N, 5).
+        """
+        ahead = self.heights(places_ahead(roots, yaw))
+        return np.asarray(ahead - self.heights(roots)[:, None])
+
+    def place(
+        self, anchor: Floats, envs: Ints, rngs: Sequence[np.random.Generator]
+    ) -> None:
+        """Put the moving frames of `envs` (k,) where their episodes begin."""
+        if self._ground is None:
+            return
+        for env in envs:
+            anchor[env, :3] = self._ground.place(rngs[env])
+        anchor[envs, 3] = self._ground.height(anchor[envs, :2])
+
+    def raise_frames(self, anchor: Floats, roots: Floats) -> None:
+        """Let moving frames follow the ground under the roots, world places (N, 2)."""
+        if self._ground is not None:
+            anchor[:, 3] += FOLLOW * (self._ground.height(roots) - anchor[:, 3])

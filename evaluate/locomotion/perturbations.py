@@ -1,0 +1,235 @@
+"""The standard perturbations: other ground, masses, control delays and starts.
+
+Every agent plays the same episodes under each of them; the policy was not trained anew.
+Pushes are apart (`pushes`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.locomotion import Course as Kind
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.variation import VariationConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.simulation.course import Course
+from ambulo.envs.simulation.terrain import GROUNDED, RAMP
+from ambulo.envs.simulation.variants import NOMINAL, Variant, drawn_variants
+from ambulo.evaluate.locomotion.evaluation import (
+    LocomotionSubject,
+    recorded,
+    undisturbed,
+)
+from ambulo.evaluate.locomotion.scores import LocomotionScores, score
+
+LONGEST = 10.0
+"""Length of a perturbed episode, [s], unless that of an undisturbed one is shorter."""
+FRICTION = (0.4, 0.6, 0.8, 1.2)
+"""Sliding friction of every contact; the models have 1."""
+MASS = 0.2
+"""Largest change of the body's mass, and of a segment's, as a fraction."""
+BODIES = 8
+"""Bodies whose segments have random masses."""
+DELAY = (0.010, 0.020, 0.030, 0.040)
+"""Time from an action to its effect, [s]; whole substeps act."""
+STEPS = (0.02, 0.05)
+"""Heights of steps, [m]."""
+SLOPES = (2.0, 5.0, 10.0)
+"""Angles of slopes, [deg]."""
+START = (0.05, 0.5)
+"""Standard deviations of starts: joint angles, [rad], and velocities, [rad/s], [m/s]."""
+_DRAW = 1
+"""Seed of the segments' masses: the same bodies in every evaluation."""
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """One change that all agents are scored under."""
+
+    name: str
+    """Row of the table."""
+    variants: Sequence[Variant] = (NOMINAL,)
+    """Bodies and worlds, among which the episodes are divided."""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the environment that differ."""
+    missing: str = ""
+    """Why this task or body cannot have it; empty: it can."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "variants": [one.numbers() for one in self.variants],
+            "settings": dict(self.settings),
+            "missing": self.missing or None,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbed:
+    """Scores of all agents under one perturbation."""
+
+    perturbation: Perturbation
+    """What differed."""
+    scores: Mapping[str, LocomotionScores | None]
+    """By agent; None where the perturbation is missing."""
+
+
+def _friction(config: LocomotionConfig, character: Character) -> list[Perturbation]:
+    return [
+        Perturbation(f"friction {value:g}", [Variant(friction=value)])
+        for value in FRICTION
+    ]
+
+
+def _mass(config: LocomotionConfig, character: Character) -> list[Perturbation]:
+    each = VariationConfig(segment_mass=(1.0 - MASS, 1.0 + MASS))
+    drawn = drawn_variants(each, BODIES, character.model.nbody - 1, _DRAW)
+    percent = f"{100.0 * MASS:.0f} %"
+    return [
+        Perturbation(f"mass -{percent}", [Variant(mass=1.0 - MASS)]),
+        Perturbation(f"mass +{percent}", [Variant(mass=1.0 + MASS)]),
+        Perturbation(f"segments ±{percent}", drawn),
+    ]
+
+
+def _delay(config: LocomotionConfig, character: Character) -> list[Perturbation]:
+    env = config.environment
+    substep, found = env.control_dt / env.substeps, {}
+    for value in DELAY:
+        acting = Variant(delay=value).late(substep) * substep
+        name = f"delay {1000.0 * acting:.0f} ms"
+        found[name] = Perturbation(name, [Variant(delay=acting)])
+    return list(found.values())
+
+
+def _steps(config: LocomotionConfig, character: Character) -> list[Perturbation]:
+    kinds: dict[str, Kind] = {"up": "steps_up", "down": "steps_down"}
+    return [
+        _on(f"steps {way} {100.0 * step:g} cm", kind, step, config, character)
+        for way, kind in kinds.items()
+        for step in STEPS
+    ]
+
+
+def _slopes(config: LocomotionConfig, character: Character) -> list[Perturbation]:
+    kinds: dict[str, Kind] = {"+": "uphill", "-": "downhill"}
+    return [
+        _on(
+            f"slope {sign}{angle:g} deg",
+            kind,
+            RAMP * math.tan(math.radians(angle)),
+            config,
+            character,
+        )
+        for sign, kind in kinds.items()
+        for angle in SLOPES
+    ]
+
+
+def _on(
+    name: str,
+    kind: Kind,
+    height: float,
+    config: LocomotionConfig,
+    character: Character,
+) -> Perturbation:
+    """A course, along which a body that follows commands is to walk straight."""
+    missing = ""
+    if character.name not in GROUNDED:
+        missing = f"{character.name} stands on level ground only"
+    elif config.environment.task == "stand":
+        missing = "a body that stands comes to no slope or step"
+    variants = [Variant(ground=Course(kind, height))]
+    return Perturbation(name, variants, {"turn": (0.0, 0.0)}, missing)
+
+
+def _start(config: LocomotionConfig, character: Character) -> list[Perturbation]:
+    angle, rate = START
+    noisy = {
+        "start_position_noise": angle,
+        "start_velocity_noise": rate,
+        "start_on_feet": True,
+    }
+    return [Perturbation(f"start {angle:g} rad, {rate:g} rad/s", settings=noisy)]
+
+
+GROUPS: dict[str, Callable[[LocomotionConfig, Character], list[Perturbation]]] = {
+    "friction": _friction,
+    "mass": _mass,
+    "delay": _delay,
+    "steps": _steps,
+    "slopes": _slopes,
+    "start": _start,
+}
+"""Perturbations of a configuration and its body, by name of the group."""
+
+
+def chosen_groups(text: str) -> tuple[str, ...]:
+    """Return the groups named in `--perturb`, with commas between; all of them for "all".
+
+    Raises:
+        ConfigError: No group has such a name.
+    """
+    if text == "all":
+        return tuple(GROUPS)
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in GROUPS:
+            hint = nearest(name, (*GROUPS, "all"))
+            raise ConfigError(f"--perturb: unknown perturbation {name!r}{hint}")
+    return tuple(dict.fromkeys(names))
+
+
+def suite(
+    groups: Sequence[str], config: LocomotionConfig, character: Character
+) -> list[Perturbation]:
+    """Return the perturbations of `groups`; first, none, to compare with."""
+    found = [Perturbation("none")]
+    for group in groups:
+        found += GROUPS[group](config, character)
+    return found
+
+
+def perturbed(
+    subject: LocomotionSubject,
+    perturbation: Perturbation,
+    episodes: int,
+    *,
+    seconds: float = LONGEST,
+    seed: int,
+    envs: int,
+    progress: Callable[[int], None] | None = None,
+) -> LocomotionScores | None:
+    """Scores of `subject` under a perturbation; None where it cannot have it.
+
+    The episodes begin as those of `evaluate` with the same seed do, but where starts or
+    ground are perturbed.
+
+    Args:
+        subject: Agent to perturb.
+        perturbation: What differs.
+        episodes: Episodes played.
+        seconds: Length of an episode, [s].
+        seed: Of starts and commands.
+        envs: Bodies at once, at most.
+        progress: Called with finished episodes.
+    """
+    if perturbation.missing:
+        if progress is not None:
+            progress(episodes)
+        return None
+    config = undisturbed(subject.config, seconds)
+    recording = recorded(
+        subject,
+        config.override("environment", **perturbation.settings),
+        episodes,
+        variants=perturbation.variants,
+        seed=seed,
+        envs=envs,
+        progress=progress,
+    )
+    return score(recording, seed)

@@ -39,6 +39,7 @@ TRACK: dict[str, Any] = {
     "action_scale": 0.8,
     "feed_forward": False,
     "balance_law": False,
+    "start_on_feet": True,
 }
 """Those that differ for the task `track`, whose actions alone move all joints."""
 

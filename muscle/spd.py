@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 import mujoco
 import numpy as np
 
-from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.muscle import SpdGains
 from ambulo.muscle.coupling import FREE, JointCoupling, joint_coupling
 from ambulo.muscle.dynamics import Dynamics, dynamics_of_data, make_current

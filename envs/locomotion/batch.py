@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
@@ -20,6 +19,7 @@ from ambulo.envs.locomotion.body import (
     body_of_joint,
     out_of_frame,
     reference_body,
+    walk_frames,
 )
 from ambulo.envs.locomotion.episode import EpisodeState, drawn_starts
 from ambulo.envs.locomotion.extra_parts import ExtraParts, MakePart
@@ -27,6 +27,7 @@ from ambulo.envs.locomotion.faults import StepBegin, check_fault_folder, report_
 from ambulo.envs.locomotion.info import InfoMaker
 from ambulo.envs.locomotion.observation import Seen, observation_layout, observe
 from ambulo.envs.locomotion.reward import Terms, cost_terms
+from ambulo.envs.locomotion.task_hooks import TaskHooks
 from ambulo.envs.locomotion.world import World
 from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.gaits import Blend, Gaits
@@ -39,7 +40,7 @@ from ambulo.envs.simulation.variants import NOMINAL, Variant
 from ambulo.envs.state_arrays import Arrays, flattened, part_of
 
 
-class LocomotionBatch:
+class LocomotionBatch(TaskHooks):
     """N bodies that follow a reference in a moving frame, without autoreset.
 
     An action of 1 moves the target of one joint axis by `action_scale`, on top of the
@@ -118,18 +119,10 @@ class LocomotionBatch:
         self._terms_now: tuple[str, ...] = ()
         self.blend: Blend = self._blend()
         self.world.check_room(self._fastest)
+        self.simulations: list[CharacterSimulation] = [self.simulation]
+        """The one simulation of all bodies."""
         self.state: BodyState
         """The bodies after the last step."""
-
-    extra_actions: tuple[str, ...] = ()
-    """Names of actions after those that move joints."""
-    uses_controller = True
-    """Whether this task has a gait or pose that a balance controller holds."""
-
-    @property
-    def simulations(self) -> list[CharacterSimulation]:
-        """The one simulation of all bodies."""
-        return [self.simulation]
 
     def show(self, make: MakePart) -> None:
         """Append a part to the observation; before the first reset."""
@@ -151,9 +144,6 @@ class LocomotionBatch:
         """Largest speed that the task asks for, [m/s]."""
         return float(np.max(self.blend.speed))
 
-    def _begin(self, envs: Ints) -> None:
-        """Begin the task of new episodes (commands, moving frames)."""
-
     def _grounded(self, envs: Ints, qpos: Floats) -> None:
         """Correct the heights of start states (k, nq) of `envs` (k,), in place."""
         if self.config.environment.start_on_feet:
@@ -161,26 +151,17 @@ class LocomotionBatch:
             wanted += self.anchor[envs, 3]
             qpos[:, 2] += wanted - lowest_points(qpos, self.character)
 
-    def _start_controls(self, envs: Ints) -> Floats | None:
-        """What motors of `envs` (k,) do at the start, (k, nu); None: nothing."""
-        return None
-
     def _advance(self) -> None:
         """Move the frame on by one control step."""
-        self._walk_anchor(self.blend.speed, np.zeros(self.num_envs))
-
-    def _terms(self, power: Floats, actions: Floats) -> Terms:
-        """The weighted reward terms of the step, each (N,)."""
-        raise NotImplementedError
+        walk_frames(
+            self.anchor, self.blend.speed, np.zeros(self.num_envs), self.simulation.dt
+        )
 
     def _cost_terms(self, power: Floats, actions: Floats) -> Terms:
         """The weighted costs of power, [W], (N,), and of actions (N, A)."""
         speed = np.hypot(self.state.heading[:, 0], self.state.heading[:, 1])
         weights = self.config.rewards
         return cost_terms(power, self.weight, speed, actions, self.action, weights)
-
-    def set_progress(self, share: float) -> None:
-        """Tell how much of the training is over, in [0, 1]; schedules follow it."""
 
     def seed(self, seeds: Sequence[int | None]) -> None:
         """Seed the generator of each body whose seed is not None."""
@@ -226,11 +207,10 @@ class LocomotionBatch:
 
     def start_info(self) -> Arrays:
         """Return the info of a reset: `episode_info` and the keys of a step."""
-        self._terms_now = self._terms_now or self._named_terms()
+        if not self._terms_now:
+            none = np.zeros_like(self.action)
+            self._terms_now = tuple(self._terms(np.zeros(self.num_envs), none))
         return self._info.of_reset(self.state, self._terms_now) | self.episode_info()
-
-    def _named_terms(self) -> tuple[str, ...]:
-        return tuple(self._terms(np.zeros(self.num_envs), np.zeros_like(self.action)))
 
     def step(self, actions: NDArray[np.generic]) -> BatchStep:
         """One control step: observations, rewards, terminated, truncated, info.
@@ -244,9 +224,7 @@ class LocomotionBatch:
             ActionError: Actions of the wrong shape, or not finite.
             ResetNeeded: A body that was never reset.
         """
-        if not self._begun.all():
-            body = int(np.argmin(self._begun))
-            raise ResetNeeded(f"body {body} has no episode yet: reset before step")
+        self._check_begun()
         env, simulation = self.config.environment, self.simulation
         wanted = checked_actions(actions, (self.num_envs, self.action_size))
         wanted = np.clip(wanted, -1.0, 1.0)
@@ -264,7 +242,7 @@ class LocomotionBatch:
         timeout = self._timed_out() & ~(fell | fault)
         terms = self._terms(power, wanted)
         if fault.any():
-            terms = {name: np.where(fault, 0.0, term) for name, term in terms.items()}
+            terms = {n: np.where(fault, 0.0, term) for n, term in terms.items()}
         reward: Floats = sum(terms.values(), np.zeros(self.num_envs))
         moved = np.where(fault, 0.0, np.hypot(*(simulation.qpos[:, :2] - before).T))
         self.episode.add(reward, moved, power * simulation.dt)
@@ -313,9 +291,6 @@ class LocomotionBatch:
         self._begun[:] = arrays.get("begun.episodes", True)
         self.blend = self._blend()
         self._look()
-
-    def close(self) -> None:
-        """Nothing is open."""
 
     _kept: tuple[str, ...] = ("obs", "phase", "anchor", "command", "action")
     """Arrays of the batch itself that `state_dict` keeps."""
@@ -379,14 +354,6 @@ class LocomotionBatch:
         limit = self.config.environment.max_episode_steps
         return np.asarray(self.episode.steps >= limit)
 
-    def _walk_anchor(self, speed: Floats, turn: Floats) -> None:
-        """Move the frame by one control step at `speed`, [m/s], and `turn`, [rad/s]."""
-        dt = self.simulation.dt
-        yaw = self.anchor[:, 2] + 0.5 * dt * turn
-        self.anchor[:, 0] += dt * speed * np.cos(yaw)
-        self.anchor[:, 1] += dt * speed * np.sin(yaw)
-        self.anchor[:, 2] += dt * turn
-
     def _look(self) -> None:
         """Take in the bodies' state after a step or reset."""
         qpos, qvel, _ = self._reference(self.phase)
@@ -411,10 +378,6 @@ class LocomotionBatch:
         out = np.empty((self.num_envs, layout.size), np.float32)
         self._fill(layout, out)
         return out
-
-    def _future(self) -> Floats:
-        """The reference ahead as the body sees it, (N, F); none here."""
-        return np.zeros((self.num_envs, 0))
 
     def _observe(self, envs: Ints) -> None:
         """Write the observations of `envs` (all are computed; few are cheap)."""

@@ -213,6 +213,14 @@ def out_of_frame(qpos: Floats, qvel: Floats, anchor: Floats) -> None:
     qpos[:, 5], qpos[:, 6] = ch * j + sh * i, ch * k + sh * w
 
 
+def walk_frames(anchor: Floats, speed: Floats, turn: Floats, dt: float) -> None:
+    """Move frames (N, 4) by `dt`, [s], at `speed`, [m/s], and `turn`, [rad/s], in place."""
+    yaw = anchor[:, 2] + 0.5 * dt * turn
+    anchor[:, 0] += dt * speed * np.cos(yaw)
+    anchor[:, 1] += dt * speed * np.sin(yaw)
+    anchor[:, 2] += dt * turn
+
+
 @njit(cache=True)
 def _into_frame(
     qpos: Floats, qvel: Floats, anchor: Floats, up: Floats, heading: Floats, yaw: Floats

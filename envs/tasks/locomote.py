@@ -8,6 +8,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.body import walk_frames
 from ambulo.envs.locomotion.reward import (
     Terms,
     command_terms,
@@ -103,10 +104,8 @@ class LocomoteBatch(LocomotionBatch):
         time = self.simulation.time
         for env in np.flatnonzero(time >= self.next_command):
             self._draw(int(env), float(time[env]))
-        self._walk_anchor(
-            self.blend.speed if self.uses_controller else self.command[:, 0],
-            self.command[:, 1],
-        )
+        speed = self.blend.speed if self.uses_controller else self.command[:, 0]
+        walk_frames(self.anchor, speed, self.command[:, 1], dt)
         self._settle(dt)
         self.blend = self._blend()
         root = self.simulation.qpos

@@ -22,7 +22,6 @@ from ambulo.envs.reference.clips.clip_library import (
 )
 from ambulo.envs.reference.clips.clip_sampler import ClipSampler
 from ambulo.envs.reference.clips.clip_teaching import ClipTeaching, clip_teaching
-from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.gaits import Gaits, NoGaits
 from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
@@ -175,14 +174,6 @@ class TrackBatch(LocomotionBatch):
         into = self.library.frames[rows]
         _into_heading_frames(qpos, qvel, into)
         return qpos, qvel, np.zeros_like(qvel)
-
-    def _grounded(self, envs: Ints, qpos: Floats) -> None:
-        """Give start states the lowest point of the clip: noise puts feet underground."""
-        if self.config.environment.start_position_noise > 0.0:
-            wanted = lowest_points(
-                self.library.qpos[self._rows()[envs]], self.character
-            )
-            qpos[:, 2] += wanted - lowest_points(qpos, self.character)
 
     def _start_controls(self, envs: Ints) -> Floats | None:
         """The clip's own torques: a body without any would begin to fall."""

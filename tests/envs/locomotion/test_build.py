@@ -7,7 +7,7 @@ from ambulo.envs.locomotion.build import batch_class
 
 
 def test_tasks_are_the_files_and_folders_of_envs_tasks():
-    assert TASKS == ("gait", "imitate", "locomote", "stand")
+    assert TASKS == ("gait", "imitate", "locomote", "stand", "track")
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -10,7 +10,7 @@ import pytest
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.body import out_of_frame
+from ambulo.envs.locomotion.body import out_of_frame, walk_frames
 from ambulo.envs.simulation.terrain import EDGE, SIZE, Terrain, terrain_model
 from ambulo.envs.tasks.locomote import CHANGE, EASE, LEASH, LocomoteBatch
 
@@ -57,7 +57,7 @@ def test_the_frame_goes_as_commanded(make: Make) -> None:
     batch = make("locomote", 1, speed=(1.0, 1.0), turn=(30.0, 30.0), straight=0.0)
     start = batch.anchor[0].copy()
     batch.command[0] = batch.goal[0] = 1.0, 0.5
-    batch._walk_anchor(np.array([1.0]), np.array([0.5]))
+    walk_frames(batch.anchor, np.array([1.0]), np.array([0.5]), batch.simulation.dt)
     dt = batch.simulation.dt
     assert batch.anchor[0, 2] - start[2] == pytest.approx(0.5 * dt)
     assert np.hypot(*(batch.anchor[0, :2] - start[:2])) == pytest.approx(dt)

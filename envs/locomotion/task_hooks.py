@@ -1,0 +1,50 @@
+"""What a locomotion task may change of the batch that all tasks share."""
+
+from __future__ import annotations
+
+import numpy as np
+from gymnasium.error import ResetNeeded
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.envs.locomotion.reward import Terms
+
+
+class TaskHooks:
+    """Defaults of a task; `LocomotionBatch` calls them."""
+
+    num_envs: int
+    """N."""
+    extra_actions: tuple[str, ...] = ()
+    """Names of actions after those that move joints."""
+    uses_controller = True
+    """Whether this task has a gait or pose that a balance controller holds."""
+
+    _begun: Bools
+    """Whether each body was ever reset. Shape (N,)."""
+
+    def _check_begun(self) -> None:
+        """Raise `ResetNeeded` for a body that was never reset."""
+        if not self._begun.all():
+            body = int(np.argmin(self._begun))
+            raise ResetNeeded(f"body {body} has no episode yet: reset before step")
+
+    def _begin(self, envs: Ints) -> None:
+        """Begin the task of new episodes (commands, moving frames)."""
+
+    def _start_controls(self, envs: Ints) -> Floats | None:
+        """What motors of `envs` (k,) do at the start, (k, nu); None: nothing."""
+        return None
+
+    def _terms(self, power: Floats, actions: Floats) -> Terms:
+        """The weighted reward terms of the step, each (N,)."""
+        raise NotImplementedError
+
+    def set_progress(self, share: float) -> None:
+        """Tell how much of the training is over, in [0, 1]; schedules follow it."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _future(self) -> Floats:
+        """The reference ahead as the body sees it, (N, F); none here."""
+        return np.zeros((self.num_envs, 0))

@@ -19,7 +19,7 @@ from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.extra_parts import history_part
 from ambulo.envs.locomotion.joined import several_references
 from ambulo.envs.locomotion.protocol import WalkerBatch
-from ambulo.envs.reference.configured import body_of, reference_of
+from ambulo.envs.reference.configured import body_of, chosen_cycle, reference_of
 from ambulo.envs.reference.reference import (
     Reference,
     is_reference,
@@ -60,8 +60,11 @@ def references_for(config: LocomotionConfig) -> References:
         return _references_of_teacher(teacher.model, env.reference)
     if teacher is not None:
         env = config.override("environment", balance_law=True).environment
-    names = (env.reference, *env.more_references)
-    return tuple(_prepared(env.replace(reference=name)) for name in names)
+    others = [
+        env.replace(reference=name, reference_frames=None)
+        for name in env.more_references
+    ]
+    return tuple(_prepared(one) for one in (env, *others))
 
 
 def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
@@ -82,6 +85,8 @@ def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
     reference = reference_of(env, body)
     seconds = time.perf_counter() - began
     console.print(f"prepared in {seconds:.0f} s", markup=False, highlight=False)
+    for line in chosen_cycle(reference, body):
+        console.print(line, soft_wrap=True, markup=False, highlight=False)
     return reference
 
 

@@ -17,6 +17,7 @@ from ambulo.envs.reference.inverse_dynamics import ground_reaction
 from ambulo.envs.reference.joint_positions import joint_positions
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.filters import low_pass, smoothed
+from ambulo.motion.gaits.planting import planted
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
 
@@ -50,8 +51,9 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
     """A movement of the character's skeleton as a reference of its physics.
 
     Positions are low-passed, sampled once a physics step, and lifted so that the lowest
-    sole point presses `DEPTH` into the ground wherever the clip has it near the ground.
-    Torques are those of inverse dynamics beside the best ground forces.
+    point presses `DEPTH` into the ground wherever the clip has it near the ground. Standing
+    feet are then planted, each on its own (`ambulo.motion.gaits.planting`). Torques are
+    those of inverse dynamics beside the best ground forces.
 
     Args:
         motion: On the skeleton of `character` (`motion.retargeting.retarget`).
@@ -68,10 +70,12 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
     model = character.model
     dt = float(model.opt.timestep)
     smooth = smoothed(motion, min(STATE_CUTOFF, 0.4 * motion.fps))
-    qpos = joint_positions(resample(smooth, 1.0 / dt), model)
-    lowest = lowest_points(qpos, character)
+    smooth = resample(smooth, 1.0 / dt)
+    lowest = lowest_points(joint_positions(smooth, model), character)
     lift = _lift(lowest, dt)
-    qpos[:, 2] += lift
+    root = smooth.root_positions + lift[:, None] * [0.0, 0.0, 1.0]
+    settled = planted(smooth.replace(root_positions=root), character.soles, DEPTH)
+    qpos = joint_positions(settled, model)
     qvel = velocities(model, qpos, dt)
     qacc = np.gradient(qvel, dt, axis=0)
     soles = character.soles

@@ -20,7 +20,6 @@ from ambulo.motion.rotations import (
     quat_to_rotvec,
 )
 
-
 RANGES = {
     "hips": "thigh",
     "knees": "shin",

@@ -19,9 +19,9 @@ from ambulo.configs.errors import MotionError
 from ambulo.motion.analysis import spans
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.formats.tpose import tpose_frames
+from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.landmarks import body_points, foot_points, has_feet
 from ambulo.motion.motion import Motion
-from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.operations import sample
 from ambulo.motion.roles import SIDES, roles_of
 
@@ -314,7 +314,7 @@ def _lying(
     motion: Motion, points: Floats, roles: dict[str, int], first: int
 ) -> list[ClipFault]:
     """A person that lies, or hangs level."""
-    if "head" not in roles or not _LEG <= set(roles):
+    if "head" not in roles or not set(roles) >= _LEG:
         return []
     hips = points[:, [roles[f"{side}_thigh"] for side in SIDES]].mean(axis=1)
     trunk = points[:, roles["head"]] - hips

@@ -15,8 +15,8 @@ from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import balance_controller
-from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
 from ambulo.envs.reference.captured import captured_cycle
+from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
 from ambulo.envs.reference.prepare import PreparedCycle, physical_cycle
 from ambulo.envs.reference.reference_file import (
     Gait,

@@ -178,16 +178,16 @@ def check_cycle(motion: Motion, frames: slice, first: int = 0, finer: int = 1) -
             return
         raise MotionError(
             f"{motion.label}: its movement does not repeat: the cycle that closes best "
-            f"(frames {where}) misses its beginning by {gap:.0%} of its own movement (gaits: under "
-            f"{OPEN:.0%}); choose a gait with --frames A:B, or follow the clip as it is with "
-            "`ambulo fit`"
+            f"(frames {where}) misses its beginning by {gap:.0%} of its own movement "
+            f"(gaits: under {OPEN:.0%}); choose a gait with --frames A:B, or follow the clip "
+            "as it is with `ambulo fit`"
         )
     raise MotionError(
         f"{motion.label}: root and joints move at {whole[0]:.2f} and {whole[1]:.2f} m/s on "
         f"the whole, but at {part[0]:.2f} and {part[1]:.2f} m/s in the cycle that closes best "
-        f"(frames {where}): the body stands there. {_other_cycle(motion, first, finer)}; follow a movement "
-        "that is no cycle with `ambulo fit`; or allow standing with --standing-reference "
-        "(environment.standing_reference)"
+        f"(frames {where}): the body stands there. {_other_cycle(motion, first, finer)}; "
+        "follow a movement that is no cycle with `ambulo fit`; or allow standing with "
+        "--standing-reference (environment.standing_reference)"
     )
 
 

@@ -27,11 +27,15 @@ from ambulo.motion.retargeting.refine import (
     RefinementGoals,
     refined,
 )
-from ambulo.motion.rotations import quat_about_mean, quat_from_rotvec, quat_multiply
-from ambulo.motion.rotations import quat_rotate
+from ambulo.motion.rotations import (
+    quat_about_mean,
+    quat_from_rotvec,
+    quat_multiply,
+    quat_rotate,
+)
 
 NEAR, FAR = 0.01, 0.03
-"""Heights of the lowest sole point, [m], up to which a foot stands and from which it does not."""
+"""Heights of the lowest sole point, [m]: up to the first a foot stands, from the second not."""
 SLOW, FAST = 0.2, 0.6
 """The same of the speed with which it slides, [m/s]. Captured feet in stance slide with up to
 0.15 m/s once noise is filtered; what is faster is rolled, dragged or in the air."""
@@ -40,7 +44,7 @@ TOUCHING = 0.006
 SPEED_CUTOFF = 8.0
 """Cut-off of the low-pass of the speed that decides, [Hz]."""
 HOLD = 0.5
-"""Time in which a shift of a standing foot fades, [s]: drift of many steps stays in the clip."""
+"""Time in which a shift of a standing foot fades, [s]: drift over many steps is the clip's."""
 SMOOTHING = 0.05
 """Time over which a shift changes, [s]."""
 PRESS = 20.0

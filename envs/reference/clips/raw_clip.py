@@ -16,6 +16,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.inverse_dynamics import ground_reaction
 from ambulo.envs.reference.joint_positions import joint_positions
 from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.motion.clip_checks import MIN_SECONDS
 from ambulo.motion.filters import low_pass, smoothed
 from ambulo.motion.gaits.planting import planted
 from ambulo.motion.motion import Motion
@@ -29,8 +30,8 @@ NEAR_GROUND = 0.06
 """A lowest point below this height over the clip's floor stands, [m]; above, it is a flight."""
 LIFT_TIME = 0.06
 """Standard deviation of the smoothing of the height correction, [s]."""
-MIN_SECONDS, MAX_SECONDS = 0.5, 60.0
-"""Shortest and longest clip, [s]."""
+MAX_SECONDS = 60.0
+"""Longest clip, [s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +46,10 @@ class RawClip:
     """Root force that the ground cannot give, over body weight. Shape (T,)."""
     lift: Floats
     """Height that was added, [m]. Shape (T,)."""
+    force: Floats
+    """The residual root force as a vector in the world, over body weight. Shape (T, 3)."""
+    height: Floats
+    """Height of the lowest point after the correction, [m]. Shape (T,)."""
 
 
 def raw_clip(motion: Motion, character: Character) -> RawClip:
@@ -81,7 +86,7 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
     soles = character.soles
     bodies = [model.body(character.skeleton.joints[j]).id for j in soles.joints]
     torque, _ = ground_reaction(model, soles, bodies, (qpos, qvel, qacc))
-    residual = torque[:, :6].copy()
+    residual = torque[:, :3].copy()
     torque = low_pass(torque, 1.0 / dt, TORQUE_CUTOFF)
     torque[:, :6] = 0.0
     bound = _largest_torque(model)
@@ -90,8 +95,9 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
         (len(qpos) - 1) * dt, np.zeros(3), qpos, qvel, torque, periodic=False
     )
     weight = model.body_mass.sum() * np.linalg.norm(model.opt.gravity)
-    left = np.linalg.norm(residual[:, :3], axis=1) / weight
-    return RawClip(table, lowest, left, lift)
+    force = residual / weight
+    left = np.linalg.norm(force, axis=1)
+    return RawClip(table, lowest, left, lift, force, lowest_points(qpos, character))
 
 
 def velocities(model: mujoco.MjModel, qpos: Floats, dt: float) -> Floats:

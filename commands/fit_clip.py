@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ambulo.commands.data.inputs import add_frames_flag
 from ambulo.commands.fit_many import fit_many
 from ambulo.common.console import bars
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import ConfigError, MotionError, RenderError
+from ambulo.configs.errors import ConfigError, RenderError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.clips.clip_reference import ClipReference, clip_reference
 from ambulo.envs.reference.reference_file import save_reference
-from ambulo.motion.motion import Motion
+from ambulo.motion.analysis import movement_text
+from ambulo.motion.operations import part_of
 from ambulo.motion.retargeting.source import read_source
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.train.shared.jobs import add_worker_flags
@@ -51,8 +52,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.film is not None and args.film.suffix not in FILMS:
         raise RenderError(f"{args.film}: a film ends in {' or '.join(FILMS)}")
     motion = read_source(path).logged()
-    part = _part(motion, args.frames)
-    _describe(motion, part)
+    part, first = part_of(motion, args.frames)
+    print(
+        f"clip       {motion.label}: frames {first}:{first + len(part)} of {len(motion)}, "
+        f"{part.duration:.2f} s at {motion.fps:g} fps; {movement_text(part)}"
+    )
     with bars(0) as progress:
         task = progress.add_task("fitting", total=None)
 
@@ -60,8 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             progress.update(task, completed=done, total=of)
 
         found = clip_reference(
-            part, character, bodies=args.bodies, seed=args.seed, progress=show
-        )
+            part, character,
+            bodies=args.bodies, seed=args.seed, first=first, progress=show,
+        )  # fmt: skip
     save_reference(target, found.reference)
     _print(found)
     print(f"reference  {target}")
@@ -82,11 +87,7 @@ def _parser() -> Parser:
         help="a motion file (BVH, AMC, NPZ, DeepMimic); several, or a folder of them, "
         "become references in the folder --out",
     )  # fmt: skip
-    parser.add_argument(
-        "--frames",
-        metavar="A:B",
-        help="its frames A up to but not B, from 0 (default: all)",
-    )
+    add_frames_flag(parser)
     parser.add_argument("--body", default="human23", help="the body (default: human23)")
     parser.add_argument(
         "--out",
@@ -126,39 +127,6 @@ def _check_body(character: Character) -> None:
         )
 
 
-def _part(motion: Motion, frames: str | None) -> Motion:
-    """The frames "A:B" of a clip.
-
-    Raises:
-        ConfigError: Not two numbers.
-        MotionError: Frames that the clip has not.
-    """
-    if frames is None:
-        return motion
-    found = re.fullmatch(r"(\d*):(\d*)", frames)
-    if found is None:
-        raise ConfigError(f"--frames {frames}: expected A:B, two frame numbers")
-    first = int(found[1] or 0)
-    last = int(found[2] or len(motion))
-    if not first < last <= len(motion):
-        raise MotionError(
-            f"{motion.label}: --frames {frames}: the clip has the frames 0:{len(motion)}"
-        )
-    return motion[first:last]
-
-
-def _describe(motion: Motion, part: Motion) -> None:
-    """Say what was chosen."""
-    path = part.root_positions[-1] - part.root_positions[0]
-    speed = float((path[:2] ** 2).sum() ** 0.5) / max(part.duration, 1e-9)
-    low, high = part.root_positions[:, 2].min(), part.root_positions[:, 2].max()
-    print(
-        f"clip       {motion.label}: {len(part)} of {len(motion)} frames, "
-        f"{part.duration:.2f} s at {motion.fps:g} fps; from start to end at {speed:.2f} m/s, "
-        f"root {low:.2f} to {high:.2f} m high"
-    )
-
-
 def _print(found: ClipReference) -> None:
     """Say what became of the clip."""
     report = found.report
@@ -167,13 +135,17 @@ def _print(found: ClipReference) -> None:
         f"{100 * report['error_local']:.1f} cm beside the root; root at most "
         f"{100 * report['root_deviation']:.1f} cm off"
     )
-    for begin, end in found.unsupported:
-        print(
-            f"support    {begin:.2f} to {end:.2f} s: the clip needs more than half of the "
-            "body's weight from something else than the ground (a chair, a wall, a partner)"
-        )
+    for need in found.needs:
+        print(f"support    {need.text()}")
     if found.falls_at is not None:
-        print(f"falls      at {found.falls_at:.2f} s: the body cannot do this clip")
+        before = [need for need in found.needs if need.begin <= found.falls_at]
+        why = f", where support is missing from {before[-1].begin:.2f} s on" * bool(
+            before
+        )
+        print(
+            f"falls      at {found.falls_at:.2f} s (frame {found.frame(found.falls_at)}): the "
+            f"body cannot do this clip{why}"
+        )
         return
     for name, value in report.items():
         if name.startswith("survives "):

@@ -65,6 +65,9 @@ class LocomotionEnvironmentConfig(Config):
     """A motion clip (.amc, .bvh, .npz, ...) or a prepared reference (.npz of ours); null is
     the walk that the suite makes itself, for myolegs that of the shipped `muscle_walk`. Not
     used by `stand`."""
+    reference_frames: Annotated[str, Field(pattern=r"^\d*:\d*$")] | None = None
+    """Part of the clip of `reference` in which its cycle is looked for, A:B: frames A up to but
+    not B, from 0; null: all of it."""
     standing_reference: bool = False
     """Take a clip whose best cycle hardly moves, although the clip does: a standing part.
     Not for myolegs, which follow walks."""

@@ -1,4 +1,4 @@
-"""Measures of a motion: velocities, speed and implausible jumps."""
+"""Measures of a motion: velocities, speed, ranges of joints and implausible jumps."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.kinematics import joint_positions, motion_kinematics
 from ambulo.motion.motion import Motion
+from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import (
     quat_angle,
     quat_conjugate,
@@ -18,6 +19,17 @@ from ambulo.motion.rotations import (
     quat_rotate,
     quat_to_rotvec,
 )
+
+RANGES = {
+    "hips": "thigh",
+    "knees": "shin",
+    "ankles": "foot",
+    "shoulders": "upper_arm",
+    "elbows": "forearm",
+}
+"""Joints whose ranges are reported, and their roles."""
+_POSES = 60
+"""Poses between which ranges are taken."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +83,36 @@ def speed(motion: Motion) -> Floats:
     """Horizontal speed of the root, [m/s]. Shape (T,)."""
     across = _differences(motion.root_positions[:, :2], motion.fps)
     return np.linalg.norm(across, axis=-1)
+
+
+def joint_ranges(motion: Motion) -> dict[str, float]:
+    """Largest rotation of each of `RANGES` between two poses, of both sides, [deg]."""
+    rows = np.unique(np.linspace(0, len(motion) - 1, _POSES).round().astype(np.int64))
+    roles = roles_of(motion.skeleton)
+    ranges = {}
+    for name, limb in RANGES.items():
+        joints = [roles[f"{s}_{limb}"] for s in SIDES if f"{s}_{limb}" in roles]
+        turns = motion.rotations[rows][:, joints]
+        if joints:
+            angles = quat_angle(turns[:, None], turns[None])
+            ranges[name] = float(np.rad2deg(angles.max()))
+    return ranges
+
+
+def movement_text(motion: Motion) -> str:
+    """Speed from start to end, height of the root and ranges of joints, in words."""
+    path = motion.root_positions[-1] - motion.root_positions[0]
+    pace = float(np.hypot(path[0], path[1])) / max(motion.duration, 1e-9)
+    low, high = motion.root_positions[:, 2].min(), motion.root_positions[:, 2].max()
+    parts = [f"{name} {angle:.0f}" for name, angle in joint_ranges(motion).items()]
+    ranges = f"; {', '.join(parts)} degrees" if parts else ""
+    return f"{pace:.2f} m/s, root {low:.2f} to {high:.2f} m high{ranges}"
+
+
+def spans(found: Bools) -> list[tuple[int, int]]:
+    """Rows from which and up to which (exclusive) `found` (T,) holds."""
+    edges = np.flatnonzero(np.diff(np.r_[False, found, False].astype(np.int8)))
+    return [(start, stop) for start, stop in edges.reshape(-1, 2).tolist()]
 
 
 def jumps(motion: Motion, threshold_deg: float = 90.0) -> list[Jump]:

@@ -1,16 +1,17 @@
-"""Operations on motions: resample, retime, transform, mirror, blend and concatenate.
+"""Operations on motions: cut, resample, retime, transform, mirror, blend and concatenate.
 
 Every function returns a new `Motion`; none filters (see `ambulo.motion.filters`).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.configs.errors import MotionError
+from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.motion.motion import Motion
 from ambulo.motion.rest import aligned_axes
 from ambulo.motion.roles import mirror_indices
@@ -24,6 +25,9 @@ from ambulo.motion.rotations import (
 )
 from ambulo.motion.skeleton import Skeleton
 
+FRAMES = r"(\d*):(\d*)"
+"""How a part of a motion is named, "A:B"."""
+
 _EXACT = 1e-9
 """A sample nearer than this to a frame, [frames], is that frame, without rounding."""
 
@@ -32,6 +36,30 @@ _REFLECT = np.array([1.0, -1.0, 1.0])
 
 _REFLECT_TURN = np.array([1.0, -1.0, 1.0, -1.0])
 """Signs that mirror a rotation, wxyz: its axis is reflected and its sense reversed."""
+
+
+def part_of(motion: Motion, frames: str | None) -> tuple[Motion, int]:
+    """The frames "A:B" of a motion, and the first of them.
+
+    Args:
+        motion: The motion.
+        frames: Frames A up to but not B, counted from 0; either may be left out. None: all.
+
+    Raises:
+        ConfigError: Not two numbers.
+        MotionError: Frames that the motion has not.
+    """
+    if frames is None:
+        return motion, 0
+    numbers = re.fullmatch(FRAMES, frames)
+    if numbers is None:
+        raise ConfigError(f"--frames {frames}: expected A:B, two frame numbers")
+    first, last = int(numbers[1] or 0), int(numbers[2] or len(motion))
+    if not first < last <= len(motion):
+        raise MotionError(
+            f"{motion.label}: --frames {frames}: the clip has the frames 0:{len(motion)}"
+        )
+    return motion[first:last], first
 
 
 def sample(motion: Motion, frames: Floats, fps: float) -> Motion:
@@ -109,6 +137,20 @@ def transform(
     return _placed(
         motion, np.full(len(motion), yaw), np.asarray(shift, dtype=np.float64)
     )
+
+
+def unbent(motion: Motion, yaw: Floats) -> Motion:
+    """Turn each frame, and each step of the root's path, by its `yaw` (T,), [rad].
+
+    The first frame's root stays where it is.
+    """
+    steps = np.diff(motion.root_positions, axis=0)
+    turned = quat_rotate(quat_from_yaw(0.5 * (yaw[1:] + yaw[:-1])), steps)
+    path = motion.root_positions[:1] + np.concatenate(
+        [np.zeros((1, 3)), np.cumsum(turned, axis=0)]
+    )
+    placed = _placed(motion, yaw, np.zeros(3))
+    return placed.replace(root_positions=path)
 
 
 def heading(motion: Motion) -> Floats:

@@ -35,6 +35,7 @@ def contact_sheet(
     title: str = "",
     subtitle: str = "",
     poses: int = POSES,
+    chosen: slice | None = None,
     theme: Theme = LIGHT,
 ) -> bytes:
     """PNG of a clip: poses from the side and from ahead, root path, contacts, height.
@@ -47,6 +48,8 @@ def contact_sheet(
         title: The sheet's name.
         subtitle: Facts under it.
         poses: Poses in a row at most.
+        chosen: Frames that were chosen: their poses and path are drawn, and they are shaded
+            over the times of the whole clip; all if None.
         theme: The colours.
     """
     figure = new_figure(_SIZE, background=theme.background)
@@ -59,19 +62,25 @@ def contact_sheet(
         left, 0.93, subtitle, color=theme.text, fontsize=10, va="center",
         parse_math=False,
     )  # fmt: skip
-    frames = _shown(actor, poses)
+    part = actor if chosen is None else actor[chosen]
+    start = 0 if chosen is None else chosen.start
+    frames = _shown(part, poses)
     for k, (name, camera) in enumerate((("side", SIDE), ("front", FRONT))):
         ax = figure.add_axes((left, 0.65 - k * (_ROW + 0.01), _WIDTH, _ROW))
-        _draw_row(ax, actor, frames, camera, theme, name)
+        _draw_row(ax, part, frames, camera, theme, name)
         if k == 1:
-            _time_labels(ax, actor, frames, fps, theme)
+            _time_labels(ax, (start + frames) / fps, theme)
     path = figure.add_axes((left, 0.055, 0.29, 0.27))
-    _draw_path(path, actor, frames, theme)
+    _draw_path(path, part, frames, theme)
     times = np.arange(len(actor)) / fps
     feet = figure.add_axes((0.44, 0.245, 0.5, 0.075))
     _draw_contacts(feet, actor, times, theme)
     height = figure.add_axes((0.44, 0.075, 0.5, 0.13))
     _draw_height(height, actor, times, fps, theme)
+    if chosen is not None:
+        for ax in (feet, height):
+            ends = (start / fps, (start + len(part) - 1) / fps)
+            ax.axvspan(*ends, color=theme.contact, alpha=0.15, lw=0, zorder=0)
     return png_of(figure)
 
 
@@ -147,16 +156,14 @@ def _aspect(ax: Axes) -> float:
     return float(box.width * inches[0] / (box.height * inches[1]))
 
 
-def _time_labels(
-    ax: Axes, actor: Actor, frames: Ints, fps: float, theme: Theme
-) -> None:
-    """The time of each pose under the row."""
+def _time_labels(ax: Axes, times: Floats, theme: Theme) -> None:
+    """The time of each pose under the row, [s]."""
     low, high = ax.get_xlim()
-    pitch = (high - low) / len(frames)
-    digits = 1 if len(actor) / fps > 10.0 else 2
+    pitch = (high - low) / len(times)
+    digits = 1 if times[-1] - times[0] > 10.0 else 2
     ax.set_xticks(
-        [low + (k + 0.5) * pitch for k in range(len(frames))],
-        [f"{frame / fps:.{digits}f} s" for frame in frames],
+        [low + (k + 0.5) * pitch for k in range(len(times))],
+        [f"{time:.{digits}f} s" for time in times],
         color=theme.text, fontsize=9,
     )  # fmt: skip
     ax.tick_params(length=0)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ambulo.commands.data.inputs import (
     SOME_BAD,
     Reading,
+    add_frames_flag,
     add_reading_flags,
     motion_files,
     reading_of,
@@ -20,8 +21,10 @@ from ambulo.commands.data.inputs import (
 from ambulo.common.files import check_parent
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import AmbuloError, ConfigError, MotionError
+from ambulo.motion.analysis import movement_text
 from ambulo.motion.formats.files import WRITTEN, write_motion
 from ambulo.motion.motion import Motion
+from ambulo.motion.operations import part_of
 from ambulo.motion.skeleton import Skeleton
 from ambulo.train.shared.jobs import add_worker_flags, workers_of
 
@@ -48,6 +51,7 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     add(
         "--to", metavar="FORMAT", help=f"of the files of a folder: {', '.join(FORMATS)}"
     )
+    add_frames_flag(parser)
     add("--fps", type=float, metavar="HZ", help="frames per second of what is written")
     add(
         "--filter", type=float, metavar="HZ", dest="cutoff",
@@ -81,6 +85,8 @@ class Conversion:
 
     reading: Reading
     """How files are read."""
+    frames: str | None = None
+    """Frames that are kept, "A:B"."""
     fps: float | None = None
     """New rate, [Hz]."""
     cutoff: float | None = None
@@ -97,7 +103,10 @@ class Conversion:
     def motion(self, path: Path) -> tuple[Motion, str]:
         """The converted motion of the file `path`, and remarks on it."""
         source, remarks = self.reading.source(path), ""
-        motion = source.motion
+        motion, first = part_of(source.motion, self.frames)
+        if self.frames is not None:
+            kept = f"{first}:{first + len(motion)} of {len(source.motion)}"
+            remarks = f", frames {kept}: {movement_text(motion)}"
         if self.cutoff is not None:
             from ambulo.motion.filters import smoothed
 
@@ -112,7 +121,7 @@ class Conversion:
                 ground=self.ground,
             )
             motion = done.motion.replace(name=motion.name)
-            remarks = f", {described(done)}"
+            remarks += f", {described(done)}"
         if self.fps is not None:
             from ambulo.motion.operations import resample
 
@@ -194,6 +203,8 @@ def run(args: argparse.Namespace) -> int:
     conversion = _conversion(args)
     source, target = resolve_path(args.source), resolve_path(args.target)
     if source.is_dir():
+        if args.frames is not None:
+            raise ConfigError("--frames is for one file; a folder has many")
         return _folder(args, conversion, source, target)
     if args.to is not None:
         raise ConfigError("--to is for folders; a file is written by its ending")
@@ -229,6 +240,7 @@ def _conversion(args: argparse.Namespace) -> Conversion:
         skeleton = load_skeleton(args.skeleton)
     return Conversion(
         reading=reading_of(args, "file" if skeleton is None else "auto"),
+        frames=args.frames,
         fps=args.fps,
         cutoff=args.cutoff,
         skeleton=skeleton,

@@ -75,6 +75,14 @@ def add_reading_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--verbose", action="store_true", help="show tracebacks")
 
 
+def add_frames_flag(parser: argparse.ArgumentParser) -> None:
+    """Add `--frames`, a part of a file (`ambulo.motion.operations.part_of`)."""
+    parser.add_argument(
+        "--frames", metavar="A:B",
+        help="its frames A up to but not B, from 0 (default: all)",
+    )  # fmt: skip
+
+
 def add_source_flags(parser: argparse.ArgumentParser) -> None:
     """Add `--axes` and `--rest-pose`, which say what a motion file does not."""
     parser.add_argument(

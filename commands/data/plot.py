@@ -6,13 +6,21 @@ import argparse
 import math
 from pathlib import Path
 
-from ambulo.commands.data.inputs import add_reading_flags, motion_files, reading_of
+from ambulo.commands.data.inputs import (
+    add_frames_flag,
+    add_reading_flags,
+    motion_files,
+    reading_of,
+)
 from ambulo.common.files import check_parent, write_bytes
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, MotionError, RenderError
+from ambulo.motion.analysis import movement_text
 from ambulo.motion.contacts import foot_contacts
 from ambulo.motion.landmarks import has_feet
 from ambulo.motion.motion import Motion
+from ambulo.motion.operations import part_of
+from ambulo.motion.skeletons import load_skeleton
 from ambulo.viz.skeleton_actor import actor_of
 from ambulo.viz.skeleton_view import DARK, LIGHT, THEMES
 
@@ -32,6 +40,11 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     add("--mp4", metavar="FILE", help="also a film as mp4")
     add("--start", type=float, default=0.0, metavar="S", help="from this time on")
     add("--stop", type=float, metavar="S", help="up to this time")
+    add_frames_flag(parser)
+    add(
+        "--cycle", action="store_true",
+        help="draw the cycle that `ambulo train walk --reference FILE` would follow",
+    )  # fmt: skip
     add("--poses", type=int, default=10, metavar="N", help="on the sheet (default: 10)")
     add(
         "--theme", choices=tuple(THEMES), default=None,
@@ -47,7 +60,14 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"{source}: plot draws one file, not a folder")
     motion_files(source)
     sheet, films = _outputs(args, source)
-    motion = cut(reading_of(args).motion(source), args.start, args.stop)
+    motion = reading_of(args).motion(source)
+    chosen = None
+    if args.frames is not None or args.cycle:
+        if args.start or args.stop is not None:
+            raise ConfigError("--start and --stop cut a clip that is drawn as a whole")
+        chosen = _chosen(motion, args.frames, cycle=args.cycle)
+    else:
+        motion = cut(motion, args.start, args.stop)
     from ambulo.viz.contact_sheet import contact_sheet
     from ambulo.viz.skeleton_film import write_film
 
@@ -55,15 +75,34 @@ def run(args: argparse.Namespace) -> int:
     actor = actor_of(motion, contacts=contacts, label=source.name)
     if sheet is not None:
         png = contact_sheet(
-            actor, motion.fps, title=source.name, subtitle=facts(motion),
-            poses=args.poses, theme=THEMES.get(args.theme, LIGHT),
+            actor, motion.fps, title=source.name, subtitle=facts(motion, chosen),
+            poses=args.poses, chosen=chosen, theme=THEMES.get(args.theme, LIGHT),
         )  # fmt: skip
         write_bytes(sheet, png)
         print(sheet)
     for film in films:
         theme = THEMES.get(args.theme, DARK)
-        print(write_film(film, [actor], motion.fps, theme=theme))
+        shown = actor if chosen is None else actor[chosen]
+        print(write_film(film, [shown], motion.fps, theme=theme))
     return 0
+
+
+def _chosen(motion: Motion, frames: str | None, *, cycle: bool) -> slice:
+    """The frames that are drawn of a clip, after a line about them.
+
+    Raises:
+        MotionError: There are none, or no cycle.
+        ConfigError: `frames` are not two numbers.
+    """
+    if cycle:
+        from ambulo.envs.reference.captured import captured_cycle
+
+        found = captured_cycle(motion, load_skeleton("human23"), frames=frames)
+        print(found.text())
+        return slice(found.first, found.last)
+    part, first = part_of(motion, frames)
+    print(f"{motion.label}: frames {first}:{first + len(part)}; {movement_text(part)}")
+    return slice(first, first + len(part))
 
 
 def cut(motion: Motion, start: float, stop: float | None) -> Motion:
@@ -84,12 +123,16 @@ def cut(motion: Motion, start: float, stop: float | None) -> Motion:
     return motion[first:end]
 
 
-def facts(motion: Motion) -> str:
-    """Frames, rate, time and joints in a line."""
-    return (
+def facts(motion: Motion, chosen: slice | None = None) -> str:
+    """Frames, rate, time and joints in a line, or what was chosen of them."""
+    text = (
         f"{len(motion)} frames, {motion.fps:.6g} fps, {motion.duration:.2f} s, "
         f"{len(motion.skeleton)} joints"
     )
+    if chosen is None:
+        return text
+    part = motion[chosen]
+    return f"{text}; frames {chosen.start}:{chosen.stop}: {movement_text(part)}"
 
 
 def _outputs(args: argparse.Namespace, source: Path) -> tuple[Path | None, list[Path]]:

@@ -11,8 +11,10 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import CHARACTERS, load_character
+from ambulo.envs.reference.captured import cycle_text
 from ambulo.envs.reference.clips.read_clips import read_clips
 from ambulo.envs.reference.gait_reference import healthy_gait
+from ambulo.envs.reference.joint_positions import motion_of_positions
 from ambulo.envs.reference.kept import kept_reference
 from ambulo.envs.reference.muscle_reference import legs_reference
 from ambulo.envs.reference.reference import build_reference, standing_reference
@@ -95,9 +97,15 @@ def reference_of(
         )
         check_reference(found, character, config)
         return found
-    if _stands(config) or config.reference is None:
+    clip = None if _stands(config) else config.reference
+    cut = config.reference_frames
+    if cut is not None and (clip is None or is_reference(Path(clip))):
+        raise ConfigError(
+            f"reference_frames = {cut} cuts a motion clip; reference = {clip} is none"
+        )
+    if clip is None:
         return _built(None, 0, _key(config))
-    path = Path(config.reference)
+    path = Path(clip)
     if is_reference(path):
         found = load_reference(path)
     else:
@@ -105,6 +113,21 @@ def reference_of(
         found = _built(str(path), stamp, _key(config))
     check_reference(found, character, config)
     return found
+
+
+def chosen_cycle(reference: Reference, character: Character) -> list[str]:
+    """What was chosen of a clip, one line; none where the reference does not say."""
+    table, report = reference.gaits[0].table, reference.report
+    if "first_frame" not in report:
+        return []
+    motion = motion_of_positions(
+        table.qpos,
+        character.model,
+        character.skeleton,
+        len(table.qpos) / table.period,
+    )
+    first, last = round(report["first_frame"]), round(report["last_frame"])
+    return [f"{reference.name}: {cycle_text(first, last, motion)}"]
 
 
 def family_speeds(config: LocomotionEnvironmentConfig) -> tuple[float, ...]:
@@ -124,7 +147,7 @@ def _stands(config: LocomotionEnvironmentConfig) -> bool:
 def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
     """The settings that a reference depends on; all others at their defaults."""
     names = ["task", "base", "character", "joints", "control_rate", "substeps"]
-    names += ["actuation", "standing_reference"]
+    names += ["actuation", "standing_reference", "reference_frames"]
     if config.task == "locomote":
         names.append("speed")
     return LocomotionEnvironmentConfig(
@@ -162,6 +185,7 @@ def _built(
             character,
             joints=config.joints,
             control_dt=config.control_dt,
+            frames=config.reference_frames,
             speeds=family_speeds(config),
             standing=config.standing_reference,
         ),

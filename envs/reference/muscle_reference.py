@@ -57,7 +57,7 @@ def legs_reference(config: LocomotionEnvironmentConfig) -> Reference:
         )
     if config.reference is None:
         return shipped_walk(muscles=muscles)
-    return kept_walk(config.reference, muscles=muscles)
+    return kept_walk(config.reference, muscles=muscles, frames=config.reference_frames)
 
 
 def shipped_walk(*, muscles: bool = True) -> Reference:
@@ -80,17 +80,20 @@ def shipped_walk(*, muscles: bool = True) -> Reference:
     return walk if muscles else replace(walk, character="myolegs_motors")
 
 
-def kept_walk(clip: str, *, muscles: bool = True) -> Reference:
+def kept_walk(
+    clip: str, *, muscles: bool = True, frames: str | None = None
+) -> Reference:
     """The walk out of a clip: made now (`muscle_walk`), or read where it is kept.
 
     Args:
         clip: A motion file.
         muscles: For the body with muscles; otherwise for the one with motors.
+        frames: Part of the clip in which the walk is, "A:B"; all if None.
     """
     return kept_reference(
-        ["myolegs", muscles],
+        ["myolegs", muscles, frames],
         clip,
-        lambda: build_muscle_walk(clip, muscles=muscles),
+        lambda: build_muscle_walk(clip, muscles=muscles, frames=frames),
         takes="two minutes or more",
     )
 

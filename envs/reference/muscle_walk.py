@@ -20,15 +20,13 @@ from ambulo.envs.characters.character import Character, human23
 from ambulo.envs.characters.myo import myolegs, sole_balls
 from ambulo.envs.characters.myo_pose import PoseCycle, fitted_poses, symmetric
 from ambulo.envs.reference.balance import BalanceController, balance_controller
+from ambulo.envs.reference.captured import captured_cycle
 from ambulo.envs.reference.closed_loop import RollOut, closed_loop_cycle, roll_out
 from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.refine import RefinedCycle, refined
-from ambulo.motion.formats.files import read_motion
-from ambulo.motion.gaits.cycle import along_x, check_moves, find_cycle, periodic
 from ambulo.motion.gaits.soles import flat_soles, grounded, no_slip
 from ambulo.motion.motion import Motion
-from ambulo.motion.retargeting.retarget import retarget
 from ambulo.muscle.coupling import joint_coupling
 
 log = logging.getLogger(__name__)
@@ -96,14 +94,12 @@ STIFF = 2.5
 """How much stiffer the stiff motors' joints are."""
 
 
-def pose_cycle(clip: str | Path | Motion, character: Character) -> PoseCycle:
+def pose_cycle(
+    clip: str | Path | Motion, character: Character, frames: str | None = None
+) -> PoseCycle:
     """The best cycle of a clip, symmetric, as positions of myolegs."""
     body = human23()
-    motion = clip if isinstance(clip, Motion) else read_motion(clip)
-    turned = along_x(retarget(motion, body.skeleton).motion)
-    frames = find_cycle(turned)
-    check_moves(turned, frames)
-    raw = periodic(turned, frames)
+    raw = captured_cycle(clip, body.skeleton, frames=frames).cycle
     cycle, _ = flat_soles(raw, body.soles)
     cycle, _ = no_slip(cycle, body.soles)
     return fitted_poses(symmetric(grounded(cycle, body.soles)), character)
@@ -138,6 +134,7 @@ def build_muscle_walk(
     clip: str | Path | Motion,
     *,
     muscles: bool = True,
+    frames: str | None = None,
     bodies: int = 16,
     seconds: float = 5.0,
     seed: int = 0,
@@ -147,6 +144,7 @@ def build_muscle_walk(
     Args:
         clip: A captured walk.
         muscles: For the body with muscles; otherwise for the one with motors.
+        frames: Part of the clip in which the cycle is, "A:B"; all if None.
         bodies: How many walk in each round.
         seconds: For how long.
         seed: Of their phases.
@@ -155,7 +153,7 @@ def build_muscle_walk(
         MotionError: A clip without a cycle, or bodies that fall at once.
     """
     motors = myolegs(muscles=False)
-    start = physical_cycle(pose_cycle(clip, motors), motors)
+    start = physical_cycle(pose_cycle(clip, motors, frames), motors)
     log.info(
         "root residual %.1f N, %.2f N m", start.residual_force, start.residual_moment
     )

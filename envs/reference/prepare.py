@@ -10,15 +10,18 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
+from ambulo.envs.reference.captured import CapturedCycle
 from ambulo.envs.reference.inverse_dynamics import InverseDynamics, inverse_dynamics
 from ambulo.motion.gaits.cycle import (
     HARMONICS,
     Cycle,
     along_x,
-    check_moves,
+    check_cycle,
     find_cycle,
     periodic,
+    straightened,
 )
+from ambulo.motion.gaits.planting import planted_cycle
 from ambulo.motion.gaits.soles import (
     Soles,
     flat_soles,
@@ -139,8 +142,8 @@ def raw_cycle(
     if frames is None:
         frames = find_cycle(turned)
         if not standing:
-            check_moves(turned, frames)
-    return periodic(turned, frames, harmonics)
+            check_cycle(turned, frames)
+    return periodic(straightened(turned, frames), frames, harmonics)
 
 
 def physical_cycle(
@@ -150,25 +153,68 @@ def physical_cycle(
     *,
     name: str = "cycle",
     warn: bool = True,
+    captured: CapturedCycle | None = None,
 ) -> PreparedCycle:
     """A cycle made physical for the body `model`; errors and warnings begin with `name`.
+
+    Args:
+        raw: The movement.
+        model: The body.
+        soles: Its soles.
+        name: What messages call it.
+        warn: Log what makes it a doubtful reference.
+        captured: Where it is from: feet that then slide more than the clip's, or that would
+            be refused, are planted.
 
     Raises:
         MotionError: Feet that slide, or a root that flies.
     """
     flat, _ = flat_soles(raw, soles)
-    planted, _ = no_slip(flat, soles)
-    cycle = grounded(planted, soles)
+    cycle = _on_ground(flat, soles)
+    if captured is not None and _slip(cycle, soles) > _allowed_slip(captured, raw):
+        cycle = _on_ground(planted_cycle(cycle, soles), soles)
     dynamics = inverse_dynamics(cycle, model, soles)
     report = _report(raw, cycle, dynamics, model, soles)
     force = report.residual_force / report.weight
     if report.slip > REFUSE_SLIP or force > REFUSE_RESIDUAL:
+        where = "" if captured is None else _in_file(captured, dynamics)
         raise MotionError(
-            f"{name}: {'; '.join(report.warnings())}: no reference for a simulated body"
+            f"{name}: {'; '.join(report.warnings())}{where}: no reference for a simulated body"
         )
     for line in report.warnings() if warn else ():
         log.warning("%s: %s", name, line)
     return PreparedCycle(cycle, dynamics, report)
+
+
+def _allowed_slip(captured: CapturedCycle, raw: Cycle) -> float:
+    """Slip of a gait out of a clip that needs no planting, [m/s].
+
+    The clip's own; of a faster gait that is made of it more in proportion.
+    """
+    faster = raw.speed / max(captured.cycle.speed, 1e-9)
+    return min(captured.slide * max(1.0, faster), REFUSE_SLIP)
+
+
+def _on_ground(cycle: Cycle, soles: Soles) -> Cycle:
+    """A cycle with the stride that its feet make, on the ground."""
+    return grounded(no_slip(cycle, soles)[0], soles)
+
+
+def _in_file(captured: CapturedCycle, dynamics: InverseDynamics) -> str:
+    """What the file is like where a cycle is no reference, in words."""
+    force = np.linalg.norm(dynamics.residual[:, :3], axis=1)
+    part = (captured.last - captured.first) * int(force.argmax()) / len(force)
+    text = (
+        f". In the file (frames {captured.first}:{captured.last}) the force is largest at "
+        f"frame {captured.first + round(part)}"
+    )
+    if captured.feet:
+        foot = max(captured.feet, key=lambda one: one.slide)
+        text += (
+            f"; where feet are slowest they slide at {captured.slide:.2f} m/s, the "
+            f"{foot.side} one at {foot.slide:.2f} m/s in frames {foot.first} to {foot.last}"
+        )
+    return text
 
 
 def _report(

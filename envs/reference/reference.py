@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import balance_controller
+from ambulo.envs.reference.captured import captured_cycle
 from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
-from ambulo.envs.reference.prepare import PreparedCycle, physical_cycle, raw_cycle
+from ambulo.envs.reference.prepare import PreparedCycle, physical_cycle
 from ambulo.envs.reference.reference_file import (
     Gait,
     Reference,
@@ -27,11 +29,9 @@ from ambulo.envs.reference.reference_file import (
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.stabilize import stabilized_gait
-from ambulo.motion.formats.files import read_motion
 from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.gaits.variants import at_speed, standing_cycle
 from ambulo.motion.motion import Motion
-from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.roles import roles_of
 
 __all__ = [
@@ -85,7 +85,7 @@ def build_reference(
     joints: Sequence[str] = LocomotionEnvironmentConfig().joints,
     control_dt: float = LocomotionEnvironmentConfig().control_dt,
     balance: bool = True,
-    frames: slice | None = None,
+    frames: str | None = None,
     speeds: Sequence[float] = (),
     refine: bool = True,
     standing: bool = False,
@@ -99,7 +99,8 @@ def build_reference(
         joints: Patterns of the joints that the balance controller may move.
         control_dt: Duration of a control step, [s].
         balance: Make the balance controller too; it takes seconds.
-        frames: The cycle's frames; found if None.
+        frames: Part of the clip in which its cycle is found, "A:B": frames A up to but not
+            B, from 0; all if None.
         speeds: Make one gait for each of these speeds, ascending, [m/s], out of the
             clip's cycle; the clip's own alone if empty.
         refine: Lead a clip's own gait to a cycle that the simulation repeats (`hold`);
@@ -112,23 +113,32 @@ def build_reference(
             `MotionFileError`).
         ConfigError: A pattern that matches no joint.
     """
+    captured = None
     if clip is None:
         raw, name = plain_walk(character.skeleton), "plain walk"
     else:
-        motion = clip if isinstance(clip, Motion) else read_motion(clip)
-        on_body = retarget(motion, character.skeleton).motion
-        raw, name = raw_cycle(on_body, frames=frames, standing=standing), motion.label
+        captured = captured_cycle(
+            clip, character.skeleton, frames=frames, standing=standing
+        )
+        raw, name = captured.cycle, captured.name
+        log.info("%s", captured.text())
     soles = character.soles
     cycles = [at_speed(raw, soles, speed) for speed in speeds] or [raw]
     prepared = [
-        physical_cycle(cycle, character.model, soles, name=name, warn=clip is not None)
+        physical_cycle(
+            cycle, character.model, soles,
+            name=name, warn=captured is not None, captured=captured,
+        )
         for cycle in cycles
-    ]
+    ]  # fmt: skip
     if refine and balance and clip is not None and not speeds:
         gaits = [_stabilized(prepared[0], character, joints, control_dt, name)]
     else:
         dt = control_dt if balance else None
         gaits = [gait_of(cycle, character, joints, dt) for cycle in prepared]
+    if captured is not None:
+        cut = {"first_frame": float(captured.first), "last_frame": float(captured.last)}
+        gaits = [replace(gait, report=gait.report | cut) for gait in gaits]
     return Reference(name, character.name, control_dt, tuple(gaits))
 
 

@@ -20,7 +20,7 @@ from ambulo.envs.locomotion.build import make_batch, shared_out
 from ambulo.envs.locomotion.extra_parts import history_part
 from ambulo.envs.locomotion.joined import several_references
 from ambulo.envs.locomotion.protocol import WalkerBatch
-from ambulo.envs.reference.configured import body_of, reference_of
+from ambulo.envs.reference.configured import body_of, chosen_cycle, reference_of
 from ambulo.envs.reference.reference import (
     Reference,
     is_reference,
@@ -63,8 +63,11 @@ def references_for(config: LocomotionConfig) -> References:
         env = config.override("environment", balance_law=True).environment
     if env.task == "track" and env.clips:
         return (reference_of(env, body_of(env)),)
-    names = (env.reference, *env.more_references)
-    return tuple(_prepared(env.replace(reference=name)) for name in names)
+    others = [
+        env.replace(reference=name, reference_frames=None)
+        for name in env.more_references
+    ]
+    return tuple(_prepared(one) for one in (env, *others))
 
 
 def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
@@ -85,6 +88,8 @@ def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
     reference = reference_of(env, body)
     seconds = time.perf_counter() - began
     console.print(f"prepared in {seconds:.0f} s", markup=False, highlight=False)
+    for line in chosen_cycle(reference, body):
+        console.print(line, soft_wrap=True, markup=False, highlight=False)
     return reference
 
 

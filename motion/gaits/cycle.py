@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import MotionError
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
-from ambulo.motion.operations import heading, transform
+from ambulo.motion.operations import heading, transform, unbent
 from ambulo.motion.rotations import quat_about_mean, quat_from_rotvec, quat_multiply
 from ambulo.motion.skeleton import Skeleton
 
@@ -22,10 +23,19 @@ HARMONICS = 6
 """Number of harmonics kept, up to about 5.5 Hz for a walk: higher ones are capture noise
 that would destabilise the body."""
 
-MOVES, HARDLY = 0.2, 0.4
-"""A clip moves if its root does at this speed, [m/s]; a cycle hardly does if its root moves
-at less than this fraction of the clip's speed. Of 60 CMU clips, cycles of gaits move at 0.85
+MOVES, HARDLY = 0.1, 0.4
+"""A clip moves if its root does at this speed, or its joints beside the root in the mean,
+[m/s]; people who stand and talk do at 0.01 to 0.09. A cycle hardly does if it moves at less
+than the second, a fraction, of the clip's speed: of 60 CMU clips, cycles of gaits move at 0.85
 to 1.4 of it, standing parts at less than 0.35."""
+
+OPEN = 0.6
+"""How far a cycle may end from where it began, over its own movement."""
+
+TRAVELS, ASIDE, BENDS = 0.1, np.deg2rad(3.0), np.deg2rad(7.0)
+"""A cycle that goes less far, [m], has no direction; a straight one goes along +X and turns
+by less than these, [rad]: straight walks of 20 people go up to 2.6 degrees aside of their
+clip, and turn by up to 5.9."""
 
 VELOCITY_WEIGHT = 0.15
 """Weight of joint velocities, [s], beside joint positions where a cycle closes."""
@@ -101,12 +111,21 @@ def along_x(motion: Motion) -> Motion:
     return transform(turned, shift=-turned.root_positions[0] * [1.0, 1.0, 0.0])
 
 
-def find_cycle(motion: Motion, shortest: float = 0.5, longest: float = 1.6) -> slice:
+def find_cycle(
+    motion: Motion, shortest: float = 0.5, longest: float = 1.6, *, moving: bool = False
+) -> slice:
     """Frames of the cycle that closes best: start to one past its last frame.
 
     Of all pairs of frames `shortest` to `longest` apart, [s], that with the least mean
     distance of joint positions (the root's position and travel removed) plus 0.15 s times
     that of their velocities.
+
+    Args:
+        motion: The clip.
+        shortest: Shortest cycle, [s].
+        longest: Longest cycle, [s].
+        moving: Only cycles that move if the clip does, as `check_cycle` has it; the best
+            of all if there is none.
 
     Raises:
         MotionError: If the motion is shorter than the shortest cycle.
@@ -117,42 +136,138 @@ def find_cycle(motion: Motion, shortest: float = 0.5, longest: float = 1.6) -> s
             f"{motion.label}: {motion.duration:.2f} s hold no cycle of "
             f"{shortest} s; give a longer clip"
         )
-    still = np.zeros_like(motion.root_positions)
-    places, _ = forward_kinematics(motion.skeleton, still, motion.rotations)
-    features = np.concatenate(
-        [places, VELOCITY_WEIGHT * np.gradient(places, 1.0 / motion.fps, axis=0)],
-        axis=-1,
-    ).reshape(len(motion), -1)
+    features = _features(motion)
+    paths = [np.r_[0.0, np.cumsum(speeds)] for speeds in _speeds(motion)]
     best, result = np.inf, slice(0, len(motion))
     for length in range(low, min(high, len(motion) - 2) + 1):
         costs = np.linalg.norm(features[length:] - features[:-length], axis=1)
+        if moving:
+            moves = [(path[length:-1] - path[: -length - 1]) / length for path in paths]
+            still = _hardly(moves, [path[-1] / len(motion) for path in paths])
+            costs = np.where(still, np.inf, costs)
         start = int(np.argmin(costs))
         if costs[start] < best:
             best, result = float(costs[start]), slice(start, start + length)
     return result
 
 
-def check_moves(motion: Motion, frames: slice) -> None:
-    """Check that a cycle moves if its clip does: no pause of it, no standing part.
+def check_cycle(motion: Motion, frames: slice, first: int = 0, finer: int = 1) -> None:
+    """Check that a cycle moves if its clip does, and ends about where it began.
 
-    Compared are mean speeds of the root in space, over 0.1 s.
+    Compared are mean speeds over 0.1 s: of the root in space, and of the joints beside it.
+    In a clip that stands any part is a cycle.
+
+    Args:
+        motion: The clip.
+        frames: The cycle's frames.
+        first: The frame of its file at which the clip begins.
+        finer: Frames of the clip for one of its file.
 
     Raises:
-        MotionError: The clip moves on the whole, its cycle `frames` hardly.
+        MotionError: The clip moves on the whole, its cycle hardly; or it does not repeat.
     """
-    window = max(1, min(round(0.1 * motion.fps), len(motion) // 2))
-    steps = motion.root_positions[window:] - motion.root_positions[:-window]
-    speeds = np.linalg.norm(steps, axis=1) * motion.fps / window
-    last = max(frames.start + 1, frames.stop - window)
-    whole, part = float(speeds.mean()), float(speeds[frames.start : last].mean())
-    if whole >= MOVES and part < HARDLY * whole:
-        start, stop = frames.start / motion.fps, frames.stop / motion.fps
+    speeds = _speeds(motion)
+    whole = [float(one.mean()) for one in speeds]
+    part = [float(one[frames].mean()) for one in speeds]
+    where = _in_file(frames, first, finer)
+    if max(whole) < MOVES:
+        return
+    if not _hardly(part, whole):
+        gap = _gap(motion, frames)
+        if gap <= OPEN:
+            return
         raise MotionError(
-            f"{motion.label}: its root moves at {whole:.2f} m/s on the whole, but at "
-            f"{part:.2f} m/s in the cycle that closes best ({start:.1f} to {stop:.1f} s): "
-            "the body stands there. Cut the clip to its gait, or allow it "
-            "with --standing-reference (environment.standing_reference)"
+            f"{motion.label}: its movement does not repeat: the cycle that closes best "
+            f"(frames {where}) misses its beginning by {gap:.0%} of its own movement "
+            f"(gaits: under {OPEN:.0%}); choose a gait with --frames A:B, or follow the clip "
+            "as it is with `ambulo fit`"
         )
+    raise MotionError(
+        f"{motion.label}: root and joints move at {whole[0]:.2f} and {whole[1]:.2f} m/s on "
+        f"the whole, but at {part[0]:.2f} and {part[1]:.2f} m/s in the cycle that closes best "
+        f"(frames {where}): the body stands there. {_other_cycle(motion, first, finer)}; "
+        "follow a movement that is no cycle with `ambulo fit`; or allow standing with "
+        "--standing-reference (environment.standing_reference)"
+    )
+
+
+def _in_file(frames: slice, first: int, finer: int) -> str:
+    """Frames of a clip as those of its file, "A:B"."""
+    return f"{first + frames.start // finer}:{first - (-frames.stop // finer)}"
+
+
+def _other_cycle(motion: Motion, first: int, finer: int) -> str:
+    """Where a cycle that moves is, in words."""
+    other = find_cycle(motion, moving=True)
+    speeds = _speeds(motion)
+    hardly = _hardly([one[other].mean() for one in speeds], [s.mean() for s in speeds])
+    if hardly or _gap(motion, other) > OPEN:
+        return "Cut it to its gait, if it has one, with --frames A:B"
+    around = round(0.1 * motion.fps)
+    wide = slice(max(0, other.start - around), min(len(motion), other.stop + around))
+    return f"--frames {_in_file(wide, first, finer)} holds a cycle that moves"
+
+
+def straightened(motion: Motion, frames: slice) -> Motion:
+    """`motion` with the cycle `frames` going straight along +X.
+
+    A cycle that turns, or goes another way than its clip, would slide when its path is
+    made straight: its frames are turned with the path. What is straight already is left.
+    """
+    start, stop = frames.start, min(frames.stop, len(motion) - 1)
+    step = motion.root_positions[stop] - motion.root_positions[start]
+    if np.hypot(step[0], step[1]) < TRAVELS:
+        return motion
+    yaw = np.unwrap(heading(motion))
+    bend = float(yaw[stop] - yaw[start])
+    aside = float(np.arctan2(step[1], step[0]))
+    if abs(aside) < ASIDE and abs(bend) < BENDS:
+        return motion
+    fraction = np.clip((np.arange(len(motion)) - start) / (stop - start), 0.0, 1.0)
+    return unbent(motion, -aside - bend * (fraction - 0.5))
+
+
+def _features(motion: Motion) -> Floats:
+    """Joint positions beside the root, [m], and their weighted velocities. Shape (T, n)."""
+    still = np.zeros_like(motion.root_positions)
+    places, _ = forward_kinematics(motion.skeleton, still, motion.rotations)
+    rates = VELOCITY_WEIGHT * np.gradient(places, 1.0 / motion.fps, axis=0)
+    return np.concatenate([places, rates], axis=-1).reshape(len(motion), -1)
+
+
+def _gap(motion: Motion, frames: slice) -> float:
+    """How far a cycle ends from where it began, over its own movement."""
+    features = _features(motion)
+    own = features[frames]
+    spread = np.sqrt(np.square(own - own.mean(axis=0)).sum(axis=1).mean())
+    stop = min(frames.stop, len(features) - 1)
+    return float(np.linalg.norm(features[stop] - features[frames.start]) / spread)
+
+
+def _speeds(motion: Motion) -> tuple[Floats, Floats]:
+    """Speeds of the root, and mean speeds of joints beside it, [m/s]. Two of shape (T,)."""
+    window = max(1, min(round(0.1 * motion.fps), len(motion) // 2))
+    still = np.zeros_like(motion.root_positions)
+    places, _ = forward_kinematics(motion.skeleton, still, motion.rotations)
+    rows = np.arange(len(motion))
+    before = np.clip(rows - window // 2, 0, len(motion) - 1 - window)
+    after = before + window
+
+    def speed(path: Floats) -> Floats:
+        steps: Floats = np.linalg.norm(path[after] - path[before], axis=-1)
+        return steps * (motion.fps / window)
+
+    return speed(motion.root_positions), speed(places).mean(axis=1)
+
+
+def _hardly(part: Sequence[Floats | float], whole: Sequence[float]) -> Bools:
+    """Whether a part hardly moves of a whole that does, by root or by joints."""
+    found = [
+        np.asarray(own) < HARDLY * all_
+        for own, all_ in zip(part, whole, strict=True)
+        if all_ >= MOVES
+    ]
+    return np.any(found, axis=0) if found else np.zeros(np.shape(part[0]), dtype=bool)
 
 
 def periodic(

@@ -64,6 +64,7 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
         "--actuation": "environment.actuation",
         "--backend": "environment.backend",
         "--threads": "training.num_threads",
+        "--frames": "environment.reference_frames",
         "--standing-reference": "environment.standing_reference",
     }
     flags = (

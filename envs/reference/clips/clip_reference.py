@@ -12,6 +12,7 @@ from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.fit import Fitted, Progress, fit
 from ambulo.envs.reference.clips.raw_clip import RawClip, raw_clip
+from ambulo.envs.reference.clips.support import MissingSupport, missing_support
 from ambulo.envs.reference.clips.survival import (
     FALLEN_HEIGHT,
     FALLEN_TILT,
@@ -22,16 +23,12 @@ from ambulo.envs.reference.joint_positions import motion_of_positions
 from ambulo.envs.reference.reference_file import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
+from ambulo.motion.clip_checks import checked_clip
 from ambulo.motion.landmarks import body_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
 
 log = logging.getLogger(__name__)
-
-UNSUPPORTED = 0.5
-"""A root force over body weight that no contact gives, from which support is missing."""
-LONG = 0.15
-"""Shortest time without support that is told, [s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +43,21 @@ class ClipReference:
     """What the body does, at the same times."""
     falls_at: float | None
     """When the body falls, [s]; None if it does the whole clip."""
-    unsupported: tuple[tuple[float, float], ...]
-    """Times from and to which nothing bears the body in the clip, [s]."""
+    needs: tuple[MissingSupport, ...]
+    """Where the clip needs a force that the ground does not give."""
+    first: int
+    """The frame of its file at which the clip begins."""
+    fps: float
+    """Frames per second of its file, [Hz]."""
+
+    def frame(self, seconds: float) -> int:
+        """The frame of the file at `seconds` of the clip."""
+        return self.first + round(seconds * self.fps)
+
+    @property
+    def unsupported(self) -> tuple[tuple[float, float], ...]:
+        """Times from and to which it does, [s]."""
+        return tuple((need.begin, need.end) for need in self.needs)
 
     @property
     def report(self) -> dict[str, float]:
@@ -62,6 +72,7 @@ def clip_reference(
     control_dt: float = LocomotionEnvironmentConfig().control_dt,
     bodies: int = 40,
     seed: int = 0,
+    first: int = 0,
     progress: Progress | None = None,
 ) -> ClipReference:
     """Fit a clip to a body and test its feedback.
@@ -72,12 +83,16 @@ def clip_reference(
         control_dt: Duration of a control step, [s].
         bodies: How many are disturbed in each test of the feedback; 0 for no test.
         seed: Of the tests.
+        first: The frame of its file at which the clip begins.
         progress: Told of control steps done and all.
 
     Raises:
-        MotionError: Too short, too long, or not to be retargeted.
+        MotionError: A clip with faults that cannot be mended (`ambulo.motion.clip_checks`),
+            too long, or not to be retargeted.
     """
-    on_body = retarget(motion, character.skeleton).motion
+    source = checked_clip(motion, first)
+    first += len(motion) - len(source)
+    on_body = retarget(source, character.skeleton).motion
     raw = raw_clip(on_body, character)
     fitted = fit(character, raw.table, control_dt=control_dt, progress=progress)
     every = round(control_dt / character.model.opt.timestep)
@@ -103,9 +118,8 @@ def clip_reference(
     captured = _until(raw.table, count)
     gait = Gait(fitted.table, fitted.controller, report, name, captured)
     reference = Reference(name, character.name, control_dt, (gait,))
-    dt = raw.table.period / (len(raw.table.qpos) - 1)
-    spans = tuple(_spans(raw.residual > UNSUPPORTED, dt))
-    return ClipReference(reference, clip, body, falls_at, spans)
+    needs = missing_support(raw, motion.fps, first)
+    return ClipReference(reference, clip, body, falls_at, needs, first, motion.fps)
 
 
 def _until(table: ReferenceTable, count: int) -> ReferenceTable:
@@ -147,10 +161,3 @@ def _report(
         "offset": float(np.abs(fitted.offsets).max()),
         "peak_torque": float(np.abs(fitted.table.torque).max()),
     }
-
-
-def _spans(found: Bools, dt: float) -> list[tuple[float, float]]:
-    """From and to when `found` (T,) holds for at least `LONG`, [s]."""
-    edges = np.flatnonzero(np.diff(np.r_[False, found, False].astype(np.int8)))
-    pairs = edges.reshape(-1, 2)
-    return [(a * dt, b * dt) for a, b in pairs.tolist() if (b - a) * dt >= LONG]

@@ -15,9 +15,14 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.inverse_dynamics import ground_reaction
-from ambulo.envs.reference.joint_positions import joint_positions
+from ambulo.envs.reference.joint_positions import (
+    joint_positions,
+    motion_of_positions,
+)
 from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.motion.clip_checks import MIN_SECONDS
 from ambulo.motion.filters import low_pass, smoothed
+from ambulo.motion.gaits.planting import planted
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
 from ambulo.motion.rotations import quat_from_rotvec, quat_to_rotvec
@@ -36,8 +41,8 @@ WITHIN = np.deg2rad(1.0)
 """How far within its limit a ball joint is kept, [rad]; hinges rest at theirs."""
 TOLD = np.deg2rad(5.0)
 """Angle beyond a limit from which it is logged, [rad]."""
-MIN_SECONDS, MAX_SECONDS = 0.5, 60.0
-"""Shortest and longest clip, [s]."""
+MAX_SECONDS = 60.0
+"""Longest clip, [s]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +57,19 @@ class RawClip:
     """Root force that the ground cannot give, over body weight. Shape (T,)."""
     lift: Floats
     """Height that was added, [m]. Shape (T,)."""
+    force: Floats
+    """The residual root force as a vector in the world, over body weight. Shape (T, 3)."""
+    height: Floats
+    """Height of the lowest point after the correction, [m]. Shape (T,)."""
 
 
 def raw_clip(motion: Motion, character: Character) -> RawClip:
     """A movement of the character's skeleton as a reference of its physics.
 
     Positions are low-passed, sampled once a physics step, and lifted so that the lowest
-    sole point presses `DEPTH` into the ground wherever the clip has it near the ground.
-    Torques are those of inverse dynamics beside the best ground forces.
+    point presses `DEPTH` into the ground wherever the clip has it near the ground. Standing
+    feet are then planted, each on its own (`ambulo.motion.gaits.planting`). Torques are
+    those of inverse dynamics beside the best ground forces.
 
     Args:
         motion: On the skeleton of `character` (`motion.retargeting.retarget`).
@@ -83,15 +93,19 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
             "%s: %s turns %.0f degrees beyond its limit at %.2f s: kept within",
             motion.label, joint, np.rad2deg(angle), at * dt,
         )  # fmt: skip
+    smooth = motion_of_positions(qpos, model, motion.skeleton, 1.0 / dt)
     lowest = lowest_points(qpos, character)
     lift = _lift(lowest, dt)
-    qpos[:, 2] += lift
+    root = smooth.root_positions + lift[:, None] * [0.0, 0.0, 1.0]
+    settled = planted(smooth.replace(root_positions=root), character.soles, DEPTH)
+    qpos = joint_positions(settled, model)
+    keep_within_limits(qpos, model)
     qvel = velocities(model, qpos, dt)
     qacc = np.gradient(qvel, dt, axis=0)
     soles = character.soles
     bodies = [model.body(character.skeleton.joints[j]).id for j in soles.joints]
     torque, _ = ground_reaction(model, soles, bodies, (qpos, qvel, qacc))
-    residual = torque[:, :6].copy()
+    residual = torque[:, :3].copy()
     torque = low_pass(torque, 1.0 / dt, TORQUE_CUTOFF)
     torque[:, :6] = 0.0
     bound = _largest_torque(model)
@@ -100,8 +114,9 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
         (len(qpos) - 1) * dt, np.zeros(3), qpos, qvel, torque, periodic=False
     )
     weight = model.body_mass.sum() * np.linalg.norm(model.opt.gravity)
-    left = np.linalg.norm(residual[:, :3], axis=1) / weight
-    return RawClip(table, lowest, left, lift)
+    force = residual / weight
+    left = np.linalg.norm(force, axis=1)
+    return RawClip(table, lowest, left, lift, force, lowest_points(qpos, character))
 
 
 def keep_within_limits(

@@ -1,0 +1,104 @@
+"""Where a clip needs a force that feet on level ground cannot give, and what kind of force."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import uniform_filter1d
+
+from ambulo.envs.reference.clips.raw_clip import RawClip
+from ambulo.motion.analysis import spans
+
+MISSING = 0.35
+"""A missing force over body weight, in the mean of `AVERAGE`, from which it is reported: walks
+of 12 people need up to 0.32, jumps and kicks 0.34, sitting on a chair 0.5, ladders 0.9."""
+AVERAGE = 0.3
+"""Time over which the force is averaged, [s]: a landing is shorter, a chair is not."""
+LONG = 0.15
+"""Shortest time that is reported, [s]."""
+RAISED = 0.1
+"""Height of the feet over the ground from which they stand on something, [m]."""
+
+
+@dataclass(frozen=True)
+class MissingSupport:
+    """A time in which nothing in the simulation gives a force that the clip needs."""
+
+    begin: float
+    """When it begins, [s] from the clip's first frame."""
+    end: float
+    """When it ends, [s]."""
+    first: int
+    """The frame of the clip's file at which it begins."""
+    last: int
+    """The frame at which it ends."""
+    upwards: float
+    """Mean missing force upwards, over body weight."""
+    sideways: float
+    """Mean length of the missing force along the ground, over body weight."""
+    height: float
+    """Median height of the lowest point over the ground, [m]."""
+
+    @property
+    def why(self) -> str:
+        """What the clip needs there, in words."""
+        if abs(self.upwards) < self.sideways:
+            return (
+                f"its momentum along the ground changes by {self.sideways:.0%} of the body's "
+                "weight more than feet can push: a partner, a rail or a wall, or too few "
+                "frames for so fast a movement"
+            )
+        if self.upwards < 0.0:
+            return (
+                f"it is pulled down by {-self.upwards:.0%} of the body's weight: faster than "
+                "a fall, or lost markers"
+            )
+        force = f"{self.upwards:.0%} of the body's weight"
+        if self.height > RAISED:
+            return (
+                f"{force} is borne {self.height:.2f} m above the ground: steps, a ladder or a "
+                "bar"
+            )
+        return (
+            f"{force} rests on something beside the feet: a chair, a wall or a partner"
+        )
+
+    def text(self) -> str:
+        """When, and what the clip needs there."""
+        return (
+            f"{self.begin:.2f} to {self.end:.2f} s (frames {self.first} to {self.last}): "
+            f"{self.why}"
+        )
+
+
+def missing_support(
+    raw: RawClip, fps: float, first: int = 0
+) -> tuple[MissingSupport, ...]:
+    """Times in which a clip needs a force that the ground does not give.
+
+    Args:
+        raw: The clip on the body.
+        fps: Of the clip's file, [Hz].
+        first: The frame of the file at which the clip begins.
+    """
+    dt = raw.table.period / (len(raw.table.qpos) - 1)
+    size = max(1, round(AVERAGE / dt))
+    force = uniform_filter1d(raw.force, size, axis=0, mode="nearest")
+    needs = []
+    for start, stop in spans(np.linalg.norm(force, axis=1) > MISSING):
+        if (stop - start) * dt < LONG:
+            continue
+        rows = slice(start, stop)
+        needs.append(
+            MissingSupport(
+                begin=start * dt,
+                end=stop * dt,
+                first=first + round(start * dt * fps),
+                last=first + round(stop * dt * fps),
+                upwards=float(force[rows, 2].mean()),
+                sideways=float(np.linalg.norm(force[rows, :2], axis=1).mean()),
+                height=float(np.median(raw.height[rows])),
+            )
+        )
+    return tuple(needs)

@@ -1,0 +1,335 @@
+"""What is wrong with a captured clip, in words that name the frame, and what can be mended.
+
+For clips that a simulated body shall follow on level ground, on any skeleton, before they
+are retargeted. Not for the way files are written (`ambulo.motion.formats`), nor for what a
+body cannot do (`ambulo.envs.reference`). Thresholds stand beside what people do and what
+1,408 clips of the CMU data base and its conversions hold (`docs/clips.md`).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import median_filter
+
+from ambulo.configs.arrays import Floats
+from ambulo.configs.errors import MotionError
+from ambulo.motion.analysis import spans
+from ambulo.motion.contacts import foot_contacts
+from ambulo.motion.formats.tpose import tpose_frames
+from ambulo.motion.kinematics import motion_kinematics
+from ambulo.motion.landmarks import body_points, foot_points, has_feet
+from ambulo.motion.motion import Motion
+from ambulo.motion.operations import sample
+from ambulo.motion.roles import SIDES, roles_of
+
+log = logging.getLogger(__name__)
+
+MIN_SECONDS = 0.5
+"""Shortest clip, [s]: a fast runner's cycle."""
+MIN_FPS, FULL_FPS = 5.0, 20.0
+"""Rates, [Hz]: below the first a step of 0.4 s may lie between two frames; below the second a
+foot strike does, whose speed is then that of the straight line between frames."""
+ROOT_JUMP, ROOT_ACCELERATION = 0.10, 100.0
+"""A root jumps if one step is longer than its neighbours by the first, [m], and by what the
+second gives in a frame, [m/s^2]: ten times gravity, where landings of gymnasts have seven at
+the hips."""
+LIMB_JUMP, LIMB_ACCELERATION = 0.30, 400.0
+"""The same of hands and feet beside the root: pitchers' hands and kicking feet change their
+velocity by less, in a frame of 1/24 s too."""
+ALONE = 0.5
+"""What other steps nearby jump, over a jump: a fast movement has many large steps."""
+RETURNED = 0.3
+"""How far what jumps comes back, over the jump, to be a spike."""
+NEARBY = 0.1
+"""Half the time to which a step is compared, and longest spike that is mended, [s]."""
+SWAPPED, SWAP_LENGTH = 0.25, 0.3
+"""Hands (or feet) exchange places if paths to the other's place are shorter than their own by
+this factor, and their own longer than this, [m]."""
+SUNK, DEEP = 0.1, 0.2
+"""Depths of a foot under the ground, [m]: from the first it is reported, from the second it is
+no error of the capture that can be lifted (the retargeting lifts as much)."""
+LYING_HEIGHT, LYING_TILT, LYING_SECONDS = 0.45, 0.5, 0.3
+"""A person lies whose hips are lower than this over the lowest point, in legs' lengths, and
+whose trunk's upright part is smaller than this, for longer than this, [s]."""
+_FLOOR = 0.08
+"""Contacts within this of the low ones belong to one floor, [m]."""
+_LEG = {f"{side}_{part}" for side in SIDES for part in ("thigh", "shin", "foot")}
+
+
+@dataclass(frozen=True)
+class ClipFault:
+    """Something wrong in frames of a clip, counted from 0 in its file."""
+
+    first: int
+    """The first frame."""
+    last: int
+    """The last frame."""
+    text: str
+    """What is wrong there, and for a fault that is not mended what to do."""
+    mended: bool
+    """Whether `checked_clip` mends it, or it does no harm; others refuse the clip."""
+
+    def __str__(self) -> str:
+        """The frames and what is wrong."""
+        where = f"frame {self.first}"
+        if self.last > self.first:
+            where = f"frames {self.first} to {self.last}"
+        return f"{where}: {self.text}"
+
+
+def checked_clip(motion: Motion, first: int = 0) -> Motion:
+    """`motion` with what can be mended mended, which is logged.
+
+    Args:
+        motion: A clip.
+        first: The frame of its file at which it begins.
+
+    Raises:
+        MotionError: It has a fault that cannot be mended.
+    """
+    mended, faults = mended_clip(motion, first)
+    for fault in faults:
+        if not fault.mended:
+            raise MotionError(f"{motion.label}: {fault}")
+    for fault in faults:
+        log.warning("%s: %s", motion.label, fault)
+    return mended
+
+
+def mended_clip(motion: Motion, first: int = 0) -> tuple[Motion, tuple[ClipFault, ...]]:
+    """A clip without its spikes and made-up T-pose, and its faults; arguments as above.
+
+    Faults that are not mended come first, then by their frames.
+    """
+    faults: list[ClipFault] = []
+    made_up = tpose_frames(motion)
+    if 0 < made_up < len(motion):
+        text = "a T-pose that was never recorded; left out"
+        faults.append(ClipFault(first, first + made_up - 1, text, mended=True))
+        motion, first = motion[made_up:], first + made_up
+    short = _too_short(motion, first)
+    if short:
+        return motion, (short, *faults)
+    motion, jumps = _without_jumps(motion, first)
+    points, roles = body_points(motion), roles_of(motion.skeleton)
+    swaps = _exchanged(points, roles, first)
+    known = {fault.first for fault in swaps}
+    faults += swaps + [fault for fault in jumps if fault.first not in known]
+    faults += _slow(motion, first)
+    if has_feet(motion.skeleton):
+        faults += _sunk(motion, points, first) + _lying(motion, points, roles, first)
+    faults.sort(key=lambda fault: (fault.mended, fault.first))
+    return motion, tuple(faults)
+
+
+def ground_height(motion: Motion, points: Floats | None = None) -> float:
+    """Height of the ground on which a clip stands, [m]: the low end of its feet in contact.
+
+    Args:
+        motion: A motion with feet.
+        points: Its points (`body_points`), if they are known.
+    """
+    low = lowest_feet(motion, body_points(motion) if points is None else points)
+    contacts = foot_contacts(motion)
+    touching = low[contacts] if contacts.any() else low.ravel()
+    floor = np.percentile(touching, 15.0)
+    return float(np.median(touching[np.abs(touching - floor) < _FLOOR]))
+
+
+def lowest_feet(motion: Motion, points: Floats) -> Floats:
+    """Height of the lowest of `points` (T, P, 3) of each foot, [m]. Shape (T, 2)."""
+    feet = [foot_points(motion.skeleton, side) for side in SIDES]
+    return np.stack([points[:, foot, 2].min(axis=1) for foot in feet], axis=1)
+
+
+def _too_short(motion: Motion, first: int) -> ClipFault | None:
+    if motion.duration >= MIN_SECONDS:
+        return None
+    text = (
+        f"{motion.duration:.2f} s at {motion.fps:g} fps; a clip to follow lasts "
+        f"{MIN_SECONDS:g} s or more"
+    )
+    return ClipFault(first, first + len(motion) - 1, text, mended=False)
+
+
+def _slow(motion: Motion, first: int) -> list[ClipFault]:
+    """A rate at which strikes of feet are lost."""
+    if motion.fps >= FULL_FPS:
+        return []
+    enough = motion.fps >= MIN_FPS
+    text = f"{motion.fps:g} fps: " + (
+        "what is fast is cut short between frames; taken as it is"
+        if enough
+        else f"too few to follow; expected {MIN_FPS:g} or more"
+    )
+    return [ClipFault(first, first + len(motion) - 1, text, mended=enough)]
+
+
+def _without_jumps(motion: Motion, first: int) -> tuple[Motion, list[ClipFault]]:
+    """`motion` with spikes of a few frames interpolated, and all its jumps."""
+    faults: list[ClipFault] = []
+    for name, path in _paths(motion).items():
+        sizes = _jumps(path, motion.fps, root=name == "root")
+        done = 0
+        for step in np.flatnonzero(sizes).tolist():
+            if step < done:
+                continue
+            size = float(sizes[step])
+            back = _return(path, step, size, motion.fps)
+            if back is not None:
+                motion, done = _interpolated(motion, step, back), back
+                text = f"the {name} jumps by {size:.2f} m and back; interpolated"
+                faults.append(
+                    ClipFault(first + step + 1, first + back - 1, text, mended=True)
+                )
+                continue
+            text = (
+                f"the {name} jumps by {size:.2f} m between them; choose frames on one side "
+                "with --frames A:B"
+            )
+            faults.append(ClipFault(first + step, first + step + 1, text, mended=False))
+    return motion, faults
+
+
+def _return(path: Floats, step: int, size: float, fps: float) -> int | None:
+    """The frame in which `path` (T, 3) is back from a jump after the frame `step`."""
+    longest = max(1, round(NEARBY * fps))
+    after = path[step + 2 : step + 2 + longest]
+    near = np.linalg.norm(after - path[step], axis=1) < RETURNED * size
+    return step + 2 + int(near.argmax()) if near.any() else None
+
+
+def _paths(motion: Motion) -> dict[str, Floats]:
+    """Paths (T, 3) of the root in the world, and of hands and feet beside it, [m]."""
+    places, roles = motion_kinematics(motion)[0], roles_of(motion.skeleton)
+    limbs = [f"{side}_{limb}" for limb in ("foot", "hand") for side in SIDES]
+    return {"root": motion.root_positions} | {
+        limb.replace("_", " "): places[:, roles[limb]] - places[:, 0]
+        for limb in limbs
+        if limb in roles
+    }
+
+
+def _jumps(path: Floats, fps: float, *, root: bool) -> Floats:
+    """By how much steps of `path` (T, 3) jump, [m]; 0 where they do not. Shape (T - 1,)."""
+    least = ROOT_JUMP if root else LIMB_JUMP
+    gained = ROOT_ACCELERATION if root else LIMB_ACCELERATION
+    steps = np.diff(path, axis=0)
+    size = 2 * max(2, round(NEARBY * fps)) + 1
+    usual = np.stack(
+        [median_filter(axis, size=size, mode="nearest") for axis in steps.T], axis=1
+    )
+    beyond: Floats = np.linalg.norm(steps - usual, axis=1)
+    large = beyond > max(least, gained / fps**2)
+    for step in np.flatnonzero(large):
+        # A spike has two large steps; a fast movement has more.
+        around = np.sort(beyond[max(0, step - size // 2) : step + size // 2 + 1])
+        large[step] = len(around) < 3 or around[-3] < ALONE * beyond[step]
+    return np.where(large, beyond, 0.0)
+
+
+def _interpolated(motion: Motion, start: int, stop: int) -> Motion:
+    """`motion` with the frames between `start` and `stop` interpolated."""
+    ends = [start, stop]
+    offsets = motion.joint_offsets
+    pair = motion.replace(
+        root_positions=motion.root_positions[ends],
+        rotations=motion.rotations[ends],
+        joint_offsets=None if offsets is None else offsets[ends],
+    )
+    count = stop - start
+    between = sample(pair, np.arange(1, count) / count, motion.fps)
+
+    def filled(values: Floats, inner: Floats) -> Floats:
+        out = values.copy()
+        out[start + 1 : stop] = inner
+        return out
+
+    return motion.replace(
+        root_positions=filled(motion.root_positions, between.root_positions),
+        rotations=filled(motion.rotations, between.rotations),
+        joint_offsets=None
+        if offsets is None or between.joint_offsets is None
+        else filled(offsets, between.joint_offsets),
+    )
+
+
+def _exchanged(points: Floats, roles: dict[str, int], first: int) -> list[ClipFault]:
+    """Left and right for the other, in the whole clip or from one frame on."""
+
+    def pair(limb: str) -> Floats | None:
+        names = [f"{side}_{limb}" for side in SIDES]
+        if not set(names) <= set(roles):
+            return None
+        return points[:, [roles[name] for name in names]]
+
+    faults = []
+    arms, thighs = pair("upper_arm"), pair("thigh")
+    if arms is not None and thighs is not None:
+        across = ((arms[:, 0] - arms[:, 1]) * (thighs[:, 0] - thighs[:, 1])).sum(axis=1)
+        if np.median(across) < 0.0:
+            text = "the left shoulder is right of the right one: arms are exchanged"
+            faults.append(ClipFault(first, first + len(points) - 1, text, mended=False))
+    for limb in ("hand", "foot"):
+        ends = pair(limb)
+        if ends is None:
+            continue
+        own = np.linalg.norm(np.diff(ends, axis=0), axis=-1).sum(axis=1)
+        other = np.linalg.norm(ends[1:] - ends[:-1, ::-1], axis=-1).sum(axis=1)
+        for step in np.flatnonzero((own > SWAP_LENGTH) & (other < SWAPPED * own)):
+            text = (
+                f"left and right {limb} exchange places between them; choose frames on one "
+                "side with --frames A:B"
+            )
+            at = first + int(step)
+            faults.append(ClipFault(at, at + 1, text, mended=False))
+    return faults
+
+
+def _sunk(motion: Motion, points: Floats, first: int) -> list[ClipFault]:
+    """Feet far under the ground on which the clip stands."""
+    depths = ground_height(motion, points) - lowest_feet(motion, points)
+    deep = depths.max(axis=1)
+    frame = int(deep.argmax())
+    depth = float(deep[frame])
+    if depth <= SUNK:
+        return []
+    side = SIDES[int(depths[frame].argmax())]
+    text = f"the {side} foot is {depth:.2f} m under the ground of the clip"
+    if depth <= DEEP:
+        text += "; lifted"
+    else:
+        text += (
+            ": lost markers, or it steps down from something; bodies have one level ground: "
+            "choose other frames with --frames A:B"
+        )
+    at = first + frame
+    return [ClipFault(at, at, text, mended=depth <= DEEP)]
+
+
+def _lying(
+    motion: Motion, points: Floats, roles: dict[str, int], first: int
+) -> list[ClipFault]:
+    """A person that lies, or hangs level."""
+    if "head" not in roles or not set(roles) >= _LEG:
+        return []
+    hips = points[:, [roles[f"{side}_thigh"] for side in SIDES]].mean(axis=1)
+    trunk = points[:, roles["head"]] - hips
+    upright = trunk[:, 2] / np.maximum(np.linalg.norm(trunk, axis=1), 1e-9)
+    leg = points[:, [roles[name] for name in ("left_thigh", "left_shin", "left_foot")]]
+    length = float(np.linalg.norm(np.diff(leg, axis=1), axis=-1).sum(axis=1).mean())
+    height = hips[:, 2] - points[..., 2].min(axis=1)
+    lies = (height < LYING_HEIGHT * length) & (upright < LYING_TILT)
+    faults = []
+    for start, stop in spans(lies):
+        if stop - start <= LYING_SECONDS * motion.fps:
+            continue
+        text = (
+            f"the person lies (hips {height[start:stop].min():.2f} m over the lowest point); "
+            "bodies here stand on their feet: choose other frames with --frames A:B"
+        )
+        faults.append(ClipFault(first + start, first + stop - 1, text, mended=False))
+    return faults

@@ -1,0 +1,215 @@
+"""Feet that stay where they stand: slide that filters and other lengths added is taken out.
+
+The soles of the body decide, not joints: what counts is the velocity of the material that
+touches the ground. A foot that the movement drags or turns on purpose is left to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import solveh_banded
+
+from ambulo.configs.arrays import Floats
+from ambulo.motion.analysis import angular_velocities, joint_velocities
+from ambulo.motion.filters import low_pass
+from ambulo.motion.gaits.cycle import Cycle, resynthesized
+from ambulo.motion.gaits.soles import DEPTH, Soles
+from ambulo.motion.kinematics import motion_kinematics
+from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.body import SIDES, body_of
+from ambulo.motion.retargeting.refine import (
+    AIM,
+    ANKLE,
+    HIPS,
+    POSITION,
+    RefinementGoals,
+    refined,
+)
+from ambulo.motion.rotations import (
+    quat_about_mean,
+    quat_from_rotvec,
+    quat_multiply,
+    quat_rotate,
+)
+
+NEAR, FAR = 0.01, 0.03
+"""Heights of the lowest sole point, [m]: up to the first a foot stands, from the second not."""
+SLOW, FAST = 0.2, 0.6
+"""The same of the speed with which it slides, [m/s]. Captured feet in stance slide with up to
+0.15 m/s once noise is filtered; what is faster is rolled, dragged or in the air."""
+TOUCHING = 0.006
+"""Height over the lowest sole point at which another bears a third as much, [m]."""
+SPEED_CUTOFF = 8.0
+"""Cut-off of the low-pass of the speed that decides, [Hz]."""
+HOLD = 0.5
+"""Time in which a shift of a standing foot fades, [s]: drift over many steps is the clip's."""
+SMOOTHING = 0.05
+"""Time over which a shift changes, [s]."""
+PRESS = 20.0
+"""Weight of a height error of a standing foot, [1/s]: 5 cm weigh as 1 m/s of slide."""
+ROUNDS = 2
+"""Times that the feet are planted: legs turn soles as they are moved."""
+SHIN = 0.1
+"""Weight of a squared distance of knees from where they were; they give way."""
+CYCLE_HARMONICS = 12
+"""Harmonics that a planted cycle keeps."""
+
+
+def planted(motion: Motion, soles: Soles, depth: float = DEPTH) -> Motion:
+    """`motion` with standing feet at rest, their lowest points at height -`depth`, [m].
+
+    The shift d (T, 3) of each foot is the least-squares solution of w (v + d')^2 +
+    w k^2 (h + depth + d_z)^2 + (d / HOLD)^2 + (SMOOTHING d'')^2, where v is the velocity of
+    the touching sole, h its height, and w how far it stands. Legs follow by the refinement
+    of the retargeting.
+
+    Args:
+        motion: On the body that the soles are of, the ground at height 0.
+        soles: Contact spheres of its feet.
+        depth: How deep they press into the ground, [m].
+    """
+    body = body_of(motion.skeleton)
+    for _ in range(ROUNDS):
+        places, turns = motion_kinematics(motion)
+        goals = places.copy()
+        weights = np.full(places.shape[:2], POSITION)
+        aims = np.zeros(places.shape[:2])
+        for role, joint in body.roles.items():
+            aims[:, joint] = AIM.get(role.split("_", 1)[-1], 0.0)
+        weights[:, 0] = HIPS
+        height, velocity = touching_soles(motion, soles)
+        stands = standing(motion, height, velocity)
+        for foot, side in enumerate(SIDES):
+            shift = _shift(
+                stands[:, foot], velocity[:, foot], -depth - height[:, foot], motion.fps
+            )
+            ankle = body.roles[side + "foot"]
+            weights[:, body.roles[side + "thigh"]] = HIPS
+            weights[:, body.roles[side + "shin"]] = SHIN
+            weights[:, ankle] = ANKLE
+            for joint in motion.skeleton.branch(ankle):
+                goals[:, joint] += shift
+        root, rotations = refined(
+            body,
+            motion.root_positions,
+            motion.rotations,
+            RefinementGoals(goals, weights, np.ascontiguousarray(turns), aims),
+            motion.fps,
+        )
+        motion = motion.replace(root_positions=root, rotations=rotations)
+    return motion
+
+
+def planted_cycle(cycle: Cycle, soles: Soles, depth: float = DEPTH) -> Cycle:
+    """`cycle` with standing feet at rest; as `planted`."""
+    count = len(cycle)
+    moved = planted(cycle.motion(3), soles, depth)[count : 2 * count]
+    root = moved.root_positions - cycle.stride - cycle.progress
+    mean, turns = quat_about_mean(moved.rotations)
+    smooth = resynthesized(turns, CYCLE_HARMONICS, count)
+    return replace(
+        cycle,
+        root_positions=resynthesized(root, CYCLE_HARMONICS, count) + cycle.progress,
+        rotations=quat_multiply(mean[None], quat_from_rotvec(smooth)),
+    )
+
+
+def touching_soles(motion: Motion, soles: Soles) -> tuple[Floats, Floats]:
+    """Height (T, 2), [m], and velocity (T, 2, 3), [m/s], of the lowest sole of each foot.
+
+    The velocity is that of the sole's material, with its points weighted by how low they
+    are: a foot that rolls over its edge does not slide.
+    """
+    at, sides = list(soles.joints), np.array(soles.sides)
+    places, turns = motion_kinematics(motion)
+    arms = quat_rotate(turns[:, at], soles.offsets[None]) - [0.0, 0.0, soles.radius]
+    turning = angular_velocities(motion, "world")[:, at]
+    velocities = joint_velocities(motion)[:, at] + np.cross(turning, arms)
+    heights = (places[:, at] + arms)[..., 2]
+    lowest = np.empty((len(motion), 2))
+    velocity = np.empty((len(motion), 2, 3))
+    for foot in range(2):
+        own = sides == foot
+        lowest[:, foot] = heights[:, own].min(axis=1)
+        bears = np.exp((lowest[:, foot, None] - heights[:, own]) / TOUCHING)
+        bears /= bears.sum(axis=1, keepdims=True)
+        velocity[:, foot] = np.einsum("tp,tpc->tc", bears, velocities[:, own])
+    return lowest, velocity
+
+
+def standing(motion: Motion, height: Floats, velocity: Floats) -> Floats:
+    """How far each foot stands, from 0 to 1, by `touching_soles`. Shape (T, 2)."""
+    speed = np.linalg.norm(velocity[..., :2], axis=-1)
+    cutoff = min(SPEED_CUTOFF, 0.4 * motion.fps)
+    speed = low_pass(speed, motion.fps, cutoff)
+    return _falling(height, NEAR, FAR) * _falling(speed, SLOW, FAST)
+
+
+def slide(motion: Motion, soles: Soles) -> float:
+    """Mean horizontal speed of standing soles, [m/s]; 0 where none ever stands."""
+    height, velocity = touching_soles(motion, soles)
+    stands = standing(motion, height, velocity)
+    speed = np.linalg.norm(velocity[..., :2], axis=-1)
+    return float((stands * speed).sum() / max(stands.sum(), 1e-9))
+
+
+def _falling(values: Floats, low: float, high: float) -> Floats:
+    """1 below `low`, 0 above `high`, smooth between."""
+    part = np.clip((high - values) / (high - low), 0.0, 1.0)
+    return part * part * (3.0 - 2.0 * part)
+
+
+def _shift(stands: Floats, velocity: Floats, lift: Floats, fps: float) -> Floats:
+    """The shift of a foot, [m]. Shape (T, 3).
+
+    Args:
+        stands: How far it stands. Shape (T,).
+        velocity: Of its sole, [m/s]. Shape (T, 3).
+        lift: What its height lacks, [m]. Shape (T,).
+        fps: Frames per second.
+    """
+    between = 0.5 * (stands[1:] + stands[:-1])
+    rates = 0.5 * (velocity[1:, :2] + velocity[:-1, :2])
+    level = _solved(np.zeros(len(stands)), between, fps, (None, -rates))
+    # A foot that is under the ground stands, however fast it is.
+    pressed = PRESS**2 * np.where(lift > 0.0, 1.0, stands)
+    upright = _solved(pressed, 0.0 * between, fps, (lift[:, None], None))
+    return np.concatenate([level, upright], axis=1)
+
+
+def _solved(
+    place_weights: Floats,
+    rate_weights: Floats,
+    fps: float,
+    goals: tuple[Floats | None, Floats | None],
+) -> Floats:
+    """The smooth shift d (T, n) nearest to places and rates; small where nothing is asked.
+
+    Args:
+        place_weights: Weights of squared distances to places. Shape (T,).
+        rate_weights: Weights of squared differences to rates. Shape (T - 1,).
+        fps: Frames per second.
+        goals: Places (T, n) and rates (T - 1, n); None for no such goal.
+    """
+    places, rates = goals
+    count = len(place_weights)
+    bands = np.zeros((3, count))  # upper form: bands[2] is the diagonal
+    bands[2] = place_weights + HOLD**-2
+    bands[2, :-1] += rate_weights * fps**2
+    bands[2, 1:] += rate_weights * fps**2
+    bands[1, 1:] -= rate_weights * fps**2
+    bend = (SMOOTHING * fps**2) ** 2 * np.outer([1.0, -2.0, 1.0], [1.0, -2.0, 1.0])
+    for i in range(3):
+        for j in range(i, 3):
+            bands[2 - (j - i), j : count - 2 + j] += bend[i, j]
+    right = np.zeros((count, 2 if places is None else places.shape[1]))
+    if places is not None:
+        right += place_weights[:, None] * places
+    if rates is not None:
+        pull = (rate_weights * fps)[:, None] * rates
+        right[:-1] -= pull
+        right[1:] += pull
+    solved: Floats = solveh_banded(bands, right)
+    return solved

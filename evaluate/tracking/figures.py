@@ -14,6 +14,9 @@ from ambulo.viz.plots import agent_colour, clean
 MOST_CLIPS = 60
 """Clips in a picture; of more, those that are tracked worst by the first agent."""
 
+LEAST_RUNNING = 0.3
+"""Fraction of episodes that still run where errors are drawn."""
+
 
 def draw_clips(
     runs: Mapping[str, Mapping[str, Tracked]], clips: Ints, names: Sequence[str]
@@ -45,13 +48,16 @@ def draw_clips(
 
 
 def draw_errors(runs: Mapping[str, Mapping[str, Tracked]]) -> bytes:
-    """PNG of the error over time from first frames: median, and the middle 80 %."""
+    """PNG of the error over time from first frames: median, and the middle 80 %.
+
+    Of episodes that still run, as long as `LEAST_RUNNING` of them do.
+    """
     figure = new_figure((7.0, 3.6))
     ax = figure.add_subplot()
     for agent, cases in runs.items():
         tracked = cases["first"]
         traces = 100.0 * tracked.traces
-        known = np.isfinite(traces).sum(axis=0) >= 2
+        known = np.isfinite(traces).mean(axis=0) >= LEAST_RUNNING
         if not known.any():
             continue
         low, middle, high = np.nanpercentile(traces[:, known], (10, 50, 90), axis=0)

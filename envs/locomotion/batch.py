@@ -207,9 +207,7 @@ class LocomotionBatch(TaskHooks):
 
     def start_info(self) -> Arrays:
         """Return the info of a reset: `episode_info` and the keys of a step."""
-        if not self._terms_now:
-            none = np.zeros_like(self.action)
-            self._terms_now = tuple(self._terms(np.zeros(self.num_envs), none))
+        self._terms_now = self._terms_now or self._named_terms()
         return self._info.of_reset(self.state, self._terms_now) | self.episode_info()
 
     def step(self, actions: NDArray[np.generic]) -> BatchStep:

@@ -19,6 +19,8 @@ class TaskHooks:
     uses_controller = True
     """Whether this task has a gait or pose that a balance controller holds."""
 
+    action: Floats
+    """The action before. Shape (N, A)."""
     _begun: Bools
     """Whether each body was ever reset. Shape (N,)."""
 
@@ -38,6 +40,10 @@ class TaskHooks:
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         """The weighted reward terms of the step, each (N,)."""
         raise NotImplementedError
+
+    def _named_terms(self) -> tuple[str, ...]:
+        """Names of the reward terms."""
+        return tuple(self._terms(np.zeros(self.num_envs), np.zeros_like(self.action)))
 
     def set_progress(self, share: float) -> None:
         """Tell how much of the training is over, in [0, 1]; schedules follow it."""

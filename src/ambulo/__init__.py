@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # for type checkers and editors; at run time see `__getattr__`
     from ambulo.api import (
         ModelCard,
+        PoseTracker,
         load,
         make,
         make_vec,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:  # for type checkers and editors; at run time see `__getattr__
         retarget,
         write_motion,
     )
-    from ambulo.evaluate.tracking.pose_tracker import PoseTracker
 
 __all__ = [
     "ModelCard",
@@ -48,15 +48,12 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_HOMES = {"PoseTracker": "ambulo.evaluate.tracking.pose_tracker"}
-"""Modules of names that are not functions of `ambulo.api`."""
-
 
 def __getattr__(name: str) -> Any:
     """Return a name of the public interface, which is imported at its first use."""
     if name not in __all__:
         raise AttributeError(f"module 'ambulo' has no attribute {name!r}")
-    return getattr(import_module(_HOMES.get(name, "ambulo.api")), name)
+    return getattr(import_module("ambulo.api"), name)
 
 
 def __dir__() -> list[str]:

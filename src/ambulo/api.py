@@ -13,12 +13,22 @@ from ambulo.policies.registry import shipped_cards
 if TYPE_CHECKING:
     import gymnasium
 
+    from ambulo.evaluate.tracking.pose_tracker import PoseTracker as PoseTracker
     from ambulo.motion.formats.axes import Axes
     from ambulo.motion.motion import Motion
     from ambulo.motion.retargeting.retarget import Retargeted
     from ambulo.motion.skeleton import Skeleton
 
 T = TypeVar("T")
+
+
+def __getattr__(name: str) -> Any:
+    """Return `PoseTracker`, which needs torch, when it is first used."""
+    if name != "PoseTracker":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ambulo.evaluate.tracking.pose_tracker import PoseTracker
+
+    return PoseTracker
 
 
 class PlayableAgent(Protocol):

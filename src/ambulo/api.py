@@ -13,7 +13,7 @@ from ambulo.policies.registry import shipped_cards
 if TYPE_CHECKING:
     import gymnasium
 
-    from ambulo.evaluate.tracking.pose_tracker import PoseTracker as PoseTracker
+    from ambulo.evaluate.tracking.pose_tracker import PoseTracker as PoseTracker  # noqa: PLC0414  public
     from ambulo.motion.formats.axes import Axes
     from ambulo.motion.motion import Motion
     from ambulo.motion.retargeting.retarget import Retargeted

@@ -117,6 +117,15 @@ def _add_shared_flags(parser: Parser) -> None:
         "as episodes, at most 100)",
     )  # fmt: skip
     add(
+        "--impulses", metavar="LIST",
+        help="locomotion: impulses of the pushes, [N s], with commas between",
+    )  # fmt: skip
+    add(
+        "--perturb", nargs="?", const="all", metavar="NAMES",
+        help="locomotion: also under perturbations, with commas between: friction, mass, "
+        "delay, steps, slopes, start (default: all of them)",
+    )  # fmt: skip
+    add(
         "--backend", choices=get_args(Backend),
         help="locomotion: what computes the physics: MuJoCo (default) or MuJoCo Warp",
     )  # fmt: skip
@@ -208,8 +217,9 @@ def _check_flags(
         if dest in kind.flags or getattr(args, dest) == parser.get_default(dest):
             continue
         accepting = [k for k in all_kinds() if dest in k.flags]
-        own = any(k.group == kind.group for k in accepting)
-        groups = dict.fromkeys(f"{k.name}s" if own else k.group for k in accepting)
+        groups = dict.fromkeys(
+            f"{k.name}s" if k.group == kind.group else k.group for k in accepting
+        )
         flag = "--stochastic" if dest == "deterministic" else _flag(dest)
         if file is not None and "" in kind.kinds and not model_kind(file):
             raise ModelFileError(

@@ -26,7 +26,12 @@ KIND = EvalKind(
     group="policies that track clips",
     run="ambulo.evaluate.tracking.command:run",
     episodes=0,
-    flags=frozenset({"clips", "as_captured", "deterministic", "num_envs", "video"}),
+    flags=frozenset(
+        {
+            "clips", "as_captured", "deterministic", "num_envs", "video", "impulses",
+            "perturb",
+        }
+    ),
     baselines="ambulo.evaluate.tracking.command:BASELINES",
     add_flags=_add_flags,
-)
+)  # fmt: skip

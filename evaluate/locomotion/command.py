@@ -37,6 +37,7 @@ from ambulo.evaluate.locomotion.metrics import (
     breakdowns,
     details,
     notes,
+    perturbed_metrics,
     record_rows,
 )
 from ambulo.evaluate.locomotion.perturbations import (
@@ -57,7 +58,7 @@ from ambulo.evaluate.locomotion.recording import Recording
 from ambulo.evaluate.locomotion.scores import LocomotionScores, score
 from ambulo.evaluate.locomotion.task import stored_references
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
-from ambulo.evaluate.shared.result import POLICY, Picture, episode_rows
+from ambulo.evaluate.shared.result import POLICY, AgentMetrics, Picture, episode_rows
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 MAX_PUSHES = 100
@@ -71,15 +72,14 @@ def run(request: EvalRequest) -> EvalOutcome:
     seconds = args.seconds or SECONDS
     pushed = args.push_episodes
     pushed = min(episodes, MAX_PUSHES) if pushed is None else pushed
-    if args.impulses is not None:
-        chosen_impulses(args.impulses)
-        if not pushed:
-            raise ConfigError("--impulses: --push-episodes 0 leaves pushes out")
-    groups = () if args.perturb is None else chosen_groups(args.perturb)
+    impulses = chosen_impulses(args.impulses)
+    if impulses and not pushed:
+        raise ConfigError("--impulses: --push-episodes 0 leaves pushes out")
+    groups = chosen_groups(args.perturb)
     subjects = _subjects(request)
     recordings = _play(request, subjects, seconds)
     scores = {name: score(r, args.seed) for name, r in recordings.items()}
-    pushes = _push(request, subjects, pushed)
+    pushes = _push(request, subjects, pushed, impulses)
     changed = _perturb(request, subjects, groups)
     envs = args.num_envs or NUM_ENVS
     rows = {
@@ -93,8 +93,8 @@ def run(request: EvalRequest) -> EvalOutcome:
         headline=HEADLINE,
         breakdowns=breakdowns(scores, pushes, changed),
         rows=episode_rows(rows),
-        details={"seconds": seconds, **details(scores, pushes, changed)},
-        notes=notes(scores, changed),
+        details={"seconds": seconds, **details(scores, pushes), **changed.details()},
+        notes=notes(scores) + changed.notes(),
     )
     facts = {
         "actions": "mean" if args.deterministic else "sampled",
@@ -106,7 +106,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         _film(recordings[POLICY], environment, path, console)
 
     return EvalOutcome(
-        evaluation, lambda: _pictures(scores, pushes, changed), facts, film
+        evaluation, lambda: _pictures(scores, pushes, changed.rows), facts, film
     )
 
 
@@ -154,14 +154,16 @@ def _play(
 
 
 def _push(
-    request: EvalRequest, subjects: Mapping[str, LocomotionSubject], episodes: int
+    request: EvalRequest,
+    subjects: Mapping[str, LocomotionSubject],
+    episodes: int,
+    chosen: Sequence[float],
 ) -> dict[str, PushRecovery]:
     """Return the push recovery of all agents; nothing for no episodes."""
     recoveries: dict[str, PushRecovery] = {}
     if not episodes:
         return recoveries
-    chosen = request.args.impulses
-    impulses = IMPULSES if chosen is None else chosen_impulses(chosen)
+    impulses = chosen or IMPULSES
     with bars(16) as progress:
         for name, subject in subjects.items():
             task = progress.add_task(f"push {name}", total=episodes * len(impulses))
@@ -169,7 +171,7 @@ def _push(
                 subject,
                 episodes,
                 impulses=impulses,
-                hopeless=HOPELESS if chosen is None else 0.0,
+                hopeless=0.0 if chosen else HOPELESS,
                 seed=request.seed,
                 envs=request.args.num_envs or NUM_ENVS,
                 progress=partial(progress.advance, task),
@@ -181,37 +183,40 @@ def _perturb(
     request: EvalRequest,
     subjects: Mapping[str, LocomotionSubject],
     groups: Sequence[str],
-) -> list[Perturbed]:
+) -> Perturbed:
     """Return the scores under the perturbations of `groups`; nothing for no group."""
-    if not groups:
-        return []
     args, config = request.args, subjects[POLICY].config
     found = suite(groups, config, body_of(config.environment))
-    changed = []
+    rows: dict[str, dict[str, AgentMetrics]] = {}
     with bars(16) as progress:
         total = request.episodes * len(found)
-        tasks = {n: progress.add_task(f"perturb {n}", total=total) for n in subjects}
+        tasks = {
+            name: progress.add_task(f"perturb {name}", total=total)
+            for name in subjects
+            if found
+        }
         for perturbation in found:
-            scores = {
-                name: perturbed(
-                    subject,
-                    perturbation,
-                    request.episodes,
-                    seconds=min(args.seconds or SECONDS, LONGEST),
-                    seed=request.seed,
-                    envs=args.num_envs or NUM_ENVS,
-                    progress=partial(progress.advance, tasks[name]),
+            rows[perturbation.name] = {
+                name: perturbed_metrics(
+                    perturbed(
+                        subject,
+                        perturbation,
+                        request.episodes,
+                        seconds=min(args.seconds or SECONDS, LONGEST),
+                        seed=request.seed,
+                        envs=args.num_envs or NUM_ENVS,
+                        progress=partial(progress.advance, tasks[name]),
+                    )
                 )
                 for name, subject in subjects.items()
             }
-            changed.append(Perturbed(perturbation, scores))
-    return changed
+    return Perturbed(found, rows)
 
 
 def _pictures(
     scores: Mapping[str, LocomotionScores],
     pushes: Mapping[str, PushRecovery],
-    changed: Sequence[Perturbed],
+    rows: Mapping[str, Mapping[str, AgentMetrics]],
 ) -> list[Picture]:
     drawn, gait = [], scores[POLICY].gait
     if gait is not None:
@@ -219,8 +224,8 @@ def _pictures(
         drawn.append(Picture("gait.png", caption, draw_gait(gait, POLICY)))
     if pushes:
         drawn.append(Picture("pushes.png", "Push recovery", draw_pushes(pushes)))
-    if changed:
-        png = draw_perturbations(changed)
+    if rows:
+        png = draw_perturbations(rows, "survival_rate", "on its feet to the end")
         drawn.append(Picture("perturbations.png", "Perturbations", png))
     errors = draw_joint_errors(scores)
     return [*drawn, Picture("joints.png", "Tracking error by joint", errors)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +11,9 @@ from ambulo.common.figures import new_figure, png_of
 from ambulo.evaluate.locomotion.gait_cycle import PERCENT
 from ambulo.evaluate.locomotion.gait_norms import JOINTS, gait_norms
 from ambulo.evaluate.locomotion.gait_summary import SIDES, GaitSummary
-from ambulo.evaluate.locomotion.perturbations import Perturbed
 from ambulo.evaluate.locomotion.pushes import PushRecovery
 from ambulo.evaluate.locomotion.scores import LocomotionScores
+from ambulo.evaluate.shared.result import AgentMetrics
 from ambulo.viz.plots import NORMAL, SOFT, TRUTH, agent_colour, clean, grouped_bars
 
 if TYPE_CHECKING:
@@ -61,28 +61,35 @@ def draw_pushes(found: Mapping[str, PushRecovery]) -> bytes:
     return png_of(figure)
 
 
-def draw_perturbations(found: Sequence[Perturbed]) -> bytes:
-    """PNG of survival under each perturbation, with 95 % intervals."""
-    figure = new_figure((6.8, 1.2 + 0.3 * len(found)))
+def draw_perturbations(
+    rows: Mapping[str, Mapping[str, AgentMetrics]], rate: str, meaning: str
+) -> bytes:
+    """PNG of a rate under each perturbation, with 95 % intervals.
+
+    Args:
+        rows: Metrics by perturbation and agent.
+        rate: Name of the metric.
+        meaning: Label of its axis.
+    """
+    figure = new_figure((6.8, 1.2 + 0.3 * len(rows)))
     ax = figure.add_subplot()
-    agents = list(found[0].scores)
-    for k, name in enumerate(agents):
+    agents = list(next(iter(rows.values())))
+    for k, agent in enumerate(agents):
         below = 0.5 * (k - (len(agents) - 1) / 2) / len(agents)
-        rows = [(i, one.scores[name]) for i, one in enumerate(found)]
-        seen = [(i + below, s.survival_rate, s.survival_ci95) for i, s in rows if s]
-        place, rate, interval = (np.array(column) for column in zip(*seen, strict=True))
-        ends = np.abs(interval - rate[:, None]).T
-        ax.errorbar(
-            rate, place, xerr=ends, fmt="o", ms=4, lw=1.0, color=agent_colour(name),
-            label=name,
-        )  # fmt: skip
-    for i, one in enumerate(found):
-        if one.perturbation.missing:
-            ax.text(0.0, i, "-", va="center", color=SOFT)
-    ax.set_yticks(range(len(found)), [one.perturbation.name for one in found])
+        for i, scores in enumerate(rows.values()):
+            seen = scores[agent][rate]
+            if seen.value is None or seen.low is None or seen.high is None:
+                ax.text(0.0, i + below, "-", va="center", color=SOFT)
+                continue
+            ends = [[seen.value - seen.low], [seen.high - seen.value]]
+            ax.errorbar(
+                seen.value, i + below, xerr=ends, fmt="o", ms=4, lw=1.0,
+                color=agent_colour(agent), label=None if i else agent,
+            )  # fmt: skip
+    ax.set_yticks(range(len(rows)), list(rows))
     ax.invert_yaxis()
     ax.set_xlim(-0.03, 1.03)
-    ax.set_xlabel("on its feet to the end")
+    ax.set_xlabel(meaning)
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
     clean(ax)
     figure.tight_layout()

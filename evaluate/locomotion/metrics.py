@@ -111,7 +111,7 @@ def agent_metrics(
 def breakdowns(
     scores: Mapping[str, LocomotionScores],
     pushes: Mapping[str, PushRecovery],
-    changed: Sequence[Perturbed] = (),
+    changed: Perturbed,
 ) -> list[Breakdown]:
     """Return survival by impulse and perturbation, gait against norms, joint errors."""
     survival: dict[str, dict[str, AgentMetrics]] = {}
@@ -139,7 +139,7 @@ def breakdowns(
             "on its feet 4 s after a push",
         ),
         Breakdown(
-            "perturbation", _perturbed(changed), PERTURBED_COLUMNS,
+            "perturbation", changed.rows, PERTURBED_COLUMNS,
             "on its feet to the end under perturbations / joint error [cm]",
         ),
         Breakdown("angle", _norms(scores), NORM_COLUMNS, "against normal gait: ", False),
@@ -147,20 +147,11 @@ def breakdowns(
     ]  # fmt: skip
 
 
-def _perturbed(
-    changed: Sequence[Perturbed],
-) -> dict[str, dict[str, AgentMetrics]]:
-    """Return the scores of all agents under each perturbation; null where it is missing."""
-    nothing = {name: metric(None, unit_of(name, UNITS)) for name in _PERTURBED}
-    return {
-        row.perturbation.name: {
-            agent: nothing
-            if one is None
-            else field_metrics(one, _PERTURBED, UNITS, _INTERVALS)
-            for agent, one in row.scores.items()
-        }
-        for row in changed
-    }
+def perturbed_metrics(scores: LocomotionScores | None) -> AgentMetrics:
+    """Return the metrics of one agent under a perturbation; null where it is missing."""
+    if scores is None:
+        return {name: metric(None, unit_of(name, UNITS)) for name in _PERTURBED}
+    return field_metrics(scores, _PERTURBED, UNITS, _INTERVALS)
 
 
 def _norms(
@@ -179,31 +170,19 @@ def _norms(
     }
 
 
-def notes(
-    scores: Mapping[str, LocomotionScores], changed: Sequence[Perturbed] = ()
-) -> list[str]:
-    """Return what the columns mean, where norms are from, and what is missing."""
-    reasons: dict[str, list[str]] = {}
-    for one in (row.perturbation for row in changed):
-        if one.missing:
-            reasons.setdefault(one.missing, []).append(one.name)
-    told = [f"{reason}: no {', '.join(names)}." for reason, names in reasons.items()]
+def notes(scores: Mapping[str, LocomotionScores]) -> list[str]:
+    """Return what the columns mean, and where the norms are from."""
     if all(s.gait is None for s in scores.values()):
-        return [NOTE, *told]
+        return [NOTE]
     norms = gait_norms()
-    source = f"Normal gait: {norms.angle_source}. Force: {norms.force_source}."
-    return [NOTE, source, *told]
+    return [NOTE, f"Normal gait: {norms.angle_source}. Force: {norms.force_source}."]
 
 
 def details(
-    scores: Mapping[str, LocomotionScores],
-    pushes: Mapping[str, PushRecovery],
-    changed: Sequence[Perturbed] = (),
+    scores: Mapping[str, LocomotionScores], pushes: Mapping[str, PushRecovery]
 ) -> dict[str, Any]:
-    """Return gait cycles, push settings and perturbations, as plain JSON."""
-    rows = {row.perturbation.name: row.perturbation.to_dict() for row in changed}
-    more = {"perturbations": rows} if rows else {}
-    return more | {
+    """Return gait cycles and push settings of all agents, as plain JSON."""
+    return {
         agent: {
             "gait": None if s.gait is None else s.gait.to_dict(),
             "push_recovery": pushes[agent].to_dict() if agent in pushes else None,

@@ -25,6 +25,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     undisturbed,
 )
 from ambulo.evaluate.locomotion.scores import LocomotionScores, score
+from ambulo.evaluate.shared.result import AgentMetrics
 
 LONGEST = 10.0
 """Length of a perturbed episode, [s], unless that of an undisturbed one is shorter."""
@@ -42,6 +43,11 @@ SLOPES = (2.0, 5.0, 10.0)
 """Angles of slopes, [deg]."""
 START = (0.05, 0.5)
 """Standard deviations of starts: joint angles, [rad], and velocities, [rad/s], [m/s]."""
+LEVEL_TASKS = {
+    "stand": "a body that stands comes to no slope or step",
+    "track": "a clip has its own place on level ground",
+}
+"""Tasks without slopes and steps, and why."""
 _DRAW = 1
 """Seed of the segments' masses: the same bodies in every evaluation."""
 
@@ -68,14 +74,29 @@ class Perturbation:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Perturbed:
-    """Scores of all agents under one perturbation."""
+    """What an evaluation found under perturbations."""
 
-    perturbation: Perturbation
-    """What differed."""
-    scores: Mapping[str, LocomotionScores | None]
-    """By agent; None where the perturbation is missing."""
+    suite: Sequence[Perturbation] = ()
+    """What was tried."""
+    rows: Mapping[str, Mapping[str, AgentMetrics]] = field(default_factory=dict)
+    """Metrics by name of the perturbation and agent."""
+
+    def details(self) -> dict[str, Any]:
+        """Return what differed, as plain JSON; nothing where nothing was tried."""
+        found = {one.name: one.to_dict() for one in self.suite}
+        return {"perturbations": found} if found else {}
+
+    def notes(self) -> list[str]:
+        """Return what is missing, and why."""
+        reasons: dict[str, list[str]] = {}
+        for one in self.suite:
+            if one.missing:
+                reasons.setdefault(one.missing, []).append(one.name)
+        return [
+            f"{reason}: no {', '.join(names)}." for reason, names in reasons.items()
+        ]
 
 
 def _friction(config: LocomotionConfig, character: Character) -> list[Perturbation]:
@@ -138,11 +159,9 @@ def _on(
     character: Character,
 ) -> Perturbation:
     """A course, along which a body that follows commands is to walk straight."""
-    missing = ""
+    missing = LEVEL_TASKS.get(config.environment.task, "")
     if character.name not in GROUNDED:
         missing = f"{character.name} stands on level ground only"
-    elif config.environment.task == "stand":
-        missing = "a body that stands comes to no slope or step"
     variants = [Variant(ground=Course(kind, height))]
     return Perturbation(name, variants, {"turn": (0.0, 0.0)}, missing)
 
@@ -168,14 +187,14 @@ GROUPS: dict[str, Callable[[LocomotionConfig, Character], list[Perturbation]]] =
 """Perturbations of a configuration and its body, by name of the group."""
 
 
-def chosen_groups(text: str) -> tuple[str, ...]:
-    """Return the groups named in `--perturb`, with commas between; all of them for "all".
+def chosen_groups(text: str | None) -> tuple[str, ...]:
+    """Return the groups named in `--perturb`, all of them for "all", none for None.
 
     Raises:
         ConfigError: No group has such a name.
     """
-    if text == "all":
-        return tuple(GROUPS)
+    if text is None or text == "all":
+        return tuple(GROUPS if text else ())
     names = [name.strip() for name in text.split(",")]
     for name in names:
         if name not in GROUPS:
@@ -187,8 +206,8 @@ def chosen_groups(text: str) -> tuple[str, ...]:
 def suite(
     groups: Sequence[str], config: LocomotionConfig, character: Character
 ) -> list[Perturbation]:
-    """Return the perturbations of `groups`; first, none, to compare with."""
-    found = [Perturbation("none")]
+    """Return the perturbations of `groups`; if any, first none, to compare with."""
+    found = [Perturbation("none")] if groups else []
     for group in groups:
         found += GROUPS[group](config, character)
     return found

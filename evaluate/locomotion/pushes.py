@@ -90,12 +90,14 @@ class PushRecovery:
         }
 
 
-def chosen_impulses(text: str) -> tuple[float, ...]:
-    """Return the impulses in `--impulses`, ascending, [N s].
+def chosen_impulses(text: str | None) -> tuple[float, ...]:
+    """Return the impulses in `--impulses`, ascending, [N s]; none for None.
 
     Raises:
         ConfigError: Something else than numbers from 0 to `LARGEST` with commas between.
     """
+    if text is None:
+        return ()
     try:
         values = sorted({float(part) for part in text.split(",")})
     except ValueError:

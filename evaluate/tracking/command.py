@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -18,8 +18,10 @@ from ambulo.envs.reference.clips.read_clips import read_clips
 from ambulo.envs.reference.configured import body_of, check_reference
 from ambulo.envs.reference.reference_file import reference_from_bytes
 from ambulo.envs.tasks.track import TrackBatch
-from ambulo.evaluate.shared.intervals import wilson_interval
-from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
+from ambulo.evaluate.locomotion.figures import draw_perturbations
+from ambulo.evaluate.locomotion.perturbations import Perturbed, chosen_groups, suite
+from ambulo.evaluate.locomotion.pushes import chosen_impulses
+from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import (
     POLICY,
     AgentMetrics,
@@ -41,6 +43,13 @@ from ambulo.evaluate.tracking.episodes import (
 )
 from ambulo.evaluate.tracking.figures import draw_clips, draw_errors
 from ambulo.evaluate.tracking.film import write_film_of
+from ambulo.evaluate.tracking.perturbed import COLUMNS as PERTURBED_COLUMNS
+from ambulo.evaluate.tracking.perturbed import (
+    joint_error,
+    perturbed,
+    pushed,
+    success_rate,
+)
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 BASELINES = {
@@ -77,12 +86,15 @@ Cases = dict[str, Tracked]
 def run(request: EvalRequest) -> EvalOutcome:
     """Play all clips with the policy and the baselines."""
     import_mujoco()
+    impulses = chosen_impulses(request.args.impulses)
+    groups = chosen_groups(request.args.perturb)
     model = load_locomotion(request.model_file)
     agent = LocomotionAgent(model, str(request.model_file))
     batch = _batch(request, agent)
     clips = _shown(batch, bool(request.args.as_captured))
     trackers = _trackers(request, agent, batch)
     runs = _play(request, trackers, batch, clips)
+    pushes, changed = _perturb(request, trackers, batch, clips, (impulses, groups))
     names = [batch.clip_names[clip] for clip in clips]
     evaluation = request.result(
         {name: _metrics(cases) for name, cases in runs.items()},
@@ -95,20 +107,33 @@ def run(request: EvalRequest) -> EvalOutcome:
                 _by_clip(runs, clips, names),
                 CLIP_COLUMNS,
                 in_terminal=len(clips) <= MOST_SHOWN,
-            )
+            ),
+            Breakdown(
+                "impulse", pushes, PERTURBED_COLUMNS, "pushed / joint error [cm]"
+            ),
+            Breakdown(
+                "perturbation",
+                changed.rows,
+                PERTURBED_COLUMNS,
+                "to the end under perturbations / joint error [cm]",
+            ),
         ],
         rows=episode_rows({n: _rows(cases, batch) for n, cases in runs.items()}),
-        details={"clips": names},
-        notes=[NOTE],
+        details={"clips": names, **changed.details()},
+        notes=[NOTE, *changed.notes()],
         episodes=(RANDOM + FIRST) * len(clips),
     )
     tracker = trackers[POLICY]
 
     def pictures() -> list[Picture]:
-        return [
+        drawn = [
             Picture("clips.png", "Clips", draw_clips(runs, clips, names)),
             Picture("errors.png", "Error over time", draw_errors(runs)),
         ]
+        if changed.rows:
+            png = draw_perturbations(changed.rows, "success", "to the end of the clip")
+            drawn.append(Picture("perturbations.png", "Perturbations", png))
+        return drawn
 
     def film(path: Path, console: Console) -> None:
         write_film_of(path, batch, tracker, _longest(batch, clips))
@@ -204,24 +229,42 @@ def _play(
     return runs
 
 
+def _perturb(
+    request: EvalRequest,
+    trackers: Mapping[str, Tracker],
+    batch: TrackBatch,
+    clips: Ints,
+    chosen: tuple[Sequence[float], Sequence[str]],
+) -> tuple[dict[str, dict[str, AgentMetrics]], Perturbed]:
+    """Metrics by impulse and perturbation, from random starts; nothing for nothing chosen.
+
+    `chosen` are impulses, [N s], and groups of perturbations.
+    """
+    impulses, groups = chosen
+    changes = suite(groups, batch.config, batch.character)
+    starts = random_starts(batch, clips, RANDOM, request.seed)
+    seed = 1000 * request.seed
+    count = len(impulses) + sum(not one.missing for one in changes)
+    if not count:
+        return {}, Perturbed()
+    with episode_bars(trackers, count * len(starts)) as progress:
+        pushes = pushed(batch, trackers, starts, impulses, seed=seed, progress=progress)
+        changed = perturbed(
+            batch, trackers, starts, changes, seed=seed, progress=progress
+        )
+    return pushes, changed
+
+
 def _metrics(cases: Cases) -> dict[str, Metric]:
     """Metrics of one agent, or of one clip."""
     random = cases["random"]
-    done = random.success
-    error = 100.0 * random.error[done].mean() if done.any() else None
     return {
-        "success": _rate(cases["random"]),
-        "success_first": _rate(cases["first"]),
-        "success_pushed": _rate(cases["pushed"]),
-        "joint_error_cm": metric(error, "cm"),
+        "success": success_rate(random),
+        "success_first": success_rate(cases["first"]),
+        "success_pushed": success_rate(cases["pushed"]),
+        "joint_error_cm": joint_error(random),
         "time_s": metric(float(random.time.mean()), "s"),
     }
-
-
-def _rate(tracked: Tracked) -> Metric:
-    count = len(tracked.success)
-    good = int(tracked.success.sum())
-    return metric(good / count, ci=wilson_interval(good, count))
 
 
 def _by_clip(

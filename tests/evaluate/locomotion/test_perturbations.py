@@ -115,9 +115,11 @@ def test_the_suite_says_what_is_missing() -> None:
     delays = [one.variants[0].delay for one in suite(["delay"], walk, body)[1:]]
     np.testing.assert_allclose(np.array(delays) * 150.0, [2, 3, 4, 6])
     grounds = ("steps", "slopes")
+    tracks = suite(grounds, walk.override("environment", task="track"), body)
     stands = suite(grounds, walk.override("environment", task="stand"), body)
     legs = suite(grounds, walk, load_character("myolegs_motors"))
     for rows, words in (
+        (tracks, "a clip has its own place"),
         (stands, "a body that stands"),
         (legs, "myolegs_motors stands"),
     ):
@@ -175,6 +177,8 @@ def test_chosen_impulses() -> None:
 
 def test_chosen_groups() -> None:
     assert chosen_groups("all") == tuple(GROUPS)
+    assert chosen_groups(None) == ()
+    assert suite((), LocomotionConfig(), load_character("human23")) == []
     assert chosen_groups("start, delay,start") == ("start", "delay")
     with pytest.raises(ConfigError, match="did you mean 'slopes'"):
         chosen_groups("slope")

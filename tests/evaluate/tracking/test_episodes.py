@@ -94,7 +94,15 @@ def test_train_resume_and_evaluate(
     assert set(scores["groups"]["clip"]) == {"short", "long"}
     assert len(scores["rows"]) == 3 * 2 * (8 + 4 + 8)
     # The model file carries one clip, for those who have none.
-    assert evaluate([str(run), "--no-report", "--num-envs", "12"]) == 0
+    alone = [str(run), "--no-report", "--num-envs", "8", "--json", str(out)]
+    more = ["--baselines", "poses", "--impulses", "40,10", "--perturb", "start"]
+    assert evaluate([*alone, *more]) == 0
+    scores = json.loads(out.read_text(encoding="utf-8"))
+    assert list(scores["groups"]["impulse"]) == ["10 N s", "40 N s"]
+    rows = scores["groups"]["perturbation"]
+    assert list(rows) == ["none", "start 0.05 rad, 0.5 rad/s"]
+    assert set(rows["none"]) == {"policy", "poses"}
+    assert set(scores["details"]["perturbations"]) == set(rows)
 
 
 def test_clips_for_a_run_that_has_its_own_are_refused(

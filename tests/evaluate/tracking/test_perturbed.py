@@ -1,0 +1,62 @@
+"""Trackers under perturbations and pushes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fixtures.clips import swaying_reference
+
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.characters.registry import load_character
+from ambulo.envs.simulation.variants import Variant
+from ambulo.envs.tasks.track import TrackBatch
+from ambulo.evaluate.locomotion.perturbations import Perturbation, suite
+from ambulo.evaluate.tracking.episodes import first_starts, play
+from ambulo.evaluate.tracking.perturbed import perturbed, pushed
+
+
+@pytest.fixture(scope="module")
+def batch() -> TrackBatch:
+    character = load_character("human23")
+    config = LocomotionConfig().override("environment", task="track")
+    config = config.override("environment", push_impulse=(1.0, 1.0))
+    return TrackBatch(config, swaying_reference(character), character, num_envs=4)
+
+
+def still(batch: TrackBatch) -> np.ndarray:
+    return np.zeros((batch.num_envs, batch.action_size))
+
+
+def nothing(agent: str, episodes: int) -> None:
+    """No progress bar."""
+
+
+def test_every_variant_plays_its_episodes(batch: TrackBatch) -> None:
+    light = Perturbation("light", [Variant(mass=0.5), Variant(mass=0.4, delay=0.04)])
+    slope = next(
+        one for one in suite(["slopes"], batch.config, batch.character) if one.missing
+    )
+    starts = first_starts(np.array([0, 1]), 2)
+    seen: list[int] = []
+    found = perturbed(
+        batch, {"still": still}, starts, [Perturbation("none"), light, slope], seed=0,
+        progress=lambda _, count: seen.append(count),
+    )  # fmt: skip
+    assert seen == [4, 2, 2]
+    plain = play(batch, still, starts, seed=0)
+    rows = {name: row["still"] for name, row in found.rows.items()}
+    assert rows["none"]["success"].value == plain.success.mean()
+    assert rows["light"]["success"].low is not None
+    assert rows["light"] != rows["none"]
+    assert rows[slope.name]["success"].value is None
+    assert "its own place on level ground: no slope" in found.notes()[0]
+
+
+def test_a_harder_push_fells_more(batch: TrackBatch) -> None:
+    starts = first_starts(np.array([0, 1]), 4)
+    agents = {"still": still}
+    rows = pushed(batch, agents, starts, (0.0, 300.0), seed=0, progress=nothing)
+    assert list(rows) == ["0 N s", "300 N s"]
+    rates = [row["still"]["success"].value for row in rows.values()]
+    assert rates[1] == 0.0
+    assert rates[0] == play(batch, still, starts, seed=0).success.mean() > 0.0

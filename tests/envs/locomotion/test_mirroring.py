@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fixtures.clips import swaying
+from fixtures.swaying import swaying
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fixtures.clips import swaying_reference
+from fixtures.swaying import swaying_reference
 
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.clips import save_swaying, swaying_reference
+from fixtures.swaying import save_swaying, swaying_reference
 
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.registry import load_character

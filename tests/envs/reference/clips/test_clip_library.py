@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fixtures.clips import swaying_reference
+from fixtures.swaying import swaying_reference
 from fixtures.locomotion_runs import standing_reference
 
 from ambulo.configs.errors import ConfigError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fixtures.clips import swaying
+from fixtures.swaying import swaying
 
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character

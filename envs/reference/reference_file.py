@@ -31,7 +31,7 @@ CLIP_VERSION = 2
 """Version of files that hold clips: earlier programs would repeat them as cycles."""
 MAX_GAITS = 32
 """Most gaits of a reference."""
-MAX_CLIPS = 4096
+MAX_CLIPS = 512
 """Most clips of a reference."""
 _STATES = ("qpos", "qvel", "torque")
 """Arrays of a table."""

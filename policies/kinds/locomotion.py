@@ -168,11 +168,14 @@ def without_folders(config: LocomotionConfig) -> LocomotionConfig:
     if reference is not None:
         name = Path(reference).name
         config = config.override("environment", reference=name)
-    more = tuple(Path(path).name for path in config.environment.more_references)
-    config = config.override("environment", more_references=more)
+    named = {
+        key: tuple(Path(path).name for path in getattr(config.environment, key))
+        for key in ("more_references", "clips")
+    }
+    config = config.override("environment", **named)
     if prior is not None:
-        named = {**prior.model_dump(), "model": Path(prior.model).name}
-        config = config.override("network", prior=named)
+        shared = {**prior.model_dump(), "model": Path(prior.model).name}
+        config = config.override("network", prior=shared)
     if config.gait.base is not None:
         config = config.override("gait", base=Path(config.gait.base).name)
     network = Path(config.environment.muscle_network).name

@@ -14,6 +14,7 @@ from pathlib import Path
 ELSEWHERE = (
     "gait_cascade", "gait_estimator", "gait_net_impaired", "imitate_run",
     "imitate_walk_network", "imitate_walk_pure", "locomote", "motion_nn",
+    "track",
 )  # fmt: skip
 """Models of the distribution ambulo-models."""
 MODEL_FILES = (

@@ -8,7 +8,6 @@ therefore given a higher cut-off, so that the whole has 3 dB at the cut-off aske
 from __future__ import annotations
 
 import numpy as np
-from scipy.signal import butter, sosfiltfilt
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
@@ -50,6 +49,8 @@ def low_pass(values: Floats, fps: float, cutoff: float, order: int = ORDER) -> F
         raise MotionError(f"filter order {order}: expected 1 to 16")
     if len(values) < 2:
         return np.array(values)
+    from scipy.signal import butter, sosfiltfilt  # slow to import, and rarely needed
+
     sections = butter(order, pass_cutoff(fps, cutoff, order), fs=fps, output="sos")
     pad = min(len(values) - 1, round(3.0 * fps / cutoff))
     filtered: Floats = sosfiltfilt(sections, values, axis=0, padlen=pad)

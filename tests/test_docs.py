@@ -47,6 +47,11 @@ for name in ("walk", "run"):
 from pathlib import Path
 Path("runs/mine").mkdir(parents=True)
 """,
+    "track.md": """
+from ambulo.motion.formats.files import write_motion
+from fixtures.motion import make_walk
+write_motion("walk.bvh", make_walk(20))
+""",
     "motion_nn.md": """
 import numpy as np, torch
 states = np.zeros((2, 10, 112), np.float32)

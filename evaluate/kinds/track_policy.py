@@ -22,8 +22,8 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
 
 KIND = EvalKind(
     kinds=("track_policy",),
-    name="clip tracker, 12 starts a clip",
-    group="policies that track clips",
+    name="tracker",
+    group="trackers",
     run="ambulo.evaluate.tracking.command:run",
     episodes=0,
     flags=frozenset(

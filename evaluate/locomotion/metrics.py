@@ -111,7 +111,7 @@ def agent_metrics(
 def breakdowns(
     scores: Mapping[str, LocomotionScores],
     pushes: Mapping[str, PushRecovery],
-    changed: Perturbed,
+    changed: Perturbed | None = None,
 ) -> list[Breakdown]:
     """Return survival by impulse and perturbation, gait against norms, joint errors."""
     survival: dict[str, dict[str, AgentMetrics]] = {}
@@ -139,7 +139,7 @@ def breakdowns(
             "on its feet 4 s after a push",
         ),
         Breakdown(
-            "perturbation", changed.rows, PERTURBED_COLUMNS,
+            "perturbation", changed.rows if changed else {}, PERTURBED_COLUMNS,
             "on its feet to the end under perturbations / joint error [cm]",
         ),
         Breakdown("angle", _norms(scores), NORM_COLUMNS, "against normal gait: ", False),

@@ -22,6 +22,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "ambulo/Locomote-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
     "ambulo/Imitate-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
     "ambulo/Gait-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
+    "ambulo/Track-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
 }
 
 

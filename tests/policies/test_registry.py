@@ -39,6 +39,7 @@ SHIPPED = {
     "motion_nn": "motion_nn",
     "muscle_nn_myolegs": "muscle_nn",
     "muscle_walk": "locomotion",
+    "track": "locomotion",
     "vr_comfort": "vr_navigation",
     "vr_navigation": "vr_navigation",
 }

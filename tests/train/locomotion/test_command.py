@@ -11,6 +11,8 @@ from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.configs.presets.locomotion import PRESETS, preset
+from ambulo.envs.characters.registry import load_character
+from ambulo.envs.reference.reference import standing_reference
 from ambulo.evaluate.locomotion.task import references_for
 from ambulo.train.locomotion.command import COMMAND
 from ambulo.train.shared.run_folders import LocomotionRunFolder
@@ -105,8 +107,9 @@ def test_a_clip_that_stands_in_its_best_cycle_is_refused_with_the_numbers(
         for line in capsys.readouterr().err.splitlines()
         if line.startswith("ambulo: error")
     ]
-    assert "05_11: its root moves at 0.5" in error
-    assert "at 0.05 m/s in the cycle that closes best" in error
+    assert "05_11: root and joints move at 0.5" in error
+    assert "in the cycle t" in error
+    assert "ambulo fit" in error
     assert "--standing-reference" in error
     assert {path.name for path in tmp_path.iterdir()} <= {"kept"}
     args = COMMAND.parse(["--reference", clip, "--standing-reference"])
@@ -138,7 +141,7 @@ def test_a_run_without_a_whole_checkpoint_does_not_begin_anew(
 def test_preparing_a_reference_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = object()
+    made = standing_reference(load_character("human23"))
 
     def slow(env: LocomotionEnvironmentConfig, body: object) -> object:
         assert "preparing the plain walk (imitate) for human23" in (

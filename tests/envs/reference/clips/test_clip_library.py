@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fixtures.swaying import swaying_reference
 from fixtures.locomotion_runs import standing_reference
+from fixtures.swaying import swaying_reference
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character

@@ -45,10 +45,12 @@ SPEED_CUTOFF = 8.0
 """Cut-off of the low-pass of the speed that decides, [Hz]."""
 HOLD = 0.5
 """Time in which a shift of a standing foot fades, [s]: drift over many steps is the clip's."""
-SMOOTHING = 0.05
+SMOOTHING = 0.03
 """Time over which a shift changes, [s]."""
 PRESS = 20.0
 """Weight of a height error of a standing foot, [1/s]: 5 cm weigh as 1 m/s of slide."""
+LAX = 0.2
+"""Weight of a change of the shift of a swinging foot, beside 1 of the slide of a standing one."""
 ROUNDS = 2
 """Times that the feet are planted: legs turn soles as they are moved."""
 SHIN = 0.1
@@ -60,10 +62,10 @@ CYCLE_HARMONICS = 12
 def planted(motion: Motion, soles: Soles, depth: float = DEPTH) -> Motion:
     """`motion` with standing feet at rest, their lowest points at height -`depth`, [m].
 
-    The shift d (T, 3) of each foot is the least-squares solution of w (v + d')^2 +
-    w k^2 (h + depth + d_z)^2 + (d / HOLD)^2 + (SMOOTHING d'')^2, where v is the velocity of
-    the touching sole, h its height, and w how far it stands. Legs follow by the refinement
-    of the retargeting.
+    The shift d (T, 3) of each foot is a least-squares solution: along the ground of
+    w (v + d')^2 + LAX (1 - w) d'^2, upwards of w (PRESS (h + depth + d))^2 + d'^2, both with
+    (d / HOLD)^2 + (SMOOTHING d'')^2, where v is the velocity of the touching sole, h its
+    height, and w how far it stands. Legs follow by the refinement of the retargeting.
 
     Args:
         motion: On the body that the soles are of, the ground at height 0.
@@ -172,10 +174,12 @@ def _shift(stands: Floats, velocity: Floats, lift: Floats, fps: float) -> Floats
     """
     between = 0.5 * (stands[1:] + stands[:-1])
     rates = 0.5 * (velocity[1:, :2] + velocity[:-1, :2])
-    level = _solved(np.zeros(len(stands)), between, fps, (None, -rates))
+    held = between + LAX * (1.0 - between)
+    goals = -rates * (between / held)[:, None]
+    level = _solved(np.zeros(len(stands)), held, fps, (None, goals))
     # A foot that is under the ground stands, however fast it is.
     pressed = PRESS**2 * np.where(lift > 0.0, 1.0, stands)
-    upright = _solved(pressed, 0.0 * between, fps, (lift[:, None], None))
+    upright = _solved(pressed, np.ones_like(between), fps, (lift[:, None], None))
     return np.concatenate([level, upright], axis=1)
 
 

@@ -29,7 +29,7 @@ def test_a_reference_and_a_film(
     parts += ["--out", str(out), "--film", str(film)]
     assert main([str(clip), *parts]) == 0
     text = capsys.readouterr().out
-    assert "42 of" in text
+    assert "frames 8:50 of " in text
     assert "survive 20 N s" in text
     assert film.stat().st_size > 10_000
     assert not load_reference(out).table.periodic

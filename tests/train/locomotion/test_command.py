@@ -68,6 +68,8 @@ def test_settings_that_need_each_other_come_in_any_order() -> None:
         (["--preset", "walk"], "unknown preset 'walk'"),
         (["--reference", "nowhere.amc"], "nowhere.amc"),
         (["--task", "fly"], "environment.task"),
+        (["--frames", "20"], "environment.reference_frames"),
+        (["--frames", "20:300"], "reference_frames = 20:300 cuts a motion clip"),
         (["--set", "network.policy=prior"], "network.prior"),
         (["--resume", "nowhere"], "no such run folder"),
         (["--set", "training.seed=-1"], "training.seed"),
@@ -105,12 +107,15 @@ def test_a_clip_that_stands_in_its_best_cycle_is_refused_with_the_numbers(
         for line in capsys.readouterr().err.splitlines()
         if line.startswith("ambulo: error")
     ]
-    assert "05_11: its root moves at 0.5" in error
-    assert "at 0.05 m/s in the cycle that closes best" in error
+    assert "05_11: root and joints move at 0.5" in error
+    assert "m/s in the cycle that closes best (frames 4" in error
+    assert "`ambulo fit`" in error
     assert "--standing-reference" in error
     assert {path.name for path in tmp_path.iterdir()} <= {"kept"}
     args = COMMAND.parse(["--reference", clip, "--standing-reference"])
     assert COMMAND.settings(args).environment.standing_reference
+    args = COMMAND.parse(["--reference", clip, "--frames", "20:300"])
+    assert COMMAND.settings(args).environment.reference_frames == "20:300"
 
 
 def test_changed_settings_are_refused_on_resume(

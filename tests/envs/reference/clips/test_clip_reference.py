@@ -91,6 +91,7 @@ def test_tasks_of_cycles_refuse_it(character: Character, found: ClipReference) -
 
 
 def test_too_short_and_too_long(character: Character, walk: Motion) -> None:
-    for clip in (walk[:3], walk.replace(fps=0.5)):
-        with pytest.raises(MotionError, match=r"lasts 0\.5 to 60 s: choose a part"):
-            clip_reference(clip, character)
+    with pytest.raises(MotionError, match=r"a clip to follow lasts 0\.5 s or more"):
+        clip_reference(walk[:3], character)
+    with pytest.raises(MotionError, match=r"lasts 0\.5 to 60 s: choose a part"):
+        clip_reference(walk.replace(fps=5.0), character)

@@ -97,15 +97,10 @@ def reference_of(
         )
         check_reference(found, character, config)
         return found
-    clip = None if _stands(config) else config.reference
-    cut = config.reference_frames
-    if cut is not None and (clip is None or is_reference(Path(clip))):
-        raise ConfigError(
-            f"reference_frames = {cut} cuts a motion clip; reference = {clip} is none"
-        )
-    if clip is None:
+    check_reference_frames(config)
+    if _stands(config) or config.reference is None:
         return _built(None, 0, _key(config))
-    path = Path(clip)
+    path = Path(config.reference)
     if is_reference(path):
         found = load_reference(path)
     else:
@@ -115,11 +110,22 @@ def reference_of(
     return found
 
 
+def check_reference_frames(config: LocomotionEnvironmentConfig) -> None:
+    """`ConfigError` if `reference_frames` are given but no clip that they cut."""
+    clip = None if _stands(config) else config.reference
+    cut = config.reference_frames
+    if cut is not None and (clip is None or is_reference(Path(clip))):
+        raise ConfigError(
+            f"reference_frames = {cut} cuts a motion clip; reference = {clip} is none"
+        )
+
+
 def chosen_cycle(reference: Reference, character: Character) -> list[str]:
     """What was chosen of a clip, one line; none where the reference does not say."""
-    table, report = reference.gaits[0].table, reference.report
+    report = reference.report
     if "first_frame" not in report:
         return []
+    table = reference.gaits[0].table
     motion = motion_of_positions(
         table.qpos,
         character.model,

@@ -20,7 +20,12 @@ from ambulo.envs.locomotion.build import make_batch, shared_out
 from ambulo.envs.locomotion.extra_parts import history_part
 from ambulo.envs.locomotion.joined import several_references
 from ambulo.envs.locomotion.protocol import WalkerBatch
-from ambulo.envs.reference.configured import body_of, chosen_cycle, reference_of
+from ambulo.envs.reference.configured import (
+    body_of,
+    check_reference_frames,
+    chosen_cycle,
+    reference_of,
+)
 from ambulo.envs.reference.reference import (
     Reference,
     is_reference,
@@ -72,6 +77,7 @@ def references_for(config: LocomotionConfig) -> References:
 
 def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
     """Return the configured reference; announce it, since making one takes minutes."""
+    check_reference_frames(env)
     path = None if env.reference is None else Path(env.reference)
     body = body_of(env)
     ready = path is not None and (not path.is_file() or is_reference(path))

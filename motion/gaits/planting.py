@@ -50,7 +50,7 @@ SMOOTHING = 0.03
 PRESS = 20.0
 """Weight of a height error of a standing foot, [1/s]: 5 cm weigh as 1 m/s of slide."""
 LAX = 0.2
-"""Weight of a change of the shift of a swinging foot, beside 1 of the slide of a standing one."""
+"""Weight of a change of a swinging foot's shift, beside 1 of the slide of a standing one."""
 ROUNDS = 2
 """Times that the feet are planted: legs turn soles as they are moved."""
 SHIN = 0.1

@@ -107,3 +107,22 @@ def test_jumps_name_joint_frame_and_angle():
     assert (jump.joint, jump.frame) == ("end", 8)
     assert jump.angle_deg == pytest.approx(120.0)
     assert analysis.jumps(motion.replace(rotations=rotations), 130.0) == []
+
+
+def test_spans_are_runs_of_true():
+    found = np.array([True, True, False, True, False, False, True])
+    assert analysis.spans(found) == [(0, 2), (3, 4), (6, 7)]
+    assert analysis.spans(np.zeros(3, dtype=bool)) == []
+
+
+def test_ranges_are_the_largest_turns_between_poses(walk_motion):
+    ranges = analysis.joint_ranges(walk_motion(240))
+    assert list(ranges) == list(analysis.RANGES)
+    # Sines of these amplitudes about one axis each.
+    assert ranges["hips"] == pytest.approx(np.rad2deg(0.8), rel=0.01)
+    assert ranges["knees"] == pytest.approx(np.rad2deg(0.7), rel=0.01)
+    assert ranges["ankles"] == pytest.approx(np.rad2deg(0.2), rel=0.01)
+    assert ranges["elbows"] == pytest.approx(0.0, abs=1e-5)
+    text = analysis.movement_text(walk_motion(240))
+    assert text.startswith("1.20 m/s, root 0.91 to 0.95 m high; hips 46, knees 40")
+    assert analysis.joint_ranges(spinning()) == {}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ambulo.configs.errors import MotionError
+from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.motion import operations as ops
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.landmarks import body_points
@@ -292,3 +292,43 @@ def test_joining_without_a_blend_shares_one_frame():
     walk = turning(10, 30.0)
     assert len(ops.concatenate([walk, walk], blend_seconds=0.0)) == 19
     assert ops.concatenate([walk]) is walk
+
+
+@pytest.mark.parametrize(
+    ("frames", "first", "count"),
+    [("3:7", 3, 4), (":7", 0, 7), ("3:", 3, 7), (":", 0, 10), (None, 0, 10)],
+)
+def test_a_part_of_a_motion(frames, first, count):
+    whole = turning(10, 30.0)
+    part, begins = ops.part_of(whole, frames)
+    assert (begins, len(part)) == (first, count)
+    assert part.root_positions[0].tolist() == whole.root_positions[first].tolist()
+
+
+@pytest.mark.parametrize("frames", ["half", "3", "3:4:5", "-3:5", "3.5:7"])
+def test_frames_are_two_numbers(frames):
+    with pytest.raises(ConfigError, match=f"--frames {frames}: expected A:B"):
+        ops.part_of(turning(10, 30.0), frames)
+
+
+@pytest.mark.parametrize("frames", ["5:5", "7:5", "0:11", "10:"])
+def test_frames_lie_in_the_motion(frames):
+    with pytest.raises(
+        MotionError, match=f"--frames {frames}: the clip has the frames"
+    ):
+        ops.part_of(turning(10, 30.0), frames)
+
+
+def test_unbending_takes_a_turn_out_of_path_and_heading():
+    straight = turning(200, 50.0, rate=0.0)
+    yaw = 0.5 * straight.times
+    bent = ops.unbent(straight, yaw)
+    np.testing.assert_allclose(
+        ops.heading(bent) - ops.heading(straight), yaw, atol=1e-9
+    )
+    speeds = [
+        np.linalg.norm(np.diff(m.root_positions, axis=0), axis=-1)
+        for m in (straight, bent)
+    ]
+    np.testing.assert_allclose(speeds[0], speeds[1], atol=1e-12)
+    close(ops.unbent(bent, -yaw), straight, atol=1e-4)

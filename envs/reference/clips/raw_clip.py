@@ -35,6 +35,9 @@ DEPTH = 0.001
 """How deep the lowest point of a standing body presses into the ground, [m]."""
 NEAR_GROUND = 0.06
 """A lowest point below this height over the clip's floor stands, [m]; above, it is a flight."""
+RISING = 0.5
+"""Vertical speed of the lowest point from which it does not stand, [m/s]: a body that takes off
+or lands passes the last centimetres faster, and its flight is not pulled down to them."""
 LIFT_TIME = 0.06
 """Standard deviation of the smoothing of the height correction, [s]."""
 WITHIN = np.deg2rad(1.0)
@@ -199,7 +202,9 @@ def lowest_points(qpos: Floats, character: Character) -> Floats:
 def _lift(lowest: Floats, dt: float) -> Floats:
     """What to add to the root's height; flights keep that of their edges. (T,)."""
     floor = np.percentile(lowest, 5)
-    standing = lowest < floor + NEAR_GROUND
+    near = lowest < floor + NEAR_GROUND
+    slow = np.abs(np.gradient(lowest, dt)) < RISING
+    standing = near & slow if (near & slow).any() else near
     times = np.arange(len(lowest))
     wanted = np.interp(times, times[standing], -DEPTH - lowest[standing])
     reach = int(4 * LIFT_TIME / dt)

@@ -81,6 +81,18 @@ def test_rate_and_skeleton_are_changed(
     assert "retargeted: joints " in capsys.readouterr().out
 
 
+def test_frames_are_cut_and_told(
+    tmp_path: Path, walk_motion: Walk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, part = tmp_path / "walk.npz", tmp_path / "part.npz"
+    write_motion(whole, walk_motion(120))
+    assert convert(whole, part, "--frames", "20:80", "--fps", 60) == 0
+    text = capsys.readouterr().out
+    assert "30 frames, 31 joints, 60 fps, frames 20:80 of 120: 1.20 m/s, root" in text
+    root = walk_motion(120).root_positions[20:80:2]
+    np.testing.assert_allclose(read_motion(part).root_positions, root, atol=1e-12)
+
+
 def test_the_filter_takes_out_what_is_fast(tmp_path: Path, walk_motion: Walk) -> None:
     walk = walk_motion(frames=240)
     shaken = walk.root_positions.copy()

@@ -14,6 +14,7 @@ import pytest
 from ambulo.commands.data.plot import cut
 from ambulo.commands.motion_data import main
 from ambulo.configs.errors import MotionError, RenderError
+from ambulo.motion.formats.files import write_motion
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import transform
@@ -224,6 +225,49 @@ def test_plot_writes_sheet_and_films(
     assert len(imageio.mimread("a.mp4")) == 7
 
 
+def test_a_part_is_drawn_in_the_whole(
+    clips: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(clips)
+    assert main(["plot", "a.bvh", "--out", "whole.png"]) == 0
+    capsys.readouterr()
+    film = ["--gif", "a.gif"]
+    assert main(["plot", "a.bvh", "--frames", "12:36", "--out", "part.png", *film]) == 0
+    text = capsys.readouterr().out
+    assert "frames 12:36; 1.2" in text
+    assert len(imageio.mimread("a.gif")) == 5
+    whole, part = (
+        imageio.imread(name).astype(int) for name in ("whole.png", "part.png")
+    )
+    # Poses differ, and the chosen times are shaded.
+    assert np.abs(whole - part)[: whole.shape[0] // 2].max() > 60
+    assert np.abs(whole - part)[2 * whole.shape[0] // 3 :, 500:].max() > 20
+
+
+def test_the_cycle_of_a_walk_is_told_and_drawn(
+    tmp_path: Path,
+    walk_motion: Walk,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_motion(tmp_path / "w.npz", walk_motion(300))
+    assert main(["plot", "w.npz", "--cycle", "--frames", "100:", "--out", "w.png"]) == 0
+    first, last = (
+        int(number)
+        for number in capsys.readouterr()
+        .out.split("frames ")[1]
+        .split(",")[0]
+        .split(":")
+    )
+    assert first >= 100
+    assert last - first == pytest.approx(120, abs=2)
+    write_motion(tmp_path / "s.npz", walk_motion(40))
+    assert main(["plot", "s.npz", "--cycle", "--out", "s.png"]) == 2
+    assert "a clip to follow lasts" in capsys.readouterr().err
+    assert not (tmp_path / "s.png").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -236,6 +280,9 @@ def test_plot_writes_sheet_and_films(
         (["a.bvh", "--no-sheet"], "nothing to draw"),
         (["a.bvh", "--poses", "0"], "--poses 0"),
         (["a.bvh", "--start", "9"], "nothing from 9 s"),
+        (["a.bvh", "--frames", "9"], "--frames 9: expected A:B"),
+        (["a.bvh", "--frames", "9:900"], "the clip has the frames 0:60"),
+        (["a.bvh", "--frames", "9:50", "--stop", "0.1"], "--start and --stop cut"),
     ],
 )
 def test_bad_usage_is_one_line_and_code_2(

@@ -105,7 +105,7 @@ def test_a_clip_without_a_cycle(character: Character, plain: Reference) -> None:
     skeleton = character.skeleton
     still = np.tile([1.0, 0.0, 0.0, 0.0], (5, len(skeleton), 1))
     short = Motion(skeleton, 120.0, np.zeros((5, 3)), still, name="short")
-    with pytest.raises(MotionError, match=r"lasts 0\.5 s or more"):
+    with pytest.raises(MotionError, match=r"a clip to follow lasts 0\.5 s or more"):
         build_reference(short, character, balance=False)
 
 

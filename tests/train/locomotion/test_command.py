@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fixtures.locomotion_runs import ROLLOUT, run
@@ -11,8 +12,6 @@ from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.configs.presets.locomotion import PRESETS, preset
-from ambulo.envs.characters.registry import load_character
-from ambulo.envs.reference.reference import standing_reference
 from ambulo.evaluate.locomotion.task import references_for
 from ambulo.train.locomotion.command import COMMAND
 from ambulo.train.shared.run_folders import LocomotionRunFolder
@@ -70,6 +69,8 @@ def test_settings_that_need_each_other_come_in_any_order() -> None:
         (["--preset", "walk"], "unknown preset 'walk'"),
         (["--reference", "nowhere.amc"], "nowhere.amc"),
         (["--task", "fly"], "environment.task"),
+        (["--frames", "20"], "environment.reference_frames"),
+        (["--frames", "20:300"], "reference_frames = 20:300 cuts a motion clip"),
         (["--set", "network.policy=prior"], "network.prior"),
         (["--resume", "nowhere"], "no such run folder"),
         (["--set", "training.seed=-1"], "training.seed"),
@@ -108,12 +109,14 @@ def test_a_clip_that_stands_in_its_best_cycle_is_refused_with_the_numbers(
         if line.startswith("ambulo: error")
     ]
     assert "05_11: root and joints move at 0.5" in error
-    assert "in the cycle t" in error
-    assert "ambulo fit" in error
+    assert "m/s in the cycle that closes best (frames 4" in error
+    assert "`ambulo fit`" in error
     assert "--standing-reference" in error
     assert {path.name for path in tmp_path.iterdir()} <= {"kept"}
     args = COMMAND.parse(["--reference", clip, "--standing-reference"])
     assert COMMAND.settings(args).environment.standing_reference
+    args = COMMAND.parse(["--reference", clip, "--frames", "20:300"])
+    assert COMMAND.settings(args).environment.reference_frames == "20:300"
 
 
 def test_changed_settings_are_refused_on_resume(
@@ -141,9 +144,9 @@ def test_a_run_without_a_whole_checkpoint_does_not_begin_anew(
 def test_preparing_a_reference_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = standing_reference(load_character("human23"))
+    made = SimpleNamespace(report={})
 
-    def slow(env: LocomotionEnvironmentConfig, body: object) -> object:
+    def slow(env: LocomotionEnvironmentConfig, body: object) -> SimpleNamespace:
         assert "preparing the plain walk (imitate) for human23" in (
             capsys.readouterr().err
         )

@@ -1,0 +1,98 @@
+"""Where clips need what is not there: chairs, ladders, pushes; made of a standing body."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.clips.raw_clip import RawClip, raw_clip
+from ambulo.envs.reference.clips.support import MissingSupport, missing_support
+from ambulo.motion.gaits.plain_walk import plain_walk
+from ambulo.motion.gaits.variants import standing_cycle
+from ambulo.motion.motion import Motion
+from ambulo.motion.operations import resample
+
+FPS = 60.0
+
+
+@pytest.fixture(scope="module")
+def still(character: Character) -> Motion:
+    """Four seconds of standing."""
+    cycle = standing_cycle(character.skeleton, character.soles)
+    one = cycle.motion()[:1]
+    count = round(4.0 * FPS)
+    return one.replace(
+        fps=FPS,
+        root_positions=np.repeat(one.root_positions, count, axis=0),
+        rotations=np.repeat(one.rotations, count, axis=0),
+    )
+
+
+def smooth_step(times: np.ndarray, start: float, seconds: float) -> np.ndarray:
+    """From 0 to 1 in some time, with zero speed at both ends."""
+    part = np.clip((times - start) / seconds, 0.0, 1.0)
+    return part**3 * (10.0 - 15.0 * part + 6.0 * part**2)
+
+
+def moved(still: Motion, path: np.ndarray) -> Motion:
+    """`still` with its root moved along `path` (T, 3)."""
+    return still.replace(root_positions=still.root_positions + path)
+
+
+def needs(
+    motion: Motion, character: Character, first: int = 0
+) -> tuple[MissingSupport, ...]:
+    return missing_support(raw_clip(motion, character), motion.fps, first)
+
+
+def test_standing_and_walking_need_the_ground_alone(
+    character: Character, still: Motion
+) -> None:
+    assert needs(still, character) == ()
+    walk = resample(plain_walk(character.skeleton).motion(2), FPS)
+    assert needs(walk, character) == ()
+
+
+def test_standing_on_something(character: Character, still: Motion) -> None:
+    times = still.times
+    up = 0.5 * (smooth_step(times, 1.0, 0.5) - smooth_step(times, 3.0, 0.5))
+    (need,) = needs(moved(still, up[:, None] * [0.0, 0.0, 1.0]), character, first=100)
+    assert 1.0 < need.begin < 1.6
+    assert 2.9 < need.end < 3.5
+    assert need.first == 100 + round(need.begin * FPS)
+    assert need.last == 100 + round(need.end * FPS)
+    assert need.height == pytest.approx(0.5, abs=0.03)
+    assert need.text().startswith(
+        f"{need.begin:.2f} to {need.end:.2f} s (frames {need.first} to {need.last}): "
+    )
+    assert f"is borne {need.height:.2f} m above the ground: steps" in need.text()
+
+
+def test_momentum_from_nowhere(character: Character, still: Motion) -> None:
+    # To and fro with 1.5 times gravity, feet and all: no friction gives that.
+    sway = 0.15 * np.sin(10.0 * still.times) * smooth_step(still.times, 1.0, 0.3)
+    found = needs(moved(still, sway[:, None] * [1.0, 0.0, 0.0]), character)
+    assert found
+    assert all("momentum along the ground changes" in need.why for need in found)
+
+
+def test_words_follow_the_force() -> None:
+    def why(upwards: float, sideways: float, height: float) -> str:
+        return MissingSupport(0.0, 1.0, 0, 60, upwards, sideways, height).why
+
+    assert why(0.5, 0.1, 0.0).startswith("50% of the body's weight rests on something")
+    assert why(0.9, 0.1, 0.4).startswith("90% of the body's weight is borne 0.40 m")
+    assert why(-0.6, 0.1, 0.4).startswith("it is pulled down by 60%")
+    assert why(0.2, 0.5, 0.0).startswith("its momentum along the ground changes by 50%")
+
+
+def test_short_peaks_do_not_count(character: Character, still: Motion) -> None:
+    raw = raw_clip(still, character)
+    peak = raw.force.copy()
+    peak[100:110] += [0.0, 0.0, 2.0]  # 0.07 s of a landing
+    landing = RawClip(raw.table, raw.flight, raw.residual, raw.lift, peak, raw.height)
+    for need in missing_support(landing, FPS):
+        assert need.end - need.begin < 0.4
+    peak[100:200] += [0.0, 0.0, 0.6]
+    assert missing_support(landing, FPS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -41,6 +42,19 @@ def _one_torch_thread() -> None:
     torch = sys.modules.get("torch")
     if torch is not None and torch.get_num_threads() != 1:
         torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    """Take back the handlers and levels of commands: their streams close with the test."""
+    root, own = logging.getLogger(), logging.getLogger("ambulo")
+    handlers, levels = list(root.handlers), (root.level, own.level)
+    yield
+    for handler in [h for h in root.handlers if h not in handlers]:
+        if type(handler) is logging.StreamHandler:
+            root.removeHandler(handler)
+    root.setLevel(levels[0])
+    own.setLevel(levels[1])
 
 
 @pytest.fixture

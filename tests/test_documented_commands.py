@@ -75,6 +75,12 @@ SMALL = {
     r"train_locomotion --preset gait --": "--run-name gait_0",
     r"train_locomotion --preset locomote --reference 02_01.amc$": "--run-name locomote",
     r"train_locomotion --preset locomote .*--timesteps": "--run-name locomote_0",
+    r"ambulo train track": (
+        "--num-envs 4 --timesteps 32 --set ppo.n_steps=8 --set ppo.batch_size=16 "
+        "--eval-freq 32 --eval-episodes 2 --episodes 2 --no-progress "
+        """--set 'training.teacher={"samples": 64, "rounds": 1, "epochs": 1, """
+        """"last_epochs": 1, "critic_updates": 1}'"""
+    ),
     r"ambulo fit": "--frames 0:80 --bodies 2",
     r"ambulo eval": "--episodes 2",
     r"ambulo eval .*(runs/(walk|locomote)|locomote )": "--seconds 1 --push-episodes 0",

@@ -57,8 +57,8 @@ BASELINES = {
     "feedback": "the feedback of each fitted clip; needs clips of `ambulo fit`",
 }
 """Descriptions of the baselines."""
-FIRST, RANDOM = 4, 8
-"""Starts of each clip: at its first frame, and anywhere."""
+RANDOM = 8
+"""Random starts of each clip, unless `--episodes` says otherwise."""
 IMPULSE = 20.0
 """Push of the pushed episodes, [N s]."""
 NUM_ENVS = 64
@@ -88,6 +88,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     import_mujoco()
     impulses = chosen_impulses(request.args.impulses)
     groups = chosen_groups(request.args.perturb)
+    count, first = _starts(request)
     model = load_locomotion(request.model_file)
     agent = LocomotionAgent(model, str(request.model_file))
     batch = _batch(request, agent)
@@ -99,7 +100,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     evaluation = request.result(
         {name: _metrics(cases) for name, cases in runs.items()},
         COLUMNS,
-        f"{len(clips)} clips, {RANDOM} random starts and {FIRST} at the first frame",
+        f"{len(clips)} clips, {count} random starts and {first} at the first frame",
         headline=("success", "success_first", "success_pushed", "joint_error_cm"),
         breakdowns=[
             Breakdown(
@@ -121,7 +122,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         rows=episode_rows({n: _rows(cases, batch) for n, cases in runs.items()}),
         details={"clips": names, **changed.details()},
         notes=[NOTE, *changed.notes()],
-        episodes=(RANDOM + FIRST) * len(clips),
+        episodes=(count + first) * len(clips),
     )
     tracker = trackers[POLICY]
 
@@ -141,6 +142,12 @@ def run(request: EvalRequest) -> EvalOutcome:
     facts = {name: BASELINES[name] for name in runs if name in BASELINES}
     facts["clips"] = "as captured" if request.args.as_captured else "as given"
     return EvalOutcome(evaluation, pictures, facts, film)
+
+
+def _starts(request: EvalRequest) -> tuple[int, int]:
+    """Random starts of each clip (`--episodes`), and half as many at its first frame."""
+    count = request.args.episodes or RANDOM
+    return count, max(1, count // 2)
 
 
 def _batch(request: EvalRequest, agent: LocomotionAgent) -> TrackBatch:
@@ -209,10 +216,11 @@ def _play(
     clips: Ints,
 ) -> dict[str, Cases]:
     seed = request.seed
+    count, first = _starts(request)
     starts: dict[str, tuple[Starts, float]] = {
-        "random": (random_starts(batch, clips, RANDOM, seed), 0.0),
-        "first": (first_starts(clips, FIRST), 0.0),
-        "pushed": (random_starts(batch, clips, RANDOM, seed + 1), IMPULSE),
+        "random": (random_starts(batch, clips, count, seed), 0.0),
+        "first": (first_starts(clips, first), 0.0),
+        "pushed": (random_starts(batch, clips, count, seed + 1), IMPULSE),
     }
     total = sum(len(own) for own, _ in starts.values())
     runs: dict[str, Cases] = {}
@@ -242,7 +250,7 @@ def _perturb(
     """
     impulses, groups = chosen
     changes = suite(groups, batch.config, batch.character)
-    starts = random_starts(batch, clips, RANDOM, request.seed)
+    starts = random_starts(batch, clips, _starts(request)[0], request.seed)
     seed = 1000 * request.seed
     count = len(impulses) + sum(not one.missing for one in changes)
     if not count:

@@ -118,6 +118,8 @@ class PoseTracker:
         else:
             self._stream.append(np.asarray(pose, np.float64))
         batch, ended = self._batch, False
+        if int(batch.frame[0]) == 0 and self._behind() > self._delay:
+            self._put(0)  # now its velocity is known
         while not ended and self._behind() > self._delay:
             ended = bool(batch.step(self._agent.act(batch.obs))[2][0])
         result = TrackedPose(

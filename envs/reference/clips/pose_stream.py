@@ -121,6 +121,8 @@ class PoseStream:
             np.repeat(last, substeps, axis=0), shares * apart
         )
         library.qvel[rows] = apart / (substeps * self._dt)
+        if at == 0:  # as fast as what follows
+            library.qvel[0] = library.qvel[1]
         library.frames[rows] = heading_frames(library.qpos[rows])
         library.steps[0] = at + substeps
         self._note(at + substeps)

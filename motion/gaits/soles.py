@@ -8,7 +8,9 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.motion.gaits.cycle import Cycle, derivative, fourier_waves
+from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.mass import center_of_mass
+from ambulo.motion.motion import Motion
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import (
     quat_between,
@@ -57,9 +59,11 @@ class Soles:
     """0 for the left foot, 1 for the right."""
 
 
-def sole_places(cycle: Cycle, soles: Soles) -> Floats:
+def sole_places(moving: Cycle | Motion, soles: Soles) -> Floats:
     """World position of the lowest point of each contact sphere, [m]. Shape (N, P, 3)."""
-    positions, turns = cycle.kinematics()
+    positions, turns = forward_kinematics(
+        moving.skeleton, moving.root_positions, moving.rotations
+    )
     at = list(soles.joints)
     points: Floats = positions[:, at] + quat_rotate(turns[:, at], soles.offsets[None])
     return points - [0.0, 0.0, soles.radius]

@@ -23,9 +23,10 @@ from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.clip_checks import MIN_SECONDS
 from ambulo.motion.filters import low_pass, smoothed
 from ambulo.motion.gaits.planting import planted
+from ambulo.motion.gaits.soles import sole_places
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
-from ambulo.motion.rotations import quat_from_rotvec, quat_to_rotvec
+from ambulo.motion.rotations import quat_from_rotvec, quat_rotate, quat_to_rotvec
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +63,11 @@ class RawClip:
     """Height that was added, [m]. Shape (T,)."""
     force: Floats
     """The residual root force as a vector in the world, over body weight. Shape (T, 3)."""
+    wrench: Floats
+    """Force, and moment about the world's origin, that the whole body needs from outside, over
+    body weight, [-] and [m]. Shape (T, 6)."""
+    soles: Floats
+    """Lowest places of the sole points in the world, [m]. Shape (T, P, 3)."""
     height: Floats
     """Height of the lowest point after the correction, [m]. Shape (T,)."""
 
@@ -107,8 +113,8 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
     qacc = np.gradient(qvel, dt, axis=0)
     soles = character.soles
     bodies = [model.body(character.skeleton.joints[j]).id for j in soles.joints]
-    torque, _ = ground_reaction(model, soles, bodies, (qpos, qvel, qacc))
-    residual = torque[:, :3].copy()
+    torque, ground = ground_reaction(model, soles, bodies, (qpos, qvel, qacc))
+    residual = torque[:, :6].copy()
     torque = low_pass(torque, 1.0 / dt, TORQUE_CUTOFF)
     torque[:, :6] = 0.0
     bound = _largest_torque(model)
@@ -117,9 +123,24 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
         (len(qpos) - 1) * dt, np.zeros(3), qpos, qvel, torque, periodic=False
     )
     weight = model.body_mass.sum() * np.linalg.norm(model.opt.gravity)
-    force = residual / weight
-    left = np.linalg.norm(force, axis=1)
-    return RawClip(table, lowest, left, lift, force, lowest_points(qpos, character))
+    force = residual[:, :3] / weight
+    kept = motion_of_positions(qpos, model, motion.skeleton, 1.0 / dt)
+    places = sole_places(kept, soles)
+    # MuJoCo's moment is in the root's frame.
+    moment = quat_rotate(qpos[:, 3:7], residual[:, 3:])
+    moment += np.cross(qpos[:, :3], residual[:, :3])
+    moment += np.cross(places, ground).sum(axis=1)
+    wrench = np.concatenate([residual[:, :3] + ground.sum(axis=1), moment], axis=1)
+    return RawClip(
+        table=table,
+        flight=lowest,
+        residual=np.linalg.norm(force, axis=1),
+        lift=lift,
+        force=force,
+        wrench=wrench / weight,
+        soles=places,
+        height=lowest_points(qpos, character),
+    )
 
 
 def keep_within_limits(

@@ -66,10 +66,15 @@ def test_the_force_that_is_missing_is_a_vector(character: Character) -> None:
 def feet(motion: Motion) -> np.ndarray:
     """Horizontal speed of the slower of ankle and toes, without noise, [m/s]. (T, 2)."""
     roles = roles_of(motion.skeleton)
-    points = [[roles[f"{side}_{part}"] for part in ("foot", "toe")] for side in SIDES]
-    path = low_pass(joint_positions(motion)[:, points], motion.fps, 0.3 * motion.fps)
-    speeds = np.linalg.norm(np.gradient(path[..., :2], axis=0), axis=-1) * motion.fps
-    return np.asarray(speeds.min(axis=-1))
+    speeds = []
+    for side in SIDES:
+        names = [f"{side}_{part}" for part in ("foot", "toe")]
+        points = [roles[name] for name in names if name in roles]
+        path = joint_positions(motion)[:, points, :2]
+        path = low_pass(path, motion.fps, 0.3 * motion.fps)
+        rates = np.gradient(path, axis=0) * motion.fps
+        speeds.append(np.linalg.norm(rates, axis=-1).min(axis=1))
+    return np.stack(speeds, axis=1)
 
 
 @pytest.mark.slow

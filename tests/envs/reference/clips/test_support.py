@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.gaits.variants import standing_cycle
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
+from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
 FPS = 60.0
 
@@ -78,21 +81,34 @@ def test_momentum_from_nowhere(character: Character, still: Motion) -> None:
 
 
 def test_words_follow_the_force() -> None:
-    def why(upwards: float, sideways: float, height: float) -> str:
-        return MissingSupport(0.0, 1.0, 0, 60, upwards, sideways, height).why
+    def why(upwards: float, sideways: float, height: float, aside: float = 0.0) -> str:
+        return MissingSupport(0.0, 1.0, 0, 60, upwards, sideways, height, aside).why
 
     assert why(0.5, 0.1, 0.0).startswith("50% of the body's weight rests on something")
+    assert why(0.2, 0.4, 0.0, 0.3).startswith("the body's weight acts 0.30 m beside")
     assert why(0.9, 0.1, 0.4).startswith("90% of the body's weight is borne 0.40 m")
     assert why(-0.6, 0.1, 0.4).startswith("it is pulled down by 60%")
     assert why(0.2, 0.5, 0.0).startswith("its momentum along the ground changes by 50%")
 
 
+def test_leaning_on_something(character: Character, still: Motion) -> None:
+    lean = quat_from_rotvec(np.array([0.0, np.deg2rad(25.0), 0.0]))
+    rotations = still.rotations.copy()
+    rotations[:, 0] = quat_multiply(lean, rotations[:, 0])
+    (need,) = needs(still.replace(rotations=rotations), character)
+    assert (need.begin, need.end) == (0.0, pytest.approx(4.0, abs=0.05))
+    assert need.aside == pytest.approx(0.25, abs=0.08)
+    assert "beside its feet: a chair, a wall, a load or a partner" in need.why
+
+
 def test_short_peaks_do_not_count(character: Character, still: Motion) -> None:
     raw = raw_clip(still, character)
-    peak = raw.force.copy()
-    peak[100:110] += [0.0, 0.0, 2.0]  # 0.07 s of a landing
-    landing = RawClip(raw.table, raw.flight, raw.residual, raw.lift, peak, raw.height)
-    for need in missing_support(landing, FPS):
-        assert need.end - need.begin < 0.4
-    peak[100:200] += [0.0, 0.0, 0.6]
-    assert missing_support(landing, FPS)
+
+    def lifted(rows: slice, force: float) -> RawClip:
+        peak = raw.force.copy()
+        peak[rows, 2] += force
+        return replace(raw, force=peak)
+
+    assert missing_support(lifted(slice(100, 107), 2.0), FPS) == ()  # a landing
+    (need,) = missing_support(lifted(slice(100, 200), 0.6), FPS)
+    assert need.upwards > 0.35

@@ -22,6 +22,8 @@ AVERAGE = 0.3
 """Time over which forces are averaged, [s]: a landing is shorter, a chair is not."""
 LONG = 0.3
 """Shortest time that is reported, [s]."""
+SHOVED = 0.6
+"""Missing force along the ground over body weight from which it is no matter of balance."""
 RAISED = 0.1
 """Height of the feet over the ground from which they stand on something, [m]."""
 NEAR = 0.05
@@ -62,7 +64,7 @@ class MissingSupport:
                 f"{force} is borne {self.height:.2f} m above the ground: steps, a ladder or a "
                 "bar"
             )
-        if self.aside > ASIDE:
+        if self.aside > ASIDE and self.sideways < SHOVED:
             return (
                 f"the body's weight acts {self.aside:.2f} m beside its feet: a chair, a wall, "
                 "a load or a partner"

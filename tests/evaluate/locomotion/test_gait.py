@@ -26,6 +26,7 @@ from ambulo.evaluate.locomotion.metrics import (
     breakdowns,
     details,
 )
+from ambulo.evaluate.locomotion.perturbations import Perturbed
 from ambulo.evaluate.locomotion.pushes import PushRecovery
 from ambulo.evaluate.locomotion.recording import Recording, joined
 from ambulo.evaluate.locomotion.scores import score
@@ -92,7 +93,7 @@ def plain(played: Recording) -> dict[str, Any]:
     return ModelEvaluation(
         "model", "locomotion", played.episodes, 0, "", "",
         {"policy": agent_metrics(scores["policy"], None)}, COLUMNS,
-        breakdowns=breakdowns(scores, {}), details=details(scores, {}),
+        breakdowns=breakdowns(scores, {}, Perturbed()), details=details(scores, {}),
     ).to_dict()  # fmt: skip
 
 

@@ -40,8 +40,8 @@ import gymnasium
 import mujoco
 import numpy as np
 from _humanoid import humanoid_vector_env
+from _timed import Timed
 from mujoco.batch import Batch
-from numpy.typing import NDArray
 
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.muscle import SpdGains
@@ -103,28 +103,6 @@ class EnvPool:
     def close(self) -> None:
         """End it."""
         self._process.communicate()
-
-
-class Timed:
-    """A batch whose steps are timed."""
-
-    def __init__(self, batch: Batch) -> None:
-        """Wrap `batch`."""
-        self._batch, self.seconds = batch, 0.0
-
-    def bind(self, field: str) -> Any:
-        """As the batch's."""
-        return self._batch.bind(field)
-
-    def forward(self, ids: NDArray[np.int32], stage: int) -> None:
-        """As the batch's."""
-        self._batch.forward(ids, stage)
-
-    def step(self, **kwargs: Any) -> None:
-        """As the batch's."""
-        start = time.process_time()
-        self._batch.step(**kwargs)
-        self.seconds += time.process_time() - start
 
 
 def ours(

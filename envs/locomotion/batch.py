@@ -12,11 +12,7 @@ from ambulo.configs.batch import BatchStep
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
-from ambulo.envs.locomotion.actions import (
-    checked_actions,
-    in_actions,
-    target_offsets,
-)
+from ambulo.envs.locomotion.actions import checked_actions, in_actions, target_offsets
 from ambulo.envs.locomotion.body import (
     BodyState,
     BodyView,
@@ -25,7 +21,6 @@ from ambulo.envs.locomotion.body import (
     reference_body,
     walk_frames,
 )
-from ambulo.envs.locomotion.body_kernels import fallen
 from ambulo.envs.locomotion.episode import EpisodeState, drawn_starts
 from ambulo.envs.locomotion.extra_parts import ExtraParts, MakePart
 from ambulo.envs.locomotion.faults import StepBegin, check_fault_folder, report_faults
@@ -93,15 +88,13 @@ class LocomotionBatch(TaskHooks):
         self._view = BodyView(self.simulation)
         self._info = InfoMaker(self.simulation, self.dofs)
         self._followed = reference_body(self.gaits, character)
-        self._controller_acts = env.balance_law and self.uses_controller
         controlled = len(self.gaits.controller_dofs)
-        self._acting_dofs = self.gaits.controller_dofs[
-            : controlled if self._controller_acts else 0
-        ]
+        acting = None if env.balance_law and self.uses_controller else 0
+        self._acting_dofs: Ints = self.gaits.controller_dofs[:acting]
         self.layout = observation_layout(
             config,
             joints=width - 6,
-            controller=controlled if self._controller_acts else 0,
+            controller=len(self._acting_dofs),
             actions=self.action_size,
         )
         self._own_layout, self._extra = self.layout, ExtraParts()
@@ -124,7 +117,6 @@ class LocomotionBatch(TaskHooks):
         """The action before. Shape (N, A)."""
         self.pushes = Pushes(env, num_envs)
         self._begun = np.zeros(num_envs, np.bool_)
-        self._all: Ints = np.arange(num_envs)
         self._rest: Floats = np.tile(self.simulation.model.qpos0, (num_envs, 1))
         self._terms_now: tuple[str, ...] = ()
         self.blend: Blend = self._blend()
@@ -258,7 +250,7 @@ class LocomotionBatch(TaskHooks):
         )  # fmt: skip
         self.action[:] = wanted
         self._extra.advance()
-        self._observe(self._all)
+        self._observe(np.arange(self.num_envs))
         self._terms_now = tuple(terms)
         info = self._info.of_step(self.state, timeout, fell, power, terms)
         return self.obs, reward, ended, timeout, info
@@ -353,10 +345,7 @@ class LocomotionBatch(TaskHooks):
     def _fell(self) -> Bools:
         """Which bodies lie low or are turned beside their reference. Shape (N,)."""
         env = self.config.environment
-        deviation = self.state.deviation
-        return np.asarray(
-            fallen(deviation, env.max_height_error, env.max_rotation_error)
-        )
+        return self.state.fallen(env.max_height_error, env.max_rotation_error)
 
     def _timed_out(self) -> Bools:
         """Whose episode is over without a fall. Shape (N,)."""
@@ -400,18 +389,10 @@ class LocomotionBatch(TaskHooks):
     def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
         tangent, qpos = self.simulation.tangent, self.state.qpos
         joints = tangent.difference(qpos, self._rest)[:, 6:]
-        ahead = joints[:, :0]
-        if "ground" in layout.names:
-            yaw = self.anchor[:, 2] + self.state.yaw
-            ahead = self.world.heights_ahead(self.simulation.qpos[:, :2], yaw)
+        yaw = self.anchor[:, 2] + self.state.yaw
+        ahead = self.world.heights_ahead(self.simulation.qpos[:, :2], yaw)
         seen = Seen(
             self.phase, joints, self.balance_offsets, self.command, ahead, self.action,
             self._future(),
         )  # fmt: skip
         observe(layout, self.state, seen, out)
-
-    def _ground_ahead(self) -> Floats:
-        """Ground ahead of the roots over that under them, [m]. Shape (N, 5)."""
-        here = self.simulation.qpos[:, :2]
-        places = places_ahead(here, self.anchor[:, 2] + self.state.yaw)
-        return self._ground(places) - self._ground(here)[:, None]

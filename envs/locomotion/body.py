@@ -11,6 +11,7 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body_kernels import (
     body_state,
+    fallen,
     mean_sizes,
     sole_points,
     walk_on,
@@ -58,6 +59,11 @@ class BodyState:
         """Return the mean deviation of the degrees of freedom `dofs`, shape (N,), [rad]."""
         error: Floats = mean_sizes(self.deviation, dofs)
         return error
+
+    def fallen(self, height: float, rotation: float) -> Bools:
+        """Whose root is off by more than `height`, [m], or `rotation`, [rad]. Shape (N,)."""
+        fell: Bools = fallen(self.deviation, height, rotation)
+        return fell
 
 
 class BodyView:

@@ -1,11 +1,15 @@
-"""The physics of a simulation, timed in place."""
+"""Bodies that walk, and their physics timed in place."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
+
+from ambulo.envs.locomotion.build import AnyBatch
 
 
 class Timed:
@@ -28,3 +32,18 @@ class Timed:
         start = time.process_time()
         self._batch.step(**kwargs)
         self.seconds += time.process_time() - start
+
+
+def random_steps(batch: AnyBatch) -> Callable[[], None]:
+    """Control steps of `batch` with small random actions; a body that fell begins anew."""
+    batch.reset(np.arange(batch.num_envs))
+    rng = np.random.default_rng(0)
+
+    def step() -> None:
+        actions = rng.uniform(-0.1, 0.1, (batch.num_envs, batch.action_size))
+        _, _, terminated, truncated, _ = batch.step(actions)
+        done = terminated | truncated
+        if done.any():
+            batch.reset(np.flatnonzero(done))
+
+    return step

@@ -29,7 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import gymnasium
 import mujoco
 import numpy as np
-from _timed import Timed
+from _timed import Timed, random_steps
 
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.build import make_batch
@@ -74,17 +74,7 @@ def environment() -> Run:
 def batch_of(bodies: int) -> Run:
     """A batch of `bodies`."""
     batch = make_batch(LocomotionConfig(), bodies, seed=0)
-    batch.reset(np.arange(bodies))
-    rng = np.random.default_rng(0)
-
-    def step() -> None:
-        actions = rng.uniform(-0.1, 0.1, (bodies, batch.action_size))
-        _, _, terminated, truncated, _ = batch.step(actions)
-        done = terminated | truncated
-        if done.any():
-            batch.reset(np.flatnonzero(done))
-
-    return Run(bodies, step, timed(batch.simulation))
+    return Run(bodies, random_steps(batch), timed(batch.simulation))
 
 
 def followers(bodies: int) -> Run:

@@ -40,8 +40,8 @@ import gymnasium
 import mujoco
 import numpy as np
 from _humanoid import humanoid_vector_env
+from _timed import Timed, random_steps
 from mujoco.batch import Batch
-from numpy.typing import NDArray
 
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.muscle import SpdGains
@@ -105,28 +105,6 @@ class EnvPool:
         self._process.communicate()
 
 
-class Timed:
-    """A batch whose steps are timed."""
-
-    def __init__(self, batch: Batch) -> None:
-        """Wrap `batch`."""
-        self._batch, self.seconds = batch, 0.0
-
-    def bind(self, field: str) -> Any:
-        """As the batch's."""
-        return self._batch.bind(field)
-
-    def forward(self, ids: NDArray[np.int32], stage: int) -> None:
-        """As the batch's."""
-        self._batch.forward(ids, stage)
-
-    def step(self, **kwargs: Any) -> None:
-        """As the batch's."""
-        start = time.process_time()
-        self._batch.step(**kwargs)
-        self.seconds += time.process_time() - start
-
-
 def ours(
     bodies: int, controller: bool
 ) -> tuple[Callable[[], None], Callable[[], None], Timed]:
@@ -135,19 +113,11 @@ def ours(
         "environment", balance_law=controller, max_episode_steps=10**6
     )
     batch = make_batch(config, bodies, seed=0)
-    batch.reset(np.arange(bodies))
-    rng = np.random.default_rng(0)
+    step = random_steps(batch)
     timed = Timed(batch.simulation._batch)
     batch.simulation._batch = timed
     physics = Batch(batch.simulation.model, bodies, 1, persistent=True)
     qpos, qvel, ctrl = (physics.bind(name) for name in ("qpos", "qvel", "ctrl"))
-
-    def step() -> None:
-        actions = rng.uniform(-0.1, 0.1, (bodies, batch.action_size))
-        _, _, terminated, truncated, _ = batch.step(actions)
-        done = terminated | truncated
-        if done.any():
-            batch.reset(np.flatnonzero(done))
 
     def bare() -> None:
         # The same states as those of `step`, so that contacts and their cost are too.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,15 @@ class ObservationLayout:
     privileged: tuple[Part, ...] = ()
     """Extra numbers for the critic, after `parts`; never given to the actor."""
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Numbers that the actor sees."""
         return sum(part.size for part in self.parts)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parts that the actor sees."""
+        return tuple(part.name for part in self.parts)
 
     @property
     def full_size(self) -> int:

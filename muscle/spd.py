@@ -115,24 +115,19 @@ class SpdController:
             external: forces that act besides, as those of passive muscles, (B, nv).
             limits: least and largest torque, each (nr,) or (B, nr).
         """
-        count, nv = len(dynamics.qpos), self.model.nv
-        target = _rows("target", target, (count, self.model.nq), "qpos")
-        none = np.zeros((count, nv))
-        goal = forces = none
-        if target_velocity is not None:
-            goal = _rows("target velocity", target_velocity, (count, nv), "qvel")
-        if external is not None:
-            forces = _rows("external force", external, (count, nv), "qvel")
         qpos = np.ascontiguousarray(dynamics.qpos)
         qvel = np.ascontiguousarray(dynamics.qvel)
+        target = _rows("target", target, qpos.shape, "qpos")
+        goal = _rows("target velocity", target_velocity, qvel.shape, "qvel")
+        force = _rows("external force", external, qvel.shape, "qvel")
         factor = drift = self._untied
         if len(self.coupling.dof):
             factor, drift = self.coupling.motion(qpos, qvel)
-        torque = np.empty((count, self.coupling.size))
-        solved = np.empty(count, dtype=np.bool_)
+        torque = np.empty((len(qpos), self.coupling.size))
+        solved = np.empty(len(qpos), dtype=np.bool_)
         stable_pd(
             qpos, qvel, dynamics.inertia, dynamics.bias, dynamics.passive,
-            dynamics.constraint, forces, target, goal, factor, drift, self._gains,
+            dynamics.constraint, force, target, goal, factor, drift, self._gains,
             self._implicit, self._dt, self._width, *self._tables, torque, solved,
         )  # fmt: skip
         if limits is not None:
@@ -140,8 +135,12 @@ class SpdController:
         return torque, solved
 
 
-def _rows(name: str, values: Floats, shape: tuple[int, int], like: str) -> Floats:
-    """`values` as contiguous floats; `MuscleError` if they have another shape."""
+def _rows(
+    name: str, values: Floats | None, shape: tuple[int, ...], like: str
+) -> Floats:
+    """`values` as contiguous floats, zeros if None; `MuscleError` for another shape."""
+    if values is None:
+        return np.zeros(shape)
     if values.shape != shape:
         raise MuscleError(
             f"{name}: expected shape {shape} as {like}, got {values.shape}"

@@ -188,7 +188,7 @@ def stable_pd(
             own[i] = gains[i, 0] * own[i] + gains[i, 1] * rate
             rhs[i] += own[i]
             matrix[i, start[i + 1] - start[i]] += dt * gains[i, 1]
-        fine = _solve(matrix, rhs, start, ancestors, row)
+        fine = solve_packed(matrix, rhs, start, ancestors, row)
         total = 0.0
         for i in range(size):
             own[i] -= dt * gains[i, 1] * rhs[i]
@@ -263,7 +263,7 @@ def _project(
 
 
 @njit(cache=True)
-def _solve(
+def solve_packed(
     matrix: Floats, x: Floats, start: Ints, ancestors: Ints, row: Floats
 ) -> bool:
     """Replace `x` by matrix^-1 x; False if a pivot is not positive.

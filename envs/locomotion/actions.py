@@ -1,8 +1,11 @@
-"""Actions: their checks, and offsets as actions."""
+"""Actions: their checks, the joint targets that they move, offsets as actions."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
@@ -10,18 +13,19 @@ from ambulo.configs.errors import ActionError, ConfigError
 
 
 def checked_actions(actions: NDArray[np.generic], shape: tuple[int, int]) -> Floats:
-    """Return actions (N, A) as floats.
+    """Return a copy of actions (N, A) as floats within [-1, 1].
 
     Raises:
         ActionError: They have another shape than `shape`, or are not finite.
     """
-    values = np.asarray(actions, dtype=np.float64)
+    values = np.ascontiguousarray(actions, dtype=np.float64)
     if values.shape != shape:
         raise ActionError(f"actions: expected shape {shape}, got {values.shape}")
-    if not np.isfinite(values).all():
-        bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+    out = np.empty(shape)
+    bad = _clip(values, out)
+    if bad >= 0:
         raise ActionError(f"actions of body {bad} are not finite")
-    return values
+    return out
 
 
 def in_actions(offsets: Floats, dofs: Ints, columns: Ints, size: int) -> Floats:
@@ -38,3 +42,56 @@ def in_actions(offsets: Floats, dofs: Ints, columns: Ints, size: int) -> Floats:
     where = {int(dof): column for column, dof in enumerate(columns)}
     out[:, [where[int(dof)] for dof in dofs]] = offsets
     return out
+
+
+@njit(cache=True)
+def target_offsets(
+    actions: Floats,
+    scale: float,
+    dofs: Ints,
+    controller_offsets: Floats,
+    limit: float,
+    controller_dofs: Ints,
+    nv: int,
+) -> Floats:
+    """Return how far all joint targets are moved, [rad], shape (N, nv).
+
+    Args:
+        actions: In [-1, 1]. Shape (N, A).
+        scale: Offset of an action of 1, [rad].
+        dofs: Degrees of freedom that actions move. Shape (A,).
+        controller_offsets: Of the balance controller, [rad]. Shape (N, U).
+        limit: Largest of them, [rad].
+        controller_dofs: Their degrees of freedom. Shape (U,); empty where it does not act.
+        nv: Degrees of freedom of the body.
+    """
+    out = np.zeros((len(actions), nv))
+    for b in range(len(out)):
+        for i in range(len(dofs)):
+            out[b, dofs[i]] = scale * actions[b, i]
+        for i in range(len(controller_dofs)):
+            offset = _clipped(controller_offsets[b, i], limit)
+            out[b, controller_dofs[i]] += offset
+    return out
+
+
+@njit(cache=True)
+def _clip(actions: Floats, out: Floats) -> int:
+    """Fill `out` (N, A) with `actions` within [-1, 1]; the first row that is not finite.
+
+    -1 if all are finite.
+    """
+    for b in range(actions.shape[0]):
+        for i in range(actions.shape[1]):
+            if not math.isfinite(actions[b, i]):
+                return b
+            out[b, i] = _clipped(actions[b, i], 1.0)
+    return -1
+
+
+@njit(cache=True)
+def _clipped(value: float, limit: float) -> float:
+    """`value` within [-limit, limit]; NaN stays NaN."""
+    if value > limit:
+        return limit
+    return -limit if value < -limit else value

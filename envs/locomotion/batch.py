@@ -12,7 +12,7 @@ from ambulo.configs.batch import BatchStep
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
-from ambulo.envs.locomotion.actions import checked_actions, in_actions
+from ambulo.envs.locomotion.actions import checked_actions, in_actions, target_offsets
 from ambulo.envs.locomotion.body import (
     BodyState,
     BodyView,
@@ -88,12 +88,13 @@ class LocomotionBatch(TaskHooks):
         self._view = BodyView(self.simulation)
         self._info = InfoMaker(self.simulation, self.dofs)
         self._followed = reference_body(self.gaits, character)
-        self._controller_acts = env.balance_law and self.uses_controller
         controlled = len(self.gaits.controller_dofs)
+        acting = None if env.balance_law and self.uses_controller else 0
+        self._acting_dofs: Ints = self.gaits.controller_dofs[:acting]
         self.layout = observation_layout(
             config,
             joints=width - 6,
-            controller=controlled if self._controller_acts else 0,
+            controller=len(self._acting_dofs),
             actions=self.action_size,
         )
         self._own_layout, self._extra = self.layout, ExtraParts()
@@ -116,6 +117,7 @@ class LocomotionBatch(TaskHooks):
         """The action before. Shape (N, A)."""
         self.pushes = Pushes(env, num_envs)
         self._begun = np.zeros(num_envs, np.bool_)
+        self._rest: Floats = np.tile(self.simulation.model.qpos0, (num_envs, 1))
         self._terms_now: tuple[str, ...] = ()
         self.blend: Blend = self._blend()
         self.world.check_room(self._fastest)
@@ -225,31 +227,33 @@ class LocomotionBatch(TaskHooks):
         self._check_begun()
         env, simulation = self.config.environment, self.simulation
         wanted = checked_actions(actions, (self.num_envs, self.action_size))
-        wanted = np.clip(wanted, -1.0, 1.0)
-        before = simulation.qpos[:, :2].copy()
-        running = simulation.fault == 0
+        before, running = simulation.qpos[:, :2].copy(), simulation.fault == 0
         begin = None if env.fault_folder is None else StepBegin.of(self)
         power = self._move(self._offsets(wanted))
         self._advance()
         self.world.raise_frames(self.anchor, simulation.qpos[:, :2])
         self._look()
         fault = simulation.fault > 0
-        report_faults(self, np.flatnonzero(fault & running), wanted, begin)
+        faulty = np.count_nonzero(fault) > 0
+        if faulty:
+            report_faults(self, np.flatnonzero(fault & running), wanted, begin)
         fell = self._fell() & ~fault
         self.episode.steps[:] += 1
-        timeout = self._timed_out() & ~(fell | fault)
+        ended = fell | fault
+        timeout = self._timed_out() & ~ended
         terms = self._terms(power, wanted)
-        if fault.any():
-            terms = {n: np.where(fault, 0.0, term) for n, term in terms.items()}
-        reward: Floats = sum(terms.values(), np.zeros(self.num_envs))
-        moved = np.where(fault, 0.0, np.hypot(*(simulation.qpos[:, :2] - before).T))
-        self.episode.add(reward, moved, power * simulation.dt)
+        if faulty:
+            terms = {name: np.where(fault, 0.0, term) for name, term in terms.items()}
+        reward = self.episode.add(
+            list(terms.values()), (before, simulation.qpos), simulation.fault,
+            power * simulation.dt,
+        )  # fmt: skip
         self.action[:] = wanted
         self._extra.advance()
         self._observe(np.arange(self.num_envs))
         self._terms_now = tuple(terms)
         info = self._info.of_step(self.state, timeout, fell, power, terms)
-        return self.obs, reward, fell | fault, timeout, info
+        return self.obs, reward, ended, timeout, info
 
     def teacher_actions(self) -> Floats:
         """The balance controller's offsets for the state now, in units of action. (N, A).
@@ -296,13 +300,11 @@ class LocomotionBatch(TaskHooks):
     def _offsets(self, wanted: Floats) -> Floats:
         """How far all joint targets are moved, [rad]. Shape (N, nv)."""
         env = self.config.environment
-        offsets = np.zeros((self.num_envs, self.simulation.model.nv))
-        offsets[:, self.dofs] = env.action_scale * wanted
-        if self._controller_acts:
-            limit = env.balance_limit
-            offsets[:, self.gaits.controller_dofs] += np.clip(
-                self.balance_offsets, -limit, limit
-            )
+        offsets: Floats = target_offsets(
+            np.ascontiguousarray(wanted), env.action_scale, self.dofs,
+            self.balance_offsets, env.balance_limit, self._acting_dofs,
+            self.simulation.tangent.nv,
+        )  # fmt: skip
         if env.target_noise > 0.0:
             noise = np.stack([rng.normal(size=len(self.dofs)) for rng in self.rngs])
             offsets[:, self.dofs] += env.target_noise * noise
@@ -335,7 +337,7 @@ class LocomotionBatch(TaskHooks):
         """Positions and velocities in the moving frame, and torques, at phases (N,)."""
         qpos, qvel, torque = self.gaits.at(phase, self.blend)
         turning = self.command[:, 1]
-        if turning.any():
+        if np.count_nonzero(turning):
             # The moving frame's turning, seen from the root, which is nearly upright.
             qvel[:, 5] += turning
         return qpos, qvel, torque
@@ -343,9 +345,7 @@ class LocomotionBatch(TaskHooks):
     def _fell(self) -> Bools:
         """Which bodies lie low or are turned beside their reference. Shape (N,)."""
         env = self.config.environment
-        off = np.abs(self.state.deviation[:, 2]) > env.max_height_error
-        turned = np.linalg.norm(self.state.deviation[:, 3:6], axis=1)
-        return np.asarray(off | (turned > env.max_rotation_error))
+        return self.state.fallen(env.max_height_error, env.max_rotation_error)
 
     def _timed_out(self) -> Bools:
         """Whose episode is over without a fall. Shape (N,)."""
@@ -355,12 +355,12 @@ class LocomotionBatch(TaskHooks):
     def _look(self) -> None:
         """Take in the bodies' state after a step or reset."""
         qpos, qvel, _ = self._reference(self.phase)
-        points = self._view.sole_points()[..., :2]
+        points = self._view.sole_points()
         self.state = self._view.state(
             self.anchor,
             (qpos, qvel),
             self.world.heights(self.simulation.qpos[:, :2]),
-            self.world.heights(points),
+            points[..., 2] - self.world.heights(points[..., :2]),
         )
         if len(self.gaits.controller_dofs):
             self.balance_offsets = self.gaits.controller_offsets(
@@ -387,8 +387,8 @@ class LocomotionBatch(TaskHooks):
         self._extra.write(self.obs[:, size:])
 
     def _fill(self, layout: ObservationLayout, out: NDArray[np.float32]) -> None:
-        rest = np.broadcast_to(self.simulation.model.qpos0, self.state.qpos.shape)
-        joints = self.simulation.tangent.difference(self.state.qpos, rest)[:, 6:]
+        tangent, qpos = self.simulation.tangent, self.state.qpos
+        joints = tangent.difference(qpos, self._rest)[:, 6:]
         yaw = self.anchor[:, 2] + self.state.yaw
         ahead = self.world.heights_ahead(self.simulation.qpos[:, :2], yaw)
         seen = Seen(

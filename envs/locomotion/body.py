@@ -6,10 +6,16 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.body_kernels import (
+    body_state,
+    fallen,
+    mean_sizes,
+    sole_points,
+    walk_on,
+)
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.motion.roles import roles_of
@@ -50,13 +56,14 @@ class BodyState:
     """Whether the left and right foot touch the ground. Shape (N, 2)."""
 
     def joint_error(self, dofs: Ints) -> Floats:
-        """Return the mean deviation of the degrees of freedom `dofs`, shape (N,), [rad].
-
-        The rows are made contiguous, so that rounding does not depend on N.
-        """
-        rows = np.ascontiguousarray(self.deviation[:, dofs])
-        error: Floats = np.abs(rows).mean(axis=1)
+        """Return the mean deviation of the degrees of freedom `dofs`, shape (N,), [rad]."""
+        error: Floats = mean_sizes(self.deviation, dofs)
         return error
+
+    def fallen(self, height: float, rotation: float) -> Bools:
+        """Whose root is off by more than `height`, [m], or `rotation`, [rad]. Shape (N,)."""
+        fell: Bools = fallen(self.deviation, height, rotation)
+        return fell
 
 
 class BodyView:
@@ -66,11 +73,16 @@ class BodyView:
         """Look up bodies and geoms."""
         self._simulation = simulation
         character = simulation.character
-        self._effectors = effector_bodies(character)
+        self._effectors: Ints = np.array(effector_bodies(character), dtype=np.int64)
         soles = character.soles
-        self._sole_rows = sole_groups(character)
-        self._sole_bodies = [body_of_joint(character, joint) for joint in soles.joints]
-        self._sole_offsets, self._radius = soles.offsets, soles.radius
+        self._parts: Ints = np.zeros(len(soles.joints), dtype=np.int64)
+        for part, balls in enumerate(sole_groups(character)):
+            self._parts[balls] = part
+        self._sole_bodies: Ints = np.array(
+            [body_of_joint(character, joint) for joint in soles.joints], dtype=np.int64
+        )
+        self._sole_offsets: Floats = np.array(soles.offsets, dtype=np.float64)
+        self._radius = float(soles.radius)
         self._root = body_of_joint(character, 0)
         self._places = simulation.bind("xpos")
         self._turns = simulation.bind("xmat")
@@ -78,17 +90,18 @@ class BodyView:
 
     def sole_points(self) -> Floats:
         """Lowest places of the sole balls in the world, [m]. Shape (N, P, 3)."""
-        places = self._places[:, self._sole_bodies]
-        turns = self._turns[:, self._sole_bodies].reshape(*places.shape, 3)
-        offsets = np.einsum("npij,pj->npi", turns, self._sole_offsets)
-        return np.asarray(places + offsets - [0.0, 0.0, self._radius])
+        points: Floats = sole_points(
+            self._places, self._turns, self._sole_bodies, self._sole_offsets,
+            self._radius,
+        )  # fmt: skip
+        return points
 
     def state(
         self,
         anchor: Floats,
         reference: tuple[Floats, Floats],
         ground: Floats,
-        sole_ground: Floats,
+        heights: Floats,
     ) -> BodyState:
         """The state now.
 
@@ -96,37 +109,30 @@ class BodyView:
             anchor: The moving frame, x, y, [m], yaw, [rad], z, [m]. Shape (N, 4).
             reference: Positions and velocities in the moving frame.
             ground: Ground height under the root, [m]. Shape (N,).
-            sole_ground: Ground height under each sole ball, [m]. Shape (N, P).
+            heights: Of `sole_points` over the ground, [m]. Shape (N, P).
         """
-        simulation = self._simulation
+        simulation, n = self._simulation, self._simulation.count
         qpos, qvel = simulation.qpos.copy(), simulation.qvel.copy()
-        up, heading = np.empty((len(qpos), 3)), np.empty((len(qpos), 3))
-        yaw = np.empty(len(qpos))
-        _into_frame(qpos, qvel, anchor, up, heading, yaw)
-        root = self._places[:, self._root]
-        effectors = self._places[:, self._effectors] - root[:, None]
-        com = self._com[:, self._root] - anchor[:, [0, 1, 3]]
-        _turn_back(effectors, anchor[:, 2])
-        _turn_back(com[:, None], anchor[:, 2])
-        heights = self.sole_points()[..., 2] - sole_ground
-        soles = np.empty((len(qpos), 6))
-        for k, rows in enumerate(self._sole_rows):
-            soles[:, k] = heights[:, rows].min(axis=1)
-        touching = soles.reshape(-1, 2, 3).min(axis=2) < CONTACT_HEIGHT
-        return BodyState(
+        state = BodyState(
             qpos=qpos,
             qvel=qvel,
-            deviation=simulation.tangent.difference(qpos, reference[0]),
-            rate=qvel - reference[1],
-            up=up,
-            heading=heading,
-            yaw=yaw,
-            height=simulation.qpos[:, 2] - ground,
-            effectors=effectors,
-            com=com,
-            soles=soles,
-            contacts=touching,
+            deviation=np.empty(qvel.shape),
+            rate=np.empty(qvel.shape),
+            up=np.empty((n, 3)),
+            heading=np.empty((n, 3)),
+            yaw=np.empty(n),
+            height=np.empty(n),
+            effectors=np.empty((n, len(self._effectors), 3)),
+            com=np.empty((n, 3)),
+            soles=np.empty((n, 6)),
+            contacts=np.empty((n, 2), dtype=np.bool_),
         )
+        body_state(
+            anchor, *reference, ground, heights, self._places, self._com, self._root,
+            self._effectors, self._parts, simulation.tangent.joints, CONTACT_HEIGHT,
+            *vars(state).values(),
+        )  # fmt: skip
+        return state
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,45 +222,4 @@ def out_of_frame(qpos: Floats, qvel: Floats, anchor: Floats) -> None:
 def walk_frames(anchor: Floats, speed: Floats, turn: Floats, dt: float) -> None:
     """Move frames (N, 4) by `dt`, [s], at `speed`, [m/s], and `turn`, [rad/s], in place."""
     yaw = anchor[:, 2] + 0.5 * dt * turn
-    anchor[:, 0] += dt * speed * np.cos(yaw)
-    anchor[:, 1] += dt * speed * np.sin(yaw)
-    anchor[:, 2] += dt * turn
-
-
-@njit(cache=True)
-def _into_frame(
-    qpos: Floats, qvel: Floats, anchor: Floats, up: Floats, heading: Floats, yaw: Floats
-) -> None:
-    """Express root states in the moving frames, in place; fill the rest."""
-    for b in range(len(qpos)):
-        c, s = np.cos(anchor[b, 2]), np.sin(anchor[b, 2])
-        x, y = qpos[b, 0] - anchor[b, 0], qpos[b, 1] - anchor[b, 1]
-        qpos[b, 0], qpos[b, 1] = c * x + s * y, -s * x + c * y
-        qpos[b, 2] -= anchor[b, 3]
-        u, v = qvel[b, 0], qvel[b, 1]
-        qvel[b, 0], qvel[b, 1] = c * u + s * v, -s * u + c * v
-        ch, sh = np.cos(0.5 * anchor[b, 2]), np.sin(0.5 * anchor[b, 2])
-        q0, q1, q2, q3 = qpos[b, 3], qpos[b, 4], qpos[b, 5], qpos[b, 6]
-        qpos[b, 3] = ch * q0 + sh * q3
-        qpos[b, 4] = ch * q1 + sh * q2
-        qpos[b, 5] = ch * q2 - sh * q1
-        qpos[b, 6] = ch * q3 - sh * q0
-        w, i, j, k = qpos[b, 3], qpos[b, 4], qpos[b, 5], qpos[b, 6]
-        up[b, 0] = 2.0 * (i * k - w * j)
-        up[b, 1] = 2.0 * (j * k + w * i)
-        up[b, 2] = 1.0 - 2.0 * (i * i + j * j)
-        yaw[b] = np.arctan2(2.0 * (i * j + w * k), 1.0 - 2.0 * (j * j + k * k))
-        c, s = np.cos(yaw[b]), np.sin(yaw[b])
-        heading[b, 0] = c * qvel[b, 0] + s * qvel[b, 1]
-        heading[b, 1] = -s * qvel[b, 0] + c * qvel[b, 1]
-        heading[b, 2] = qvel[b, 2]
-
-
-@njit(cache=True)
-def _turn_back(vectors: Floats, yaw: Floats) -> None:
-    """Turn vectors (B, n, 3) by -yaw about the vertical, in place."""
-    for b in range(len(vectors)):
-        c, s = np.cos(yaw[b]), np.sin(yaw[b])
-        for k in range(vectors.shape[1]):
-            x, y = vectors[b, k, 0], vectors[b, k, 1]
-            vectors[b, k, 0], vectors[b, k, 1] = c * x + s * y, -s * x + c * y
+    walk_on(anchor, speed, turn, dt, np.cos(yaw), np.sin(yaw))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.state_arrays import StateArrays
@@ -26,11 +28,25 @@ class EpisodeState(StateArrays):
     start_distance: Floats
     """0: there is no goal to reach."""
 
-    def add(self, reward: Floats, path: Floats, work: Floats) -> None:
-        """Add those of a control step, each (N,)."""
-        self.reward[:] += reward
-        self.path[:] += path
-        self.work[:] += work
+    def add(
+        self,
+        terms: Sequence[Floats],
+        moved: tuple[Floats, Floats],
+        fault: Ints,
+        work: Floats,
+    ) -> Floats:
+        """Add a control step to the totals but `steps`, and return its reward, (N,).
+
+        Args:
+            terms: The weighted terms of its reward, each (N,).
+            moved: Positions of the roots before it, (N, 2), and after it, (N, nq), [m].
+            fault: Not 0 where a simulation has stopped, whose path ends. Shape (N,).
+            work: Of the joints in the step, [J]. Shape (N,).
+        """
+        reward: Floats = _add(
+            np.array(terms), *moved, fault, work, self.reward, self.path, self.work
+        )
+        return reward
 
 
 def drawn_starts(
@@ -50,3 +66,28 @@ def drawn_starts(
         rates[row, :6] = rng.normal(0.0, 1.0, 6)
         rates[row, driven] = rng.normal(0.0, 1.0, len(driven))
     return phase, turns, rates
+
+
+@njit(cache=True)
+def _add(
+    terms: Floats,
+    before: Floats,
+    after: Floats,
+    fault: Ints,
+    work: Floats,
+    total: Floats,
+    path: Floats,
+    total_work: Floats,
+) -> Floats:
+    """See `EpisodeState.add`; `terms` (T, N)."""
+    reward = np.zeros(len(total))
+    for b in range(len(total)):
+        for t in range(len(terms)):
+            reward[b] += terms[t, b]
+        total[b] += reward[b]
+        total_work[b] += work[b]
+        if fault[b] == 0:
+            path[b] += math.hypot(
+                after[b, 0] - before[b, 0], after[b, 1] - before[b, 1]
+            )
+    return reward

@@ -17,6 +17,9 @@ LIMIT = 50.0
 GROUND_AHEAD = (0.0, 0.2, 0.4, 0.6, 0.8)
 """Places ahead of the root where the ground is seen, [m]."""
 
+_WAVES = np.array([1.0, 2.0])
+"""Turns of the shown phase in a cycle."""
+
 AHEAD = (1, 2, 5, 10)
 """Control steps ahead at which `track` shows the reference."""
 
@@ -123,7 +126,6 @@ def observe(
     out: NDArray[np.float32],
 ) -> None:
     """Fill the observations `out` (N, size)."""
-    turn = 2.0 * np.pi * seen.phase
     values = {
         "height": state.height[:, None],
         "up": state.up,
@@ -149,10 +151,10 @@ def observe(
         for name, size in (("place", 3), ("turn", 3), ("joints", seen.joints.shape[1])):
             values[f"{name}_{steps}"] = seen.future[:, at : at + size]
             at += size
-    for name, where in layout.slices().items():
-        if name == "phase":
-            waves = (np.sin(turn), np.cos(turn), np.sin(2 * turn), np.cos(2 * turn))
-            out[:, where] = np.stack(waves, axis=1)
-        else:
-            out[:, where] = values[name]
-    np.clip(out, -LIMIT, LIMIT, out=out)
+    if "phase" in layout.names:
+        turns = (2.0 * np.pi * seen.phase)[:, None] * _WAVES
+        values["phase"] = waves = np.empty((len(turns), 4))
+        waves[:, ::2], waves[:, 1::2] = np.sin(turns), np.cos(turns)
+    shown = [values[name] for name in layout.names]
+    np.concatenate(shown, axis=1, out=out, casting="same_kind")
+    np.minimum(np.maximum(out, -LIMIT, out=out), LIMIT, out=out)

@@ -8,10 +8,12 @@ Reinforcement Learning of Physics-Based Character Skills", ACM Transactions on G
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.locomotion import LocomotionRewardsConfig
 from ambulo.envs.locomotion.body import BodyState
+from ambulo.envs.sums import pairwise_sum, squared_length
 
 Terms = dict[str, Floats]
 
@@ -36,20 +38,23 @@ def imitation_terms(
         com: Its centre of mass, as the state's. Shape (N, 3).
         weights: Weights of the terms.
     """
-    turned, moved = state.deviation[:, 6:], state.rate[:, 6:]
-    root = (
-        _square(state.deviation[:, :3])
-        + 0.1 * _square(state.deviation[:, 3:6])
-        + 0.01 * _square(state.rate[:, :3])
-        + 0.001 * _square(state.rate[:, 3:6])
+    likeness = np.empty((5, len(com)))
+    _exponents(
+        state.deviation,
+        state.rate,
+        state.effectors,
+        effectors,
+        state.com,
+        com,
+        likeness,
     )
-    off = (state.effectors - effectors).reshape(len(com), -1)
+    np.exp(likeness, out=likeness)
     return {
-        "pose": weights.pose * np.exp(-2.0 * _square(turned)),
-        "velocity": weights.velocity * np.exp(-0.1 * _square(moved)),
-        "end_effector": weights.end_effector * np.exp(-40.0 * _square(off)),
-        "root": weights.root * np.exp(-5.0 * root),
-        "com": weights.com * np.exp(-10.0 * _square(state.com - com)),
+        "pose": weights.pose * likeness[0],
+        "velocity": weights.velocity * likeness[1],
+        "end_effector": weights.end_effector * likeness[2],
+        "root": weights.root * likeness[3],
+        "com": weights.com * likeness[4],
     }
 
 
@@ -84,11 +89,12 @@ def cost_terms(
         before: The last step's.
         weights: Weights of the terms.
     """
-    transport = power / (weight * np.maximum(speed, SLOWEST))
+    costs = np.empty((3, len(power)))
+    _costs(power, weight, speed, actions, before, costs)
     return {
-        "energy": -weights.energy * transport,
-        "smoothness": -weights.smoothness * np.square(actions - before).mean(axis=1),
-        "effort": -weights.effort * np.square(actions).mean(axis=1),
+        "energy": -weights.energy * costs[0],
+        "smoothness": -weights.smoothness * costs[1],
+        "effort": -weights.effort * costs[2],
     }
 
 
@@ -113,3 +119,55 @@ def turn_rate(state: BodyState) -> Floats:
 def _square(vectors: Floats) -> Floats:
     squares: Floats = np.einsum("ni,ni->n", vectors, vectors)
     return squares
+
+
+@njit(cache=True)
+def _exponents(
+    deviation: Floats,
+    rate: Floats,
+    effectors: Floats,
+    reference_effectors: Floats,
+    com: Floats,
+    reference_com: Floats,
+    out: Floats,
+) -> None:
+    """Fill `out` (5, N) with what `imitation_terms` are the exponential of."""
+    count = effectors.shape[1]
+    off = np.empty(3 * count)
+    for b in range(len(com)):
+        turned, moved = deviation[b], rate[b]
+        root = (
+            squared_length(turned[:3])
+            + 0.1 * squared_length(turned[3:6])
+            + 0.01 * squared_length(moved[:3])
+            + 0.001 * squared_length(moved[3:6])
+        )
+        for e in range(count):
+            for i in range(3):
+                off[3 * e + i] = effectors[b, e, i] - reference_effectors[b, e, i]
+        out[0, b] = -2.0 * squared_length(turned[6:])
+        out[1, b] = -0.1 * squared_length(moved[6:])
+        out[2, b] = -40.0 * squared_length(off)
+        out[3, b] = -5.0 * root
+        out[4, b] = -10.0 * squared_length(com[b] - reference_com[b])
+
+
+@njit(cache=True)
+def _costs(
+    power: Floats,
+    weight: float,
+    speed: Floats,
+    actions: Floats,
+    before: Floats,
+    out: Floats,
+) -> None:
+    """Fill `out` (3, N) with what `cost_terms` weigh."""
+    change, effort = np.empty(actions.shape[1]), np.empty(actions.shape[1])
+    for b in range(len(power)):
+        out[0, b] = power[b] / (weight * max(speed[b], SLOWEST))
+        for i in range(len(change)):
+            difference = actions[b, i] - before[b, i]
+            change[i] = difference * difference
+            effort[i] = actions[b, i] * actions[b, i]
+        out[1, b] = pairwise_sum(change) / len(change)
+        out[2, b] = pairwise_sum(effort) / len(effort)

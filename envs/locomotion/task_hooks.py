@@ -26,7 +26,7 @@ class TaskHooks:
 
     def _check_begun(self) -> None:
         """Raise `ResetNeeded` for a body that was never reset."""
-        if not self._begun.all():
+        if np.count_nonzero(self._begun) < self.num_envs:
             body = int(np.argmin(self._begun))
             raise ResetNeeded(f"body {body} has no episode yet: reset before step")
 

@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.locomotion.observation import places_ahead
+from ambulo.envs.locomotion.observation import GROUND_AHEAD, places_ahead
 from ambulo.envs.simulation.course import make_ground
 from ambulo.envs.simulation.terrain import EDGE, Ground, terrain_model
 from ambulo.envs.simulation.variants import Variant
@@ -68,6 +68,8 @@ class World:
 
         Over that under the root, [m]. Shape (N, 5).
         """
+        if self._ground is None:
+            return np.zeros((len(roots), len(GROUND_AHEAD)))
         ahead = self.heights(places_ahead(roots, yaw))
         return np.asarray(ahead - self.heights(roots)[:, None])
 

@@ -80,17 +80,10 @@ class Gaits:
 
     def blend(self, speed: Floats) -> Blend:
         """The gaits for wanted speeds (B,), [m/s]."""
-        count = len(self.speed)
-        lower = np.clip(np.searchsorted(self.speed, speed) - 1, 0, max(count - 2, 0))
-        upper = np.minimum(lower + 1, count - 1)
-        gap = np.maximum(self.speed[upper] - self.speed[lower], 1e-9)
-        share = np.clip((speed - self.speed[lower]) / gap, 0.0, 1.0)
-        if count == 1:
-            share = np.zeros(len(speed))
-        own = (1.0 - share) * self.speed[lower] + share * self.speed[upper]
-        rate = np.clip(speed / np.maximum(own, 1e-9), *RATES)
-        period = (1.0 - share) * self.period[lower] + share * self.period[upper]
-        return Blend(lower, share, rate, period / rate, own * rate)
+        count = len(speed)
+        blend = Blend(np.empty(count, np.int64), *np.empty((4, count)))
+        _fill_blend(speed, self.speed, self.period, *vars(blend).values())
+        return blend
 
     def natural(self, count: int) -> Blend:
         """The first gait as it is, for `count` bodies."""
@@ -107,10 +100,10 @@ class Gaits:
         qpos = np.empty((len(phase), self.qpos.shape[2]))
         qvel = np.empty((len(phase), self.qvel.shape[2]))
         torque = np.empty_like(qvel)
-        _interpolate(self.qpos, phase, blend.lower, blend.share, qpos)
-        _interpolate(self.qvel, phase, blend.lower, blend.share, qvel)
-        _interpolate(self.torque, phase, blend.lower, blend.share, torque)
-        qvel *= blend.rate[:, None]
+        _look_up(
+            phase, blend.lower, blend.share, blend.rate, self.qpos, self.qvel,
+            self.torque, qpos, qvel, torque,
+        )  # fmt: skip
         return qpos, qvel, torque
 
     def sample(self, values: Floats, phase: Floats, blend: Blend) -> Floats:
@@ -159,6 +152,53 @@ class NoGaits(Gaits):
         self.qvel = self.torque = np.zeros((0, 1, model.nv))
         self.controller_dofs = np.zeros(0, dtype=np.int64)
         self.gains = np.zeros((0, 1, 0, 2 * model.nv))
+
+
+@njit(cache=True)
+def _fill_blend(
+    wanted: Floats,
+    speeds: Floats,
+    periods: Floats,
+    lower: Ints,
+    share: Floats,
+    rate: Floats,
+    period: Floats,
+    speed: Floats,
+) -> None:
+    """Fill the arrays of a `Blend`, the last five arguments, for `wanted` speeds."""
+    last = len(speeds) - 1
+    for b in range(len(wanted)):
+        low = min(max(np.searchsorted(speeds, wanted[b]) - 1, 0), max(last - 1, 0))
+        high = min(low + 1, last)
+        gap = max(speeds[high] - speeds[low], 1e-9)
+        part = min(max((wanted[b] - speeds[low]) / gap, 0.0), 1.0) if last else 0.0
+        own = (1.0 - part) * speeds[low] + part * speeds[high]
+        clock = min(max(wanted[b] / max(own, 1e-9), RATES[0]), RATES[1])
+        duration = (1.0 - part) * periods[low] + part * periods[high]
+        lower[b], share[b], rate[b] = low, part, clock
+        period[b], speed[b] = duration / clock, own * clock
+
+
+@njit(cache=True)
+def _look_up(
+    phase: Floats,
+    lower: Ints,
+    share: Floats,
+    rate: Floats,
+    qpos: Floats,
+    qvel: Floats,
+    torque: Floats,
+    out_qpos: Floats,
+    out_qvel: Floats,
+    out_torque: Floats,
+) -> None:
+    """Fill what `Gaits.at` returns."""
+    _interpolate(qpos, phase, lower, share, out_qpos)
+    _interpolate(qvel, phase, lower, share, out_qvel)
+    _interpolate(torque, phase, lower, share, out_torque)
+    for b in range(len(phase)):
+        for k in range(out_qvel.shape[1]):
+            out_qvel[b, k] *= rate[b]
 
 
 @njit(cache=True)

@@ -16,13 +16,14 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.simulation.tangent import Tangent
+from ambulo.motion.quaternion_kernels import rotated
 from ambulo.motion.roles import SIDES, roles_of
-from ambulo.motion.rotations import quat_conjugate, quat_rotate
 
 STANCE = 0.62
 """Share of a cycle in which a foot stands."""
@@ -58,8 +59,9 @@ class Steering:
         """Degrees of freedom of the left and right ankle. Shape (2, 3)."""
         if self.hips.shape != (2, 3) or self.feet.shape != (2, 3):
             raise ConfigError(f"{character.name} cannot follow a turning rate: imitate")
-        starts = [int(model.joint(name).qposadr[0]) for name in hips]
-        self._quaternions: Ints = np.add.outer(starts, np.arange(4))
+        self._quaternions: Ints = np.array(
+            [int(model.joint(name).qposadr[0]) for name in hips]
+        )
         self._tangent = Tangent(model)
         data = mujoco.MjData(model)
         mujoco.mj_kinematics(model, data)
@@ -100,37 +102,25 @@ class Steering:
             lean: To the left, [rad]. Shape (N,).
         """
         qpos, qvel = reference
-        wave, slope = turning_wave(phase[:, None] - self.mid_stance)
-        angle = (turning * period)[:, None] * wave
-        rate = turning[:, None] * slope
-        step = np.zeros_like(qvel)
-        step[:, 1] = lean * (qpos[:, 2] - self._drop)
-        over = np.zeros((len(lean), 3))
-        over[:, 0] = -lean
-        upright = np.array([0.0, 0.0, 1.0])
-        qvel = qvel.copy()
-        # The moving frame's turning, seen from the root, which is nearly upright.
-        qvel[:, 5] += turning
-        for leg in (0, 1):
-            back = quat_conjugate(qpos[:, self._quaternions[leg]])
-            # While the pelvis goes along an arc, its foot leaves the pelvis's straight
-            # track by half of what turning about the pelvis's vertical would make it.
-            axis = 0.5 * (quat_rotate(back, np.tile(upright, (len(back), 1))) + upright)
-            step[:, self.hips[leg]] = (
-                quat_rotate(back, over) + angle[:, leg, None] * axis
-            )
-            step[:, self.feet[leg]] = -over
-            qvel[:, self.hips[leg]] += rate[:, leg, None] * axis
-        return self._tangent.moved(qpos, step), qvel
+        step, bent = np.zeros_like(qvel), qvel.copy()
+        _bend(
+            qpos, phase, period, turning, lean, self.mid_stance, self._drop,
+            self._quaternions, self.hips, self.feet, step, bent,
+        )  # fmt: skip
+        return self._tangent.moved(qpos, step), bent
 
 
+@njit(cache=True)
 def leaning(speed: Floats, turning: Floats) -> Floats:
     """Lean to the left, [rad], at speeds, [m/s], and turning rates, [rad/s], each (N,)."""
-    lean: Floats = np.clip(LEAN * speed * turning / GRAVITY, -STEEPEST, STEEPEST)
+    lean = LEAN * speed * turning / GRAVITY
+    for b in range(len(lean)):
+        lean[b] = min(max(lean[b], -STEEPEST), STEEPEST)
     return lean
 
 
-def turning_wave(phase: Floats) -> tuple[Floats, Floats]:
+@njit(cache=True)
+def turning_wave(phase: float) -> tuple[float, float]:
     """Turn of a hip in cycles of the turning rate, and its slope, by phase from mid-stance.
 
     In stance, -phase: the thigh turns against the pelvis as fast as that turns. In swing a
@@ -138,12 +128,50 @@ def turning_wave(phase: Floats) -> tuple[Floats, Floats]:
     """
     place = (phase + 0.5) % 1.0 - 0.5
     half, span = 0.5 * STANCE, 1.0 - STANCE
-    u = np.where(place >= 0.0, place - half, place + 1.0 - half) / span
-    u = np.clip(u, 0.0, 1.0)
+    if abs(place) <= half:
+        return -place, -1.0
+    u = (place - half if place >= 0.0 else place + 1.0 - half) / span
+    u = min(max(u, 0.0), 1.0)
+    v = 1.0 - u
     # Hermite cubic from -half to half with a slope of -1 (in phase) at both ends.
     wave = -half + 2.0 * half * u * u * (3.0 - 2.0 * u)
-    wave -= span * (u * (1.0 - u) ** 2 - u * u * (1.0 - u))
-    slope = 12.0 * half * u * (1.0 - u) / span
-    slope -= (1.0 - u) ** 2 - 4.0 * u * (1.0 - u) + u * u
-    stands = np.abs(place) <= half
-    return np.where(stands, -place, wave), np.where(stands, -1.0, slope)
+    wave -= span * (u * (v * v) - u * u * v)
+    slope = 12.0 * half * u * v / span
+    slope -= v * v - 4.0 * u * v + u * u
+    return wave, slope
+
+
+@njit(cache=True)
+def _bend(
+    qpos: Floats,
+    phase: Floats,
+    period: Floats,
+    turning: Floats,
+    lean: Floats,
+    mid_stance: Floats,
+    drop: float,
+    quaternions: Ints,
+    hips: Ints,
+    feet: Ints,
+    step: Floats,
+    qvel: Floats,
+) -> None:
+    """Set how far `Steering.bend` moves positions, `step` (N, nv), and add to `qvel`."""
+    for b in range(len(qpos)):
+        step[b, 1] = lean[b] * (qpos[b, 2] - drop)
+        # The moving frame's turning, seen from the root, which is nearly upright.
+        qvel[b, 5] += turning[b]
+        for leg in range(2):
+            wave, slope = turning_wave(phase[b] - mid_stance[leg])
+            angle, rate = turning[b] * period[b] * wave, turning[b] * slope
+            q = quaternions[leg]
+            w, x, y, z = qpos[b, q], -qpos[b, q + 1], -qpos[b, q + 2], -qpos[b, q + 3]
+            over = rotated(w, x, y, z, -lean[b], 0.0, 0.0)
+            up = rotated(w, x, y, z, 0.0, 0.0, 1.0)
+            # While the pelvis goes along an arc, its foot leaves the pelvis's straight
+            # track by half of what turning about the pelvis's vertical would make it.
+            axis = 0.5 * (up[0] + 0.0), 0.5 * (up[1] + 0.0), 0.5 * (up[2] + 1.0)
+            for i in range(3):
+                step[b, hips[leg, i]] = over[i] + angle * axis[i]
+                qvel[b, hips[leg, i]] += rate * axis[i]
+            step[b, feet[leg, 0]] = lean[b]

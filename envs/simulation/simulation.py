@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import mujoco
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
@@ -84,14 +85,11 @@ class TorqueMotors:
 
     def __init__(self, model: mujoco.MjModel) -> None:
         """Look the motors' limits up."""
-        self._limits = (
-            model.actuator_forcerange[:, 0],
-            model.actuator_forcerange[:, 1],
-        )
+        self._low, self._high = model.actuator_forcerange.T.copy()
 
     def apply(self, torque: Floats, out: Floats) -> None:
         """The torque within the motors' limits."""
-        np.clip(torque, *self._limits, out=out)
+        _clip(torque, self._low, self._high, out)
 
     def reset(self, ids: Ints) -> None:
         """Motors remember nothing."""
@@ -151,15 +149,23 @@ class CharacterSimulation:
         )
         self.driven: Ints = self._spd.coupling.independent[6:]
         """Degrees of freedom of the joints that are tied to no other. Shape (nr,)."""
-        live = dynamics_of_batch(self._batch)
-        self._constraint_now = live.constraint
-        self.constraint: Floats = np.zeros((count, self.model.nv))
-        """Constraint forces of the last step, which stable PD reads. Shape (N, nv)."""
-        self._dynamics = replace(live, constraint=self.constraint)
+        all_driven = len(self.driven) == self.model.nv - 6
+        self._driven = slice(6, None) if all_driven else self.driven
         self.ctrl: Floats = self._batch.bind("ctrl")
         self.qpos: Floats = self._batch.bind("qpos")
         self.qvel: Floats = self._batch.bind("qvel")
         self.time: Floats = self._batch.bind("time")
+        live = dynamics_of_batch(self._batch)
+        self._constraint_now = live.constraint
+        self.constraint: Floats = np.zeros((count, self.model.nv))
+        """Constraint forces of the last step, which stable PD reads. Shape (N, nv)."""
+        self._before = replace(
+            live,
+            qpos=self.qpos.copy(),
+            qvel=self.qvel.copy(),
+            constraint=self.constraint,
+        )
+        """What stable PD reads: the state that a step begins with, and its forces."""
         self.push: Floats = self._batch.bind("xfrc_applied")
         """External force and moment on each body, [N], [N m]. Shape (N, nbody, 6)."""
         self._warmstart: Floats = self._batch.bind("qacc_warmstart")
@@ -236,34 +242,32 @@ class CharacterSimulation:
 
         `torque` (N, nv) is added to that of the controller, which knows of it.
         """
+        np.copyto(self._before.qpos, self.qpos)
+        np.copyto(self._before.qvel, self.qvel)
         wanted, solved = self._spd.torques(
-            self._dynamics, target, target_velocity=velocity, external=torque
+            self._before, target, target_velocity=velocity, external=torque
         )
-        wanted = wanted[:, 6:]
-        if torque is not None:
-            wanted = wanted + torque[:, self.driven]
-        self.torque[:] = wanted
-        self.actuation.apply(wanted, self.ctrl)
-        qpos, qvel = self.qpos.copy(), self.qvel.copy()
-        if not solved.all():
-            self._stop(~solved, UNSOLVABLE, qpos, qvel)
+        if torque is None:
+            self.torque[:] = wanted[:, 6:]
+        else:
+            np.add(wanted[:, 6:], torque[:, self._driven], out=self.torque)
+        self.actuation.apply(self.torque, self.ctrl)
+        if np.count_nonzero(solved) < self.count:
+            self._stop(~solved, UNSOLVABLE)
         self._batch.step(stage=_VELOCITY)
         np.copyto(self.constraint, self._constraint_now)
-        fast = ~(np.abs(self.qvel).max(axis=1) < FASTEST)
-        if fast.any():
-            self._stop(fast, TOO_FAST, qpos, qvel)
-        ids = np.flatnonzero(self.fault)
-        if len(ids):
-            self._park(ids)
+        if not _slower(self.qvel, FASTEST):
+            self._stop(~(np.abs(self.qvel).max(axis=1) < FASTEST), TOO_FAST)
+        if np.count_nonzero(self.fault):
+            self._park(np.flatnonzero(self.fault))
 
-    def _stop(self, which: Bools, reason: int, qpos: Floats, qvel: Floats) -> None:
+    def _stop(self, which: Bools, reason: int) -> None:
         """Note why simulations `which` stop, and the state that led to it."""
         for sim in np.flatnonzero(which & (self.fault == 0)):
-            state = np.concatenate([qpos[sim], qvel[sim]])
-            after = np.concatenate([self.qpos[sim], self.qvel[sim]])
-            finite = np.isfinite(state).all() and np.isfinite(after).all()
-            self.fault[sim] = reason if finite else NOT_FINITE
-            self.fault_state[int(sim)] = (qpos[sim], qvel[sim])
+            before = self._before.qpos[sim].copy(), self._before.qvel[sim].copy()
+            states = np.concatenate([*before, self.qpos[sim], self.qvel[sim]])
+            self.fault[sim] = reason if np.isfinite(states).all() else NOT_FINITE
+            self.fault_state[int(sim)] = before
         self._park(np.flatnonzero(which))
 
     def _park(self, ids: Ints) -> None:
@@ -279,3 +283,23 @@ def _put(target: NDArray[Any], values: NDArray[Any], name: str) -> None:
     if target.shape != values.shape:
         raise ValueError(f"{name} has shape {values.shape}, not {target.shape}")
     target[...] = values
+
+
+@njit(cache=True)
+def _slower(speeds: Floats, limit: float) -> bool:
+    """Whether the sizes of all `speeds` (N, nv) are below `limit`; no NaN is."""
+    for b in range(speeds.shape[0]):
+        for i in range(speeds.shape[1]):
+            if not abs(speeds[b, i]) < limit:
+                return False
+    return True
+
+
+@njit(cache=True)
+def _clip(values: Floats, low: Floats, high: Floats, out: Floats) -> None:
+    """Fill `out` (N, n) with `values` between `low` and `high` (n,); NaN stays NaN."""
+    for b in range(values.shape[0]):
+        for i in range(values.shape[1]):
+            value = values[b, i]
+            value = max(value, low[i])
+            out[b, i] = high[i] if value > high[i] else value

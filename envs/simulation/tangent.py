@@ -19,27 +19,29 @@ class Tangent:
     def __init__(self, model: mujoco.MjModel) -> None:
         """Look the joints of `model` up."""
         self.nv = int(model.nv)
-        self._table = np.stack(
+        self.joints: Ints = np.stack(
             [model.jnt_type, model.jnt_qposadr, model.jnt_dofadr], axis=1
         ).astype(np.int64)
+        """Kind, address in qpos, first degree of freedom of each joint. Shape (nj, 3)."""
 
     def difference(self, qpos: Floats, reference: Floats) -> Floats:
         """The velocity that leads from `reference` to `qpos` (B, nq) in 1 s. (B, nv)."""
         out = np.empty((len(qpos), self.nv))
-        _difference(self._table, qpos, reference, out)
+        differences(self.joints, qpos, reference, out)
         return out
 
     def moved(self, qpos: Floats, step: Floats) -> Floats:
         """`qpos` (B, nq) moved by `step` (B, nv)."""
         out = np.array(qpos, dtype=np.float64)
-        _move(self._table, out, np.ascontiguousarray(step))
+        _move(self.joints, out, np.ascontiguousarray(step))
         return out
 
 
 @njit(cache=True)
-def _difference(table: Ints, qpos: Floats, reference: Floats, out: Floats) -> None:
+def differences(joints: Ints, qpos: Floats, reference: Floats, out: Floats) -> None:
+    """Fill `out` (B, nv) as `Tangent.difference`, with `Tangent.joints`."""
     for b in range(len(qpos)):
-        for kind, p, v in table:
+        for kind, p, v in joints:
             if kind == 0:
                 for i in range(3):
                     out[b, v + i] = qpos[b, p + i] - reference[b, p + i]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.locomotion.batch import LocomotionBatch
@@ -80,7 +82,7 @@ class LocomoteBatch(LocomotionBatch):
             return super()._reference(phase)
         qpos, qvel, torque = self.gaits.at(phase, self.blend)
         turning = self.command[:, 1]
-        if not turning.any():
+        if not np.count_nonzero(turning):
             return qpos, qvel, torque
         lean = leaning(self.command[:, 0], turning)
         bent = self._steering.bend(
@@ -106,21 +108,10 @@ class LocomoteBatch(LocomotionBatch):
             self._draw(int(env), float(time[env]))
         speed = self.blend.speed if self.uses_controller else self.command[:, 0]
         walk_frames(self.anchor, speed, self.command[:, 1], dt)
-        self._settle(dt)
+        _settle(self.goal, dt, self.command, self.change)
         self.blend = self._blend()
-        root = self.simulation.qpos
-        ahead = self.anchor[:, :2] - root[:, :2]
         leash = LEASH if self.uses_controller else 0.0
-        length = np.maximum(np.linalg.norm(ahead, axis=1, keepdims=True), 1e-9)
-        self.anchor[:, :2] = root[:, :2] + ahead * np.minimum(1.0, leash / length)
-
-    def _settle(self, dt: float) -> None:
-        """Let the commands come nearer to what is wanted, without a jerk."""
-        limit = np.array(CHANGE)
-        # Four times as long as the change eases: then it does not overshoot.
-        pull = np.clip((self.goal - self.command) / (4.0 * EASE), -limit, limit)
-        self.change += (pull - self.change) * min(1.0, dt / EASE)
-        self.command += self.change * dt
+        _wait(self.simulation.qpos, leash, self.anchor)
 
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         weights = self.config.rewards
@@ -151,6 +142,28 @@ class LocomoteBatch(LocomotionBatch):
         low, high = np.deg2rad(env.turn[0]), np.deg2rad(env.turn[1])
         turning = 0.0 if straight < env.straight else low + way * (high - low)
         self.goal[index, 1] = turning
+
+
+@njit(cache=True)
+def _settle(goal: Floats, dt: float, command: Floats, change: Floats) -> None:
+    """Let commands (N, 2) come nearer to the goal in `dt`, [s], without a jerk."""
+    ease = min(1.0, dt / EASE)
+    for b in range(len(goal)):
+        for i in range(2):
+            # Four times as long as the change eases: then it does not overshoot.
+            pull = (goal[b, i] - command[b, i]) / (4.0 * EASE)
+            pull = min(max(pull, -CHANGE[i]), CHANGE[i])
+            change[b, i] += (pull - change[b, i]) * ease
+            command[b, i] += change[b, i] * dt
+
+
+@njit(cache=True)
+def _wait(root: Floats, leash: float, anchor: Floats) -> None:
+    """Let the moving frames (N, 4) be at most `leash`, [m], from the roots (N, nq)."""
+    for b in range(len(anchor)):
+        x, y = anchor[b, 0] - root[b, 0], anchor[b, 1] - root[b, 1]
+        share = min(1.0, leash / max(math.sqrt(x * x + y * y), 1e-9))
+        anchor[b, 0], anchor[b, 1] = root[b, 0] + x * share, root[b, 1] + y * share
 
 
 BATCH = LocomoteBatch

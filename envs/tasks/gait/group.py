@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import mujoco
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.arrays import Floats, Ints
@@ -24,14 +25,9 @@ from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.gait.reward import GaitErrors, gait_factors
+from ambulo.motion.quaternion_kernels import product
 from ambulo.motion.roles import roles_of
-from ambulo.motion.rotations import (
-    quat_angle,
-    quat_conjugate,
-    quat_from_yaw,
-    quat_mean,
-    quat_multiply,
-)
+from ambulo.motion.rotations import quat_mean
 from ambulo.muscle.actuation import MuscleActuation
 
 PARAMETERS = "parameters"
@@ -183,19 +179,22 @@ class GaitGroup(LocomotionBatch):
         rate = (head - self._head_place) / dt
         change = np.where((steps > 1)[:, None], rate - self._head_rate, 0.0)
         self._head_place[:], self._head_rate[:] = head, rate
-        self._places[:] = np.roll(self._places, 1, axis=1)
+        self._places[:, 1:] = self._places[:, :-1]
         self._places[:, 0] = self.simulation.qpos[:, :2]
         back = np.minimum(steps, self._cycle)
         past = self._places[np.arange(self.num_envs), back]
         mean = (self._places[:, 0] - past) / (np.maximum(back, 1) * dt)[:, None]
-        wanted = np.stack([self.blend.speed, np.zeros(self.num_envs)], axis=1)
-        slip = np.where((back >= LEAST_HISTORY)[:, None], mean - wanted, 0.0)
-        look = quat_multiply(
-            quat_conjugate(quat_from_yaw(self.anchor[:, 2])),
-            self._turns[:, self._head],
-        )
-        apart = quat_angle(look, np.broadcast_to(self._looks, look.shape))
+        mean[:, 0] -= self.blend.speed
+        slip = np.where((back >= LEAST_HISTORY)[:, None], mean, 0.0)
+        apart = self._head_turn()
         return GaitErrors(change, apart, slip, self._step_error(), self._effort())
+
+    def _head_turn(self) -> Floats:
+        """Angle of the head from where it looks on average, [rad]. (N,)."""
+        half = 0.5 * self.anchor[:, 2]
+        apart = np.empty((2, self.num_envs))
+        _apart(np.cos(half), np.sin(half), self._turns, self._head, self._looks, apart)
+        return np.asarray(2.0 * np.arctan2(*apart))
 
     def _step_error(self) -> Floats:
         """Place of the standing foot minus that of the reference, [m]. (N, 3)."""
@@ -227,6 +226,27 @@ class GaitGroup(LocomotionBatch):
             mujoco.mj_kinematics(model, data)
             turns.append(data.xquat[self._head].copy())
         return np.asarray(quat_mean(np.array(turns)))
+
+
+@njit(cache=True)
+def _apart(
+    c: Floats, s: Floats, turns: Floats, head: int, looks: Floats, out: Floats
+) -> None:
+    """Fill `out` (2, N) with sine and cosine of half the angle of `GaitGroup._head_turn`.
+
+    Args:
+        c: Cosine of half the moving frame's yaw. Shape (N,).
+        s: Sine of it. Shape (N,).
+        turns: Orientations of all bodies, wxyz. Shape (N, nbody, 4).
+        head: Id of the head's body.
+        looks: Mean orientation of the head in the moving frame. Shape (4,).
+        out: Result.
+    """
+    for b in range(len(c)):
+        w, x, y, z = turns[b, head]
+        w, x, y, z = product(c[b], -0.0, -0.0, -s[b], w, x, y, z)
+        w, x, y, z = product(w, -x, -y, -z, looks[0], looks[1], looks[2], looks[3])
+        out[0, b], out[1, b] = np.sqrt(x * x + y * y + z * z), abs(w)
 
 
 def _feet(body: Character) -> list[int]:

@@ -18,20 +18,25 @@ Make = Callable[..., LocomotionBatch]
 Floats = NDArray[np.float64]
 
 
+def waves(phases: Floats) -> Floats:
+    """The waves at `phases` (K,) and their slopes. Shape (2, K)."""
+    return np.array([turning_wave(phase) for phase in phases]).T
+
+
 def test_a_hip_turns_against_the_pelvis_in_stance_and_comes_back() -> None:
     stance = np.array([-0.3, -0.1, 0.0, 0.25])
-    wave, slope = turning_wave(stance)
+    wave, slope = waves(stance)
     np.testing.assert_allclose(wave, -stance, atol=1e-12)
     np.testing.assert_allclose(slope, -1.0)
-    wave, slope = turning_wave(np.array([0.5]))  # mid-swing, half a cycle later
-    assert wave[0] == pytest.approx(0.0, abs=1e-12)
+    swing, slope_in_swing = turning_wave(0.5)  # half a cycle later
+    assert swing == pytest.approx(0.0, abs=1e-12)
     # Half a Hermite cubic: 1.5 times the mean slope, less a quarter of both ends' slopes.
-    assert slope[0] == pytest.approx(1.5 * STANCE / (1.0 - STANCE) + 0.5)
+    assert slope_in_swing == pytest.approx(1.5 * STANCE / (1.0 - STANCE) + 0.5)
 
 
 def test_the_wave_has_no_kink_and_its_slope_is_its_own() -> None:
     phase = np.linspace(-1.0, 1.0, 4001)
-    wave, slope = turning_wave(phase)
+    wave, slope = waves(phase)
     steps = np.diff(wave)
     middle = 0.5 * (slope[:-1] + slope[1:])
     np.testing.assert_allclose(steps, middle * np.diff(phase), atol=1e-6)

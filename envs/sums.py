@@ -1,0 +1,57 @@
+"""Compiled sums of rows, in the order in which NumPy adds.
+
+Floating-point sums depend on their order. Models were trained, and numbers published, with
+`sum` and `einsum` of NumPy on x86-64; compiled loops that add in the same order give the
+same bits, on all machines.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from ambulo.configs.arrays import Floats
+
+
+@njit(cache=True)
+def pairwise_sum(row: Floats) -> float:
+    """The sum as of `np.add.reduce`: of each 128 numbers eight sums side by side."""
+    count = len(row)
+    if count < 8:
+        total = 0.0
+        for i in range(count):
+            total += row[i]
+        return total
+    if count > 128:
+        half = count // 2 - count // 2 % 8
+        return pairwise_sum(row[:half]) + pairwise_sum(row[half:])
+    parts = row[:8].copy()
+    whole = count - count % 8
+    for i in range(8, whole):
+        parts[i % 8] += row[i]
+    total = ((parts[0] + parts[1]) + (parts[2] + parts[3])) + (
+        (parts[4] + parts[5]) + (parts[6] + parts[7])
+    )
+    for i in range(whole, count):
+        total += row[i]
+    return total
+
+
+@njit(cache=True)
+def squared_length(row: Floats) -> float:
+    """The sum of squares as of `einsum("ni,ni->n")`: even and odd places apart.
+
+    Of each eight numbers the last pair is added first.
+    """
+    count = len(row)
+    even = odd = 0.0
+    whole = count - count % 8
+    for start in range(0, whole, 8):
+        for i in range(start + 6, start - 1, -2):
+            even += row[i] * row[i]
+            odd += row[i + 1] * row[i + 1]
+    for i in range(whole, count - 1, 2):
+        even += row[i] * row[i]
+        odd += row[i + 1] * row[i + 1]
+    if count % 2:
+        even += row[count - 1] * row[count - 1]
+    return even + odd

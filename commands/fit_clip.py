@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ambulo.commands.data.inputs import add_frames_flag
+from ambulo.commands.data.inputs import add_frames_flag, add_speed_flag
 from ambulo.commands.fit_many import fit_many
 from ambulo.common.console import bars
 from ambulo.common.errors import Parser, front_door
@@ -19,7 +19,7 @@ from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.clips.clip_reference import ClipReference, clip_reference
 from ambulo.envs.reference.reference_file import save_reference
 from ambulo.motion.analysis import movement_text
-from ambulo.motion.operations import part_of
+from ambulo.motion.operations import at_speed, part_of
 from ambulo.motion.retargeting.source import read_source
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.train.shared.jobs import add_worker_flags
@@ -52,10 +52,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.film is not None and args.film.suffix not in FILMS:
         raise RenderError(f"{args.film}: a film ends in {' or '.join(FILMS)}")
     motion = read_source(path).logged()
-    part, first = part_of(motion, args.frames)
+    part, first = part_of(at_speed(motion, args.speed), args.frames)
     print(
         f"clip       {motion.label}: frames {first}:{first + len(part)} of {len(motion)}, "
-        f"{part.duration:.2f} s at {motion.fps:g} fps; {movement_text(part)}"
+        f"{part.duration:.2f} s at {part.fps:g} fps; {movement_text(part)}"
     )
     with bars(0) as progress:
         task = progress.add_task("fitting", total=None)
@@ -88,6 +88,7 @@ def _parser() -> Parser:
         "become references in the folder --out",
     )  # fmt: skip
     add_frames_flag(parser)
+    add_speed_flag(parser)
     parser.add_argument("--body", default="human23", help="the body (default: human23)")
     parser.add_argument(
         "--out",

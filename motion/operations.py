@@ -28,6 +28,9 @@ from ambulo.motion.skeleton import Skeleton
 FRAMES = r"(\d*):(\d*)"
 """How a part of a motion is named, "A:B"."""
 
+SPEEDS = (0.05, 20.0)
+"""Slowest and fastest that a motion is played beside its file."""
+
 _EXACT = 1e-9
 """A sample nearer than this to a frame, [frames], is that frame, without rounding."""
 
@@ -60,6 +63,11 @@ def part_of(motion: Motion, frames: str | None) -> tuple[Motion, int]:
             f"{motion.label}: --frames {frames}: the clip has the frames 0:{len(motion)}"
         )
     return motion[first:last], first
+
+
+def at_speed(motion: Motion, speed: float) -> Motion:
+    """The same frames in another time: 0.5 for half the speed of the file."""
+    return motion if speed == 1.0 else motion.replace(fps=motion.fps * speed)
 
 
 def sample(motion: Motion, frames: Floats, fps: float) -> Motion:

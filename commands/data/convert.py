@@ -13,6 +13,7 @@ from ambulo.commands.data.inputs import (
     Reading,
     add_frames_flag,
     add_reading_flags,
+    add_speed_flag,
     motion_files,
     reading_of,
     report,
@@ -24,7 +25,7 @@ from ambulo.configs.errors import AmbuloError, ConfigError, MotionError
 from ambulo.motion.analysis import movement_text
 from ambulo.motion.formats.files import WRITTEN, write_motion
 from ambulo.motion.motion import Motion
-from ambulo.motion.operations import part_of
+from ambulo.motion.operations import at_speed, part_of
 from ambulo.motion.skeleton import Skeleton
 from ambulo.train.shared.jobs import add_worker_flags, workers_of
 
@@ -52,6 +53,7 @@ def add_parser(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--to", metavar="FORMAT", help=f"of the files of a folder: {', '.join(FORMATS)}"
     )
     add_frames_flag(parser)
+    add_speed_flag(parser)
     add("--fps", type=float, metavar="HZ", help="frames per second of what is written")
     add(
         "--filter", type=float, metavar="HZ", dest="cutoff",
@@ -87,6 +89,8 @@ class Conversion:
     """How files are read."""
     frames: str | None = None
     """Frames that are kept, "A:B"."""
+    speed: float = 1.0
+    """Of what is written beside its file."""
     fps: float | None = None
     """New rate, [Hz]."""
     cutoff: float | None = None
@@ -103,7 +107,7 @@ class Conversion:
     def motion(self, path: Path) -> tuple[Motion, str]:
         """The converted motion of the file `path`, and remarks on it."""
         source, remarks = self.reading.source(path), ""
-        motion, first = part_of(source.motion, self.frames)
+        motion, first = part_of(at_speed(source.motion, self.speed), self.frames)
         if self.frames is not None:
             kept = f"{first}:{first + len(motion)} of {len(source.motion)}"
             remarks = f", frames {kept}: {movement_text(motion)}"
@@ -241,6 +245,7 @@ def _conversion(args: argparse.Namespace) -> Conversion:
     return Conversion(
         reading=reading_of(args, "file" if skeleton is None else "auto"),
         frames=args.frames,
+        speed=args.speed,
         fps=args.fps,
         cutoff=args.cutoff,
         skeleton=skeleton,

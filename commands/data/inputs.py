@@ -15,6 +15,7 @@ from ambulo.configs.errors import AmbuloError, MotionFileError
 from ambulo.motion.formats.axes import UNITS, metres_per_unit, parse_axes
 from ambulo.motion.formats.files import find_motions
 from ambulo.motion.motion import Motion
+from ambulo.motion.operations import SPEEDS
 from ambulo.motion.retargeting.rest_pose import CHOICES, check_rest_pose
 from ambulo.motion.retargeting.source import Source, read_source
 
@@ -81,6 +82,27 @@ def add_frames_flag(parser: argparse.ArgumentParser) -> None:
         "--frames", metavar="A:B",
         help="its frames A up to but not B, from 0 (default: all)",
     )  # fmt: skip
+
+
+def add_speed_flag(parser: argparse.ArgumentParser) -> None:
+    """Add `--speed`, for wrong frame rates (`ambulo.motion.operations.at_speed`)."""
+    parser.add_argument(
+        "--speed", type=speed_factor, default=1.0, metavar="FACTOR",
+        help="of the clip beside its file: 0.5 if the file's frame rate is twice the real one "
+        "(default: 1)",
+    )  # fmt: skip
+
+
+def speed_factor(text: str) -> float:
+    """`text` as a speed beside a file's, for argparse."""
+    low, high = SPEEDS
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not low <= speed <= high:
+        raise argparse.ArgumentTypeError(f"{text}: expected {low:g} to {high:g}")
+    return speed
 
 
 def add_source_flags(parser: argparse.ArgumentParser) -> None:

@@ -23,6 +23,7 @@ from ambulo.motion.gaits.cycle import (
     resynthesized,
 )
 from ambulo.motion.gaits.soles import Soles, sole_places
+from ambulo.motion.rotations import quat_rotate
 
 FRICTION = 0.8
 """Friction of the force pyramids, below the ground's so that a reserve is left."""
@@ -110,9 +111,7 @@ def ground_reaction(
         world, [N], (N, P, 3).
     """
     qpos, qvel, qacc = state
-    bare = model.__copy__()
-    bare.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
-    data = mujoco.MjData(bare)
+    bare, data = _without_ground(model)
     forces = np.zeros((len(qpos), len(bodies), 3))
     left = np.zeros_like(qvel)
     weight = bare.body_mass.sum() * np.linalg.norm(bare.opt.gravity)
@@ -126,6 +125,36 @@ def ground_reaction(
         forces[t] = _ground_forces(needed[:6], jacobian, over, weight)
         left[t] = needed - np.einsum("pcv,pc->v", jacobian, forces[t])
     return left, forces
+
+
+def root_wrench(model: mujoco.MjModel, state: tuple[Floats, Floats, Floats]) -> Floats:
+    """Force, and moment about the world's origin, that a movement needs from the ground.
+
+    Args:
+        model: Of the body.
+        state: Positions (N, nq), velocities (N, nv) and accelerations (N, nv).
+
+    Returns:
+        Over body weight, [-] and [m]. Shape (N, 6).
+    """
+    bare, data = _without_ground(model)
+    out = np.empty((len(state[0]), 6))
+    for t, (qpos, qvel, qacc) in enumerate(zip(*state, strict=True)):
+        data.qpos[:], data.qvel[:], data.qacc[:] = qpos, qvel, qacc
+        mujoco.mj_inverse(bare, data)
+        out[t] = data.qfrc_inverse[:6]
+    # MuJoCo's moment is in the root's frame and about its origin.
+    out[:, 3:] = quat_rotate(state[0][:, 3:7], out[:, 3:])
+    out[:, 3:] += np.cross(state[0][:, :3], out[:, :3])
+    weight = bare.body_mass.sum() * np.linalg.norm(bare.opt.gravity)
+    return np.asarray(out / weight)
+
+
+def _without_ground(model: mujoco.MjModel) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """The body without contacts and limits."""
+    bare = model.__copy__()
+    bare.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+    return bare, mujoco.MjData(bare)
 
 
 def _touching_places(data: mujoco.MjData, bodies: list[int], soles: Soles) -> Floats:

@@ -50,3 +50,31 @@ def motion_of_positions(
         quat = qpos[:, at : at + 4]
         rotations[:, j] = quat / np.linalg.norm(quat, axis=1, keepdims=True)
     return Motion(skeleton, fps, places, rotations)
+
+
+def motion_states(
+    motion: Motion, model: mujoco.MjModel
+) -> tuple[Floats, Floats, Floats]:
+    """Positions (T, nq), velocities (T, nv) and accelerations (T, nv) of a motion."""
+    qpos = joint_positions(motion, model)
+    return qpos, *derivatives(model, qpos, 1.0 / motion.fps)
+
+
+def derivatives(
+    model: mujoco.MjModel, qpos: Floats, dt: float
+) -> tuple[Floats, Floats]:
+    """Velocities and accelerations of positions (T, nq) that are `dt` [s] apart, (T, nv)."""
+    qvel = velocities(model, qpos, dt)
+    return qvel, np.gradient(qvel, dt, axis=0)
+
+
+def velocities(model: mujoco.MjModel, qpos: Floats, dt: float) -> Floats:
+    """Velocities (T, nv) of positions (T, nq) that are `dt` [s] apart; central differences."""
+    out = np.empty((len(qpos), model.nv))
+    last = len(qpos) - 1
+    for t in range(len(qpos)):
+        before, after = max(t - 1, 0), min(t + 1, last)
+        mujoco.mj_differentiatePos(
+            model, out[t], (after - before) * dt, qpos[before], qpos[after]
+        )
+    return out

@@ -72,36 +72,47 @@ def planted(motion: Motion, soles: Soles, depth: float = DEPTH) -> Motion:
         soles: Contact spheres of its feet.
         depth: How deep they press into the ground, [m].
     """
-    body = body_of(motion.skeleton)
     for _ in range(ROUNDS):
-        places, turns = motion_kinematics(motion)
-        goals = places.copy()
-        weights = np.full(places.shape[:2], POSITION)
-        aims = np.zeros(places.shape[:2])
-        for role, joint in body.roles.items():
-            aims[:, joint] = AIM.get(role.split("_", 1)[-1], 0.0)
-        weights[:, 0] = HIPS
         height, velocity = touching_soles(motion, soles)
         stands = standing(motion, height, velocity)
-        for foot, side in enumerate(SIDES):
-            shift = _shift(
+        shifts = [
+            _shift(
                 stands[:, foot], velocity[:, foot], -depth - height[:, foot], motion.fps
             )
-            ankle = body.roles[side + "foot"]
-            weights[:, body.roles[side + "thigh"]] = HIPS
-            weights[:, body.roles[side + "shin"]] = SHIN
-            weights[:, ankle] = ANKLE
-            for joint in motion.skeleton.branch(ankle):
-                goals[:, joint] += shift
-        root, rotations = refined(
-            body,
-            motion.root_positions,
-            motion.rotations,
-            RefinementGoals(goals, weights, np.ascontiguousarray(turns), aims),
-            motion.fps,
-        )
-        motion = motion.replace(root_positions=root, rotations=rotations)
+            for foot in range(2)
+        ]
+        motion = with_shifted_feet(motion, np.stack(shifts, axis=1))
     return motion
+
+
+def with_shifted_feet(motion: Motion, shifts: Floats) -> Motion:
+    """`motion` with its feet moved by `shifts`, [m]; legs follow. Shape (T, 2, 3), left first.
+
+    By the refinement of the retargeting: soles keep their orientation, the rest its place.
+    """
+    body = body_of(motion.skeleton)
+    places, turns = motion_kinematics(motion)
+    goals = places.copy()
+    weights = np.full(places.shape[:2], POSITION)
+    aims = np.zeros(places.shape[:2])
+    for role, joint in body.roles.items():
+        aims[:, joint] = AIM.get(role.split("_", 1)[-1], 0.0)
+    weights[:, 0] = HIPS
+    for foot, side in enumerate(SIDES):
+        ankle = body.roles[side + "foot"]
+        weights[:, body.roles[side + "thigh"]] = HIPS
+        weights[:, body.roles[side + "shin"]] = SHIN
+        weights[:, ankle] = ANKLE
+        for joint in motion.skeleton.branch(ankle):
+            goals[:, joint] += shifts[:, foot]
+    root, rotations = refined(
+        body,
+        motion.root_positions,
+        motion.rotations,
+        RefinementGoals(goals, weights, np.ascontiguousarray(turns), aims),
+        motion.fps,
+    )
+    return motion.replace(root_positions=root, rotations=rotations)
 
 
 def planted_cycle(cycle: Cycle, soles: Soles, depth: float = DEPTH) -> Cycle:

@@ -12,14 +12,21 @@ from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.fit import Fitted, Progress, fit
 from ambulo.envs.reference.clips.raw_clip import RawClip, raw_clip
-from ambulo.envs.reference.clips.support import MissingSupport, missing_support
+from ambulo.envs.reference.clips.support import (
+    MissingSupport,
+    missing_support,
+)
 from ambulo.envs.reference.clips.survival import (
     FALLEN_HEIGHT,
     FALLEN_TILT,
     STANDARD,
     survival,
 )
-from ambulo.envs.reference.joint_positions import motion_of_positions
+from ambulo.envs.reference.clips.too_fast import too_fast
+from ambulo.envs.reference.joint_positions import (
+    joint_positions,
+    motion_of_positions,
+)
 from ambulo.envs.reference.reference_file import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
@@ -38,7 +45,8 @@ class ClipReference:
     reference: Reference
     """What tasks follow."""
     clip: Motion
-    """The clip on the body, where its ground was found; at the rate of the control steps."""
+    """The clip on the body, where its ground was found, before feet were planted and it was
+    balanced; at the rate of the control steps."""
     body: Motion
     """What the body does, at the same times."""
     falls_at: float | None
@@ -101,7 +109,7 @@ def clip_reference(
         motion_of_positions(
             qpos[:count:every], character.model, character.skeleton, 1.0 / control_dt
         )
-        for qpos in (raw.table.qpos, fitted.table.qpos)
+        for qpos in (joint_positions(raw.lifted, character.model), fitted.table.qpos)
     )
     fell = _fallen(fitted, raw, character)[::every]
     falls_at = float(np.argmax(fell) * control_dt) if fell.any() else None
@@ -119,6 +127,9 @@ def clip_reference(
     gait = Gait(fitted.table, fitted.controller, report, name, captured)
     reference = Reference(name, character.name, control_dt, (gait,))
     needs = missing_support(raw, motion.fps, first)
+    fast = too_fast(raw, on_body, character)
+    if fast is not None:
+        log.warning("%s: %s", name, fast)
     return ClipReference(reference, clip, body, falls_at, needs, first, motion.fps)
 
 
@@ -157,6 +168,7 @@ def _report(
         "error_world": float(apart.mean()),
         "error_local": float(np.linalg.norm(own, axis=-1)[:, 1:].mean()),
         "root_deviation": float(place.max()),
+        "balance_shift": float(np.linalg.norm(raw.shift, axis=1).mean()),
         "residual_force": float(np.sqrt(np.square(raw.residual).mean())),
         "offset": float(np.abs(fitted.offsets).max()),
         "peak_torque": float(np.abs(fitted.table.torque).max()),

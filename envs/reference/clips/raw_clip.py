@@ -14,10 +14,13 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.inverse_dynamics import ground_reaction
+from ambulo.envs.reference.clips.balancing import balanced
+from ambulo.envs.reference.inverse_dynamics import ground_reaction, root_wrench
 from ambulo.envs.reference.joint_positions import (
+    derivatives,
     joint_positions,
     motion_of_positions,
+    motion_states,
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.clip_checks import MIN_SECONDS
@@ -26,7 +29,7 @@ from ambulo.motion.gaits.planting import planted
 from ambulo.motion.gaits.soles import sole_places
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
-from ambulo.motion.rotations import quat_from_rotvec, quat_rotate, quat_to_rotvec
+from ambulo.motion.rotations import quat_from_rotvec, quat_to_rotvec
 
 log = logging.getLogger(__name__)
 
@@ -55,21 +58,26 @@ class RawClip:
 
     table: ReferenceTable
     """Joint states and torques; not periodic."""
+    lifted: Motion
+    """The clip with its feet on the ground, before these were planted and it was balanced."""
     flight: Floats
     """Height of the lowest sole point before the correction, [m]. Shape (T,)."""
     residual: Floats
-    """Root force that the ground cannot give, over body weight. Shape (T,)."""
+    """Root force that the ground cannot give before the clip is balanced, over body weight.
+    Shape (T,)."""
     lift: Floats
     """Height that was added, [m]. Shape (T,)."""
+    shift: Floats
+    """By how much the root was moved over the feet, [m]. Shape (T, 2)."""
     force: Floats
     """The residual root force as a vector in the world, over body weight. Shape (T, 3)."""
     wrench: Floats
-    """Force, and moment about the world's origin, that the whole body needs from outside, over
-    body weight, [-] and [m]. Shape (T, 6)."""
+    """Force, and moment about the world's origin, that the whole body needs from outside before
+    it is balanced, over body weight, [-] and [m]. Shape (T, 6)."""
     soles: Floats
-    """Lowest places of the sole points in the world, [m]. Shape (T, P, 3)."""
+    """Lowest places of the sole points in the world then, [m]. Shape (T, P, 3)."""
     height: Floats
-    """Height of the lowest point after the correction, [m]. Shape (T,)."""
+    """Height of the lowest point then, [m]. Shape (T,)."""
 
 
 def raw_clip(motion: Motion, character: Character) -> RawClip:
@@ -77,8 +85,9 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
 
     Positions are low-passed, sampled once a physics step, and lifted so that the lowest
     point presses `DEPTH` into the ground wherever the clip has it near the ground. Standing
-    feet are then planted, each on its own (`ambulo.motion.gaits.planting`). Torques are
-    those of inverse dynamics beside the best ground forces.
+    feet are then planted, each on its own (`ambulo.motion.gaits.planting`), and the root is
+    moved over them (`balanced`). Torques are those of inverse dynamics beside the best
+    ground forces.
 
     Args:
         motion: On the skeleton of `character` (`motion.retargeting.retarget`).
@@ -106,15 +115,19 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
     lowest = lowest_points(qpos, character)
     lift = _lift(lowest, dt)
     root = smooth.root_positions + lift[:, None] * [0.0, 0.0, 1.0]
-    settled = planted(smooth.replace(root_positions=root), character.soles, DEPTH)
+    lifted = smooth.replace(root_positions=root)
+    soles = character.soles
+    standing = planted(lifted, soles, DEPTH)
+    needed = motion_states(standing, model)
+    bodies = [model.body(character.skeleton.joints[j]).id for j in soles.joints]
+    residual, _ = ground_reaction(model, soles, bodies, needed)
+    weight = model.body_mass.sum() * np.linalg.norm(model.opt.gravity)
+    force = residual[:, :3] / weight
+    settled, shift = balanced(standing, character)
     qpos = joint_positions(settled, model)
     keep_within_limits(qpos, model)
-    qvel = velocities(model, qpos, dt)
-    qacc = np.gradient(qvel, dt, axis=0)
-    soles = character.soles
-    bodies = [model.body(character.skeleton.joints[j]).id for j in soles.joints]
-    torque, ground = ground_reaction(model, soles, bodies, (qpos, qvel, qacc))
-    residual = torque[:, :6].copy()
+    qvel, qacc = derivatives(model, qpos, dt)
+    torque, _ = ground_reaction(model, soles, bodies, (qpos, qvel, qacc))
     torque = low_pass(torque, 1.0 / dt, TORQUE_CUTOFF)
     torque[:, :6] = 0.0
     bound = _largest_torque(model)
@@ -122,24 +135,17 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
     table = ReferenceTable(
         (len(qpos) - 1) * dt, np.zeros(3), qpos, qvel, torque, periodic=False
     )
-    weight = model.body_mass.sum() * np.linalg.norm(model.opt.gravity)
-    force = residual[:, :3] / weight
-    kept = motion_of_positions(qpos, model, motion.skeleton, 1.0 / dt)
-    places = sole_places(kept, soles)
-    # MuJoCo's moment is in the root's frame.
-    moment = quat_rotate(qpos[:, 3:7], residual[:, 3:])
-    moment += np.cross(qpos[:, :3], residual[:, :3])
-    moment += np.cross(places, ground).sum(axis=1)
-    wrench = np.concatenate([residual[:, :3] + ground.sum(axis=1), moment], axis=1)
     return RawClip(
         table=table,
+        lifted=lifted,
         flight=lowest,
         residual=np.linalg.norm(force, axis=1),
         lift=lift,
+        shift=shift,
         force=force,
-        wrench=wrench / weight,
-        soles=places,
-        height=lowest_points(qpos, character),
+        wrench=root_wrench(model, needed),
+        soles=sole_places(standing, soles),
+        height=lowest_points(needed[0], character),
     )
 
 
@@ -182,18 +188,6 @@ def _continuous(vectors: Floats) -> Floats:
         near, far = (np.linalg.norm(v - out[t - 1]) for v in (out[t], other))
         if far < near:
             out[t] = other
-    return out
-
-
-def velocities(model: mujoco.MjModel, qpos: Floats, dt: float) -> Floats:
-    """Velocities (T, nv) of positions (T, nq) that are `dt` [s] apart; central differences."""
-    out = np.empty((len(qpos), model.nv))
-    last = len(qpos) - 1
-    for t in range(len(qpos)):
-        before, after = max(t - 1, 0), min(t + 1, last)
-        mujoco.mj_differentiatePos(
-            model, out[t], (after - before) * dt, qpos[before], qpos[after]
-        )
     return out
 
 

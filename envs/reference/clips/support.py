@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import maximum_filter1d, uniform_filter1d
+from scipy.ndimage import uniform_filter1d
 
 from ambulo.configs.arrays import Floats
+from ambulo.envs.reference.clips.balancing import (
+    beside,
+    center_of_pressure,
+    support,
+)
 from ambulo.envs.reference.clips.raw_clip import RawClip
 from ambulo.motion.analysis import spans
 
@@ -26,12 +31,6 @@ SHOVED = 0.6
 """Missing force along the ground over body weight from which it is no matter of balance."""
 RAISED = 0.1
 """Height of the feet over the ground from which they stand on something, [m]."""
-NEAR = 0.05
-"""Height of a sole point up to which it can bear, [m]."""
-LEAST = 0.3
-"""Force upwards over body weight from which it has a centre of pressure."""
-_DIRECTIONS = np.linspace(0.0, 2.0 * np.pi, 32, endpoint=False)
-_NORMALS = np.stack([np.cos(_DIRECTIONS), np.sin(_DIRECTIONS)])
 
 
 @dataclass(frozen=True)
@@ -130,17 +129,11 @@ def missing_support(
 def _aside(raw: RawClip, size: int) -> Floats:
     """Distance of the centre of pressure from what the feet cover, [m]. Shape (T,).
 
-    The centre of pressure (zero-moment point: M. Vukobratovic and B. Borovac, Zero-moment
-    point: thirty five years of its life, Int. J. Humanoid Robotics 1, 2004) is that of the
-    mean force of `size` samples, the feet are those of all of these. 0 where the body hardly
-    needs a force upwards, or no foot is near the ground.
+    The centre of pressure is that of the mean force of `size` samples, the feet are those of
+    all of these. 0 where the body hardly needs a force upwards, or no foot is near the ground.
     """
-    wrench = uniform_filter1d(raw.wrench, size, axis=0, mode="nearest")
-    up = np.maximum(wrench[:, 2], LEAST)
-    center = np.stack([-wrench[:, 4], wrench[:, 3]], axis=1) / up[:, None]
-    bears = raw.soles[..., 2] < NEAR
-    reach = np.where(bears[..., None], raw.soles[..., :2] @ _NORMALS, -np.inf)
-    covered = maximum_filter1d(reach.max(axis=1), size, axis=0, mode="nearest")
-    known = (wrench[:, 2] > LEAST) & np.isfinite(covered).all(axis=1)
-    gap = (center @ _NORMALS - np.where(known[:, None], covered, np.inf)).max(axis=1)
+    center, pressed = center_of_pressure(raw.wrench, size)
+    reach = support(raw.soles, size)
+    known = pressed & np.isfinite(reach).all(axis=1)
+    gap = beside(center, np.where(known[:, None], reach, np.inf))
     return np.where(known, np.maximum(gap, 0.0), 0.0)

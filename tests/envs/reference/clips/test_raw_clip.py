@@ -41,7 +41,8 @@ def test_a_flight_keeps_its_height(character: Character, height: float) -> None:
     raw = raw_clip(jump(character, height), character)
     assert raw.height.max() == pytest.approx(height, abs=0.025)
     np.testing.assert_allclose(raw.height[:60], -DEPTH, atol=0.002)
-    np.testing.assert_array_equal(raw.height, lowest_points(raw.table.qpos, character))
+    own = lowest_points(raw.table.qpos, character)  # on the spot: hardly to be balanced
+    np.testing.assert_allclose(raw.height, own, atol=1e-3)
 
 
 def test_standing_feet_are_at_rest(character: Character) -> None:

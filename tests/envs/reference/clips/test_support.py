@@ -11,25 +11,11 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.raw_clip import RawClip, raw_clip
 from ambulo.envs.reference.clips.support import MissingSupport, missing_support
 from ambulo.motion.gaits.plain_walk import plain_walk
-from ambulo.motion.gaits.variants import standing_cycle
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
 FPS = 60.0
-
-
-@pytest.fixture(scope="module")
-def still(character: Character) -> Motion:
-    """Four seconds of standing."""
-    cycle = standing_cycle(character.skeleton, character.soles)
-    one = cycle.motion()[:1]
-    count = round(4.0 * FPS)
-    return one.replace(
-        fps=FPS,
-        root_positions=np.repeat(one.root_positions, count, axis=0),
-        rotations=np.repeat(one.rotations, count, axis=0),
-    )
 
 
 def smooth_step(times: np.ndarray, start: float, seconds: float) -> np.ndarray:

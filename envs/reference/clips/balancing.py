@@ -1,0 +1,165 @@
+"""Balance of a captured clip on another body: the root is shifted over the feet.
+
+Retargeted to other proportions and masses, a person who stands on one leg leans by
+centimetres over its edge, and no force of the ground holds the body. The centre of pressure
+that a movement needs is brought back over the soles by a shift of the root along the ground
+that is as small and smooth as can be, after the dynamics filter of K. Yamane and Y. Nakamura,
+Dynamics filter (IEEE Trans. Robotics and Automation 19, 2003), with the cart-table model of
+S. Kajita et al., Biped walking pattern generation by using preview control of zero-moment
+point (ICRA 2003).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cho_solve_banded, cholesky_banded
+from scipy.ndimage import maximum_filter1d, uniform_filter1d
+
+from ambulo.configs.arrays import Bools, Floats
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.inverse_dynamics import root_wrench
+from ambulo.envs.reference.joint_positions import motion_states
+from ambulo.motion.gaits.planting import with_shifted_feet
+from ambulo.motion.gaits.soles import GRAVITY, sole_places
+from ambulo.motion.motion import Motion
+
+NEAR = 0.05
+"""Height of a sole point up to which it can bear, [m]."""
+LEAST = 0.3
+"""Force upwards over body weight from which there is a centre of pressure."""
+AVERAGE = 0.1
+"""Time over which forces are averaged, [s]."""
+MARGIN, NARROW = 0.02, 0.3
+"""How far within the soles the centre of pressure shall be, [m], and over their width."""
+LARGEST = 0.15
+"""Largest correction of the centre of pressure, [m]: what lacks more is not balance."""
+ROUNDS = 2
+"""Times that the body is shifted: legs, which follow, change the forces."""
+PROJECTIONS = 40
+"""Steps of the search for the smallest shift."""
+STAY, BEND = 0.2, 0.07
+"""Weights, beside 1 of the centre of pressure: of the shift, and of its jerk times `BEND`^3
+[s^3]."""
+_DIRECTIONS = np.linspace(0.0, 2.0 * np.pi, 32, endpoint=False)
+_NORMALS = np.stack([np.cos(_DIRECTIONS), np.sin(_DIRECTIONS)])
+
+
+def balanced(motion: Motion, character: Character) -> tuple[Motion, Floats]:
+    """`motion` with its centre of pressure over the soles, and the shift of its root.
+
+    The shift d (T, 2) minimises (d - z/g d'' - e)^2 + STAY^2 d^2 + (BEND^3 d''')^2 in the
+    mean, where z is the root's height and e the smallest correction that brings the centre of
+    pressure `MARGIN` within the soles that are near the ground. Feet stay where they are.
+
+    Args:
+        motion: On the character's skeleton, feet on the ground at height 0.
+        character: The body.
+    """
+    start = motion.root_positions[:, :2].copy()
+    model, soles = character.model, character.soles
+    for _ in range(ROUNDS):
+        wrench = root_wrench(model, motion_states(motion, model))
+        size = max(1, round(AVERAGE * motion.fps))
+        center, has_center = center_of_pressure(wrench, size)
+        reach = support(sole_places(motion, soles), 1)
+        asked = has_center & np.isfinite(reach).all(axis=1)
+        height = float(np.median(motion.root_positions[:, 2]))
+        shift = _shift(center, _within(reach), asked, height, motion.fps)
+        root = motion.root_positions.copy()
+        root[:, :2] += shift
+        back = np.zeros((len(motion), 2, 3))
+        back[:, :, :2] = -shift[:, None]
+        motion = with_shifted_feet(motion.replace(root_positions=root), back)
+    return motion, motion.root_positions[:, :2] - start
+
+
+def center_of_pressure(wrench: Floats, size: int) -> tuple[Floats, Bools]:
+    """Where the ground would have to push, (T, 2), [m], and whether it pushes enough, (T,).
+
+    The zero-moment point (M. Vukobratovic and B. Borovac, Zero-moment point: thirty five
+    years of its life, Int. J. Humanoid Robotics 1, 2004) of the mean force of `size` samples.
+
+    Args:
+        wrench: Force, and moment about the world's origin, over body weight, [-] and [m].
+            Shape (T, 6).
+        size: Samples that are averaged.
+    """
+    mean = uniform_filter1d(wrench, size, axis=0, mode="nearest")
+    up = np.maximum(mean[:, 2], LEAST)
+    center = np.stack([-mean[:, 4], mean[:, 3]], axis=1) / up[:, None]
+    return center, mean[:, 2] > LEAST
+
+
+def support(soles: Floats, size: int) -> Floats:
+    """How far soles near the ground reach in each of D directions, [m]. Shape (T, D).
+
+    Args:
+        soles: Lowest places of the sole points in the world, [m]. Shape (T, P, 3).
+        size: Samples whose soles count together.
+
+    Returns:
+        Minus infinity where no sole is near the ground.
+    """
+    bears = soles[..., 2] < NEAR
+    reach = np.where(bears[..., None], soles[..., :2] @ _NORMALS, -np.inf)
+    return maximum_filter1d(reach.max(axis=1), size, axis=0, mode="nearest")
+
+
+def beside(center: Floats, reach: Floats) -> Floats:
+    """Distance of places (T, 2) from what soles cover (T, D), negative within, [m]. (T,)."""
+    return np.asarray((center @ _NORMALS - reach).max(axis=1))
+
+
+def _within(reach: Floats) -> Floats:
+    """What soles cover less the margin."""
+    known = np.where(np.isfinite(reach), reach, 0.0)
+    width = known + np.roll(known, known.shape[1] // 2, axis=1)
+    return reach - np.minimum(MARGIN, NARROW * width)
+
+
+def _shift(
+    center: Floats, reach: Floats, asked: Bools, height: float, fps: float
+) -> Floats:
+    """The smallest smooth shift that brings `center` within `reach` where asked. (T, 2)."""
+    count = len(center)
+    cart = -(height / GRAVITY) * fps**2
+    press = {-1: cart, 0: 1.0 - 2.0 * cart, 1: cart}
+    jerk = BEND**3 * fps**3 * np.array([-1.0, 3.0, -3.0, 1.0])
+    weight = asked.astype(float)
+    bands = np.zeros((4, count))  # upper form: bands[3] is the diagonal
+    bands[3] += STAY**2
+    for i in range(3):
+        for j in range(i, 3):
+            rows = weight[1:-1] * press[i - 1] * press[j - 1]
+            bands[3 - (j - i), j : count - 2 + j] += rows
+    for i in range(4):
+        for j in range(i, 4):
+            bands[3 - (j - i), j : count - 3 + j] += jerk[i] * jerk[j]
+    factor = cholesky_banded(bands)
+    shift = np.zeros((count, 2))
+    moved = np.zeros((count, 2))
+    for _ in range(PROJECTIONS):
+        now = center + moved
+        goal = np.zeros((count, 2))
+        goal[asked] = _projected(now[asked], reach[asked]) - center[asked]
+        length = np.linalg.norm(goal, axis=1, keepdims=True)
+        goal *= np.minimum(1.0, LARGEST / np.maximum(length, 1e-9))
+        pull = weight[1:-1, None] * goal[1:-1]
+        right = np.zeros((count, 2))
+        for i in range(3):
+            right[i : count - 2 + i] += press[i - 1] * pull
+        shift = cho_solve_banded((factor, False), right)
+        moved[1:-1] = sum(press[i - 1] * shift[i : count - 2 + i] for i in range(3))
+        moved[0], moved[-1] = moved[1], moved[-2]
+    return shift
+
+
+def _projected(places: Floats, reach: Floats) -> Floats:
+    """Places (T, 2) moved into what is covered (T, D): out of the worst direction in turn."""
+    out = places.copy()
+    for _ in range(4):
+        over = out @ _NORMALS - reach
+        worst = over.argmax(axis=1)
+        far = np.maximum(over[np.arange(len(out)), worst], 0.0)
+        out -= far[:, None] * _NORMALS[:, worst].T
+    return out

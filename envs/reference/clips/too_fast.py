@@ -1,0 +1,39 @@
+"""Clips that move faster than gravity lets a person move: a file with a wrong frame rate."""
+
+from __future__ import annotations
+
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.clips.raw_clip import RawClip, raw_clip
+from ambulo.motion.motion import Motion
+from ambulo.motion.operations import at_speed
+
+DOUBTFUL = 0.3
+"""Mean force on the root that the ground cannot give, over body weight, from which a clip's
+speed is doubted: walks have 0.02 to 0.12, jumps 0.07 to 0.25; walks at twice their speed (steps
+at 3.4 Hz) 0.9."""
+LESS = 0.4
+"""What half the speed leaves of this force if the speed was the reason; chairs and ladders
+bear as much at any speed."""
+
+
+def too_fast(raw: RawClip, on_body: Motion, character: Character) -> str | None:
+    """Why the frame rate of a clip may be wrong; None if nothing speaks for it.
+
+    Forces of a movement grow with the square of its speed, gravity does not.
+
+    Args:
+        raw: The clip.
+        on_body: What it was made of.
+        character: The body.
+    """
+    force = float(raw.residual.mean())
+    if force < DOUBTFUL:
+        return None
+    slow = float(raw_clip(at_speed(on_body, 0.5), character).residual.mean())
+    if slow > LESS * force:
+        return None
+    return (
+        f"the ground cannot give the forces that it moves by (in the mean {force:.0%} of body "
+        f"weight; {slow:.0%} at half its speed): if its frame rate of {on_body.fps:g} fps is "
+        "wrong, say so with --speed 0.5"
+    )

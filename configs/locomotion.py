@@ -42,6 +42,23 @@ TRACK: dict[str, Any] = {
     "start_on_feet": True,
 }
 """Those that differ for the task `track`, whose actions alone move all joints."""
+GET_UP: dict[str, Any] = {
+    "joints": (
+        "Femur?",
+        "Tibia?",
+        "Talus?",
+        "Spine",
+        "Torso",
+        "Shoulder?",
+        "Arm?",
+        "ForeArm?",
+    ),
+    "action_scale": 1.5,
+    "feed_forward": False,
+    "balance_law": False,
+    "max_episode_steps": 240,
+}
+"""Those that differ for the task `get_up`, whose joints leave the standing pose far."""
 
 
 class LocomotionEnvironmentConfig(Config):
@@ -50,7 +67,7 @@ class LocomotionEnvironmentConfig(Config):
     task: Task = "imitate"
     """`imitate` tracks a reference gait, `locomote` follows commanded speed and turning,
     `stand` keeps standing, `gait` walks with parameters of gait and body, `track` follows
-    any of many clips."""
+    any of many clips, `get_up` rises from the ground."""
     character: str = "human23"
     """The body, by name."""
     actuation: Literal["torque", "muscle"] = "torque"
@@ -84,6 +101,9 @@ class LocomotionEnvironmentConfig(Config):
     """`track`: fraction of episodes that show a fitted clip as it was captured."""
     hard_clips_share: Unit = 0.5
     """`track`: fraction of episodes whose clip is drawn by its failure rate."""
+    assist: Unit = 0.0
+    """`get_up`: force that lifts the pelvis at the beginning of a training, over body weight;
+    it fades to nothing in the first half."""
     max_joint_distance: Positive = 0.5
     """`track`: mean distance of joints from the clip's at which an episode ends, [m]."""
     num_environments: Count = 64
@@ -146,7 +166,8 @@ class LocomotionEnvironmentConfig(Config):
     standing pose (then neither reference nor balance controller acts)."""
     terrain: Literal["flat", "rough", "slope"] | Course = "flat"
     """The ground: level, random bumps, ramps up and down, or level first and then one slope
-    or steps 2 m long. Not for `gait` and `track`; only `locomote` sees the ground ahead."""
+    or steps 2 m long. Not for `gait`, `track` and `get_up`; only `locomote` sees the ground
+    ahead."""
     terrain_height: NonNegative = 0.03
     """Height of the bumps or of a step, [m], or of a slope over 4 m (0.03 is 0.4 deg)."""
     fault_folder: str | None = None
@@ -159,8 +180,9 @@ class LocomotionEnvironmentConfig(Config):
         if not isinstance(data, Mapping):
             return data
         others = MYOLEGS if data.get("character") == "myolegs" else {}
-        if data.get("task") == "track":
-            others = others | TRACK
+        others = others | {"track": TRACK, "get_up": GET_UP}.get(
+            data.get("task", ""), {}
+        )
         filled = dict(data)
         for key, value in others.items():
             default = cls.model_fields[key].default
@@ -185,7 +207,7 @@ class LocomotionEnvironmentConfig(Config):
             raise ValueError("resolver = nn needs actuation = muscle")
         if self.conditions and self.actuation != "muscle":
             raise ValueError("conditions of muscles need actuation = muscle")
-        if self.terrain != "flat" and self.task in ("gait", "track"):
+        if self.terrain != "flat" and self.task in ("gait", "track", "get_up"):
             raise ValueError(f"terrain = {self.terrain}: not for task = {self.task}")
         if self.more_references and self.task != "imitate":
             raise ValueError("more_references needs task = imitate")
@@ -248,7 +270,9 @@ class LocomotionRewardsConfig(Config):
     alive: NonNegative = 0.2
     """`locomote`, `stand`: reward per step without a fall."""
     upright: NonNegative = 0.5
-    """`stand`: trunk upright at standing height, without moving."""
+    """`stand`, `get_up`: trunk upright at standing height, without moving."""
+    rise: NonNegative = 1.0
+    """`get_up`: height of the root over that of standing, half of it if it is upright."""
     energy: NonNegative = 0.02
     """`locomote`, `stand`: cost per unit of transport cost, joint power over weight times
     the larger of speed and 0.5 m/s."""

@@ -39,6 +39,9 @@ from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.envs.simulation.variants import NOMINAL, Variant
 from ambulo.envs.state_arrays import Arrays, flattened, part_of
 
+_PARTS = ("simulation", "episode", "pushes", "delay")
+"""Attributes of a batch that have a state of their own."""
+
 
 class LocomotionBatch(TaskHooks):
     """N bodies that follow a reference in a moving frame, without autoreset.
@@ -146,6 +149,15 @@ class LocomotionBatch(TaskHooks):
         """Largest speed that the task asks for, [m/s]."""
         return float(np.max(self.blend.speed))
 
+    def _start_states(
+        self, envs: Ints, turns: Floats, rates: Floats
+    ) -> tuple[Floats, Floats]:
+        """Positions and velocities of `envs` (k,) in their frames, of noise (k, nv)."""
+        env = self.config.environment
+        qpos, qvel = (array[envs] for array in self._reference(self.phase)[:2])
+        qpos = self.simulation.tangent.moved(qpos, env.start_position_noise * turns)
+        return qpos, qvel + env.start_velocity_noise * rates
+
     def _grounded(self, envs: Ints, qpos: Floats) -> None:
         """Correct the heights of start states (k, nq) of `envs` (k,), in place."""
         if self.config.environment.start_on_feet:
@@ -161,8 +173,7 @@ class LocomotionBatch(TaskHooks):
 
     def _cost_terms(self, power: Floats, actions: Floats) -> Terms:
         """The weighted costs of power, [W], (N,), and of actions (N, A)."""
-        speed = np.hypot(self.state.heading[:, 0], self.state.heading[:, 1])
-        weights = self.config.rewards
+        speed, weights = np.hypot(*self.state.heading[:, :2].T), self.config.rewards
         return cost_terms(power, self.weight, speed, actions, self.action, weights)
 
     def seed(self, seeds: Sequence[int | None]) -> None:
@@ -189,13 +200,11 @@ class LocomotionBatch(TaskHooks):
         self._begin(envs)
         self.world.place(self.anchor, envs, self.rngs)
         self.blend = self._blend()
-        qpos, qvel = (array[envs] for array in self._reference(self.phase)[:2])
-        qpos = self.simulation.tangent.moved(qpos, env.start_position_noise * turns)
-        qvel = qvel + env.start_velocity_noise * rates
+        qpos, qvel = self._start_states(envs, turns, rates)
         out_of_frame(qpos, qvel, self.anchor[envs])
         self._grounded(envs, qpos)
-        ctrl = self._start_controls(envs)
-        self.simulation.reset(envs, np.zeros(count), qpos, qvel, ctrl)
+        controls = self._start_controls(envs)
+        self.simulation.reset(envs, np.zeros(count), qpos, qvel, controls)
         self.pushes.begin(envs, self.rngs)
         self.delay.begin(envs)
         self._look()
@@ -225,10 +234,10 @@ class LocomotionBatch(TaskHooks):
             ResetNeeded: A body that was never reset.
         """
         self._check_begun()
-        env, simulation = self.config.environment, self.simulation
+        simulation, folder = self.simulation, self.config.environment.fault_folder
         wanted = checked_actions(actions, (self.num_envs, self.action_size))
         before, running = simulation.qpos[:, :2].copy(), simulation.fault == 0
-        begin = None if env.fault_folder is None else StepBegin.of(self)
+        begin = None if folder is None else StepBegin.of(self)
         power = self._move(self._offsets(wanted))
         self._advance()
         self.world.raise_frames(self.anchor, simulation.qpos[:, :2])
@@ -269,11 +278,7 @@ class LocomotionBatch(TaskHooks):
 
     def state_dict(self) -> Arrays:
         """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
-        parts = {
-            "simulation": self.simulation.state_dict(),
-            "episode": self.episode.state_dict(),
-            "pushes": self.pushes.state_dict(),
-            "delay": self.delay.state_dict(),
+        parts = {name: getattr(self, name).state_dict() for name in _PARTS} | {
             "batch": {name: getattr(self, name).copy() for name in self._kept},
             "begun": {"episodes": self._begun.copy()},
         }
@@ -282,10 +287,8 @@ class LocomotionBatch(TaskHooks):
 
     def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
-        self.simulation.load_state_dict(part_of(arrays, "simulation"))
-        self.episode.load_state_dict(part_of(arrays, "episode"))
-        self.pushes.load_state_dict(part_of(arrays, "pushes"))
-        self.delay.load_state_dict(part_of(arrays, "delay"))
+        for name in _PARTS:
+            getattr(self, name).load_state_dict(part_of(arrays, name))
         for name in self._kept:
             getattr(self, name)[...] = arrays[f"batch.{name}"]
         for name, array in self._extra.kept().items():
@@ -349,8 +352,7 @@ class LocomotionBatch(TaskHooks):
 
     def _timed_out(self) -> Bools:
         """Whose episode is over without a fall. Shape (N,)."""
-        limit = self.config.environment.max_episode_steps
-        return np.asarray(self.episode.steps >= limit)
+        return self.episode.steps >= self.config.environment.max_episode_steps
 
     def _look(self) -> None:
         """Take in the bodies' state after a step or reset."""

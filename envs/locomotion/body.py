@@ -219,6 +219,16 @@ def out_of_frame(qpos: Floats, qvel: Floats, anchor: Floats) -> None:
     qpos[:, 5], qpos[:, 6] = ch * j + sh * i, ch * k + sh * w
 
 
+def into_frame(qpos: Floats, qvel: Floats, frames: Floats) -> None:
+    """Express root states (N, nq), (N, nv) in heading frames (N, 4), in place."""
+    back = np.zeros_like(frames)
+    c, s = np.cos(frames[:, 2]), np.sin(frames[:, 2])
+    back[:, 0] = -(c * frames[:, 0] + s * frames[:, 1])
+    back[:, 1] = -(c * frames[:, 1] - s * frames[:, 0])
+    back[:, 2], back[:, 3] = -frames[:, 2], -frames[:, 3]
+    out_of_frame(qpos, qvel, back)
+
+
 def walk_frames(anchor: Floats, speed: Floats, turn: Floats, dt: float) -> None:
     """Move frames (N, 4) by `dt`, [s], at `speed`, [m/s], and `turn`, [rad/s], in place."""
     yaw = anchor[:, 2] + 0.5 * dt * turn

@@ -23,6 +23,8 @@ TURN_WIDTH = 0.5
 """Turning rate error at which the turn term is exp(-1), [rad/s]."""
 HEADING_WIDTH = 0.3
 """Heading error at which the heading term is exp(-1), [rad]."""
+POSE_WIDTH = 0.4
+"""Root mean square of deviations at which the pose of `get_up` is exp(-1), [rad]."""
 SLOWEST = 0.5
 """Least speed that the cost of transport divides by, [m/s]."""
 
@@ -107,6 +109,21 @@ def standing_terms(
     return {
         "upright": weights.upright * np.exp(-off),
         "heading": weights.heading * np.exp(-np.square(state.yaw / HEADING_WIDTH)),
+    }
+
+
+def rising_terms(
+    state: BodyState, height: float, weights: LocomotionRewardsConfig
+) -> Terms:
+    """Towards upright at `height`, [m], and in the pose of the reference there."""
+    share = np.clip(state.height / height, 0.0, 1.0)
+    upright = 0.5 * (1.0 + state.up[:, 2])
+    standing = standing_terms(state, height, weights)["upright"]
+    joints = np.square(state.deviation[:, 6:]).mean(axis=1)
+    return {
+        "rise": weights.rise * share * (0.5 + 0.5 * upright),
+        "upright": standing,
+        "pose": weights.pose * share**4 * np.exp(-joints / POSE_WIDTH**2),
     }
 
 

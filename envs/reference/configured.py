@@ -147,7 +147,9 @@ def family_speeds(config: LocomotionEnvironmentConfig) -> tuple[float, ...]:
 
 def _stands(config: LocomotionEnvironmentConfig) -> bool:
     """Whether the standing pose is followed, not a gait."""
-    return config.task == "stand" or (config.task, config.base) == ("locomote", "pose")
+    return config.task in ("stand", "get_up") or (
+        (config.task, config.base) == ("locomote", "pose")
+    )
 
 
 def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:

@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.body import effector_bodies, out_of_frame
+from ambulo.envs.locomotion.body import effector_bodies, into_frame
 from ambulo.envs.locomotion.observation import AHEAD
 from ambulo.envs.locomotion.reward import Terms, imitation_terms
 from ambulo.envs.reference.clips.clip_library import (
@@ -172,7 +172,7 @@ class TrackBatch(LocomotionBatch):
         rows = self._rows()
         qpos, qvel = self.library.qpos[rows], self.library.qvel[rows]
         into = self.library.frames[rows]
-        _into_heading_frames(qpos, qvel, into)
+        into_frame(qpos, qvel, into)
         return qpos, qvel, np.zeros_like(qvel)
 
     def _start_controls(self, envs: Ints) -> Floats | None:
@@ -251,16 +251,6 @@ def _shown(
             tables[f"{name} as captured"] = gait.captured
             numbers.append(number)
     return tables, np.array(numbers)
-
-
-def _into_heading_frames(qpos: Floats, qvel: Floats, frames: Floats) -> None:
-    """Express root states (N, nq), (N, nv) in heading frames (N, 4), in place."""
-    back = np.zeros_like(frames)
-    c, s = np.cos(frames[:, 2]), np.sin(frames[:, 2])
-    back[:, 0] = -(c * frames[:, 0] + s * frames[:, 1])
-    back[:, 1] = -(c * frames[:, 1] - s * frames[:, 0])
-    back[:, 2], back[:, 3] = -frames[:, 2], -frames[:, 3]
-    out_of_frame(qpos, qvel, back)
 
 
 def _up(qpos: Floats) -> Floats:

@@ -9,7 +9,8 @@ import numpy as np
 from ambulo.configs.arrays import Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import BalanceController
-from ambulo.envs.reference.clips.regulator import Step, Weights, regulate
+from ambulo.envs.reference.clips.regulator import Weights, regulate
+from ambulo.envs.reference.clips.slopes import Step
 from ambulo.envs.reference.clips.survival import Disturbance, survival
 from ambulo.envs.reference.reference_table import ReferenceTable
 

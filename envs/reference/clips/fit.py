@@ -19,12 +19,11 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.clips.feedback import best_feedback
 from ambulo.envs.reference.clips.regulator import (
-    Step,
     improve,
     regulate,
     window_cost,
 )
-from ambulo.envs.reference.clips.slopes import Knot, Slopes
+from ambulo.envs.reference.clips.slopes import Knot, Slopes, Step
 from ambulo.envs.reference.clips.survival import fallen
 from ambulo.envs.reference.linearization import deviations, follow, start
 from ambulo.envs.reference.reference_table import ReferenceTable
@@ -108,14 +107,15 @@ class _Fit:
         self._body = self._simulation(1)
         self._tries = self._simulation(len(SHARES))
         self._known: dict[int, tuple[Knot, Step]] = {}
+        self._steps: list[Step] = []
 
     def run(self, progress: Progress, commit: int) -> None:
         """Simulate the clip from its first to its last control step, `commit` at a time."""
-        steps = []
+        self._steps = []
         for k in range(self._count):
-            steps.append(self._slopes.at(self._on_clip(k)))
+            self._steps.append(self._slopes.at(self._on_clip(k)))
             progress(k // 4, self._count)
-        values, self._gains = regulate(steps)
+        values, self._gains = regulate(self._steps)
         first = self._on_clip(0)
         start(
             self._body,
@@ -227,7 +227,7 @@ class _Fit:
         known = self._known.get(k)
         if known is not None and self._same(known[0], knot):
             return known[1]
-        step = self._slopes.at(knot)
+        step = self._slopes.near(self._steps[k], knot)
         self._known[k] = (knot, step)
         return step
 
@@ -305,7 +305,7 @@ class _Fit:
         aim = _table(period, self._aims)
         table = replace(_table(period, self._rows), aim=aim)
         steps = [
-            self._known[k][1] if k in self._known else self._slopes.at(self._on_clip(k))
+            self._known[k][1] if k in self._known else self._steps[k]
             for k in range(self._count)
         ]
         controller = best_feedback(self._character, table, steps, self._dofs, self._dt)

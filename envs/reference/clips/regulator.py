@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ambulo.configs.arrays import Floats
+from ambulo.envs.reference.clips.slopes import Step
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,6 @@ FITTING = Weights()
 """Costs of the fit: near the clip, in the world."""
 END = 5.0
 """Factor on the costs of the last state."""
-
-Step = tuple[Floats, Floats]
-"""a and b of one control step, see `slopes.Slopes.at`."""
 
 
 def regulate(

@@ -11,14 +11,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.linearization import deviations, follow
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import CharacterSimulation
 
+HEAVY = 0.12
+"""Share of the body's mass from which what a joint carries moves the rest."""
 POSITION_STEP, VELOCITY_STEP, TARGET_STEP = 0.02, 0.12, 0.03
 """Differences of positions, [m], [rad], of velocities per second, and of joint targets."""
+
+
+Step = tuple[Floats, Floats]
+"""a and b of one control step, see `Slopes.at`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,39 +57,72 @@ class Slopes:
         """Of `character` beside `table`; offsets move the targets of `dofs` (U,)."""
         nv, inputs = int(character.model.nv), len(dofs)
         self._table, self._nv = table, nv
-        half = 2 * nv + inputs
-        moves = np.zeros((half, 3 * nv))
+        moves = np.zeros((2 * nv + inputs, 3 * nv))
         moves[np.arange(nv), np.arange(nv)] = POSITION_STEP
         moves[nv + np.arange(nv), nv + np.arange(nv)] = VELOCITY_STEP
         moves[2 * nv + np.arange(inputs), 2 * nv + dofs] = TARGET_STEP
-        moves *= step_scale
-        self._steps = moves.max(axis=1)
-        self._moves = np.concatenate([moves, -moves])
-        self._dofs = dofs
-        self._simulation = CharacterSimulation(
-            character, 2 * half, substeps=substeps, threads=0
-        )
+        self._moves, self._dofs = step_scale * moves, dofs
+        heavy = carries(character)
+        self._all: Ints = np.arange(len(moves))
+        self._heavy: Ints = np.flatnonzero(np.r_[heavy, heavy, heavy[dofs]])
+        self._simulations = {
+            len(some): CharacterSimulation(
+                character, 2 * len(some), substeps=substeps, threads=0
+            )
+            for some in (self._all, self._heavy)
+        }
 
-    def at(self, knot: Knot) -> tuple[Floats, Floats]:
+    def at(self, knot: Knot) -> Step:
         """Changes after a control step, a d + b du: a (2nv, 2nv) and b (2nv, U).
 
         `d` and `du` are changes of the knot's state and offsets.
         """
-        simulation, nv = self._simulation, self._nv
-        size = simulation.count
-        half = size // 2
+        return self._columns(self._measured(knot, self._all).T.copy())
+
+    def near(self, step: Step, knot: Knot) -> Step:
+        """As `at`, where `step` is that of a state nearby: light limbs keep its slopes."""
+        columns = np.concatenate(step, axis=1)
+        columns[:, self._heavy] = self._measured(knot, self._heavy).T
+        return self._columns(columns)
+
+    def _columns(self, columns: Floats) -> Step:
+        """Columns (2nv, 2nv + U) of a and b."""
+        size = 2 * self._nv
+        return columns[:, :size].copy(), columns[:, size:].copy()
+
+    def _measured(self, knot: Knot, some: Ints) -> Floats:
+        """Changes after a control step over those of `some` of state and offsets."""
+        simulation, nv = self._simulations[len(some)], self._nv
+        size, half = simulation.count, len(some)
+        moves = np.concatenate([self._moves[some], -self._moves[some]])
+        steps = self._moves[some].max(axis=1)
         qpos = np.broadcast_to(knot.qpos, (size, len(knot.qpos)))
-        qpos = simulation.tangent.moved(qpos, self._moves[:, :nv])
-        qvel = knot.qvel + self._moves[:, nv : 2 * nv]
+        qpos = simulation.tangent.moved(qpos, moves[:, :nv])
+        qvel = knot.qvel + moves[:, nv : 2 * nv]
         time = np.full(size, knot.time)
         ctrl = np.empty((1, int(simulation.model.nu)))
         simulation.actuation.apply(knot.torque[None, simulation.driven], ctrl)
         simulation.reset(np.arange(size), time, qpos, qvel, ctrl)
-        offsets = self._moves[:, 2 * nv :].copy()
+        offsets = moves[:, 2 * nv :].copy()
         offsets[:, self._dofs] += knot.offsets
         follow(simulation, self._table, offsets)
         after = np.concatenate(deviations(simulation, self._table), axis=1)
-        slope = (after[:half] - after[half:]) / (2.0 * self._steps[:, None])
+        slope = (after[:half] - after[half:]) / (2.0 * steps[:, None])
         bad = ~np.isfinite(slope).all(axis=1) | (simulation.fault[:half] > 0)
         slope[bad | (simulation.fault[half:] > 0)] = 0.0
-        return slope[: 2 * nv].T.copy(), slope[2 * nv :].T.copy()
+        return np.asarray(slope)
+
+
+def carries(character: Character) -> Bools:
+    """Degrees of freedom that move the rest of the body: roots of legs and trunk. (nv,).
+
+    Those of the root, those above a sole, and those that carry at least `HEAVY` of the mass.
+    """
+    model, skeleton = character.model, character.skeleton
+    heavy = model.body_subtreemass / model.body_mass.sum() >= HEAVY
+    for joint in set(character.soles.joints):
+        body = int(model.body(skeleton.joints[joint]).id)
+        while body > 0:
+            heavy[body] = True
+            body = int(model.body_parentid[body])
+    return np.asarray(heavy[model.dof_bodyid])

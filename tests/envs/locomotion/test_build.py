@@ -7,10 +7,11 @@ from ambulo.envs.locomotion.build import batch_class
 
 
 def test_tasks_are_the_files_and_folders_of_envs_tasks():
-    assert TASKS == ("gait", "imitate", "locomote", "stand", "track")
+    assert TASKS == ("gait", "get_up", "imitate", "locomote", "stand", "track")
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_has_a_batch_and_an_environment(task):
-    assert batch_class(task).__name__ == f"{task.capitalize()}Batch"
-    assert f"ambulo/{task.capitalize()}-v0" in gymnasium.registry
+    name = task.title().replace("_", "")
+    assert batch_class(task).__name__ == f"{name}Batch"
+    assert f"ambulo/{name}-v0" in gymnasium.registry

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from ambulo.envs.reference.clips.regulator import (
     END,
     FITTING,
-    Step,
     improve,
     regulate,
     window_cost,
 )
+from ambulo.envs.reference.clips.slopes import Step
 
 NV, INPUTS, STEPS = 7, 3, 5
 SIZE = 2 * NV

@@ -1,0 +1,100 @@
+"""Get up: rise from wherever a fall ended, and stand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.fallen_states import fallen_states
+from ambulo.envs.locomotion.reward import Terms, rising_terms
+from ambulo.envs.reference.clips.clip_library import heading_frames
+from ambulo.envs.reference.reference import Reference
+from ambulo.envs.tasks.stand import StandBatch
+
+FALLS, SEED = 256, 1
+"""Falls whose ends are starts, and their seed."""
+STANDING = 0.15
+"""Fraction of episodes that begin in the standing pose: it must be kept, too."""
+UNASSISTED = 0.5
+"""Share of the training from which nothing lifts the body."""
+HEIGHT, TILT = 0.15, 0.5
+"""A root at most so much lower than in the standing pose, [m], and turned, [rad], stands."""
+
+
+class GetUpBatch(StandBatch):
+    """N bodies that rise from the ground; see `LocomotionBatch`.
+
+    The moving frame stays under the root. An episode runs to its time limit; the bodies that
+    do not stand then have fallen.
+    """
+
+    uses_controller = False
+
+    def __init__(
+        self,
+        config: LocomotionConfig,
+        reference: Reference,
+        character: Character,
+        **kwargs: Any,
+    ) -> None:
+        """As `LocomotionBatch`."""
+        super().__init__(config, reference, character, **kwargs)
+        self._fallen = fallen_states(character, FALLS, SEED)
+        self._assist = config.environment.assist
+
+    def set_progress(self, share: float) -> None:
+        """Lift less and less; see `LocomotionBatch.set_progress`."""
+        left = max(0.0, 1.0 - share / UNASSISTED)
+        self._assist = self.config.environment.assist * left
+
+    @property
+    def standing(self) -> Bools:
+        """Which bodies stand. Shape (N,)."""
+        low = self.state.height < self._stands_at - HEIGHT
+        return np.asarray(~low & (self.state.up[:, 2] > np.cos(TILT)))
+
+    @property
+    def _stands_at(self) -> float:
+        return float(self.gaits.qpos[0, 0, 2])
+
+    def _start_states(
+        self, envs: Ints, turns: Floats, rates: Floats
+    ) -> tuple[Floats, Floats]:
+        qpos, qvel = super()._start_states(envs, turns, rates)
+        lying, still = self._fallen
+        for row, body in enumerate(envs):
+            chance, which = self.rngs[body].random(2)
+            if chance >= STANDING:
+                fall = int(which * len(lying))
+                qpos[row], qvel[row] = lying[fall], still[fall]
+        self.anchor[envs] = 0.0
+        return qpos, qvel
+
+    def _advance(self) -> None:
+        self._follow_root()
+
+    def _follow_root(self) -> None:
+        """Put the moving frames under the roots, and lift these."""
+        frames = heading_frames(self.simulation.qpos)
+        self.anchor[:, :3] = frames[:, :3]
+        low = np.clip(1.0 - self.simulation.qpos[:, 2] / self._stands_at, 0.0, 1.0)
+        lifted = self._assist * self.weight * np.minimum(1.0, 2.0 * low)
+        lifted[self.simulation.fault > 0] = 0.0
+        self.simulation.push[:, self._pelvis, 2] = lifted
+
+    def _fell(self) -> Bools:
+        last = self.episode.steps + 1 >= self.config.environment.max_episode_steps
+        return np.asarray(last & ~self.standing)
+
+    def _terms(self, power: Floats, actions: Floats) -> Terms:
+        return {
+            **rising_terms(self.state, self._stands_at, self.config.rewards),
+            **self._cost_terms(power, actions),
+        }
+
+
+BATCH = GetUpBatch

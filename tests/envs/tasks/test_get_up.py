@@ -1,0 +1,65 @@
+"""Bodies that lie, and what counts as having risen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.fallen_states import fallen_states
+from ambulo.envs.tasks.get_up import STANDING, GetUpBatch
+
+Make = Callable[..., LocomotionBatch]
+
+
+def test_falls_end_on_the_ground_and_at_rest(character: Character) -> None:
+    qpos, qvel = fallen_states(character, 16, 3)
+    assert len(qpos) >= 15
+    assert qpos[:, 2].max() < 0.5
+    assert np.median(np.abs(qvel)) < 0.1
+    np.testing.assert_allclose(qpos[:, :2], 0.0, atol=1e-9)
+    again, _ = fallen_states(character, 16, 3)
+    np.testing.assert_array_equal(qpos, again)
+
+
+def test_most_episodes_begin_on_the_ground(make: Make) -> None:
+    batch = make("get_up", 64)
+    assert isinstance(batch, GetUpBatch)
+    assert 0 < batch.standing.sum() < 3 * STANDING * 64
+    lying = batch.state.height < 0.5
+    assert (lying == ~batch.standing).all()
+    assert (
+        np.abs(batch.state.deviation[:, :2]).max() < 1e-9
+    )  # the frame is under the root
+
+
+def test_only_what_stands_at_the_end_has_not_fallen(make: Make) -> None:
+    batch = make("get_up", 32, max_episode_steps=12)
+    assert isinstance(batch, GetUpBatch)
+    action = np.zeros((32, batch.action_size))
+    for _ in range(11):
+        _, reward, ended, timeout, _ = batch.step(action)
+        assert not (ended | timeout).any()
+    standing = batch.standing
+    assert (reward[standing].min()) > reward[~standing].max()
+    *_, ended, timeout, info = batch.step(action)
+    np.testing.assert_array_equal(timeout, batch.standing)
+    np.testing.assert_array_equal(ended, ~batch.standing)
+    np.testing.assert_array_equal(info["is_success"], batch.standing)
+    assert standing.any()
+
+
+def test_the_lift_fades(make: Make) -> None:
+    batch = make("get_up", 8, assist=0.8)
+
+    def lift() -> float:
+        batch.step(np.zeros((8, batch.action_size)))
+        return float(batch.simulation.push[:, :, 2].max() / batch.weight)
+
+    assert 0.6 < lift() <= 0.8
+    batch.set_progress(0.25)
+    assert 0.3 < lift() <= 0.4
+    batch.set_progress(0.5)
+    assert lift() == 0.0

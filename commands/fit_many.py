@@ -22,7 +22,6 @@ from ambulo.envs.reference.reference_file import (
     save_reference,
 )
 from ambulo.motion.formats.files import find_motions
-from ambulo.motion.operations import at_speed
 from ambulo.motion.retargeting.source import read_source
 from ambulo.train.shared.jobs import workers_of
 
@@ -62,8 +61,8 @@ def fit_many(args: argparse.Namespace) -> int:
     """
     if args.out is None:
         raise ConfigError("several clips: --out names a folder for their references")
-    for flag in ("frames", "film"):
-        if getattr(args, flag) is not None:
+    for flag, none in (("frames", None), ("film", None), ("speed", 1.0)):
+        if getattr(args, flag) != none:
             raise ConfigError(f"--{flag} is for one clip")
     folder = resolve_path(args.out)
     if folder.is_file():
@@ -76,7 +75,7 @@ def fit_many(args: argparse.Namespace) -> int:
     needs = [Path(job.source) for job in new]
     with workers_of(args, needs[:1]).sharing(folder) as workers, bars(0) as progress:
         task = progress.add_task("fitting", total=len(new))
-        shared = (args.body, args.bodies, args.seed, args.speed)
+        shared = (args.body, args.bodies, args.seed)
         named = zip(new, workers.in_order(fit_one, shared, new, _name), strict=True)
         for job, row in named:
             rows[job.target] = row
@@ -86,12 +85,12 @@ def fit_many(args: argparse.Namespace) -> int:
     return 0 if good else SOME_FAILED
 
 
-def fit_one(shared: tuple[str, int, int, float], job: FitJob) -> FitRow:
+def fit_one(shared: tuple[str, int, int], job: FitJob) -> FitRow:
     """Fit a clip and write its reference; a refusal becomes a row."""
-    body, bodies, seed, speed = shared
+    body, bodies, seed = shared
     name = Path(job.target).stem
     try:
-        motion = at_speed(read_source(Path(job.source)).logged(), speed)
+        motion = read_source(Path(job.source)).logged()
         found = clip_reference(motion, load_character(body), bodies=bodies, seed=seed)
     except MotionError as error:
         return FitRow(name, {}, one_line(error))

@@ -56,7 +56,6 @@ GET_UP: dict[str, Any] = {
     "action_scale": 1.5,
     "feed_forward": False,
     "balance_law": False,
-    "max_episode_steps": 240,
 }
 """Those that differ for the task `get_up`, whose joints leave the standing pose far."""
 
@@ -272,7 +271,7 @@ class LocomotionRewardsConfig(Config):
     upright: NonNegative = 0.5
     """`stand`, `get_up`: trunk upright at standing height, without moving."""
     rise: NonNegative = 1.0
-    """`get_up`: height of the root over that of standing, half of it if it is upright."""
+    """`get_up`: height of the root over that of standing, times 0.5 lying to 1 upright."""
     energy: NonNegative = 0.02
     """`locomote`, `stand`: cost per unit of transport cost, joint power over weight times
     the larger of speed and 0.5 m/s."""

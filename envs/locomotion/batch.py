@@ -260,8 +260,8 @@ class LocomotionBatch(TaskHooks):
         self.action[:] = wanted
         self._extra.advance()
         self._observe(np.arange(self.num_envs))
-        self._terms_now = tuple(terms)
-        info = self._info.of_step(self.state, timeout, fell, power, terms)
+        self._terms_now, won = tuple(terms), self._succeeded(timeout)
+        info = self._info.of_step(self.state, won, fell, power, terms)
         return self.obs, reward, ended, timeout, info
 
     def teacher_actions(self) -> Floats:

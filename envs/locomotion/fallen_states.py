@@ -1,4 +1,4 @@
-"""How bodies lie after a fall: they are dropped limp, and what becomes of them is kept."""
+"""How bodies lie after a fall: they are dropped limp, and where they are then is kept."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.body import into_frame
-from ambulo.envs.reference.clips.clip_library import heading_frames
 from ambulo.envs.simulation.simulation import CharacterSimulation
-from ambulo.motion.rotations import quat_normalize
+from ambulo.motion.rotations import quat_normalize, yaw_of
 
 DROP_HEIGHT = 0.9
 """Height of the root above the ground from which bodies fall, [m]."""
@@ -20,13 +19,15 @@ SECONDS = 2.0
 
 
 def fallen_states(character: Character, count: int, seed: int) -> tuple[Floats, Floats]:
-    """Positions (n, nq) and velocities (n, nv) of bodies that have fallen, facing +X.
+    """Positions (n, nq) and velocities (n, nv) of bodies that have fallen.
+
+    Their turn about the vertical is taken out.
 
     Roots are turned at random and come down at the origin, joints are bent at random.
 
     Args:
         character: The body, driven by motors.
-        count: How many are dropped; n of them, nearly all, come to rest.
+        count: How many are dropped; n of them, nearly all, did not explode.
         seed: Of the falls.
     """
     random = np.random.default_rng([seed, 11])
@@ -45,5 +46,7 @@ def fallen_states(character: Character, count: int, seed: int) -> tuple[Floats, 
         simulation.step(simulation.qpos.copy(), np.zeros((count, model.nv)))
     good = simulation.fault == 0
     qpos, qvel = simulation.qpos[good].copy(), simulation.qvel[good].copy()
-    into_frame(qpos, qvel, heading_frames(qpos))
+    turned = np.zeros((len(qpos), 4))
+    turned[:, :2], turned[:, 2] = qpos[:, :2], yaw_of(qpos[:, 3:7])
+    into_frame(qpos, qvel, turned)
     return qpos, qvel

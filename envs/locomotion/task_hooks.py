@@ -41,6 +41,10 @@ class TaskHooks:
         """The weighted reward terms of the step, each (N,)."""
         raise NotImplementedError
 
+    def _succeeded(self, timeout: Bools) -> Bools:
+        """Which of the bodies whose time is over have done their task. Shape (N,)."""
+        return timeout
+
     def _named_terms(self) -> tuple[str, ...]:
         """Names of the reward terms."""
         return tuple(self._terms(np.zeros(self.num_envs), np.zeros_like(self.action)))

@@ -9,11 +9,11 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.fallen_states import fallen_states
 from ambulo.envs.locomotion.reward import Terms, rising_terms
-from ambulo.envs.reference.clips.clip_library import heading_frames
 from ambulo.envs.reference.reference import Reference
-from ambulo.envs.tasks.stand import StandBatch
+from ambulo.motion.rotations import yaw_of
 
 FALLS, SEED = 256, 1
 """Falls whose ends are starts, and their seed."""
@@ -25,11 +25,11 @@ HEIGHT, TILT = 0.15, 0.5
 """A root at most so much lower than in the standing pose, [m], and turned, [rad], stands."""
 
 
-class GetUpBatch(StandBatch):
+class GetUpBatch(LocomotionBatch):
     """N bodies that rise from the ground; see `LocomotionBatch`.
 
-    The moving frame stays under the root. An episode runs to its time limit; the bodies that
-    do not stand then have fallen.
+    The moving frame stays under the root and turns with it about the vertical. Nothing ends
+    an episode but its time limit; it is a success if the body stands then.
     """
 
     uses_controller = False
@@ -44,7 +44,7 @@ class GetUpBatch(StandBatch):
         """As `LocomotionBatch`."""
         super().__init__(config, reference, character, **kwargs)
         self._fallen = fallen_states(character, FALLS, SEED)
-        self._assist = config.environment.assist
+        self._assist = 0.0  # only a training lifts
 
     def set_progress(self, share: float) -> None:
         """Lift less and less; see `LocomotionBatch.set_progress`."""
@@ -79,16 +79,18 @@ class GetUpBatch(StandBatch):
 
     def _follow_root(self) -> None:
         """Put the moving frames under the roots, and lift these."""
-        frames = heading_frames(self.simulation.qpos)
-        self.anchor[:, :3] = frames[:, :3]
-        low = np.clip(1.0 - self.simulation.qpos[:, 2] / self._stands_at, 0.0, 1.0)
+        qpos = self.simulation.qpos
+        self.anchor[:, :2], self.anchor[:, 2] = qpos[:, :2], yaw_of(qpos[:, 3:7])
+        low = np.clip(1.0 - qpos[:, 2] / self._stands_at, 0.0, 1.0)
         lifted = self._assist * self.weight * np.minimum(1.0, 2.0 * low)
         lifted[self.simulation.fault > 0] = 0.0
         self.simulation.push[:, self._pelvis, 2] = lifted
 
     def _fell(self) -> Bools:
-        last = self.episode.steps + 1 >= self.config.environment.max_episode_steps
-        return np.asarray(last & ~self.standing)
+        return np.zeros(self.num_envs, np.bool_)
+
+    def _succeeded(self, timeout: Bools) -> Bools:
+        return np.asarray(timeout & self.standing)
 
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         return {

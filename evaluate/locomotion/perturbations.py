@@ -45,6 +45,7 @@ START = (0.05, 0.5)
 """Standard deviations of starts: joint angles, [rad], and velocities, [rad/s], [m/s]."""
 LEVEL_TASKS = {
     "stand": "a body that stands comes to no slope or step",
+    "get_up": "a body that lies comes to no slope or step",
     "track": "a clip has its own place on level ground",
 }
 """Tasks without slopes and steps, and why."""

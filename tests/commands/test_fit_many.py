@@ -47,6 +47,7 @@ def test_a_folder_becomes_a_folder_of_references(
         ([], "--out names a folder"),
         (["--out", "o", "--frames", "0:9"], "--frames is for one clip"),
         (["--out", "o", "--film", "x.gif"], "--film is for one clip"),
+        (["--out", "o", "--speed", "0.5"], "--speed is for one clip"),
         (["--out", "o", "--workers", "0"], "--workers must be at least 1"),
     ],
 )

@@ -31,8 +31,11 @@ AVERAGE = 0.1
 """Time over which forces are averaged, [s]."""
 MARGIN, NARROW = 0.02, 0.3
 """How far within the soles the centre of pressure shall be, [m], and over their width."""
+PAD = 0.6
+"""Time by which a clip is held at both ends, [s]: else the shift would run away there, where
+nothing follows."""
 LARGEST = 0.15
-"""Largest correction of the centre of pressure, [m]: what lacks more is not balance."""
+"""Most by which the centre of pressure is corrected, [m]."""
 ROUNDS = 2
 """Times that the body is shifted: legs, which follow, change the forces."""
 PROJECTIONS = 40
@@ -47,9 +50,11 @@ _NORMALS = np.stack([np.cos(_DIRECTIONS), np.sin(_DIRECTIONS)])
 def balanced(motion: Motion, character: Character) -> tuple[Motion, Floats]:
     """`motion` with its centre of pressure over the soles, and the shift of its root.
 
-    The shift d (T, 2) minimises (d - z/g d'' - e)^2 + STAY^2 d^2 + (BEND^3 d''')^2 in the
-    mean, where z is the root's height and e the smallest correction that brings the centre of
-    pressure `MARGIN` within the soles that are near the ground. Feet stay where they are.
+    With z the median height of the root, a its acceleration and j its jerk, the shift d (T, 2)
+    and the corrections e of the centre of pressure minimise (d - z/g a - e)^2 + STAY^2 d^2 +
+    (BEND^3 j)^2 in the mean. Each e brings the centre of pressure `MARGIN` within the soles
+    that are near the ground, as far as `LARGEST` goes. In flights, where nothing pushes,
+    (z/g a)^2 stands for the first term. Feet stay where they are.
 
     Args:
         motion: On the character's skeleton, feet on the ground at height 0.
@@ -61,10 +66,10 @@ def balanced(motion: Motion, character: Character) -> tuple[Motion, Floats]:
         wrench = root_wrench(model, motion_states(motion, model))
         size = max(1, round(AVERAGE * motion.fps))
         center, has_center = center_of_pressure(wrench, size)
-        reach = support(sole_places(motion, soles), 1)
+        reach = sole_reach(sole_places(motion, soles), 1)
         asked = has_center & np.isfinite(reach).all(axis=1)
         height = float(np.median(motion.root_positions[:, 2]))
-        shift = _shift(center, _within(reach), asked, height, motion.fps)
+        shift = _shift(center, _within(reach), asked, ~has_center, height, motion.fps)
         root = motion.root_positions.copy()
         root[:, :2] += shift
         back = np.zeros((len(motion), 2, 3))
@@ -90,7 +95,7 @@ def center_of_pressure(wrench: Floats, size: int) -> tuple[Floats, Bools]:
     return center, mean[:, 2] > LEAST
 
 
-def support(soles: Floats, size: int) -> Floats:
+def sole_reach(soles: Floats, size: int) -> Floats:
     """How far soles near the ground reach in each of D directions, [m]. Shape (T, D).
 
     Args:
@@ -118,40 +123,42 @@ def _within(reach: Floats) -> Floats:
 
 
 def _shift(
-    center: Floats, reach: Floats, asked: Bools, height: float, fps: float
+    center: Floats, reach: Floats, asked: Bools, flies: Bools, height: float, fps: float
 ) -> Floats:
     """The smallest smooth shift that brings `center` within `reach` where asked. (T, 2)."""
-    count = len(center)
-    cart = -(height / GRAVITY) * fps**2
-    press = {-1: cart, 0: 1.0 - 2.0 * cart, 1: cart}
+    pad = round(PAD * fps)
+    center, reach, asked, flies = (
+        np.pad(array, [(pad, pad)] + [(0, 0)] * (array.ndim - 1), mode="edge")
+        for array in (center, reach, asked, flies)
+    )
+    count, weight = len(center), asked[1:-1].astype(float)
+    cart = -(height / GRAVITY) * fps**2 * np.array([1.0, -2.0, 1.0])
+    press = cart + np.array([0.0, 1.0, 0.0])
     jerk = BEND**3 * fps**3 * np.array([-1.0, 3.0, -3.0, 1.0])
-    weight = asked.astype(float)
     bands = np.zeros((4, count))  # upper form: bands[3] is the diagonal
     bands[3] += STAY**2
     for i in range(3):
         for j in range(i, 3):
-            rows = weight[1:-1] * press[i - 1] * press[j - 1]
+            rows = weight * press[i] * press[j] + flies[1:-1] * cart[i] * cart[j]
             bands[3 - (j - i), j : count - 2 + j] += rows
     for i in range(4):
         for j in range(i, 4):
             bands[3 - (j - i), j : count - 3 + j] += jerk[i] * jerk[j]
     factor = cholesky_banded(bands)
-    shift = np.zeros((count, 2))
-    moved = np.zeros((count, 2))
+    shift, moved = np.zeros((count, 2)), np.zeros((count, 2))
     for _ in range(PROJECTIONS):
-        now = center + moved
         goal = np.zeros((count, 2))
-        goal[asked] = _projected(now[asked], reach[asked]) - center[asked]
+        now = (center + moved)[asked]
+        goal[asked] = _projected(now, reach[asked]) - center[asked]
         length = np.linalg.norm(goal, axis=1, keepdims=True)
         goal *= np.minimum(1.0, LARGEST / np.maximum(length, 1e-9))
-        pull = weight[1:-1, None] * goal[1:-1]
+        pull = weight[:, None] * goal[1:-1]
         right = np.zeros((count, 2))
         for i in range(3):
-            right[i : count - 2 + i] += press[i - 1] * pull
+            right[i : count - 2 + i] += press[i] * pull
         shift = cho_solve_banded((factor, False), right)
-        moved[1:-1] = sum(press[i - 1] * shift[i : count - 2 + i] for i in range(3))
-        moved[0], moved[-1] = moved[1], moved[-2]
-    return shift
+        moved[1:-1] = sum(press[i] * shift[i : count - 2 + i] for i in range(3))
+    return np.asarray(shift[pad : count - pad])
 
 
 def _projected(places: Floats, reach: Floats) -> Floats:

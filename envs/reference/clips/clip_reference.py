@@ -102,6 +102,9 @@ def clip_reference(
     first += len(motion) - len(source)
     on_body = retarget(source, character.skeleton).motion
     raw = raw_clip(on_body, character)
+    fast = too_fast(on_body, character)
+    if fast is not None:
+        log.warning("%s: %s", motion.label, fast)
     fitted = fit(character, raw.table, control_dt=control_dt, progress=progress)
     every = round(control_dt / character.model.opt.timestep)
     count = len(fitted.table.qpos)
@@ -127,9 +130,6 @@ def clip_reference(
     gait = Gait(fitted.table, fitted.controller, report, name, captured)
     reference = Reference(name, character.name, control_dt, (gait,))
     needs = missing_support(raw, motion.fps, first)
-    fast = too_fast(raw, on_body, character)
-    if fast is not None:
-        log.warning("%s: %s", name, fast)
     return ClipReference(reference, clip, body, falls_at, needs, first, motion.fps)
 
 

@@ -81,7 +81,8 @@ def fit(
     tried: list[_Fit] = []
     for scale, commit in ATTEMPTS:
         tried.append(_Fit(character, table, control_dt, scale))
-        tried[-1].run(tell, commit)
+        known = [one.steps for one in tried[:-1] if one.scale == scale]
+        tried[-1].run(tell, commit, known[0] if known else None)
         if tried[-1].farthest < NEAR:
             break
     return min(tried, key=lambda one: one.farthest).result()
@@ -107,15 +108,23 @@ class _Fit:
         self._body = self._simulation(1)
         self._tries = self._simulation(len(SHARES))
         self._known: dict[int, tuple[Knot, Step]] = {}
-        self._steps: list[Step] = []
+        self.scale = step_scale
+        """Factor on the differences."""
+        self.steps: list[Step] = []
+        """Slopes along the clip, one a control step."""
 
-    def run(self, progress: Progress, commit: int) -> None:
-        """Simulate the clip from its first to its last control step, `commit` at a time."""
-        self._steps = []
-        for k in range(self._count):
-            self._steps.append(self._slopes.at(self._on_clip(k)))
+    def run(
+        self, progress: Progress, commit: int, steps: list[Step] | None = None
+    ) -> None:
+        """Simulate the clip from its first to its last control step, `commit` at a time.
+
+        `steps` are the slopes along the clip, if they are known.
+        """
+        self.steps = [] if steps is None else steps
+        for k in range(len(self.steps), self._count):
+            self.steps.append(self._slopes.at(self._on_clip(k)))
             progress(k // 4, self._count)
-        values, self._gains = regulate(self._steps)
+        values, self._gains = regulate(self.steps)
         first = self._on_clip(0)
         start(
             self._body,
@@ -227,7 +236,7 @@ class _Fit:
         known = self._known.get(k)
         if known is not None and self._same(known[0], knot):
             return known[1]
-        step = self._slopes.near(self._steps[k], knot)
+        step = self._slopes.near(self.steps[k], knot)
         self._known[k] = (knot, step)
         return step
 
@@ -265,8 +274,10 @@ class _Fit:
         cost = window_cost(np.array(deviation), np.array(used), end)
         cost[(tries.fault > 0) | ~np.isfinite(cost)] = np.inf
         best = int(np.argmin(cost))
-        less = 1.0 - cost[best] / cost[-1] if best < count - 1 else 0.0
-        return float(less), np.array(used)[:, best]
+        less = 0.0
+        if best < count - 1 and np.isfinite(cost[best]):
+            less = 1.0 - float(cost[best] / cost[-1])
+        return less, np.array(used)[:, best]
 
     def _take(self, offsets: Floats) -> None:
         """Take one control step for good."""
@@ -305,7 +316,7 @@ class _Fit:
         aim = _table(period, self._aims)
         table = replace(_table(period, self._rows), aim=aim)
         steps = [
-            self._known[k][1] if k in self._known else self._steps[k]
+            self._known[k][1] if k in self._known else self.steps[k]
             for k in range(self._count)
         ]
         controller = best_feedback(self._character, table, steps, self._dofs, self._dt)

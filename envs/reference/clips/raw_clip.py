@@ -75,9 +75,10 @@ class RawClip:
     """Force, and moment about the world's origin, that the whole body needs from outside before
     it is balanced, over body weight, [-] and [m]. Shape (T, 6)."""
     soles: Floats
-    """Lowest places of the sole points in the world then, [m]. Shape (T, P, 3)."""
+    """Lowest places of the sole points in the world before it is balanced, [m].
+    Shape (T, P, 3)."""
     height: Floats
-    """Height of the lowest point then, [m]. Shape (T,)."""
+    """Height of the lowest point before it is balanced, [m]. Shape (T,)."""
 
 
 def raw_clip(motion: Motion, character: Character) -> RawClip:
@@ -101,33 +102,22 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
             f"{motion.label}: lasts {motion.duration:.2f} s; a clip to follow lasts "
             f"{MIN_SECONDS:g} to {MAX_SECONDS:g} s: choose a part with --frames"
         )
-    model = character.model
+    model, soles = character.model, character.soles
     dt = float(model.opt.timestep)
-    smooth = smoothed(motion, min(STATE_CUTOFF, 0.4 * motion.fps))
-    qpos = joint_positions(resample(smooth, 1.0 / dt), model)
-    beyond = keep_within_limits(qpos, model)
+    lifted, lowest, lift, beyond = lifted_clip(motion, character)
     for joint, (angle, at) in beyond.items():
         log.info(
             "%s: %s turns %.0f degrees beyond its limit at %.2f s: kept within",
             motion.label, joint, np.rad2deg(angle), at * dt,
         )  # fmt: skip
-    smooth = motion_of_positions(qpos, model, motion.skeleton, 1.0 / dt)
-    lowest = lowest_points(qpos, character)
-    lift = _lift(lowest, dt)
-    root = smooth.root_positions + lift[:, None] * [0.0, 0.0, 1.0]
-    lifted = smooth.replace(root_positions=root)
-    soles = character.soles
     standing = planted(lifted, soles, DEPTH)
     needed = motion_states(standing, model)
-    bodies = [model.body(character.skeleton.joints[j]).id for j in soles.joints]
-    residual, _ = ground_reaction(model, soles, bodies, needed)
-    weight = model.body_mass.sum() * np.linalg.norm(model.opt.gravity)
-    force = residual[:, :3] / weight
+    force = missing_force(needed, character)
     settled, shift = balanced(standing, character)
     qpos = joint_positions(settled, model)
     keep_within_limits(qpos, model)
     qvel, qacc = derivatives(model, qpos, dt)
-    torque, _ = ground_reaction(model, soles, bodies, (qpos, qvel, qacc))
+    torque = _without_ground_reaction((qpos, qvel, qacc), character)
     torque = low_pass(torque, 1.0 / dt, TORQUE_CUTOFF)
     torque[:, :6] = 0.0
     bound = _largest_torque(model)
@@ -147,6 +137,50 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
         soles=sole_places(standing, soles),
         height=lowest_points(needed[0], character),
     )
+
+
+def lifted_clip(
+    motion: Motion, character: Character
+) -> tuple[Motion, Floats, Floats, dict[str, tuple[float, int]]]:
+    """A movement once a physics step, within the body's limits, its feet on the ground.
+
+    Returns:
+        The movement; the height of its lowest points before, [m], and what was added,
+        [m], both (T,); and what was beyond limits, as of `keep_within_limits`.
+    """
+    model, dt = character.model, float(character.model.opt.timestep)
+    smooth = smoothed(motion, min(STATE_CUTOFF, 0.4 * motion.fps))
+    qpos = joint_positions(resample(smooth, 1.0 / dt), model)
+    beyond = keep_within_limits(qpos, model)
+    smooth = motion_of_positions(qpos, model, motion.skeleton, 1.0 / dt)
+    lowest = lowest_points(qpos, character)
+    lift = _lift(lowest, dt)
+    root = smooth.root_positions + lift[:, None] * [0.0, 0.0, 1.0]
+    return smooth.replace(root_positions=root), lowest, lift, beyond
+
+
+def missing_force(
+    states: tuple[Floats, Floats, Floats], character: Character
+) -> Floats:
+    """The root force that the ground cannot give, over body weight. Shape (T, 3).
+
+    Args:
+        states: Positions, velocities and accelerations (`motion_states`).
+        character: The body.
+    """
+    model = character.model
+    weight = model.body_mass.sum() * np.linalg.norm(model.opt.gravity)
+    return np.asarray(_without_ground_reaction(states, character)[:, :3] / weight)
+
+
+def _without_ground_reaction(
+    states: tuple[Floats, Floats, Floats], character: Character
+) -> Floats:
+    """Generalised forces of a movement less those of the ground. Shape (T, nv)."""
+    model, soles = character.model, character.soles
+    bodies = [model.body(character.skeleton.joints[j]).id for j in soles.joints]
+    left, _ = ground_reaction(model, soles, bodies, states)
+    return left
 
 
 def keep_within_limits(

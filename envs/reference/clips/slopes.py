@@ -1,8 +1,8 @@
 """How a body's state after a control step depends on the state and targets before it.
 
 By central differences of the simulation over whole control steps, contacts included. The
-differences are large on purpose: the slope of a contact within a hundredth of a radian says
-nothing about the next tenth.
+differences are large on purpose: the slope of a contact within a thousandth of a radian says
+nothing about the next hundredth.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Slopes:
 
 
 def carries(character: Character) -> Bools:
-    """Degrees of freedom that move the rest of the body: roots of legs and trunk. (nv,).
+    """Degrees of freedom that move the rest of the body: those of root, legs and trunk. (nv,).
 
     Those of the root, those above a sole, and those that carry at least `HEAVY` of the mass.
     """

@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.envs.reference.clips.balancing import (
     beside,
     center_of_pressure,
-    support,
+    sole_reach,
 )
 from ambulo.envs.reference.clips.raw_clip import RawClip
 from ambulo.motion.analysis import spans
@@ -133,7 +133,7 @@ def _aside(raw: RawClip, size: int) -> Floats:
     all of these. 0 where the body hardly needs a force upwards, or no foot is near the ground.
     """
     center, pressed = center_of_pressure(raw.wrench, size)
-    reach = support(raw.soles, size)
+    reach = sole_reach(raw.soles, size)
     known = pressed & np.isfinite(reach).all(axis=1)
     gap = beside(center, np.where(known[:, None], reach, np.inf))
     return np.where(known, np.maximum(gap, 0.0), 0.0)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.clips.raw_clip import RawClip, raw_clip
+from ambulo.envs.reference.clips.raw_clip import lifted_clip, missing_force
+from ambulo.envs.reference.joint_positions import motion_states
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import at_speed
 
@@ -16,24 +19,30 @@ LESS = 0.4
 bear as much at any speed."""
 
 
-def too_fast(raw: RawClip, on_body: Motion, character: Character) -> str | None:
+def too_fast(on_body: Motion, character: Character) -> str | None:
     """Why the frame rate of a clip may be wrong; None if nothing speaks for it.
 
     Forces of a movement grow with the square of its speed, gravity does not.
 
     Args:
-        raw: The clip.
-        on_body: What it was made of.
+        on_body: The clip, on the character's skeleton.
         character: The body.
     """
-    force = float(raw.residual.mean())
+    force = _mean_force(on_body, character)
     if force < DOUBTFUL:
         return None
-    slow = float(raw_clip(at_speed(on_body, 0.5), character).residual.mean())
+    slow = _mean_force(at_speed(on_body, 0.5), character)
     if slow > LESS * force:
         return None
     return (
         f"the ground cannot give the forces that it moves by (in the mean {force:.0%} of body "
-        f"weight; {slow:.0%} at half its speed): if its frame rate of {on_body.fps:g} fps is "
-        "wrong, say so with --speed 0.5"
+        f"weight; {slow:.0%} at half this speed): if the frame rate of its file is wrong, "
+        "play it slower with --speed"
     )
+
+
+def _mean_force(on_body: Motion, character: Character) -> float:
+    """Mean force on the root that the ground cannot give, over body weight."""
+    lifted, *_ = lifted_clip(on_body, character)
+    force = missing_force(motion_states(lifted, character.model), character)
+    return float(np.linalg.norm(force, axis=1).mean())

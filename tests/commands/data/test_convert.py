@@ -93,6 +93,23 @@ def test_frames_are_cut_and_told(
     np.testing.assert_allclose(read_motion(part).root_positions, root, atol=1e-12)
 
 
+def test_files_with_a_wrong_rate_are_played_at_another_speed(
+    tmp_path: Path, walk_motion: Walk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, slow = tmp_path / "walk.npz", tmp_path / "slow.npz"
+    write_motion(whole, walk_motion(120))
+    assert convert(whole, slow, "--speed", 0.5) == 0
+    found = read_motion(slow)
+    assert found.fps == pytest.approx(0.5 * walk_motion(120).fps)
+    np.testing.assert_array_equal(found.rotations, read_motion(whole).rotations)
+    for wrong in ("0", "nan", "fast", "-1"):
+        with pytest.raises(SystemExit) as stop:
+            convert(whole, tmp_path / "no.npz", "--speed", wrong)
+        assert stop.value.code == 2
+        assert "expected 0.05 to 20" in capsys.readouterr().err
+    assert not (tmp_path / "no.npz").exists()
+
+
 def test_the_filter_takes_out_what_is_fast(tmp_path: Path, walk_motion: Walk) -> None:
     walk = walk_motion(frames=240)
     shaken = walk.root_positions.copy()

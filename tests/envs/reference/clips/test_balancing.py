@@ -10,7 +10,7 @@ from ambulo.envs.reference.clips.balancing import (
     balanced,
     beside,
     center_of_pressure,
-    support,
+    sole_reach,
 )
 from ambulo.envs.reference.inverse_dynamics import root_wrench
 from ambulo.envs.reference.joint_positions import motion_states
@@ -25,7 +25,7 @@ def over_the_edge(motion: Motion, character: Character) -> np.ndarray:
     """How far the centre of pressure is beside the soles, negative within, [m]. (T,)."""
     wrench = root_wrench(character.model, motion_states(motion, character.model))
     center, pressed = center_of_pressure(wrench, 12)
-    reach = support(sole_places(motion, character.soles), 1)
+    reach = sole_reach(sole_places(motion, character.soles), 1)
     known = pressed & np.isfinite(reach).all(axis=1)
     return beside(center[known], reach[known])
 
@@ -51,6 +51,22 @@ def test_a_leaning_body_is_moved_over_its_feet(
     assert np.abs(shift).max() < 0.2
     feet = [sole_places(one, character.soles) for one in (clip, found)]
     assert np.linalg.norm(feet[1] - feet[0], axis=-1).mean() < 0.01
+
+
+def test_a_clip_does_not_run_away_at_its_ends(
+    character: Character, still: Motion
+) -> None:
+    path = np.repeat([[0.17, 0.0, 0.0]], len(still), axis=0)
+    moved = still.replace(root_positions=still.root_positions + path)
+    clip = with_shifted_feet(moved, np.repeat(-path[:, None], 2, axis=1))
+    for part in (clip, clip[:30]):
+        one = resample(part, 150.0)
+        assert over_the_edge(one, character).mean() > 0.0
+        found, shift = balanced(one, character)
+        assert over_the_edge(found, character).max() < -0.005
+        np.testing.assert_allclose(
+            shift, shift[:1].repeat(len(shift), axis=0), atol=0.02
+        )
 
 
 def test_balance_is_left_alone(character: Character, still: Motion) -> None:

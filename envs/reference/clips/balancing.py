@@ -127,9 +127,12 @@ def _shift(
 ) -> Floats:
     """The smallest smooth shift that brings `center` within `reach` where asked. (T, 2)."""
     pad = round(PAD * fps)
+    times = np.clip(np.arange(-pad, len(center) + pad), 0, len(center) - 1)
     center, reach, asked, flies = (
-        np.pad(array, [(pad, pad)] + [(0, 0)] * (array.ndim - 1), mode="edge")
-        for array in (center, reach, asked, flies)
+        center[times],
+        reach[times],
+        asked[times],
+        flies[times],
     )
     count, weight = len(center), asked[1:-1].astype(float)
     cart = -(height / GRAVITY) * fps**2 * np.array([1.0, -2.0, 1.0])

@@ -108,7 +108,7 @@ class LocomoteBatch(LocomotionBatch):
             self._draw(int(env), float(time[env]))
         speed = self.blend.speed if self.uses_controller else self.command[:, 0]
         walk_frames(self.anchor, speed, self.command[:, 1], dt)
-        _settle(self.goal, dt, self.command, self.change)
+        settle(self.goal, dt, self.command, self.change)
         self.blend = self._blend()
         leash = LEASH if self.uses_controller else 0.0
         _wait(self.simulation.qpos, leash, self.anchor)
@@ -145,7 +145,7 @@ class LocomoteBatch(LocomotionBatch):
 
 
 @njit(cache=True)
-def _settle(goal: Floats, dt: float, command: Floats, change: Floats) -> None:
+def settle(goal: Floats, dt: float, command: Floats, change: Floats) -> None:
     """Let commands (N, 2) come nearer to the goal in `dt`, [s], without a jerk."""
     ease = min(1.0, dt / EASE)
     for b in range(len(goal)):

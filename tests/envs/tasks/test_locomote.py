@@ -12,7 +12,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.body import out_of_frame, walk_frames
 from ambulo.envs.simulation.terrain import EDGE, SIZE, Terrain, terrain_model
-from ambulo.envs.tasks.locomote import CHANGE, EASE, LEASH, LocomoteBatch
+from ambulo.envs.tasks.locomote import CHANGE, EASE, LEASH, LocomoteBatch, settle
 
 Make = Callable[..., LocomotionBatch]
 
@@ -42,7 +42,7 @@ def test_commands_settle_smoothly_however_narrow_their_ranges_are(make: Make) ->
     batch.command[0], batch.change[0] = (0.8, 0.5), 0.0
     dt, seen = batch.simulation.dt, [batch.command[0].copy()]
     for _ in range(round(4.0 / dt)):
-        batch._settle(dt)
+        settle(batch.goal, dt, batch.command, batch.change)
         seen.append(batch.command[0].copy())
     rates = np.diff(seen, axis=0) / dt
     assert (np.abs(rates).max(axis=0) <= np.array(CHANGE) + 1e-12).all()

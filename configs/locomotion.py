@@ -222,6 +222,16 @@ class LocomotionEnvironmentConfig(Config):
                 raise ValueError(f"{name} must be above 0")
         return self
 
+    @model_validator(mode="after")
+    def _check_get_up(self) -> Self:
+        if self.task == "get_up" and self.character != "human23":
+            raise ValueError(
+                f"task = get_up needs character = human23, not {self.character}"
+            )
+        if self.assist and self.task != "get_up":
+            raise ValueError("assist needs task = get_up")
+        return self
+
     @property
     def control_dt(self) -> float:
         """Duration of a control step, [s]."""

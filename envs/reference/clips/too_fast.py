@@ -37,7 +37,7 @@ def too_fast(on_body: Motion, character: Character) -> str | None:
     return (
         f"the ground cannot give the forces that it moves by (in the mean {force:.0%} of body "
         f"weight; {slow:.0%} at half this speed): if the frame rate of its file is wrong, "
-        "play it slower with --speed"
+        "`ambulo data convert --speed 0.5` writes it at half its speed"
     )
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
+from pydantic import ValidationError
 
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.fallen_states import fallen_states
@@ -65,3 +68,10 @@ def test_the_lift_fades(make: Make) -> None:
     assert 0.3 < lift() <= 0.4
     batch.set_progress(0.5)
     assert lift() == 0.0
+
+
+def test_settings_that_do_not_fit_together_are_refused() -> None:
+    with pytest.raises(ValidationError, match="get_up needs character = human23"):
+        LocomotionEnvironmentConfig(task="get_up", character="myolegs")
+    with pytest.raises(ValidationError, match="assist needs task = get_up"):
+        LocomotionEnvironmentConfig(task="stand", assist=0.5)

@@ -21,6 +21,7 @@ from ambulo.envs.reference.reference_file import (
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.motion import Motion
+from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
 DT = 1.0 / 30.0
 
@@ -95,3 +96,19 @@ def test_too_short_and_too_long(character: Character, walk: Motion) -> None:
         clip_reference(walk[:3], character)
     with pytest.raises(MotionError, match=r"lasts 0\.5 to 60 s: choose a part"):
         clip_reference(walk.replace(fps=5.0), character)
+
+
+@pytest.mark.slow
+def test_a_clip_that_nothing_holds_says_when_the_body_falls(
+    character: Character, still: Motion
+) -> None:
+    lean = quat_from_rotvec(np.array([0.0, np.deg2rad(50.0), 0.0]))
+    rotations = still.rotations.copy()
+    rotations[:, 0] = quat_multiply(lean, rotations[:, 0])
+    leaning = still.replace(rotations=rotations)[: round(1.2 * still.fps)]
+    found = clip_reference(leaning, character, bodies=5)
+    assert found.falls_at is not None
+    assert 0.2 < found.falls_at < 1.2
+    assert found.report["falls_at"] == found.falls_at
+    assert np.isfinite(found.reference.table.qpos).all()
+    assert "beside its feet" in found.needs[0].why

@@ -98,6 +98,9 @@ class LocomotionEnvironmentConfig(Config):
     second of clip, once (they are kept); else they are followed as captured."""
     captured_share: Unit = 0.0
     """`track`: fraction of episodes that show a fitted clip as it was captured."""
+    whole_body_control: bool = False
+    """`track`: move the targets by what inverse dynamics and the feet's ground forces say, so
+    that the body stays on any clip; actions add to it."""
     hard_clips_share: Unit = 0.5
     """`track`: fraction of episodes whose clip is drawn by its failure rate."""
     assist: Unit = 0.0
@@ -212,6 +215,13 @@ class LocomotionEnvironmentConfig(Config):
             raise ValueError("more_references needs task = imitate")
         if self.clips and self.task != "track":
             raise ValueError("clips needs task = track")
+        if self.whole_body_control and (self.task, self.actuation) != (
+            "track",
+            "torque",
+        ):
+            raise ValueError(
+                "whole_body_control needs task = track and actuation = torque"
+            )
         if self.task == "track" and self.balance_law:
             raise ValueError("task = track has no balance controller: balance_law")
         for name in ("push_impulse", "speed"):

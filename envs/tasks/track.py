@@ -22,6 +22,7 @@ from ambulo.envs.reference.clips.clip_library import (
 )
 from ambulo.envs.reference.clips.clip_sampler import ClipSampler
 from ambulo.envs.reference.clips.clip_teaching import ClipTeaching, clip_teaching
+from ambulo.envs.reference.clips.track_support import TrackSupport
 from ambulo.envs.reference.gaits import Gaits, NoGaits
 from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
@@ -38,9 +39,10 @@ class TrackBatch(LocomotionBatch):
     """N bodies that each follow a clip in the clip's own place; see `LocomotionBatch`.
 
     The moving frame is the heading frame of the clip's root. An action of 1 moves the target
-    of one joint axis by `action_scale` from the shown pose; neither torques nor feedback of
-    the clip act. An episode is truncated at the end of its clip, and terminates on a fall or
-    when joints are `max_joint_distance` from the clip's on average.
+    of one joint axis by `action_scale` from the shown pose, beside what whole-body control
+    adds if the settings want it; no feedback of the clip acts. An episode is truncated at the
+    end of its clip, and terminates on a fall or when joints are `max_joint_distance` from the
+    clip's on average.
     """
 
     uses_controller = False
@@ -75,6 +77,10 @@ class TrackBatch(LocomotionBatch):
         """The clips as fitted, then those that are also shown as captured."""
         self.fitted: Ints = fitted
         """Number of the fitted clip of each clip in `library`. Shape (C,)."""
+        self._support: TrackSupport | None = None
+        if env.whole_body_control:
+            own = [] if library else list(self._clips.values())
+            self._support = TrackSupport(self.library, character, own)
         clips, whole = np.arange(len(fitted)), len(self._clips)
         share = env.captured_share if len(fitted) > whole else 0.0
         self.sampler = ClipSampler(
@@ -120,6 +126,7 @@ class TrackBatch(LocomotionBatch):
         apart = simulation.tangent.difference(simulation.qpos, library.qpos[rows])
         state = np.concatenate([apart, simulation.qvel - library.qvel[rows]], axis=1)
         targets = taught.targets(library, self.clip, self.frame, state)
+        targets -= self._supporting()
         return np.asarray(targets[:, self.dofs] / self.config.environment.action_scale)
 
     def load_state_dict(self, arrays: Arrays) -> None:
@@ -135,6 +142,18 @@ class TrackBatch(LocomotionBatch):
     def episode_info(self) -> Arrays:
         """Return the clip of each body, and how much of it is over as `phase`."""
         return super().episode_info() | {"clip": self.clip.copy()}
+
+    def _offsets(self, wanted: Floats) -> Floats:
+        return super()._offsets(wanted) + self._supporting()
+
+    def _supporting(self) -> Floats:
+        """How far whole-body control moves the targets now, [rad]. Shape (N, nv)."""
+        simulation = self.simulation
+        if self._support is None:
+            return np.zeros_like(simulation.qvel)
+        return self._support.offsets(
+            simulation.qpos, simulation.qvel, self.clip, self.frame
+        )
 
     def _gaits(self) -> Gaits:
         return NoGaits(self.character.model)

@@ -19,6 +19,10 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.reference_file import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.unrolled import unrolled
+from ambulo.motion.filters import low_pass
+
+VELOCITY_CUTOFF = 8.0
+"""Cut-off of the low-pass filter of velocities before they are derived, [Hz]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +43,8 @@ class ClipLibrary:
     """Velocities. Shape (R, nv)."""
     torque: Floats
     """Generalised forces that act, or would have to. Shape (R, nv)."""
+    acceleration: Floats
+    """Smooth accelerations. Shape (R, nv)."""
     frames: Floats
     """Heading frames: x, y, [m], yaw, [rad], height of the ground, [m]. Shape (R, 4)."""
     joints: Floats
@@ -93,6 +99,9 @@ def clip_library(
     qpos = np.concatenate([table.qpos[:n] for table, n in whole])
     qvel = np.concatenate([table.qvel[:n] for table, n in whole])
     torque = np.concatenate([table.torque[:n] for table, n in whole])
+    acceleration = np.concatenate(
+        [_acceleration(table.qvel[:n], dt) for table, n in whole]
+    )
     first = np.cumsum([0, *rows[:-1]])
     frames = heading_frames(qpos)
     at_knots = np.concatenate(
@@ -101,8 +110,14 @@ def clip_library(
     joints, com = _places(qpos[at_knots], frames[at_knots], character)
     return ClipLibrary(
         tuple(tables), first, np.array(counts), substeps, qpos, qvel, torque,
-        frames, joints, com,
+        acceleration, frames, joints, com,
     )  # fmt: skip
+
+
+def _acceleration(qvel: Floats, dt: float) -> Floats:
+    """Derivative of velocities (n, nv) without the impacts of feet. Shape (n, nv)."""
+    smooth = low_pass(qvel, 1.0 / dt, VELOCITY_CUTOFF)
+    return np.asarray(np.gradient(smooth, dt, axis=0))
 
 
 def named_clips(

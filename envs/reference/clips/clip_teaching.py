@@ -19,6 +19,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.clip_library import ClipLibrary
 from ambulo.envs.reference.reference_file import Gait
+from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.muscle.spd import SpdController
 
@@ -79,7 +80,7 @@ def clip_teaching(
                 f"clip {name}: has no feedback to learn from: ambulo fit it"
             )
     offsets = [
-        _offsets(gaits[clip], library, view, character)
+        clip_offsets(gaits[clip].table, library, view, character)
         for view, clip in enumerate(fitted)
     ]
     gains = [
@@ -89,16 +90,32 @@ def clip_teaching(
     return ClipTeaching(np.concatenate(offsets), np.concatenate(gains), fitted)
 
 
-def _offsets(
-    gait: Gait, library: ClipLibrary, view: int, character: Character
-) -> Floats:
-    """Mean offsets of a clip's targets in each control step; the last stands twice."""
-    model, count = character.model, int(library.steps[view])
-    spd = SpdController(model, character.gains)
-    stiffness, damping = np.ones(model.nv), np.zeros(model.nv)
+def gains_of(character: Character) -> tuple[Floats, Floats]:
+    """Stiffness, 1 without a motor, and damping of stable PD. Shapes (nv,)."""
+    nv = int(character.model.nv)
+    spd = SpdController(character.model, character.gains)
+    stiffness, damping = np.ones(nv), np.zeros(nv)
     driven = spd.coupling.independent[6:]
     stiffness[driven], damping[driven] = spd.stiffness[6:], spd.damping[6:]
-    aim = gait.table.targets
+    return stiffness, damping
+
+
+def clip_offsets(
+    table: ReferenceTable, library: ClipLibrary, view: int, character: Character
+) -> Floats:
+    """Mean of a clip's targets minus what is shown, in each control step, [rad].
+
+    Shape (knots + 1, nv); the last stands twice.
+
+    Args:
+        table: The clip.
+        library: What is shown.
+        view: The clip's number there, or that of another view of it.
+        character: The body.
+    """
+    model, count = character.model, int(library.steps[view])
+    stiffness, damping = gains_of(character)
+    aim = table.targets
     rows = slice(1, count + 1)
     shown = library.rows(np.full(count, view), np.arange(1, count + 1))
     moved = Tangent(model).difference(aim.qpos[rows].copy(), library.qpos[shown])

@@ -22,13 +22,17 @@ BRIDGE = 12
 """Control steps that lead over a jump."""
 STREAM = "stream"
 """Name of the clip."""
+HALF = 4
+"""Poses on each side of the one whose acceleration is found."""
 
 
 class PoseStream:
     """Poses in the order of their arrival, as a library of one clip.
 
     A pose that jumps is led to: the stream goes on where the body is, after a bridge of
-    `BRIDGE` control steps.
+    `BRIDGE` control steps. Accelerations are known up to `HALF` poses before the newest,
+    from parabolas through the poses around each (A. Savitzky and M. Golay, Analytical
+    Chemistry 36, 1964); later ones are as the last that is known.
     """
 
     def __init__(
@@ -41,12 +45,15 @@ class PoseStream:
         self._model, self._data = model, mujoco.MjData(model)
         self._tangent, self._most = Tangent(model), rows - 1
         self._dt = float(model.opt.timestep)
+        times = self._dt * substeps * np.arange(-HALF, HALF + 1)
+        self._bend = 2.0 * np.linalg.pinv(times[:, None] ** np.arange(3))[2]
+        """What gives the acceleration of the middle one of 2 `HALF` + 1 poses."""
         self._move = np.zeros(3)
         """Where the stream is moved to: x, y, [m], and yaw, [rad], of its own origin."""
         self.library = ClipLibrary(
             (STREAM,), np.zeros(1, np.int64), np.zeros(1, np.int64), substeps,
             np.zeros((rows, model.nq)), np.zeros((rows, model.nv)),
-            np.zeros((rows, model.nv)), np.zeros((rows, 4)),
+            np.zeros((rows, model.nv)), np.zeros((rows, model.nv)), np.zeros((rows, 4)),
             np.zeros((knots, model.nbody - 1, 3)), np.zeros((knots, 3)),
         )  # fmt: skip
         """What has arrived."""
@@ -63,6 +70,7 @@ class PoseStream:
         self.library.steps[0], self.jumps, self._move[:] = 0, 0, 0.0
         self.library.qpos[0] = qpos
         self.library.frames[0] = heading_frames(qpos[None])[0]
+        self.library.acceleration[0] = 0.0
         self._note(0)
 
     def append(self, qpos: Floats) -> None:
@@ -125,7 +133,30 @@ class PoseStream:
             library.qvel[0] = library.qvel[1]
         library.frames[rows] = heading_frames(library.qpos[rows])
         library.steps[0] = at + substeps
+        library.acceleration[rows] = library.acceleration[at]
         self._note(at + substeps)
+        self._note_acceleration()
+
+    def _note_acceleration(self) -> None:
+        """Fill in accelerations from the middle of the newest poses on."""
+        library, substeps, middle = (
+            self.library,
+            self.library.substeps,
+            self.knots - HALF,
+        )
+        if middle < HALF:
+            return
+        rows = substeps * np.arange(middle - HALF, middle + HALF + 1)
+        poses, at = library.qpos[rows], substeps * middle
+        around = np.repeat(poses[HALF : HALF + 1], len(poses), axis=0)
+        found = self._bend @ self._tangent.difference(poses, around)
+        first = found if middle == HALF else library.acceleration[at - substeps].copy()
+        library.acceleration[: at if middle == HALF else 0] = found
+        shares = np.arange(1, substeps + 1)[:, None] / substeps
+        library.acceleration[at - substeps + 1 : at + 1] = first + shares * (
+            found - first
+        )
+        library.acceleration[at : int(library.steps[0]) + 1] = found
 
     def _note(self, row: int) -> None:
         """Fill in the places of the bodies at a row."""

@@ -15,6 +15,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.balancing import balanced
+from ambulo.envs.reference.clips.whole_body_control import largest_torque
 from ambulo.envs.reference.inverse_dynamics import ground_reaction, root_wrench
 from ambulo.envs.reference.joint_positions import (
     derivatives,
@@ -120,7 +121,7 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
     torque = _without_ground_reaction((qpos, qvel, qacc), character)
     torque = low_pass(torque, 1.0 / dt, TORQUE_CUTOFF)
     torque[:, :6] = 0.0
-    bound = _largest_torque(model)
+    bound = largest_torque(model)
     torque = np.clip(torque, -bound, bound)
     table = ReferenceTable(
         (len(qpos) - 1) * dt, np.zeros(3), qpos, qvel, torque, periodic=False
@@ -260,17 +261,3 @@ def _lift(lowest: Floats, dt: float) -> Floats:
     taps = np.exp(-0.5 * (np.arange(-reach, reach + 1) * dt / LIFT_TIME) ** 2)
     padded = np.pad(wanted, reach, mode="edge")
     return np.convolve(padded, taps / taps.sum(), mode="valid")
-
-
-def _largest_torque(model: mujoco.MjModel) -> Floats:
-    """Largest torque of each degree of freedom, [N m]; infinite without a motor. (nv,)."""
-    bound = np.full(int(model.nv), np.inf)
-    for motor in range(model.nu):
-        joint = int(model.actuator_trnid[motor, 0])
-        gear = np.abs(model.actuator_gear[motor])
-        limit = np.abs(model.actuator_forcerange[motor]).max()
-        first = int(model.jnt_dofadr[joint])
-        if limit > 0.0:
-            for k in np.flatnonzero(gear):
-                bound[first + k] = limit
-    return bound

@@ -116,6 +116,40 @@ def test_the_teacher_leads_from_what_is_shown_to_the_fitted_targets(
     assert actions[0, knee] == pytest.approx(0.5 / gain * stiffness, rel=1e-6)
 
 
+def test_with_whole_body_control_the_teacher_says_the_rest(
+    character: Character,
+) -> None:
+    """Control and teacher together do what the teacher does alone."""
+    done = []
+    for on in (True, False):
+        batch = make(character, 2, whole_body_control=on, start_velocity_noise=0.2)
+        begin(batch, 0, 3)
+        for _ in range(5):
+            batch.step(batch.teacher_actions())
+        done.append(batch.simulation.qpos.copy())
+    np.testing.assert_allclose(done[0], done[1], atol=1e-6)
+
+
+def test_whole_body_control_is_for_motors_that_track() -> None:
+    for wrong in ({"task": "stand"}, {"task": "track", "actuation": "muscle"}):
+        with pytest.raises(ConfigError, match="whole_body_control needs task = track"):
+            LocomotionConfig().override("environment", whole_body_control=True, **wrong)
+
+
+def test_whole_body_control_holds_a_body_that_drifts(character: Character) -> None:
+    """Without it, and without a policy, such bodies are off the clip."""
+    apart = []
+    for on in (True, False):
+        settings = {"start_velocity_noise": 0.1}
+        batch = make(character, 8, whole_body_control=on, **settings)
+        begin(batch, 1, 0)
+        still = np.zeros((8, batch.action_size))
+        for _ in range(30):
+            batch.step(still)
+        apart.append(np.median(batch.joint_distance))
+    assert apart[0] < 0.03 < 0.5 * apart[1]
+
+
 def test_clips_without_feedback_teach_nothing(character: Character) -> None:
     from dataclasses import replace
 

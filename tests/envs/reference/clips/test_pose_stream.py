@@ -9,7 +9,7 @@ from fixtures.swaying import swaying
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.clip_library import clip_library
-from ambulo.envs.reference.clips.pose_stream import BRIDGE, PoseStream
+from ambulo.envs.reference.clips.pose_stream import BRIDGE, HALF, PoseStream
 from ambulo.envs.simulation.tangent import Tangent
 
 
@@ -32,6 +32,10 @@ def test_a_stream_is_a_clip_of_its_poses(character: Character) -> None:
     knots = len(poses)
     np.testing.assert_allclose(stream.library.joints[:knots], whole.joints, atol=1e-9)
     np.testing.assert_allclose(stream.library.com[:knots], whole.com, atol=1e-9)
+    inner = rows[5 * HALF : -5 * (HALF + 1)]
+    found = stream.library.acceleration[inner]
+    wanted = whole.acceleration[inner]
+    assert np.abs(found - wanted).max() < 0.2 * np.abs(wanted).max()
 
 
 def test_a_jump_is_led_over_and_the_stream_goes_on_there(character: Character) -> None:

@@ -213,6 +213,16 @@ class LocomotionEnvironmentConfig(Config):
             raise ValueError(f"terrain = {self.terrain}: not for task = {self.task}")
         if self.more_references and self.task != "imitate":
             raise ValueError("more_references needs task = imitate")
+        for name in ("push_impulse", "speed"):
+            if getattr(self, name)[0] < 0.0:
+                raise ValueError(f"{name} must not be negative")
+        for name in ("push_interval", "command_interval"):
+            if getattr(self, name)[0] <= 0.0:
+                raise ValueError(f"{name} must be above 0")
+        return self
+
+    @model_validator(mode="after")
+    def _check_track(self) -> Self:
         if self.clips and self.task != "track":
             raise ValueError("clips needs task = track")
         if self.whole_body_control and (self.task, self.actuation) != (
@@ -224,12 +234,6 @@ class LocomotionEnvironmentConfig(Config):
             )
         if self.task == "track" and self.balance_law:
             raise ValueError("task = track has no balance controller: balance_law")
-        for name in ("push_impulse", "speed"):
-            if getattr(self, name)[0] < 0.0:
-                raise ValueError(f"{name} must not be negative")
-        for name in ("push_interval", "command_interval"):
-            if getattr(self, name)[0] <= 0.0:
-                raise ValueError(f"{name} must be above 0")
         return self
 
     @model_validator(mode="after")

@@ -19,10 +19,9 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.reference_file import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.unrolled import unrolled
-from ambulo.motion.filters import low_pass
 
-VELOCITY_CUTOFF = 8.0
-"""Cut-off of the low-pass filter of velocities before they are derived, [Hz]."""
+SLOPE_TIME = 0.06
+"""Time on each side of a state over which velocities are derived, [s]: feet strike in less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +114,12 @@ def clip_library(
 
 
 def _acceleration(qvel: Floats, dt: float) -> Floats:
-    """Derivative of velocities (n, nv) without the impacts of feet. Shape (n, nv)."""
-    smooth = low_pass(qvel, 1.0 / dt, VELOCITY_CUTOFF)
-    return np.asarray(np.gradient(smooth, dt, axis=0))
+    """Slopes of velocities (n, nv) over `SLOPE_TIME` on each side. Shape (n, nv)."""
+    reach = min(round(SLOPE_TIME / dt), len(qvel) - 1)
+    around = np.arange(-reach, reach + 1)
+    padded = np.pad(qvel, ((reach, reach), (0, 0)), "reflect", reflect_type="odd")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, len(around), axis=0)
+    return np.asarray(windows @ (around / (np.square(around).sum() * dt)))
 
 
 def named_clips(

@@ -23,6 +23,9 @@ from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.muscle.spd import SpdController
 
+SMOOTHED = 2
+"""Control steps on each side over which gains are averaged. They hold bodies as well as those
+of single steps do, and differ less from one to the next: a network learns them sooner."""
 LARGEST_DEVIATION, LARGEST_OFFSET = 2.0, 0.8
 """Largest deviation that feedback reads, and largest offset that it makes, [rad]."""
 
@@ -129,7 +132,8 @@ def clip_offsets(
 def _gains(gait: Gait, knots: int, nv: int) -> NDArray[np.float32]:
     """Feedback gains of a clip at its knots. Shape (knots + 1, nv - 6, 2 nv)."""
     assert gait.controller is not None
+    gains, last = gait.controller.gains, len(gait.controller.gains) - 1
+    around = np.arange(knots + 1)[:, None] + np.arange(-SMOOTHED, SMOOTHED + 1)
     out = np.zeros((knots + 1, nv - 6, 2 * nv), np.float32)
-    rows = np.minimum(np.arange(knots + 1), len(gait.controller.gains) - 1)
-    out[:, gait.controller.dofs - 6] = gait.controller.gains[rows]
+    out[:, gait.controller.dofs - 6] = gains[np.clip(around, 0, last)].mean(axis=1)
     return out

@@ -1,0 +1,71 @@
+"""From the action of VR navigation to the command of a walker."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+
+from ambulo.configs.arrays import Floats
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.twin import Envelope
+from ambulo.envs.vr.contract import WorldSpec
+
+log = logging.getLogger(__name__)
+
+
+class StickCommands:
+    """Commands of a walker for the smoothed sticks of VR: full stick is `WorldSpec`'s speed.
+
+    Commands that the walker was not trained for are moved into its envelope.
+    """
+
+    def __init__(self, spec: WorldSpec, envelope: Envelope, walker: str) -> None:
+        """For `walker` with `envelope`; says once what of the sticks it does not take.
+
+        Raises:
+            ConfigError: Full stick asks for more than the envelope has.
+        """
+        fastest, turn = envelope.speed[1], envelope.turn
+        if spec.max_speed > fastest + 1e-9:
+            raise ConfigError(
+                f"actions.max_movement_speed = {spec.max_speed:g}: walker {walker} walks at "
+                f"{envelope.speed[0]:g} to {fastest:g} m/s"
+            )
+        rate = float(np.degrees(spec.max_yaw_rate))
+        if rate > min(-turn[0], turn[1]) + 1e-6:
+            raise ConfigError(
+                f"actions.max_rotation_speed = {rate:g}: walker {walker} turns at "
+                f"{turn[0]:g} to {turn[1]:g} deg/s"
+            )
+        limits = [envelope.speed, envelope.side, tuple(np.radians(turn))]
+        self.low, self.high = np.array(limits).T
+        """Smallest and largest command: speed, to the left, turning rate. Shape (3,)."""
+        self.lateral = np.inf if envelope.lateral is None else envelope.lateral
+        """Largest product of speed and turning rate, [m/s^2]."""
+        self._spec = spec
+        if envelope.side == (0.0, 0.0):
+            log.info("walker %s does not walk to the side: strafing does nothing", walker)
+        if envelope.speed[0] > 0.0:
+            log.info(
+                "walker %s does not stop: commands below %g m/s are %g m/s",
+                walker, envelope.speed[0], envelope.speed[0],
+            )  # fmt: skip
+
+    def of(self, stick: Floats) -> Floats:
+        """Speed, [m/s], to the left, [m/s], turning rate, [rad/s], shape (N, 3).
+
+        `stick`: strafe, forward, rotation (+ is right) in [-1, 1], shape (N, 3).
+        """
+        spec = self._spec
+        wanted = np.column_stack(
+            [
+                stick[:, 1] * spec.max_speed,
+                -stick[:, 0] * spec.max_speed,
+                -stick[:, 2] * spec.max_yaw_rate,
+            ]
+        )
+        inside = np.clip(wanted, self.low, self.high)
+        widest = self.lateral / np.maximum(np.abs(inside[:, 0]), 1e-9)
+        inside[:, 2] = np.clip(inside[:, 2], -widest, widest)
+        return inside

@@ -233,6 +233,11 @@ class NavigationEnvironmentConfig(Config):
         return self
 
     @property
+    def character(self) -> str | None:
+        """The simulated character that moves through the levels; None: there is none."""
+        return None if self.body in ("capsule", "twin") else self.body
+
+    @property
     def physics_dt(self) -> float:
         """Length of one physics tick, [s]."""
         return 1.0 / self.physics_ticks_per_second
@@ -254,6 +259,8 @@ class CurriculumStage(Config):
     """Budget of the stage, [environment steps]."""
     levels: tuple[str, ...] | None = None
     """Level families or sets of this stage; null keeps `environment.levels`."""
+    body: Body | None = None
+    """What moves in this stage; null keeps `environment.body`."""
     success_threshold: Unit | None = 0.9
     """Promote when the success rate of recent episodes reaches this; null: budget only."""
     min_timesteps: Annotated[int, Field(ge=0)] = 50_000

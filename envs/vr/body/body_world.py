@@ -18,10 +18,8 @@ from ambulo.envs.vr.body.level_window import TOUCH, LevelGround, LevelWindows
 from ambulo.envs.vr.body.walker import Walker
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world import kernels
 from ambulo.envs.vr.world.actions import motion_of
-from ambulo.envs.vr.world.base import BaseWorld
-from ambulo.envs.vr.world.kernel_world import PackedLevels
+from ambulo.envs.vr.world.kernel_world import KernelWorld
 from ambulo.envs.vr.world.state import WorldState
 from ambulo.motion.roles import roles_of
 
@@ -33,7 +31,7 @@ TOUCH_FORCE = 1.0
 """Force from which a contact counts, [N]."""
 
 
-class BodyWorld(BaseWorld):
+class BodyWorld(KernelWorld):
     """N characters in levels; see `World` for the interface.
 
     A tick is a control step of the walker. `position` is the floor below the head, whose
@@ -64,7 +62,6 @@ class BodyWorld(BaseWorld):
         """The bodies, in the walker's own task."""
         simulation = self.batch.simulation
         self._windows = LevelWindows(simulation)
-        self._packed = PackedLevels()
         character = self.batch.character
         self._head = body_of_joint(character, roles_of(character.skeleton)["head"])
         self._root = body_of_joint(character, 0)
@@ -85,7 +82,7 @@ class BodyWorld(BaseWorld):
             LevelError: A level that the body does not fit through.
         """
         check_levels(levels, self._size)
-        self._packed.set(slots, levels)
+        super().set_levels(slots, levels)
         self._windows.set_levels(slots, levels)
 
     def seed(self, envs: Ints, seeds: Ints) -> None:
@@ -208,14 +205,6 @@ class BodyWorld(BaseWorld):
         point = self._places[envs, self._head].copy()
         point[:, 2] = 0.0
         return np.where(np.isfinite(point), point, 0.0)
-
-    def _read_rays(self, envs: Ints) -> None:
-        spec, state = self.spec, self.state
-        kernels.read_rays(
-            None, envs, self._slot, state.position, state.yaw, state.rays,
-            spec.rays_in_head_frame, spec.ray_length, spec.rays_see_edges,
-            self._packed.arrays(),
-        )  # fmt: skip
 
 
 def check_rate(spec: WorldSpec, rate: int, walker: str) -> None:

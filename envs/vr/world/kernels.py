@@ -60,7 +60,7 @@ def _push_out_by_geometry(
         engine, i, x0, y0, x, y,
         boxes, n_boxes, cylinders, n_cylinders, index, nb, nc, found,
     ):  # fmt: skip
-        return slide(x0, y0, x, y, boxes, cylinders, index, nb, nc, found)
+        return slide(x0, y0, x, y, boxes, cylinders, index, nb, nc, found, _RADIUS)
 
     return pushed
 

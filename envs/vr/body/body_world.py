@@ -19,6 +19,7 @@ from ambulo.envs.vr.body.walker import Walker
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.geometry_kernels import moved_out
 from ambulo.envs.vr.world.kernel_world import KernelWorld
 from ambulo.envs.vr.world.state import WorldState
 from ambulo.motion.roles import roles_of
@@ -27,6 +28,8 @@ FALLEN_HEIGHT = 0.3
 """A body whose root is lower than the reference's by more has fallen, [m]."""
 FALLEN_TILT = np.cos(np.deg2rad(60.0))
 """Smallest vertical part of the trunk's axis of a body that has not fallen."""
+START_ROOM = 0.45
+"""Distance from obstacles at the start, where there is room for it, [m]."""
 TOUCH_FORCE = 1.0
 """Force from which a contact counts, [N]."""
 
@@ -54,7 +57,7 @@ class BodyWorld(KernelWorld):
         """
         super().__init__(num_envs, spec)
         check_rate(spec, walker.control_rate, walker.name)
-        self.walker = walker
+        self.walker, self._threads = walker, threads
         self._sticks = StickCommands(spec, walker.envelope, walker.name)
         self._size = BodySize(f"body = {walker.character}")
         self._ground = LevelGround()
@@ -62,6 +65,7 @@ class BodyWorld(KernelWorld):
         """The bodies, in the walker's own task."""
         simulation = self.batch.simulation
         self._windows = LevelWindows(simulation)
+        self._levels: dict[int, Level] = {}
         character = self.batch.character
         self._head = body_of_joint(character, roles_of(character.skeleton)["head"])
         self._root = body_of_joint(character, 0)
@@ -84,6 +88,7 @@ class BodyWorld(KernelWorld):
         check_levels(levels, self._size)
         super().set_levels(slots, levels)
         self._windows.set_levels(slots, levels)
+        self._levels.update(zip(map(int, slots), levels, strict=True))
 
     def seed(self, envs: Ints, seeds: Ints) -> None:
         """Seed what is random in the next episodes of `envs` (k,)."""
@@ -91,13 +96,18 @@ class BodyWorld(KernelWorld):
             self.batch.rngs[int(env)] = np.random.default_rng(int(seed))
 
     def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
-        """Place `envs` at `poses` (x, y, yaw) in level `slots`, at their slowest."""
+        """Place `envs` at `poses` (x, y, yaw) in level `slots`, at their slowest.
+
+        A pose with obstacles nearer than `START_ROOM` is moved away from them.
+        """
         envs = np.asarray(envs, np.int64)
+        poses = self._with_room(np.asarray(slots, np.int64), poses)
         self._place(envs, slots, poses)
         self._windows.forget(envs)
         points = self._places[:, self._root, :2].copy()
         points[envs] = poses[:, :2]
         self._windows.follow(self._slot, points)
+        self._force[envs] = 0.0
         self._ground.begin(poses)
         self._obs = self.batch.reset(envs)
         self._command(envs)
@@ -118,7 +128,7 @@ class BodyWorld(KernelWorld):
                 spec.tick_decay * state.command + (1.0 - spec.tick_decay) * motion.target
             )
             self._command(everyone)
-            self._obs = self.batch.step(self.walker.policy.act(self._obs))[0]
+            self._obs = self.batch.step(self.walker.act(self._obs))[0]
             self._look(everyone)
             self._count_contacts()
             state.fell[:] |= self._fallen()
@@ -163,10 +173,39 @@ class BodyWorld(KernelWorld):
         self._windows.follow(self._slot, bodies["simulation.qpos"][:, :2])
         self.batch.load_state_dict(bodies)
         self._obs = self.batch.obs
+        self._head_up[:, 0] = self._places[:, self._head, 2]
 
     def close(self) -> None:
         """Free the simulation."""
         self.batch.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the world is made of, and where it is: simulations are not copied."""
+        return {
+            "made": (len(self._slot), self.spec, self.walker, self._threads),
+            "levels": self._levels,
+            "arrays": self.state_dict(),
+            "rngs": list(self.batch.rngs),
+        }
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        BodyWorld.__init__(self, *values["made"])
+        levels: dict[int, Level] = values["levels"]
+        if levels:
+            self.set_levels(list(levels), list(levels.values()))
+        self.load_state_dict(values["arrays"])
+        self.batch.rngs[:] = values["rngs"]
+
+    def _with_room(self, slots: Ints, poses: Floats) -> Floats:
+        """`poses` (k, 3) moved so that arms and feet are not in obstacles."""
+        out = np.array(poses, np.float64)
+        boxes, cylinders, _, _, counts = self._packed.arrays()
+        for row, slot in zip(out, slots, strict=True):
+            row[:2] = moved_out(
+                row[0], row[1], START_ROOM, boxes[slot], counts[slot, 0],
+                cylinders[slot], counts[slot, 1],
+            )  # fmt: skip
+        return out
 
     def _command(self, envs: Ints) -> None:
         commands = self._sticks.of(self.state.command)[envs]

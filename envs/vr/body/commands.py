@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,6 +13,12 @@ from ambulo.configs.twin import Envelope
 from ambulo.envs.vr.contract import WorldSpec
 
 log = logging.getLogger(__name__)
+
+
+@lru_cache(maxsize=64)
+def _warn(text: str) -> None:
+    """Log `text`, once in a process."""
+    log.warning(text)
 
 
 class StickCommands:
@@ -45,12 +52,13 @@ class StickCommands:
         """Largest product of speed and turning rate, [m/s^2]."""
         self._spec = spec
         if envelope.side == (0.0, 0.0):
-            log.info("walker %s does not walk to the side: strafing does nothing", walker)
-        if envelope.speed[0] > 0.0:
-            log.info(
-                "walker %s does not stop: commands below %g m/s are %g m/s",
-                walker, envelope.speed[0], envelope.speed[0],
-            )  # fmt: skip
+            _warn(f"walker {walker} does not walk to the side: strafing does nothing")
+        slowest = envelope.speed[0]
+        if slowest > 0.0:
+            _warn(
+                f"walker {walker} does not stop: a command below {slowest:g} m/s is one of "
+                f"{slowest:g} m/s"
+            )
 
     def of(self, stick: Floats) -> Floats:
         """Speed, [m/s], to the left, [m/s], turning rate, [rad/s], shape (N, 3).

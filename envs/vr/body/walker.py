@@ -8,9 +8,9 @@ Gymnasium loads environments.
 from __future__ import annotations
 
 import inspect
-import logging
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -27,10 +27,10 @@ from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.simulation.variants import Variant
 from ambulo.envs.vr.body.level_window import LevelGround
 
-log = logging.getLogger(__name__)
-
 LOADER = "ambulo.policies.agents.locomotion:load_walker"
 """What loads the policy in a model file."""
+_ROWS = 16
+"""Observations that the policy is given at once."""
 _FOREVER = 10**9
 """Control steps of an episode that the walker's task never ends."""
 
@@ -89,6 +89,20 @@ class Walker:
             variant=Variant(ground=ground),
         )
 
+    def act(self, obs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Actions (N, A) for observations (N, size), bit for bit the same for any N.
+
+        A matrix product rounds differently with the number of rows, so it has a fixed one.
+        """
+        count, size = obs.shape
+        rows = np.zeros((-(-count // _ROWS) * _ROWS, size), np.float32)
+        rows[:count] = obs
+        parts = [
+            self.policy.act(rows[first : first + _ROWS])
+            for first in range(0, count, _ROWS)
+        ]
+        return np.concatenate(parts)[:count]
+
     def order(self, batch: Any, envs: Ints, commands: Floats) -> None:
         """Command bodies `envs` (k,): speed, to the left, turning rate, (k, 3).
 
@@ -113,9 +127,15 @@ def find_walker(name: str | os.PathLike[str], character: str) -> Walker:
     if file is None:
         hint = nearest(text, ambulo.shipped.shipped_models())
         raise ConfigError(f"walker = {text}: no such model file or shipped model{hint}")
+    return walker_of(text, _loaded(str(file), file.stat().st_mtime_ns), character)
+
+
+@lru_cache(maxsize=4)
+def _loaded(path: str, stamp: int) -> WalkerPolicy:
+    del stamp  # part of the key: a changed file is read again
     module, _, function = LOADER.partition(":")
-    policy: WalkerPolicy = getattr(import_module(module), function)(file)
-    return walker_of(text, policy, character)
+    policy: WalkerPolicy = getattr(import_module(module), function)(path)
+    return policy
 
 
 def walker_of(name: str, policy: WalkerPolicy, character: str) -> Walker:

@@ -210,6 +210,18 @@ def slide(x0, y0, x, y, boxes, cylinders, index, nb, nc, found, radius):
     return x, y, True
 
 
+@njit(cache=True)
+def moved_out(x, y, radius, boxes, n_boxes, cylinders, n_cylinders):
+    """(x, y) moved to `radius` from all shapes, or left where there is no such place."""
+    index = np.empty(boxes.shape[0] + cylinders.shape[0], np.int64)
+    found = np.empty((MOST_OVERLAPS, 3))
+    nb, nc = near_shapes(
+        x, y, 2.0 * radius, boxes, n_boxes, cylinders, n_cylinders, index
+    )
+    x, y, _ = slide(x, y, x, y, boxes, cylinders, index, nb, nc, found, radius)
+    return x, y
+
+
 @njit(cache=True, inline="always")
 def ray_box(x, y, cx, sy, box):
     """Distance along the ray from (x, y) to a box prism, or inf, [m]."""

@@ -13,14 +13,17 @@ from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_HEIGHT
 from ambulo.envs.vr.levels.geodesic import (
     FINE_RESOLUTION,
+    MAX_CELLS,
     distance_field,
     free_grid,
     reaches,
 )
 from ambulo.envs.vr.levels.level import Level
 
-_WIDTHS = np.arange(0.56, 2.0, 0.01)
-"""Widths of ways that are tried to name the widest, [m]."""
+_RESOLUTIONS = (FINE_RESOLUTION, 0.05, 0.02)
+"""Cell sizes on which a way is looked for; the last tells a gap to 2 cm, [m]."""
+_BISECTIONS = 6
+"""Halvings of the width between nothing and what the body needs."""
 _LOWEST = 0.5
 """Boxes that begin higher hang over the floor, [m]."""
 
@@ -60,15 +63,29 @@ def _check(level: Level, size: BodySize) -> None:
             f"level {level.name!r}: a ceiling at {lowest:.2f} m hangs over the way from "
             f"start to goal; {size.name} needs {size.height:.2f} m"
         )
-    widest = max((w for w in _WIDTHS if _passes(level, float(w))), default=0.0)
     raise LevelError(
         f"level {level.name!r}: the widest way from start to goal has a gap of "
-        f"{widest:.2f} m; {size.name} needs {size.width:.2f} m"
+        f"{_widest(level, size.width):.2f} m; {size.name} needs {size.width:.2f} m"
     )
+
+
+def _widest(level: Level, most: float) -> float:
+    """Width of the widest way, below `most`, [m]."""
+    low, high = 0.0, most
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if _passes(level, middle) else (low, middle)
+    return 0.5 * (low + high)
 
 
 def _passes(level: Level, width: float) -> bool:
     """Whether a way of that width, [m], leads from start to goal."""
-    grid = free_grid(level, FINE_RESOLUTION, 0.5 * width)
     assert level.start is not None and level.goal is not None
-    return reaches(grid, distance_field(grid, level.goal), level.start)
+    area = float(np.prod(level.bounds[2:] - level.bounds[:2]))
+    for resolution in _RESOLUTIONS:
+        if resolution < FINE_RESOLUTION and area > MAX_CELLS * resolution**2:
+            return False
+        grid = free_grid(level, resolution, 0.5 * width)
+        if reaches(grid, distance_field(grid, level.goal), level.start):
+            return True
+    return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ STRAIGHT = 0.3
 """Share of commands without turning, and without a part to the side."""
 APPROACH = 2.0
 """Time until a walker is at the wall, [s]."""
-ANGLES = np.radians((5.0, 90.0))
+ANGLES = (math.radians(5.0), math.radians(90.0))
 """Between walking direction and wall, [rad]."""
 FIRST_GAP = 0.7
 """Least distance from the wall at the start, [m]."""
@@ -85,7 +86,7 @@ def wall_walks(walker: Walker, count: int, seed: int) -> WallWalks:
     level = Level("wall", np.array([-_SIZE, -_SIZE, _SIZE, _SIZE]), boxes=wall)
     world, rng = _world(walker, level, count, seed), np.random.default_rng([seed, 2])
     low, high = (max(v, 0.3) for v in walker.envelope.speed)
-    speed, angle = rng.uniform(low, high, count), rng.uniform(*ANGLES, count)
+    speed, angle = rng.uniform(low, high, count), rng.uniform(*ANGLES, size=count)
     away = FIRST_GAP + APPROACH * speed * np.sin(angle)
     _begin(world, np.column_stack([np.zeros(count), -away, angle]), rng)
     command = np.column_stack([speed, np.zeros(count), np.zeros(count)])

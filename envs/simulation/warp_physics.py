@@ -77,7 +77,9 @@ class WarpPhysics:
 
     def set_models(self, models: object, /) -> None:
         """Not supported: all simulations have one model on the device."""
-        raise ConfigError("backend = warp: bodies in different levels need backend = cpu")
+        raise ConfigError(
+            "backend = warp: bodies in different levels need backend = cpu"
+        )
 
     @property
     def device(self) -> str:

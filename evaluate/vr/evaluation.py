@@ -216,8 +216,8 @@ class _Recorder:
         if self._bodies is None:
             return None
         rows = self._bodies[env, : steps + 1].astype(np.float64)
-        count = len(_BODY)
-        return BodyTrace(*rows[:, :count].T, qpos=rows[:, count:])
+        columns = dict(zip(_BODY, rows.T, strict=False))
+        return BodyTrace(**columns, qpos=rows[:, len(_BODY) :])
 
     def _bodies_now(self) -> Floats:
         world: Any = self._batch.world

@@ -36,13 +36,15 @@ from ambulo.evaluate.vr.metrics import (
 )
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult
 
-
 BODY_TABLE = tuple(
     column
     for column in COLUMNS
     if column.name not in ("barn", "falls", "timeouts", "return_mean")
 )
 """Columns of all agents that the table of bodies shows."""
+BODY_HEADLINE = (
+    "success_rate", "spl", "fall_rate", "contact_free_rate", "mean_time_s", "comfort_score",
+)  # fmt: skip
 
 
 def navigation_evaluation(
@@ -66,8 +68,7 @@ def navigation_evaluation(
     if body != "capsule":
         where = f"body {body}"
         agents = {
-            name: {**row, **body_metrics(records[name])}
-            for name, row in agents.items()
+            name: {**row, **body_metrics(records[name])} for name, row in agents.items()
         }
         rows = {
             name: (
@@ -85,7 +86,7 @@ def navigation_evaluation(
         evaluated=f"{count} episodes on {facts.get('levels', 'levels')}, {where}",
         agents=agents,
         columns=COLUMNS if body == "capsule" else (*BODY_TABLE, *BODY_COLUMNS),
-        headline=HEADLINE,
+        headline=HEADLINE if body == "capsule" else BODY_HEADLINE,
         breakdowns=[
             *breakdowns(results),
             *(() if body == "capsule" else body_breakdowns(records)),

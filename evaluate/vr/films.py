@@ -138,7 +138,13 @@ def _frames(renderer: EpisodeRenderer, record: EpisodeRecord) -> Iterator[Frame]
         place, yaw, goal = trace.position[t], float(trace.yaw[t]), record.level.goal
         qpos = None if trace.body is None else trace.body.qpos[t]
         behind = renderer.frame(
-            place, yaw, goal, trail, camera="chase", heading=float(headings[t]), qpos=qpos
+            place,
+            yaw,
+            goal,
+            trail,
+            camera="chase",
+            heading=float(headings[t]),
+            qpos=qpos,
         )
         above = renderer.frame(place, yaw, goal, trail, camera="top", qpos=qpos)
         yield np.concatenate([behind, above], axis=1)

@@ -125,7 +125,8 @@ class BodyWorld(KernelWorld):
         state.contact_ticks[:], state.collisions[:], self._force[:] = 0, 0, 0.0
         for _ in range(spec.ticks_per_decision):
             state.command[:] = (
-                spec.tick_decay * state.command + (1.0 - spec.tick_decay) * motion.target
+                spec.tick_decay * state.command
+                + (1.0 - spec.tick_decay) * motion.target
             )
             self._command(everyone)
             self._obs = self.batch.step(self.walker.act(self._obs))[0]
@@ -169,7 +170,7 @@ class BodyWorld(KernelWorld):
         """Continue from `state_dict`; slots must hold the same levels."""
         super().load_state_dict(arrays)
         self._windows.forget(np.arange(len(self._slot)))
-        bodies = part_of(arrays, "bodies")
+        bodies: dict[str, Any] = part_of(arrays, "bodies")
         self._windows.follow(self._slot, bodies["simulation.qpos"][:, :2])
         self.batch.load_state_dict(bodies)
         self._obs = self.batch.obs
@@ -224,7 +225,9 @@ class BodyWorld(KernelWorld):
     def _count_contacts(self) -> None:
         """Count this tick's contacts."""
         state = self.state
-        force = np.linalg.norm(self._sensors[:, self._touch + 1 : self._touch + 4], axis=1)
+        force = np.linalg.norm(
+            self._sensors[:, self._touch + 1 : self._touch + 4], axis=1
+        )
         touched = np.nan_to_num(force) > TOUCH_FORCE
         np.maximum(self._force, np.nan_to_num(force), out=self._force)
         state.contact_ticks[:] += touched

@@ -10,6 +10,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.twin import Envelope
+from ambulo.envs.vr.body.twin_kernels import limited
 from ambulo.envs.vr.contract import WorldSpec
 
 log = logging.getLogger(__name__)
@@ -50,7 +51,8 @@ class StickCommands:
         """Smallest and largest command: speed, to the left, turning rate. Shape (3,)."""
         self.lateral = np.inf if envelope.lateral is None else envelope.lateral
         """Largest product of speed and turning rate, [m/s^2]."""
-        self._spec = spec
+        self.scale = np.array([spec.max_speed, spec.max_speed, spec.max_yaw_rate])
+        """Command of a full stick, shape (3,)."""
         if envelope.side == (0.0, 0.0):
             _warn(f"walker {walker} does not walk to the side: strafing does nothing")
         slowest = envelope.speed[0]
@@ -65,15 +67,7 @@ class StickCommands:
 
         `stick`: strafe, forward, rotation (+ is right) in [-1, 1], shape (N, 3).
         """
-        spec = self._spec
-        wanted = np.column_stack(
-            [
-                stick[:, 1] * spec.max_speed,
-                -stick[:, 0] * spec.max_speed,
-                -stick[:, 2] * spec.max_yaw_rate,
-            ]
-        )
-        inside = np.clip(wanted, self.low, self.high)
-        widest = self.lateral / np.maximum(np.abs(inside[:, 0]), 1e-9)
-        inside[:, 2] = np.clip(inside[:, 2], -widest, widest)
-        return inside
+        out = np.empty(stick.shape)
+        for row, command in zip(stick, out, strict=True):
+            limited(row, self.scale, self.low, self.high, self.lateral, command)
+        return out

@@ -80,7 +80,8 @@ def _widest(level: Level, most: float) -> float:
 
 def _passes(level: Level, width: float) -> bool:
     """Whether a way of that width, [m], leads from start to goal."""
-    assert level.start is not None and level.goal is not None
+    assert level.start is not None
+    assert level.goal is not None
     area = float(np.prod(level.bounds[2:] - level.bounds[:2]))
     for resolution in _RESOLUTIONS:
         if resolution < FINE_RESOLUTION and area > MAX_CELLS * resolution**2:

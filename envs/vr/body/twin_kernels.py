@@ -49,6 +49,18 @@ def normal(chance, i):
 
 
 @njit(cache=True)
+def limited(stick, scale, low, high, lateral, out):
+    """Fill `out` (3,) with the command of `stick` (3,); see `StickCommands`."""
+    out[0] = stick[1] * scale[0]
+    out[1] = -stick[0] * scale[1]
+    out[2] = -stick[2] * scale[2]
+    for c in range(3):
+        out[c] = min(max(out[c], low[c]), high[c])
+    widest = lateral / max(abs(out[0]), 1e-9)
+    out[2] = min(max(out[2], -widest), widest)
+
+
+@njit(cache=True)
 def respond(command, responses, motion, dt):
     """Let `motion` (3,) follow the delayed `command` (3,) for `dt`, in place."""
     for c in range(3):
@@ -94,16 +106,8 @@ def step_twins(
         for _ in range(ticks):
             for c in range(3):
                 command[i, c] = decay * command[i, c] + (1.0 - decay) * target[i, c]
-            wanted[0] = command[i, 1] * scale[0]
-            wanted[1] = -command[i, 0] * scale[1]
-            wanted[2] = -command[i, 2] * scale[2]
-            for c in range(3):
-                wanted[c] = min(max(wanted[c], low[c]), high[c])
-            widest = lateral / max(abs(wanted[0]), 1e-9)
-            wanted[2] = min(max(wanted[2], -widest), widest)
             age[i] = (age[i] + 1) % MEMORY
-            for c in range(3):
-                past[i, age[i], c] = wanted[c]
+            limited(command[i], scale, low, high, lateral, past[i, age[i]])
             for c in range(3):
                 wanted[c] = past[i, (age[i] - delays[c]) % MEMORY, c]
             respond(wanted, responses, motion[i], dt)

@@ -76,14 +76,13 @@ class TwinWorld(KernelWorld):
         spec, state, rule = self.spec, self.state, self.twin.contact
         motion = motion_of(actions, spec, len(self._slot))
         self._check_placed()
-        scale = np.array([spec.max_speed, spec.max_speed, spec.max_yaw_rate])
         step_twins(
             motion.target, self._slot, state.position, state.yaw, state.velocity,
             state.yaw_rate, state.command, state.path, state.contact_ticks,
             state.collisions, state.since_contact, state.fell, self._motion,
             self._wander, self._past, self._age, self._pressed, self._chance,
             spec.ticks_per_decision, spec.dt, spec.tick_decay, self._sticks.low,
-            self._sticks.high, scale, self._sticks.lateral, self._responses,
+            self._sticks.high, self._sticks.scale, self._sticks.lateral, self._responses,
             self._delays, self.twin.radius, rule.still, rule.speed, rule.after,
             self.twin.fall_rate, spec.rearm_ticks, self._packed.arrays(),
         )  # fmt: skip

@@ -50,9 +50,7 @@ def make_world(
     return KernelWorld(num_envs, spec)
 
 
-def make_body_world(
-    config: NavigationConfig, num_envs: int, spec: WorldSpec
-) -> World:
+def make_body_world(config: NavigationConfig, num_envs: int, spec: WorldSpec) -> World:
     """A world of bodies with legs, or of their twin."""
     env = config.environment
     if env.body == "twin":

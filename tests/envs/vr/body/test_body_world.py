@@ -73,7 +73,7 @@ def test_windows_follow_the_body_to_shapes_that_were_far(walker):
     pillars = np.column_stack(
         [np.linspace(-30.0, 30.0, 200), np.full(200, 6.0), np.full((200, 2), 0.2)]
     )
-    far = Level("far", BOUNDS, boxes=WALL.boxes + [3.0, *[0.0] * 6], cylinders=pillars)
+    far = Level("far", BOUNDS, boxes=WALL.boxes + np.eye(7)[0] * 3.0, cylinders=pillars)
     world = world_in(walker, far)
     walk(world, 60)
     assert world.state.position[0, 0] < 4.4
@@ -81,7 +81,9 @@ def test_windows_follow_the_body_to_shapes_that_were_far(walker):
 
 
 def test_the_nearest_shapes_are_chosen_by_their_surface():
-    boxes = np.array([[9.0, 0.0, 1.0, 8.0, 0.1, 1.0, 0.0], [3.0, 0.0, 1.0, 0.1, 0.1, 1.0, 0]])
+    boxes = np.array(
+        [[9.0, 0.0, 1.0, 8.0, 0.1, 1.0, 0.0], [3.0, 0.0, 1.0, 0.1, 0.1, 1.0, 0]]
+    )
     shapes = LevelShapes.obstacles(
         Level("two", BOUNDS, boxes=boxes, cylinders=np.array([[0.0, 4.0, 3.5, 1.0]]))
     )
@@ -90,9 +92,13 @@ def test_the_nearest_shapes_are_chosen_by_their_surface():
 
 
 def test_walkers_of_other_bodies_and_tasks_are_refused():
-    with pytest.raises(ConfigError, match=r"walker = muscle_walk: was trained for myolegs"):
+    with pytest.raises(
+        ConfigError, match=r"walker = muscle_walk: was trained for myolegs"
+    ):
         find_walker("muscle_walk", "human23")
-    with pytest.raises(ConfigError, match=r"walker = imitate_walk: its task, imitate, takes"):
+    with pytest.raises(
+        ConfigError, match=r"walker = imitate_walk: its task, imitate, takes"
+    ):
         find_walker("imitate_walk", "human23")
     with pytest.raises(ConfigError, match=r"walker = locomot: no such .*'locomote'"):
         find_walker("locomot", "human23")

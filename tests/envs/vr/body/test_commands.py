@@ -14,7 +14,9 @@ from ambulo.envs.vr.contract import WorldSpec
 
 SPEC = WorldSpec(max_speed=1.6, max_yaw_rate=np.radians(30.0))
 AHEAD = Envelope(speed=(0.6, 1.6), turn=(-30.0, 30.0))
-EVERYWHERE = Envelope(speed=(-0.2, 1.6), side=(-0.3, 0.3), turn=(-120.0, 120.0), lateral=0.8)
+EVERYWHERE = Envelope(
+    speed=(-0.2, 1.6), side=(-0.3, 0.3), turn=(-120.0, 120.0), lateral=0.8
+)
 
 
 def test_the_stick_points_as_in_vr_and_commands_stay_in_the_envelope():
@@ -36,7 +38,10 @@ def test_side_steps_and_backwards_where_the_walker_does_them():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"max_speed": 2.0}, r"max_movement_speed = 2: walker slow walks at 0\.6 to 1\.6"),
+        (
+            {"max_speed": 2.0},
+            r"max_movement_speed = 2: walker slow walks at 0\.6 to 1\.6",
+        ),
         (
             {"max_yaw_rate": np.radians(90.0)},
             "max_rotation_speed = 90: walker slow turns at -30 to 30 deg/s",

@@ -35,7 +35,9 @@ def test_a_wide_door_is_no_obstacle():
 
 
 def test_a_narrow_gap_is_named():
-    with pytest.raises(LevelError, match=r"level 'door': .* gap of 0\.5\d m; body = human23"):
+    with pytest.raises(
+        LevelError, match=r"level 'door': .* gap of 0\.5\d m; body = human23"
+    ):
         check_levels([with_door(0.57)], SIZE)
 
 

@@ -127,7 +127,14 @@ def find_walker(name: str | os.PathLike[str], character: str) -> Walker:
     if file is None:
         hint = nearest(text, ambulo.shipped.shipped_models())
         raise ConfigError(f"walker = {text}: no such model file or shipped model{hint}")
-    return walker_of(text, _loaded(str(file), file.stat().st_mtime_ns), character)
+    try:
+        policy = _loaded(str(file), file.stat().st_mtime_ns)
+    except ImportError as error:
+        raise ConfigError(
+            f"walker = {text}: needs the package {error.name}, which is not installed: "
+            "pip install 'ambulo[train]'"
+        ) from None
+    return walker_of(text, policy, character)
 
 
 @lru_cache(maxsize=4)

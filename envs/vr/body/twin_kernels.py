@@ -15,6 +15,7 @@ from ambulo.envs.vr.world.geometry_kernels import (
     on_floor,
     slide,
 )
+from ambulo.envs.vr.world.kernels import counted
 
 GAIN, OFFSET, LAG, CHANGE, DELAY, NOISE = range(6)
 """Columns of the responses of speed, side and turning."""
@@ -128,12 +129,8 @@ def step_twins(
                 into = math.sqrt((x - to_x) ** 2 + (y - to_y) ** 2) / dt
                 pressed[i, 0] = min(into, motion[i, 0] + high[1])
                 pressed[i, 1] = after + dt
-                touches += 1
-                if since_contact[i] >= rearm:
-                    events += 1
-                since_contact[i] = 0
-            else:
-                since_contact[i] += 1
+            touches += touched
+            events += counted(touched, since_contact, i, rearm)
             rate = fall_rate
             if pressed[i, 1] > 0.0:
                 rate += math.exp(still + growth * pressed[i, 0])

@@ -88,6 +88,19 @@ def _look_by_geometry(
     return seen
 
 
+@njit(cache=True, inline="always")
+def counted(touched, since_contact, i, rearm):
+    """Count a tick of env `i` in `since_contact` (N,); 1 if it is a collision event."""
+    event = 0
+    if touched:
+        if since_contact[i] >= rearm:
+            event = 1
+        since_contact[i] = 0
+    else:
+        since_contact[i] += 1
+    return event
+
+
 @njit(cache=True)
 def read_rays(engine, envs, slot, position, yaw, rays, head, length, edges, levels):
     """Reads the rays of `envs` (indices) into `rays` (N, num_rays)."""
@@ -164,13 +177,8 @@ def step_envs(
                 vz = 0.0
                 falling[i] = not on_floor(x, y, bounds[s], holes[s], counts[s, 2])
             walked += math.sqrt((x - x0) ** 2 + (y - y0) ** 2)
-            if touched:
-                touches += 1
-                if since_contact[i] >= rearm:
-                    events += 1
-                since_contact[i] = 0
-            else:
-                since_contact[i] += 1
+            touches += touched
+            events += counted(touched, since_contact, i, rearm)
             if z < -fall_depth:
                 fell[i] = True
         position[i, 0] = x

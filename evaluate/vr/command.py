@@ -117,6 +117,7 @@ def _in_world(
         "environment",
         world=args.world,
         body=body,
+        walker=args.walker or config.environment.walker,
         godot_url=args.godot_url,
         godot_bin=args.godot_bin,
         godot_project=None,

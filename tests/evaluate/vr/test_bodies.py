@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
+from fixtures.untrained import untrained_navigator
 
+from ambulo.configs.presets.vr import preset
+from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.metrics import BodyTrace, Trace
+from ambulo.evaluate.command import main
 from ambulo.evaluate.vr.bodies import body_breakdowns, body_metrics, failure
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
+from ambulo.policies.files.model_file import save_model
 
 STEPS = 200
 LEVEL = Level("one", np.array([-9.0, -9.0, 9.0, 9.0]), family="open")
@@ -89,3 +95,49 @@ def test_twins_have_no_gait_but_failures_by_family():
     by_family, by_kind = body_breakdowns({"policy": records})
     assert by_family.scores["open"]["policy"]["fall_rate"].value == 0.5
     assert by_kind.scores["fall"]["policy"]["share"].value == 0.5
+
+
+def saved(file, config: NavigationConfig) -> str:
+    """An untrained navigator of short episodes."""
+    short = config.override("environment", max_episode_steps=20)
+    save_model(file, untrained_navigator(short))
+    return str(file)
+
+
+@pytest.mark.parametrize("body", ["twin", None])
+def test_eval_plays_bodies_and_says_why_they_fail(body, tmp_path, capsys):
+    """A twin is asked for; else an agent of a twin is played on human23."""
+    model = saved(tmp_path / "agent.zip", preset("embodied_quick"))
+    flags = [] if body is None else ["--body", body]
+    out = tmp_path / "scores.json"
+    assert main(
+        [model, *flags, "--level-set", "open,rooms", "--episodes", "2", "--baselines",
+         "none", "--no-report", "--json", str(out)]
+    ) == 0  # fmt: skip
+    data = json.loads(out.read_text())
+    assert data["evaluated"].endswith(f"body {body or 'human23'}")
+    scores = data["agents"]["policy"]
+    assert scores["fall_rate"]["high"] > 0.0
+    assert ("head_bob_cm" in scores) == (body is None)
+    assert set(data["groups"]["failure"]) == {"fall", "squeezed", "lost", "time"}
+    assert {row["failure"] for row in data["rows"]} <= {
+        "fall",
+        "squeezed",
+        "lost",
+        "time",
+    }
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--body", "human23"], "was trained for the capsule"),
+        (["--body", "humanoid"], "unknown 'humanoid' (did you mean 'human23'?)"),
+    ],
+)
+def test_bodies_that_do_not_fit_the_agent_are_one_line(
+    flags, message, tmp_path, capsys
+):
+    model = saved(tmp_path / "agent.zip", NavigationConfig())
+    assert main([model, *flags, "--episodes", "1", "--no-report"]) == 2
+    assert message in capsys.readouterr().err

@@ -27,6 +27,10 @@ class Timed:
         """As the batch's."""
         self._batch.forward(ids, stage)
 
+    def set_models(self, models: Any) -> None:
+        """As the batch's."""
+        self._batch.set_models(models)
+
     def step(self, **kwargs: Any) -> None:
         """As the batch's."""
         start = time.process_time()

@@ -16,6 +16,7 @@ from ambulo.configs.types import Count, NonNegative, Positive, Widths
 Unit = Annotated[float, Field(ge=0, le=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
 Task = Literal["navigate", "follow", "reach", "patrol"]
+Body = Literal["capsule", "twin", "human23", "myolegs"]
 
 ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
 """Keys of `environment` that say where engines are. Only the user who runs a command may
@@ -163,6 +164,15 @@ class NavigationEnvironmentConfig(Config):
     world: Literal["kernel", "mujoco", "godot"] = "kernel"
     """`mujoco` steps MuJoCo; `kernel` is the compiled twin of the same world contract;
     `godot` runs it in Godot engines."""
+    body: Body = "capsule"
+    """What moves through the levels: the sliding capsule of the world contract; a simulated
+    character with legs, by name, that a walker drives; or `twin`, a fast model of the walker
+    that was fitted to the character's roll-outs."""
+    walker: str = "locomote"
+    """Policy that moves the legs of a character as commanded: a shipped one by name, or a
+    file. A twin is a model of it."""
+    twin: str | None = None
+    """File of the twin (JSON, of `ambulo fit-twin`); null: the shipped one of the walker."""
     num_environments: Count = 64
     """Environments stepped together."""
     max_episode_steps: Count = 1000
@@ -218,7 +228,14 @@ class NavigationEnvironmentConfig(Config):
             raise ValueError("levels must name at least one family or set")
         if not self.tasks:
             raise ValueError("tasks must name at least one task")
+        if self.body != "capsule" and self.world == "godot":
+            raise ValueError(f"body = {self.body}: not in world = godot")
         return self
+
+    @property
+    def character(self) -> str | None:
+        """The simulated character that moves through the levels; None: there is none."""
+        return None if self.body in ("capsule", "twin") else self.body
 
     @property
     def physics_dt(self) -> float:
@@ -242,6 +259,8 @@ class CurriculumStage(Config):
     """Budget of the stage, [environment steps]."""
     levels: tuple[str, ...] | None = None
     """Level families or sets of this stage; null keeps `environment.levels`."""
+    body: Body | None = None
+    """What moves in this stage; null keeps `environment.body`."""
     success_threshold: Unit | None = 0.9
     """Promote when the success rate of recent episodes reaches this; null: budget only."""
     min_timesteps: Annotated[int, Field(ge=0)] = 50_000
@@ -301,6 +320,11 @@ class NavigationConfig(Config):
     def _check(self) -> Self:
         if self.actions.mode == "discrete" and self.network.action_bound is not None:
             raise ValueError("network.action_bound needs actions.mode = continuous")
+        if self.actions.mode == "discrete" and self.environment.body != "capsule":
+            raise ValueError(
+                f"environment.body = {self.environment.body}: needs actions.mode = "
+                "continuous"
+            )
         return self
 
     def without_engine_places(self) -> NavigationConfig:

@@ -14,6 +14,11 @@ gymnasium.register(
     entry_point="ambulo.envs.vr.task.env:VRNavigationEnv",
     vector_entry_point="ambulo.envs.vr.task.vector_env:VRNavigationVectorEnv",
 )
+gymnasium.register(
+    id="ambulo/EmbodiedNavigation-v0",
+    entry_point="ambulo.envs.vr.task.env:EmbodiedNavigationEnv",
+    vector_entry_point="ambulo.envs.vr.task.vector_env:EmbodiedNavigationVectorEnv",
+)
 for _task in TASKS:
     gymnasium.register(
         id=f"ambulo/{_task.title().replace('_', '')}-v0",

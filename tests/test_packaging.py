@@ -185,20 +185,27 @@ import ambulo, gymnasium
 from ambulo.cli import main
 ambulo.register()
 for name in [name for name in gymnasium.registry if name.startswith("ambulo/")]:
-    env = ambulo.make_vec(name, 2)
+    # The walker of a simulated body is a policy, which needs torch.
+    more = {{"body": "twin"}} if "Embodied" in name else {{}}
+    env = ambulo.make_vec(name, 2, **more)
     env.reset(seed=0)
     env.step(env.action_space.sample())
 try:
     ambulo.load("vr_navigation")
 except ImportError as error:
     print(error)
+try:
+    ambulo.make("EmbodiedNavigation-v0")
+except ambulo.envs.AmbuloError as error:
+    print(error)
 print(main(["eval", "vr_navigation"]))
 """
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    told, exit_code = result.stdout.splitlines()
-    for text in (told, result.stderr):
+    *told, exit_code = result.stdout.splitlines()
+    assert len(told) == 2
+    for text in (*told, result.stderr):
         assert re.search(r"needs the package \w+, .*install 'ambulo\[train\]'", text)
     assert exit_code == "2"
 

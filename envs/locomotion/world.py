@@ -13,7 +13,7 @@ from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.observation import GROUND_AHEAD, places_ahead
 from ambulo.envs.simulation.course import make_ground
-from ambulo.envs.simulation.terrain import EDGE, Ground, terrain_model
+from ambulo.envs.simulation.terrain import Ground, terrain_model
 from ambulo.envs.simulation.variants import Variant
 
 FOLLOW = 0.2
@@ -50,9 +50,9 @@ class World:
         """`ConfigError` if an episode at `speed`, [m/s], leads over the ground's edge."""
         ground, env = self._ground, self._config
         farthest = speed * env.max_episode_steps * env.control_dt
-        if ground is not None and farthest > EDGE:
+        if ground is not None and farthest > ground.room:
             raise ConfigError(
-                f"terrain = {ground.kind}: the ground ends after {EDGE:g} m, and an"
+                f"terrain = {ground.kind}: the ground ends after {ground.room:g} m, and an"
                 f" episode may lead {farthest:.0f} m ahead: lower speed or"
                 " max_episode_steps"
             )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.locomotion import Course as Kind
-from ambulo.envs.simulation.terrain import RAMP, SIZE, Ground, Terrain
+from ambulo.envs.simulation.terrain import EDGE, RAMP, SIZE, Ground, Terrain
 
 KINDS: tuple[str, ...] = get_args(Kind)
 """Kinds of courses."""
@@ -23,6 +23,8 @@ _DEEP = 0.5
 
 class Course:
     """A slope or steps, made of boxes with true edges; all bodies start towards +X."""
+
+    room = EDGE
 
     def __init__(self, kind: Kind, height: float) -> None:
         """A course whose steps have `height`, [m], or whose slope has it over `RAMP`."""

@@ -6,6 +6,7 @@ single precision on a CUDA device or, without one, on Warp's own CPU device.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import mujoco
@@ -31,6 +32,10 @@ class Physics(Protocol):
 
     def forward(self, ids: NDArray[Any], stage: int, /) -> None:
         """Compute what derives from the state of `ids`, up to a stage of MuJoCo."""
+        ...
+
+    def set_models(self, models: Sequence[mujoco.MjModel], /) -> None:
+        """Run simulation i on `models[i]`, whose data have the same layout."""
         ...
 
     def get_data(self, sim: int, data: mujoco.MjData, /) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -185,6 +185,13 @@ class CharacterSimulation:
     def copy_data(self, sim: int, data: mujoco.MjData) -> None:
         """Fill `data`, of this model, with everything that simulation `sim` knows."""
         self._batch.get_data(sim, data)
+
+    def use_models(self, models: Sequence[mujoco.MjModel]) -> None:
+        """Run simulation i on `models[i]`: edited copies of the model, of the same sizes.
+
+        To be called again after an edit. Of back end `cpu` only.
+        """
+        self._batch.set_models(models)
 
     def forward(self, ids: Ints, stage: int = _FORWARD) -> None:
         """Make what derives from the state of `ids` current, up to a MuJoCo stage."""

@@ -33,6 +33,8 @@ class Ground(Protocol):
 
     kind: str
     """What it is called in settings."""
+    room: float
+    """Least distance of episode starts from the edge, [m]."""
 
     def height(self, places: Floats) -> Floats:
         """Height at world places (..., 2), [m]. Shape (...)."""
@@ -46,6 +48,8 @@ class Ground(Protocol):
 
 class Terrain:
     """Heights on a grid; always the same for the same kind and height."""
+
+    room = EDGE
 
     def __init__(self, kind: str, height: float) -> None:
         """Ground of a `kind` ("rough", "slope") whose bumps have `height`, [m]."""

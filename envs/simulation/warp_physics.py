@@ -75,6 +75,12 @@ class WarpPhysics:
         self._last: tuple[Floats, Floats] | None = None
         """Positions and velocities of which the device knows what derives."""
 
+    def set_models(self, models: object, /) -> None:
+        """Not supported: all simulations have one model on the device."""
+        raise ConfigError(
+            "backend = warp: bodies in different levels need backend = cpu"
+        )
+
     @property
     def device(self) -> str:
         """The device that computes, such as `cuda:0` or `cpu`."""

@@ -19,6 +19,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "(default: the model's own families, held-out levels)",
     )  # fmt: skip
     add("--world", metavar="NAME", help="mujoco (default), kernel or godot")
+    add(
+        "--body", metavar="NAME",
+        help="capsule, twin, human23 or myolegs (default: that of the training; of a "
+        "twin, human23)",
+    )  # fmt: skip
+    add(
+        "--walker", metavar="MODEL",
+        help="what moves the legs of a body (default: as in the training)",
+    )  # fmt: skip
     add_godot_flags(parser)
 
 
@@ -30,7 +39,7 @@ KIND = EvalKind(
     episodes=90,
     flags=frozenset(
         {
-            "level_file", "level_set", "world", "godot_url", "godot_bin",
+            "level_file", "level_set", "world", "body", "walker", "godot_url", "godot_bin",
             "godot_engines", "deterministic", "num_envs", "video", "trust_pickle",
         }
     ),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from typing import get_args
 
 from ambulo.common.gl import import_mujoco
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ConfigError, nearest
-from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr import Body, NavigationConfig
 from ambulo.envs.godot.check import check_engines
+from ambulo.envs.vr.task.env import embodied_config
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import POLICY
 from ambulo.evaluate.vr import evaluation
@@ -24,6 +26,7 @@ from ambulo.evaluate.vr.films import check_can_film
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
 from ambulo.evaluate.vr.scores import EpisodeRecords, summarise
 
+BODIES: tuple[str, ...] = get_args(Body)
 WORLDS = ("kernel", "mujoco", "godot")
 DEFAULT_WORLD = "mujoco"
 
@@ -37,7 +40,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         raise ConfigError(f"--world: unknown {args.world!r}{hint}")
     if args.level_set is not None and args.level_file is not None:
         raise ConfigError("--level-set and --level-file exclude each other")
-    environment = _in_world(NavigationConfig(), args).environment
+    environment = _in_world(NavigationConfig(), args, "capsule").environment
     check_godot_flags(args, environment)
     check_engines(environment)
     import_mujoco()
@@ -56,6 +59,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         "levels": described_levels(config, args.level_set, args.level_file),
         "seed": str(args.seed),
         "world": args.world,
+        "body": config.environment.body,
     }
     run_folder = None if file is None else RunFolder.around(file)
     radius = config.environment.goal_radius
@@ -73,12 +77,18 @@ def _subjects(
     """Return the agents, and the settings of levels and limits."""
     args = request.args
     subjects = {}
-    config = _in_world(NavigationConfig(), args)
+    body = args.body or "capsule"
+    if args.body is None or args.body == "capsule":
+        config = _in_world(NavigationConfig(), args, body)
+    else:
+        config = _in_world(embodied_config(NavigationConfig()), args, body)
     if request.file is not None:
         from ambulo.policies.agents.navigation import load_agent
 
         agent = load_agent(request.file, trust_pickle=args.trust_pickle)
-        config = _in_world(agent.config, args)
+        trained_on = agent.config.environment.body
+        body = args.body or ("human23" if trained_on == "twin" else trained_on)
+        config = _in_world(_with_body(agent.config, body), args, body)
         subjects[POLICY] = evaluation.agent_subject(
             agent, config, deterministic=args.deterministic, seed=args.seed
         )
@@ -87,11 +97,27 @@ def _subjects(
     return subjects, config
 
 
-def _in_world(config: NavigationConfig, args: argparse.Namespace) -> NavigationConfig:
+def _with_body(config: NavigationConfig, body: str) -> NavigationConfig:
+    """Return the settings of an agent, for another `body`; `ConfigError` without legs."""
+    if body != "capsule" and config.environment.body == "capsule":
+        raise ConfigError(
+            f"--body {body}: the agent was trained for the capsule, whose speeds and ticks "
+            "no walker has"
+        )
+    return config
+
+
+def _in_world(
+    config: NavigationConfig, args: argparse.Namespace, body: str
+) -> NavigationConfig:
     """Return `config` in the world of `args`; the model does not know where engines are."""
+    if body not in BODIES:
+        raise ConfigError(f"--body: unknown {body!r}{nearest(body, BODIES)}")
     return config.override(
         "environment",
         world=args.world,
+        body=body,
+        walker=args.walker or config.environment.walker,
         godot_url=args.godot_url,
         godot_bin=args.godot_bin,
         godot_project=None,

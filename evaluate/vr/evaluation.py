@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from ambulo.envs.vr.planners.planners import make_planner
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_world
-from ambulo.envs.vr.task.metrics import Trace, optimal_length
+from ambulo.envs.vr.task.metrics import BodyTrace, Trace, optimal_length
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
 
@@ -31,8 +31,10 @@ Progress = Callable[[str, int], None]
 
 DEFAULT_NUM_ENVS = 64
 """Environments at once."""
-_COLUMNS = 11
+_COLUMNS = 12
 """Numbers in one row of a recording."""
+_BODY = ("head_height", "head_tilt", "gait_phase", "touch_force")
+"""What is recorded of characters with legs, from `World.details`."""
 _SEED_STRIDE = 1_000_003
 """More episodes than this, and two evaluation seeds could share some."""
 
@@ -150,15 +152,24 @@ class _Recorder:
         self._batch = batch
         steps = batch.config.environment.max_episode_steps
         self._rows = np.zeros((batch.num_envs, steps + 1, _COLUMNS))
+        self._bodies: Floats | None = None
+        qpos = getattr(batch.world, "qpos", None)
+        if qpos is not None:
+            width = len(_BODY) + qpos.shape[1]
+            self._bodies = np.zeros((batch.num_envs, steps + 1, width), np.float32)
 
     def begin(self, envs: Ints) -> None:
         """Row 0 of new episodes."""
         self._rows[envs, 0] = self._now()[envs]
+        if self._bodies is not None:
+            self._bodies[envs, 0] = self._bodies_now()[envs]
 
     def add(self) -> None:
         """The next row of every env; those that wait overwrite their last one."""
         at = np.minimum(self._batch.episode.steps, self._rows.shape[1] - 1)
         self._rows[np.arange(len(at)), at] = self._now()
+        if self._bodies is not None:
+            self._bodies[np.arange(len(at)), at] = self._bodies_now()
 
     def record(
         self, index: int, info: Mapping[str, NDArray[np.generic]]
@@ -197,14 +208,28 @@ class _Recorder:
             clearance=rows[:, 8],
             contact_ticks=rows[:, 9].astype(np.int64),
             snaps=rows[:, 10].astype(np.int64),
+            distance=rows[:, 11],
+            body=self._body_trace(env, steps),
         )
+
+    def _body_trace(self, env: int, steps: int) -> BodyTrace | None:
+        if self._bodies is None:
+            return None
+        rows = self._bodies[env, : steps + 1].astype(np.float64)
+        columns = dict(zip(_BODY, rows.T, strict=False))
+        return BodyTrace(**columns, qpos=rows[:, len(_BODY) :])
+
+    def _bodies_now(self) -> Floats:
+        world: Any = self._batch.world
+        details = world.details()
+        return np.column_stack([*(details[name] for name in _BODY), world.qpos])
 
     def _now(self) -> Floats:
         s = self._batch.world.state
         return np.column_stack(
             [
                 s.position, s.yaw, s.velocity, s.yaw_rate, s.rays.min(axis=1),
-                s.contact_ticks, s.snaps,
+                s.contact_ticks, s.snaps, self._batch.episode.distance,
             ]
         )  # fmt: skip
 

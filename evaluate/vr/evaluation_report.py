@@ -14,6 +14,9 @@ from ambulo.evaluate.shared.result import (
     episode_rows,
     hero_of,
 )
+from ambulo.evaluate.vr.bodies import COLUMNS as BODY_COLUMNS
+from ambulo.evaluate.vr.bodies import NOTES as BODY_NOTES
+from ambulo.evaluate.vr.bodies import body_breakdowns, body_metrics, body_rows
 from ambulo.evaluate.vr.figures import (
     draw_families,
     draw_learning_curve,
@@ -33,6 +36,16 @@ from ambulo.evaluate.vr.metrics import (
 )
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult
 
+BODY_TABLE = tuple(
+    column
+    for column in COLUMNS
+    if column.name not in ("barn", "falls", "timeouts", "return_mean")
+)
+"""Columns of all agents that the table of bodies shows."""
+BODY_HEADLINE = (
+    "success_rate", "spl", "fall_rate", "contact_free_rate", "mean_time_s", "comfort_score",
+)  # fmt: skip
+
 
 def navigation_evaluation(
     records: Mapping[str, EpisodeRecords],
@@ -44,23 +57,42 @@ def navigation_evaluation(
     Args:
         records: Episodes by agent.
         results: Scores by agent.
-        facts: `model`, `command`, `seed`, `levels`, `world`, as far as they are known.
+        facts: `model`, `command`, `seed`, `levels`, `world`, `body`, as far as they are
+            known; bodies other than the capsule have metrics of their own.
     """
     count = next(iter(results.values())).episodes
+    body = facts.get("body", "capsule")
+    where = f"world {facts.get('world', 'mujoco')}"
+    agents = {name: agent_metrics(scores) for name, scores in results.items()}
+    rows = {name: record_rows(r) for name, r in records.items()}
+    if body != "capsule":
+        where = f"body {body}"
+        agents = {
+            name: {**row, **body_metrics(records[name])} for name, row in agents.items()
+        }
+        rows = {
+            name: (
+                one | more
+                for one, more in zip(found, body_rows(records[name]), strict=True)
+            )
+            for name, found in rows.items()
+        }
     return ModelEvaluation(
         model=facts.get("model", "none"),
         kind="vr_navigation",
         episodes=count,
         seed=int(facts.get("seed", "0")),
         command=facts.get("command", ""),
-        evaluated=f"{count} episodes on {facts.get('levels', 'levels')}, world "
-        f"{facts.get('world', 'mujoco')}",
-        agents={name: agent_metrics(scores) for name, scores in results.items()},
-        columns=COLUMNS,
-        headline=HEADLINE,
-        breakdowns=breakdowns(results),
-        rows=episode_rows({name: record_rows(r) for name, r in records.items()}),
-        notes=NOTES,
+        evaluated=f"{count} episodes on {facts.get('levels', 'levels')}, {where}",
+        agents=agents,
+        columns=COLUMNS if body == "capsule" else (*BODY_TABLE, *BODY_COLUMNS),
+        headline=HEADLINE if body == "capsule" else BODY_HEADLINE,
+        breakdowns=[
+            *breakdowns(results),
+            *(() if body == "capsule" else body_breakdowns(records)),
+        ],
+        rows=episode_rows(rows),
+        notes=NOTES if body == "capsule" else (*NOTES, *BODY_NOTES),
     )
 
 

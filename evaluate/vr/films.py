@@ -57,7 +57,10 @@ def write_episode_video(
         _write_godot_video(record, config, path)
         return
     radius = config.environment.goal_radius
-    with EpisodeRenderer(record.level, *SIZE, goal_radius=radius) as renderer:
+    character = config.environment.character
+    with EpisodeRenderer(
+        record.level, *SIZE, goal_radius=radius, character=character
+    ) as renderer:
         write_video(_frames(renderer, record), path, fps=1.0 / record.trace.dt)
 
 
@@ -133,10 +136,17 @@ def _frames(renderer: EpisodeRenderer, record: EpisodeRecord) -> Iterator[Frame]
     for t in [*range(0, last, stride), last]:
         trail = trace.position[: t + 1 : 1 + t // _TRAIL_POINTS]
         place, yaw, goal = trace.position[t], float(trace.yaw[t]), record.level.goal
+        qpos = None if trace.body is None else trace.body.qpos[t]
         behind = renderer.frame(
-            place, yaw, goal, trail, camera="chase", heading=float(headings[t])
+            place,
+            yaw,
+            goal,
+            trail,
+            camera="chase",
+            heading=float(headings[t]),
+            qpos=qpos,
         )
-        above = renderer.frame(place, yaw, goal, trail, camera="top")
+        above = renderer.frame(place, yaw, goal, trail, camera="top", qpos=qpos)
         yield np.concatenate([behind, above], axis=1)
 
 

@@ -88,9 +88,6 @@ class NavigationActor(nn.Module):
 class Agent:
     """A VR-navigation policy ready to act, with its config and metadata."""
 
-    env_id = "ambulo/VRNavigation-v0"
-    """The environment that it was trained in."""
-
     def __init__(
         self, model: NavigationModel, statistics: VecNormalizeStatistics | None = None
     ) -> None:
@@ -110,6 +107,12 @@ class Agent:
         self.actor = NavigationActor.of(model.metadata, model.weights)
         log_std = model.weights.get("log_std")
         self._std = None if log_std is None else log_std.detach().cpu().exp()
+
+    @property
+    def env_id(self) -> str:
+        """The environment that it was trained in."""
+        body = self.config.environment.body
+        return f"ambulo/{'VR' if body == 'capsule' else 'Embodied'}Navigation-v0"
 
     def act(
         self,

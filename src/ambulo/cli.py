@@ -69,6 +69,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ambulo.commands.fit_clip:main",
         "make a clip feasible for a simulated body",
     ),
+    "fit-twin": (
+        "ambulo.commands.fit_twin:main",
+        "fit the fast model of a walker that navigation trains on",
+    ),
     "gait": ("ambulo.commands.gait_tools:main", "generate, estimate or report gaits"),
     "ik": ("ambulo.commands.ik_tools:main", "make training data of poses"),
     "rig-server": (

@@ -9,7 +9,16 @@ from ambulo.configs.vr import CurriculumStage, NavigationConfig
 from ambulo.envs.vr.families.level_sets import SEEDS_PER_SPLIT, split_level
 from ambulo.envs.vr.task.bank import LevelBank
 from ambulo.envs.vr.task.batch import NavigationBatch
-from ambulo.envs.vr.task.build import make_bank
+from ambulo.envs.vr.task.build import make_bank, make_world
+
+
+def stage_config(
+    config: NavigationConfig, stage: CurriculumStage | None
+) -> NavigationConfig:
+    """Return the settings of the world in a stage: its body."""
+    if stage is None or stage.body is None:
+        return config
+    return config.override("environment", body=stage.body)
 
 
 def stage_bank(config: NavigationConfig, stage: CurriculumStage | None) -> LevelBank:
@@ -41,9 +50,18 @@ class TrainingLevels:
             self._limit_distance(stage)
 
     def enter(self, stage: CurriculumStage) -> bool:
-        """Use `stage` from the next episode on; return whether the bank is a new one."""
+        """Use `stage` from the next episode on; return whether bank or body are new ones."""
         old, self._stage = self._stage, stage
         same = old is not None and old.levels == stage.levels
+        before, now = (
+            stage_config(self._config, one).environment.body for one in (old, stage)
+        )
+        if before != now:
+            self._batch.world.close()
+            self._batch.world = make_world(
+                stage_config(self._config, stage), self._batch.num_envs
+            )
+            same = False
         if not same:
             bank = stage_bank(self._config, stage)
             self._batch.bank = bank

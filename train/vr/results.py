@@ -102,13 +102,14 @@ def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
     write_or_print(args.json, text)
     if args.json == "-":
         return
-    world = config.environment.world
+    world, body = config.environment.world, config.environment.body
     where = "" if world == "kernel" else f" --world {world}"
+    moved = "" if body == "capsule" else f", body {body}"
     print_results(
         run,
         agents,
         title=f"{comparison.episodes} episodes on {described_levels(config)}, "
-        f"world {world}",
+        f"world {world}{moved}",
         columns=COLUMNS,
         steps="environment steps",
         files=[
@@ -152,6 +153,7 @@ def _report(
         "levels": described_levels(config),
         "episodes": str(comparison.episodes),
         "world": config.environment.world,
+        "body": config.environment.body,
     }
     film = folder.path / "film.mp4"
     filmed = {n: r for n, r in comparison.records.items() if n in FILMED}

@@ -25,7 +25,7 @@ from ambulo.train.shared.rl_task import RLTask, Share
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.vr.callbacks import LevelUpdates, NavigationMetrics
 from ambulo.train.vr.curriculum import LevelCurriculum
-from ambulo.train.vr.level_curriculum import TrainingLevels, stage_bank
+from ambulo.train.vr.level_curriculum import TrainingLevels, stage_bank, stage_config
 from ambulo.train.vr.training_state import capture, restore
 from ambulo.train.vr.validation import Validation
 
@@ -80,8 +80,9 @@ class NavigationTraining(RLTask[Agent]):
             env: Sb3BatchEnv = RemoteBatchEnv(self.batch, action_space(config), count)
         else:
             announce("building the training levels ...")
+            begun = stage_config(config, stage)
             self.batch = make_batch(
-                config,
+                begun,
                 count,
                 seed=training.seed,
                 privileged=True,
@@ -92,7 +93,7 @@ class NavigationTraining(RLTask[Agent]):
             announce(
                 "compiling the environment (up to half a minute the first time) ..."
             )
-            compile_kernels(config, self.batch)
+            compile_kernels(begun, self.batch)
             self._levels = TrainingLevels(config, self.batch, stage)
             env = Sb3BatchEnv(self.batch, action_space(config))
         self.learner = make_learner(config, env, tensorboard_log=str(folder.logs))
@@ -181,6 +182,8 @@ def compile_kernels(config: NavigationConfig, batch: NavigationBatch) -> None:
     """Compile the code of a step before time is measured; `batch` stays unchanged."""
     if config.environment.world == "godot":  # an engine compiles nothing
         config = config.override("environment", world="kernel")
+    if config.environment.character is not None:  # the step of a body is long anyway
+        return
     other = make_batch(config, 1, privileged=True, bank=batch.bank)
     other.reset(np.zeros(1, np.int64))
     discrete = config.actions.mode == "discrete"

@@ -30,6 +30,8 @@ from ambulo.envs.vr.task.tasks import FOLLOW, TaskState, advance_tasks, task_dis
 from ambulo.envs.vr.world.state import World
 
 Info = dict[str, NDArray[np.generic]]
+_SEEDS = 2**31
+"""Seeds that an episode of a world with chance in it may have."""
 
 
 class NavigationBatch:
@@ -96,6 +98,9 @@ class NavigationBatch:
         poses = np.array([s.pose for s in starts])
         for env, start in zip(envs, starts, strict=True):
             self.starts[env] = start
+        if self.world.stochastic:
+            seeds = [self.rngs[p].integers(_SEEDS) for p in envs]
+            self.world.seed(envs, np.array(seeds))
         self.world.reset(envs, slots, poses)
         self._memory.reset(envs)
         tasks = self.config.environment.tasks
@@ -129,6 +134,7 @@ class NavigationBatch:
             "collisions": np.zeros(self.num_envs, np.int64),
             "bridge_fault": no,
             **{f"reward/{name}": zero for name in terms},
+            **self.world.details(),
             **self.episode_info(),
         }
 
@@ -205,6 +211,7 @@ class NavigationBatch:
             "collisions": state.collisions,
             "bridge_fault": fault,
             **{f"reward/{name}": value for name, value in terms.items()},
+            **self.world.details(),
         }
         return self.obs, reward, solved | fell, timeout | fault, info
 

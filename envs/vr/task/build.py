@@ -26,12 +26,17 @@ GOAL_DRAWS = 8
 def make_world(
     config: NavigationConfig, num_envs: int, log_folder: Path | None = None
 ) -> World:
-    """The world that `environment.world` names; engines keep their logs in `log_folder`.
+    """The world that `environment.body` and `.world` name.
+
+    Engines keep their logs in `log_folder`.
 
     Raises:
         BridgeError: a Godot engine that is not there or cannot be started.
+        ConfigError: a walker or twin that is not there, or settings that do not fit it.
     """
     spec = WorldSpec.from_config(config)
+    if config.environment.body != "capsule":
+        return make_body_world(config, num_envs, spec)
     if config.environment.world == "godot":
         from ambulo.envs.godot.settings import BridgeSettings
         from ambulo.envs.godot.world import GodotWorld
@@ -43,6 +48,20 @@ def make_world(
 
         return MujocoWorld(num_envs, spec)
     return KernelWorld(num_envs, spec)
+
+
+def make_body_world(config: NavigationConfig, num_envs: int, spec: WorldSpec) -> World:
+    """A world of bodies with legs, or of their twin."""
+    env = config.environment
+    if env.body == "twin":
+        from ambulo.configs.twin import find_twin
+        from ambulo.envs.vr.body.twin_world import TwinWorld
+
+        return TwinWorld(num_envs, spec, find_twin(env.twin or env.walker))
+    from ambulo.envs.vr.body.body_world import BodyWorld
+    from ambulo.envs.vr.body.walker import find_walker
+
+    return BodyWorld(num_envs, spec, find_walker(env.walker, env.body))
 
 
 def make_levels(config: NavigationConfig, split: Split, per_family: int) -> list[Level]:

@@ -33,6 +33,7 @@ def navigation_config(
     level: str | tuple[str, ...] | None = None,
     level_file: str | None = None,
     step_limit: int | None = None,
+    embodied: bool = False,
     **settings: Any,
 ) -> NavigationConfig:
     """The configuration of an environment from `gymnasium.make` keywords.
@@ -44,6 +45,7 @@ def navigation_config(
         level_file: a level JSON file or a folder of them.
         step_limit: `environment.max_episode_steps`, under a name that `gymnasium.make`
             does not keep to itself (its own only truncates, without the timeout term).
+        embodied: start from the defaults of a body with legs, without `config`.
         **settings: any key of the groups environment, observations, actions and rewards
             (their names do not overlap), such as `frame="world"` or `goal_reached=50`.
 
@@ -56,6 +58,8 @@ def navigation_config(
             max_episode_steps=MAX_EPISODE_STEPS,
             levels_per_family=LEVELS_PER_FAMILY,
         )
+        if embodied:
+            config = embodied_config(config)
     elif not isinstance(config, NavigationConfig):
         config = parse(NavigationConfig, config, "config")
     if level is not None:
@@ -66,6 +70,13 @@ def navigation_config(
         settings["max_episode_steps"] = step_limit
     groups = ("environment", "observations", "actions", "rewards")
     return with_settings(config, groups, settings)
+
+
+def embodied_config(config: NavigationConfig) -> NavigationConfig:
+    """`config` for human23 and its walker, whose control steps are the ticks."""
+    return config.override(
+        "environment", body="human23", physics_ticks_per_second=30, ticks_per_decision=3
+    ).override("actions", max_movement_speed=1.6, max_rotation_speed=30.0)
 
 
 class VRNavigationEnv(SingleEnv):
@@ -82,6 +93,7 @@ class VRNavigationEnv(SingleEnv):
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
     batch: NavigationBatch
+    _embodied = False
 
     def __init__(
         self,
@@ -91,7 +103,7 @@ class VRNavigationEnv(SingleEnv):
     ) -> None:
         """One environment; see `navigation_config` for the keyword `settings`."""
         self._check_render_mode(render_mode)
-        self.config = navigation_config(config, **settings)
+        self.config = navigation_config(config, embodied=self._embodied, **settings)
         self.batch = make_batch(
             self.config, 1, custom_terms=load_custom_terms(self.config.rewards.custom)
         )
@@ -126,12 +138,16 @@ class VRNavigationEnv(SingleEnv):
             if self._renderer is not None:
                 self._renderer.close()
             self._renderer = EpisodeRenderer(
-                level, goal_radius=self.config.environment.goal_radius
+                level,
+                goal_radius=self.config.environment.goal_radius,
+                character=self.config.environment.character,
             )
-        state = self.batch.world.state
+        world = self.batch.world
+        state, qpos = world.state, getattr(world, "qpos", None)
         return self._renderer.frame(
-            state.position[0], state.yaw[0], self.batch.task.goal[0], self._trail
-        )
+            state.position[0], state.yaw[0], self.batch.task.goal[0], self._trail,
+            qpos=None if qpos is None else qpos[0],
+        )  # fmt: skip
 
     def close(self) -> None:
         """Free the world and the renderer."""
@@ -149,3 +165,19 @@ class VRNavigationEnv(SingleEnv):
             parts = split_observation(self.batch.layout, obs)
             return {name: part[0] for name, part in parts.items()}
         return obs[0].copy()
+
+
+class EmbodiedNavigationEnv(VRNavigationEnv):
+    """A character with legs walks to a goal as its navigator commands.
+
+    Levels, tasks, observation and rewards are those of `VRNavigationEnv`. `body` says what
+    moves: "human23", a simulated character whose legs the policy `walker` moves (three of
+    its control steps each environment step); "twin", a fast model of that; or "capsule", the
+    body of `VRNavigationEnv`. The stick commands speed ahead, speed to the side and turning
+    rate; what the walker was not trained for is moved into its envelope.
+
+    The episode also terminates when the body falls. `info` adds `touched`, and for a
+    character `touch_force`, `head_height`, `head_tilt`, `gait_phase` and `exploded`.
+    """
+
+    _embodied = True

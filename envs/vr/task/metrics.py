@@ -34,6 +34,22 @@ _MOVING = 0.1
 
 
 @dataclass(frozen=True, eq=False)
+class BodyTrace:
+    """What a simulated character did in an episode, one row an environment step."""
+
+    head_height: Floats
+    """Shape (T + 1,), [m]."""
+    head_tilt: Floats
+    """From upright, shape (T + 1,), [rad]."""
+    gait_phase: Floats
+    """Phase of the gait, shape (T + 1,), [cycles]."""
+    touch_force: Floats
+    """Largest force of a touch in the step, shape (T + 1,), [N]."""
+    qpos: Floats
+    """Positions of all joints, shape (T + 1, nq)."""
+
+
+@dataclass(frozen=True, eq=False)
 class Trace:
     """Trace of one episode, one row an environment step; row 0 is the start, at rest."""
 
@@ -53,6 +69,10 @@ class Trace:
     """Ticks in contact, shape (T + 1,)."""
     snaps: Ints
     """Snap turns, shape (T + 1,)."""
+    distance: Floats | None = None
+    """Walking distance to the goal, shape (T + 1,), [m]."""
+    body: BodyTrace | None = None
+    """Of a character with legs."""
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ from ambulo.envs.vr.task.spaces import (
 class VRNavigationVectorEnv(GymBatchEnv):
     """N envs of `ambulo/VRNavigation-v0` stepped together; see `GymBatchEnv`."""
 
+    _embodied = False
+
     def __init__(
         self,
         num_envs: int = 1,
@@ -38,7 +40,7 @@ class VRNavigationVectorEnv(GymBatchEnv):
             ConfigError: a setting or `num_envs` that cannot be used.
         """
         check_many(num_envs, render_mode)
-        self.config = navigation_config(config, **settings)
+        self.config = navigation_config(config, embodied=self._embodied, **settings)
         batch = make_batch(
             self.config,
             num_envs,
@@ -53,3 +55,9 @@ class VRNavigationVectorEnv(GymBatchEnv):
             autoreset_mode=autoreset_mode,
             split=partial(split_observation, batch.layout) if named else None,
         )
+
+
+class EmbodiedNavigationVectorEnv(VRNavigationVectorEnv):
+    """N envs of `ambulo/EmbodiedNavigation-v0` stepped together; see `GymBatchEnv`."""
+
+    _embodied = True

@@ -14,12 +14,21 @@ from ambulo.envs.vr.world.state import WorldState
 class BaseWorld:
     """Base of worlds: see `World` for the interface."""
 
+    stochastic = False
+
     def __init__(self, num_envs: int, spec: WorldSpec) -> None:
         """`num_envs` envs, not yet placed in any level."""
         self.spec = spec
         self.state = WorldState.zeros(num_envs, spec.num_rays)
         self._slot = np.full(num_envs, -1, np.int64)
         self._falling = np.zeros(num_envs, np.bool_)
+
+    def seed(self, envs: Ints, seeds: Ints) -> None:
+        """Nothing is random."""
+
+    def details(self) -> dict[str, NDArray[np.generic]]:
+        """Nothing but the state."""
+        return {}
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of all arrays that a bit-exact continuation needs."""

@@ -12,9 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
-from ambulo.envs.vr.contract import BODY_RADIUS, SLIDE_ITERATIONS
+from ambulo.envs.vr.contract import SLIDE_ITERATIONS
 
-_RADIUS = BODY_RADIUS
 _PASSES = SLIDE_ITERATIONS
 
 TOUCH_DEPTH = 1e-6
@@ -52,8 +51,8 @@ def box_distance(x, y, box):
 
 
 @njit(cache=True)
-def push_from_box(x, y, box):
-    """(x, y) moved out of the box grown by the body radius, and the depth moved."""
+def push_from_box(x, y, box, radius):
+    """(x, y) moved out of the box grown by the body's radius, and the depth moved."""
     dx = x - box[0]
     dy = y - box[1]
     u = box[4] * dx + box[5] * dy
@@ -63,21 +62,21 @@ def push_from_box(x, y, box):
     du = u - cu
     dv = v - cv
     gap = math.sqrt(du * du + dv * dv)
-    if gap >= _RADIUS:
+    if gap >= radius:
         return x, y, 0.0
     if gap > 0.0:
-        depth = _RADIUS - gap
+        depth = radius - gap
         nu = du / gap
         nv = dv / gap
     else:
         side_u = box[2] - abs(u)
         side_v = box[3] - abs(v)
         if side_u < side_v:
-            depth = _RADIUS + side_u
+            depth = radius + side_u
             nu = 1.0 if u >= 0.0 else -1.0
             nv = 0.0
         else:
-            depth = _RADIUS + side_v
+            depth = radius + side_v
             nu = 0.0
             nv = 1.0 if v >= 0.0 else -1.0
     nx = box[4] * nu - box[5] * nv
@@ -86,12 +85,12 @@ def push_from_box(x, y, box):
 
 
 @njit(cache=True)
-def push_from_cylinder(x, y, cylinder):
-    """(x, y) moved out of the cylinder grown by the body radius, and the depth."""
+def push_from_cylinder(x, y, cylinder, radius):
+    """(x, y) moved out of the cylinder grown by the body's radius, and the depth."""
     dx = x - cylinder[0]
     dy = y - cylinder[1]
     gap = math.sqrt(dx * dx + dy * dy)
-    depth = cylinder[2] + _RADIUS - gap
+    depth = cylinder[2] + radius - gap
     if depth <= 0.0:
         return x, y, 0.0
     if gap == 0.0:
@@ -123,8 +122,8 @@ def near_shapes(x, y, reach, boxes, n_boxes, cylinders, n_cylinders, index):
 
 
 @njit(cache=True)
-def overlaps(x, y, boxes, cylinders, index, nb, nc, found):
-    """How many near shapes the body at (x, y) overlaps, at most K.
+def overlaps(x, y, boxes, cylinders, index, nb, nc, found, radius):
+    """How many near shapes the body of `radius` at (x, y) overlaps, at most K.
 
     Each is written into `found` (K, 3): unit vector out, and depth [m].
     """
@@ -132,9 +131,11 @@ def overlaps(x, y, boxes, cylinders, index, nb, nc, found):
     n = 0
     for k in range(nb + nc):
         if k < nb:
-            px, py, depth = push_from_box(x, y, boxes[index[k]])
+            px, py, depth = push_from_box(x, y, boxes[index[k]], radius)
         else:
-            px, py, depth = push_from_cylinder(x, y, cylinders[index[last - (k - nb)]])
+            px, py, depth = push_from_cylinder(
+                x, y, cylinders[index[last - (k - nb)]], radius
+            )
         if depth > _TOUCH and n < found.shape[0]:
             found[n, 0] = (px - x) / depth
             found[n, 1] = (py - y) / depth
@@ -187,26 +188,38 @@ def way_out(found, n):
 
 
 @njit(cache=True)
-def slide(x0, y0, x, y, boxes, cylinders, index, nb, nc, found):
-    """(x, y) pushed out of all near shapes, and whether any was touched.
+def slide(x0, y0, x, y, boxes, cylinders, index, nb, nc, found, radius):
+    """(x, y) pushed out of all near shapes to `radius`, and whether any was touched.
 
     Where no way out is found (a gap narrower than the body), it is back at (x0, y0).
     `found` (K, 3) is work space.
     """
     touched = False
     for _ in range(_PASSES):
-        n = overlaps(x, y, boxes, cylinders, index, nb, nc, found)
+        n = overlaps(x, y, boxes, cylinders, index, nb, nc, found, radius)
         if n == 0:
             return x, y, touched
         touched = True
         ux, uy = way_out(found, n)
         x += ux
         y += uy
-    n = overlaps(x, y, boxes, cylinders, index, nb, nc, found)
+    n = overlaps(x, y, boxes, cylinders, index, nb, nc, found, radius)
     for k in range(n):
         if found[k, 2] > _STUCK:
             return x0, y0, True
     return x, y, True
+
+
+@njit(cache=True)
+def moved_out(x, y, radius, boxes, n_boxes, cylinders, n_cylinders):
+    """(x, y) moved to `radius` from all shapes, or left where there is no such place."""
+    index = np.empty(boxes.shape[0] + cylinders.shape[0], np.int64)
+    found = np.empty((MOST_OVERLAPS, 3))
+    nb, nc = near_shapes(
+        x, y, 2.0 * radius, boxes, n_boxes, cylinders, n_cylinders, index
+    )
+    x, y, _ = slide(x, y, x, y, boxes, cylinders, index, nb, nc, found, radius)
+    return x, y
 
 
 @njit(cache=True, inline="always")

@@ -79,11 +79,7 @@ class KernelWorld(BaseWorld):
         """Place `envs` at `poses` (x, y, yaw) in level `slots`, at rest."""
         envs = np.asarray(envs, np.int64)
         self._place(envs, slots, poses)
-        kernels.read_rays(
-            self._engine(), envs, self._slot, self.state.position,
-            self.state.yaw, self.state.rays, self.spec.rays_in_head_frame,
-            self.spec.ray_length, self.spec.rays_see_edges, self._packed.arrays(),
-        )  # fmt: skip
+        self._read_rays(envs)
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
         """Advance every env by one environment step."""
@@ -102,6 +98,14 @@ class KernelWorld(BaseWorld):
             spec.ray_length, spec.rays_see_edges, self._packed.arrays(),
         )  # fmt: skip
         return state
+
+    def _read_rays(self, envs: Ints) -> None:
+        """Read the rays of `envs` (k,)."""
+        kernels.read_rays(
+            self._engine(), envs, self._slot, self.state.position,
+            self.state.yaw, self.state.rays, self.spec.rays_in_head_frame,
+            self.spec.ray_length, self.spec.rays_see_edges, self._packed.arrays(),
+        )  # fmt: skip
 
     def _engine(self) -> tuple[NDArray[np.uintp], ...] | None:
         """What pushes bodies out of obstacles and casts rays: see `kernels`."""

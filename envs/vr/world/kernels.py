@@ -60,7 +60,7 @@ def _push_out_by_geometry(
         engine, i, x0, y0, x, y,
         boxes, n_boxes, cylinders, n_cylinders, index, nb, nc, found,
     ):  # fmt: skip
-        return slide(x0, y0, x, y, boxes, cylinders, index, nb, nc, found)
+        return slide(x0, y0, x, y, boxes, cylinders, index, nb, nc, found, _RADIUS)
 
     return pushed
 
@@ -86,6 +86,19 @@ def _look_by_geometry(
         )  # fmt: skip
 
     return seen
+
+
+@njit(cache=True, inline="always")
+def counted(touched, since_contact, i, rearm):
+    """Count a tick of env `i` in `since_contact` (N,); 1 if it is a collision event."""
+    event = 0
+    if touched:
+        if since_contact[i] >= rearm:
+            event = 1
+        since_contact[i] = 0
+    else:
+        since_contact[i] += 1
+    return event
 
 
 @njit(cache=True)
@@ -164,13 +177,8 @@ def step_envs(
                 vz = 0.0
                 falling[i] = not on_floor(x, y, bounds[s], holes[s], counts[s, 2])
             walked += math.sqrt((x - x0) ** 2 + (y - y0) ** 2)
-            if touched:
-                touches += 1
-                if since_contact[i] >= rearm:
-                    events += 1
-                since_contact[i] = 0
-            else:
-                since_contact[i] += 1
+            touches += touched
+            events += counted(touched, since_contact, i, rearm)
             if z < -fall_depth:
                 fell[i] = True
         position[i, 0] = x

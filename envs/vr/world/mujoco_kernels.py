@@ -175,7 +175,7 @@ def pushed_out(
     x = point[0]
     y = point[1]
     nb, nc = near_shapes(x, y, _RADIUS, boxes, n_boxes, cylinders, n_cylinders, index)
-    n = overlaps(x, y, boxes, cylinders, index, nb, nc, found)
+    n = overlaps(x, y, boxes, cylinders, index, nb, nc, found, _RADIUS)
     for k in range(n):
         if found[k, 2] > _STUCK:
             return x0, y0, True

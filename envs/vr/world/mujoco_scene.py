@@ -96,13 +96,18 @@ def floor_rectangles(level: Level) -> Floats:
 
 
 def render_model(
-    level: Level, width: int, height: int, goal_radius: float = 1.0
+    level: Level,
+    width: int,
+    height: int,
+    goal_radius: float = 1.0,
+    character: mujoco.MjSpec | None = None,
 ) -> mujoco.MjModel:
     """The level as one sees it, for frames of `width` x `height` pixels.
 
-    Mocap bodies: `player` (origin at the XR origin) and `goal`.
+    Mocap bodies: `player` (origin at the XR origin) and `goal`. With the model of a
+    `character`, qpos is its, and there is no player.
     """
-    spec = mujoco.MjSpec()
+    spec = mujoco.MjSpec() if character is None else character
     spec.visual.global_.offwidth = width
     spec.visual.global_.offheight = height
     spec.visual.quality.shadowsize = 4096
@@ -115,8 +120,13 @@ def render_model(
     spec.stat.center = [*(0.5 * (level.bounds[:2] + level.bounds[2:])), 0.0]
     spec.stat.extent = max(float(np.ptp(level.bounds.reshape(2, 2), axis=0).max()), 1.0)
     _add_looks(spec)
+    if character is None:
+        _add_player(spec.worldbody)
+    else:
+        spec.delete(spec.geom("floor"))
+        for geom in spec.geoms:
+            geom.rgba = _SKIN
     _add_static(spec.worldbody, level)
-    _add_player(spec.worldbody)
     goal = spec.worldbody.add_body(name="goal", mocap=True)
     _visual(
         goal, "CYLINDER", [goal_radius, 0.015, 0], [0, 0, 0.02], [0.2, 0.9, 0.35, 0.9]
@@ -174,6 +184,7 @@ def _add_static(world: mujoco.MjsBody, level: Level) -> None:
         )  # fmt: skip
 
 
+_SKIN = [0.22, 0.38, 0.80, 1.0]
 _BOX_COLOURS = [
     [0.80, 0.45, 0.28, 1.0],
     [0.87, 0.62, 0.33, 1.0],
@@ -186,7 +197,7 @@ def _add_player(world: mujoco.MjsBody) -> None:
     shoulder = BODY_HEIGHT - 2 * _HEAD_RADIUS
     _visual(
         player, "CAPSULE", [BODY_RADIUS, shoulder / 2 - BODY_RADIUS, 0],
-        [0, 0, shoulder / 2], [0.22, 0.38, 0.80, 1.0],
+        [0, 0, shoulder / 2], _SKIN,
     )  # fmt: skip
     head = [0, 0, BODY_HEIGHT - _HEAD_RADIUS]
     _visual(player, "SPHERE", [_HEAD_RADIUS, 0, 0], head, [0.93, 0.78, 0.66, 1.0])

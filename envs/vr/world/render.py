@@ -27,6 +27,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.closing import Closing
 from ambulo.configs.errors import RenderError
+from ambulo.envs.characters.registry import SPECS
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.mujoco_scene import render_model
 
@@ -164,8 +165,11 @@ class EpisodeRenderer(Closing):
         height: int = 480,
         *,
         goal_radius: float = 1.0,
+        character: str | None = None,
     ) -> None:
         """Frames of `width` x `height` pixels with a disc of `goal_radius` [m].
+
+        `character`: name of the body that is drawn instead of the capsule.
 
         Raises:
             RenderError: no OpenGL on this machine.
@@ -173,11 +177,13 @@ class EpisodeRenderer(Closing):
         gl_backend()
         self.level = level
         self.width, self.height = width, height
-        self._model = render_model(level, width, height, goal_radius)
+        spec = None if character is None else SPECS[character]()
+        self._model = render_model(level, width, height, goal_radius, spec)
         self._data = mujoco.MjData(self._model)
-        self._player, self._goal = (
-            int(self._model.body(name).mocapid[0]) for name in ("player", "goal")
-        )
+        self._goal = int(self._model.body("goal").mocapid[0])
+        self._player: int | None = None
+        if character is None:
+            self._player = int(self._model.body("player").mocapid[0])
         mujoco.mj_forward(self._model, self._data)
         self._scene = mujoco.MjvScene(
             self._model, self._model.ngeom + _TRAIL_SEGMENTS + 8
@@ -193,25 +199,30 @@ class EpisodeRenderer(Closing):
         trail: Sequence[Floats] | Floats | None = None,
         camera: Camera = "chase",
         heading: float | None = None,
+        qpos: Floats | None = None,
     ) -> Frame:
         """One picture, shape (height, width, 3).
 
         `position` (2,) or (3,) of the XR origin [m], `yaw` [rad], `goal` (2,) [m],
         `trail` (T, 2 or more): past positions [m], drawn just above the floor. `heading`
-        of the chase camera [rad]; None: the player's yaw.
+        of the chase camera [rad]; None: the player's yaw. `qpos` (nq,) of the character.
         """
         if self._screen.closed:
             raise RenderError("this renderer is closed")
         data, height = self._data, float(position[2]) if len(position) > 2 else 0.0
-        data.mocap_pos[self._player] = (position[0], position[1], height)
-        data.mocap_quat[self._player] = (np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2))
+        place = np.array([position[0], position[1], height])
+        if self._player is not None:
+            data.mocap_pos[self._player] = place
+            data.mocap_quat[self._player] = (np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2))
+        elif qpos is not None:
+            data.qpos[:] = qpos
         data.mocap_pos[self._goal] = (0, 0, -1e3) if goal is None else (*goal[:2], 0)
         mujoco.mj_kinematics(self._model, data)
         if camera == "top":
             self._look_down()
         else:
             turned = yaw if heading is None else heading
-            self._chase(data.mocap_pos[self._player], turned)
+            self._chase(place, turned)
         mujoco.mjv_updateScene(
             self._model, data, self._option, None, self._camera,
             mujoco.mjtCatBit.mjCAT_ALL.value, self._scene,

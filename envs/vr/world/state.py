@@ -83,6 +83,16 @@ class World(Protocol):
 
     spec: WorldSpec
     state: WorldState
+    stochastic: bool
+    """Whether episodes differ that begin alike and have the same actions."""
+
+    def seed(self, envs: Ints, seeds: Ints) -> None:
+        """Seed what is random in the next episodes of `envs` (k,), before their reset."""
+        ...
+
+    def details(self) -> dict[str, NDArray[np.generic]]:
+        """What else an `info` of the last step says, arrays over envs by name."""
+        ...
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`; slots are what `reset` refers to.

@@ -15,11 +15,13 @@ TIMESTEPS = {
     "full_training": 5_000_000,
     "curriculum_learning": 3_000_000,
     "comfort_optimized": 1_000_000,
+    "embodied": 6_500_000,
+    "embodied_quick": 2_000_000,
 }
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_budget_is_the_published_one(name: str) -> None:
+def test_budget_is_the_documented_one(name: str) -> None:
     assert preset(name).training.total_timesteps == TIMESTEPS[name]
 
 

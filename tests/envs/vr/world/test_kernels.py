@@ -50,7 +50,9 @@ def penetration(level, position):
     ],
 )
 def test_push_from_box(point, expected):
-    x, y, depth = geometry_kernels.push_from_box(*point, prism(0.0, 0.0, 1.0, 2.0))
+    x, y, depth = geometry_kernels.push_from_box(
+        *point, prism(0.0, 0.0, 1.0, 2.0), BODY_RADIUS
+    )
     assert (x, y) == pytest.approx(expected)
     assert depth == pytest.approx(math.dist(point, expected))
 
@@ -58,18 +60,18 @@ def test_push_from_box(point, expected):
 def test_push_from_a_turned_box():
     # turned by 90 degrees, the half sizes change places
     x, y, _ = geometry_kernels.push_from_box(
-        2.1, 0.0, prism(0.0, 0.0, 1.0, 2.0, math.pi / 2)
+        2.1, 0.0, prism(0.0, 0.0, 1.0, 2.0, math.pi / 2), BODY_RADIUS
     )
     assert (x, y) == pytest.approx((2.25, 0.0))
 
 
 def test_push_from_cylinder():
     x, y, depth = geometry_kernels.push_from_cylinder(
-        0.3, 0.4, np.array([0.0, 0.0, 0.5])
+        0.3, 0.4, np.array([0.0, 0.0, 0.5]), BODY_RADIUS
     )
     assert (x, y, depth) == pytest.approx((0.45, 0.6, 0.25))
     x, y, depth = geometry_kernels.push_from_cylinder(
-        0.0, 0.0, np.array([0.0, 0.0, 0.5])
+        0.0, 0.0, np.array([0.0, 0.0, 0.5]), BODY_RADIUS
     )
     assert math.hypot(x, y) == pytest.approx(0.75)
 

@@ -1,0 +1,1 @@
+"""Twins: what walkers do is measured, and fast models are fitted to it."""

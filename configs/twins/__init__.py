@@ -1,0 +1,1 @@
+"""Twins of shipped walkers, one JSON file each; see `ambulo.configs.twin`."""

@@ -1,0 +1,258 @@
+"""A simulated character in VR levels: the world of a walker that follows sticks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.locomotion.body import body_of_joint
+from ambulo.envs.state_arrays import flattened, part_of
+from ambulo.envs.vr.body.commands import StickCommands
+from ambulo.envs.vr.body.fitting import BodySize, check_levels
+from ambulo.envs.vr.body.level_window import TOUCH, LevelGround, LevelWindows
+from ambulo.envs.vr.body.walker import Walker
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.geometry_kernels import moved_out
+from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.state import WorldState
+from ambulo.motion.roles import roles_of
+
+FALLEN_HEIGHT = 0.3
+"""A body whose root is lower than the reference's by more has fallen, [m]."""
+FALLEN_TILT = np.cos(np.deg2rad(60.0))
+"""Smallest vertical part of the trunk's axis of a body that has not fallen."""
+START_ROOM = 0.45
+"""Distance from obstacles at the start, where there is room for it, [m]."""
+TOUCH_FORCE = 1.0
+"""Force from which a contact counts, [N]."""
+
+
+class BodyWorld(KernelWorld):
+    """N characters in levels; see `World` for the interface.
+
+    A tick is a control step of the walker. `position` is the floor below the head, whose
+    height stays nominal while the body is on its feet; `yaw` is the heading of the
+    pelvis; `velocity` and `yaw_rate` are means over the environment step, so that the sway
+    of the gait is mostly left out. Rays start below the head, level, and see the prisms of
+    the world contract; bodies touch obstacles in their true sizes. Contacts are looked at
+    once a tick.
+    """
+
+    stochastic = True
+
+    def __init__(
+        self, num_envs: int, spec: WorldSpec, walker: Walker, threads: int = 1
+    ) -> None:
+        """`num_envs` bodies, not yet placed in any level.
+
+        Raises:
+            ConfigError: Settings that do not fit the walker.
+        """
+        super().__init__(num_envs, spec)
+        check_rate(spec, walker.control_rate, walker.name)
+        self.walker, self._threads = walker, threads
+        self._sticks = StickCommands(spec, walker.envelope, walker.name)
+        self._size = BodySize(f"body = {walker.character}")
+        self._ground = LevelGround()
+        self.batch = walker.make_batch(num_envs, self._ground, threads)
+        """The bodies, in the walker's own task."""
+        simulation = self.batch.simulation
+        self._windows = LevelWindows(simulation)
+        self._levels: dict[int, Level] = {}
+        character = self.batch.character
+        self._head = body_of_joint(character, roles_of(character.skeleton)["head"])
+        self._root = body_of_joint(character, 0)
+        self._places: Floats = simulation.bind("xpos")
+        self._turns: Floats = simulation.bind("xmat").reshape(num_envs, -1, 3, 3)
+        self._sensors: Floats = simulation.bind("sensordata")
+        self._touch = int(simulation.model.sensor(TOUCH).adr[0])
+        self._head_up: Floats = np.zeros((num_envs, 2))
+        """Height, [m], and tilt, [rad], of the head."""
+        self._force: Floats = np.zeros(num_envs)
+        """Largest force of a touch in the last step, [N]."""
+        self._obs = self.batch.obs
+
+    def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
+        """Put `levels[i]` into slot `slots[i]`.
+
+        Raises:
+            LevelError: A level that the body does not fit through.
+        """
+        check_levels(levels, self._size)
+        super().set_levels(slots, levels)
+        self._windows.set_levels(slots, levels)
+        self._levels.update(zip(map(int, slots), levels, strict=True))
+
+    def seed(self, envs: Ints, seeds: Ints) -> None:
+        """Seed what is random in the next episodes of `envs` (k,)."""
+        for env, seed in zip(envs, seeds, strict=True):
+            self.batch.rngs[int(env)] = np.random.default_rng(int(seed))
+
+    def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
+        """Place `envs` at `poses` (x, y, yaw) in level `slots`, at their slowest.
+
+        A pose with obstacles nearer than `START_ROOM` is moved away from them.
+        """
+        envs = np.asarray(envs, np.int64)
+        poses = self._with_room(np.asarray(slots, np.int64), poses)
+        self._place(envs, slots, poses)
+        self._windows.forget(envs)
+        points = self._places[:, self._root, :2].copy()
+        points[envs] = poses[:, :2]
+        self._windows.follow(self._slot, points)
+        self._force[envs] = 0.0
+        self._ground.begin(poses)
+        self._obs = self.batch.reset(envs)
+        self._command(envs)
+        self._look(envs)
+        self.state.position[envs] = self._ground_point(envs)
+        self._read_rays(envs)
+
+    def step(self, actions: NDArray[np.generic]) -> WorldState:
+        """Advance every env by one environment step."""
+        spec, state = self.spec, self.state
+        motion = motion_of(actions, spec, len(self._slot))
+        self._check_placed()
+        everyone = np.arange(len(self._slot))
+        before, yaw = state.position.copy(), state.yaw.copy()
+        state.contact_ticks[:], state.collisions[:], self._force[:] = 0, 0, 0.0
+        for _ in range(spec.ticks_per_decision):
+            state.command[:] = (
+                spec.tick_decay * state.command
+                + (1.0 - spec.tick_decay) * motion.target
+            )
+            self._command(everyone)
+            self._obs = self.batch.step(self.walker.act(self._obs))[0]
+            self._look(everyone)
+            self._count_contacts()
+            state.fell[:] |= self._fallen()
+        self._windows.follow(self._slot, self._places[:, self._root, :2])
+        state.position[:] = self._ground_point(everyone)
+        moved = state.position - before
+        state.velocity[:] = moved / spec.decision_dt
+        state.velocity[:, 2] = 0.0
+        state.yaw_rate[:] = (state.yaw - yaw) / spec.decision_dt
+        state.path[:] = np.hypot(moved[:, 0], moved[:, 1])
+        self._read_rays(everyone)
+        return state
+
+    def details(self) -> dict[str, NDArray[Any]]:
+        """What else there is to know of the bodies after a step, arrays over envs."""
+        height, tilt = self._head_up.T
+        return {
+            "touched": self.state.contact_ticks > 0,
+            "touch_force": self._force.copy(),
+            "head_height": height.copy(),
+            "head_tilt": tilt.copy(),
+            "gait_phase": self.batch.phase.copy(),
+            "exploded": self.batch.simulation.fault > 0,
+        }
+
+    @property
+    def qpos(self) -> Floats:
+        """Positions of all joints, shape (N, nq)."""
+        qpos: Floats = self.batch.simulation.qpos
+        return qpos
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays that a bit-exact continuation needs."""
+        bodies = flattened({"bodies": self.batch.state_dict()})
+        return {**super().state_dict(), **bodies}
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`; slots must hold the same levels."""
+        super().load_state_dict(arrays)
+        self._windows.forget(np.arange(len(self._slot)))
+        bodies: dict[str, Any] = part_of(arrays, "bodies")
+        self._windows.follow(self._slot, bodies["simulation.qpos"][:, :2])
+        self.batch.load_state_dict(bodies)
+        self._obs = self.batch.obs
+        self._head_up[:, 0] = self._places[:, self._head, 2]
+
+    def close(self) -> None:
+        """Free the simulation."""
+        self.batch.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the world is made of, and where it is: simulations are not copied."""
+        return {
+            "made": (len(self._slot), self.spec, self.walker, self._threads),
+            "levels": self._levels,
+            "arrays": self.state_dict(),
+            "rngs": list(self.batch.rngs),
+        }
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        BodyWorld.__init__(self, *values["made"])
+        levels: dict[int, Level] = values["levels"]
+        if levels:
+            self.set_levels(list(levels), list(levels.values()))
+        self.load_state_dict(values["arrays"])
+        self.batch.rngs[:] = values["rngs"]
+
+    def _with_room(self, slots: Ints, poses: Floats) -> Floats:
+        """`poses` (k, 3) moved so that arms and feet are not in obstacles."""
+        out = np.array(poses, np.float64)
+        boxes, cylinders, _, _, counts = self._packed.arrays()
+        for row, slot in zip(out, slots, strict=True):
+            row[:2] = moved_out(
+                row[0], row[1], START_ROOM, boxes[slot], counts[slot, 0],
+                cylinders[slot], counts[slot, 1],
+            )  # fmt: skip
+        return out
+
+    def _command(self, envs: Ints) -> None:
+        commands = self._sticks.of(self.state.command)[envs]
+        self.walker.order(self.batch, envs, commands)
+
+    def _look(self, envs: Ints) -> None:
+        """Take in heading, height and tilt of `envs`."""
+        facing = self._turns[envs, self._root, :2, 0]
+        yaw = np.arctan2(facing[:, 1], facing[:, 0])
+        turned = np.remainder(yaw - self.state.yaw[envs] + np.pi, 2.0 * np.pi) - np.pi
+        self.state.yaw[envs] += turned
+        self._head_up[envs, 0] = self._places[envs, self._head, 2]
+        up = np.clip(self._turns[envs, self._head, 2, 2], -1.0, 1.0)
+        self._head_up[envs, 1] = np.arccos(up)
+
+    def _count_contacts(self) -> None:
+        """Count this tick's contacts."""
+        state = self.state
+        force = np.linalg.norm(
+            self._sensors[:, self._touch + 1 : self._touch + 4], axis=1
+        )
+        touched = np.nan_to_num(force) > TOUCH_FORCE
+        np.maximum(self._force, np.nan_to_num(force), out=self._force)
+        state.contact_ticks[:] += touched
+        state.collisions[:] += touched & (state.since_contact >= self.spec.rearm_ticks)
+        state.since_contact[:] = np.where(touched, 0, state.since_contact + 1)
+
+    def _fallen(self) -> Bools:
+        """Whose trunk is low or tilted, or whose simulation exploded. Shape (N,)."""
+        body = self.batch.state
+        low = body.deviation[:, 2] < -FALLEN_HEIGHT
+        tilted = ~(self._turns[:, self._root, 2, 2] > FALLEN_TILT)
+        fault: Bools = self.batch.simulation.fault > 0
+        return low | tilted | fault
+
+    def _ground_point(self, envs: Ints) -> Floats:
+        """The floor below the head of `envs`, shape (k, 3), [m]."""
+        point = self._places[envs, self._head].copy()
+        point[:, 2] = 0.0
+        return np.where(np.isfinite(point), point, 0.0)
+
+
+def check_rate(spec: WorldSpec, rate: int, walker: str) -> None:
+    """`ConfigError` if a tick of `spec` is no control step of `walker`."""
+    if abs(spec.dt * rate - 1.0) > 1e-9:
+        raise ConfigError(
+            f"environment.physics_ticks_per_second = {1.0 / spec.dt:g}: walker {walker} "
+            f"takes {rate} control steps a second, and a tick is one"
+        )

@@ -1,0 +1,92 @@
+"""Whether a body fits through a level: wide enough ways, and nothing low above them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ambulo.configs.errors import LevelError
+from ambulo.envs.vr.contract import BODY_HEIGHT
+from ambulo.envs.vr.levels.geodesic import (
+    FINE_RESOLUTION,
+    MAX_CELLS,
+    distance_field,
+    free_grid,
+    reaches,
+)
+from ambulo.envs.vr.levels.level import Level
+
+_RESOLUTIONS = (FINE_RESOLUTION, 0.05, 0.02)
+"""Cell sizes on which a way is looked for; the last tells a gap to 2 cm, [m]."""
+_BISECTIONS = 6
+"""Halvings of the width between nothing and what the body needs."""
+_LOWEST = 0.5
+"""Boxes that begin higher hang over the floor, [m]."""
+
+
+@dataclass(frozen=True)
+class BodySize:
+    """How much room a body needs."""
+
+    name: str
+    """What it is called in messages."""
+    width: float = 0.62
+    """Width of the narrowest way that it is sent through, arms included, [m]."""
+    height: float = BODY_HEIGHT
+    """[m]."""
+
+
+def check_levels(levels: Sequence[Level], size: BodySize) -> None:
+    """`LevelError` for the first level with start and goal that `size` does not fit through.
+
+    It names the level and its widest way, or the height of what hangs over it.
+    """
+    for level in levels:
+        if level.start is not None and level.goal is not None:
+            _check(level, size)
+
+
+@lru_cache(maxsize=4096)
+def _check(level: Level, size: BodySize) -> None:
+    if _passes(level, size.width):
+        return
+    low = level.boxes[:, 2] - level.boxes[:, 5]
+    hanging = low > _LOWEST
+    under = dataclasses.replace(level, boxes=level.boxes[~hanging])
+    if _passes(under, size.width):
+        lowest = float(low[hanging].min())
+        raise LevelError(
+            f"level {level.name!r}: a ceiling at {lowest:.2f} m hangs over the way from "
+            f"start to goal; {size.name} needs {size.height:.2f} m"
+        )
+    raise LevelError(
+        f"level {level.name!r}: the widest way from start to goal has a gap of "
+        f"{_widest(level, size.width):.2f} m; {size.name} needs {size.width:.2f} m"
+    )
+
+
+def _widest(level: Level, most: float) -> float:
+    """Width of the widest way, below `most`, [m]."""
+    low, high = 0.0, most
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if _passes(level, middle) else (low, middle)
+    return 0.5 * (low + high)
+
+
+def _passes(level: Level, width: float) -> bool:
+    """Whether a way of that width, [m], leads from start to goal."""
+    assert level.start is not None
+    assert level.goal is not None
+    area = float(np.prod(level.bounds[2:] - level.bounds[:2]))
+    for resolution in _RESOLUTIONS:
+        if resolution < FINE_RESOLUTION and area > MAX_CELLS * resolution**2:
+            return False
+        grid = free_grid(level, resolution, 0.5 * width)
+        if reaches(grid, distance_field(grid, level.goal), level.start):
+            return True
+    return False

@@ -1,0 +1,151 @@
+"""Compiled step of twins: point masses that answer commands as a walker does."""
+
+# ruff: noqa: PLR0915 - compiled loops take their arrays one by one
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ambulo.envs.vr.world.geometry_kernels import (
+    MOST_OVERLAPS,
+    near_shapes,
+    on_floor,
+    slide,
+)
+from ambulo.envs.vr.world.kernels import counted
+
+GAIN, OFFSET, LAG, CHANGE, DELAY, NOISE = range(6)
+"""Columns of the responses of speed, side and turning."""
+MEMORY = 16
+"""Commands that are remembered; the longest delay, [ticks]."""
+WANDER = 0.3
+"""Time in which the motion's deviation from the response decays, [s]."""
+_LEVY = np.uint64(0x9E3779B97F4A7C15)
+_MIX1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX2 = np.uint64(0x94D049BB133111EB)
+
+
+@njit(cache=True)
+def uniform(chance, i):
+    """Return the next number in (0, 1) of generator `i` of `chance` (N,).
+
+    SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+    """
+    chance[i] += _LEVY
+    z = chance[i]
+    z = (z ^ (z >> np.uint64(30))) * _MIX1
+    z = (z ^ (z >> np.uint64(27))) * _MIX2
+    z = z ^ (z >> np.uint64(31))
+    return (float(z >> np.uint64(11)) + 0.5) / 9007199254740992.0
+
+
+@njit(cache=True)
+def normal(chance, i):
+    """Return the next standard normal number of generator `i` (Box and Muller 1958)."""
+    u = uniform(chance, i)
+    return math.sqrt(-2.0 * math.log(u)) * math.cos(2.0 * math.pi * uniform(chance, i))
+
+
+@njit(cache=True)
+def limited(stick, scale, low, high, lateral, out):
+    """Fill `out` (3,) with the command of `stick` (3,); see `StickCommands`."""
+    out[0] = stick[1] * scale[0]
+    out[1] = -stick[0] * scale[1]
+    out[2] = -stick[2] * scale[2]
+    for c in range(3):
+        out[c] = min(max(out[c], low[c]), high[c])
+    widest = lateral / max(abs(out[0]), 1e-9)
+    out[2] = min(max(out[2], -widest), widest)
+
+
+@njit(cache=True)
+def respond(command, responses, motion, dt):
+    """Let `motion` (3,) follow the delayed `command` (3,) for `dt`, in place."""
+    for c in range(3):
+        wanted = responses[c, GAIN] * command[c] + responses[c, OFFSET]
+        rate = (wanted - motion[c]) / max(responses[c, LAG], dt)
+        limit = responses[c, CHANGE]
+        motion[c] += min(max(rate, -limit), limit) * dt
+
+
+@njit(cache=True)
+def step_twins(
+    target, slot, position, yaw, velocity, yaw_rate, command, path,
+    contact_ticks, collisions, since_contact, fell, motion, wander, past, age, pressed,
+    chance, ticks, dt, decay, low, high, scale, lateral, responses, delays, radius,
+    still, growth, after, fall_rate, rearm, levels,
+):  # fmt: skip
+    """Advance every twin by one environment step, in place; see `TwinWorld`.
+
+    `target` (N, 3) are sticks after clipping and dead zone; `motion` and `wander` (N, 3)
+    speed ahead, to the left and turning, and their deviations; `past` (N, MEMORY, 3) the
+    last commands, of which `age` (N,) is the newest; `pressed` (N, 2) the speed into what
+    is touched and the time for which that counts.
+    """
+    boxes, cylinders, holes, bounds, counts = levels
+    index = np.empty(boxes.shape[1] + cylinders.shape[1], np.int64)
+    found = np.empty((MOST_OVERLAPS, 3))
+    wanted = np.empty(3)
+    keep = math.exp(-dt / WANDER)
+    spread = math.sqrt(1.0 - keep * keep)
+    for i in range(target.shape[0]):
+        s = slot[i]
+        x = position[i, 0]
+        y = position[i, 1]
+        began_x = x
+        began_y = y
+        began_yaw = yaw[i]
+        reach = radius + ticks * dt * (high[0] + high[1]) + 0.3
+        nb, nc = near_shapes(
+            x, y, reach, boxes[s], counts[s, 0], cylinders[s], counts[s, 1], index
+        )
+        touches = 0
+        events = 0
+        for _ in range(ticks):
+            for c in range(3):
+                command[i, c] = decay * command[i, c] + (1.0 - decay) * target[i, c]
+            age[i] = (age[i] + 1) % MEMORY
+            limited(command[i], scale, low, high, lateral, past[i, age[i]])
+            for c in range(3):
+                wanted[c] = past[i, (age[i] - delays[c]) % MEMORY, c]
+            respond(wanted, responses, motion[i], dt)
+            for c in range(3):
+                noise = responses[c, NOISE] * spread
+                wander[i, c] = keep * wander[i, c] + noise * normal(chance, i)
+            yaw[i] += (motion[i, 2] + wander[i, 2]) * dt
+            ahead = (motion[i, 0] + wander[i, 0]) * dt
+            left = (motion[i, 1] + wander[i, 1]) * dt
+            cos = math.cos(yaw[i])
+            sin = math.sin(yaw[i])
+            to_x = x + cos * ahead - sin * left
+            to_y = y + sin * ahead + cos * left
+            x, y, touched = slide(
+                x, y, to_x, to_y, boxes[s], cylinders[s], index, nb, nc, found, radius
+            )
+            if touched:
+                into = math.sqrt((x - to_x) ** 2 + (y - to_y) ** 2) / dt
+                pressed[i, 0] = min(into, motion[i, 0] + high[1])
+                pressed[i, 1] = after + dt
+            touches += touched
+            events += counted(touched, since_contact, i, rearm)
+            rate = fall_rate
+            if pressed[i, 1] > 0.0:
+                rate += math.exp(still + growth * pressed[i, 0])
+                pressed[i, 1] -= dt
+            if uniform(chance, i) < 1.0 - math.exp(-rate * dt):
+                fell[i] = True
+            if not on_floor(x, y, bounds[s], holes[s], counts[s, 2]):
+                fell[i] = True
+        moved_x = x - began_x
+        moved_y = y - began_y
+        position[i, 0] = x
+        position[i, 1] = y
+        velocity[i, 0] = moved_x / (ticks * dt)
+        velocity[i, 1] = moved_y / (ticks * dt)
+        yaw_rate[i] = (yaw[i] - began_yaw) / (ticks * dt)
+        path[i] = math.sqrt(moved_x * moved_x + moved_y * moved_y)
+        contact_ticks[i] = touches
+        collisions[i] = events

@@ -1,0 +1,108 @@
+"""Twins of a walker in VR levels: fast models of how a character moves and falls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.twin import TwinConfig
+from ambulo.envs.vr.body.body_world import check_rate
+from ambulo.envs.vr.body.commands import StickCommands
+from ambulo.envs.vr.body.fitting import BodySize, check_levels
+from ambulo.envs.vr.body.twin_kernels import MEMORY, step_twins
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.state import WorldState
+
+
+class TwinWorld(KernelWorld):
+    """N twins in levels; see `World` for the interface, `BodyWorld` for what they model.
+
+    A twin is a disc that moves as a `Response` of its walker says, slides along the prisms
+    that it touches, and may fall there by its `ContactRule`. It falls at once where there
+    is no floor under it.
+    """
+
+    stochastic = True
+
+    def __init__(self, num_envs: int, spec: WorldSpec, twin: TwinConfig) -> None:
+        """`num_envs` twins, not yet placed in any level.
+
+        Raises:
+            ConfigError: Settings that do not fit the walker.
+        """
+        super().__init__(num_envs, spec)
+        check_rate(spec, twin.control_rate, twin.walker)
+        self.twin = twin
+        self._sticks = StickCommands(spec, twin.envelope, twin.walker)
+        self._size = BodySize(f"the twin of {twin.walker}")
+        parts = (twin.speed, twin.side, twin.turn)
+        self._responses = np.array(
+            [[p.gain, p.offset, p.lag, p.change, p.delay, p.noise] for p in parts]
+        )
+        late = [min(round(p.delay / spec.dt), MEMORY - 1) for p in parts]
+        self._delays: Ints = np.array(late, np.int64)
+        self._motion: Floats = np.zeros((num_envs, 3))
+        self._wander: Floats = np.zeros((num_envs, 3))
+        self._past: Floats = np.zeros((num_envs, MEMORY, 3))
+        self._age: Ints = np.zeros(num_envs, np.int64)
+        self._pressed: Floats = np.zeros((num_envs, 2))
+        self._chance = np.arange(num_envs, dtype=np.uint64)
+
+    def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
+        """Put `levels[i]` into slot `slots[i]`.
+
+        Raises:
+            LevelError: A level that the body does not fit through.
+        """
+        check_levels(levels, self._size)
+        super().set_levels(slots, levels)
+
+    def seed(self, envs: Ints, seeds: Ints) -> None:
+        """Seed what is random in the next episodes of `envs` (k,)."""
+        self._chance[envs] = np.asarray(seeds).astype(np.uint64)
+
+    def details(self) -> dict[str, NDArray[np.generic]]:
+        """Return whether each body touched something in the last step, as `touched`."""
+        return {"touched": self.state.contact_ticks > 0}
+
+    def step(self, actions: NDArray[np.generic]) -> WorldState:
+        """Advance every env by one environment step."""
+        spec, state, rule = self.spec, self.state, self.twin.contact
+        motion = motion_of(actions, spec, len(self._slot))
+        self._check_placed()
+        step_twins(
+            motion.target, self._slot, state.position, state.yaw, state.velocity,
+            state.yaw_rate, state.command, state.path, state.contact_ticks,
+            state.collisions, state.since_contact, state.fell, self._motion,
+            self._wander, self._past, self._age, self._pressed, self._chance,
+            spec.ticks_per_decision, spec.dt, spec.tick_decay, self._sticks.low,
+            self._sticks.high, self._sticks.scale, self._sticks.lateral, self._responses,
+            self._delays, self.twin.radius, rule.still, rule.speed, rule.after,
+            self.twin.fall_rate, spec.rearm_ticks, self._packed.arrays(),
+        )  # fmt: skip
+        self._read_rays(np.arange(len(self._slot)))
+        return state
+
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {
+            **super()._arrays(),
+            "motion": self._motion,
+            "wander": self._wander,
+            "past": self._past,
+            "age": self._age,
+            "pressed": self._pressed,
+            "chance": self._chance,
+        }
+
+    def _place(self, envs: Ints, slots: Ints, poses: Floats) -> None:
+        super()._place(envs, slots, poses)
+        slowest = self.twin.envelope.nearest_speed(0.0)
+        self._motion[envs] = [slowest, 0.0, 0.0]
+        self._past[envs] = [slowest, 0.0, 0.0]
+        self._wander[envs], self._pressed[envs], self._age[envs] = 0.0, 0.0, 0

@@ -1,0 +1,175 @@
+"""Walkers: policies that move the legs of a character as commanded.
+
+A walker is a locomotion policy whose task takes commands (`order`). Environments do not
+know policies: `find_walker` loads the class behind a model file by its dotted name, as
+Gymnasium loads environments.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ambulo.shipped
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.twin import Envelope
+from ambulo.envs.locomotion.build import batch_class, make_batch
+from ambulo.envs.reference.reference import reference_from_bytes
+from ambulo.envs.simulation.variants import Variant
+from ambulo.envs.vr.body.level_window import LevelGround
+
+LOADER = "ambulo.policies.agents.locomotion:load_walker"
+"""What loads the policy in a model file."""
+_ROWS = 16
+"""Observations that the policy is given at once."""
+_FOREVER = 10**9
+"""Control steps of an episode that the walker's task never ends."""
+
+
+class WalkerPolicy(Protocol):
+    """A locomotion policy, as `ambulo.load` returns it."""
+
+    config: LocomotionConfig
+    references: tuple[bytes, ...]
+
+    def act(self, obs: NDArray[np.float32], /) -> NDArray[np.float32]:
+        """Actions (N, A) in [-1, 1] for observations (N, size)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Walker:
+    """A policy that follows commands, and which commands it takes."""
+
+    name: str
+    """Shipped name or file."""
+    policy: WalkerPolicy
+    """Acts on the observations of its own task."""
+    envelope: Envelope
+    """The commands that it was trained for."""
+
+    @property
+    def character(self) -> str:
+        """The body that it moves, by name."""
+        return self.policy.config.environment.character
+
+    @property
+    def control_rate(self) -> int:
+        """Control steps a second, [Hz]."""
+        return self.policy.config.environment.control_rate
+
+    def make_batch(self, count: int, ground: LevelGround, threads: int = 1) -> Any:
+        """`count` bodies of its task on `ground`, which begin as slowly as they can."""
+        slowest = self.envelope.nearest_speed(0.0)
+        config = self.policy.config.override(
+            "environment",
+            max_episode_steps=_FOREVER,
+            speed=(slowest, slowest),
+            turn=(0.0, 0.0),
+            push_impulse=(0.0, 0.0),
+            fault_folder=None,
+        )
+        reference = reference_from_bytes(
+            self.policy.references[0], f"the reference of {self.name}"
+        )
+        return make_batch(
+            config,
+            count,
+            threads=threads,
+            reference=reference,
+            variant=Variant(ground=ground),
+        )
+
+    def act(self, obs: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Actions (N, A) for observations (N, size), bit for bit the same for any N.
+
+        A matrix product rounds differently with the number of rows, so it has a fixed one.
+        """
+        count, size = obs.shape
+        rows = np.zeros((-(-count // _ROWS) * _ROWS, size), np.float32)
+        rows[:count] = obs
+        parts = [
+            self.policy.act(rows[first : first + _ROWS])
+            for first in range(0, count, _ROWS)
+        ]
+        return np.concatenate(parts)[:count]
+
+    def order(self, batch: Any, envs: Ints, commands: Floats) -> None:
+        """Command bodies `envs` (k,): speed, to the left, turning rate, (k, 3).
+
+        In [m/s], [m/s], [rad/s]; within the envelope.
+        """
+        speed, side, turn = commands.T
+        if _takes_side(type(batch)):
+            batch.order(envs, speed, turn, side)
+        else:
+            batch.order(envs, speed, turn)
+
+
+def find_walker(name: str | os.PathLike[str], character: str) -> Walker:
+    """The walker that is shipped as `name`, or in the file `name`, for `character`.
+
+    Raises:
+        ConfigError: There is none, it is of another body, or it takes no commands.
+        ModelFileError: The file is damaged, or no locomotion policy.
+    """
+    text = os.fspath(name)
+    file = ambulo.shipped.locate(text)
+    if file is None:
+        hint = nearest(text, ambulo.shipped.shipped_models())
+        raise ConfigError(f"walker = {text}: no such model file or shipped model{hint}")
+    try:
+        policy = _loaded(str(file), file.stat().st_mtime_ns)
+    except ImportError as error:
+        raise ConfigError(
+            f"walker = {text}: needs the package {error.name}, which is not installed: "
+            "pip install 'ambulo[train]'"
+        ) from None
+    return walker_of(text, policy, character)
+
+
+@lru_cache(maxsize=4)
+def _loaded(path: str, stamp: int) -> WalkerPolicy:
+    del stamp  # part of the key: a changed file is read again
+    module, _, function = LOADER.partition(":")
+    policy: WalkerPolicy = getattr(import_module(module), function)(path)
+    return policy
+
+
+def walker_of(name: str, policy: WalkerPolicy, character: str) -> Walker:
+    """`policy` as a walker of `character`; see `find_walker` for the errors."""
+    environment = policy.config.environment
+    if environment.character != character:
+        raise ConfigError(
+            f"walker = {name}: was trained for {environment.character}, not for "
+            f"body = {character}"
+        )
+    task = batch_class(environment.task)
+    if not hasattr(task, "order") or not policy.references:
+        raise ConfigError(
+            f"walker = {name}: its task, {environment.task}, takes no commands to walk"
+        )
+    side = (0.0, 0.0)
+    if _takes_side(task):
+        side = tuple(policy.config.walk.side)  # type: ignore[attr-defined]
+    envelope = Envelope(
+        speed=environment.speed,
+        side=side,
+        turn=environment.turn,
+        lateral=getattr(task, "lateral", None),
+    )
+    return Walker(name, policy, envelope)
+
+
+def _takes_side(task: Any) -> bool:
+    """Whether a task's commands have a part to the side."""
+    return "side" in inspect.signature(task.order).parameters

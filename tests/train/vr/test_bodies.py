@@ -1,0 +1,66 @@
+"""Stages of a curriculum that change the body."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.presets.vr import preset
+from ambulo.configs.vr import CurriculumStage, NavigationConfig
+from ambulo.envs.vr.body.twin_world import TwinWorld
+from ambulo.envs.vr.task.build import make_batch
+from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.train.vr.level_curriculum import (
+    TrainingLevels,
+    stage_bank,
+    stage_config,
+)
+
+CONFIG = preset("embodied_quick").override(
+    "environment", body="capsule", levels=("open",), levels_per_family=3
+)
+
+
+def stage(body: str | None) -> CurriculumStage:
+    return CurriculumStage(name="s", body=body, max_goal_distance=9.0, timesteps=10)
+
+
+def test_a_stage_with_another_body_begins_in_its_world():
+    first = stage("twin")
+    batch = make_batch(stage_config(CONFIG, first), 4, bank=stage_bank(CONFIG, first))
+    assert isinstance(batch.world, TwinWorld)
+    levels = TrainingLevels(CONFIG, batch, first)
+    assert not levels.enter(stage("twin"))
+    assert levels.enter(stage(None))
+    assert type(batch.world) is KernelWorld
+    obs = levels.restart()
+    assert obs.shape == batch.obs.shape
+    assert np.isfinite(batch.step(np.zeros((4, 3)))[0]).all()
+
+
+def test_the_presets_begin_on_the_twin_and_end_on_the_body():
+    config = preset("embodied")
+    bodies = [
+        stage_config(config, one).environment.body
+        for one in config.training.curriculum_stages
+    ]
+    assert bodies == ["twin", "twin", "human23"]
+    assert preset("embodied_quick").environment.body == "twin"
+
+
+@pytest.mark.parametrize(
+    ("group", "changes", "message"),
+    [
+        ("environment", {"world": "godot"}, "body = twin: not in world = godot"),
+        (
+            "actions",
+            {"mode": "discrete"},
+            "body = twin: needs actions.mode = continuous",
+        ),
+    ],
+)
+def test_what_bodies_cannot_do_is_refused(group, changes, message):
+    config = NavigationConfig().override("environment", body="twin")
+    with pytest.raises(ConfigError, match=message):
+        config.override(group, **changes)

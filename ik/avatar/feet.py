@@ -22,11 +22,13 @@ from ambulo.motion.quaternion_kernels import multiply
 # Numbers of a foot's state.
 SHIFT, TURN, HEEL, BALL, YAW, DOWN, REMAINS = 0, 3, 4, 7, 10, 11, 12
 """Correction of place (3) [m] and yaw [rad]; heel (3) and ball (3) in the world [m]; yaw of
-the foot [rad]; 1 in stance; part of the correction that is left in flight."""
+the foot [rad]; 1 where its place is kept, in stance and just before and
+after it; part of the correction that is left in flight."""
 FOOT = 13
 
-SETTLED = 0.9
-"""Part of a flight after which the correction is gone."""
+FREE, SETTLED, LAND = 0.05, 0.9, 0.955
+"""Parts of a flight: before the first a foot only rises, after the second the correction is
+gone, and after the third the foot only comes down."""
 LEAD = math.radians(25.0)
 """A foot lands turned by at most this much ahead of a turning body, [rad]."""
 HEEL_FIRST = 1e-4
@@ -52,7 +54,7 @@ def flight(phase: float, down: float, up: float, sign: float) -> float:
 @njit(cache=True)
 def remains(part: float) -> float:
     """Part of the correction that is left after `part` of the flight."""
-    x = min(part / SETTLED, 1.0)
+    x = min((part - FREE) / (SETTLED - FREE), 1.0)
     return 1.0 - x * x * (3.0 - 2.0 * x)
 
 
@@ -86,12 +88,12 @@ def place(
     goal_y = s * home[0] + c * home[1] + e * step[0] + d * step[1]
     if state[PLACED] == 0.0:
         foot[:] = 0.0
-        foot[DOWN] = 1.0 if part < 0.0 else 0.0
+        foot[DOWN] = 0.0 if FREE <= part < LAND else 1.0
         foot[REMAINS] = 1.0
         _turned(turn, 0.0)
         _to_ground(ankle, turn, sole, ground, foot, part < 0.0)
         return
-    if part >= 0.0:
+    if FREE <= part < LAND:
         left = remains(part)
         before = 1.0 if foot[DOWN] > 0.0 else foot[REMAINS]
         keep = min(left / max(before, 1e-9), 1.0)
@@ -111,7 +113,9 @@ def place(
         _turned(turn, foot[TURN])
         _keep_contact(ankle, turn, sole, foot)
     foot[DOWN] = 1.0
-    _to_ground(ankle, turn, sole, ground, foot, True)
+    if part >= 0.0:
+        foot[SHIFT + 2] *= 1.0 if part < FREE else 0.0
+    _to_ground(ankle, turn, sole, ground, foot, part < 0.0)
 
 
 @njit(cache=True)

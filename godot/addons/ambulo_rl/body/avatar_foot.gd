@@ -4,7 +4,9 @@ extends RefCounted
 ##
 ## The same sums as in `ik/avatar/feet.py`, where the constants are explained.
 
+const FREE := 0.05
 const SETTLED := 0.9
+const LAND := 0.955
 const LEAD := deg_to_rad(25.0)
 const HEEL_FIRST := 1e-4
 
@@ -17,7 +19,7 @@ var hinge := Vector3.UP
 var twist := 0.0
 ## Yaw of the foot in the world, [rad].
 var yaw := 0.0
-## It stands.
+## Its place is kept: in stance, and just before and after it.
 var down := false
 ## Place (x, y) [m] and yaw [rad] of a foot that stands at home.
 var goal := Vector3.ZERO
@@ -64,7 +66,7 @@ func place(
 		twist = 0.0
 		_shift = Vector3.ZERO
 		_remains = 1.0
-	elif part >= 0.0:
+	elif part >= FREE and part < LAND:
 		_fly(part, ahead, lead)
 	elif not down:
 		_shift = Vector3(ahead.x, ahead.y, _shift.z)
@@ -72,11 +74,13 @@ func place(
 	else:
 		twist = AmbuloGaitClock.wrapped(yaw - yaw_of(turn))
 	var was_down := down
-	down = part < 0.0
+	down = part < FREE or part >= LAND
 	turn = about_z(twist) * turn
 	if clock.placed and down and was_down:
 		_keep_contact(sole)
-	_to_ground(sole, ground)
+	if clock.placed and part >= LAND:
+		_shift.z = 0.0
+	_to_ground(sole, ground, part < 0.0)
 
 
 ## Note where heel, ball and yaw of the foot are now; its leg may be too short.
@@ -97,7 +101,7 @@ static func about_z(by: float) -> Quaternion:
 
 
 func _fly(part: float, ahead: Vector2, lead: float) -> void:
-	var x := minf(part / SETTLED, 1.0)
+	var x := minf((part - FREE) / (SETTLED - FREE), 1.0)
 	var left := 1.0 - x * x * (3.0 - 2.0 * x)
 	var before := 1.0 if down else _remains
 	var keep := minf(left / maxf(before, 1e-9), 1.0)
@@ -119,8 +123,8 @@ func _keep_contact(sole: PackedVector3Array) -> void:
 	_shift = Vector3(moved.x, moved.y, _shift.z)
 
 
-func _to_ground(sole: PackedVector3Array, ground: float) -> void:
+func _to_ground(sole: PackedVector3Array, ground: float, stands: bool) -> void:
 	var low := ankle.z + minf((turn * sole[0]).z, (turn * sole[1]).z) - ground
-	if down:
+	if stands:
 		_shift.z = -low
 	ankle += Vector3(_shift.x, _shift.y, maxf(_shift.z, -low))

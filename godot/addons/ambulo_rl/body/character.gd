@@ -2,19 +2,28 @@ class_name AmbuloCharacter
 extends Node3D
 ## A rigged character with a skin, which poses of human23 move.
 ##
+## It walks after a node ([member follow]), or shows the poses that it is given.
+##
 ## It makes a [Skeleton3D] from an [AmbuloCharacterFile]: bones with the names and rest
-## rotations of Godot's humanoid profile, and one mesh that they bend. Poses come from an
-## [AmbuloAvatarPose] ([method show_avatar]), or from outside as local rotations in the
-## contract's axes ([method show_pose]). [method drive] moves another humanoid skeleton, such
+## rotations of Godot's humanoid profile, and one mesh that they bend. Poses come from its
+## [AmbuloAvatarPose] ([method walk]), or from outside as local rotations in the contract's
+## axes ([method show_pose]). [method drive] moves another humanoid skeleton, such
 ## as an imported one, along with it.
 
 ## Where the character is read from; the shipped one is beside the shipped policy.
 @export_file("*.ambulo") var character_path := ""
+## A node on the floor that the character walks after, such as a player whose -Z is ahead; none:
+## poses come by calls.
+@export var follow: NodePath
+## Height of the eyes over the floor, [m].
+@export var eye_height := AmbuloContract.EYE_HEIGHT
 
 ## What was read, or null.
 var file: AmbuloCharacterFile
 ## The bones; null until a character was loaded.
 var skeleton: Skeleton3D
+## The walking body; null until a character was loaded.
+var avatar: AmbuloAvatarPose
 ## What is wrong; empty if nothing is.
 var error := ""
 
@@ -28,6 +37,21 @@ func _ready() -> void:
 		push_error(error)
 
 
+func _physics_process(delta: float) -> void:
+	var leader := get_node_or_null(follow) as Node3D
+	if leader != null and avatar != null:
+		walk(leader.global_position, AmbuloAxes.yaw_of(leader.global_basis), delta)
+
+
+## Go on by [param delta] seconds: a player now stands at [param place] on the floor and faces
+## [param heading] about +Y (0 looks along -Z).
+func walk(place: Vector3, heading: float, delta: float) -> void:
+	var at := AmbuloAxes.from_godot(place)
+	var eyes := Vector3(at[0], at[1], at[2] + eye_height)
+	avatar.step(eyes, AmbuloAvatarFoot.about_z(heading), delta, at[2])
+	show_avatar(avatar)
+
+
 ## Make the character of the file at [param path]; false, with [member error] set, if it is
 ## refused.
 func load_character(path: String) -> bool:
@@ -37,6 +61,7 @@ func load_character(path: String) -> bool:
 		return false
 	error = ""
 	file = found
+	avatar = AmbuloAvatarPose.new(file)
 	if skeleton != null:
 		skeleton.free()
 	skeleton = Skeleton3D.new()

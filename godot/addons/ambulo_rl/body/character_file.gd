@@ -72,6 +72,8 @@ var vertex_colours: PackedColorArray = []
 ## What is wrong with the file; empty after [method load_from] returned true.
 var error := ""
 
+var _size := 0
+var _digest := ""
 var _numbers: PackedFloat32Array = []
 var _starts: Dictionary[String, int] = {}
 var _shapes: Dictionary[String, PackedInt32Array] = {}
@@ -101,17 +103,25 @@ func _read(stream: FileAccess) -> String:
 	var json := JSON.new()
 	if json.parse(stream.get_buffer(header_size).get_string_from_utf8()) != OK:
 		return "header: %s" % json.get_error_message()
+	var problem := _read_header(json.data)
+	return _read_numbers(stream, _size) if problem == "" else problem
+
+
+func _read_header(data: Variant) -> String:
 	var checks := AmbuloChecks.new()
-	var header := checks.table(json.data, "header", "", _KEYS, _KEYS)
-	var count := checks.whole(header.get("numbers"), "numbers", 1, MAX_NUMBERS)
+	var header := checks.table(data, "header", "", _KEYS, _KEYS)
+	_size = checks.whole(header.get("numbers"), "numbers", 1, MAX_NUMBERS)
+	_digest = checks.text(header.get("sha256"), "sha256")
 	_read_joints(checks, header)
-	_read_shapes(checks, header, count)
-	if checks.problem != "":
-		return checks.problem
-	if total - start - header_size != 4 * count:
+	_read_shapes(checks, header, _size)
+	return checks.problem
+
+
+func _read_numbers(stream: FileAccess, count: int) -> String:
+	if stream.get_length() - stream.get_position() != 4 * count:
 		return "expected %d bytes of numbers" % (4 * count)
 	var raw := stream.get_buffer(4 * count)
-	if _sha256(raw) != str(header["sha256"]):
+	if _sha256(raw) != _digest:
 		return "the numbers are damaged: wrong SHA-256"
 	_numbers = raw.to_float32_array()
 	var sum := 0.0

@@ -101,6 +101,7 @@ class GodotFilm(Closing):
         views: Sequence[str] = ("chase",),
         rays: bool = True,
         smooth: bool = True,
+        frame_time: float | None = None,
         engine: str | None = None,
     ) -> None:
         """Start the engine; `frames` gives the pictures.
@@ -114,6 +115,8 @@ class GodotFilm(Closing):
             views: of "chase" and "top", side by side.
             rays: draw the ray sensor's readings.
             smooth: smooth edges, which takes a processor four times as long.
+            frame_time: time between poses, [s]: a walking character is drawn; None: a
+                capsule.
             engine: the Godot program, see `find_drawing_engine`.
 
         Raises:
@@ -134,6 +137,7 @@ class GodotFilm(Closing):
             "chase": [
                 CHASE_DISTANCE, CHASE_ELEVATION, CHASE_FIELD_OF_VIEW, *CHASE_TARGET,
             ],
+            "frame_time": frame_time,
             "frames": np.round(poses, 5).tolist(),
         }  # fmt: skip
         self._key = secrets.token_hex(16)

@@ -3,7 +3,7 @@ extends AmbuloTest
 
 const FILE := "res://policies/vr_navigation_body.ambulo"
 ## Largest mean speed of feet on the ground, [m/s].
-const SKATE := 0.03
+const SKATE := 0.04
 ## A foot touches the ground while heel or ball are lower than this, [m].
 const TOUCH := 0.01
 

@@ -135,8 +135,9 @@ def advance(
         turns, hinges, goals,
     )  # fmt: skip
     _give_way(
-        state, stance, gait, sole, feet, ankles, turns, offsets, world, positions, rolls
-    )
+        state, exact, stance, gait, sole, feet, ankles, turns, offsets, world, positions,
+        rolls,
+    )  # fmt: skip
     for i in range(2):
         child_position(PELVIS, THIGHS[i], offsets, world, positions)
         thigh = THIGHS[i]
@@ -281,12 +282,12 @@ def _set_feet(
 
 @njit(cache=True)
 def _give_way(
-    state: Array, stance: Array, gait: Array, sole: Array, feet: Array, ankles: Array,
-    turns: Array, offsets: Array, world: Array, positions: Array, rolls: Array,
+    state: Array, exact: float, stance: Array, gait: Array, sole: Array, feet: Array,
+    ankles: Array, turns: Array, offsets: Array, world: Array, positions: Array, rolls: Array,
 ) -> None:  # fmt: skip
     """Bring standing feet within reach: heels rise first, then the pelvis comes down.
 
-    Fills `rolls` (2,) with the angles by which the heels rose, [rad].
+    The pelvis stays where the head must be exact. Fills `rolls` (2,) with the angles by which the heels rose, [rad].
     """
     window, drop, late = np.empty(2), 0.0, 0.0
     for i in range(2):
@@ -304,7 +305,7 @@ def _give_way(
             share = max(1.0 - part / LEAVING, (part - COMING) / (1.0 - COMING), 0.0)
         drop = max(drop, share * over)
     state[LATE] = late
-    positions[PELVIS, 2] -= min(drop, LOWEST)
+    positions[PELVIS, 2] -= (1.0 - exact) * min(drop, LOWEST)
 
 
 @njit(cache=True)

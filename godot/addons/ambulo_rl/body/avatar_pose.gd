@@ -212,7 +212,8 @@ func _give_way() -> void:
 		if part >= 0.0:
 			share = maxf(maxf(1.0 - part / LEAVING, (part - COMING) / (1.0 - COMING)), 0.0)
 		drop = maxf(drop, share * over)
-	positions[PELVIS].z -= minf(drop, LOWEST)
+	if not exact_head:
+		positions[PELVIS].z -= minf(drop, LOWEST)
 
 
 func _overreach(thigh: int, ankle: Vector3) -> float:

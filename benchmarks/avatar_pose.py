@@ -5,7 +5,8 @@
 Skate is `ambulo.motion.contacts.foot_skate` (the mean speed of standing feet where they touch
 the ground; contacts are found from the motion alone), of paths of 10 s. The gait network's own
 walks at their own speeds slide by 6 to 11 cm/s (the last row: at its slowest, middle and
-fastest gait). Times are processor times, the least mean of several rounds, of whole calls from Python.
+fastest gait). Times are processor times, the least mean of several rounds, of whole calls from
+Python.
 """
 
 from __future__ import annotations

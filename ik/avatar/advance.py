@@ -287,7 +287,8 @@ def _give_way(
 ) -> None:  # fmt: skip
     """Bring standing feet within reach: heels rise first, then the pelvis comes down.
 
-    The pelvis stays where the head must be exact. Fills `rolls` (2,) with the angles by which the heels rose, [rad].
+    The pelvis stays where the head must be exact. Fills `rolls` (2,) with the angles by which
+    the heels rose, [rad].
     """
     window, drop, late = np.empty(2), 0.0, 0.0
     for i in range(2):

@@ -15,8 +15,16 @@ from numba import njit
 
 from ambulo.configs.arrays import Array
 from ambulo.ik.avatar.algebra import set_yaw, turn_by, wrapped, yaw_of
-from ambulo.ik.avatar.clock import CYCLES, PHASE, PLACED, RATE, SIGN, SPEED, STEPPING
-from ambulo.ik.avatar.clock import STILL
+from ambulo.ik.avatar.clock import (
+    CYCLES,
+    PHASE,
+    PLACED,
+    RATE,
+    SIGN,
+    SPEED,
+    STEPPING,
+    STILL,
+)
 from ambulo.motion.quaternion_kernels import multiply
 
 # Numbers of a foot's state.

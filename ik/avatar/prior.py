@@ -54,6 +54,7 @@ class UpperBodyPrior:
             gaze: World orientation of the head, wxyz. Shape (4,).
             eyes: The eyes in the head's frame, [m]. Shape (3,).
             hands: Rows of 1 where led, position and orientation. Shape (2, 8).
+            poles: Filled.
         """
         _fill_targets(
             head, gaze, eyes, hands, self._rest, self._positions[0], self._rotations[0],

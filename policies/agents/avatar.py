@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 import ambulo.shipped
@@ -11,7 +13,7 @@ from ambulo.ik.avatar.layout import ANKLE, HEAD, SIDE, THIGHS, sole, stature
 from ambulo.ik.avatar.pose import AvatarPose
 from ambulo.ik.avatar.prior import UpperBodyPrior
 from ambulo.ik.avatar.table import PHASES, SPEEDS, GaitTable
-from ambulo.ik.solver.network import IKNetwork, load_ik_network
+from ambulo.ik.solver.network import load_ik_network
 from ambulo.motion.gaits.frames import WAY_RATE, frame_rate, orthonormal, speed_of
 from ambulo.motion.gaits.shards import PER_CYCLE
 from ambulo.motion.gaits.skeleton import gait_skeleton
@@ -49,12 +51,16 @@ def load_avatar(
         GaitParameterError: An unknown parameter, or a value out of its range.
     """
     upper = None if prior is None else UpperBodyPrior(load_ik_network(prior))
-    table = bake_gait_table(load_ref_network(_gait_file(gait)), **body)
+    table = bake_gait_table(load_ref_network(_gait_file(gait)), body)
     return AvatarPose(table, upper, exact_head=exact_head)
 
 
 def bake_gait_table(
-    network: RefNetwork, speeds: int = SPEEDS, phases: int = PHASES, **body: float
+    network: RefNetwork,
+    body: Mapping[str, float] | None = None,
+    *,
+    speeds: int = SPEEDS,
+    phases: int = PHASES,
 ) -> GaitTable:
     """Return the gaits of `network` at its slowest to fastest speed, of one body.
 
@@ -63,17 +69,23 @@ def bake_gait_table(
 
     Args:
         network: A gait network of human23.
+        body: Parameters of the body other than stride and cadence; healthy if left out.
         speeds: Rows of the table.
         phases: Columns of the table.
-        **body: Parameters of the body other than stride and cadence.
 
     Raises:
+        ModelFileError: The network knows one speed alone.
         GaitParameterError: An unknown parameter, or a value out of its range.
     """
+    for name in ("stride", "cadence"):
+        if name in network.held:
+            raise ModelFileError(
+                f"this gait network has learnt one {name} alone: an avatar needs all speeds"
+            )
     space = network.space
     low, high = space.low, space.high
     ends = [space.index(name) for name in ("stride", "cadence")]
-    params = np.array([network.vector(**body)] * speeds)
+    params = np.array([network.vector(**(body or {}))] * speeds)
     for column in ends:
         params[:, column] = np.linspace(low[column], high[column], speeds)
     phase = np.arange(phases) / phases

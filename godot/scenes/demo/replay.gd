@@ -117,7 +117,8 @@ func _receive_job() -> Variant:
 ## whether edges are; chase: distance of the camera [m], elevation of its line of sight and
 ## vertical field of view [deg], and what it looks at, ahead of and above the player [m];
 ## frame_time: time between frames, [s], and a walking character is shown; or null, and a
-## capsule is; frames: rows of x, y, z, yaw of the player and heading of the chase camera, [m] and [rad].
+## capsule is; frames: rows of x, y, z, yaw of the player and heading of the chase camera, [m]
+## and [rad].
 func _read_job(data: Variant) -> String:
 	var checks := AmbuloChecks.new()
 	var job := checks.table(data, "job", "", _KEYS, _KEYS)

@@ -13,8 +13,8 @@ from ambulo.ik.avatar.layout import ANKLE, CLAVICLES, HAND, HEAD, THIGHS, sole
 from ambulo.ik.avatar.pose import AvatarPose
 from ambulo.ik.avatar.sampling import bracket, pose_at
 from ambulo.motion.contacts import foot_skate
-from ambulo.motion.human23 import rotations_of_sixdof
 from ambulo.motion.gaits.frames import orthonormal
+from ambulo.motion.human23 import rotations_of_sixdof
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_angle, quat_from_rotvec, quat_rotate
 from ambulo.policies.agents.avatar import load_avatar

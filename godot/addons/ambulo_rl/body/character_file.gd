@@ -2,14 +2,11 @@ class_name AmbuloCharacterFile
 extends RefCounted
 ## A character as `ambulo export` writes it: skeleton, skin and gait, data only.
 ##
-## Eight bytes [constant MAGIC], the length of the header (32-bit little-endian), the
-## header as UTF-8 JSON, then 32-bit little-endian floats. Loading checks every size and the
+## An [AmbuloDataFile] that begins with [constant MAGIC]. Loading checks every size and the
 ## SHA-256, and runs no code from the file.
 
 ## The first bytes of the file; the last one is the version of the format.
 const MAGIC := "AMBULOC1"
-## Longest header, [bytes].
-const MAX_HEADER := 1 << 20
 ## Most numbers.
 const MAX_NUMBERS := 1 << 24
 ## The joints of human23, which the avatar's sums are made for.
@@ -72,8 +69,6 @@ var vertex_colours: PackedColorArray = []
 ## What is wrong with the file; empty after [method load_from] returned true.
 var error := ""
 
-var _size := 0
-var _digest := ""
 var _numbers: PackedFloat32Array = []
 var _starts: Dictionary[String, int] = {}
 var _shapes: Dictionary[String, PackedInt32Array] = {}
@@ -82,53 +77,28 @@ var _shapes: Dictionary[String, PackedInt32Array] = {}
 ## Read the file at [param file_path]; false, with [member error] set, if it is refused.
 func load_from(file_path: String) -> bool:
 	path = file_path
-	var stream := FileAccess.open(file_path, FileAccess.READ)
-	var problem := ""
-	if stream == null:
-		problem = error_string(FileAccess.get_open_error())
-	else:
-		problem = _read(stream)
+	var data := AmbuloDataFile.new()
+	var problem := _read(data) if data.open(file_path, MAGIC, "character") else data.problem
 	error = "" if problem == "" else "%s: %s" % [path, problem]
 	return problem == ""
 
 
-func _read(stream: FileAccess) -> String:
-	var total := stream.get_length()
-	var start := MAGIC.length() + 4
-	if total < start or stream.get_buffer(MAGIC.length()) != MAGIC.to_ascii_buffer():
-		return "is no character file, or one of another version"
-	var header_size := stream.get_32()
-	if header_size > MAX_HEADER or start + header_size > total:
-		return "its header of %d bytes does not fit" % header_size
-	var json := JSON.new()
-	if json.parse(stream.get_buffer(header_size).get_string_from_utf8()) != OK:
-		return "header: %s" % json.get_error_message()
-	var problem := _read_header(json.data)
-	return _read_numbers(stream, _size) if problem == "" else problem
-
-
-func _read_header(data: Variant) -> String:
+## What is wrong with the file; empty if all was read.
+func _read(data: AmbuloDataFile) -> String:
 	var checks := AmbuloChecks.new()
-	var header := checks.table(data, "header", "", _KEYS, _KEYS)
-	_size = checks.whole(header.get("numbers"), "numbers", 1, MAX_NUMBERS)
-	_digest = checks.text(header.get("sha256"), "sha256")
+	var header := checks.table(data.header, "header", "", _KEYS, _KEYS)
+	var count := checks.whole(header.get("numbers"), "numbers", 1, MAX_NUMBERS)
+	var digest := checks.text(header.get("sha256"), "sha256")
 	_read_joints(checks, header)
-	_read_shapes(checks, header, _size)
-	return checks.problem
-
-
-func _read_numbers(stream: FileAccess, count: int) -> String:
-	if stream.get_length() - stream.get_position() != 4 * count:
-		return "expected %d bytes of numbers" % (4 * count)
-	var raw := stream.get_buffer(4 * count)
-	if _sha256(raw) != _digest:
-		return "the numbers are damaged: wrong SHA-256"
-	_numbers = raw.to_float32_array()
+	_read_shapes(checks, header, count)
+	if checks.problem != "":
+		return checks.problem
+	_numbers = data.numbers(count, digest, "numbers")
 	var sum := 0.0
 	for number in _numbers:
 		sum += absf(number)
-	if not is_finite(sum):
-		return "a number is not finite"
+	if data.problem != "" or not is_finite(sum):
+		return data.problem if data.problem != "" else "a number is not finite"
 	_fill()
 	_numbers = []
 	return _wrong_indices()
@@ -291,10 +261,3 @@ func _quaternions(name: String) -> PackedVector4Array:
 	for k in out.size():
 		out[k] = Vector4(out[k].y, out[k].z, out[k].w, out[k].x)
 	return out
-
-
-static func _sha256(data: PackedByteArray) -> String:
-	var context := HashingContext.new()
-	context.start(HashingContext.HASH_SHA256)
-	context.update(data)
-	return context.finish().hex_encode()

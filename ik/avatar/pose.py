@@ -2,7 +2,7 @@
 
 The legs walk the gait of a table: the phase goes with the distance walked, and standing feet
 keep their places (`feet`). Legs, and arms with targets, are solved in closed form (`limbs`);
-a pose network says where led elbows point and how the trunk leans, if there is one.
+a pose network says where led elbows point, if there is one.
 """
 
 from __future__ import annotations

@@ -7,13 +7,14 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent
 from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, nearest
+from ambulo.policies.export.written import Written
 from ambulo.policies.files.raw_headers import STOCK
 from ambulo.policies.registry import function_of, load_file, spec_of
 
@@ -35,12 +36,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     parser.add_argument(
         "--out", required=True, metavar="FILE",
-        help="FILE.onnx; for navigation agents FILE.json (+ .bin) or FILE.ambulo for "
-        "Godot, too; with --mjcf a new folder",
+        help="FILE.onnx; for navigation agents FILE.json (+ .bin) too, for these and gait "
+        "networks FILE.ambulo for Godot; with --mjcf a new folder",
     )  # fmt: skip
     parser.add_argument(
         "--target", metavar="NAME",
         help=f"one of {', '.join(SUFFIXES)}; default: what the end of FILE says",
+    )  # fmt: skip
+    parser.add_argument(
+        "--body", metavar="MODEL",
+        help="with a navigation agent for Godot: also the character of a gait network, "
+        "gait_net for example, that walks where the agent goes, as FILE_body.ambulo",
     )  # fmt: skip
     parser.add_argument(
         "--mjcf", action="store_true",
@@ -68,14 +74,39 @@ def _export_model(args: Namespace) -> int:
         raise ConfigError(
             f"{args.model}: not as {target}: models of the kind {spec.kind} {can}"
         )
+    _check_body(args.body, target, spec.kind)
     trust = args.trust_pickle and STOCK in spec.formats
     model = load_file(file, **({"trust_pickle": True} if trust else {}))
-    settings = _SETTINGS[target](model) if target in _SETTINGS else {}
+    settings = {}
+    if (spec.kind, target) in _SETTINGS:
+        settings = _SETTINGS[spec.kind, target](model)
     written = function_of(spec.exports[target])(model, out, **settings)
     print(*written.files, sep="\n")
     for line in written.left_out:
         print(f"not in the file: {line}", file=sys.stderr)
+    if args.body is not None:
+        print(*_export_body(args.body, out).files, sep="\n")
     return 0
+
+
+def _check_body(name: str | None, target: str, kind: str) -> None:
+    """Refuse a body that would not be exported, before anything is written."""
+    if name is None:
+        return
+    if target != "godot" or kind != "vr_navigation":
+        raise ConfigError("--body: goes with a navigation agent for Godot alone")
+    found = spec_of(find_model(name)).kind
+    if found != "ref_nn":
+        raise ConfigError(f"--body {name}: expected a gait network, got {found}")
+
+
+def _export_body(name: str, agent: Path) -> Written:
+    """Write the body of a gait network beside the agent."""
+    file = find_model(name)
+    out = agent.with_name(f"{agent.stem}_body{agent.suffix}")
+    return cast(
+        Written, function_of(spec_of(file).exports["godot"])(load_file(file), out)
+    )
 
 
 def _godot_settings(agent: Any) -> dict[str, Any]:
@@ -85,16 +116,19 @@ def _godot_settings(agent: Any) -> dict[str, Any]:
     return {"world": asdict(WorldSpec.from_config(agent.config))}
 
 
-_SETTINGS: Mapping[str, Callable[[Any], dict[str, Any]]] = {"godot": _godot_settings}
-"""What a target needs besides the model and the file."""
+_SETTINGS: Mapping[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
+    ("vr_navigation", "godot"): _godot_settings
+}
+"""What a kind's target needs besides the model and the file."""
 
 
 def _export_character(args: Namespace) -> int:
     """Write a character as MJCF."""
     from ambulo.envs.characters.mjcf import export_mjcf
 
-    if args.target is not None:
-        raise ConfigError("--target: does not go with --mjcf")
+    for name in ("target", "body"):
+        if getattr(args, name) is not None:
+            raise ConfigError(f"--{name}: does not go with --mjcf")
     if args.out is not None and str(args.out).endswith(".xml"):
         raise ConfigError(
             f"--out {args.out}: --mjcf writes several files; name a new folder"

@@ -51,6 +51,8 @@ from ambulo.envs.vr.world.render import (
 SCREEN_STARTER = "godot-xvfb"
 """The engine with a virtual screen, as the installer makes it."""
 SCENE = "res://scenes/demo/replay.tscn"
+CHASE = (CHASE_DISTANCE, CHASE_ELEVATION, CHASE_FIELD_OF_VIEW, *CHASE_TARGET)
+"""The camera behind the player, as MuJoCo's films have it."""
 START_TIMEOUT = 120.0
 """From the start of the engine to its first word, [s]."""
 FRAME_TIMEOUT = 120.0
@@ -101,6 +103,8 @@ class GodotFilm(Closing):
         views: Sequence[str] = ("chase",),
         rays: bool = True,
         smooth: bool = True,
+        frame_time: float | None = None,
+        chase: Sequence[float] = CHASE,
         engine: str | None = None,
     ) -> None:
         """Start the engine; `frames` gives the pictures.
@@ -114,6 +118,10 @@ class GodotFilm(Closing):
             views: of "chase" and "top", side by side.
             rays: draw the ray sensor's readings.
             smooth: smooth edges, which takes a processor four times as long.
+            frame_time: time between poses, [s]: a walking character is drawn; None: a
+                capsule.
+            chase: the camera behind the player: distance [m], elevation and vertical field
+                of view [deg], and what it looks at, ahead of and above the player [m].
             engine: the Godot program, see `find_drawing_engine`.
 
         Raises:
@@ -131,9 +139,8 @@ class GodotFilm(Closing):
             "goal_radius": goal_radius,
             "rays": rays,
             "smooth": smooth,
-            "chase": [
-                CHASE_DISTANCE, CHASE_ELEVATION, CHASE_FIELD_OF_VIEW, *CHASE_TARGET,
-            ],
+            "chase": list(chase),
+            "frame_time": frame_time,
             "frames": np.round(poses, 5).tolist(),
         }  # fmt: skip
         self._key = secrets.token_hex(16)

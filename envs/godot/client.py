@@ -10,7 +10,9 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import requests
+from numpy.typing import ArrayLike
 
 from ambulo.configs.closing import Closing
 from ambulo.envs.godot.errors import (
@@ -146,6 +148,26 @@ class GodotClient(Closing):
     def state(self) -> dict[str, Any]:
         """The states of all agents."""
         return self._table("GET", "/rl/state")
+
+    def show_bodies(
+        self, bodies: Sequence[int], roots: ArrayLike, rotations: ArrayLike
+    ) -> dict[str, Any]:
+        """Show poses of human23 on the game's rigged characters; made where missing.
+
+        Args:
+            bodies: Numbers of n bodies.
+            roots: World positions of the pelvis, [m]. Shape (n, 3).
+            rotations: Local rotations, wxyz; the pelvis' in the world. Shape (n, 23, 4).
+        """
+        places = np.asarray(roots, np.float64)
+        turns = np.asarray(rotations, np.float64).reshape(len(places), -1)
+        rows = np.concatenate([places, turns], axis=1)
+        body = {"bodies": list(bodies), "poses": rows.tolist()}
+        return self._table("POST", "/body", body)
+
+    def body(self, body: int = 0) -> dict[str, Any]:
+        """Names of a body's joints and bones, and where the engine shows them, [m]."""
+        return self._table("GET", f"/body?body={body}")
 
     def shutdown(self) -> None:
         """Ask the engine to quit."""

@@ -137,6 +137,13 @@ def step_message(actions: NDArray[Any]) -> bytes:
     return np.ascontiguousarray(actions, "<f8").tobytes()
 
 
+def poses_message(bodies: Sequence[int], roots: Floats, rotations: Floats) -> bytes:
+    """Binary body of `POST /body`: n bodies, roots (n, 3) [m], rotations (n, 23, 4)."""
+    turns = rotations.reshape(len(roots), -1)
+    values = np.ascontiguousarray(np.column_stack([bodies, roots, turns]), "<f8")
+    return _HEADER.pack(MAGIC, *values.shape, 0) + values.tobytes()
+
+
 def parse_states(response: Response, count: int, width: int) -> Floats:
     """The rows (count, width) of a JSON answer that lists `states`.
 

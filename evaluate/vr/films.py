@@ -122,6 +122,7 @@ def _write_godot_video(
         size=SIZE,
         views=("chase", "top"),
         smooth=len(poses) <= SMOOTH_FRAMES,
+        frame_time=1.0 / fps,
         engine=config.environment.godot_bin,
     ) as film:
         write_video(film.frames(), path, fps=fps)

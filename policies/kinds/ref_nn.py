@@ -112,5 +112,8 @@ SPEC = ModelSpec(
     header=RefNNMetadata,
     loader="ambulo.policies.agents.gait_network:load_ref_network",
     headline=_headline,
-    exports={"onnx": "ambulo.policies.export.gaits:export_gait"},
+    exports={
+        "onnx": "ambulo.policies.export.gaits:export_gait",
+        "godot": "ambulo.policies.export.characters:export_character",
+    },
 )

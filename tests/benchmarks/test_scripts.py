@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted((ROOT / "benchmarks").glob("[!_]*.py"))
 TOOLS = sorted((ROOT / "tools").glob("*.py"))
 
-GODOT = {"godot_parity", "godot_soak", "godot_speed", "godot_beside_mujoco"}
+GODOT = {"godot_parity", "godot_soak", "godot_speed", "godot_beside_mujoco",
+         "godot_character"}  # fmt: skip
 """Scripts that start the Godot engine."""
 MOCAP = {
     "ik_accuracy", "ik_latency", "ik_workers", "motion_files", "motion_retarget",
@@ -26,9 +27,10 @@ MOCAP = {
     "make_healthy_walk",
 }  # fmt: skip
 """Scripts that need captured motion."""
-SKIPPED = {
-    "godot_beside_mujoco": "needs an engine with OpenGL; docs/godot.md says how",
-}
+SKIPPED = dict.fromkeys(
+    ("godot_beside_mujoco", "godot_character"),
+    "needs an engine with OpenGL; docs/godot.md says how",
+)
 
 Arguments = Callable[[Path, Path], list[object]]
 

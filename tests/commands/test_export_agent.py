@@ -41,6 +41,14 @@ def test_a_walker_is_written_and_what_it_lacks_is_said(
         (["human24", "--mjcf", "--out", "w"], "unknown character 'human24'"),
         (["human23", "--mjcf", "--out", "h.xml"], "several files; name a new folder"),
         (["human23", "--mjcf", "--target", "onnx", "--out", "w"], "--target: does not go"),
+        (["human23", "--mjcf", "--body", "gait_net", "--out", "w"], "--body: does not go"),
+        (["vr_navigation", "--out", "a.onnx", "--body", "gait_net"], "--body: goes with"),
+        (["gait_net", "--out", "a.ambulo", "--body", "gait_net"], "--body: goes with"),
+        (["vr_navigation", "--out", "a.ambulo", "--body", "ik_net"],
+         "--body ik_net: expected a gait network"),
+        (["vr_navigation", "--out", "a.ambulo", "--body", "gait_nett"],
+         "did you mean 'gait_net'"),
+        (["gait_net_impaired", "--out", "a.ambulo"], "has learnt one stride alone"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_exported_is_one_line(
@@ -57,6 +65,19 @@ def test_what_cannot_be_exported_is_one_line(
     assert len(err.splitlines()) == 1
     assert message in err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_navigator_is_written_with_its_body(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "agent.ambulo"
+    assert main(["vr_navigation", "--out", str(file), "--body", "gait_net"]) == 0
+    body = tmp_path / "agent_body.ambulo"
+    assert capsys.readouterr().out.splitlines() == [str(file), str(body)]
+    assert body.read_bytes().startswith(b"AMBULOC1")
+    assert main(["gait_net", "--out", str(file)]) == 0
+    assert file.read_bytes() == body.read_bytes()
 
 
 def test_a_character_is_written_as_mjcf(

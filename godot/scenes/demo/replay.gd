@@ -10,7 +10,17 @@ extends Node3D
 const _PATIENCE := 10_000
 const _VIEWS: PackedStringArray = ["chase", "top"]
 const _KEYS: PackedStringArray = [
-	"size", "views", "level", "spec", "goal", "goal_radius", "rays", "smooth", "chase", "frames"
+	"size",
+	"views",
+	"level",
+	"spec",
+	"goal",
+	"goal_radius",
+	"rays",
+	"smooth",
+	"chase",
+	"frames",
+	"frame_time",
 ]
 const _NUMBERS_PER_FRAME := 5
 const _MOST_FRAMES := 100_000
@@ -31,6 +41,7 @@ var _chase: PackedFloat64Array = []
 var _frames: Array[PackedFloat64Array] = []
 var _with_rays := false
 var _smooth := false
+var _frame_time := 0.0
 var _screens: Array[SubViewport] = []
 var _cameras: Array[Camera3D] = []
 
@@ -39,6 +50,7 @@ var _cameras: Array[Camera3D] = []
 @onready var _rays: AmbuloRayView = $RayView
 @onready var _trail: AmbuloTrailView = $TrailView
 @onready var _rig: AmbuloPlayerRig = $PlayerRig
+@onready var _character: AmbuloCharacter = $Character
 
 
 func _ready() -> void:
@@ -104,7 +116,9 @@ func _receive_job() -> Variant:
 ## everywhere; goal: x, y or null; goal_radius, [m]; rays: whether they are drawn; smooth:
 ## whether edges are; chase: distance of the camera [m], elevation of its line of sight and
 ## vertical field of view [deg], and what it looks at, ahead of and above the player [m];
-## frames: rows of x, y, z, yaw of the player and heading of the chase camera, [m] and [rad].
+## frame_time: time between frames, [s], and a walking character is shown; or null, and a
+## capsule is; frames: rows of x, y, z, yaw of the player and heading of the chase camera, [m]
+## and [rad].
 func _read_job(data: Variant) -> String:
 	var checks := AmbuloChecks.new()
 	var job := checks.table(data, "job", "", _KEYS, _KEYS)
@@ -129,6 +143,10 @@ func _read_job(data: Variant) -> String:
 	_with_rays = checks.flag(job["rays"], "rays")
 	_smooth = checks.flag(job["smooth"], "smooth")
 	_chase = checks.numbers(job["chase"], "chase", 5, 179.0)
+	if job["frame_time"] != null:
+		_frame_time = checks.number(job["frame_time"], "frame_time", 1e-4, 10.0)
+		if not _character.load_character(AmbuloBodyApi.CHARACTER):
+			return _character.error
 	var rows := checks.list(job, "frames")
 	if rows.size() > _MOST_FRAMES:
 		checks.fail("frames", "%d of them, at most %d allowed" % [rows.size(), _MOST_FRAMES])
@@ -142,6 +160,7 @@ func _read_job(data: Variant) -> String:
 
 func _build() -> void:
 	_view.show_level(_level)
+	_rig.visible = _frame_time == 0.0
 	_marker.visible = not _goal.is_empty()
 	if _marker.visible:
 		_marker.show_goal(_goal[0], _goal[1], _goal_radius)
@@ -178,6 +197,8 @@ func _film() -> String:
 
 func _show(frame: PackedFloat64Array) -> void:
 	_rig.place(frame[0], frame[1], frame[2], frame[3])
+	if _frame_time > 0.0:
+		_character.walk(AmbuloAxes.to_godot(frame[0], frame[1], frame[2]), frame[3], _frame_time)
 	var on_floor := frame[2] > -0.01
 	if on_floor:
 		_trail.extend_to(frame[0], frame[1])

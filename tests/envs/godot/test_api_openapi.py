@@ -30,6 +30,7 @@ LEVEL = {
 DISCRETE = {"agents": 1, "spec": {"discrete": True}}
 CONTINUOUS = {"agents": 1, "spec": {}}
 PUSH = {"move_horizontal": 0.0, "move_vertical": 1.0, "rotate": -0.2}
+POSE = [0.0, 0.0, 1.0, *[1.0, 0.0, 0.0, 0.0] * 23]
 PLACED = {"agents": [0], "slots": [3], "poses": [[0.5, 0.25, 1.5]]}
 
 # Method, path, body, status; in this order: what one does, the next ones need.
@@ -59,6 +60,11 @@ CALLS: list[tuple[str, str, Any, int]] = [
     ("POST", "/rl/reset", PLACED, 200),
     ("POST", "/rl/step", {"actions": [5]}, 200),
     ("POST", "/rl/action", {"type": "discrete", "action_index": 0}, 200),
+    ("GET", "/body", None, 409),
+    ("POST", "/body", {"bodies": [0, 2], "poses": [POSE, POSE]}, 200),
+    ("GET", "/body?body=2", None, 200),
+    ("GET", "/body?body=1", None, 409),
+    ("POST", "/body", {"bodies": [0], "poses": [POSE[:-1]]}, 400),
     ("POST", "/scene", {"scene_path": SCENE}, 200),
     ("GET", "/scene", None, 200),
     ("POST", "/scene", {"scene_path": "res://project.godot"}, 403),

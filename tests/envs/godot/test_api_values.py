@@ -16,6 +16,7 @@ from ambulo.envs.godot.transport import BINARY, HttpConnection, Response
 
 POSTS = (
     "/rl/spec", "/rl/levels", "/rl/reset", "/rl/step", "/rl/state", "/rl/action", "/scene",
+    "/body",
 )  # fmt: skip
 LEVEL = {
     "name": "room",
@@ -35,6 +36,10 @@ VALID: dict[str, dict[str, Any]] = {
     "/rl/step": {"actions": [[0, 1, 0], [0, 0, 1]]},
     "/rl/state": {"agents": [1], "slots": [0], "states": [[0.0] * WIDTH]},
     "/scene": {"scene_path": "res://scenes/features/vr_locomotion_test.tscn"},
+    "/body": {
+        "bodies": [0, 1],
+        "poses": [[0.0, 0.0, 1.0, *[1.0, 0.0, 0.0, 0.0] * 23]] * 2,
+    },
 }
 GAME = {"seed": 4, "level": LEVEL, "options": {"agent": 0, "max_steps": 9}}
 BOUNDED = settings(

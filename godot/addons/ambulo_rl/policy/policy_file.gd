@@ -8,8 +8,6 @@ extends RefCounted
 
 ## The first bytes of the file; the last one is the version of the format.
 const MAGIC := "AMBULOP1"
-## Longest header, [bytes].
-const MAX_HEADER := 1 << 20
 ## Most weights, [numbers].
 const MAX_NUMBERS := 1 << 24
 ## Largest weight; with larger ones the sums of a network are not finite.
@@ -85,38 +83,20 @@ var _numbers := 0
 ## Read the file at [param file_path]; false, with [member error] set, if it is refused.
 func load_from(file_path: String) -> bool:
 	path = file_path
-	var stream := FileAccess.open(file_path, FileAccess.READ)
-	var problem := ""
-	if stream == null:
-		problem = error_string(FileAccess.get_open_error())
-	else:
-		problem = _read(stream)
+	var data := AmbuloDataFile.new()
+	var problem := _read(data) if data.open(file_path, MAGIC, "policy") else data.problem
 	error = "" if problem == "" else "%s: %s" % [path, problem]
 	return problem == ""
 
 
 ## What is wrong with the file; empty if all was read.
-func _read(stream: FileAccess) -> String:
-	var total := stream.get_length()
-	var start := MAGIC.length() + 4
-	if total < start or stream.get_buffer(MAGIC.length()) != MAGIC.to_ascii_buffer():
-		return "is no policy file, or one of another version"
-	var header_size := stream.get_32()
-	if header_size > MAX_HEADER or start + header_size > total:
-		return "its header of %d bytes does not fit" % header_size
-	var json := JSON.new()
-	if json.parse(stream.get_buffer(header_size).get_string_from_utf8()) != OK:
-		return "header: %s" % json.get_error_message()
+func _read(data: AmbuloDataFile) -> String:
 	var checks := AmbuloChecks.new()
-	var sha256 := _read_header(checks, json.data)
+	var sha256 := _read_header(checks, data.header)
 	if checks.problem != "":
 		return checks.problem
-	var got := total - start - header_size
-	if got != 4 * _numbers:
-		return "expected %d bytes of weights, got %d" % [4 * _numbers, got]
-	var raw := stream.get_buffer(got)
-	weights = raw.to_float32_array()
-	return _wrong_weights() if _sha256(raw) == sha256 else "the weights are damaged: wrong SHA-256"
+	weights = data.numbers(_numbers, sha256, "weights")
+	return _wrong_weights() if data.problem == "" else data.problem
 
 
 ## The SHA-256 that the weights must have.
@@ -243,10 +223,3 @@ func _choice(
 		return text
 	checks.fail(key, "must be one of %s" % ", ".join(allowed))
 	return allowed[0]
-
-
-func _sha256(data: PackedByteArray) -> String:
-	var hashing := HashingContext.new()
-	hashing.start(HashingContext.HASH_SHA256)
-	hashing.update(data)
-	return hashing.finish().hex_encode()

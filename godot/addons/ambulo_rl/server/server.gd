@@ -34,6 +34,7 @@ var _router := AmbuloRouter.new()
 var _engine: AmbuloEngineApi
 var _rl: AmbuloRlApi
 var _game: AmbuloRlGame
+var _body: AmbuloBodyApi
 var _watch: AmbuloParentWatch
 var _foreign: PackedStringArray = []
 var _disabled := false
@@ -122,9 +123,11 @@ func _set_up(options: AmbuloServerOptions) -> void:
 	_engine.server_numbers = _numbers
 	_rl = AmbuloRlApi.new(world)
 	_game = AmbuloRlGame.new(_rl)
+	_body = AmbuloBodyApi.new(get_tree())
 	_engine.register(_router)
 	_rl.register(_router)
 	_game.register(_router)
+	_body.register(_router)
 	if options.mode == AmbuloServerOptions.Mode.LOCKSTEP:
 		Engine.max_physics_steps_per_frame = 1
 	_transport.max_body = options.max_body

@@ -21,6 +21,7 @@ from ambulo.configs.simulation_nn import (
 from ambulo.configs.tasks import Task
 from ambulo.configs.types import Count, NonNegative, Positive
 from ambulo.configs.variation import VariationConfig
+from ambulo.configs.walk_commands import SPEED, TURN, WalkCommandsConfig, check_range
 
 Course = Literal["uphill", "downhill", "steps_up", "steps_down"]
 """Ground that is level at the start, and then a slope or steps along +X."""
@@ -42,6 +43,8 @@ TRACK: dict[str, Any] = {
     "start_on_feet": True,
 }
 """Those that differ for the task `track`, whose actions alone move all joints."""
+WALK: dict[str, Any] = {"speed": SPEED, "turn": TURN}
+"""Those that differ for the task `walk_commands`: its commands."""
 GET_UP: dict[str, Any] = {
     "joints": (
         "Femur?",
@@ -66,7 +69,8 @@ class LocomotionEnvironmentConfig(Config):
     task: Task = "imitate"
     """`imitate` tracks a reference gait, `locomote` follows commanded speed and turning,
     `stand` keeps standing, `gait` walks with parameters of gait and body, `track` follows
-    any of many clips, `get_up` rises from the ground."""
+    any of many clips, `get_up` rises from the ground, `walk_commands` walks in all
+    directions, stops, stands and stays up where it touches things."""
     character: str = "human23"
     """The body, by name."""
     actuation: Literal["torque", "muscle"] = "torque"
@@ -182,9 +186,11 @@ class LocomotionEnvironmentConfig(Config):
         if not isinstance(data, Mapping):
             return data
         others = MYOLEGS if data.get("character") == "myolegs" else {}
-        others = others | {"track": TRACK, "get_up": GET_UP}.get(
-            data.get("task", ""), {}
-        )
+        others = others | {
+            "track": TRACK,
+            "get_up": GET_UP,
+            "walk_commands": WALK,
+        }.get(data.get("task", ""), {})
         filled = dict(data)
         for key, value in others.items():
             default = cls.model_fields[key].default
@@ -214,7 +220,8 @@ class LocomotionEnvironmentConfig(Config):
         if self.more_references and self.task != "imitate":
             raise ValueError("more_references needs task = imitate")
         for name in ("push_impulse", "speed"):
-            if getattr(self, name)[0] < 0.0:
+            backwards = name == "speed" and self.task == "walk_commands"
+            if getattr(self, name)[0] < 0.0 and not backwards:
                 raise ValueError(f"{name} must not be negative")
         for name in ("push_interval", "command_interval"):
             if getattr(self, name)[0] <= 0.0:
@@ -244,6 +251,18 @@ class LocomotionEnvironmentConfig(Config):
             )
         if self.assist and self.task != "get_up":
             raise ValueError("assist needs task = get_up")
+        return self
+
+    @model_validator(mode="after")
+    def _check_walk(self) -> Self:
+        if self.task != "walk_commands":
+            return self
+        if self.character != "human23" or self.terrain != "flat":
+            raise ValueError(
+                "task = walk_commands needs character = human23 and terrain = flat"
+            )
+        check_range("speed", self.speed, SPEED)
+        check_range("turn", self.turn, TURN)
         return self
 
     @property
@@ -328,6 +347,8 @@ class LocomotionConfig(Config):
     """Reward weights."""
     gait: GaitConfig = GaitConfig()
     """Parameters and reward of `gait`."""
+    walk: WalkCommandsConfig = WalkCommandsConfig()
+    """Commands, obstacles and reflexes of `walk_commands`."""
     variation: VariationConfig = VariationConfig()
     """Other bodies and control delays in training."""
     network: SimulationNetworkConfig = SimulationNetworkConfig()
@@ -346,6 +367,8 @@ class LocomotionConfig(Config):
             raise ValueError(
                 "variation: not for task = gait, whose bodies have parameters"
             )
+        if self.walk.obstacles and self.variation.segment_mass != (1.0, 1.0):
+            raise ValueError("variation.segment_mass: not with walk.obstacles")
         if self.gait.base is not None:
             if self.training.teacher is not None:
                 raise ValueError("gait.base: a correction has no teacher")

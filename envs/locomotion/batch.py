@@ -76,7 +76,7 @@ class LocomotionBatch(TaskHooks):
         check_fault_folder(env.fault_folder)
         self.config, self.reference, self.character = config, reference, character
         self.num_envs, self.variant = num_envs, variant
-        self.world = World(env, character, variant)
+        self.world = self._world()
         self.gaits = self._gaits()
         self.dofs = matching_dofs(character, env.joints)
         """Degrees of freedom that actions move. Shape (A,)."""
@@ -135,6 +135,10 @@ class LocomotionBatch(TaskHooks):
         self._extra.append(extra)
         self.layout = ObservationLayout((*self.layout.parts, extra.part))
         self.obs = np.zeros((self.num_envs, self.layout.size), np.float32)
+
+    def _world(self) -> World:
+        """The model of the body, and its ground."""
+        return World(self.config.environment, self.character, self.variant)
 
     def _gaits(self) -> Gaits:
         """The gaits of the reference."""
@@ -395,6 +399,6 @@ class LocomotionBatch(TaskHooks):
         ahead = self.world.heights_ahead(self.simulation.qpos[:, :2], yaw)
         seen = Seen(
             self.phase, joints, self.balance_offsets, self.command, ahead, self.action,
-            self._future(),
+            self._future(), self._shown(),
         )  # fmt: skip
         observe(layout, self.state, seen, out)

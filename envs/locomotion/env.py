@@ -57,7 +57,9 @@ def locomotion_config(
     if step_limit is not None:
         settings["max_episode_steps"] = step_limit
     settings["task"] = task
-    groups = ("environment", "observations", "rewards", "gait", "variation")
+    groups = (
+        "environment", "observations", "rewards", "gait", "walk", "variation",
+    )  # fmt: skip
     return with_settings(config, groups, settings)
 
 

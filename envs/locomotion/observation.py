@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,8 @@ class Seen:
     future: Floats
     """The reference at `AHEAD`, seen from the body, one after the other.
     Shape (N, len(AHEAD) (6 + nv - 6))."""
+    task: Mapping[str, Floats]
+    """Further parts of one task, by name. Shapes (N, n)."""
 
 
 def observation_layout(
@@ -90,6 +93,15 @@ def observation_layout(
         if env.terrain != "flat":
             text = "ground 0 to 0.8 m ahead, over that under the root"
             parts.append(Part("ground", len(GROUND_AHEAD), "m", text, 5.0))
+    if env.task == "walk_commands":
+        rates = "m/s, rad/s, m/s"
+        parts += [
+            Part("command", 3, rates, "speed, turning rate and speed to the left now"),
+            Part("goal", 3, rates, "the same as commanded, to be settled into"),
+            Part("heading_error", 1, "rad", "heading from the wanted one", 2.0),
+            Part("standing", 1, "1", "1 while standing is followed, not steps"),
+            Part("touch", 3, "100 N, 1", "force ahead and to the left; 1 when touched"),
+        ]
     if env.task == "track":
         for steps in AHEAD:
             text = f"reference in {steps} control steps minus the body's"
@@ -114,7 +126,7 @@ def places_ahead(root: Floats, yaw: Floats) -> Floats:
 def has_clock(config: LocomotionConfig) -> bool:
     """Whether a gait with a phase is followed."""
     env = config.environment
-    return env.task in ("imitate", "gait") or (
+    return env.task in ("imitate", "gait", "walk_commands") or (
         env.task == "locomote" and env.base == "gait"
     )
 
@@ -145,6 +157,7 @@ def observe(
         "heading_error": state.yaw[:, None],
         "ground": seen.ground,
         "last_action": seen.action,
+        **seen.task,
     }
     at = 0
     for steps in AHEAD if seen.future.shape[1] else ():

@@ -61,10 +61,18 @@ def imitation_terms(
 
 
 def command_terms(
-    state: BodyState, speed: Floats, turn: Floats, weights: LocomotionRewardsConfig
+    state: BodyState,
+    speed: Floats,
+    turn: Floats,
+    weights: LocomotionRewardsConfig,
+    side: Floats | float = 0.0,
 ) -> Terms:
-    """Likeness of commanded `speed` ahead, [m/s], and turning rate, [rad/s], each (N,)."""
-    error = np.square(state.heading[:, 0] - speed) + np.square(state.heading[:, 1])
+    """Likeness of commanded `speed` ahead, [m/s], and turning rate, [rad/s], each (N,).
+
+    `side` is the speed to the left, [m/s].
+    """
+    error = np.square(state.heading[:, 0] - speed)
+    error += np.square(state.heading[:, 1] - side)
     rate = turn_rate(state)
     return {
         "speed": weights.speed * np.exp(-error / SPEED_WIDTH**2),

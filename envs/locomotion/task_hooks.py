@@ -55,6 +55,10 @@ class TaskHooks:
     def close(self) -> None:
         """Nothing is open."""
 
+    def _shown(self) -> dict[str, Floats]:
+        """Further parts of the observation by name, (N, n) each; none here."""
+        return {}
+
     def _future(self) -> Floats:
         """The reference ahead as the body sees it, (N, F); none here."""
         return np.zeros((self.num_envs, 0))

@@ -34,11 +34,14 @@ class World:
         self._ground: Ground | None = variant.ground
         if self._ground is None and config.terrain != "flat":
             self._ground = make_ground(config.terrain, config.terrain_height)
-        model = character.model
-        if self._ground is not None:
-            model = terrain_model(character, self._ground)
-        self.model: mujoco.MjModel = variant.applied_to(model)
+        self.model: mujoco.MjModel = variant.applied_to(self._body_model(character))
         """The body in its world."""
+
+    def _body_model(self, character: Character) -> mujoco.MjModel:
+        """The nominal body on the ground."""
+        if self._ground is None:
+            return character.model
+        return terrain_model(character, self._ground)
 
     @property
     def weight(self) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zipfile
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
+import ambulo.shipped
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
@@ -22,7 +24,9 @@ from ambulo.envs.reference.reference_file import (
     Reference,
     is_reference,
     load_reference,
+    reference_from_bytes,
 )
+from ambulo.envs.reference.walk_gaits import walk_reference
 
 SLOWEST = 0.5
 """Speed of the slowest gait that is made for commands, [m/s]; below it the clock slows."""
@@ -120,6 +124,28 @@ def check_reference_frames(config: LocomotionEnvironmentConfig) -> None:
         )
 
 
+def _walker(
+    path: str | None, config: LocomotionEnvironmentConfig, character: Character
+) -> Reference:
+    """The gaits of `walk_commands`: out of a clip, or those of the shipped policy."""
+    file = ambulo.shipped.shipped_models().get("walk_commands")
+    if path is None and file is not None:
+        with zipfile.ZipFile(file) as model:
+            return reference_from_bytes(model.read("reference_0.npz"), file)
+    return kept_reference(
+        config.model_dump(mode="json"),
+        path,
+        lambda: walk_reference(
+            path,
+            character,
+            joints=config.joints,
+            control_dt=config.control_dt,
+            frames=config.reference_frames,
+        ),
+        takes="some minutes",
+    )
+
+
 def chosen_cycle(reference: Reference, character: Character) -> list[str]:
     """What was chosen of a clip, one line; none where the reference does not say."""
     report = reference.report
@@ -174,6 +200,8 @@ def _built(
         return healthy_gait(config)
     key = config.model_dump(mode="json")
     character = body_of(config)
+    if config.task == "walk_commands":
+        return _walker(path, config, character)
     if _stands(config):
         return kept_reference(
             key,

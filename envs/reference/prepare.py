@@ -174,7 +174,7 @@ def physical_cycle(
     if captured is not None and _slip(cycle, soles) > _allowed_slip(captured, raw):
         cycle = _on_ground(planted_cycle(cycle, soles), soles)
     dynamics = inverse_dynamics(cycle, model, soles)
-    report = _report(raw, cycle, dynamics, model, soles)
+    report = report_of(raw, cycle, dynamics, model, soles)
     force = report.residual_force / report.weight
     if report.slip > REFUSE_SLIP or force > REFUSE_RESIDUAL:
         where = "" if captured is None else _in_file(captured, dynamics)
@@ -217,13 +217,14 @@ def _in_file(captured: CapturedCycle, dynamics: InverseDynamics) -> str:
     return text
 
 
-def _report(
+def report_of(
     raw: Cycle,
     cycle: Cycle,
     dynamics: InverseDynamics,
     model: mujoco.MjModel,
     soles: Soles,
 ) -> ReferenceReport:
+    """How physical `cycle`, made of `raw`, is."""
     lowest = sole_places(cycle, soles)[..., 2].min(axis=1)
     weight = float(model.body_mass.sum() * np.linalg.norm(model.opt.gravity))
     force, moment = dynamics.residual[:, :3], dynamics.residual[:, 3:]

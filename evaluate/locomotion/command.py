@@ -57,6 +57,13 @@ from ambulo.evaluate.locomotion.pushes import (
 from ambulo.evaluate.locomotion.recording import Recording
 from ambulo.evaluate.locomotion.scores import LocomotionScores, score
 from ambulo.evaluate.locomotion.task import stored_references
+from ambulo.evaluate.locomotion.trial_tables import (
+    NOTE,
+    run_trials,
+    trial_breakdowns,
+    trial_details,
+)
+from ambulo.evaluate.locomotion.trials import check_walker, chosen_trials
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import POLICY, AgentMetrics, Picture, episode_rows
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
@@ -75,12 +82,15 @@ def run(request: EvalRequest) -> EvalOutcome:
     impulses = chosen_impulses(args.impulses)
     if impulses and not pushed:
         raise ConfigError("--impulses: --push-episodes 0 leaves pushes out")
-    groups = chosen_groups(args.perturb)
+    groups, trials = chosen_groups(args.perturb), chosen_trials(args.trials)
     subjects = _subjects(request)
+    if trials:
+        check_walker(subjects[POLICY].config.environment.task)
     recordings = _play(request, subjects, seconds)
     scores = {name: score(r, args.seed) for name, r in recordings.items()}
     pushes = _push(request, subjects, pushed, impulses)
     changed = _perturb(request, subjects, groups)
+    tried = run_trials(trials, subjects, args.seed)
     envs = args.num_envs or NUM_ENVS
     rows = {
         name: record_rows(r, episode_numbers(subjects[name], args.seed, episodes, envs))
@@ -91,10 +101,15 @@ def run(request: EvalRequest) -> EvalOutcome:
         COLUMNS,
         f"{episodes} episodes of {seconds:g} s",
         headline=HEADLINE,
-        breakdowns=breakdowns(scores, pushes, changed),
+        breakdowns=[*breakdowns(scores, pushes, changed), *trial_breakdowns(tried)],
         rows=episode_rows(rows),
-        details={"seconds": seconds, **details(scores, pushes), **changed.details()},
-        notes=notes(scores) + changed.notes(),
+        details={
+            "seconds": seconds,
+            **details(scores, pushes),
+            **changed.details(),
+            **trial_details(tried),
+        },
+        notes=notes(scores) + changed.notes() + ([NOTE] if tried else []),
     )
     facts = {
         "actions": "mean" if args.deterministic else "sampled",

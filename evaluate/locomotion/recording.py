@@ -232,6 +232,8 @@ class Recorder:
         task = batch.config.environment.task
         if task == "locomote":
             return batch.command
+        if task == "walk_commands":
+            return batch.command[:, :2]
         speed = batch.blend.speed if task == "imitate" else np.zeros(batch.num_envs)
         return np.stack([speed, np.zeros(batch.num_envs)], axis=1)
 

@@ -1,0 +1,71 @@
+"""Settings of the task `walk_commands`: what is commanded, and what is in the way."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from ambulo.configs.base import Config
+from ambulo.configs.types import NonNegative, Positive
+
+Unit = Annotated[float, Field(ge=0, le=1)]
+SPEED, TURN, SIDE = (-0.2, 1.6), (-120.0, 120.0), (-0.3, 0.3)
+"""The envelope: speeds ahead, [m/s], turning rates, [deg/s], and speeds to the left, [m/s],
+that a walker takes on."""
+CENTRIPETAL = 0.84
+"""Largest acceleration to the side, speed times turning rate, [m/s^2]: 30 deg/s at 1.6 m/s,
+120 deg/s up to 0.4 m/s."""
+
+
+def check_range(
+    name: str, span: tuple[float, float], limit: tuple[float, float]
+) -> None:
+    """`ValueError` for a range of commands that is none, or lies outside of `limit`."""
+    low, high = span
+    if low > high:
+        raise ValueError(f"{name} must be [min, max] with min <= max")
+    if low < limit[0] or high > limit[1]:
+        raise ValueError(
+            f"{name} = [{low:g}, {high:g}]: the walker takes on {limit[0]:g} to {limit[1]:g}"
+        )
+
+
+class WalkCommandsConfig(Config):
+    """Commands, obstacles and reflexes of `walk_commands`."""
+
+    side: tuple[float, float] = SIDE
+    """Range of drawn speeds to the left, [m/s]."""
+    stand_start: Unit = 0.25
+    """Fraction of episodes that begin in standing, whatever the command."""
+    stand_share: Unit = 0.2
+    """Fraction of drawn commands that are to stand."""
+    spot_share: Unit = 0.15
+    """Fraction of drawn commands that turn or step to the side on the spot."""
+    aside_share: Unit = 0.3
+    """Fraction of the other commands that go to the side too."""
+    straight_share: Unit = 0.3
+    """Fraction of the other commands without turning."""
+    obstacles: Unit = 0.0
+    """Fraction of commands that come with walls, pillars and moving things around; for
+    training. 0 also leaves the boxes out of the model."""
+    moving_share: Unit = 0.3
+    """Fraction of these in which one of them moves towards the body."""
+    moving_speed: tuple[NonNegative, NonNegative] = (0.2, 0.8)
+    """Range of its speed, [m/s]."""
+    reflex: bool = True
+    """Slow down and turn away where something is touched."""
+    trip: bool = True
+    """Step at once when shoved while standing, and give way to what presses."""
+    touch_cost: NonNegative = 0.002
+    """Cost of a force of something touched, [1/N]."""
+    touch_threshold: Positive = 8.0
+    """Least force, low-passed, that counts as a touch, [N]."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        check_range("side", self.side, SIDE)
+        low, high = self.moving_speed
+        if low > high:
+            raise ValueError("moving_speed must be [min, max] with min <= max")
+        return self

@@ -1,0 +1,209 @@
+"""The gaits of a walker that also stands, starts, stops and walks backwards.
+
+From slow to fast: steps backwards, on the spot and slowly ahead, which leg IK makes
+(`step_gaits`), then the speeds that a captured cycle is made into. Standing is a gait of its
+own, `STAND`, which is switched to and never blended.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.balance import BalanceController, balance_controller
+from ambulo.envs.reference.captured import captured_cycle
+from ambulo.envs.reference.closed_loop import roll_out
+from ambulo.envs.reference.foot_steering import ankle_places, legs_of, mid_stance
+from ambulo.envs.reference.gaits import Blend, Gaits
+from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
+from ambulo.envs.reference.prepare import PreparedCycle, physical_cycle, report_of
+from ambulo.envs.reference.reference import Gait, Reference, gait_of, matching_dofs
+from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.envs.reference.step_gaits import (
+    posture_of,
+    standing_steps,
+    stepping_cycle,
+)
+from ambulo.motion.gaits.cycle import Cycle
+from ambulo.motion.gaits.plain_walk import plain_walk
+from ambulo.motion.gaits.variants import at_speed
+
+log = logging.getLogger(__name__)
+
+STAND = "stand"
+"""Name of the gait that stands."""
+SLOW = ((-0.2, 1.0), (0.0, 1.0), (0.2, 1.1), (0.4, 1.25))
+"""Speeds, [m/s], and durations of a cycle, [s], of the gaits that leg IK makes."""
+FAST = (0.6, 0.85, 1.1, 1.35, 1.6)
+"""Speeds that the captured cycle is made into, [m/s]."""
+SCALES = (1.0, 2.0, 3.0)
+"""Factors on the finite differences that balance controllers are tried with."""
+TRIALS, TRIAL_SECONDS, TRIAL_PUSHES = 32, 5.0, (0.0, 40.0)
+"""Bodies that try a balance controller, for how long, [s], and their pushes, [N s]."""
+
+
+class WalkGaits(Gaits):
+    """Gaits of ascending speed, and standing behind them."""
+
+    def __init__(self, reference: Reference, character: Character) -> None:
+        """Stack `reference`.
+
+        Raises:
+            ConfigError: It has no gait that stands, none on the spot, or no two of them.
+        """
+        stands = [gait for gait in reference.gaits if gait.name == STAND]
+        walks = [gait for gait in reference.gaits if gait.name != STAND]
+        if len(stands) != 1 or len(walks) < 2:
+            raise ConfigError(
+                f"reference {reference.name}: no gaits that stand and step; make it from a "
+                "clip with task = walk_commands"
+            )
+        super().__init__(replace(reference, gaits=(*walks, *stands)), character)
+        self.walks = len(walks)
+        """Number of gaits with steps; that which stands is the next."""
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Slowest and fastest speed, [m/s]."""
+        return float(self.speed[0]), float(self.speed[self.walks - 1])
+
+    def blend_for(self, speed: Floats, standing: Bools) -> Blend:
+        """The gaits for speeds (B,), [m/s], of bodies of which some stand (B,).
+
+        Their clocks always run as they were made: beyond the slowest and fastest speed,
+        those are followed.
+        """
+        speeds, period = self.speed[: self.walks], self.period
+        low = np.clip(np.searchsorted(speeds, speed) - 1, 0, self.walks - 2)
+        gap = speeds[low + 1] - speeds[low]
+        share = np.clip((speed - speeds[low]) / gap, 0.0, 1.0)
+        low, share = np.where(standing, self.walks, low), np.where(standing, 0.0, share)
+        high = np.minimum(low + 1, self.walks)
+        own = (1.0 - share) * self.speed[low] + share * self.speed[high]
+        time = (1.0 - share) * period[low] + share * period[high]
+        return Blend(low, share, np.ones(len(low)), time, own)
+
+
+def walk_reference(
+    clip: str | Path | None,
+    character: Character,
+    *,
+    joints: tuple[str, ...] = LocomotionEnvironmentConfig().joints,
+    control_dt: float = LocomotionEnvironmentConfig().control_dt,
+    frames: str | None = None,
+    scales: tuple[float, ...] = SCALES,
+) -> Reference:
+    """All gaits of a walker, with their balance controllers; minutes.
+
+    Args:
+        clip: A motion file with a level walk; None: the suite's own plain walk.
+        character: The body; its model's timestep is that of the physics.
+        joints: Patterns of the joints that the balance controllers may move.
+        control_dt: Duration of a control step, [s].
+        frames: Part of the clip in which its cycle is found, "A:B"; all if None.
+        scales: Factors on the finite differences of the linearisation that are tried.
+
+    Raises:
+        MotionError: A clip that is no reference for this body.
+        ConfigError: A body with other legs.
+    """
+    legs = legs_of(character)
+    captured = None
+    if clip is None:
+        raw, name = plain_walk(character.skeleton), "plain walk"
+    else:
+        captured = captured_cycle(clip, character.skeleton, frames=frames)
+        raw, name = captured.cycle, captured.name
+    fast = [
+        physical_cycle(
+            at_speed(raw, character.soles, speed), character.model, character.soles,
+            name=name, captured=captured,
+        )
+        for speed in FAST
+    ]  # fmt: skip
+    ahead = [
+        ankle_places(legs, one.dynamics.qpos)[..., 0]
+        - one.cycle.root_positions.mean(axis=0)[0]
+        - (one.cycle.progress - one.cycle.progress.mean(axis=0))[:, :1]
+        for one in fast
+    ]
+    mid = float(mid_stance(np.stack(ahead))[0])
+    posture = posture_of(fast[0].cycle)
+    still = standing_steps(character, posture)
+    slow = [
+        (f"{speed:.2f}", stepping_cycle(character, posture, speed, period, mid))
+        for speed, period in SLOW
+    ]
+    made = [
+        (label, _prepared(cycle, character)) for label, cycle in (*slow, (STAND, still))
+    ]
+    made += [(f"{one.report.speed:.2f}", one) for one in fast]
+    made.sort(key=lambda item: round(item[1].report.speed, 3))
+    gaits = [_balanced(item, character, joints, control_dt, scales) for item in made]
+    return Reference(name, character.name, control_dt, tuple(gaits))
+
+
+def _prepared(cycle: Cycle, character: Character) -> PreparedCycle:
+    """A generated cycle with its dynamics, as it is."""
+    dynamics = inverse_dynamics(cycle, character.model, character.soles)
+    report = report_of(cycle, cycle, dynamics, character.model, character.soles)
+    return PreparedCycle(cycle, dynamics, report)
+
+
+def _balanced(
+    item: tuple[str, PreparedCycle],
+    character: Character,
+    joints: tuple[str, ...],
+    control_dt: float,
+    scales: tuple[float, ...],
+) -> Gait:
+    """A named cycle as a gait, with the balance controller that holds it longest."""
+    label, prepared = item
+    gait = gait_of(prepared, character, joints, None)
+    # Standing repeats after every control step.
+    table = gait.table
+    if label == STAND:
+        table = ReferenceTable(
+            control_dt, np.zeros(3), table.qpos[:1], table.qvel[:1], table.torque[:1]
+        )
+    dofs = matching_dofs(character, joints)
+    best: tuple[float, float, BalanceController] | None = None
+    for scale in scales:
+        controller = balance_controller(
+            character, table, dofs, control_dt=control_dt, scale=scale
+        )
+        held = (
+            _held(character, table, controller, control_dt) if len(scales) > 1 else 1.0
+        )
+        log.info("gait %s: differences x %g hold %.0f %%", label, scale, 100.0 * held)
+        if best is None or held > best[0]:
+            best = held, scale, controller
+    assert best is not None
+    held, scale, controller = best
+    report = gait.report | {"held": held, "difference_scale": scale}
+    return replace(gait, controller=controller, report=report, name=label)
+
+
+def _held(
+    character: Character,
+    table: ReferenceTable,
+    controller: BalanceController,
+    control_dt: float,
+) -> float:
+    """Share of the trial that bodies stay up, undisturbed and pushed, in the mean."""
+    return float(
+        np.mean([
+            roll_out(
+                character, table, controller, TRIALS, TRIAL_SECONDS,
+                control_dt=control_dt, push=push,
+            ).survived.mean() / TRIAL_SECONDS
+            for push in TRIAL_PUSHES
+        ])
+    )  # fmt: skip

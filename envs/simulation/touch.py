@@ -1,0 +1,129 @@
+"""Forces of everything that a body touches but the ground, and boxes to be touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from ambulo.configs.arrays import Floats
+from ambulo.envs.simulation.simulation import CharacterSimulation
+
+FLOOR = "floor"
+"""Name of the geom that a body stands on."""
+ALL, GROUND = "touch_all", "touch_floor"
+"""Names of the sensors of all contact forces of a body, and of those of the floor."""
+SOLVER_ITERATIONS = 50
+"""Most iterations of the contact solver: with 4, limbs that press against walls explode."""
+STIFFNESS = (0.03, 1.0)
+"""Time constant, [s], and damping ratio of a box's contacts."""
+PARKED = 200.0
+"""Distance of boxes that are not in use, [m]."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """An upright box that many bodies may have at places of their own."""
+
+    half: tuple[float, float, float]
+    """Half lengths, [m]."""
+    friction: float
+    """Sliding friction."""
+
+
+BOXES = (
+    Box((0.1, 3.0, 1.2), 0.0),
+    Box((0.1, 3.0, 1.2), 0.5),
+    Box((0.1, 3.0, 1.2), 1.0),
+    Box((0.15, 0.15, 1.2), 0.3),
+    Box((0.15, 0.15, 1.2), 1.0),
+    Box((0.3, 0.6, 0.4), 0.6),
+)
+"""Walls, pillars and a chest, of the frictions that walls may have."""
+
+
+def add_touch_sensors(spec: mujoco.MjSpec) -> None:
+    """Add the sensors that `TouchForces` reads to the model of one body."""
+    root = spec.worldbody.first_body().name
+    for name in (ALL, GROUND):
+        sensor = spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_CONTACT)
+        sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_XBODY, root
+        if name == GROUND:
+            sensor.reftype, sensor.refname = mujoco.mjtObj.mjOBJ_GEOM, FLOOR
+        # One force, the sum of all contacts' (reduction 3), in the world.
+        data = 1 << int(mujoco.mjtConDataField.mjCONDATA_FORCE)
+        sensor.intprm[:3] = [data, 3, 1]
+    spec.option.iterations = max(spec.option.iterations, SOLVER_ITERATIONS)
+    spec.option.ls_iterations = max(spec.option.ls_iterations, SOLVER_ITERATIONS)
+
+
+def add_boxes(spec: mujoco.MjSpec) -> None:
+    """Add `BOXES` as bodies that are placed, and not moved by contacts."""
+    for i, box in enumerate(BOXES):
+        body = spec.worldbody.add_body(
+            name=f"box{i}", mocap=True, pos=[PARKED + 10.0 * i, PARKED, box.half[2]]
+        )
+        geom = body.add_geom(name=f"box{i}", type=mujoco.mjtGeom.mjGEOM_BOX)
+        geom.size, geom.friction[0], geom.priority = box.half, box.friction, 1
+        geom.contype, geom.conaffinity = 1, 0
+        # A pyramid of no friction is degenerate: the solver then fails, and bodies explode.
+        geom.condim = 3 if box.friction > 0.0 else 1
+        geom.solref[:] = STIFFNESS
+
+
+class TouchForces:
+    """Reads the horizontal forces on the bodies of a simulation with touch sensors."""
+
+    def __init__(self, simulation: CharacterSimulation) -> None:
+        """Look the sensors up."""
+        model = simulation.model
+        self._values = simulation.bind("sensordata")
+        self._all, self._ground = (
+            slice(at, at + 2)
+            for at in (int(model.sensor(n).adr[0]) for n in (ALL, GROUND))
+        )
+
+    def now(self) -> Floats:
+        """Force on each body, but the ground's, along the world's X and Y, [N]. (N, 2)."""
+        # The sensors tell what a body does to the others.
+        force: Floats = self._values[:, self._ground] - self._values[:, self._all]
+        return np.nan_to_num(force)
+
+
+class PlacedBoxes:
+    """Places and velocities of each body's own `BOXES`; they go on by themselves."""
+
+    def __init__(self, simulation: CharacterSimulation) -> None:
+        """All parked."""
+        self._places = simulation.bind("mocap_pos")
+        self._turns = simulation.bind("mocap_quat")
+        count = simulation.count
+        self.place: Floats = np.zeros((count, len(BOXES), 3))
+        """World x, y, [m], and heading, [rad]. Shape (N, K, 3)."""
+        self.velocity: Floats = np.zeros((count, len(BOXES), 2))
+        """Along the world's X and Y, [m/s]. Shape (N, K, 2)."""
+        self._height = np.array([box.half[2] for box in BOXES])
+        self.park(np.arange(count))
+
+    def park(self, envs: np.ndarray) -> None:
+        """Put all boxes of `envs` (k,) away."""
+        self.velocity[envs] = 0.0
+        self.place[envs] = 0.0
+        self.place[envs, :, 0] = PARKED + 10.0 * np.arange(len(BOXES))
+        self.place[envs, :, 1] = PARKED
+        self.show()
+
+    def advance(self, dt: float) -> None:
+        """Move all boxes on by `dt`, [s]."""
+        if np.count_nonzero(self.velocity):
+            self.place[..., :2] += dt * self.velocity
+            self.show()
+
+    def show(self) -> None:
+        """Give the places to the physics."""
+        self._places[..., :2] = self.place[..., :2]
+        self._places[..., 2] = self._height
+        half = 0.5 * self.place[..., 2]
+        self._turns[...] = 0.0
+        self._turns[..., 0], self._turns[..., 3] = np.cos(half), np.sin(half)

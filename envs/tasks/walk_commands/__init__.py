@@ -1,0 +1,1 @@
+"""Walk as commanded, stop, stand, and stay up where things are touched."""

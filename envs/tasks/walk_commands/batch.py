@@ -1,0 +1,408 @@
+"""Walk commands: walk, turn and step to the side as commanded, stop, stand, stay up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.batch import BatchStep
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.body import body_of_joint, walk_frames
+from ambulo.envs.locomotion.reward import (
+    Terms,
+    command_terms,
+    imitation_terms,
+    turn_rate,
+)
+from ambulo.envs.locomotion.world import World
+from ambulo.envs.reference.foot_steering import COM_HEIGHT, FootSteering, ankle_places
+from ambulo.envs.reference.gaits import Blend, Gaits
+from ambulo.envs.reference.steering import leaning
+from ambulo.envs.reference.walk_gaits import WalkGaits
+from ambulo.envs.simulation.touch import PlacedBoxes, TouchForces
+from ambulo.envs.state_arrays import Arrays
+from ambulo.envs.tasks.walk_commands.commands import (
+    settle,
+    stands_still,
+    within_envelope,
+)
+from ambulo.envs.tasks.walk_commands.obstacles import place_around
+from ambulo.envs.tasks.walk_commands.reflex import HOLD, away, giving, low_passed
+from ambulo.envs.tasks.walk_commands.stepping import (
+    START_HOLD,
+    TRIP_FORCE,
+    TRIP_HOLD,
+    TRIP_SPEED,
+    first_phase,
+    stops,
+)
+from ambulo.envs.tasks.walk_commands.world import TouchWorld
+from ambulo.motion.roles import SIDES, roles_of
+
+LEASH, TOUCHED_LEASH, YAW_LEASH = 0.2, 0.03, 0.4
+"""How far the moving frame is from a body, [m], when that touches something, and how far it
+turns from it, [rad], at most."""
+TIED = 0.3
+"""Part of the way to between the feet that the frame of a standing body goes in a step."""
+PUSHED_FORCE = 100.0
+"""Force that is observed as 1, [N]."""
+CORRECTION, CORRECTED = 0.4, np.array([0.12, 0.15, 0.1])
+"""Part of the mean error of speed and turning that is made up for in a second, and the most
+of it, [m/s], [rad/s], [m/s]."""
+MEAN = 0.8
+"""Time constant of these means, [s]."""
+
+
+class WalkCommandsBatch(LocomotionBatch):
+    """N bodies that follow commands, stop and stand; see `LocomotionBatch`.
+
+    Commands are speed ahead, [m/s], turning rate, [rad/s], and speed to the left, [m/s].
+    The moving frame goes as commanded, and the gaits at that speed are followed in it,
+    their feet led by `FootSteering`. A command of zeros is to stand: the steps end at
+    double support, and begin there again.
+    """
+
+    gaits: WalkGaits
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """As `LocomotionBatch`."""
+        config, count = args[0], kwargs["num_envs"]
+        self.goal: Floats = np.zeros((count, 3))
+        """Commands that are settled into, within the envelope. Shape (N, 3)."""
+        self.change: Floats = np.zeros((count, 3))
+        """How fast the commands change now, by second. Shape (N, 3)."""
+        self.correction: Floats = np.zeros((count, 3))
+        """What is added to the commands so that the body's mean is as they say. (N, 3)."""
+        self.mean: Floats = np.zeros((count, 3))
+        """Low-passed speed, turning rate and speed to the left. Shape (N, 3)."""
+        self.next_command: Floats = np.full(count, np.inf)
+        """Time of the next command, [s]. Shape (N,)."""
+        self.standing: Bools = np.ones(count, np.bool_)
+        """Whether standing is followed, not steps. Shape (N,)."""
+        self.held_until: Floats = np.zeros(count)
+        """Time until which steps are on the spot, [s]. Shape (N,)."""
+        self.force: Floats = np.zeros((count, 2))
+        """Low-passed force of what is touched, along the world's X and Y, [N]. (N, 2)."""
+        self.touched_until: Floats = np.full(count, -np.inf)
+        """Time until which a touch counts, [s]. Shape (N,)."""
+        self.clamped: Bools = np.zeros(count, np.bool_)
+        """Whether the last order was outside the envelope. Shape (N,)."""
+        self.reference_weight = config.rewards.reference_weight
+        """Factor on the imitation terms."""
+        super().__init__(*args, **kwargs)
+        self.command = np.zeros((count, 3))
+        self._steering = FootSteering(self.character, self.gaits, self.gaits.walks)
+        self._touching = TouchForces(self.simulation)
+        self._boxes: PlacedBoxes | None = None
+        if self.config.walk.obstacles:
+            self._boxes = PlacedBoxes(self.simulation)
+        self._places = self.simulation.bind("xpos")
+        self._turns = self.simulation.bind("xmat")
+        roles = roles_of(self.character.skeleton)
+        self._ankles = [
+            body_of_joint(self.character, roles[f"{side}_foot"]) for side in SIDES
+        ]
+
+    _kept = (
+        *LocomotionBatch._kept, "goal", "change", "correction", "mean", "next_command",
+        "standing", "held_until", "force", "touched_until", "clamped",
+    )  # fmt: skip
+
+    def order(
+        self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0
+    ) -> None:
+        """Want a speed, [m/s], a turning rate, [rad/s], and a speed to the left, [m/s].
+
+        Of `envs` (k,), for good: commands settle into them; no others are drawn until the
+        next reset. Commands outside the envelope are moved into it, which
+        `info["clamped"]` says. Shapes (k,); zeros are to stand.
+
+        Raises:
+            ConfigError: A command that is not finite.
+        """
+        wanted = np.stack(
+            [np.broadcast_to(part, np.shape(envs)) for part in (speed, turning, side)],
+            axis=1,
+        ).astype(np.float64)
+        self.goal[envs], self.clamped[envs] = within_envelope(wanted)
+        self.next_command[envs] = np.inf
+
+    def set_progress(self, share: float) -> None:
+        """Lower the weight of the imitation terms, as `training.reference_weights` says."""
+        weights = self.config.training.reference_weights
+        if weights:
+            row = min(int(share * len(weights)), len(weights) - 1)
+            self.reference_weight = weights[row]
+
+    def start_info(self) -> Arrays:
+        """As `LocomotionBatch`, with `standing`, `touched` and `clamped`."""
+        return super().start_info() | self._told()
+
+    def step(self, actions: NDArray[np.generic]) -> BatchStep:
+        """As `LocomotionBatch`.
+
+        `info` also tells `standing` (standing is followed, not steps), `touched` and
+        `clamped` (the last order was outside the envelope).
+        """
+        *outcome, info = super().step(actions)
+        return (*outcome, info | self._told())  # type: ignore[return-value]
+
+    def load_state_dict(self, arrays: Arrays) -> None:
+        """Continue from `state_dict`."""
+        if self._boxes is not None:
+            self._boxes.place[...] = arrays["boxes.place"]
+            self._boxes.velocity[...] = arrays["boxes.velocity"]
+            self._boxes.show()
+        super().load_state_dict(arrays)
+
+    def state_dict(self) -> Arrays:
+        """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
+        arrays = super().state_dict()
+        if self._boxes is None:
+            return arrays
+        return arrays | {
+            "boxes.place": self._boxes.place.copy(),
+            "boxes.velocity": self._boxes.velocity.copy(),
+        }
+
+    @property
+    def boxes(self) -> PlacedBoxes:
+        """The boxes that may be placed.
+
+        Raises:
+            ConfigError: There are none: `walk.obstacles` is 0.
+        """
+        if self._boxes is None:
+            raise ConfigError("walk.obstacles = 0: there are no boxes to place")
+        return self._boxes
+
+    def felt(self) -> Floats:
+        """Force of what is touched, along the world's X and Y, [N]. Shape (N, 2)."""
+        return self._touching.now()
+
+    @property
+    def touched(self) -> Bools:
+        """Which bodies touch something, or just did. Shape (N,)."""
+        felt: Bools = self.simulation.time < self.touched_until
+        return felt
+
+    def _told(self) -> Arrays:
+        return {
+            "standing": self.standing.copy(),
+            "touched": self.touched,
+            "clamped": self.clamped.copy(),
+        }
+
+    def _world(self) -> World:
+        return TouchWorld(
+            self.config.environment,
+            self.character,
+            self.variant,
+            boxes=self.config.walk.obstacles > 0.0,
+        )
+
+    def _gaits(self) -> Gaits:
+        return WalkGaits(self.reference, self.character)
+
+    def _blend(self) -> Blend:
+        return self.gaits.blend_for(self._followed_command()[:, 0], self.standing)
+
+    def _followed_command(self) -> Floats:
+        """The commands with their correction; none of those that stand. Shape (N, 3)."""
+        followed = self.command + self.correction[:, : self.command.shape[1]]
+        followed[self.standing] = 0.0
+        return followed
+
+    def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
+        command = self._followed_command()
+        lean = leaning(command[:, 0], command[:, 1])
+        return self._steering.bend(self.gaits, phase, self.blend, command, lean)
+
+    def _begin(self, envs: Ints) -> None:
+        for name in ("command", "change", "correction", "mean", "force", "held_until"):
+            getattr(self, name)[envs] = 0.0
+        self.touched_until[envs], self.clamped[envs] = -np.inf, False
+        mid = self._steering.mid_stance[0]
+        for env in envs:
+            stands = self.rngs[env].random() < self.config.walk.stand_start
+            self._draw(int(env), 0.0)
+            self.standing[env] = stands or stands_still(self.goal[env : env + 1])[0]
+            if self.standing[env]:
+                self.phase[env] = first_phase(mid, np.zeros(1))[0]
+            else:
+                self.command[env] = self.goal[env]
+                self.mean[env] = self.goal[env]
+
+    def _tick(self, advance: Floats) -> None:
+        self.phase += np.where(self.standing, 0.0, advance)
+        if self._boxes is not None:
+            self._boxes.advance(self.simulation.dt / self.simulation.substeps)
+
+    @property
+    def _fastest(self) -> float:
+        return self.config.environment.speed[1]
+
+    def _advance(self) -> None:
+        dt, time = self.simulation.dt, self.simulation.time
+        for env in np.flatnonzero(time >= self.next_command):
+            self._draw(int(env), float(time[env]))
+        self._feel(dt)
+        self._switch()
+        wanted = self.goal
+        if self.config.walk.reflex:
+            wanted = away(wanted, self._force_seen(), self.touched)
+        held = (time < self.held_until)[:, None] | self.standing[:, None]
+        settle(np.where(held, 0.0, wanted), dt, self.command, self.change)
+        self._correct(dt)
+        self.blend = self._blend()
+        self._move_frames(dt)
+
+    def _feel(self, dt: float) -> None:
+        """Take in what is touched."""
+        self.force = low_passed(self.force, self.felt(), dt)
+        strong = np.linalg.norm(self.force, axis=1) > self.config.walk.touch_threshold
+        self.touched_until[strong] = self.simulation.time[strong] + HOLD
+
+    def _force_seen(self) -> Floats:
+        """The low-passed force ahead of the body and to its left, [N]. Shape (N, 2)."""
+        yaw = self.anchor[:, 2] + self.state.yaw
+        c, s = np.cos(yaw), np.sin(yaw)
+        x, y = self.force.T
+        return np.stack([c * x + s * y, c * y - s * x], axis=1)
+
+    def _switch(self) -> None:
+        """Let bodies begin to step, or stand."""
+        time, heading = self.simulation.time, self.state.heading
+        mid = float(self._steering.mid_stance[0])
+        still, speed = stands_still(self.goal), np.hypot(heading[:, 0], heading[:, 1])
+        shoved = np.zeros_like(still)
+        if self.config.walk.trip:
+            pressed = np.linalg.norm(self.force, axis=1) > TRIP_FORCE
+            shoved = self.standing & ((speed > TRIP_SPEED) | pressed)
+        begins = self.standing & (~still | shoved)
+        between = self._places[:, self._ankles[0]] - self._places[:, self._ankles[1]]
+        yaw = self.anchor[:, 2] + self.state.yaw
+        c, s = np.cos(yaw), np.sin(yaw)
+        apart = np.stack(
+            [
+                c * between[:, 0] + s * between[:, 1],
+                c * between[:, 1] - s * between[:, 0],
+            ],
+            axis=1,
+        )
+        ends = ~self.standing & still & ~self.touched & (time >= self.held_until)
+        ends &= stops(self.phase, mid, self.command, apart, speed)
+        self.standing = (self.standing & ~begins) | ends
+        hold = np.where(shoved, TRIP_HOLD, START_HOLD)
+        self.held_until[begins] = (time + hold)[begins]
+        self.phase[begins] = first_phase(mid, heading[:, 1])[begins]
+        for array in (self.command, self.change, self.correction, self.mean):
+            array[begins | ends] = 0.0
+
+    def _correct(self, dt: float) -> None:
+        """Make up for a body whose mean is not as commanded."""
+        seen = np.stack(
+            [self.state.heading[:, 0], turn_rate(self.state), self.state.heading[:, 1]],
+            axis=1,
+        )
+        self.mean += dt / MEAN * (seen - self.mean)
+        steady = (
+            (np.abs(self.change) < 0.1).all(axis=1) & ~self.standing & ~self.touched
+        )
+        more = CORRECTION * dt * steady[:, None] * (self.command - self.mean)
+        self.correction = np.clip(self.correction + more, -CORRECTED, CORRECTED)
+
+    def _move_frames(self, dt: float) -> None:
+        """Move the frames as commanded, not far from the bodies; standing ones to the feet."""
+        command, root = self._followed_command(), self.simulation.qpos
+        yaw = self.anchor[:, 2] + 0.5 * dt * command[:, 1]
+        walk_frames(self.anchor, self.blend.speed, command[:, 1], dt)
+        self.anchor[:, 0] -= dt * command[:, 2] * np.sin(yaw)
+        self.anchor[:, 1] += dt * command[:, 2] * np.cos(yaw)
+        touched = self.touched
+        if self.config.walk.trip:
+            self.anchor[:, :2] += dt * touched[:, None] * giving(self.force)
+        away_by = self.anchor[:, :2] - root[:, :2]
+        leash = np.where(touched, TOUCHED_LEASH, LEASH)
+        far = np.maximum(np.linalg.norm(away_by, axis=1), 1e-9)
+        share = np.minimum(1.0, leash / far)[:, None]
+        self.anchor[:, :2] = root[:, :2] + away_by * share
+        heading = self.anchor[:, 2] + self.state.yaw
+        self.anchor[:, 2] = heading - np.clip(self.state.yaw, -YAW_LEASH, YAW_LEASH)
+        self._tie()
+
+    def _tie(self) -> None:
+        """Lead the frames of standing bodies to their feet."""
+        on = np.flatnonzero(self.standing)
+        if not len(on):
+            return
+        feet = self._places[on][:, self._ankles]
+        turned = self._turns[on][:, self._ankles].reshape(len(on), 2, 3, 3)
+        ahead = turned[..., :2, 0].sum(axis=1)
+        yaw = np.arctan2(ahead[:, 1], ahead[:, 0])
+        behind = self._steering.centres[-1].mean(axis=0)[0]
+        facing = np.stack([np.cos(yaw), np.sin(yaw)], axis=1)
+        place = feet[..., :2].mean(axis=1) - behind * facing
+        self.anchor[on, :2] += TIED * (place - self.anchor[on, :2])
+        off = (yaw - self.anchor[on, 2] + np.pi) % (2.0 * np.pi) - np.pi
+        self.anchor[on, 2] += TIED * off
+
+    def _terms(self, power: Floats, actions: Floats) -> Terms:
+        weights, walk = self.config.rewards, self.config.walk
+        speed, turning, side = np.where(self.standing[:, None], 0.0, self.command).T
+        size = np.linalg.norm(self.felt(), axis=1)
+        terms = {
+            **command_terms(self.state, speed, turning, weights, side),
+            "alive": np.full(self.num_envs, weights.alive),
+            "touch": -walk.touch_cost * np.minimum(size, 500.0),
+            **self._cost_terms(power, actions),
+        }
+        effectors, com = self._followed_now()
+        likeness = imitation_terms(self.state, effectors, com, weights)
+        terms |= {n: self.reference_weight * term for n, term in likeness.items()}
+        return terms
+
+    def _followed_now(self) -> tuple[Floats, Floats]:
+        effectors, com = super()._followed_now()
+        command = self._followed_command()
+        bent = self._reference(self.phase)[0]
+        ankles = ankle_places(self._steering.legs, bent)
+        # The feet are the first two end effectors.
+        effectors[:, :2] = ankles - bent[:, None, :3]
+        com[:, 1] += COM_HEIGHT * leaning(command[:, 0], command[:, 1])
+        return effectors, com
+
+    def _shown(self) -> dict[str, Floats]:
+        touched = self.touched[:, None]
+        return {
+            "goal": self.goal,
+            "standing": self.standing[:, None].astype(np.float64),
+            "touch": np.hstack([self._force_seen() / PUSHED_FORCE, touched]),
+        }
+
+    def _draw(self, index: int, now: float) -> None:
+        """Give a body a new command, and other obstacles."""
+        env, walk, rng = self.config.environment, self.config.walk, self.rngs[index]
+        wait, kind, pace, straight, way, aside, left = rng.random(7)
+        low, high = env.command_interval
+        self.next_command[index] = now + low + wait * (high - low)
+        goal = np.zeros((1, 3))
+        if kind >= walk.stand_share:
+            spot = kind < walk.stand_share + walk.spot_share
+            low, high = env.speed
+            goal[0, 0] = 0.0 if spot else low + pace * (high - low)
+            low, high = np.deg2rad(env.turn)
+            if spot or straight >= walk.straight_share:
+                goal[0, 1] = low + way * (high - low)
+            if aside < (0.5 if spot else walk.aside_share):
+                goal[0, 2] = walk.side[0] + left * (walk.side[1] - walk.side[0])
+        self.goal[index] = within_envelope(goal)[0][0]
+        if self._boxes is not None:
+            place_around(self._boxes, index, self.anchor[index, :3], walk, rng)
+
+
+BATCH = WalkCommandsBatch

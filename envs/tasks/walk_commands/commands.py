@@ -1,0 +1,94 @@
+"""Commands: what is asked of the walker, within its envelope, and how it settles."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.walk_commands import CENTRIPETAL, SIDE, SPEED, TURN
+
+SPEEDING, BRAKING = (0.6, 1.6, 0.4), (1.5, 2.6, 0.8)
+"""Fastest change of speed, [m/s^2], turning rate, [rad/s^2], and speed to the left, [m/s^2],
+away from 0 and towards it."""
+EASE = 0.12
+"""Time in which a change begins and ends, [s]."""
+STILL = np.array([0.04, 0.05, 0.03])
+"""Speed, [m/s], turning rate, [rad/s], and speed to the left, [m/s], below which a command is
+one to stand."""
+
+
+def within_envelope(commands: Floats) -> tuple[Floats, Bools]:
+    """Commands (k, 3) moved into the envelope, and which were outside, (k,).
+
+    Speed ahead, [m/s], turning rate, [rad/s], and speed to the left, [m/s]. Fast walking
+    takes narrower turns than the ranges say: speed times turning rate is at most
+    `CENTRIPETAL`.
+
+    Raises:
+        ConfigError: A command that is not finite.
+    """
+    if not np.isfinite(commands).all():
+        raise ConfigError("a command is not finite")
+    inside = np.empty_like(commands)
+    inside[:, 0] = np.clip(commands[:, 0], *SPEED)
+    widest = np.minimum(
+        np.deg2rad(TURN[1]), CENTRIPETAL / np.maximum(np.abs(inside[:, 0]), 1e-9)
+    )
+    inside[:, 1] = np.clip(commands[:, 1], -widest, widest)
+    inside[:, 2] = np.clip(commands[:, 2], *SIDE)
+    outside: Bools = np.any(np.abs(inside - commands) > 1e-9, axis=1)
+    return inside, outside
+
+
+def check_command(speed: float, turn: float, side: float = 0.0) -> None:
+    """Refuse a command from a flag or a file that lies outside the envelope.
+
+    Args:
+        speed: Ahead, [m/s].
+        turn: [deg/s], left positive.
+        side: To the left, [m/s].
+
+    Raises:
+        ConfigError: It names the number and the range.
+    """
+    for name, value, (low, high), unit in (
+        ("speed", speed, SPEED, "m/s"),
+        ("turn", turn, TURN, "deg/s"),
+        ("side", side, SIDE, "m/s"),
+    ):
+        if not low <= value <= high:
+            raise ConfigError(
+                f"{name} = {value:g}: the walker takes on {low:g} to {high:g} {unit}"
+            )
+    if abs(speed * np.deg2rad(turn)) > CENTRIPETAL + 1e-9:
+        widest = np.rad2deg(CENTRIPETAL / abs(speed))
+        raise ConfigError(
+            f"turn = {turn:g}: at {speed:g} m/s the walker turns by up to {widest:.0f} deg/s"
+        )
+
+
+def stands_still(commands: Floats) -> Bools:
+    """Which commands (N, 3) are to stand. Shape (N,)."""
+    still: Bools = np.all(np.abs(commands) < STILL, axis=1)
+    return still
+
+
+@njit(cache=True)
+def settle(goal: Floats, dt: float, command: Floats, change: Floats) -> None:
+    """Let commands (N, 3) come nearer to the goal in `dt`, [s], without a jerk, in place.
+
+    `change` (N, 3) is how fast they change now.
+    """
+    ease = min(1.0, dt / EASE)
+    for b in range(len(goal)):
+        for i in range(3):
+            left = goal[b, i] - command[b, i]
+            braking = left * command[b, i] < 0.0
+            most = BRAKING[i] if braking else SPEEDING[i]
+            # Four times as long as the change eases: then it does not overshoot.
+            pull = left / (4.0 * EASE)
+            pull = min(max(pull, -most), most)
+            change[b, i] += (pull - change[b, i]) * ease
+            command[b, i] += change[b, i] * dt

@@ -1,0 +1,343 @@
+"""Trials of walkers that follow commands: envelope, stops, walls, pushes, being swept.
+
+Every body begins in standing, with the policy's own settings and no other disturbance, and
+depends on (seed, its number) alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.walk_commands import CENTRIPETAL
+from ambulo.envs.locomotion.reward import turn_rate
+from ambulo.envs.simulation.touch import BOXES
+from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
+from ambulo.envs.tasks.walk_commands.obstacles import WALLS
+from ambulo.evaluate.locomotion.evaluation import (
+    LocomotionSubject,
+    bodies,
+    undisturbed,
+)
+
+SPEEDS = (-0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
+TURNS = (-120.0, -90.0, -60.0, -30.0, 0.0, 30.0, 60.0, 90.0, 120.0)
+SIDES = (-0.3, -0.15, 0.15, 0.3)
+SETTLED, COMMAND_SECONDS = 4.0, 12.0
+"""When a command counts as settled into, and how long it is given, [s]."""
+STOP_SPEEDS, STOP_AFTER, STAND_SECONDS = (0.3, 0.6, 1.0, 1.3, 1.6), 5.0, 30.0
+STOP_WINDOW, STOPPED = 0.5, 0.1
+"""A body has stopped from when it goes at less than this in the next half second, [m/s]."""
+WALL_SPEEDS, WALL_ANGLES = (
+    (0.4, 0.55, 0.7, 1.0),
+    (5.0, 10.0, 20.0, 30.0, 45.0, 60.0, 90.0),
+)
+WALL_GAP, WALL_SECONDS = 1.6, 12.0
+PUSHES = (20.0, 40.0, 60.0)
+PUSHED = {"standing": (0.0, 0.0), "on the spot": (0.0, 6.0), "0.6 m/s": (0.6, 0.0),
+          "1.2 m/s": (1.2, 0.0)}  # fmt: skip
+PUSH_TIME, PUSH_FIRST, PUSH_SECONDS = 0.2, 3.0, 9.0
+SWEEPS, SWEEP_GAP, SWEEP_SECONDS = (0.2, 0.4, 0.6, 0.8), 1.5, 9.0
+_STREAM = 77
+
+Row = dict[str, float | str]
+
+
+@dataclass(frozen=True)
+class Course:
+    """What bodies did in a trial: T control steps of N bodies."""
+
+    dt: float
+    """Duration of a control step, [s]."""
+    alive: Bools
+    """On its feet after each step. Shape (T, N)."""
+    rates: Floats
+    """Speed ahead, [m/s], turning rate, [rad/s], speed to the left. Shape (T, N, 3)."""
+    force: Floats
+    """Force of what is touched, [N]. Shape (T, N)."""
+    standing: Bools
+    """Standing is followed, not steps. Shape (T, N)."""
+
+    @property
+    def survived(self) -> Bools:
+        """On its feet to the end. Shape (N,)."""
+        return self.alive[-1].copy()
+
+
+Event = Callable[[WalkCommandsBatch, int], None]
+"""Called before each control step with its number."""
+
+
+def run_course(
+    subject: LocomotionSubject,
+    commands: Floats,
+    seconds: float,
+    *,
+    seed: int,
+    boxes: bool = False,
+    event: Event | None = None,
+) -> Course:
+    """Give one command, (N, 3): [m/s], [deg/s], [m/s], to each body, from standing.
+
+    Args:
+        subject: Who walks.
+        commands: Speed, turning rate and speed to the left of each body.
+        seconds: How long.
+        seed: Of the starts.
+        boxes: Whether there are boxes to be placed; all are parked at first.
+        event: What else happens.
+    """
+    config = undisturbed(subject.config, seconds).override(
+        "walk", stand_start=1.0, obstacles=float(boxes)
+    )
+    count, steps = len(commands), config.environment.max_episode_steps
+    batch = bodies(subject, config, [1_000_003 * seed + i for i in range(count)], 0)
+    check_walker(config.environment.task)
+    assert isinstance(batch, WalkCommandsBatch)
+    every = np.arange(count)
+    wanted = commands * [1.0, np.pi / 180.0, 1.0]
+    obs = batch.reset(every)
+    batch.order(every, *wanted.T)
+    if boxes:
+        batch.boxes.park(every)
+    still = np.zeros((count, batch.action_size), np.float32)
+    up = np.ones(count, np.bool_)
+    alive, rates, force, stands = [], [], [], []
+    for k in range(steps):
+        if event is not None:
+            event(batch, k)
+        actions: NDArray[np.float32] = still
+        if subject.actor is not None:
+            actions = subject.actor.act(obs, deterministic=subject.deterministic)
+        obs, _, ended, _, info = batch.step(actions)
+        up = up & ~ended
+        alive.append(up)
+        heading = batch.state.heading
+        rates.append(
+            np.stack([heading[:, 0], turn_rate(batch.state), heading[:, 1]], 1)
+        )
+        force.append(np.linalg.norm(batch.felt(), axis=1))
+        stands.append(info["standing"])
+        fallen = np.flatnonzero(ended)
+        if len(fallen):  # begins anew, not counted: a body on its feet costs least
+            obs = batch.reset(fallen)
+            batch.order(fallen, *np.zeros((3, len(fallen))))
+            if boxes:
+                batch.boxes.park(fallen)
+    dt = batch.simulation.dt
+    batch.close()
+    return Course(
+        dt, np.array(alive), np.array(rates), np.array(force), np.array(stands)
+    )
+
+
+def envelope_commands() -> list[tuple[float, float, float]]:
+    """The grid of commands, [m/s], [deg/s], [m/s], all within the envelope."""
+    plain = list(product(SPEEDS, TURNS, (0.0,)))
+    aside = list(product((-0.2, 0.0, 0.4, 0.8, 1.2, 1.6), (-30.0, 0.0, 30.0), SIDES))
+    return [
+        (v, w, s)
+        for v, w, s in plain + aside
+        if abs(v * np.deg2rad(w)) <= CENTRIPETAL + 1e-9 and (v, w, s) != (0.0, 0.0, 0.0)
+    ]
+
+
+def envelope(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
+    """How well every command of the grid is followed, one row a command."""
+    grid = np.array(envelope_commands())
+    commands = np.repeat(grid, each, axis=0)
+    course = run_course(subject, commands, COMMAND_SECONDS, seed=seed)
+    late = course.rates[round(SETTLED / course.dt) :].mean(axis=0)
+    late[:, 1] = np.rad2deg(late[:, 1])
+    for k, (v, w, s) in enumerate(grid):
+        mine = np.arange(len(commands)) // each == k
+        stood = mine & course.survived
+        off = np.abs(late[stood] - grid[k])
+        mean = late[stood].mean(axis=0) if stood.any() else np.full(3, np.nan)
+        row: Row = {"speed": v, "turn": w, "side": s, "bodies": float(each)}
+        row["survival"] = float(stood.sum() / each)
+        for i, name in enumerate(("speed", "turn", "side")):
+            row[f"{name}_mean"] = float(mean[i])
+            row[f"{name}_off"] = float(abs(mean[i] - grid[k, i]))
+            row[f"{name}_worst"] = float(off[:, i].max()) if len(off) else float("nan")
+        yield row
+
+
+def stops(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
+    """Whether walkers stop within a second and then stand for `STAND_SECONDS`."""
+    grid = [
+        (v, w) for v, w in product(STOP_SPEEDS, (0.0, 30.0)) if w == 0.0 or v <= 1.3
+    ]
+    commands = np.array([(v, w, 0.0) for v, w in grid for _ in range(each)])
+    first = None
+
+    def halt(batch: WalkCommandsBatch, step: int) -> None:
+        nonlocal first
+        if step == round(STOP_AFTER / batch.simulation.dt):
+            first = step
+            n = batch.num_envs
+            batch.order(np.arange(n), *np.zeros((3, n)))
+
+    course = run_course(
+        subject, commands, STOP_AFTER + STAND_SECONDS, seed=seed, event=halt
+    )
+    assert first is not None
+    walked = course.alive[first - 1]
+    ahead = course.rates[first:, :, 0]
+    window = round(STOP_WINDOW / course.dt)
+    sums = np.cumsum(np.vstack([np.zeros((1, len(commands))), ahead]), axis=0)
+    means = np.abs(sums[window:] - sums[:-window]) / window
+    slow = means < STOPPED
+    time = np.where(slow.any(axis=0), slow.argmax(axis=0) * course.dt, np.inf)
+    stands = course.survived & course.standing[-1]
+    for k, (v, w) in enumerate(grid):
+        mine = (np.arange(len(commands)) // each == k) & walked
+        count = max(1, int(mine.sum()))
+        yield {
+            "speed": v, "turn": w, "bodies": float(count),
+            "walked": float(mine.sum() / each),
+            "survival": float((course.survived & mine).sum() / count),
+            "stops_in_1_s": float(((time <= 1.0) & mine).sum() / count),
+            "stands_30_s": float((stands & mine).sum() / count),
+            "stop_s": float(np.median(time[mine])) if mine.any() else float("nan"),
+            "stop_slowest_s": float(time[mine].max(initial=0.0)),
+        }  # fmt: skip
+
+
+def walls(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
+    """Blind walks into walls at a constant command, one row for speed and friction."""
+    grid = list(product(WALL_SPEEDS, range(WALLS)))
+    commands = np.array([(v, 0.0, 0.0) for v, _ in grid for _ in range(each)])
+    box = np.array([b for _, b in grid for _ in range(each)])
+    rng = np.random.default_rng([seed, _STREAM])
+    angle = np.deg2rad(np.resize(WALL_ANGLES, len(commands)))
+    angle *= np.where(rng.random(len(commands)) < 0.5, -1.0, 1.0)
+
+    def put(batch: WalkCommandsBatch, step: int) -> None:
+        if step != round(3.0 / batch.simulation.dt):
+            return
+        root = batch.simulation.qpos[:, :2]
+        yaw = batch.anchor[:, 2] + batch.state.yaw
+        for i in range(batch.num_envs):
+            # The body meets the wall, whose normal is `angle` short of aside, in `WALL_GAP`.
+            normal = yaw[i] + np.sign(angle[i]) * (np.pi / 2.0 - abs(angle[i]))
+            ahead = np.array([np.cos(yaw[i]), np.sin(yaw[i])])
+            out = np.array([np.cos(normal), np.sin(normal)])
+            gap = max(0.5, WALL_GAP * abs(float(ahead @ out)))
+            meet = root[i] + ahead * gap / abs(float(ahead @ out))
+            middle = meet + BOXES[box[i]].half[0] * out
+            batch.boxes.place[i, box[i]] = *middle, normal
+        batch.boxes.show()
+
+    course = run_course(
+        subject, commands, WALL_SECONDS, seed=seed, boxes=True, event=put
+    )
+    met = (course.force * course.alive).max(axis=0) > 0.0
+    for k, (v, b) in enumerate(grid):
+        mine = np.arange(len(commands)) // each == k
+        peak = (course.force * course.alive)[:, mine & met].max(axis=0)
+        yield {
+            "speed": v, "friction": BOXES[b].friction, "bodies": float(each),
+            "touched": float(met[mine].mean()),
+            "survival": float(course.survived[mine].mean()),
+            "peak_force": float(np.median(peak)) if len(peak) else float("nan"),
+        }  # fmt: skip
+
+
+def pushes(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
+    """Pushes of the pelvis in random directions, standing, on the spot and walking."""
+    grid = list(product(PUSHED, PUSHES))
+    commands = np.array([(*PUSHED[how], 0.0) for how, _ in grid for _ in range(each)])
+    impulse = np.array([one for _, one in grid for _ in range(each)])
+    rng = np.random.default_rng([seed, _STREAM, 1])
+    angle = rng.uniform(0.0, 2.0 * np.pi, len(commands))
+    when = PUSH_FIRST + rng.random(len(commands))
+    force = impulse / PUSH_TIME * np.stack([np.cos(angle), np.sin(angle)])
+
+    def push(batch: WalkCommandsBatch, step: int) -> None:
+        now = step * batch.simulation.dt
+        on = (now >= when) & (now < when + PUSH_TIME - 1e-6)
+        batch.simulation.push[:, 1, :2] = np.where(on, force, 0.0).T
+
+    course = run_course(subject, commands, PUSH_SECONDS, seed=seed, event=push)
+    for k, (how, one) in enumerate(grid):
+        mine = np.arange(len(commands)) // each == k
+        yield {
+            "while": how, "impulse": one, "bodies": float(each),
+            "survival": float(course.survived[mine].mean()),
+        }  # fmt: skip
+
+
+def sweeps(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
+    """A pillar that moves through a standing body, from any side."""
+    pillars = [b for b, box in enumerate(BOXES) if box.half[0] < 0.2 and b >= WALLS]
+    grid = list(product(SWEEPS, pillars))
+    commands = np.zeros((len(grid) * each, 3))
+    rng = np.random.default_rng([seed, _STREAM, 2])
+    angle = rng.uniform(0.0, 2.0 * np.pi, len(commands))
+
+    def put(batch: WalkCommandsBatch, step: int) -> None:
+        if step != round(2.0 / batch.simulation.dt):
+            return
+        root = batch.simulation.qpos[:, :2]
+        for i in range(batch.num_envs):
+            speed, b = grid[i // each]
+            out = np.array([np.cos(angle[i]), np.sin(angle[i])])
+            batch.boxes.place[i, b, :2] = root[i] + SWEEP_GAP * out
+            batch.boxes.velocity[i, b] = -speed * out
+        batch.boxes.show()
+
+    course = run_course(
+        subject, commands, SWEEP_SECONDS, seed=seed, boxes=True, event=put
+    )
+    for k, (speed, b) in enumerate(grid):
+        mine = np.arange(len(commands)) // each == k
+        yield {
+            "speed": speed, "friction": BOXES[b].friction, "bodies": float(each),
+            "survival": float(course.survived[mine].mean()),
+        }  # fmt: skip
+
+
+TRIALS: dict[str, Callable[[LocomotionSubject, int, int], Iterator[Row]]] = {
+    "envelope": envelope,
+    "stops": stops,
+    "walls": walls,
+    "pushes": pushes,
+    "sweeps": sweeps,
+}
+"""Trials by name: of a subject, bodies of each row and a seed."""
+EACH = {"envelope": 4, "stops": 24, "walls": 42, "pushes": 40, "sweeps": 24}
+"""Bodies of a row by trial."""
+
+
+def check_walker(task: str) -> None:
+    """Refuse trials of another task.
+
+    Raises:
+        ConfigError: `task` is not `walk_commands`.
+    """
+    if task != "walk_commands":
+        raise ConfigError(f"--trials: is for walkers of walk_commands, not of {task}")
+
+
+def chosen_trials(text: str | None) -> tuple[str, ...]:
+    """Trials named in `--trials`; none for None.
+
+    Raises:
+        ConfigError: No trial has such a name.
+    """
+    if text is None:
+        return ()
+    names: Sequence[str] = tuple(TRIALS) if text == "all" else text.split(",")
+    for name in names:
+        if name not in TRIALS:
+            raise ConfigError(
+                f"--trials: unknown trial {name!r}{nearest(name, TRIALS)}"
+            )
+    return tuple(dict.fromkeys(names))

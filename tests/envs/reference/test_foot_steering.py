@@ -1,0 +1,170 @@
+"""Gaits bent sideways and into turns: standing feet stay where they are on the ground."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ambulo.configs.arrays import Floats
+from ambulo.envs.characters.character import Character
+from ambulo.envs.locomotion.body import walk_frames
+from ambulo.envs.reference.foot_steering import (
+    FootSteering,
+    ankle_places,
+    legs_of,
+    mid_stance,
+    set_feet,
+)
+from ambulo.envs.reference.gaits import Blend
+from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
+from ambulo.envs.reference.prepare import PreparedCycle, report_of
+from ambulo.envs.reference.reference import Gait, Reference, gait_of
+from ambulo.envs.reference.steering import STANCE
+from ambulo.envs.reference.step_gaits import (
+    posture_of,
+    standing_steps,
+    stepping_cycle,
+)
+from ambulo.envs.reference.walk_gaits import STAND, WalkGaits
+from ambulo.motion.gaits.cycle import Cycle
+from ambulo.motion.gaits.plain_walk import plain_walk
+
+MID = 0.3
+SPEEDS = {-0.2: 1.0, 0.0: 1.0, 0.4: 1.2}
+
+
+@pytest.fixture(scope="module")
+def gaits(character: Character) -> WalkGaits:
+    """Slow steps and standing, without balance controllers."""
+    posture = posture_of(plain_walk(character.skeleton))
+
+    def gait(name: str, cycle: Cycle) -> Gait:
+        dynamics = inverse_dynamics(cycle, character.model, character.soles)
+        report = report_of(cycle, cycle, dynamics, character.model, character.soles)
+        prepared = PreparedCycle(cycle, dynamics, report)
+        return replace(gait_of(prepared, character, (), None), name=name)
+
+    made = [
+        gait(f"{speed}", stepping_cycle(character, posture, speed, period, MID))
+        for speed, period in SPEEDS.items()
+    ]
+    made.insert(1, gait(STAND, standing_steps(character, posture)))
+    return WalkGaits(Reference("steps", "human23", 1 / 30, tuple(made)), character)
+
+
+@pytest.fixture(scope="module")
+def steering(character: Character, gaits: WalkGaits) -> FootSteering:
+    return FootSteering(character, gaits, gaits.walks)
+
+
+def bent(
+    steering: FootSteering, gaits: WalkGaits, command: Floats, phases: Floats
+) -> tuple[Floats, Floats, Blend]:
+    """Positions and velocities at phases (K,) of one command (3,)."""
+    speed = np.full(len(phases), command[0])
+    blend = gaits.blend_for(speed, np.zeros(len(phases), np.bool_))
+    commands = np.tile(command, (len(phases), 1))
+    qpos, qvel, _ = steering.bend(gaits, phases, blend, commands, np.zeros(len(phases)))
+    return qpos, qvel, blend
+
+
+def test_standing_is_behind_the_walks_and_never_blended(gaits: WalkGaits) -> None:
+    assert gaits.walks == 3
+    assert gaits.span == (pytest.approx(-0.2), pytest.approx(0.4))
+    blend = gaits.blend_for(
+        np.array([-1.0, -0.1, 0.2, 9.0, 0.2]), np.array([False] * 4 + [True])
+    )
+    np.testing.assert_allclose(blend.speed, [-0.2, -0.1, 0.2, 0.4, 0.0], atol=1e-9)
+    np.testing.assert_allclose(blend.period, [1.0, 1.0, 1.1, 1.2, 1.0])
+    assert blend.lower[4] == 3
+    assert blend.share[4] == 0.0
+
+
+def test_mid_stance_is_found_in_the_ankles(steering: FootSteering) -> None:
+    np.testing.assert_allclose(steering.mid_stance, [MID, MID + 0.5], atol=2e-3)
+    phase = np.arange(64) / 64
+    ahead = np.cos(2.0 * np.pi * (phase[:, None] - [0.0, 0.5]))  # farthest at 0 and 0.5
+    np.testing.assert_allclose(mid_stance(ahead[None]), [0.25, 0.75], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        (0.0, np.deg2rad(120.0), 0.0),
+        (0.0, 0.0, 0.3),
+        (0.4, np.deg2rad(-90.0), 0.0),
+        (-0.2, 0.8, -0.2),
+        (0.3, 1.0, 0.2),
+    ],
+)
+def test_a_standing_foot_stays_on_its_place(
+    steering: FootSteering, gaits: WalkGaits, command: tuple[float, float, float]
+) -> None:
+    """Seen from the world, through which the moving frame goes as commanded."""
+    wanted, count = np.array(command), 400
+    period = float(gaits.blend_for(wanted[:1], np.zeros(1, np.bool_)).period[0])
+    half = 0.45 * STANCE
+    phases = MID + np.linspace(-half, half, count)
+    qpos, _, _ = bent(steering, gaits, wanted, phases)
+    ankle = ankle_places(steering.legs, qpos)[:, 0]
+    frame, dt = np.zeros((1, 4)), (phases[1] - phases[0]) * period
+    seen = []
+    for place in ankle:
+        c, s = np.cos(frame[0, 2]), np.sin(frame[0, 2])
+        x = frame[0, 0] + c * place[0] - s * place[1]
+        y = frame[0, 1] + s * place[0] + c * place[1]
+        seen.append([x, y, place[2]])
+        yaw = frame[0, 2] + 0.5 * dt * wanted[1]
+        walk_frames(frame, wanted[:1], wanted[1:2], dt)
+        frame[0, 0] -= dt * wanted[2] * np.sin(yaw)
+        frame[0, 1] += dt * wanted[2] * np.cos(yaw)
+    gone = np.ptp(np.array(seen), axis=0)
+    # The arc's chord and its half turn leave millimetres.
+    assert gone[:2].max() < 0.012
+    assert gone[2] < 0.005  # joints are blended, not places
+
+
+def test_velocities_are_those_of_the_positions(
+    steering: FootSteering, gaits: WalkGaits, character: Character
+) -> None:
+    from ambulo.envs.simulation.tangent import Tangent
+
+    command, phases = np.array([0.2, 1.0, 0.2]), np.linspace(0.0, 1.0, 50)
+    _, qvel, blend = bent(steering, gaits, command, phases)
+    h = 2e-3
+    step = h / blend.period
+    before = bent(steering, gaits, command, phases - step)[0]
+    after = bent(steering, gaits, command, phases + step)[0]
+    slope = Tangent(character.model).difference(after, before) / (2.0 * h)
+    legs = np.concatenate([steering.legs[3].ravel() + i for i in range(3)])
+    assert np.abs(qvel - slope)[:, legs].mean() < 0.03
+    assert np.abs(slope[:, legs]).mean() > 0.3
+
+
+def test_without_side_and_turn_nothing_changes(
+    steering: FootSteering, gaits: WalkGaits
+) -> None:
+    phases = np.linspace(0.0, 0.9, 7)
+    blend = gaits.blend_for(np.full(7, 0.3), np.zeros(7, np.bool_))
+    plain = gaits.at(phases, blend)
+    commands = np.zeros((7, 3))
+    commands[:, 0] = 0.3
+    for mine, theirs in zip(
+        steering.bend(gaits, phases, blend, commands, np.zeros(7)), plain, strict=True
+    ):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_legs_reach_ankles_and_stay_level(character: Character) -> None:
+    legs, qpos = legs_of(character), np.tile(character.model.qpos0, (3, 1))
+    qpos[:, 2] = 0.95
+    wanted = np.array([
+        [[0.1, 0.1, 0.1], [-0.1, -0.1, 0.1]],
+        [[0.0, 0.2, 0.12], [0.2, -0.05, 0.2]],
+        [[0.0, 0.09, 0.1], [0.0, -0.09, 0.1]],
+    ])  # fmt: skip
+    set_feet(legs, qpos, wanted)
+    np.testing.assert_allclose(ankle_places(legs, qpos), wanted, atol=1e-9)
+    assert (qpos[:, [legs[2][0, 1], legs[2][1, 1]]] > 0.0).all()

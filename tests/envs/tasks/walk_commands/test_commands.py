@@ -1,0 +1,84 @@
+"""The envelope of commands, and how they settle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.tasks.walk_commands.commands import (
+    BRAKING,
+    SPEEDING,
+    check_command,
+    settle,
+    stands_still,
+    within_envelope,
+)
+
+DT = 1.0 / 30.0
+
+
+def test_commands_outside_the_envelope_are_moved_into_it() -> None:
+    asked = np.array([
+        [1.0, 0.5, 0.2],    # within
+        [2.0, 0.0, 0.0],    # too fast
+        [-1.0, 0.0, -0.9],  # too fast backwards and to the side
+        [0.0, 3.0, 0.0],    # 120 deg/s are 2.094 rad/s
+        [1.6, -2.0, 0.0],   # 0.84 m/s^2 over 1.6 m/s are 0.525 rad/s
+    ])  # fmt: skip
+    inside, clamped = within_envelope(asked)
+    expected = [
+        [1.0, 0.5, 0.2], [1.6, 0.0, 0.0], [-0.2, 0.0, -0.3],
+        [0.0, 2.0944, 0.0], [1.6, -0.525, 0.0],
+    ]  # fmt: skip
+    np.testing.assert_allclose(inside, expected, atol=1e-4)
+    assert clamped.tolist() == [False, True, True, True, True]
+    again, outside = within_envelope(inside)
+    np.testing.assert_array_equal(again, inside)
+    assert not outside.any()
+
+
+def test_a_command_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ConfigError, match="not finite"):
+        within_envelope(np.array([[np.nan, 0.0, 0.0]]))
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ((2.0, 0.0, 0.0), "speed = 2: the walker takes on -0.2 to 1.6 m/s"),
+        ((0.0, 150.0, 0.0), "turn = 150: the walker takes on -120 to 120 deg/s"),
+        ((0.0, 0.0, 0.5), "side = 0.5: the walker takes on -0.3 to 0.3 m/s"),
+        ((1.2, 60.0, 0.0), "turn = 60: at 1.2 m/s the walker turns by up to 40 deg/s"),
+    ],
+)
+def test_flags_outside_the_envelope_are_refused(
+    command: tuple[float, float, float], text: str
+) -> None:
+    with pytest.raises(ConfigError, match=text):
+        check_command(*command)
+    check_command(1.6, 30.0, -0.3)
+
+
+def test_commands_settle_without_overshoot_and_brake_faster() -> None:
+    command, change = np.zeros((1, 3)), np.zeros((1, 3))
+    goal = np.array([[1.2, 1.0, -0.2]])
+    seen = [command.copy()]
+    for _ in range(round(5.0 / DT)):
+        settle(goal, DT, command, change)
+        seen.append(command.copy())
+    path = np.array(seen)[:, 0]
+    rates = np.diff(path, axis=0) / DT
+    assert (np.abs(rates).max(axis=0) <= np.array(SPEEDING) + 1e-9).all()
+    np.testing.assert_allclose(command, goal, atol=0.01)
+    assert path[:, 0].max() < 1.2 + 0.02
+    for _ in range(round(1.3 / DT)):
+        settle(np.zeros((1, 3)), DT, command, change)
+    # 1.2 m/s at 1.5 m/s^2 take 0.8 s, and the ends of the change a little more.
+    assert abs(command[0, 0]) < 0.08
+    assert BRAKING[0] > SPEEDING[0]
+
+
+def test_small_commands_are_to_stand() -> None:
+    commands = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0]])
+    assert stands_still(commands).tolist() == [True, False, False]

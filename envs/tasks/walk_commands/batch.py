@@ -21,7 +21,7 @@ from ambulo.envs.locomotion.reward import (
 from ambulo.envs.locomotion.world import World
 from ambulo.envs.reference.foot_steering import COM_HEIGHT, FootSteering, ankle_places
 from ambulo.envs.reference.gaits import Blend, Gaits
-from ambulo.envs.reference.steering import leaning
+from ambulo.envs.reference.steering import LEAN, leaning
 from ambulo.envs.reference.walk_gaits import WalkGaits
 from ambulo.envs.simulation.touch import PlacedBoxes, TouchForces
 from ambulo.envs.state_arrays import Arrays
@@ -50,11 +50,13 @@ TIED = 0.3
 """Part of the way to between the feet that the frame of a standing body goes in a step."""
 PUSHED_FORCE = 100.0
 """Force that is observed as 1, [N]."""
-CORRECTION, CORRECTED = 0.4, np.array([0.12, 0.15, 0.1])
+CORRECTION, CORRECTED = 0.1, np.array([0.08, 0.1, 0.05])
 """Part of the mean error of speed and turning that is made up for in a second, and the most
 of it, [m/s], [rad/s], [m/s]."""
 MEAN = 0.8
 """Time constant of these means, [s]."""
+FULL_LEAN = 1.0 / LEAN
+"""Lean over that of `steering.leaning`: feet that stand exactly need all of the formula."""
 
 
 class WalkCommandsBatch(LocomotionBatch):
@@ -219,7 +221,7 @@ class WalkCommandsBatch(LocomotionBatch):
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
         command = self._followed_command()
-        lean = leaning(command[:, 0], command[:, 1])
+        lean = FULL_LEAN * leaning(command[:, 0], command[:, 1])
         return self._steering.bend(self.gaits, phase, self.blend, command, lean)
 
     def _begin(self, envs: Ints) -> None:
@@ -305,10 +307,8 @@ class WalkCommandsBatch(LocomotionBatch):
 
     def _correct(self, dt: float) -> None:
         """Make up for a body whose mean is not as commanded."""
-        seen = np.stack(
-            [self.state.heading[:, 0], turn_rate(self.state), self.state.heading[:, 1]],
-            axis=1,
-        )
+        x, y = self.state.qvel[:, :2].T
+        seen = np.stack([x, turn_rate(self.state), y], axis=1)
         self.mean += dt / MEAN * (seen - self.mean)
         steady = (
             (np.abs(self.change) < 0.1).all(axis=1) & ~self.standing & ~self.touched
@@ -373,7 +373,8 @@ class WalkCommandsBatch(LocomotionBatch):
         ankles = ankle_places(self._steering.legs, bent)
         # The feet are the first two end effectors.
         effectors[:, :2] = ankles - bent[:, None, :3]
-        com[:, 1] += COM_HEIGHT * leaning(command[:, 0], command[:, 1])
+        lean = FULL_LEAN * leaning(command[:, 0], command[:, 1])
+        com[:, 1] += COM_HEIGHT * lean
         return effectors, com
 
     def _shown(self) -> dict[str, Floats]:

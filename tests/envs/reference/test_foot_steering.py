@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -18,40 +16,18 @@ from ambulo.envs.reference.foot_steering import (
     set_feet,
 )
 from ambulo.envs.reference.gaits import Blend
-from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
-from ambulo.envs.reference.prepare import PreparedCycle, report_of
-from ambulo.envs.reference.reference import Gait, Reference, gait_of
+from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.steering import STANCE
-from ambulo.envs.reference.step_gaits import (
-    posture_of,
-    standing_steps,
-    stepping_cycle,
-)
-from ambulo.envs.reference.walk_gaits import STAND, WalkGaits
-from ambulo.motion.gaits.cycle import Cycle
-from ambulo.motion.gaits.plain_walk import plain_walk
+from ambulo.envs.reference.walk_gaits import WalkGaits
+from ambulo.envs.simulation.tangent import Tangent
 
 MID = 0.3
-SPEEDS = {-0.2: 1.0, 0.0: 1.0, 0.4: 1.2}
+"""Phase of the left foot's mid-stance in `steps`."""
 
 
 @pytest.fixture(scope="module")
-def gaits(character: Character) -> WalkGaits:
-    """Slow steps and standing, without balance controllers."""
-    posture = posture_of(plain_walk(character.skeleton))
-
-    def gait(name: str, cycle: Cycle) -> Gait:
-        dynamics = inverse_dynamics(cycle, character.model, character.soles)
-        report = report_of(cycle, cycle, dynamics, character.model, character.soles)
-        prepared = PreparedCycle(cycle, dynamics, report)
-        return replace(gait_of(prepared, character, (), None), name=name)
-
-    made = [
-        gait(f"{speed}", stepping_cycle(character, posture, speed, period, MID))
-        for speed, period in SPEEDS.items()
-    ]
-    made.insert(1, gait(STAND, standing_steps(character, posture)))
-    return WalkGaits(Reference("steps", "human23", 1 / 30, tuple(made)), character)
+def gaits(character: Character, steps: Reference) -> WalkGaits:
+    return WalkGaits(steps, character)
 
 
 @pytest.fixture(scope="module")
@@ -129,8 +105,6 @@ def test_a_standing_foot_stays_on_its_place(
 def test_velocities_are_those_of_the_positions(
     steering: FootSteering, gaits: WalkGaits, character: Character
 ) -> None:
-    from ambulo.envs.simulation.tangent import Tangent
-
     command, phases = np.array([0.2, 1.0, 0.2]), np.linspace(0.0, 1.0, 50)
     _, qvel, blend = bent(steering, gaits, command, phases)
     h = 2e-3

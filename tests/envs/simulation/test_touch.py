@@ -31,7 +31,10 @@ def simulation(
     add_boxes(spec)
     model = spec.compile()
     model.opt.timestep = character.model.opt.timestep
-    return CharacterSimulation(character, count, model=model)
+    bodies = CharacterSimulation(character, count, model=model)
+    rest = np.tile(model.qpos0, (count, 1))
+    bodies.reset(np.arange(count), np.zeros(count), rest, np.zeros((count, model.nv)))
+    return bodies
 
 
 def held(bodies: CharacterSimulation, steps: int) -> None:

@@ -1,0 +1,184 @@
+"""The batch: commands, standing, touches, and what its info tells.
+
+The gaits have no balance controllers here: what is tested happens before anybody falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.build import make_batch
+from ambulo.envs.reference.reference import Reference
+from ambulo.envs.simulation.touch import PARKED
+from ambulo.envs.tasks.walk_commands.batch import LEASH, WalkCommandsBatch
+from ambulo.envs.tasks.walk_commands.stepping import START_HOLD
+
+Make = Callable[..., LocomotionBatch]
+
+
+def made(make: Make, count: int, **walk: object) -> WalkCommandsBatch:
+    batch = make("walk_commands", count, walk={"stand_start": 1.0, **walk})
+    assert isinstance(batch, WalkCommandsBatch)
+    return batch
+
+
+def still(batch: WalkCommandsBatch) -> np.ndarray:
+    return np.zeros((batch.num_envs, batch.action_size))
+
+
+def everybody(batch: WalkCommandsBatch, *command: float) -> None:
+    n = batch.num_envs
+    batch.order(np.arange(n), *(np.full(n, part) for part in command))
+
+
+def test_orders_outside_the_envelope_are_clamped_and_told(make: Make) -> None:
+    batch = made(make, 3)
+    batch.order(
+        np.arange(3), np.array([0.3, 5.0, 0.0]), np.zeros(3), np.array([0.0, 0.0, -1.0])
+    )
+    np.testing.assert_allclose(batch.goal, [[0.3, 0, 0], [1.6, 0, 0], [0, 0, -0.3]])
+    *_, info = batch.step(still(batch))
+    assert info["clamped"].tolist() == [False, True, True]
+    assert np.isinf(batch.next_command).all()
+    batch.reset(np.array([1]))
+    assert not batch.clamped[1]
+    with pytest.raises(ConfigError, match="not finite"):
+        batch.order(np.array([0]), np.array([np.inf]), np.zeros(1))
+
+
+def test_the_info_of_a_reset_has_the_keys_of_a_step(make: Make) -> None:
+    batch = made(make, 2)
+    first = batch.start_info()
+    *_, info = batch.step(still(batch))
+    assert set(first) - {"phase"} == set(info)
+    terms = [info[name] for name in info if name.startswith("reward/")]
+    np.testing.assert_allclose(np.sum(terms, axis=0), batch.episode.reward)
+
+
+def test_the_clock_stands_until_a_command_and_steps_begin_on_the_spot(
+    make: Make,
+) -> None:
+    batch = made(make, 2, trip=False)
+    everybody(batch, 0.0, 0.0)
+    begin = batch.phase.copy()
+    *_, info = batch.step(still(batch))
+    np.testing.assert_array_equal(batch.phase, begin)
+    assert info["standing"].all()
+    np.testing.assert_allclose(batch.blend.speed, 0.0)
+    everybody(batch, 0.4, 0.0)
+    batch.step(still(batch))
+    assert not batch.standing.any()
+    dt = batch.simulation.dt
+    for _ in range(round(0.3 / dt)):
+        batch.step(still(batch))
+    np.testing.assert_allclose(batch.command, 0.0, atol=1e-9)  # held on the spot
+    assert START_HOLD > 0.3
+    assert (batch.phase != begin).all()
+
+
+def test_a_shove_makes_a_standing_body_step(make: Make) -> None:
+    batch = made(make, 3)
+    everybody(batch, 0.0, 0.0)
+    batch.simulation.qvel[1, 1] = 0.6
+    batch.simulation.qvel[2, 1] = -0.6
+    batch.step(still(batch))
+    batch.step(still(batch))
+    assert batch.standing.tolist() == [True, False, False]
+    mid = batch._steering.mid_stance[0]
+    # To the left the left foot bears first: its mid-stance comes a quarter of a cycle on.
+    gone = (batch.phase - mid) % 1.0
+    assert 0.7 < gone[1] < 0.9
+    assert 0.2 < gone[2] < 0.4
+
+
+def test_frames_are_on_a_leash_in_place_and_heading(make: Make) -> None:
+    batch = made(make, 1)
+    batch.standing[:] = False
+    batch.anchor[0, :3] = 3.0, 0.0, 1.0
+    batch._look()
+    batch._move_frames(batch.simulation.dt)
+    away = batch.anchor[0, :2] - batch.simulation.qpos[0, :2]
+    assert np.hypot(*away) == pytest.approx(LEASH)
+    assert batch.anchor[0, 2] == pytest.approx(0.4, abs=0.02)
+
+
+def test_the_frame_of_a_standing_body_goes_to_its_feet(make: Make) -> None:
+    batch = made(make, 1)
+    everybody(batch, 0.0, 0.0)
+    before = batch.anchor.copy()
+    batch._tie()
+    np.testing.assert_allclose(batch.anchor[0, :3], before[0, :3], atol=0.01)
+    batch.anchor[0, :3] += 0.1, -0.05, 0.2
+    for _ in range(30):
+        batch._tie()
+    np.testing.assert_allclose(batch.anchor[0, :3], before[0, :3], atol=0.01)
+
+
+def test_a_wall_is_felt_slows_down_and_costs(make: Make) -> None:
+    batch = made(make, 2, obstacles=1.0)
+    batch.boxes.park(np.arange(2))
+    everybody(batch, 0.4, 0.0)
+    batch.standing[:], batch.command[:, 0] = False, 0.4
+    batch.boxes.place[1, 2] = 0.18, 0.0, 0.0
+    batch.boxes.show()
+    for _ in range(6):
+        *_, info = batch.step(still(batch))
+    assert info["touched"].tolist() == [False, True]
+    assert info["reward/touch"][0] == 0.0
+    assert batch.command[1, 0] < batch.command[0, 0] - 0.05
+    slices = batch.layout.slices()
+    assert batch.obs[1, slices["touch"]][2] == 1.0
+    assert batch.obs[1, slices["touch"]][0] < 0.0  # pressed backwards
+    assert batch.obs[0, slices["touch"]].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_boxes_are_there_for_training_alone(make: Make) -> None:
+    batch = made(make, 1)
+    with pytest.raises(ConfigError, match="obstacles"):
+        batch.boxes.park(np.array([0]))
+    trained = made(make, 16, obstacles=0.5)
+    near = (trained.boxes.place[..., 0] < PARKED / 2).any(axis=1)
+    assert 2 <= near.sum() <= 14
+    gap = np.linalg.norm(trained.boxes.place[near, :, :2], axis=-1)
+    assert gap[gap < PARKED / 2].min() > 0.6
+
+
+def test_a_saved_state_goes_on_bit_for_bit(make: Make) -> None:
+    def fresh() -> WalkCommandsBatch:
+        return made(make, 4, obstacles=1.0, moving_share=1.0, stand_start=0.5)
+
+    first, second = fresh(), fresh()
+    for _ in range(5):
+        first.step(still(first))
+    second.load_state_dict(first.state_dict())
+    for env, rng in enumerate(first.rngs):
+        second.rngs[env] = np.random.default_rng()
+        second.rngs[env].bit_generator.state = rng.bit_generator.state
+    for _ in range(6):
+        one, two = first.step(still(first)), second.step(still(second))
+        np.testing.assert_array_equal(one[0], two[0])
+        np.testing.assert_array_equal(one[1], two[1])
+
+
+def test_settings_that_do_not_fit_are_refused(steps: Reference) -> None:
+    config = LocomotionConfig()
+    for settings, text in (
+        ({"speed": (0.0, 2.0)}, "takes on"),
+        ({"turn": (-200.0, 0.0)}, "takes on"),
+        ({"terrain": "rough"}, "terrain = flat"),
+    ):
+        with pytest.raises((ConfigError, ValidationError), match=text):
+            config.override("environment", task="walk_commands", **settings)
+    with pytest.raises((ConfigError, ValidationError), match="side"):
+        config.override("walk", side=(-0.5, 0.5))
+    one = config.override("environment", task="walk_commands", balance_law=False)
+    other = Reference("one", "human23", 1 / 30, steps.gaits[:1])
+    with pytest.raises(ConfigError, match="no gaits that stand and step"):
+        make_batch(one, 1, reference=other)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from gymnasium.error import ResetNeeded
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.locomotion.reward import Terms
+
+
+def in_phase(values: Sequence[float], share: float) -> float | None:
+    """The one of `values` for phases of equal length that holds at `share`; None of none."""
+    return values[min(int(share * len(values)), len(values) - 1)] if values else None
 
 
 class TaskHooks:

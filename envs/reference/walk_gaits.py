@@ -108,7 +108,8 @@ def walk_reference(
         joints: Patterns of the joints that the balance controllers may move.
         control_dt: Duration of a control step, [s].
         frames: Part of the clip in which its cycle is found, "A:B"; all if None.
-        scales: Factors on the finite differences of the linearisation that are tried.
+        scales: Factors on the finite differences of the linearisation that are tried, of
+            captured gaits; the first is good for the others.
 
     Raises:
         MotionError: A clip that is no reference for this body.
@@ -142,11 +143,15 @@ def walk_reference(
         for speed, period in SLOW
     ]
     made = [
-        (label, _prepared(cycle, character)) for label, cycle in (*slow, (STAND, still))
+        (label, _prepared(cycle, character), scales[:1])
+        for label, cycle in (*slow, (STAND, still))
     ]
-    made += [(f"{one.report.speed:.2f}", one) for one in fast]
+    made += [(f"{one.report.speed:.2f}", one, scales) for one in fast]
     made.sort(key=lambda item: round(item[1].report.speed, 3))
-    gaits = [_balanced(item, character, joints, control_dt, scales) for item in made]
+    gaits = [
+        _balanced(label, prepared, character, joints, control_dt, tried)
+        for label, prepared, tried in made
+    ]
     return Reference(name, character.name, control_dt, tuple(gaits))
 
 
@@ -158,14 +163,14 @@ def _prepared(cycle: Cycle, character: Character) -> PreparedCycle:
 
 
 def _balanced(
-    item: tuple[str, PreparedCycle],
+    label: str,
+    prepared: PreparedCycle,
     character: Character,
     joints: tuple[str, ...],
     control_dt: float,
     scales: tuple[float, ...],
 ) -> Gait:
     """A named cycle as a gait, with the balance controller that holds it longest."""
-    label, prepared = item
     gait = gait_of(prepared, character, joints, None)
     # Standing repeats after every control step.
     table = gait.table

@@ -16,6 +16,7 @@ from ambulo.envs.locomotion.reward import (
     command_terms,
     imitation_terms,
 )
+from ambulo.envs.locomotion.task_hooks import in_phase
 from ambulo.envs.reference.gaits import Blend
 from ambulo.envs.reference.steering import Steering, leaning
 
@@ -67,10 +68,8 @@ class LocomoteBatch(LocomotionBatch):
 
     def set_progress(self, share: float) -> None:
         """Lower the weight of the imitation terms, as `training.reference_weights` says."""
-        weights = self.config.training.reference_weights
-        if weights:
-            row = min(int(share * len(weights)), len(weights) - 1)
-            self.reference_weight = weights[row]
+        weight = in_phase(self.config.training.reference_weights, share)
+        self.reference_weight = self.reference_weight if weight is None else weight
 
     def _blend(self) -> Blend:
         if not self.uses_controller:

@@ -18,6 +18,7 @@ from ambulo.envs.locomotion.reward import (
     imitation_terms,
     turn_rate,
 )
+from ambulo.envs.locomotion.task_hooks import in_phase
 from ambulo.envs.locomotion.world import World
 from ambulo.envs.reference.foot_steering import COM_HEIGHT, FootSteering, ankle_places
 from ambulo.envs.reference.gaits import Blend, Gaits
@@ -135,10 +136,8 @@ class WalkCommandsBatch(LocomotionBatch):
 
     def set_progress(self, share: float) -> None:
         """Lower the weight of the imitation terms, as `training.reference_weights` says."""
-        weights = self.config.training.reference_weights
-        if weights:
-            row = min(int(share * len(weights)), len(weights) - 1)
-            self.reference_weight = weights[row]
+        weight = in_phase(self.config.training.reference_weights, share)
+        self.reference_weight = self.reference_weight if weight is None else weight
 
     def start_info(self) -> Arrays:
         """As `LocomotionBatch`, with `standing`, `touched` and `clamped`."""

@@ -7,7 +7,15 @@ from ambulo.envs.locomotion.build import batch_class
 
 
 def test_tasks_are_the_files_and_folders_of_envs_tasks():
-    assert TASKS == ("gait", "get_up", "imitate", "locomote", "stand", "track")
+    assert TASKS == (
+        "gait",
+        "get_up",
+        "imitate",
+        "locomote",
+        "stand",
+        "track",
+        "walk_commands",
+    )
 
 
 @pytest.mark.parametrize("task", TASKS)

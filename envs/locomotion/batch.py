@@ -28,7 +28,6 @@ from ambulo.envs.locomotion.info import InfoMaker
 from ambulo.envs.locomotion.observation import Seen, observation_layout, observe
 from ambulo.envs.locomotion.reward import Terms, cost_terms
 from ambulo.envs.locomotion.task_hooks import TaskHooks
-from ambulo.envs.locomotion.world import World
 from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.reference import Reference, matching_dofs
@@ -135,10 +134,6 @@ class LocomotionBatch(TaskHooks):
         self._extra.append(extra)
         self.layout = ObservationLayout((*self.layout.parts, extra.part))
         self.obs = np.zeros((self.num_envs, self.layout.size), np.float32)
-
-    def _world(self) -> World:
-        """The model of the body, and its ground."""
-        return World(self.config.environment, self.character, self.variant)
 
     def _gaits(self) -> Gaits:
         """The gaits of the reference."""

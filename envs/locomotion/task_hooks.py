@@ -8,7 +8,11 @@ import numpy as np
 from gymnasium.error import ResetNeeded
 
 from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.reward import Terms
+from ambulo.envs.locomotion.world import World
+from ambulo.envs.simulation.variants import Variant
 
 
 def in_phase(values: Sequence[float], share: float) -> float | None:
@@ -23,6 +27,12 @@ class TaskHooks:
     """N."""
     extra_actions: tuple[str, ...] = ()
     """Names of actions after those that move joints."""
+    config: LocomotionConfig
+    """All settings."""
+    character: Character
+    """The body."""
+    variant: Variant
+    """How the body and its world differ from the settings."""
     uses_controller = True
     """Whether this task has a gait or pose that a balance controller holds."""
 
@@ -30,6 +40,10 @@ class TaskHooks:
     """The action before. Shape (N, A)."""
     _begun: Bools
     """Whether each body was ever reset. Shape (N,)."""
+
+    def _world(self) -> World:
+        """The model of the body, and its ground."""
+        return World(self.config.environment, self.character, self.variant)
 
     def _check_begun(self) -> None:
         """Raise `ResetNeeded` for a body that was never reset."""

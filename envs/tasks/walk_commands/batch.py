@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.batch import BatchStep
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.envs.locomotion.body import body_of_joint, walk_frames
+from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.locomotion.reward import (
     Terms,
     command_terms,
@@ -31,6 +31,7 @@ from ambulo.envs.tasks.walk_commands.commands import (
     stands_still,
     within_envelope,
 )
+from ambulo.envs.tasks.walk_commands.frames import go_on, stay_near, tie
 from ambulo.envs.tasks.walk_commands.obstacles import place_around
 from ambulo.envs.tasks.walk_commands.reflex import HOLD, away, giving, low_passed
 from ambulo.envs.tasks.walk_commands.stepping import (
@@ -44,11 +45,6 @@ from ambulo.envs.tasks.walk_commands.stepping import (
 from ambulo.envs.tasks.walk_commands.world import TouchWorld
 from ambulo.motion.roles import SIDES, roles_of
 
-LEASH, TOUCHED_LEASH, YAW_LEASH = 0.2, 0.03, 0.4
-"""How far the moving frame is from a body, [m], when that touches something, and how far it
-turns from it, [rad], at most."""
-TIED = 0.3
-"""Part of the way to between the feet that the frame of a standing body goes in a step."""
 PUSHED_FORCE = 100.0
 """Force that is observed as 1, [N]."""
 CORRECTION, CORRECTED = 0.1, np.array([0.08, 0.1, 0.05])
@@ -317,38 +313,19 @@ class WalkCommandsBatch(LocomotionBatch):
 
     def _move_frames(self, dt: float) -> None:
         """Move the frames as commanded, not far from the bodies; standing ones to the feet."""
-        command, root = self._followed_command(), self.simulation.qpos
-        yaw = self.anchor[:, 2] + 0.5 * dt * command[:, 1]
-        walk_frames(self.anchor, self.blend.speed, command[:, 1], dt)
-        self.anchor[:, 0] -= dt * command[:, 2] * np.sin(yaw)
-        self.anchor[:, 1] += dt * command[:, 2] * np.cos(yaw)
+        _, turning, side = self._followed_command().T
+        go_on(self.anchor, self.blend.speed, turning, side, dt)
         touched = self.touched
         if self.config.walk.trip:
             self.anchor[:, :2] += dt * touched[:, None] * giving(self.force)
-        away_by = self.anchor[:, :2] - root[:, :2]
-        leash = np.where(touched, TOUCHED_LEASH, LEASH)
-        far = np.maximum(np.linalg.norm(away_by, axis=1), 1e-9)
-        share = np.minimum(1.0, leash / far)[:, None]
-        self.anchor[:, :2] = root[:, :2] + away_by * share
-        heading = self.anchor[:, 2] + self.state.yaw
-        self.anchor[:, 2] = heading - np.clip(self.state.yaw, -YAW_LEASH, YAW_LEASH)
-        self._tie()
-
-    def _tie(self) -> None:
-        """Lead the frames of standing bodies to their feet."""
+        root = self.simulation.qpos[:, :2]
+        stay_near(self.anchor, root, self.state.yaw, touched)
         on = np.flatnonzero(self.standing)
-        if not len(on):
-            return
-        feet = self._places[on][:, self._ankles]
-        turned = self._turns[on][:, self._ankles].reshape(len(on), 2, 3, 3)
-        ahead = turned[..., :2, 0].sum(axis=1)
-        yaw = np.arctan2(ahead[:, 1], ahead[:, 0])
-        behind = self._steering.centres[-1].mean(axis=0)[0]
-        facing = np.stack([np.cos(yaw), np.sin(yaw)], axis=1)
-        place = feet[..., :2].mean(axis=1) - behind * facing
-        self.anchor[on, :2] += TIED * (place - self.anchor[on, :2])
-        off = (yaw - self.anchor[on, 2] + np.pi) % (2.0 * np.pi) - np.pi
-        self.anchor[on, 2] += TIED * off
+        if len(on):
+            frames, feet = self.anchor[on], np.ix_(on, self._ankles)
+            behind = float(self._steering.centres[-1, :, 0].mean())
+            tie(frames, self._places[feet], self._turns[feet], behind)
+            self.anchor[on] = frames
 
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         weights, walk = self.config.rewards, self.config.walk

@@ -17,7 +17,7 @@ from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.touch import PARKED
-from ambulo.envs.tasks.walk_commands.batch import LEASH, WalkCommandsBatch
+from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
 from ambulo.envs.tasks.walk_commands.stepping import START_HOLD
 
 Make = Callable[..., LocomotionBatch]
@@ -96,29 +96,6 @@ def test_a_shove_makes_a_standing_body_step(make: Make) -> None:
     gone = (batch.phase - mid) % 1.0
     assert 0.7 < gone[1] < 0.9
     assert 0.2 < gone[2] < 0.4
-
-
-def test_frames_are_on_a_leash_in_place_and_heading(make: Make) -> None:
-    batch = made(make, 1)
-    batch.standing[:] = False
-    batch.anchor[0, :3] = 3.0, 0.0, 1.0
-    batch._look()
-    batch._move_frames(batch.simulation.dt)
-    away = batch.anchor[0, :2] - batch.simulation.qpos[0, :2]
-    assert np.hypot(*away) == pytest.approx(LEASH)
-    assert batch.anchor[0, 2] == pytest.approx(0.4, abs=0.02)
-
-
-def test_the_frame_of_a_standing_body_goes_to_its_feet(make: Make) -> None:
-    batch = made(make, 1)
-    everybody(batch, 0.0, 0.0)
-    before = batch.anchor.copy()
-    batch._tie()
-    np.testing.assert_allclose(batch.anchor[0, :3], before[0, :3], atol=0.01)
-    batch.anchor[0, :3] += 0.1, -0.05, 0.2
-    for _ in range(30):
-        batch._tie()
-    np.testing.assert_allclose(batch.anchor[0, :3], before[0, :3], atol=0.01)
 
 
 def test_a_wall_is_felt_slows_down_and_costs(make: Make) -> None:

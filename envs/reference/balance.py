@@ -63,7 +63,6 @@ def balance_controller(
     control_dt: float,
     effort: float = EFFORT,
     along: float = 1.0,
-    scale: float = 1.0,
 ) -> BalanceController:
     """The controller for one cycle of `reference`, one gain matrix a control step.
 
@@ -75,14 +74,13 @@ def balance_controller(
         effort: Cost of a moved target, [1/rad^2].
         along: Cost of being behind or ahead, [1/m^2]; small lets the body find its own
             speed.
-        scale: Factor on the finite differences of the linearisation.
 
     Joints that are tied to others (`muscle.coupling`) have gains of zero.
 
     Raises:
         MotionError: The simulation explodes beside the reference.
     """
-    steps = linear_steps(character, reference, dofs, control_dt=control_dt, scale=scale)
+    steps = linear_steps(character, reference, dofs, control_dt=control_dt)
     return regulator(character, steps, dofs, effort=effort, along=along)
 
 

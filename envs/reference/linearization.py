@@ -48,17 +48,8 @@ def linear_steps(
     dofs: Ints,
     *,
     control_dt: float,
-    scale: float = 1.0,
 ) -> LinearSteps:
     """The control steps of one cycle of `reference`, offsets of the targets of `dofs`.
-
-    Args:
-        character: The body.
-        reference: What it follows.
-        dofs: Degrees of freedom whose targets are moved.
-        control_dt: Duration of a control step, [s].
-        scale: Factor on the finite differences. Contacts are stiff: which differences give
-            slopes that hold further away depends on the gait.
 
     Raises:
         MotionError: The simulation explodes beside the reference.
@@ -72,9 +63,9 @@ def linear_steps(
     size = 2 * half + 1
     simulation = CharacterSimulation(character, size, substeps=substeps, threads=0)
     moves = np.zeros((half, 3 * nv))
-    moves[np.arange(n), free] = scale * POSITION_STEP
-    moves[n + np.arange(n), nv + free] = scale * VELOCITY_STEP
-    moves[2 * n + np.arange(inputs), 2 * nv + dofs] = scale * TARGET_STEP
+    moves[np.arange(n), free] = POSITION_STEP
+    moves[n + np.arange(n), nv + free] = VELOCITY_STEP
+    moves[2 * n + np.arange(inputs), 2 * nv + dofs] = TARGET_STEP
     steps = moves.max(axis=1)
     moves = np.concatenate([moves, -moves, np.zeros((1, 3 * nv))])
     a, b = np.zeros((count, 2 * n, 2 * n)), np.zeros((count, 2 * n, inputs))

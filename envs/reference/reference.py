@@ -46,6 +46,7 @@ __all__ = [
     "reference_bytes",
     "reference_from_bytes",
     "save_reference",
+    "stabilized",
     "standing_reference",
 ]
 
@@ -132,7 +133,7 @@ def build_reference(
         for cycle in cycles
     ]  # fmt: skip
     if refine and balance and clip is not None and not speeds:
-        gaits = [_stabilized(prepared[0], character, joints, control_dt, name)]
+        gaits = [stabilized(prepared[0], character, joints, control_dt, name)]
     else:
         dt = control_dt if balance else None
         gaits = [gait_of(cycle, character, joints, dt) for cycle in prepared]
@@ -195,7 +196,7 @@ def gait_of(
     return Gait(table, controller, prepared.report.as_dict())
 
 
-def _stabilized(
+def stabilized(
     prepared: PreparedCycle,
     character: Character,
     joints: Sequence[str],

@@ -322,7 +322,7 @@ class WalkCommandsBatch(LocomotionBatch):
         stay_near(self.anchor, root, self.state.yaw, touched)
         on = np.flatnonzero(self.standing)
         if len(on):
-            frames, feet = self.anchor[on], np.ix_(on, self._ankles)
+            frames, feet = self.anchor[on], np.ix_(on, np.array(self._ankles))
             behind = float(self._steering.centres[-1, :, 0].mean())
             tie(frames, self._places[feet], self._turns[feet], behind)
             self.anchor[on] = frames

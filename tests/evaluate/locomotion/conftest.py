@@ -1,0 +1,3 @@
+"""Fixtures of this folder."""
+
+from fixtures.bodies import *  # noqa: F403

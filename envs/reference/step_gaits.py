@@ -26,7 +26,7 @@ from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import quat_about_mean
 
 WIDTH = 0.18
-"""Distance of the ankles from side to side, [m]."""
+"""Distance of the ankles from side to side in standing and stepping on the spot, [m]."""
 LIFT = 0.06
 """Height of a swinging foot, [m]."""
 HIP_HEIGHT = 0.95
@@ -60,7 +60,13 @@ def posture_of(captured: Cycle) -> Floats:
 
 
 def stepping_cycle(
-    character: Character, posture: Floats, speed: float, period: float, mid: float
+    character: Character,
+    posture: Floats,
+    speed: float,
+    period: float,
+    mid: float,
+    *,
+    width: float = WIDTH,
 ) -> Cycle:
     """Steps ahead at `speed`, [m/s], negative backwards, `period`, [s], a cycle.
 
@@ -70,6 +76,7 @@ def stepping_cycle(
         speed: [m/s].
         period: Duration of a cycle, [s].
         mid: Phase of the left foot's mid-stance; the right foot's is half a cycle later.
+        width: Distance of the ankles from side to side, [m].
     """
     phase = np.arange(SAMPLES) / SAMPLES
     ahead, lift = zip(
@@ -78,7 +85,7 @@ def stepping_cycle(
     )
     feet = np.zeros((SAMPLES, 2, 3))
     feet[..., 0] = np.stack(ahead, axis=1)
-    feet[..., 1] = [0.5 * WIDTH, -0.5 * WIDTH]
+    feet[..., 1] = [0.5 * width, -0.5 * width]
     feet[..., 2] = np.stack(lift, axis=1)
     return _over_feet(character, posture, feet, (speed, period, mid))
 

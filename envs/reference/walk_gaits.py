@@ -32,6 +32,7 @@ from ambulo.envs.reference.reference import (
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.step_gaits import (
     SAMPLES,
+    WIDTH,
     posture_of,
     standing_steps,
     stepping_cycle,
@@ -42,8 +43,14 @@ from ambulo.motion.gaits.variants import at_speed
 
 STAND = "stand"
 """Name of the gait that stands."""
-SLOW = ((-0.2, 1.0), (0.0, 1.0), (0.2, 1.1), (0.4, 1.25))
-"""Speeds, [m/s], and durations of a cycle, [s], of the gaits that leg IK makes."""
+SLOW = (
+    (-0.2, 1.0, WIDTH),
+    (0.0, 1.0, WIDTH),
+    (0.2, 1.1, 0.16),
+    (0.4, 1.3, 0.12),
+)
+"""Speeds, [m/s], durations of a cycle, [s], and distances of the feet, [m], of the gaits that
+leg IK makes: towards the captured ones they come nearer to these."""
 FAST = (0.6, 0.85, 1.1, 1.35, 1.6)
 """Speeds that the captured cycle is made into, [m/s]."""
 
@@ -139,8 +146,11 @@ def walk_reference(
     posture = posture_of(fast[0].cycle)
     still = standing_steps(character, posture)
     slow = [
-        (f"{speed:.2f}", stepping_cycle(character, posture, speed, period, mid))
-        for speed, period in SLOW
+        (
+            f"{speed:.2f}",
+            stepping_cycle(character, posture, speed, period, mid, width=width),
+        )
+        for speed, period, width in SLOW
     ]
     made = [
         (label, _prepared(cycle, character)) for label, cycle in (*slow, (STAND, still))

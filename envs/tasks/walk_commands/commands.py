@@ -9,7 +9,7 @@ from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.walk_commands import CENTRIPETAL, SIDE, SPEED, TURN
 
-SPEEDING, BRAKING = (0.6, 1.6, 0.4), (1.5, 2.6, 0.8)
+SPEEDING, BRAKING = (0.4, 1.6, 0.4), (1.5, 2.6, 0.8)
 """Fastest change of speed, [m/s^2], turning rate, [rad/s^2], and speed to the left, [m/s^2],
 away from 0 and towards it."""
 EASE = 0.12

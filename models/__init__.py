@@ -14,7 +14,7 @@ from pathlib import Path
 ELSEWHERE = (
     "gait_cascade", "gait_estimator", "gait_net_impaired", "imitate_run",
     "imitate_walk_network", "imitate_walk_pure", "locomote", "motion_nn",
-    "track",
+    "track", "walk_commands",
 )  # fmt: skip
 """Models of the distribution ambulo-models."""
 MODEL_FILES = (

@@ -42,6 +42,7 @@ SHIPPED = {
     "track": "locomotion",
     "vr_comfort": "vr_navigation",
     "vr_navigation": "vr_navigation",
+    "walk_commands": "locomotion",
 }
 
 

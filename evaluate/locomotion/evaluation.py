@@ -67,13 +67,20 @@ class LocomotionSubject:
 
 
 def undisturbed(config: LocomotionConfig, seconds: float) -> LocomotionConfig:
-    """`config` for episodes of `seconds` of the nominal body, without pushes and noise."""
+    """`config` for episodes of `seconds` of the nominal body, undisturbed.
+
+    Without pushes, noise, and boxes in the way.
+    """
     steps = max(1, round(seconds * config.environment.control_rate))
-    return config.replace(variation=VariationConfig()).override(
-        "environment",
-        max_episode_steps=steps,
-        push_impulse=(0.0, 0.0),
-        target_noise=0.0,
+    return (
+        config.replace(variation=VariationConfig())
+        .override(
+            "environment",
+            max_episode_steps=steps,
+            push_impulse=(0.0, 0.0),
+            target_noise=0.0,
+        )
+        .override("walk", obstacles=0.0)
     )
 
 

@@ -77,7 +77,7 @@ class Walker:
             turn=(0.0, 0.0),
             push_impulse=(0.0, 0.0),
             fault_folder=None,
-        )
+        ).override("walk", obstacles=0.0, stand_start=1.0)
         reference = reference_from_bytes(
             self.policy.references[0], f"the reference of {self.name}"
         )

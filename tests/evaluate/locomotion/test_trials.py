@@ -35,7 +35,9 @@ def test_trials_are_chosen_by_name() -> None:
     assert chosen_trials(None) == ()
     assert chosen_trials("all") == tuple(TRIALS)
     assert chosen_trials("walls,pushes,walls") == ("walls", "pushes")
-    with pytest.raises(ConfigError, match=r"unknown trial 'wals' .did you mean 'walls'"):
+    with pytest.raises(
+        ConfigError, match=r"unknown trial 'wals' .did you mean 'walls'"
+    ):
         chosen_trials("wals")
     with pytest.raises(ConfigError, match="walk_commands, not of locomote"):
         check_walker("locomote")

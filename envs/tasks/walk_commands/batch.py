@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.batch import BatchStep
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.walk_commands import CENTRIPETAL
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.locomotion.reward import (
@@ -66,6 +67,8 @@ class WalkCommandsBatch(LocomotionBatch):
     """
 
     gaits: WalkGaits
+    lateral = CENTRIPETAL
+    """Largest product of speed and turning rate, [m/s^2]."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As `LocomotionBatch`."""

@@ -158,9 +158,7 @@ def walker_of(name: str, policy: WalkerPolicy, character: str) -> Walker:
         raise ConfigError(
             f"walker = {name}: its task, {environment.task}, takes no commands to walk"
         )
-    side = (0.0, 0.0)
-    if _takes_side(task):
-        side = tuple(policy.config.walk.side)  # type: ignore[attr-defined]
+    side = policy.config.walk.side if _takes_side(task) else (0.0, 0.0)
     envelope = Envelope(
         speed=environment.speed,
         side=side,

@@ -13,3 +13,8 @@ if TYPE_CHECKING:
     Task = str
 else:
     Task = Literal[TASKS]
+
+
+def environment_id(task: str) -> str:
+    """The id of a task's environment: `get_up` is `ambulo/GetUp-v0`."""
+    return f"ambulo/{task.title().replace('_', '')}-v0"

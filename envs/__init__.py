@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium
 
 from ambulo.configs.errors import AmbuloError
-from ambulo.configs.tasks import TASKS
+from ambulo.configs.tasks import TASKS, environment_id
 
 __all__ = ["AmbuloError"]
 
@@ -21,7 +21,7 @@ gymnasium.register(
 )
 for _task in TASKS:
     gymnasium.register(
-        id=f"ambulo/{_task.title().replace('_', '')}-v0",
+        id=environment_id(_task),
         entry_point="ambulo.envs.locomotion.env:LocomotionEnv",
         vector_entry_point="ambulo.envs.locomotion.env:LocomotionVectorEnv",
         kwargs={"task": _task},

@@ -10,8 +10,8 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.envs.simulation.simulation import CharacterSimulation
 
-FLOOR = "world"
-"""Name of the body whose geoms are the ground, which may be of several pieces."""
+FLOOR = "floor"
+"""Name of the geom that a body stands on."""
 ALL, GROUND = "touch_all", "touch_floor"
 """Names of the sensors of all contact forces of a body, and of those of the floor."""
 SOLVER_ITERATIONS = 50
@@ -50,7 +50,7 @@ def add_touch_sensors(spec: mujoco.MjSpec) -> None:
         sensor = spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_CONTACT)
         sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_XBODY, root
         if name == GROUND:
-            sensor.reftype, sensor.refname = mujoco.mjtObj.mjOBJ_BODY, FLOOR
+            sensor.reftype, sensor.refname = mujoco.mjtObj.mjOBJ_GEOM, FLOOR
         # One force, the sum of all contacts' (reduction 3), in the world.
         data = 1 << int(mujoco.mjtConDataField.mjCONDATA_FORCE)
         sensor.intprm[:3] = [data, 3, 1]

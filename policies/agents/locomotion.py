@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.tasks import environment_id
 from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes
 from ambulo.policies.agents.navigation import tensor_of
 from ambulo.policies.files.model_file import ModelFile, TrainingState, load_model
@@ -43,7 +44,7 @@ class LocomotionAgent:
     @property
     def env_id(self) -> str:
         """The environment that it was trained in."""
-        return f"ambulo/{self.config.environment.task.title()}-v0"
+        return environment_id(self.config.environment.task)
 
     def env_settings(self) -> dict[str, Any]:
         """Return the keyword arguments of its environment.

@@ -20,6 +20,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "ambulo/VRNavigation-v0": {"level": "clutter", "levels_per_family": 2},
     "ambulo/EmbodiedNavigation-v0": {"level": "clutter", "levels_per_family": 2},
     "ambulo/Stand-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
+    "ambulo/WalkCommands-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
     "ambulo/GetUp-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
     "ambulo/Locomote-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},
     "ambulo/Imitate-v0": {"push_impulse": (5, 30), "push_interval": (0.2, 0.6)},

@@ -41,7 +41,7 @@ class FreeWalks:
     command: Floats
     """Speed, to the left, turning rate, shape (T, N, 3), [m/s], [m/s], [rad/s]."""
     motion: Floats
-    """The same of the body, shape (T, N, 3)."""
+    """The same three numbers, as the body does them. Shape (T, N, 3)."""
     fell: Bools
     """Who has fallen by the end of each step, shape (T, N)."""
 

@@ -3,7 +3,7 @@
 Inverse dynamics at the state of the body is given the clip's accelerations and those that
 bring the root back. Ground forces at the soles take over what the root needs, as far as
 friction allows; what is left is the joints' torque. Nothing of it is found out per clip, and
-so it holds for clips that nobody fitted. See A. Herzog et al., Momentum control with
+so it holds for clips that were not fitted. See A. Herzog et al., Momentum control with
 hierarchical inverse dynamics on a torque-controlled humanoid, Autonomous Robots 40, 2016;
 here one weighted least-squares problem takes the place of the hierarchy.
 """
@@ -24,7 +24,7 @@ PLACE_STIFFNESS, PLACE_DAMPING = 10.0, 6.0
 """Acceleration of the root by its distance, [1/s^2], and by its velocity, [1/s], from the
 clip's. Softer ones drift, stiffer ones ask for more than feet can give."""
 TURN_STIFFNESS, TURN_DAMPING = 20.0, 8.0
-"""The same of its rotation."""
+"""Angular acceleration of the root by its angle, [1/s^2], and by its rate, [1/s]."""
 
 
 class WholeBodyControl:

@@ -140,7 +140,7 @@ class WalkCommandsBatch(LocomotionBatch):
 
     def start_info(self) -> Arrays:
         """As `LocomotionBatch`, with `standing`, `touched` and `clamped`."""
-        return super().start_info() | self._told()
+        return super().start_info() | self._command_info()
 
     def step(self, actions: NDArray[np.generic]) -> BatchStep:
         """As `LocomotionBatch`.
@@ -149,7 +149,7 @@ class WalkCommandsBatch(LocomotionBatch):
         `clamped` (the last order was outside the envelope).
         """
         *outcome, info = super().step(actions)
-        return (*outcome, info | self._told())  # type: ignore[return-value]
+        return (*outcome, info | self._command_info())  # type: ignore[return-value]
 
     def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
@@ -190,7 +190,7 @@ class WalkCommandsBatch(LocomotionBatch):
         felt: Bools = self.simulation.time < self.touched_until
         return felt
 
-    def _told(self) -> Arrays:
+    def _command_info(self) -> Arrays:
         return {
             "standing": self.standing.copy(),
             "touched": self.touched,

@@ -76,7 +76,8 @@ def _add_box(
     ahead = np.array([np.cos(angle), 0.0, np.sin(angle)])
     up = np.array([-np.sin(angle), 0.0, np.cos(angle)])
     floor = spec.geom("floor")
-    box = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX)
+    pieces = sum(g.name.startswith("floor") for g in spec.worldbody.geoms)
+    box = spec.worldbody.add_geom(name=f"floor{pieces}", type=mujoco.mjtGeom.mjGEOM_BOX)
     box.size = [half, 0.5 * SIZE, _DEEP]
     box.pos = np.array([start, 0.0, top]) + half * ahead - _DEEP * up
     box.quat = [np.cos(0.5 * angle), 0.0, -np.sin(0.5 * angle), 0.0]

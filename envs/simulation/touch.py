@@ -11,9 +11,10 @@ from ambulo.configs.arrays import Floats
 from ambulo.envs.simulation.simulation import CharacterSimulation
 
 FLOOR = "floor"
-"""Name of the geom that a body stands on."""
-ALL, GROUND = "touch_all", "touch_floor"
-"""Names of the sensors of all contact forces of a body, and of those of the floor."""
+"""What the names of geoms that a body stands on begin with."""
+ALL = "touch_all"
+"""Name of the sensor of all contact forces of a body; those of floors have the floor's name
+behind `touch_`."""
 SOLVER_ITERATIONS = 50
 """Most iterations of the contact solver: with 4, limbs that press against walls explode."""
 STIFFNESS = (0.03, 1.0)
@@ -44,18 +45,27 @@ BOXES = (
 
 
 def add_touch_sensors(spec: mujoco.MjSpec) -> None:
-    """Add the sensors that `TouchForces` reads to the model of one body."""
+    """Add the sensors that `TouchForces` reads to the model of one body.
+
+    All pieces of the floor must be in the model by then.
+    """
     root = spec.worldbody.first_body().name
-    for name in (ALL, GROUND):
+    for floor in (None, *floor_names(spec)):
+        name = ALL if floor is None else f"touch_{floor}"
         sensor = spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_CONTACT)
         sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_XBODY, root
-        if name == GROUND:
-            sensor.reftype, sensor.refname = mujoco.mjtObj.mjOBJ_GEOM, FLOOR
+        if floor is not None:
+            sensor.reftype, sensor.refname = mujoco.mjtObj.mjOBJ_GEOM, floor
         # One force, the sum of all contacts' (reduction 3), in the world.
         data = 1 << int(mujoco.mjtConDataField.mjCONDATA_FORCE)
         sensor.intprm[:3] = [data, 3, 1]
     spec.option.iterations = max(spec.option.iterations, SOLVER_ITERATIONS)
     spec.option.ls_iterations = max(spec.option.ls_iterations, SOLVER_ITERATIONS)
+
+
+def floor_names(spec: mujoco.MjSpec) -> list[str]:
+    """Names of the pieces of floor that the world itself carries."""
+    return [g.name for g in spec.worldbody.geoms if g.name.startswith(FLOOR)]
 
 
 def add_boxes(spec: mujoco.MjSpec) -> None:
@@ -79,15 +89,21 @@ class TouchForces:
         """Look the sensors up."""
         model = simulation.model
         self._values = simulation.bind("sensordata")
-        self._all, self._ground = (
+        names = [model.sensor(k).name for k in range(model.nsensor)]
+        self._all, *self._floors = (
             slice(at, at + 2)
-            for at in (int(model.sensor(n).adr[0]) for n in (ALL, GROUND))
+            for at in (
+                int(model.sensor(n).adr[0])
+                for n in (ALL, *(n for n in names if n.startswith(f"touch_{FLOOR}")))
+            )
         )
 
     def now(self) -> Floats:
         """Force on each body, but the ground's, along the world's X and Y, [N]. (N, 2)."""
         # The sensors tell what a body does to the others.
-        force: Floats = self._values[:, self._ground] - self._values[:, self._all]
+        force: Floats = -self._values[:, self._all]
+        for floor in self._floors:
+            force = force + self._values[:, floor]
         return np.nan_to_num(force)
 
 

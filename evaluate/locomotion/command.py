@@ -90,7 +90,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     scores = {name: score(r, args.seed) for name, r in recordings.items()}
     pushes = _push(request, subjects, pushed, impulses)
     changed = _perturb(request, subjects, groups)
-    tried = run_trials(trials, subjects, args.seed)
+    tried = run_trials(trials, subjects, args.seed, args.episodes)
     envs = args.num_envs or NUM_ENVS
     rows = {
         name: record_rows(r, episode_numbers(subjects[name], args.seed, episodes, envs))

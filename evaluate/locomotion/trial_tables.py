@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+from rich.progress import Progress, TaskID
 
+from ambulo.common.console import bars
 from ambulo.evaluate.locomotion.evaluation import LocomotionSubject
 from ambulo.evaluate.locomotion.trials import EACH, TRIALS, Row
 from ambulo.evaluate.shared.intervals import wilson_interval
@@ -53,16 +56,40 @@ Rows = Mapping[str, Mapping[str, Sequence[Row]]]
 
 
 def run_trials(
-    names: Sequence[str], subjects: Mapping[str, LocomotionSubject], seed: int
+    names: Sequence[str],
+    subjects: Mapping[str, LocomotionSubject],
+    seed: int,
+    most: int | None = None,
 ) -> Rows:
-    """Rows of the trials `names` of all subjects."""
-    return {
-        name: {
-            agent: list(TRIALS[name](subject, EACH[name], seed))
-            for agent, subject in subjects.items()
-        }
-        for name in names
-    }
+    """Rows of the trials `names` of all subjects, with a progress bar for each.
+
+    Args:
+        names: Of `TRIALS`.
+        subjects: Who walks.
+        seed: Of the starts.
+        most: Largest number of bodies of a row, if it is limited.
+    """
+    rows: dict[str, dict[str, list[Row]]] = {}
+    for name in names:
+        each = EACH[name] if most is None else min(most, EACH[name])
+        with bars(24) as progress:
+            tasks = {
+                agent: progress.add_task(f"{name} {agent}", total=100)
+                for agent in subjects
+            }
+            rows[name] = {
+                agent: list(
+                    TRIALS[name](
+                        subject, each, seed, partial(_tell, progress, tasks[agent])
+                    )
+                )
+                for agent, subject in subjects.items()
+            }
+    return rows
+
+
+def _tell(progress: Progress, task: TaskID, part: float) -> None:
+    progress.update(task, completed=int(100 * part))
 
 
 def trial_breakdowns(rows: Rows) -> list[Breakdown]:

@@ -72,6 +72,12 @@ class Course:
 
 Event = Callable[[WalkCommandsBatch, int], None]
 """Called before each control step with its number."""
+Progress = Callable[[float], None]
+"""Called with the part of a trial that is over."""
+
+
+def untold(part: float) -> None:
+    """Do nothing: a trial without a progress bar."""
 
 
 def run_course(
@@ -82,6 +88,7 @@ def run_course(
     seed: int,
     boxes: bool = False,
     event: Event | None = None,
+    progress: Progress = untold,
 ) -> Course:
     """Give one command, (N, 3): [m/s], [deg/s], [m/s], to each body, from standing.
 
@@ -92,6 +99,7 @@ def run_course(
         seed: Of the starts.
         boxes: Whether there are boxes to be placed; all are parked at first.
         event: What else happens.
+        progress: Told of every control step.
     """
     config = undisturbed(subject.config, seconds).override(
         "walk", stand_start=1.0, obstacles=float(boxes)
@@ -130,6 +138,7 @@ def run_course(
             batch.order(fallen, *np.zeros((3, len(fallen))))
             if boxes:
                 batch.boxes.park(fallen)
+        progress((k + 1) / steps)
     dt = batch.simulation.dt
     batch.close()
     return Course(
@@ -148,11 +157,15 @@ def envelope_commands() -> list[tuple[float, float, float]]:
     ]
 
 
-def envelope(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
+def envelope(
+    subject: LocomotionSubject, each: int, seed: int, progress: Progress = untold
+) -> Iterator[Row]:
     """How well every command of the grid is followed, one row a command."""
     grid = np.array(envelope_commands())
     commands = np.repeat(grid, each, axis=0)
-    course = run_course(subject, commands, COMMAND_SECONDS, seed=seed)
+    course = run_course(
+        subject, commands, COMMAND_SECONDS, seed=seed, progress=progress
+    )
     late = course.rates[round(SETTLED / course.dt) :].mean(axis=0)
     late[:, 1] = np.rad2deg(late[:, 1])
     for k, (v, w, s) in enumerate(grid):
@@ -169,7 +182,9 @@ def envelope(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
         yield row
 
 
-def stops(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
+def stops(
+    subject: LocomotionSubject, each: int, seed: int, progress: Progress = untold
+) -> Iterator[Row]:
     """Whether walkers stop within a second and then stand for `STAND_SECONDS`."""
     grid = [
         (v, w) for v, w in product(STOP_SPEEDS, (0.0, 30.0)) if w == 0.0 or v <= 1.3
@@ -185,7 +200,12 @@ def stops(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
             batch.order(np.arange(n), *np.zeros((3, n)))
 
     course = run_course(
-        subject, commands, STOP_AFTER + STAND_SECONDS, seed=seed, event=halt
+        subject,
+        commands,
+        STOP_AFTER + STAND_SECONDS,
+        seed=seed,
+        event=halt,
+        progress=progress,
     )
     assert first is not None
     walked = course.alive[first - 1]
@@ -210,7 +230,9 @@ def stops(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def walls(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
+def walls(
+    subject: LocomotionSubject, each: int, seed: int, progress: Progress = untold
+) -> Iterator[Row]:
     """Blind walks into walls at a constant command, one row for speed and friction."""
     grid = list(product(WALL_SPEEDS, range(WALLS)))
     commands = np.array([(v, 0.0, 0.0) for v, _ in grid for _ in range(each)])
@@ -236,7 +258,13 @@ def walls(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
         batch.boxes.show()
 
     course = run_course(
-        subject, commands, WALL_SECONDS, seed=seed, boxes=True, event=put
+        subject,
+        commands,
+        WALL_SECONDS,
+        seed=seed,
+        boxes=True,
+        event=put,
+        progress=progress,
     )
     met = (course.force * course.alive).max(axis=0) > 0.0
     for k, (v, b) in enumerate(grid):
@@ -250,7 +278,9 @@ def walls(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def pushes(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
+def pushes(
+    subject: LocomotionSubject, each: int, seed: int, progress: Progress = untold
+) -> Iterator[Row]:
     """Pushes of the pelvis in random directions, standing, on the spot and walking."""
     grid = list(product(PUSHED, PUSHES))
     commands = np.array([(*PUSHED[how], 0.0) for how, _ in grid for _ in range(each)])
@@ -265,7 +295,9 @@ def pushes(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
         on = (now >= when) & (now < when + PUSH_TIME - 1e-6)
         batch.simulation.push[:, 1, :2] = np.where(on, force, 0.0).T
 
-    course = run_course(subject, commands, PUSH_SECONDS, seed=seed, event=push)
+    course = run_course(
+        subject, commands, PUSH_SECONDS, seed=seed, event=push, progress=progress
+    )
     for k, (how, one) in enumerate(grid):
         mine = np.arange(len(commands)) // each == k
         yield {
@@ -274,7 +306,9 @@ def pushes(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def sweeps(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
+def sweeps(
+    subject: LocomotionSubject, each: int, seed: int, progress: Progress = untold
+) -> Iterator[Row]:
     """A pillar that moves through a standing body, from any side."""
     pillars = [b for b, box in enumerate(BOXES) if box.half[0] < 0.2 and b >= WALLS]
     grid = list(product(SWEEPS, pillars))
@@ -294,7 +328,13 @@ def sweeps(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
         batch.boxes.show()
 
     course = run_course(
-        subject, commands, SWEEP_SECONDS, seed=seed, boxes=True, event=put
+        subject,
+        commands,
+        SWEEP_SECONDS,
+        seed=seed,
+        boxes=True,
+        event=put,
+        progress=progress,
     )
     for k, (speed, b) in enumerate(grid):
         mine = np.arange(len(commands)) // each == k
@@ -304,14 +344,14 @@ def sweeps(subject: LocomotionSubject, each: int, seed: int) -> Iterator[Row]:
         }  # fmt: skip
 
 
-TRIALS: dict[str, Callable[[LocomotionSubject, int, int], Iterator[Row]]] = {
+TRIALS: dict[str, Callable[[LocomotionSubject, int, int, Progress], Iterator[Row]]] = {
     "envelope": envelope,
     "stops": stops,
     "walls": walls,
     "pushes": pushes,
     "sweeps": sweeps,
 }
-"""Trials by name: of a subject, bodies of each row and a seed."""
+"""Trials by name: of a subject, bodies of each row, a seed and who is told."""
 EACH = {"envelope": 4, "stops": 24, "walls": 42, "pushes": 40, "sweeps": 24}
 """Bodies of a row by trial."""
 

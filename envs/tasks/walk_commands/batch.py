@@ -28,11 +28,17 @@ from ambulo.envs.reference.walk_gaits import WalkGaits
 from ambulo.envs.simulation.touch import PlacedBoxes, TouchForces
 from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.walk_commands.commands import (
+    drawn_goal,
     settle,
     stands_still,
     within_envelope,
 )
-from ambulo.envs.tasks.walk_commands.frames import go_on, stay_near, tie
+from ambulo.envs.tasks.walk_commands.frames import (
+    ahead_and_left,
+    go_on,
+    stay_near,
+    tie,
+)
 from ambulo.envs.tasks.walk_commands.obstacles import place_around
 from ambulo.envs.tasks.walk_commands.reflex import HOLD, away, giving, low_passed
 from ambulo.envs.tasks.walk_commands.stepping import (
@@ -41,6 +47,7 @@ from ambulo.envs.tasks.walk_commands.stepping import (
     TRIP_HOLD,
     TRIP_SPEED,
     first_phase,
+    share_of_policy,
     stops,
 )
 from ambulo.envs.tasks.walk_commands.world import TouchWorld
@@ -48,7 +55,7 @@ from ambulo.motion.roles import SIDES, roles_of
 
 PUSHED_FORCE = 100.0
 """Force that is observed as 1, [N]."""
-CORRECTION, CORRECTED = 0.1, np.array([0.08, 0.1, 0.05])
+CORRECTION, CORRECTED = 0.3, np.array([0.2, 0.15, 0.15])
 """Part of the mean error of speed and turning that is made up for in a second, and the most
 of it, [m/s], [rad/s], [m/s]."""
 MEAN = 0.8
@@ -79,12 +86,16 @@ class WalkCommandsBatch(LocomotionBatch):
         """How fast the commands change now, by second. Shape (N, 3)."""
         self.correction: Floats = np.zeros((count, 3))
         """What is added to the commands so that the body's mean is as they say. (N, 3)."""
+        self.given: Floats = np.zeros((count, 3))
+        """Commands that give way to a force, beside those that are settled. Shape (N, 3)."""
         self.mean: Floats = np.zeros((count, 3))
         """Low-passed speed, turning rate and speed to the left. Shape (N, 3)."""
         self.next_command: Floats = np.full(count, np.inf)
         """Time of the next command, [s]. Shape (N,)."""
         self.standing: Bools = np.ones(count, np.bool_)
         """Whether standing is followed, not steps. Shape (N,)."""
+        self.stood: Floats = np.zeros(count)
+        """Time since standing began, [s]; 0 of those that step. Shape (N,)."""
         self.held_until: Floats = np.zeros(count)
         """Time until which steps are on the spot, [s]. Shape (N,)."""
         self.force: Floats = np.zeros((count, 2))
@@ -110,8 +121,8 @@ class WalkCommandsBatch(LocomotionBatch):
         ]
 
     _kept = (
-        *LocomotionBatch._kept, "goal", "change", "correction", "mean", "next_command",
-        "standing", "held_until", "force", "touched_until", "clamped",
+        *LocomotionBatch._kept, "goal", "change", "correction", "given", "mean", "next_command",
+        "standing", "stood", "held_until", "force", "touched_until", "clamped",
     )  # fmt: skip
 
     def order(
@@ -212,8 +223,12 @@ class WalkCommandsBatch(LocomotionBatch):
         return self.gaits.blend_for(self._followed_command()[:, 0], self.standing)
 
     def _followed_command(self) -> Floats:
-        """The commands with their correction; none of those that stand. Shape (N, 3)."""
-        followed = self.command + self.correction[:, : self.command.shape[1]]
+        """The commands with their correction, and what gives way to a force. Shape (N, 3).
+
+        Zeros for those that stand.
+        """
+        wide = self.command.shape[1]
+        followed = self.command + (self.correction + self.given)[:, :wide]
         followed[self.standing] = 0.0
         return followed
 
@@ -223,7 +238,15 @@ class WalkCommandsBatch(LocomotionBatch):
         return self._steering.bend(self.gaits, phase, self.blend, command, lean)
 
     def _begin(self, envs: Ints) -> None:
-        for name in ("command", "change", "correction", "mean", "force", "held_until"):
+        for name in (
+            "command",
+            "change",
+            "correction",
+            "mean",
+            "force",
+            "held_until",
+            "stood",
+        ):
             getattr(self, name)[envs] = 0.0
         self.touched_until[envs], self.clamped[envs] = -np.inf, False
         mid = self._steering.mid_stance[0]
@@ -246,6 +269,9 @@ class WalkCommandsBatch(LocomotionBatch):
     def _fastest(self) -> float:
         return self.config.environment.speed[1]
 
+    def _offsets(self, wanted: Floats) -> Floats:
+        return super()._offsets(wanted * share_of_policy(self.stood)[:, None])
+
     def _advance(self) -> None:
         dt, time = self.simulation.dt, self.simulation.time
         for env in np.flatnonzero(time >= self.next_command):
@@ -253,6 +279,9 @@ class WalkCommandsBatch(LocomotionBatch):
         self._feel(dt)
         self._switch()
         wanted = self.goal
+        if self.config.walk.trip:
+            gives = self.touched & stands_still(wanted)
+            self.given = gives[:, None] * giving(self._force_seen())
         if self.config.walk.reflex:
             wanted = away(wanted, self._force_seen(), self.touched)
         held = (time < self.held_until)[:, None] | self.standing[:, None]
@@ -269,10 +298,12 @@ class WalkCommandsBatch(LocomotionBatch):
 
     def _force_seen(self) -> Floats:
         """The low-passed force ahead of the body and to its left, [N]. Shape (N, 2)."""
-        yaw = self.anchor[:, 2] + self.state.yaw
-        c, s = np.cos(yaw), np.sin(yaw)
-        x, y = self.force.T
-        return np.stack([c * x + s * y, c * y - s * x], axis=1)
+        return ahead_and_left(self.force, self._yaw)
+
+    @property
+    def _yaw(self) -> Floats:
+        """Headings of the bodies in the world, [rad]. Shape (N,)."""
+        return np.asarray(self.anchor[:, 2] + self.state.yaw)
 
     def _switch(self) -> None:
         """Let bodies begin to step, or stand."""
@@ -285,18 +316,11 @@ class WalkCommandsBatch(LocomotionBatch):
             shoved = self.standing & ((speed > TRIP_SPEED) | pressed)
         begins = self.standing & (~still | shoved)
         between = self._places[:, self._ankles[0]] - self._places[:, self._ankles[1]]
-        yaw = self.anchor[:, 2] + self.state.yaw
-        c, s = np.cos(yaw), np.sin(yaw)
-        apart = np.stack(
-            [
-                c * between[:, 0] + s * between[:, 1],
-                c * between[:, 1] - s * between[:, 0],
-            ],
-            axis=1,
-        )
+        apart = ahead_and_left(between, self._yaw)
         ends = ~self.standing & still & ~self.touched & (time >= self.held_until)
         ends &= stops(self.phase, mid, self.command, apart, speed)
         self.standing = (self.standing & ~begins) | ends
+        self.stood = np.where(self.standing, self.stood + self.simulation.dt, 0.0)
         hold = np.where(shoved, TRIP_HOLD, START_HOLD)
         self.held_until[begins] = (time + hold)[begins]
         self.phase[begins] = first_phase(mid, heading[:, 1])[begins]
@@ -319,8 +343,6 @@ class WalkCommandsBatch(LocomotionBatch):
         _, turning, side = self._followed_command().T
         go_on(self.anchor, self.blend.speed, turning, side, dt)
         touched = self.touched
-        if self.config.walk.trip:
-            self.anchor[:, :2] += dt * touched[:, None] * giving(self.force)
         root = self.simulation.qpos[:, :2]
         stay_near(self.anchor, root, self.state.yaw, touched)
         on = np.flatnonzero(self.standing)
@@ -367,20 +389,9 @@ class WalkCommandsBatch(LocomotionBatch):
     def _draw(self, index: int, now: float) -> None:
         """Give a body a new command, and other obstacles."""
         env, walk, rng = self.config.environment, self.config.walk, self.rngs[index]
-        wait, kind, pace, straight, way, aside, left = rng.random(7)
         low, high = env.command_interval
-        self.next_command[index] = now + low + wait * (high - low)
-        goal = np.zeros((1, 3))
-        if kind >= walk.stand_share:
-            spot = kind < walk.stand_share + walk.spot_share
-            low, high = env.speed
-            goal[0, 0] = 0.0 if spot else low + pace * (high - low)
-            low, high = np.deg2rad(env.turn)
-            if spot or straight >= walk.straight_share:
-                goal[0, 1] = low + way * (high - low)
-            if aside < (0.5 if spot else walk.aside_share):
-                goal[0, 2] = walk.side[0] + left * (walk.side[1] - walk.side[0])
-        self.goal[index] = within_envelope(goal)[0][0]
+        self.next_command[index] = now + low + rng.random() * (high - low)
+        self.goal[index] = drawn_goal(rng.random(6), env.speed, env.turn, walk)
         if self._boxes is not None:
             place_around(self._boxes, index, self.anchor[index, :3], walk, rng)
 

@@ -7,12 +7,18 @@ from numba import njit
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.walk_commands import CENTRIPETAL, SIDE, SPEED, TURN
+from ambulo.configs.walk_commands import (
+    CENTRIPETAL,
+    SIDE,
+    SPEED,
+    TURN,
+    WalkCommandsConfig,
+)
 
-SPEEDING, BRAKING = (0.4, 1.6, 0.4), (1.5, 2.6, 0.8)
+SPEEDING, BRAKING = (0.4, 1.6, 0.4), (2.2, 2.6, 0.8)
 """Fastest change of speed, [m/s^2], turning rate, [rad/s^2], and speed to the left, [m/s^2],
 away from 0 and towards it."""
-EASE = 0.12
+EASE = 0.09
 """Time in which a change begins and ends, [s]."""
 STILL = np.array([0.04, 0.05, 0.03])
 """Speed, [m/s], turning rate, [rad/s], and speed to the left, [m/s], below which a command is
@@ -67,6 +73,40 @@ def check_command(speed: float, turn: float, side: float = 0.0) -> None:
         raise ConfigError(
             f"turn = {turn:g}: at {speed:g} m/s the walker turns by up to {widest:.0f} deg/s"
         )
+
+
+def drawn_goal(
+    chances: Floats,
+    speed: tuple[float, float],
+    turn: tuple[float, float],
+    walk: WalkCommandsConfig,
+) -> Floats:
+    """A command within the envelope from six numbers of 0 to 1. Shape (3,).
+
+    Args:
+        chances: What is drawn.
+        speed: Range of speeds ahead, [m/s].
+        turn: Range of turning rates, [deg/s].
+        walk: Fractions of the kinds of commands.
+    """
+    kind, pace, straight, way, aside, left = chances
+    goal = np.zeros((1, 3))
+    if kind < walk.stand_share:
+        return goal[0]
+    spot = kind < walk.stand_share + walk.spot_share
+    goal[0, 0] = 0.0 if spot else _between(speed, pace)
+    if spot or straight >= walk.straight_share:
+        goal[0, 1] = np.deg2rad(_between(turn, way))
+    if aside < (0.5 if spot else walk.aside_share):
+        goal[0, 2] = _between(walk.side, left)
+    inside, _ = within_envelope(goal)
+    drawn: Floats = inside[0]
+    return drawn
+
+
+def _between(span: tuple[float, float], part: float) -> float:
+    low, high = span
+    return low + part * (high - low)
 
 
 def stands_still(commands: Floats) -> Bools:

@@ -14,6 +14,13 @@ TIED = 0.3
 """Part of the way to between the feet that the frame of a standing body goes in a step."""
 
 
+def ahead_and_left(vectors: Floats, yaw: Floats) -> Floats:
+    """World vectors (N, 2 or more) along headings `yaw` (N,) and to their left. (N, 2)."""
+    c, s = np.cos(yaw), np.sin(yaw)
+    x, y = vectors[:, 0], vectors[:, 1]
+    return np.stack([c * x + s * y, c * y - s * x], axis=1)
+
+
 def go_on(
     anchor: Floats, speed: Floats, turning: Floats, side: Floats, dt: float
 ) -> None:

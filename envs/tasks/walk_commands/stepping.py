@@ -14,6 +14,10 @@ FEET_OFF, SPEED_OFF = 0.06, 0.3
 [m/s], when steps end: a foot that stands elsewhere would be pulled at."""
 START_HOLD, TRIP_HOLD = 0.5, 1.0
 """Time on the spot after a start, and the least after a shove, [s]."""
+QUIET, FADE = 0.5, 0.5
+"""Time in standing after which the policy's offsets fade, and in which they do, [s]. The
+balance controller alone stands for good; a policy that was trained on short stands drifts
+off in ten seconds."""
 TRIP_SPEED, TRIP_FORCE = 0.15, 16.0
 """Speed of a standing root, [m/s], or force on the body, [N], from which it steps."""
 
@@ -37,6 +41,12 @@ def stops(
     slow = (np.abs(command) < [0.08, 0.12, 0.06]).all(axis=1)
     ends: Bools = double & slow & (off < FEET_OFF) & (speed < SPEED_OFF)
     return ends
+
+
+def share_of_policy(stood: Floats) -> Floats:
+    """Factor on the policy's offsets of bodies that have stood for `stood`, [s]. Shape (N,)."""
+    share: Floats = 1.0 - np.clip((stood - QUIET) / FADE, 0.0, 1.0)
+    return share
 
 
 def first_phase(mid_stance: float, sideways: Floats) -> Floats:

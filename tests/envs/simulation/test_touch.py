@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+import pytest
 
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.human23 import human23_spec
+from ambulo.envs.simulation.course import make_ground
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.envs.simulation.touch import (
     BOXES,
@@ -53,6 +55,35 @@ def test_the_ground_alone_is_not_felt(character: Character) -> None:
         np.testing.assert_allclose(touch.now(), 0.0, atol=1e-9)
         pressed = max(pressed, float(np.abs(bodies.bind("sensordata")).max()))
     assert pressed > 300.0  # about half of the body's weight, and more
+
+
+@pytest.mark.parametrize("ground", ["pieces", "steps_up"])
+def test_ground_of_several_pieces_is_not_felt(
+    character: Character, ground: str
+) -> None:
+    """Levels with pits have many pieces of floor, and so has a course of steps."""
+    spec = human23_spec()
+    if ground == "pieces":
+        spec.delete(spec.geom("floor"))
+        for number, side in enumerate((-1.0, 1.0)):
+            geom = spec.worldbody.add_geom(
+                name=f"floor{number}", type=mujoco.mjtGeom.mjGEOM_BOX
+            )
+            geom.size, geom.pos = [3.0, 1.0, 0.5], [0.0, side, -0.5]
+            geom.contype, geom.conaffinity = 1, 0
+    else:
+        make_ground(ground, 0.05).put_into(spec)
+    add_touch_sensors(spec)
+    model = spec.compile()
+    model.opt.timestep = character.model.opt.timestep
+    bodies = CharacterSimulation(character, 1, model=model)
+    rest = model.qpos0[None].copy()
+    bodies.reset(np.arange(1), np.zeros(1), rest, np.zeros((1, model.nv)))
+    touch = TouchForces(bodies)
+    for _ in range(10):
+        held(bodies, 1)
+        np.testing.assert_allclose(touch.now(), 0.0, atol=1e-9)
+    assert np.abs(bodies.bind("sensordata")).max() > 200.0  # both legs are borne
 
 
 def test_a_box_ahead_pushes_back_on_its_own_body_alone(character: Character) -> None:

@@ -159,3 +159,25 @@ def test_settings_that_do_not_fit_are_refused(steps: Reference) -> None:
     other = Reference("one", "human23", 1 / 30, steps.gaits[:1])
     with pytest.raises(ConfigError, match="no gaits that stand and step"):
         make_batch(one, 1, reference=other)
+
+
+def test_standing_is_timed_and_a_policy_moves_nothing_after_a_second(
+    make: Make,
+) -> None:
+    one, other = made(make, 1, trip=False), made(make, 1, trip=False)
+    everybody(one, 0.0, 0.0, 0.0)
+    everybody(other, 0.0, 0.0, 0.0)
+    for k in range(40):
+        kick = 0.1 if k > 32 else 0.0
+        one.step(still(one) + kick)
+        other.step(still(other))
+        assert one.stood[0] == pytest.approx((k + 1) * one.simulation.dt)
+    np.testing.assert_array_equal(one.simulation.qpos, other.simulation.qpos)
+    for batch in (one, other):
+        everybody(batch, 0.3, 0.0, 0.0)
+        batch.step(still(batch))
+    assert not one.standing[0]
+    assert one.stood[0] == 0.0
+    one.step(still(one) + 0.1)
+    other.step(still(other))
+    assert np.abs(one.simulation.qpos - other.simulation.qpos).max() > 1e-3

@@ -52,6 +52,6 @@ def test_a_turn_that_already_leads_away_is_kept() -> None:
     np.testing.assert_allclose(got, [[0.5, 1.0, 0.0]])
 
 
-def test_the_frame_gives_way_in_proportion_up_to_a_speed() -> None:
+def test_commands_give_way_in_proportion_up_to_a_speed() -> None:
     got = giving(np.array([[50.0, 0.0], [0.0, -1000.0]]))
-    np.testing.assert_allclose(got, [[50.0 * GIVE, 0.0], [0.0, -FASTEST]])
+    np.testing.assert_allclose(got, [[50.0 * GIVE, 0.0, 0.0], [0.0, 0.0, -FASTEST]])

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ambulo.envs.reference.step_gaits import WIDTH
-from ambulo.envs.tasks.walk_commands.stepping import first_phase, stops
+from ambulo.envs.tasks.walk_commands.stepping import (
+    FADE,
+    QUIET,
+    first_phase,
+    share_of_policy,
+    stops,
+)
 
 MID = 0.1
 """Phase of the left foot's mid-stance: double support is at 0.35 and 0.85."""
@@ -33,3 +39,8 @@ def test_steps_go_on_with_feet_apart_or_moving() -> None:
 def test_the_first_step_is_on_the_side_that_the_body_moves_to() -> None:
     # A quarter of a cycle later the left foot is in mid-stance.
     np.testing.assert_allclose(first_phase(MID, np.array([0.2, -0.2])), [0.85, 0.35])
+
+
+def test_the_policy_fades_out_of_a_body_that_stands() -> None:
+    share = share_of_policy(np.array([0.0, QUIET, QUIET + 0.5 * FADE, 60.0]))
+    np.testing.assert_allclose(share, [1.0, 1.0, 0.5, 0.0])

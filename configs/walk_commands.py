@@ -56,7 +56,8 @@ class WalkCommandsConfig(Config):
     reflex: bool = True
     """Slow down and turn away where something is touched."""
     trip: bool = True
-    """Step at once when shoved while standing, and give way to what presses."""
+    """Step at once when shoved while standing; a body that is to stand steps out of the way of
+    what presses."""
     touch_cost: NonNegative = 0.002
     """Cost of a force of something touched, [1/N]."""
     touch_threshold: Positive = 8.0

@@ -51,13 +51,13 @@ SLOW = (
     (0.6, 0.9, 0.14),
 )
 """Speeds, [m/s], durations of a cycle, [s], and distances of the feet, [m], of the gaits that
-leg IK makes: towards the captured ones they come nearer to these. Quick steps catch pushes:
+leg IK makes: the faster, the closer to the captured ones. Quick steps catch pushes:
 with the controllers alone, 40 N s at 0.4 m/s leave 88 % up with cycles of 1.0 s, 50 % with
 1.1 s and 21 % with 1.3 s; at 0.6 m/s 92 % with 0.9 s, and 12 % with the captured 1.5 s."""
 FAST = (0.85, 1.1, 1.35, 1.6)
 """Speeds that the captured cycle is made into, [m/s]."""
 CALM = 0.6
-"""Speed at which its posture is that of slow steps, [m/s]."""
+"""Speed at which the posture of the captured cycle is that of slow steps, [m/s]."""
 
 
 class WalkGaits(Gaits):

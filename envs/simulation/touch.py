@@ -8,13 +8,14 @@ import mujoco
 import numpy as np
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.errors import ConfigError
 from ambulo.envs.simulation.simulation import CharacterSimulation
 
 FLOOR = "floor"
 """What the names of geoms that a body stands on begin with."""
 ALL = "touch_all"
-"""Name of the sensor of all contact forces of a body; those of floors have the floor's name
-behind `touch_`."""
+"""Name of the sensor of all contact forces of a body; those of pieces of floor are called
+`touch_` and the piece's name."""
 SOLVER_ITERATIONS = 50
 """Most iterations of the contact solver: with 4, limbs that press against walls explode."""
 STIFFNESS = (0.03, 1.0)
@@ -48,9 +49,14 @@ def add_touch_sensors(spec: mujoco.MjSpec) -> None:
     """Add the sensors that `TouchForces` reads to the model of one body.
 
     All pieces of the floor must be in the model by then.
+
+    Raises:
+        ConfigError: There is no floor: the ground would be felt as an obstacle.
     """
-    root = spec.worldbody.first_body().name
-    for floor in (None, *floor_names(spec)):
+    root, floors = spec.worldbody.first_body().name, floor_names(spec)
+    if not floors:
+        raise ConfigError(f"no geom of the world has a name that begins with {FLOOR!r}")
+    for floor in (None, *floors):
         name = ALL if floor is None else f"touch_{floor}"
         sensor = spec.add_sensor(name=name, type=mujoco.mjtSensor.mjSENS_CONTACT)
         sensor.objtype, sensor.objname = mujoco.mjtObj.mjOBJ_XBODY, root
@@ -90,13 +96,9 @@ class TouchForces:
         model = simulation.model
         self._values = simulation.bind("sensordata")
         names = [model.sensor(k).name for k in range(model.nsensor)]
-        self._all, *self._floors = (
-            slice(at, at + 2)
-            for at in (
-                int(model.sensor(n).adr[0])
-                for n in (ALL, *(n for n in names if n.startswith(f"touch_{FLOOR}")))
-            )
-        )
+        floors = [name for name in names if name.startswith(f"touch_{FLOOR}")]
+        starts = [int(model.sensor(name).adr[0]) for name in (ALL, *floors)]
+        self._all, *self._floors = (slice(at, at + 2) for at in starts)
 
     def now(self) -> Floats:
         """Force on each body, but the ground's, along the world's X and Y, [N]. (N, 2)."""

@@ -72,12 +72,12 @@ class Course:
 
 Event = Callable[[WalkCommandsBatch, int], None]
 """Called before each control step with its number."""
-Progress = Callable[[float], None]
+Report = Callable[[float], None]
 """Called with the part of a trial that is over."""
 
 
-def untold(part: float) -> None:
-    """Do nothing: a trial without a progress bar."""
+def ignore_progress(part: float) -> None:
+    """Show no progress."""
 
 
 def run_course(
@@ -88,7 +88,7 @@ def run_course(
     seed: int,
     boxes: bool = False,
     event: Event | None = None,
-    progress: Progress = untold,
+    progress: Report = ignore_progress,
 ) -> Course:
     """Give one command, (N, 3): [m/s], [deg/s], [m/s], to each body, from standing.
 
@@ -158,7 +158,7 @@ def envelope_commands() -> list[tuple[float, float, float]]:
 
 
 def envelope(
-    subject: LocomotionSubject, each: int, seed: int, progress: Progress = untold
+    subject: LocomotionSubject, each: int, seed: int, progress: Report = ignore_progress
 ) -> Iterator[Row]:
     """How well every command of the grid is followed, one row a command."""
     grid = np.array(envelope_commands())
@@ -183,7 +183,7 @@ def envelope(
 
 
 def stops(
-    subject: LocomotionSubject, each: int, seed: int, progress: Progress = untold
+    subject: LocomotionSubject, each: int, seed: int, progress: Report = ignore_progress
 ) -> Iterator[Row]:
     """Whether walkers stop within a second and then stand for `STAND_SECONDS`."""
     grid = [
@@ -231,7 +231,7 @@ def stops(
 
 
 def walls(
-    subject: LocomotionSubject, each: int, seed: int, progress: Progress = untold
+    subject: LocomotionSubject, each: int, seed: int, progress: Report = ignore_progress
 ) -> Iterator[Row]:
     """Blind walks into walls at a constant command, one row for speed and friction."""
     grid = list(product(WALL_SPEEDS, range(WALLS)))
@@ -279,7 +279,7 @@ def walls(
 
 
 def pushes(
-    subject: LocomotionSubject, each: int, seed: int, progress: Progress = untold
+    subject: LocomotionSubject, each: int, seed: int, progress: Report = ignore_progress
 ) -> Iterator[Row]:
     """Pushes of the pelvis in random directions, standing, on the spot and walking."""
     grid = list(product(PUSHED, PUSHES))
@@ -307,7 +307,7 @@ def pushes(
 
 
 def sweeps(
-    subject: LocomotionSubject, each: int, seed: int, progress: Progress = untold
+    subject: LocomotionSubject, each: int, seed: int, progress: Report = ignore_progress
 ) -> Iterator[Row]:
     """A pillar that moves through a standing body, from any side."""
     pillars = [b for b, box in enumerate(BOXES) if box.half[0] < 0.2 and b >= WALLS]
@@ -344,7 +344,7 @@ def sweeps(
         }  # fmt: skip
 
 
-TRIALS: dict[str, Callable[[LocomotionSubject, int, int, Progress], Iterator[Row]]] = {
+TRIALS: dict[str, Callable[[LocomotionSubject, int, int, Report], Iterator[Row]]] = {
     "envelope": envelope,
     "stops": stops,
     "walls": walls,
@@ -353,7 +353,7 @@ TRIALS: dict[str, Callable[[LocomotionSubject, int, int, Progress], Iterator[Row
 }
 """Trials by name: of a subject, bodies of each row, a seed and who is told."""
 EACH = {"envelope": 4, "stops": 24, "walls": 42, "pushes": 40, "sweeps": 24}
-"""Bodies of a row by trial."""
+"""Most bodies of a row by trial."""
 
 
 def check_walker(task: str) -> None:

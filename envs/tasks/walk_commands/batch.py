@@ -28,6 +28,8 @@ from ambulo.envs.reference.walk_gaits import WalkGaits
 from ambulo.envs.simulation.touch import PlacedBoxes, TouchForces
 from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.walk_commands.commands import (
+    MEAN,
+    corrected,
     drawn_goal,
     settle,
     stands_still,
@@ -55,13 +57,12 @@ from ambulo.motion.roles import SIDES, roles_of
 
 PUSHED_FORCE = 100.0
 """Force that is observed as 1, [N]."""
-CORRECTION, CORRECTED = 0.3, np.array([0.2, 0.15, 0.15])
-"""Part of the mean error of speed and turning that is made up for in a second, and the most
-of it, [m/s], [rad/s], [m/s]."""
-MEAN = 0.8
-"""Time constant of these means, [s]."""
 FULL_LEAN = 1.0 / LEAN
 """Lean over that of `steering.leaning`: feet that stand exactly need all of the formula."""
+_BEGUN = (
+    "command", "change", "correction", "given", "mean", "force", "held_until", "stood",
+)  # fmt: skip
+"""Arrays that are 0 at a start."""
 
 
 class WalkCommandsBatch(LocomotionBatch):
@@ -109,6 +110,8 @@ class WalkCommandsBatch(LocomotionBatch):
         super().__init__(*args, **kwargs)
         self.command = np.zeros((count, 3))
         self._steering = FootSteering(self.character, self.gaits, self.gaits.walks)
+        # Only where the balance controller goes on.
+        self._fades = len(self._acting_dofs) > 0
         self._touching = TouchForces(self.simulation)
         self._boxes: PlacedBoxes | None = None
         if self.config.walk.obstacles:
@@ -223,12 +226,13 @@ class WalkCommandsBatch(LocomotionBatch):
         return self.gaits.blend_for(self._followed_command()[:, 0], self.standing)
 
     def _followed_command(self) -> Floats:
-        """The commands with their correction, and what gives way to a force. Shape (N, 3).
+        """The commands, their correction and what gives way, in the envelope. Shape (N, 3).
 
         Zeros for those that stand.
         """
-        wide = self.command.shape[1]
-        followed = self.command + (self.correction + self.given)[:, :wide]
+        asked = self.correction + self.given
+        asked[:, : self.command.shape[1]] += self.command
+        followed, _ = within_envelope(asked)
         followed[self.standing] = 0.0
         return followed
 
@@ -238,15 +242,7 @@ class WalkCommandsBatch(LocomotionBatch):
         return self._steering.bend(self.gaits, phase, self.blend, command, lean)
 
     def _begin(self, envs: Ints) -> None:
-        for name in (
-            "command",
-            "change",
-            "correction",
-            "mean",
-            "force",
-            "held_until",
-            "stood",
-        ):
+        for name in _BEGUN:
             getattr(self, name)[envs] = 0.0
         self.touched_until[envs], self.clamped[envs] = -np.inf, False
         mid = self._steering.mid_stance[0]
@@ -270,7 +266,9 @@ class WalkCommandsBatch(LocomotionBatch):
         return self.config.environment.speed[1]
 
     def _offsets(self, wanted: Floats) -> Floats:
-        return super()._offsets(wanted * share_of_policy(self.stood)[:, None])
+        if self._fades:
+            wanted = wanted * share_of_policy(self.stood)[:, None]
+        return super()._offsets(wanted)
 
     def _advance(self) -> None:
         dt, time = self.simulation.dt, self.simulation.time
@@ -281,7 +279,9 @@ class WalkCommandsBatch(LocomotionBatch):
         wanted = self.goal
         if self.config.walk.trip:
             gives = self.touched & stands_still(wanted)
-            self.given = gives[:, None] * giving(self._force_seen())
+            # In the moving frame, which is what it moves.
+            force = ahead_and_left(self.force, self.anchor[:, 2])
+            self.given = gives[:, None] * giving(force)
         if self.config.walk.reflex:
             wanted = away(wanted, self._force_seen(), self.touched)
         held = (time < self.held_until)[:, None] | self.standing[:, None]
@@ -335,8 +335,8 @@ class WalkCommandsBatch(LocomotionBatch):
         steady = (
             (np.abs(self.change) < 0.1).all(axis=1) & ~self.standing & ~self.touched
         )
-        more = CORRECTION * dt * steady[:, None] * (self.command - self.mean)
-        self.correction = np.clip(self.correction + more, -CORRECTED, CORRECTED)
+        error = self.command + self.given - self.mean
+        self.correction = corrected(self.correction, error, np.where(steady, dt, 0.0))
 
     def _move_frames(self, dt: float) -> None:
         """Move the frames as commanded, not far from the bodies; standing ones to the feet."""
@@ -354,7 +354,8 @@ class WalkCommandsBatch(LocomotionBatch):
 
     def _terms(self, power: Floats, actions: Floats) -> Terms:
         weights, walk = self.config.rewards, self.config.walk
-        speed, turning, side = np.where(self.standing[:, None], 0.0, self.command).T
+        wanted = self.command + self.given
+        speed, turning, side = np.where(self.standing[:, None], 0.0, wanted).T
         size = np.linalg.norm(self.felt(), axis=1)
         terms = {
             **command_terms(self.state, speed, turning, weights, side),

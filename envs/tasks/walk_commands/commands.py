@@ -24,6 +24,12 @@ STILL = np.array([0.04, 0.05, 0.03])
 """Speed, [m/s], turning rate, [rad/s], and speed to the left, [m/s], below which a command is
 one to stand."""
 
+CORRECTION, CORRECTED = 0.3, np.array([0.2, 0.15, 0.15])
+"""Part of the mean error of speed and turning that is made up for in a second, and the most
+of it, [m/s], [rad/s], [m/s]."""
+MEAN = 0.8
+"""Time constant of these means, [s]."""
+
 
 def within_envelope(commands: Floats) -> tuple[Floats, Bools]:
     """Commands (k, 3) moved into the envelope, and which were outside, (k,).
@@ -113,6 +119,13 @@ def stands_still(commands: Floats) -> Bools:
     """Which commands (N, 3) are to stand. Shape (N,)."""
     still: Bools = np.all(np.abs(commands) < STILL, axis=1)
     return still
+
+
+def corrected(correction: Floats, error: Floats, dt: Floats) -> Floats:
+    """The integrated error of the means after times `dt` (N,), [s]. Shape (N, 3)."""
+    more = CORRECTION * dt[:, None] * error
+    bounded: Floats = np.clip(correction + more, -CORRECTED, CORRECTED)
+    return bounded
 
 
 @njit(cache=True)

@@ -15,9 +15,9 @@ AWAY_AHEAD, AWAY_SIDE = np.deg2rad(60.0), np.deg2rad(24.0)
 SLOW = 0.5
 """Largest speed beside something that is touched, [m/s]."""
 GIVE, FASTEST = 0.003, 0.3
-"""Speed by force, [m/s/N], with which a standing body steps out of the way, and the largest,
-[m/s]. Led by the feet's steering, a body that is swept at 0.6 m/s stays up in 44 % of the
-cases, with frames that are moved instead in 31 %."""
+"""Speed by force, [m/s/N], with which a body that is to stand steps out of the way, and the
+largest ahead and to a side, [m/s]. Swept at 0.6 m/s, 44 % stay up; 31 % when only the moving
+frame was moved."""
 STRONGEST = 400.0
 """Force that is not exceeded in the low-pass, [N]: impacts are short."""
 

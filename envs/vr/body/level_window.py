@@ -17,13 +17,14 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.simulation.simulation import CharacterSimulation
+from ambulo.envs.simulation.touch import FLOOR
 from ambulo.envs.vr.contract import BODY_HEIGHT, STEP_HEIGHT
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.mujoco_scene import floor_rectangles
 
 OBSTACLES = "obstacles"
 """Name of the static body that carries the obstacles."""
-FLOORS = "floor"
+FLOORS = FLOOR
 """Name of the first piece of floor, which the world body carries as all others."""
 TOUCH = "touch"
 """Name of the sensor of contacts between body and obstacles: count, and force, [N]."""

@@ -165,8 +165,9 @@ def test_standing_is_timed_and_a_policy_moves_nothing_after_a_second(
     make: Make,
 ) -> None:
     one, other = made(make, 1, trip=False), made(make, 1, trip=False)
-    everybody(one, 0.0, 0.0, 0.0)
-    everybody(other, 0.0, 0.0, 0.0)
+    for batch in (one, other):
+        everybody(batch, 0.0, 0.0, 0.0)
+        batch._fades = True  # as with the balance controller, which is left out here
     for k in range(40):
         kick = 0.1 if k > 32 else 0.0
         one.step(still(one) + kick)
@@ -181,3 +182,31 @@ def test_standing_is_timed_and_a_policy_moves_nothing_after_a_second(
     one.step(still(one) + 0.1)
     other.step(still(other))
     assert np.abs(one.simulation.qpos - other.simulation.qpos).max() > 1e-3
+
+
+def test_without_the_controller_the_actions_of_a_standing_body_stay(make: Make) -> None:
+    one, other = made(make, 1, trip=False), made(make, 1, trip=False)
+    for batch, kick in ((one, 0.1), (other, 0.0)):
+        everybody(batch, 0.0, 0.0, 0.0)
+        batch.stood[:] = 60.0
+        batch.step(still(batch) + kick)
+    assert np.abs(one.simulation.qpos - other.simulation.qpos).max() > 1e-3
+
+
+def test_a_pressed_body_steps_away_along_its_own_frame_until_a_reset(
+    make: Make,
+) -> None:
+    batch = made(make, 2)
+    everybody(batch, 0.0, 0.0, 0.0)
+    batch.anchor[:, 2] = 0.5 * np.pi  # the frame looks along the world's Y
+    batch.state.yaw[:] = -0.4  # a body that is turned from it changes nothing
+    batch.force[0], batch.touched_until[0] = [0.0, -60.0], np.inf
+    batch.felt = batch.force.copy  # what presses goes on to press
+    batch.step(still(batch))
+    assert not batch.standing[0]
+    assert batch.given[0, 0] < -0.1
+    assert abs(batch.given[0, 2]) < 0.02
+    np.testing.assert_array_equal(batch.given[1], 0.0)
+    assert (batch._followed_command()[0] <= 0.0).all()
+    batch.reset(np.array([0]))
+    np.testing.assert_array_equal(batch.given, 0.0)

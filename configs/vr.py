@@ -168,7 +168,7 @@ class NavigationEnvironmentConfig(Config):
     """What moves through the levels: the sliding capsule of the world contract; a simulated
     character with legs, by name, that a walker drives; or `twin`, a fast model of the walker
     that was fitted to the character's roll-outs."""
-    walker: str = "locomote"
+    walker: str = "walk_commands"
     """Policy that moves the legs of a character as commanded: a shipped one by name, or a
     file. A twin is a model of it."""
     twin: str | None = None

@@ -29,7 +29,7 @@ def print_tables(evaluation: ModelEvaluation, console: Console) -> None:
     """Print the scores of all agents, then every breakdown."""
     widen(console)
     title, heads, rows = main_cells(evaluation, wide=False)
-    _print(console, f"{title}; ± half the 95 % interval", heads, rows)
+    _print(console, f"{title}; ± half of, (the ends of) the 95 % interval", heads, rows)
     for title, heads, rows in breakdown_cells(evaluation, wide=False):
         _print(console, title, heads, rows)
 

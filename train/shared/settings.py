@@ -98,15 +98,22 @@ def check_resumable(
 def _changed(config: Settings, changes: Sequence[Change]) -> Settings:
     data = config.model_dump()
     for key, value, source in changes:
-        group, dot, name = key.partition(".")
-        if not isinstance(data.get(group), dict) or not dot:
+        *groups, name = key.split(".")
+        place = data if groups else None
+        for depth, group in enumerate(groups):
+            inner = place.get(group) if place is not None else None
+            # A part of a group that is off by default is given its defaults.
+            if inner is None and depth and place is not None:
+                inner = place[group] = {}
+            place = inner if isinstance(inner, dict) else None
+        if place is None:
             raise ConfigError(
                 f"{source}: {key!r} is not a dotted key such as ppo.learning_rate"
-                f"{nearest(group, data)}"
+                f"{nearest(groups[0] if groups else name, data)}"
             )
-        is_list = isinstance(value, str) and isinstance(data[group].get(name), tuple)
+        is_list = isinstance(value, str) and isinstance(place.get(name), tuple)
         parts = value.split(",") if is_list else []
-        data[group][name] = [part for part in parts if part] if is_list else value
+        place[name] = [part for part in parts if part] if is_list else value
     sources = {source for _, _, source in changes}
     return parse(
         type(config), data, " ".join(sources) if len(sources) == 1 else "flags"

@@ -17,6 +17,10 @@ CENTRIPETAL = 0.84
 """Largest acceleration to the side, speed times turning rate, [m/s^2]: 30 deg/s at 1.6 m/s,
 120 deg/s up to 0.4 m/s."""
 
+SIDE_SPEEDS, SIDE_PARTS = (0.8, 1.6), (1.0, 1.0 / 3.0)
+"""Up to the first speed, [m/s], all of `SIDE` is taken on, at the second a third, linearly
+between: bodies that go aside at 1.5 m/s and turn left and right fall within seconds."""
+
 
 def check_range(
     name: str, span: tuple[float, float], limit: tuple[float, float]

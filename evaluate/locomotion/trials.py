@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError, nearest
-from ambulo.configs.walk_commands import CENTRIPETAL
 from ambulo.envs.locomotion.reward import turn_rate
 from ambulo.envs.simulation.touch import BOXES
 from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
+from ambulo.envs.tasks.walk_commands.commands import within_envelope
 from ambulo.envs.tasks.walk_commands.obstacles import WALLS
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
@@ -28,7 +28,7 @@ from ambulo.evaluate.locomotion.evaluation import (
 
 SPEEDS = (-0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
 TURNS = (-120.0, -90.0, -60.0, -30.0, 0.0, 30.0, 60.0, 90.0, 120.0)
-SIDES = (-0.3, -0.15, 0.15, 0.3)
+SIDES = (-0.3, -0.1, 0.1, 0.3)
 SETTLED, COMMAND_SECONDS = 4.0, 12.0
 """When a command counts as settled into, and how long it is given, [s]."""
 STOP_SPEEDS, STOP_AFTER, STAND_SECONDS = (0.3, 0.6, 1.0, 1.3, 1.6), 5.0, 30.0
@@ -150,11 +150,9 @@ def envelope_commands() -> list[tuple[float, float, float]]:
     """The grid of commands, [m/s], [deg/s], [m/s], all within the envelope."""
     plain = list(product(SPEEDS, TURNS, (0.0,)))
     aside = list(product((-0.2, 0.0, 0.4, 0.8, 1.2, 1.6), (-30.0, 0.0, 30.0), SIDES))
-    return [
-        (v, w, s)
-        for v, w, s in plain + aside
-        if abs(v * np.deg2rad(w)) <= CENTRIPETAL + 1e-9 and (v, w, s) != (0.0, 0.0, 0.0)
-    ]
+    grid = [one for one in plain + aside if one != (0.0, 0.0, 0.0)]
+    _, outside = within_envelope(np.array(grid) * [1.0, np.pi / 180.0, 1.0])
+    return [one for one, out in zip(grid, outside, strict=True) if not out]
 
 
 def envelope(

@@ -10,6 +10,8 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.walk_commands import (
     CENTRIPETAL,
     SIDE,
+    SIDE_PARTS,
+    SIDE_SPEEDS,
     SPEED,
     TURN,
     WalkCommandsConfig,
@@ -35,8 +37,8 @@ def within_envelope(commands: Floats) -> tuple[Floats, Bools]:
     """Commands (k, 3) moved into the envelope, and which were outside, (k,).
 
     Speed ahead, [m/s], turning rate, [rad/s], and speed to the left, [m/s]. Fast walking
-    takes narrower turns than the ranges say: speed times turning rate is at most
-    `CENTRIPETAL`.
+    takes narrower turns than the ranges say (speed times turning rate is at most
+    `CENTRIPETAL`) and smaller steps to the side (`side_part`).
 
     Raises:
         ConfigError: A command that is not finite.
@@ -49,9 +51,16 @@ def within_envelope(commands: Floats) -> tuple[Floats, Bools]:
         np.deg2rad(TURN[1]), CENTRIPETAL / np.maximum(np.abs(inside[:, 0]), 1e-9)
     )
     inside[:, 1] = np.clip(commands[:, 1], -widest, widest)
-    inside[:, 2] = np.clip(commands[:, 2], *SIDE)
+    part = side_part(inside[:, 0])
+    inside[:, 2] = np.clip(commands[:, 2], SIDE[0] * part, SIDE[1] * part)
     outside: Bools = np.any(np.abs(inside - commands) > 1e-9, axis=1)
     return inside, outside
+
+
+def side_part(speed: Floats) -> Floats:
+    """The part of `SIDE` that is taken on at speeds ahead (k,), [m/s]. Shape (k,)."""
+    part: Floats = np.interp(np.abs(speed), SIDE_SPEEDS, SIDE_PARTS)
+    return part
 
 
 def check_command(speed: float, turn: float, side: float = 0.0) -> None:
@@ -78,6 +87,11 @@ def check_command(speed: float, turn: float, side: float = 0.0) -> None:
         widest = np.rad2deg(CENTRIPETAL / abs(speed))
         raise ConfigError(
             f"turn = {turn:g}: at {speed:g} m/s the walker turns by up to {widest:.0f} deg/s"
+        )
+    most = SIDE[1] * float(side_part(np.array([speed]))[0])
+    if abs(side) > most + 1e-9:
+        raise ConfigError(
+            f"side = {side:g}: at {speed:g} m/s the walker goes aside by up to {most:.2g} m/s"
         )
 
 

@@ -1,4 +1,4 @@
-"""Settings of the task `walk_commands`: what is commanded, and what is in the way."""
+"""Settings of the task `walk_commands`: commands, and obstacles in the way."""
 
 from __future__ import annotations
 

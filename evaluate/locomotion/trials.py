@@ -60,7 +60,7 @@ class Course:
     rates: Floats
     """Speed ahead, [m/s], turning rate, [rad/s], speed to the left. Shape (T, N, 3)."""
     force: Floats
-    """Force of what is touched, [N]. Shape (T, N)."""
+    """Force of touches, [N]. Shape (T, N)."""
     standing: Bools
     """Standing is followed, not steps. Shape (T, N)."""
 
@@ -349,7 +349,7 @@ TRIALS: dict[str, Callable[[LocomotionSubject, int, int, Report], Iterator[Row]]
     "pushes": pushes,
     "sweeps": sweeps,
 }
-"""Trials by name: of a subject, bodies of each row, a seed and who is told."""
+"""Trials by name: of a subject, bodies of each row, a seed and a callback of its progress."""
 EACH = {"envelope": 4, "stops": 24, "walls": 42, "pushes": 40, "sweeps": 24}
 """Most bodies of a row by trial."""
 

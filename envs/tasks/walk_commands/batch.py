@@ -100,7 +100,7 @@ class WalkCommandsBatch(LocomotionBatch):
         self.held_until: Floats = np.zeros(count)
         """Time until which steps are on the spot, [s]. Shape (N,)."""
         self.force: Floats = np.zeros((count, 2))
-        """Low-passed force of what is touched, along the world's X and Y, [N]. (N, 2)."""
+        """Low-passed force of touches, along the world's X and Y, [N]. (N, 2)."""
         self.touched_until: Floats = np.full(count, -np.inf)
         """Time until which a touch counts, [s]. Shape (N,)."""
         self.clamped: Bools = np.zeros(count, np.bool_)
@@ -195,7 +195,7 @@ class WalkCommandsBatch(LocomotionBatch):
         return self._boxes
 
     def felt(self) -> Floats:
-        """Force of what is touched, along the world's X and Y, [N]. Shape (N, 2)."""
+        """Force of touches, along the world's X and Y, [N]. Shape (N, 2)."""
         return self._touching.now()
 
     @property
@@ -291,7 +291,7 @@ class WalkCommandsBatch(LocomotionBatch):
         self._move_frames(dt)
 
     def _feel(self, dt: float) -> None:
-        """Take in what is touched."""
+        """Update the low-passed force and the time of touches."""
         self.force = low_passed(self.force, self.felt(), dt)
         strong = np.linalg.norm(self.force, axis=1) > self.config.walk.touch_threshold
         self.touched_until[strong] = self.simulation.time[strong] + HOLD

@@ -1,4 +1,4 @@
-"""Commands: what is asked of the walker, within its envelope, and how it settles."""
+"""Commands to the walker: their envelope, how they are drawn, and how they settle."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ FILTER = 0.15
 HOLD = 0.5
 """Time for which a touch counts, [s]."""
 AWAY_AHEAD, AWAY_SIDE = np.deg2rad(60.0), np.deg2rad(24.0)
-"""Turning rates away from what is ahead and from what is beside, [rad/s]."""
+"""Turning rates away from touches ahead and from touches beside, [rad/s]."""
 SLOW = 0.5
 """Largest speed beside something that is touched, [m/s]."""
 GIVE, FASTEST = 0.003, 0.3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -10,9 +12,16 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.walk_commands.commands import within_envelope
 from ambulo.evaluate.locomotion.evaluation import LocomotionSubject
-from ambulo.evaluate.locomotion.trial_tables import follows, trial_breakdowns
+from ambulo.evaluate.locomotion.trial_tables import (
+    follows,
+    run_trials,
+    trial_breakdowns,
+)
 from ambulo.evaluate.locomotion.trials import (
+    EACH,
     TRIALS,
+    Report,
+    Row,
     check_walker,
     chosen_trials,
     envelope_commands,
@@ -89,3 +98,28 @@ def test_a_course_gives_commands_and_sees_falls(steps: Reference) -> None:
     assert course.survived.tolist() == [True, False]
     assert course.rates.shape == (30, 2, 3)
     assert not course.force.any()
+
+
+def test_rows_are_limited_and_progress_reaches_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: dict[str, int] = {}
+    told: list[float] = []
+
+    def stub(
+        subject: LocomotionSubject, each: int, seed: int, progress: Report
+    ) -> Iterator[Row]:
+        seen[subject.config.environment.task] = each
+        told.append(seed)
+        progress(0.5)
+        progress(1.0)
+        yield {"speed": 1.0, "survival": 1.0}
+
+    monkeypatch.setitem(TRIALS, "walls", stub)
+    subject = LocomotionSubject(LocomotionConfig(), (None,))
+    rows = run_trials(("walls",), {"policy": subject}, 3, most=5)
+    assert rows == {"walls": {"policy": [{"speed": 1.0, "survival": 1.0}]}}
+    assert seen == {subject.config.environment.task: 5}
+    assert told == [3]
+    run_trials(("walls",), {"policy": subject}, 3, most=1000)
+    assert seen[subject.config.environment.task] == EACH["walls"]

@@ -132,14 +132,20 @@ def test_a_saved_state_goes_on_bit_for_bit(make: Make) -> None:
         return made(make, 4, obstacles=1.0, moving_share=1.0, stand_start=0.5)
 
     first, second = fresh(), fresh()
-    for _ in range(5):
-        first.step(still(first))
+    first._fades = second._fades = True
+    for _ in range(18):  # into the time in which the policy fades out of who stands
+        first.step(still(first) + 0.02)
+    assert ((first.stood > 0.5) & (first.stood < 1.0)).any()
+    first.given[0] = [0.1, 0.0, -0.1]
     second.load_state_dict(first.state_dict())
     for env, rng in enumerate(first.rngs):
         second.rngs[env] = np.random.default_rng()
         second.rngs[env].bit_generator.state = rng.bit_generator.state
     for _ in range(6):
-        one, two = first.step(still(first)), second.step(still(second))
+        one = first.step(still(first) + 0.1)
+        two = second.step(still(second) + 0.1)
+        np.testing.assert_array_equal(first.stood, second.stood)
+        np.testing.assert_array_equal(first.given, second.given)
         np.testing.assert_array_equal(one[0], two[0])
         np.testing.assert_array_equal(one[1], two[1])
 

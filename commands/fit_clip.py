@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ambulo.commands.data.inputs import add_frames_flag, add_speed_flag
-from ambulo.commands.fit_many import fit_many
+from ambulo.commands.fit_many import check_no_reference, fit_many
 from ambulo.common.console import bars
 from ambulo.common.errors import Parser, front_door
 from ambulo.common.files import check_parent
@@ -42,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if len(args.clips) > 1 or resolve_path(args.clips[0]).is_dir():
         return fit_many(args)
     path = resolve_path(args.clips[0])
+    check_no_reference(path)
     target = resolve_path(args.out or f"{path.stem}.{args.body}.npz")
     for file in (target, args.film):
         check_parent(None if file is None else str(file))

@@ -73,6 +73,8 @@ def fit_many(args: argparse.Namespace) -> int:
     new = [job for job in jobs if args.force or not is_reference_file(job.target)]
     rows = {job.target: _kept(job) for job in jobs if job not in new}
     needs = [Path(job.source) for job in new]
+    for source in needs:
+        check_no_reference(source)
     with workers_of(args, needs[:1]).sharing(folder) as workers, bars(0) as progress:
         task = progress.add_task("fitting", total=len(new))
         shared = (args.body, args.bodies, args.seed)
@@ -96,6 +98,19 @@ def fit_one(shared: tuple[str, int, int], job: FitJob) -> FitRow:
         return FitRow(name, {}, one_line(error))
     save_reference(job.target, found.reference)
     return FitRow(name, found.report)
+
+
+def check_no_reference(path: Path) -> None:
+    """Refuse a clip that is made feasible already.
+
+    Raises:
+        ConfigError: `path` is a reference.
+    """
+    if is_reference_file(str(path)):
+        raise ConfigError(
+            f"{path}: is a fitted reference already; ambulo train track and ambulo eval "
+            "track take it"
+        )
 
 
 def is_reference_file(path: str) -> bool:

@@ -51,9 +51,10 @@ this factor, and their own longer than this, [m]."""
 SUNK, DEEP = 0.1, 0.2
 """Depths of a foot under the ground, [m]: from the first it is reported, from the second it is
 no error of the capture that can be lifted (the retargeting lifts as much)."""
-LYING_HEIGHT, LYING_TILT, LYING_SECONDS = 0.45, 0.5, 0.3
+LYING_HEIGHT, LYING_TILT, LYING_SECONDS = (0.45, 0.65), (0.5, 0.1), 0.3
 """A person lies whose hips are lower than this over the lowest point, in legs' lengths, and
-whose trunk's upright part is smaller than this, for longer than this, [s]."""
+whose trunk's upright part is smaller than this, for longer than this, [s]: either low and
+tilted, or less low (files with a wrong height of the ground) and level."""
 _FLOOR = 0.08
 """Contacts within this of the low ones belong to one floor, [m]."""
 _LEG = {f"{side}_{part}" for side in SIDES for part in ("thigh", "shin", "foot")}
@@ -322,7 +323,9 @@ def _lying(
     leg = points[:, [roles[name] for name in ("left_thigh", "left_shin", "left_foot")]]
     length = float(np.linalg.norm(np.diff(leg, axis=1), axis=-1).sum(axis=1).mean())
     height = hips[:, 2] - points[..., 2].min(axis=1)
-    lies = (height < LYING_HEIGHT * length) & (upright < LYING_TILT)
+    lies = np.zeros(len(motion), np.bool_)
+    for most, tilt in zip(LYING_HEIGHT, LYING_TILT, strict=True):
+        lies |= (height < most * length) & (upright < tilt)
     faults = []
     for start, stop in spans(lies):
         if stop - start <= LYING_SECONDS * motion.fps:

@@ -33,6 +33,10 @@ def test_a_reference_and_a_film(
     assert "survive 20 N s" in text
     assert film.stat().st_size > 10_000
     assert not load_reference(out).table.periodic
+    for flags in ([], ["--out", str(tmp_path)]):
+        clips = [str(out), str(clip)] if flags else [str(out)]
+        assert main([*clips, *flags]) == 2
+        assert "is a fitted reference already" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from ambulo.motion.formats.files import read_motion
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.landmarks import body_points
 from ambulo.motion.motion import Motion
+from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
 Walk = Callable[..., Motion]
@@ -162,11 +163,16 @@ def test_the_ground_is_where_feet_stand(walk_motion: Walk) -> None:
     assert faults(raised) == []
 
 
-def test_a_lying_person(walk_motion: Walk) -> None:
+@pytest.mark.parametrize("hanging", [0.0, 0.2])
+def test_a_lying_person(walk_motion: Walk, hanging: float) -> None:
+    """Also one whose leg hangs down, [rad]: the trunk is high over the lowest point."""
     walk = walk_motion(240)
     pitch = 0.5 * np.pi * np.clip((np.arange(240) - 60) / 60.0, 0.0, 1.0)
     turn = quat_from_rotvec(pitch[:, None] * [0.0, 1.0, 0.0])
-    rotations = walk.rotations.copy()
+    rotations = np.repeat(walk.rotations[:1], 240, axis=0)
+    thigh = roles_of(walk.skeleton)["left_thigh"]
+    hangs = quat_from_rotvec(pitch[:, None] * [0.0, -hanging, 0.0])
+    rotations[:, thigh] = quat_multiply(hangs, rotations[:, thigh])
     rotations[:, 0] = quat_multiply(turn, rotations[:, 0])
     clip = walk.replace(rotations=rotations)
     low = joint_positions(clip)[..., 2].min(axis=1)

@@ -98,9 +98,10 @@ def _falls(gait: Gait) -> bool:
 def _fitted(path: Path, character: Character, control_dt: float) -> Reference:
     """A motion file as a feasible clip, made once."""
     key = ["clip", character.name, character.model.opt.timestep, control_dt]
+    source = read_source(path)  # refused before it is said that fitting takes long
 
     def make() -> Reference:
-        motion = read_source(path).logged()
+        motion = source.logged()
         found = clip_reference(motion, character, control_dt=control_dt, bodies=0)
         return found.reference
 

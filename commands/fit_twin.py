@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 
@@ -41,6 +42,11 @@ def make_parser() -> Parser:
         "--rounds", type=int, default=4, metavar="N",
         help="rounds of walks into the wall (default: 4)",
     )  # fmt: skip
+    add(
+        "--fastest", type=float, default=math.inf, metavar="SPEED",
+        help="fastest command, [m/s], such as actions.max_movement_speed of the agents "
+        "that it is for (default: the walker's)",
+    )  # fmt: skip
     add("--seed", type=int, default=0, metavar="N", help="seed of everything random")
     add("--verbose", action="store_true", help="show tracebacks")
     return parser
@@ -53,6 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in ("walkers", "rounds"):
         if getattr(args, name) < 1:
             raise ConfigError(f"--{name} {getattr(args, name)}: must be at least 1")
+    if not args.fastest > 0.0:
+        raise ConfigError(f"--fastest {args.fastest:g}: must be over 0 m/s")
     if args.seed < 0:
         raise ConfigError(f"--seed {args.seed}: must be >= 0")
     check_parent(args.out)
@@ -71,10 +79,11 @@ def measured_twin(args: argparse.Namespace) -> TwinConfig:
 
     walker = find_walker(args.walker, args.body)
     announce(f"{args.walkers} walkers on free ground ...")
-    free = free_walks(walker, args.walkers, args.seed)
+    free = free_walks(walker, args.walkers, args.seed, args.fastest)
     announce(f"{args.rounds} x {args.walkers} walkers at a wall ...")
     rounds = [
-        wall_walks(walker, args.walkers, args.seed + k) for k in range(args.rounds)
+        wall_walks(walker, args.walkers, args.seed + k, args.fastest)
+        for k in range(args.rounds)
     ]
     announce("fitting ...")
     return fit_twin(walker, free, joined(rounds))

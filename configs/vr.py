@@ -278,6 +278,9 @@ class NavigationTrainingConfig(Config):
     """Environment steps between evaluations; 0 never evaluates."""
     eval_episodes: Count = 45
     """Episodes of one evaluation, on validation levels."""
+    init_from: str | None = None
+    """Model whose policy a new run begins with: a file, a run folder or a shipped agent's
+    name; `--init-from` comes before it."""
     num_workers: Annotated[int, Field(ge=1, le=256)] = 1
     """CPU threads for the network update (acting always uses one)."""
     use_curriculum: bool = False

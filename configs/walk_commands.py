@@ -51,8 +51,10 @@ class WalkCommandsConfig(Config):
     straight_share: Unit = 0.3
     """Fraction of the other commands without turning."""
     obstacles: Unit = 0.0
-    """Fraction of commands that come with walls, pillars and moving things around; for
-    training. 0 also leaves the boxes out of the model."""
+    """Fraction of scenes with walls, pillars and moving things around; for training. 0 also
+    leaves the boxes out of the model."""
+    scene_interval: tuple[Positive, Positive] = (2.0, 6.0)
+    """Range of the time between such scenes, [s]."""
     moving_share: Unit = 0.3
     """Fraction of these in which one of them moves towards the body."""
     moving_speed: tuple[NonNegative, NonNegative] = (0.2, 0.8)
@@ -70,7 +72,8 @@ class WalkCommandsConfig(Config):
     @model_validator(mode="after")
     def _check(self) -> Self:
         check_range("side", self.side, SIDE)
-        low, high = self.moving_speed
-        if low > high:
-            raise ValueError("moving_speed must be [min, max] with min <= max")
+        for name in ("scene_interval", "moving_speed"):
+            low, high = getattr(self, name)
+            if low > high:
+                raise ValueError(f"{name} must be [min, max] with min <= max")
         return self

@@ -15,6 +15,8 @@ from ambulo.envs.vr.body.walker import Walker
 
 WINDOW = 1.0
 """Width of the mean that takes the sway of the gait out of motions, [s]."""
+STEADY = 1.5
+"""Time after which a command has been settled into, [s]."""
 SETTLED = 1.0
 """Time from the start, and before a fall, that is left out, [s]."""
 AFTER = 2.0
@@ -92,7 +94,9 @@ def fit_response(free: FreeWalks, channel: int, still: bool) -> Response:
     ]  # fmt: skip
     best, delay = min(fits, key=lambda fit: float(fit[0].cost))
     gain, offset, lag, change = (float(v) for v in best.x)
-    spread = float(residual(best.x, delay).std())
+    model = _smooth(simulated(command, free.dt, best.x, delay), free.dt)
+    steady = used & _steady(command, free.dt)
+    spread = float((model - measured)[steady if steady.any() else used].std())
     return Response(
         gain=round(gain, 4),
         offset=round(offset, 4),
@@ -169,6 +173,16 @@ def _used(free: FreeWalks) -> Bools:
     if used.mean() < 0.1:
         raise ConfigError("fit-twin: the walker falls too soon to be measured")
     return used
+
+
+def _steady(command: Floats, dt: float) -> Bools:
+    """Steps of commands (T, N) that have not changed for `STEADY`: what is off is noise."""
+    changed = np.diff(command, axis=0, prepend=command[:1]) != 0.0
+    since, out = np.zeros(command.shape[1]), np.empty(command.shape, np.bool_)
+    for step, now in enumerate(changed):
+        since = np.where(now, 0.0, since + dt)
+        out[step] = since > STEADY
+    return out
 
 
 def _smooth(values: Floats, dt: float) -> Floats:

@@ -19,8 +19,8 @@ FREE_SECONDS = 40.0
 """Duration of a roll-out on free ground, [s]."""
 WALL_SECONDS = 9.0
 """Duration of a roll-out into the wall, [s]."""
-HOLD = (0.4, 3.0)
-"""Time between changes of a command, [s]."""
+HOLD = (0.1, 4.0)
+"""Time between changes of a command, [s]; log-uniform."""
 STRAIGHT = 0.3
 """Share of commands without turning, and without a part to the side."""
 APPROACH = 2.0
@@ -61,14 +61,18 @@ class WallWalks:
     """Who has fallen by the end of each step, shape (T, N)."""
 
 
-def free_walks(walker: Walker, count: int, seed: int) -> FreeWalks:
-    """`count` walkers under random commands of their envelope."""
+def free_walks(
+    walker: Walker, count: int, seed: int, fastest: float = math.inf
+) -> FreeWalks:
+    """`count` walkers under random commands of their envelope, up to `fastest`, [m/s]."""
     level = Level("free", np.array([-_SIZE, -_SIZE, _SIZE, _SIZE]))
     world, rng = _world(walker, level, count, seed), np.random.default_rng([seed, 1])
     starts = np.zeros((count, 3))
     _begin(world, starts, rng)
     steps = round(FREE_SECONDS / world.spec.dt)
-    commands = _random_commands(walker.envelope, steps, count, world.spec.dt, rng)
+    commands = _random_commands(
+        _slowed(walker.envelope, fastest), steps, count, world.spec.dt, rng
+    )
     motion, fell = np.zeros_like(commands), np.zeros((steps, count), np.bool_)
     before = _pose(world)
     for step, command in enumerate(commands):
@@ -80,12 +84,17 @@ def free_walks(walker: Walker, count: int, seed: int) -> FreeWalks:
     return FreeWalks(world.spec.dt, commands, motion, fell)
 
 
-def wall_walks(walker: Walker, count: int, seed: int) -> WallWalks:
-    """`count` walkers that are sent blindly into a wall, at many angles and speeds."""
+def wall_walks(
+    walker: Walker, count: int, seed: int, fastest: float = math.inf
+) -> WallWalks:
+    """`count` walkers that are sent blindly into a wall, at many angles and speeds.
+
+    Speeds go up to `fastest`, [m/s].
+    """
     wall = np.array([[0.0, _WALL, 1.25, 0.9 * _SIZE, _WALL, 1.25, 0.0]])
     level = Level("wall", np.array([-_SIZE, -_SIZE, _SIZE, _SIZE]), boxes=wall)
     world, rng = _world(walker, level, count, seed), np.random.default_rng([seed, 2])
-    low, high = (max(v, 0.3) for v in walker.envelope.speed)
+    low, high = (max(v, 0.3) for v in _slowed(walker.envelope, fastest).speed)
     speed, angle = rng.uniform(low, high, count), rng.uniform(*ANGLES, size=count)
     away = FIRST_GAP + APPROACH * speed * np.sin(angle)
     _begin(world, np.column_stack([np.zeros(count), -away, angle]), rng)
@@ -142,6 +151,12 @@ def _sticks(command: Floats, spec: WorldSpec) -> Floats:
     )
 
 
+def _slowed(envelope: Envelope, fastest: float) -> Envelope:
+    """`envelope` with speeds ahead up to `fastest`, [m/s]."""
+    low, high = envelope.speed
+    return envelope.model_copy(update={"speed": (low, max(low, min(high, fastest)))})
+
+
 def _random_commands(
     envelope: Envelope, steps: int, count: int, dt: float, rng: np.random.Generator
 ) -> Floats:
@@ -165,7 +180,8 @@ def _pieces(
 ) -> Iterator[tuple[int, int]]:
     first = 0
     while first < steps:
-        last = first + max(1, round(rng.uniform(*HOLD) / dt))
+        hold = math.exp(rng.uniform(*np.log(HOLD)))
+        last = first + max(1, round(hold / dt))
         yield first, min(last, steps)
         first = last
 

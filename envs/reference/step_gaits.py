@@ -20,10 +20,17 @@ from ambulo.envs.reference.steering import STANCE, turning_wave
 from ambulo.motion.gaits.cycle import Cycle
 from ambulo.motion.gaits.soles import DEPTH, GRAVITY, sole_places
 from ambulo.motion.gaits.variants import FOOT_SHARE
+from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.mass import center_of_mass
 from ambulo.motion.operations import mirror
 from ambulo.motion.roles import SIDES, roles_of
-from ambulo.motion.rotations import quat_about_mean
+from ambulo.motion.rotations import (
+    quat_about_mean,
+    quat_conjugate,
+    quat_from_rotvec,
+    quat_multiply,
+)
+from ambulo.motion.skeleton import Skeleton
 
 WIDTH = 0.18
 """Distance of the ankles from side to side in standing and stepping on the spot, [m]."""
@@ -33,6 +40,9 @@ HIP_HEIGHT = 0.95
 """Height of hips over ankles in standing, over the length of the leg's bones."""
 SAMPLES = 128
 """Phases of a cycle."""
+ARMS = 0.0
+"""Distance of hanging hands from the shoulders, to the side, [m]: arms that stand off touch
+both sides of a door."""
 ROUNDS = 6
 """Times that the root is moved until the centre of mass is where it should be."""
 WAVES = 12
@@ -40,7 +50,10 @@ WAVES = 12
 
 
 def posture_of(captured: Cycle) -> Floats:
-    """Local rotations of a gait's mean posture, upright and alike on both sides. (J, 4)."""
+    """Local rotations of a gait's mean posture, upright and alike on both sides. (J, 4).
+
+    The arms hang beside the trunk.
+    """
     mean, _ = quat_about_mean(captured.rotations)
     twin, _ = quat_about_mean(mirror(captured.motion()).rotations)
     skeleton = captured.skeleton
@@ -56,7 +69,23 @@ def posture_of(captured: Cycle) -> Floats:
             for joint in skeleton.branch(roles[f"{side}_{part}"]):
                 posture[joint] = upright
     posture[0] = upright
+    for side in SIDES:
+        _lower_arm(skeleton, posture, side)
     return np.asarray(posture)
+
+
+def _lower_arm(skeleton: Skeleton, posture: Floats, side: str) -> None:
+    """Turn an upper arm about +X so that the hand hangs `ARMS` off the shoulder, in place."""
+    roles = roles_of(skeleton)
+    arm, hand = roles[f"{side}_upper_arm"], roles[f"{side}_hand"]
+    places, turns = forward_kinematics(skeleton, np.zeros(3), posture)
+    _, aside, up = places[hand] - places[arm]
+    out = ARMS if side == "left" else -ARMS
+    angle = np.arcsin(out / np.hypot(aside, up)) - np.arctan2(aside, -up)
+    above = turns[skeleton.parents[arm]]
+    turn = quat_multiply(quat_from_rotvec(np.array([angle, 0.0, 0.0])), above)
+    local = quat_multiply(quat_conjugate(above), turn)
+    posture[arm] = quat_multiply(local, posture[arm])
 
 
 def stepping_cycle(

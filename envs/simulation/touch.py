@@ -10,6 +10,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.simulation.simulation import CharacterSimulation
+from ambulo.envs.state_arrays import Arrays
 
 FLOOR = "floor"
 """What the names of geoms that a body stands on begin with."""
@@ -130,6 +131,19 @@ class PlacedBoxes:
         self.place[envs] = 0.0
         self.place[envs, :, 0] = PARKED + 10.0 * np.arange(len(BOXES))
         self.place[envs, :, 1] = PARKED
+        self.show()
+
+    def state_dict(self) -> Arrays:
+        """Copies of what a bit-exact continuation needs."""
+        return {
+            "boxes.place": self.place.copy(),
+            "boxes.velocity": self.velocity.copy(),
+        }
+
+    def load_state_dict(self, arrays: Arrays) -> None:
+        """Continue from `state_dict`."""
+        self.place[...] = arrays["boxes.place"]
+        self.velocity[...] = arrays["boxes.velocity"]
         self.show()
 
     def advance(self, dt: float) -> None:

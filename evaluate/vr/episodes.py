@@ -15,7 +15,8 @@ import numpy as np
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, LevelError
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.vr.families.level_sets import SPLITS, Split, resolve, split_level
+from ambulo.envs.vr.body.fitting import fitting_level
+from ambulo.envs.vr.families.level_sets import SPLITS, Split, resolve
 from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
@@ -70,7 +71,7 @@ class LevelSource:
         if seed < 0:
             raise ConfigError(f"evaluation seed = {seed}: must be >= 0")
         env = config.environment
-        self.seed, self.split = seed, split
+        self.seed, self.split, self._body = seed, split, env.body
         self.default_range = env.goal_distance
         self._range: tuple[float, float] | None = None
         self._files: list[Level] = []
@@ -103,7 +104,9 @@ class LevelSource:
             return self._files[episode % len(self._files)]
         index, family = divmod(episode, len(self._families))
         first = LEVELS_PER_SEED * (self.seed % _SEEDS)
-        return split_level(self._families[family], self.split, first + index)
+        return fitting_level(
+            self._families[family], self.split, first + index, self._body
+        )
 
     def _completed(self, level: Level, episode: int) -> Level:
         """`level` with a drawn start, and a drawn goal where it has none."""

@@ -261,7 +261,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
 
         check_parent(args.json)
         config = self.prepare(config, args, resumed=model is not None)
-        name = self._initial(args)
+        name = self._initial(args) or _training(config).get("init_from")
         initial = self.load_initial(name, args) if name and model is None else None
         command = [self.folder.program, *shareable_arguments(argv, self.private)]
         with self._claimed(args, config, folder) as owned:

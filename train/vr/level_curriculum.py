@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.vr import CurriculumStage, NavigationConfig
-from ambulo.envs.vr.families.level_sets import SEEDS_PER_SPLIT, split_level
+from ambulo.envs.vr.body.fitting import fitting_level
+from ambulo.envs.vr.families.level_sets import SEEDS_PER_SPLIT
 from ambulo.envs.vr.task.bank import LevelBank
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_bank, make_world
@@ -97,7 +98,8 @@ class TrainingLevels:
         """Put the new level `number` of the slot's family into `slot`."""
         bank = self._batch.bank
         index = self._config.environment.levels_per_family + number
-        level = split_level(bank.levels[slot].family, "train", index % SEEDS_PER_SPLIT)
+        family, body = bank.levels[slot].family, self._config.environment.body
+        level = fitting_level(family, "train", index % SEEDS_PER_SPLIT, body)
         bank.replace(slot, level, self._generator(number))
         self._batch.world.set_levels([slot], [level])
 

@@ -28,9 +28,11 @@ from ambulo.envs.reference.walk_gaits import WalkGaits
 from ambulo.envs.simulation.touch import PlacedBoxes, TouchForces
 from ambulo.envs.state_arrays import Arrays
 from ambulo.envs.tasks.walk_commands.commands import (
+    BEYOND,
     MEAN,
     corrected,
     drawn_goal,
+    drawn_wait,
     settle,
     stands_still,
     within_envelope,
@@ -93,6 +95,8 @@ class WalkCommandsBatch(LocomotionBatch):
         """Low-passed speed, turning rate and speed to the left. Shape (N, 3)."""
         self.next_command: Floats = np.full(count, np.inf)
         """Time of the next command, [s]. Shape (N,)."""
+        self.next_scene: Floats = np.full(count, np.inf)
+        """Time of the next obstacles, [s]. Shape (N,)."""
         self.standing: Bools = np.ones(count, np.bool_)
         """Whether standing is followed, not steps. Shape (N,)."""
         self.stood: Floats = np.zeros(count)
@@ -113,9 +117,7 @@ class WalkCommandsBatch(LocomotionBatch):
         # Only where the balance controller goes on.
         self._fades = len(self._acting_dofs) > 0
         self._touching = TouchForces(self.simulation)
-        self._boxes: PlacedBoxes | None = None
-        if self.config.walk.obstacles:
-            self._boxes = PlacedBoxes(self.simulation)
+        self._boxes = PlacedBoxes(self.simulation) if config.walk.obstacles else None
         self._places = self.simulation.bind("xpos")
         self._turns = self.simulation.bind("xmat")
         roles = roles_of(self.character.skeleton)
@@ -125,7 +127,7 @@ class WalkCommandsBatch(LocomotionBatch):
 
     _kept = (
         *LocomotionBatch._kept, "goal", "change", "correction", "given", "mean", "next_command",
-        "standing", "stood", "held_until", "force", "touched_until", "clamped",
+        "next_scene", "standing", "stood", "held_until", "force", "touched_until", "clamped",
     )  # fmt: skip
 
     def order(
@@ -133,8 +135,8 @@ class WalkCommandsBatch(LocomotionBatch):
     ) -> None:
         """Want a speed, [m/s], a turning rate, [rad/s], and a speed to the left, [m/s].
 
-        Of `envs` (k,), for good: commands settle into them; no others are drawn until the
-        next reset. Commands outside the envelope are moved into it, which
+        Of `envs` (k,), for good: commands settle into them; no others are drawn, nor
+        obstacles, until the next reset. Commands outside the envelope are moved into it, which
         `info["clamped"]` says. Shapes (k,); zeros are to stand.
 
         Raises:
@@ -145,7 +147,7 @@ class WalkCommandsBatch(LocomotionBatch):
             axis=1,
         ).astype(np.float64)
         self.goal[envs], self.clamped[envs] = within_envelope(wanted)
-        self.next_command[envs] = np.inf
+        self.next_command[envs] = self.next_scene[envs] = np.inf
 
     def set_progress(self, share: float) -> None:
         """Lower the weight of the imitation terms, as `training.reference_weights` says."""
@@ -168,20 +170,13 @@ class WalkCommandsBatch(LocomotionBatch):
     def load_state_dict(self, arrays: Arrays) -> None:
         """Continue from `state_dict`."""
         if self._boxes is not None:
-            self._boxes.place[...] = arrays["boxes.place"]
-            self._boxes.velocity[...] = arrays["boxes.velocity"]
-            self._boxes.show()
+            self._boxes.load_state_dict(arrays)
         super().load_state_dict(arrays)
 
     def state_dict(self) -> Arrays:
         """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
-        arrays = super().state_dict()
-        if self._boxes is None:
-            return arrays
-        return arrays | {
-            "boxes.place": self._boxes.place.copy(),
-            "boxes.velocity": self._boxes.velocity.copy(),
-        }
+        boxes = {} if self._boxes is None else self._boxes.state_dict()
+        return super().state_dict() | boxes
 
     @property
     def boxes(self) -> PlacedBoxes:
@@ -226,13 +221,10 @@ class WalkCommandsBatch(LocomotionBatch):
         return self.gaits.blend_for(self._followed_command()[:, 0], self.standing)
 
     def _followed_command(self) -> Floats:
-        """The commands, their correction and what gives way, in the envelope. Shape (N, 3).
-
-        Zeros for those that stand.
-        """
+        """The commands, their correction, what gives way; zeros in standing. (N, 3)."""
         asked = self.correction + self.given
         asked[:, : self.command.shape[1]] += self.command
-        followed, _ = within_envelope(asked)
+        followed, _ = within_envelope(asked, self.gaits.span, BEYOND)
         followed[self.standing] = 0.0
         return followed
 
@@ -249,6 +241,7 @@ class WalkCommandsBatch(LocomotionBatch):
         for env in envs:
             stands = self.rngs[env].random() < self.config.walk.stand_start
             self._draw(int(env), 0.0)
+            self._place(int(env), 0.0)
             self.standing[env] = stands or stands_still(self.goal[env : env + 1])[0]
             if self.standing[env]:
                 self.phase[env] = first_phase(mid, np.zeros(1))[0]
@@ -274,6 +267,8 @@ class WalkCommandsBatch(LocomotionBatch):
         dt, time = self.simulation.dt, self.simulation.time
         for env in np.flatnonzero(time >= self.next_command):
             self._draw(int(env), float(time[env]))
+        for env in np.flatnonzero(time >= self.next_scene):
+            self._place(int(env), float(time[env]))
         self._feel(dt)
         self._switch()
         wanted = self.goal
@@ -388,13 +383,18 @@ class WalkCommandsBatch(LocomotionBatch):
         }
 
     def _draw(self, index: int, now: float) -> None:
-        """Give a body a new command, and other obstacles."""
+        """Give a body a new command."""
         env, walk, rng = self.config.environment, self.config.walk, self.rngs[index]
-        low, high = env.command_interval
-        self.next_command[index] = now + low + rng.random() * (high - low)
+        self.next_command[index] = now + drawn_wait(rng.random(), env.command_interval)
         self.goal[index] = drawn_goal(rng.random(6), env.speed, env.turn, walk)
-        if self._boxes is not None:
-            place_around(self._boxes, index, self.anchor[index, :3], walk, rng)
+
+    def _place(self, index: int, now: float) -> None:
+        """Give a body other obstacles."""
+        if self._boxes is None:
+            return
+        walk, rng = self.config.walk, self.rngs[index]
+        self.next_scene[index] = now + drawn_wait(rng.random(), walk.scene_interval)
+        place_around(self._boxes, index, self.anchor[index, :3], walk, rng)
 
 
 BATCH = WalkCommandsBatch

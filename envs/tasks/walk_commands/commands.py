@@ -31,14 +31,26 @@ CORRECTION, CORRECTED = 0.3, np.array([0.2, 0.15, 0.15])
 of it, [m/s], [rad/s], [m/s]."""
 MEAN = 0.8
 """Time constant of these means, [s]."""
+BEYOND = 1.2
+"""Turning rates and speeds to the side that are followed over those of the envelope, so that
+a body that lags behind its command at the border can be made up for."""
 
 
-def within_envelope(commands: Floats) -> tuple[Floats, Bools]:
+def within_envelope(
+    commands: Floats,
+    speeds: tuple[float, float] = SPEED,
+    beyond: float = 1.0,
+) -> tuple[Floats, Bools]:
     """Commands (k, 3) moved into the envelope, and which were outside, (k,).
 
     Speed ahead, [m/s], turning rate, [rad/s], and speed to the left, [m/s]. Fast walking
     takes narrower turns than the ranges say (speed times turning rate is at most
     `CENTRIPETAL`) and smaller steps to the side (`side_part`).
+
+    Args:
+        commands: The commands.
+        speeds: Range of speeds ahead, [m/s].
+        beyond: Factor on the ranges of turning rates and speeds to the left.
 
     Raises:
         ConfigError: A command that is not finite.
@@ -46,12 +58,12 @@ def within_envelope(commands: Floats) -> tuple[Floats, Bools]:
     if not np.isfinite(commands).all():
         raise ConfigError("a command is not finite")
     inside = np.empty_like(commands)
-    inside[:, 0] = np.clip(commands[:, 0], *SPEED)
-    widest = np.minimum(
+    inside[:, 0] = np.clip(commands[:, 0], *speeds)
+    widest = beyond * np.minimum(
         np.deg2rad(TURN[1]), CENTRIPETAL / np.maximum(np.abs(inside[:, 0]), 1e-9)
     )
     inside[:, 1] = np.clip(commands[:, 1], -widest, widest)
-    part = side_part(inside[:, 0])
+    part = beyond * side_part(inside[:, 0])
     inside[:, 2] = np.clip(commands[:, 2], SIDE[0] * part, SIDE[1] * part)
     outside: Bools = np.any(np.abs(inside - commands) > 1e-9, axis=1)
     return inside, outside
@@ -122,6 +134,18 @@ def drawn_goal(
     inside, _ = within_envelope(goal)
     drawn: Floats = inside[0]
     return drawn
+
+
+def drawn_wait(chance: float, span: tuple[float, float]) -> float:
+    """A time within `span`, [s], from a number of 0 to 1: short ones as often as long ones.
+
+    Log-uniform, so that a wide span holds commands of a navigator, ten a second, and
+    steady ones.
+    """
+    low, high = span
+    if low <= 0.0:
+        return low + chance * (high - low)
+    return float(low * (high / low) ** chance)
 
 
 def _between(span: tuple[float, float], part: float) -> float:

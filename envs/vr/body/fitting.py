@@ -11,6 +11,7 @@ import numpy as np
 
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_HEIGHT
+from ambulo.envs.vr.families.level_sets import SEEDS_PER_SPLIT, Split, split_level
 from ambulo.envs.vr.levels.geodesic import (
     FINE_RESOLUTION,
     MAX_CELLS,
@@ -24,6 +25,8 @@ _RESOLUTIONS = (FINE_RESOLUTION, 0.05, 0.02)
 """Cell sizes on which a way is looked for; the last tells a gap to 2 cm, [m]."""
 _BISECTIONS = 6
 """Halvings of the width between nothing and what the body needs."""
+SPARE, SPARES = 100_003, 9
+"""Distance of the levels that are tried one after the other, and how many."""
 _LOWEST = 0.5
 """Boxes that begin higher hang over the floor, [m]."""
 
@@ -48,6 +51,18 @@ def check_levels(levels: Sequence[Level], size: BodySize) -> None:
     for level in levels:
         if level.start is not None and level.goal is not None:
             _check(level, size)
+
+
+def fitting_level(family: str, split: Split, index: int, body: str) -> Level:
+    """Generated level `index` of `family`, or another in place of one too narrow for `body`.
+
+    The other is the same in every run. Capsules fit everywhere.
+    """
+    for turn in range(SPARES):
+        level = split_level(family, split, (index + turn * SPARE) % SEEDS_PER_SPLIT)
+        if body == "capsule" or _passes(level, BodySize.width):
+            break
+    return level
 
 
 @lru_cache(maxsize=4096)
@@ -78,10 +93,11 @@ def _widest(level: Level, most: float) -> float:
     return 0.5 * (low + high)
 
 
+@lru_cache(maxsize=4096)
 def _passes(level: Level, width: float) -> bool:
     """Whether a way of that width, [m], leads from start to goal."""
-    assert level.start is not None
-    assert level.goal is not None
+    if level.start is None or level.goal is None:
+        return True
     area = float(np.prod(level.bounds[2:] - level.bounds[:2]))
     for resolution in _RESOLUTIONS:
         if resolution < FINE_RESOLUTION and area > MAX_CELLS * resolution**2:

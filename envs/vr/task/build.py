@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.body.fitting import fitting_level
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.families.level_sets import Split, resolve, split_level
+from ambulo.envs.vr.families.level_sets import Split, resolve
 from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION, RESOLUTION
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
@@ -70,7 +71,11 @@ def make_levels(config: NavigationConfig, split: Split, per_family: int) -> list
     if env.level_file is not None:
         return load_levels(env.level_file)
     families = resolve(env.levels, split)
-    return [split_level(f, split, i) for i in range(per_family) for f in families]
+    return [
+        fitting_level(f, split, i, env.body)
+        for i in range(per_family)
+        for f in families
+    ]
 
 
 def make_bank(config: NavigationConfig, split: Split, seed: int) -> LevelBank:

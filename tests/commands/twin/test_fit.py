@@ -53,6 +53,21 @@ def test_the_response_is_found_in_walks_that_sway():
     assert found.noise < 0.03
 
 
+def test_what_a_response_misses_in_a_change_is_no_noise():
+    rng = np.random.default_rng(1)
+    held = 120
+    command = np.repeat(rng.uniform(0.5, 1.5, (8, 8)), held, axis=0)
+    motion = simulated(command, DT, np.array([1.0, 0.0, 0.3, 5.0]), 0)
+    late = (np.arange(len(command)) % held < 24)[:, None]
+    motion = motion + np.where(late, rng.normal(0.0, 0.6, (1, 8)), 0.0)
+    moved = np.repeat(motion[:, :, None], 3, axis=2)
+    walks = free_walks(
+        command=np.repeat(command[:, :, None], 3, axis=2),
+        motion=moved, fell=np.zeros(command.shape, np.bool_),
+    )  # fmt: skip
+    assert fit_response(walks, 0, still=False).noise < 0.1
+
+
 def test_a_walker_that_falls_at_once_cannot_be_measured():
     walks = free_walks()
     fallen = free_walks(fell=np.ones_like(walks.fell))

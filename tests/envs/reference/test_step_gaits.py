@@ -19,7 +19,9 @@ from ambulo.envs.reference.step_gaits import (
 from ambulo.motion.gaits.cycle import PHASES, Cycle
 from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.gaits.soles import DEPTH, sole_places
+from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.mass import center_of_mass
+from ambulo.motion.roles import SIDES, roles_of
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +80,13 @@ def test_the_posture_is_alike_on_both_sides(character: Character) -> None:
     left, right = posture[index("ArmL")], posture[index("ArmR")]
     np.testing.assert_allclose(left, right * [1.0, -1.0, 1.0, -1.0], atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(posture, axis=1), 1.0)
+
+
+def test_arms_hang_beside_the_trunk(character: Character, posture: Floats) -> None:
+    skeleton = character.skeleton
+    roles = roles_of(skeleton)
+    places, _ = forward_kinematics(skeleton, np.zeros(3), posture)
+    for side in SIDES:
+        arm, hand = places[roles[f"{side}_upper_arm"]], places[roles[f"{side}_hand"]]
+        assert hand[1] == pytest.approx(arm[1], abs=1e-9)
+        assert hand[2] < arm[2] - 0.4

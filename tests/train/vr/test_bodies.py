@@ -45,7 +45,7 @@ def test_the_presets_begin_on_the_twin_and_end_on_the_body():
         stage_config(config, one).environment.body
         for one in config.training.curriculum_stages
     ]
-    assert bodies == ["twin", "twin", "human23"]
+    assert bodies == ["twin", "human23"]
     assert preset("embodied_quick").environment.body == "twin"
 
 

@@ -127,6 +127,20 @@ def test_boxes_are_there_for_training_alone(make: Make) -> None:
     assert gap[gap < PARKED / 2].min() > 0.6
 
 
+def test_obstacles_stay_while_commands_change(make: Make) -> None:
+    batch = made(make, 6, obstacles=1.0, moving_share=0.0, scene_interval=(0.5, 0.5))
+    batch.next_command[:] = 0.0
+    goal, place = batch.goal.copy(), batch.boxes.place.copy()
+    batch.step(still(batch))
+    assert not np.array_equal(batch.goal, goal)
+    np.testing.assert_array_equal(batch.boxes.place, place)
+    for _ in range(15):
+        batch.step(still(batch))
+    assert (batch.boxes.place != place).any(axis=(1, 2)).all()
+    everybody(batch, 0.3, 0.0)
+    assert np.isinf(batch.next_scene).all()
+
+
 def test_a_saved_state_goes_on_bit_for_bit(make: Make) -> None:
     def fresh() -> WalkCommandsBatch:
         return made(make, 4, obstacles=1.0, moving_share=1.0, stand_start=0.5)

@@ -10,6 +10,7 @@ from ambulo.envs.tasks.walk_commands.commands import (
     BRAKING,
     SPEEDING,
     check_command,
+    drawn_wait,
     settle,
     stands_still,
     within_envelope,
@@ -90,3 +91,18 @@ def test_commands_settle_without_overshoot_and_brake_faster() -> None:
 def test_small_commands_are_to_stand() -> None:
     commands = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0]])
     assert stands_still(commands).tolist() == [True, False, False]
+
+
+def test_what_is_followed_may_go_beyond_the_envelope() -> None:
+    asked = np.array([[-0.3, -9.0, 0.0], [1.9, 0.0, 0.5], [0.0, 2.3, 0.35]])
+    reached, outside = within_envelope(asked, (-0.35, 1.74), 1.2)
+    assert outside.tolist() == [True, True, False]
+    assert reached[0] == pytest.approx([-0.3, -1.2 * np.deg2rad(120.0), 0.0])
+    assert reached[1] == pytest.approx([1.74, 0.0, 0.12])
+    assert reached[2] == pytest.approx(asked[2])
+
+
+def test_short_times_are_drawn_as_often_as_long_ones() -> None:
+    times = [drawn_wait(chance, (0.1, 6.0)) for chance in (0.0, 0.5, 1.0)]
+    assert times == pytest.approx([0.1, 0.6**0.5, 6.0])
+    assert drawn_wait(0.5, (0.0, 4.0)) == 2.0

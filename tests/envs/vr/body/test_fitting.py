@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.body.fitting import BodySize, check_levels
+from ambulo.envs.vr.body.fitting import BodySize, check_levels, fitting_level
+from ambulo.envs.vr.families.level_sets import split_level
 from ambulo.envs.vr.levels.level import Level
 
 SIZE = BodySize("body = human23")
@@ -49,3 +50,13 @@ def test_a_low_ceiling_is_named():
 
 def test_levels_without_a_way_of_their_own_are_left_to_the_task():
     check_levels([Level("open", np.array([-1.0, -1.0, 1.0, 1.0]))], SIZE)
+
+
+def test_generated_levels_that_are_too_narrow_have_others_in_their_place():
+    narrow = split_level("pits", "train", 401)
+    assert fitting_level("pits", "train", 401, "capsule").name == narrow.name
+    other = fitting_level("pits", "train", 401, "twin")
+    assert other.name != narrow.name
+    check_levels([other], BodySize("twin"))
+    with pytest.raises(LevelError, match=r"gap of 0\.6"):
+        check_levels([narrow], BodySize("twin"))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.twin import Envelope
+from ambulo.envs.tasks.walk_commands.commands import side_left
 from ambulo.envs.vr.body.body_world import BodyWorld
 from ambulo.envs.vr.body.walker import Walker
 from ambulo.envs.vr.contract import WorldSpec
@@ -172,6 +173,8 @@ def _random_commands(
     if envelope.lateral is not None:
         widest = envelope.lateral / np.maximum(np.abs(commands[..., 0]), 1e-9)
         commands[..., 2] = np.clip(commands[..., 2], -widest, widest)
+        widest = np.minimum(widest, max(map(abs, spans[2])))
+        commands[..., 1] *= side_left(commands[..., 0], commands[..., 2], widest)
     return commands
 
 

@@ -224,7 +224,8 @@ class WalkCommandsBatch(LocomotionBatch):
         """The commands, their correction, what gives way; zeros in standing. (N, 3)."""
         asked = self.correction + self.given
         asked[:, : self.command.shape[1]] += self.command
-        followed, _ = within_envelope(asked, self.gaits.span, BEYOND)
+        speeds = self.gaits.span[0], self._fastest
+        followed, _ = within_envelope(asked, speeds, BEYOND)
         followed[self.standing] = 0.0
         return followed
 
@@ -246,8 +247,7 @@ class WalkCommandsBatch(LocomotionBatch):
             if self.standing[env]:
                 self.phase[env] = first_phase(mid, np.zeros(1))[0]
             else:
-                self.command[env] = self.goal[env]
-                self.mean[env] = self.goal[env]
+                self.command[env] = self.mean[env] = self.goal[env]
 
     def _tick(self, advance: Floats) -> None:
         self.phase += np.where(self.standing, 0.0, advance)

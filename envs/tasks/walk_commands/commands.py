@@ -22,6 +22,8 @@ SPEEDING, BRAKING = (0.4, 1.6, 0.4), (2.2, 2.6, 0.8)
 away from 0 and towards it."""
 EASE = 0.09
 """Time in which a change begins and ends, [s]."""
+SPOT_SPEED = 0.4
+"""Speed from which on turns take all of the range to the side, [m/s]."""
 STILL = np.array([0.04, 0.05, 0.03])
 """Speed, [m/s], turning rate, [rad/s], and speed to the left, [m/s], below which a command is
 one to stand."""
@@ -45,7 +47,7 @@ def within_envelope(
 
     Speed ahead, [m/s], turning rate, [rad/s], and speed to the left, [m/s]. Fast walking
     takes narrower turns than the ranges say (speed times turning rate is at most
-    `CENTRIPETAL`) and smaller steps to the side (`side_part`).
+    `CENTRIPETAL`) and smaller steps to the side (`side_part`), and so do turns (`side_left`).
 
     Args:
         commands: The commands.
@@ -64,6 +66,8 @@ def within_envelope(
     )
     inside[:, 1] = np.clip(commands[:, 1], -widest, widest)
     part = beyond * side_part(inside[:, 0])
+    if beyond == 1.0:  # what makes up for drifts may go aside in turns
+        part = part * side_left(inside[:, 0], inside[:, 1], widest)
     inside[:, 2] = np.clip(commands[:, 2], SIDE[0] * part, SIDE[1] * part)
     outside: Bools = np.any(np.abs(inside - commands) > 1e-9, axis=1)
     return inside, outside
@@ -73,6 +77,22 @@ def side_part(speed: Floats) -> Floats:
     """The part of `SIDE` that is taken on at speeds ahead (k,), [m/s]. Shape (k,)."""
     part: Floats = np.interp(np.abs(speed), SIDE_SPEEDS, SIDE_PARTS)
     return part
+
+
+@njit(cache=True)
+def side_left(speed, turn, widest):  # type: ignore[no-untyped-def]
+    """The part of the range to the side that turns leave, at speeds ahead, [m/s].
+
+    In the widest turn from `SPOT_SPEED` on none: bodies that walk, turn and go aside all at
+    once fall (41 % of an agent's episodes); on the spot all. Numbers or arrays.
+
+    Args:
+        speed: Ahead, [m/s].
+        turn: Turning rate, [rad/s].
+        widest: The largest turning rate at that speed, [rad/s].
+    """
+    walking = np.minimum(1.0, np.abs(speed) / SPOT_SPEED)
+    return 1.0 - walking * np.minimum(1.0, np.abs(turn) / widest)
 
 
 def check_command(speed: float, turn: float, side: float = 0.0) -> None:
@@ -100,10 +120,14 @@ def check_command(speed: float, turn: float, side: float = 0.0) -> None:
         raise ConfigError(
             f"turn = {turn:g}: at {speed:g} m/s the walker turns by up to {widest:.0f} deg/s"
         )
+    rate = np.deg2rad(turn)
+    widest = min(np.deg2rad(TURN[1]), CENTRIPETAL / max(abs(speed), 1e-9))
     most = SIDE[1] * float(side_part(np.array([speed]))[0])
+    most *= float(side_left(speed, rate, widest))
     if abs(side) > most + 1e-9:
         raise ConfigError(
-            f"side = {side:g}: at {speed:g} m/s the walker goes aside by up to {most:.2g} m/s"
+            f"side = {side:g}: at {speed:g} m/s and {turn:g} deg/s the walker goes aside by "
+            f"up to {most:.2g} m/s"
         )
 
 

@@ -9,6 +9,7 @@ import math
 import numpy as np
 from numba import njit
 
+from ambulo.envs.tasks.walk_commands.commands import side_left
 from ambulo.envs.vr.world.geometry_kernels import (
     MOST_OVERLAPS,
     near_shapes,
@@ -59,6 +60,7 @@ def limited(stick, scale, low, high, lateral, out):
         out[c] = min(max(out[c], low[c]), high[c])
     widest = lateral / max(abs(out[0]), 1e-9)
     out[2] = min(max(out[2], -widest), widest)
+    out[1] *= side_left(out[0], out[2], max(min(widest, max(high[2], -low[2])), 1e-9))
 
 
 @njit(cache=True)

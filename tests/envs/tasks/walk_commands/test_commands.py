@@ -21,20 +21,23 @@ DT = 1.0 / 30.0
 
 def test_commands_outside_the_envelope_are_moved_into_it() -> None:
     asked = np.array([
-        [1.0, 0.5, 0.2],    # within
+        [1.0, 0.42, 0.1],   # within
         [2.0, 0.0, 0.0],    # too fast
         [-1.0, 0.0, -0.9],  # too fast backwards and to the side
         [0.0, 3.0, 0.0],    # 120 deg/s are 2.094 rad/s
         [1.6, -2.0, 0.0],   # 0.84 m/s^2 over 1.6 m/s are 0.525 rad/s
         [1.2, 0.0, -0.3],   # two thirds of it
+        [0.6, 0.7, 0.3],    # half of the widest turn there takes half of the side
+        [0.2, 2.5, 0.3],    # slower, the widest turn takes less of it
     ])  # fmt: skip
     inside, clamped = within_envelope(asked)
     expected = [
-        [1.0, 0.5, 0.2], [1.6, 0.0, 0.0], [-0.2, 0.0, -0.3],
+        [1.0, 0.42, 0.1], [1.6, 0.0, 0.0], [-0.2, 0.0, -0.3],
         [0.0, 2.0944, 0.0], [1.6, -0.525, 0.0], [1.2, 0.0, -0.2],
+        [0.6, 0.7, 0.15], [0.2, 2.0944, 0.15],
     ]  # fmt: skip
     np.testing.assert_allclose(inside, expected, atol=1e-4)
-    assert clamped.tolist() == [False, True, True, True, True, True]
+    assert clamped.tolist() == [False, *[True] * 7]
     again, outside = within_envelope(inside)
     np.testing.assert_array_equal(again, inside)
     assert not outside.any()
@@ -53,7 +56,7 @@ def test_a_command_that_is_no_number_is_refused() -> None:
         ((0.0, 0.0, 0.5), "side = 0.5: the walker takes on -0.3 to 0.3 m/s"),
         (
             (1.6, 0.0, 0.3),
-            "side = 0.3: at 1.6 m/s the walker goes aside by up to 0.1 m/s",
+            "side = 0.3: at 1.6 m/s and 0 deg/s the walker goes aside by up to 0.1 m/s",
         ),
         ((1.2, 60.0, 0.0), "turn = 60: at 1.2 m/s the walker turns by up to 40 deg/s"),
     ],
@@ -63,8 +66,8 @@ def test_flags_outside_the_envelope_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=text):
         check_command(*command)
-    check_command(1.6, 30.0, -0.1)
-    check_command(0.8, 30.0, -0.3)
+    check_command(1.6, 0.0, -0.1)
+    check_command(0.8, 30.0, -0.15)
 
 
 def test_commands_settle_without_overshoot_and_brake_faster() -> None:

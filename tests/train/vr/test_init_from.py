@@ -1,0 +1,42 @@
+"""A run begins with the policy that its settings name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from ambulo.common.find_model import find_model
+from ambulo.policies.agents.navigation import load_navigation
+from ambulo.train.train_vr_navigation import main
+
+FLAGS = [
+    "--preset", "embodied_quick", "--no-progress", "--run-name", "on", "--timesteps", "128",
+    "--num-envs", "4", "--eval-freq", "0", "--episodes", "1",
+]  # fmt: skip
+SETTINGS = {
+    "environment.body": "capsule",
+    "environment.levels_per_family": "1",
+    "environment.levels": '["open"]',
+    "ppo.learning_rate": "1e-9",
+    "ppo.learning_rate_final": "1e-9",
+}
+
+
+def weights(file: Path) -> dict[str, torch.Tensor]:
+    return load_navigation(file).weights
+
+
+@pytest.mark.parametrize("chosen", ["vr_navigation", "vr_comfort"])
+def test_the_policy_of_a_shipped_agent_goes_on(
+    chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = [f"--set={key}={value}" for key, value in SETTINGS.items()]
+    flag = [] if chosen == "vr_navigation" else ["--init-from", chosen]
+    assert main([*FLAGS, *settings, *flag]) == 0
+    trained = weights(tmp_path / "runs" / "on" / "final_model.zip")
+    begun = weights(Path(find_model(chosen)))
+    for name, values in begun.items():
+        torch.testing.assert_close(trained[name], values, atol=1e-5, rtol=1e-5)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.batch import BatchStep
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.walk_commands import CENTRIPETAL
+from ambulo.configs.walk_commands import CENTRIPETAL, SPEED
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.locomotion.reward import (
@@ -224,7 +224,7 @@ class WalkCommandsBatch(LocomotionBatch):
         """The commands, their correction, what gives way; zeros in standing. (N, 3)."""
         asked = self.correction + self.given
         asked[:, : self.command.shape[1]] += self.command
-        speeds = self.gaits.span[0], self._fastest
+        speeds = self.gaits.span[0], SPEED[1]
         followed, _ = within_envelope(asked, speeds, BEYOND)
         followed[self.standing] = 0.0
         return followed

@@ -83,6 +83,16 @@ def test_the_clock_stands_until_a_command_and_steps_begin_on_the_spot(
     assert (batch.phase != begin).all()
 
 
+def test_orders_are_followed_whatever_commands_are_drawn(make: Make) -> None:
+    """Bodies in levels begin as slowly as they can: their drawn speed is 0."""
+    batch = make("walk_commands", 1, speed=(0.0, 0.0))
+    assert isinstance(batch, WalkCommandsBatch)
+    everybody(batch, 0.3, 0.0)
+    batch.standing[:], batch.command[:, 0] = False, 0.3
+    batch.step(still(batch))
+    assert batch.blend.speed[0] == pytest.approx(0.3, abs=0.02)
+
+
 def test_a_shove_makes_a_standing_body_step(make: Make) -> None:
     batch = made(make, 3)
     everybody(batch, 0.0, 0.0)

@@ -142,7 +142,7 @@ def test_a_wrong_engine_is_told_before_levels_are_built(
     for place in (
         "task.bank.LevelBank.__init__",
         "families.level_sets.generate",
-        "task.build.split_level",
+        "task.build.fitting_level",
     ):
         monkeypatch.setattr(f"ambulo.envs.vr.{place}", too_late)
     monkeypatch.setenv("AMBULO_TOKEN", "secret")

@@ -159,13 +159,19 @@ def adopt(learner: FastPPO, model: ModelFile[Any]) -> None:
     Raises:
         ModelFileError: a policy of another shape.
     """
-    try:
-        learner.policy.load_state_dict(model.weights)
-    except RuntimeError as error:
-        reason = " ".join(str(error).split())
-        raise ModelFileError(
-            f"the policy does not fit this configuration: {reason}"
-        ) from None
+    own = learner.policy.state_dict()
+    for name in sorted(own.keys() | model.weights.keys()):
+        theirs, ours = (
+            tuple(all_[name].shape) if name in all_ else "none"
+            for all_ in (model.weights, own)
+        )
+        if theirs != ours:
+            raise ModelFileError(
+                f"the policy to begin with has {name} of shape {theirs}, these settings "
+                f"make {ours}: keep its observations and network, or begin anew "
+                "(--set training.init_from=null, no --init-from)"
+            )
+    learner.policy.load_state_dict(model.weights)
 
 
 def _restore_batch(batch: StatefulBatch, arrays: Arrays) -> None:

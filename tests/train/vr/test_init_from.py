@@ -40,3 +40,17 @@ def test_the_policy_of_a_shipped_agent_goes_on(
     begun = weights(Path(find_model(chosen)))
     for name, values in begun.items():
         torch.testing.assert_close(trained[name], values, atol=1e-5, rtol=1e-5)
+
+
+def test_a_policy_of_another_shape_is_refused_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = [f"--set={key}={value}" for key, value in SETTINGS.items()]
+    for other in ("observations.memory=none", "network.net_arch=[64]"):
+        assert main([*FLAGS, *settings, f"--set={other}"]) == 2
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert "the policy to begin with has " in error
+        assert "training.init_from=null" in error
+    anew = ["--set=network.net_arch=[64]", "--set=training.init_from=null"]
+    assert main([*FLAGS, *settings, *anew]) == 0

@@ -73,8 +73,6 @@ def fit_many(args: argparse.Namespace) -> int:
     new = [job for job in jobs if args.force or not is_reference_file(job.target)]
     rows = {job.target: _kept(job) for job in jobs if job not in new}
     needs = [Path(job.source) for job in new]
-    for source in needs:
-        check_no_reference(source)
     with workers_of(args, needs[:1]).sharing(folder) as workers, bars(0) as progress:
         task = progress.add_task("fitting", total=len(new))
         shared = (args.body, args.bodies, args.seed)
@@ -121,7 +119,12 @@ def is_reference_file(path: str) -> bool:
 def _sources(paths: Sequence[str]) -> list[Path]:
     files: list[Path] = []
     for path in map(resolve_path, paths):
-        files += find_motions(path) if path.is_dir() else [path]
+        if path.is_dir():  # references of an earlier call may lie there, too
+            found = find_motions(path)
+            files += [file for file in found if not is_reference_file(str(file))]
+            continue
+        check_no_reference(path)
+        files.append(path)
     if not files:
         raise ConfigError(f"{', '.join(paths)}: no motion files")
     return files

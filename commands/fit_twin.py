@@ -74,10 +74,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 def measured_twin(args: argparse.Namespace) -> TwinConfig:
     """Measure and fit, with a line for each part."""
     from ambulo.commands.twin.fit import fit_twin
-    from ambulo.commands.twin.measure import free_walks, joined, wall_walks
+    from ambulo.commands.twin.measure import (
+        SLOWEST,
+        free_walks,
+        joined,
+        slowed,
+        wall_walks,
+    )
     from ambulo.envs.vr.body.walker import find_walker
 
     walker = find_walker(args.walker, args.body)
+    least = max(SLOWEST, walker.envelope.speed[0])
+    if args.fastest < least:
+        raise ConfigError(
+            f"--fastest {args.fastest:g}: {walker.name} is measured from {least:g} m/s on"
+        )
     announce(f"{args.walkers} walkers on free ground ...")
     free = free_walks(walker, args.walkers, args.seed, args.fastest)
     announce(f"{args.rounds} x {args.walkers} walkers at a wall ...")
@@ -86,4 +97,6 @@ def measured_twin(args: argparse.Namespace) -> TwinConfig:
         for k in range(args.rounds)
     ]
     announce("fitting ...")
-    return fit_twin(walker, free, joined(rounds))
+    twin = fit_twin(walker, free, joined(rounds))
+    # Faster sticks are refused: nothing is known about them.
+    return twin.model_copy(update={"envelope": slowed(walker.envelope, args.fastest)})

@@ -166,7 +166,7 @@ class LocomotionEnvironmentConfig(Config):
     straight: Unit = 0.3
     """Fraction of commands without turning."""
     command_interval: Span = (3.0, 6.0)
-    """Range of the time between commands, [s]."""
+    """Range of the time between commands, [s]; of `walk_commands` log-uniform."""
     base: Literal["gait", "pose"] = "gait"
     """What `locomote`'s actions move: the reference gait at the commanded speed, or the
     standing pose (then neither reference nor balance controller acts)."""

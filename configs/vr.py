@@ -6,6 +6,7 @@ angles degrees where the name or text says so, times seconds.
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -341,4 +342,7 @@ class NavigationConfig(Config):
     def shareable(self) -> NavigationConfig:
         """Return a copy to publish: without engine locations and without local folders."""
         output = NavigationTrainingConfig.model_fields["output"].default
-        return self.without_engine_places().override("training", output=output)
+        first = self.training.init_from
+        return self.without_engine_places().override(
+            "training", output=output, init_from=first and PurePath(first).name
+        )

@@ -176,12 +176,15 @@ def _used(free: FreeWalks) -> Bools:
 
 
 def _steady(command: Floats, dt: float) -> Bools:
-    """Steps of commands (T, N) that have not changed for `STEADY`: what is off is noise."""
-    changed = np.diff(command, axis=0, prepend=command[:1]) != 0.0
-    since, out = np.zeros(command.shape[1]), np.empty(command.shape, np.bool_)
+    """Steps at which all off is noise: commands (T, N) have not changed for `STEADY`.
+
+    Nor do they within the half of `WINDOW` that means reach ahead.
+    """
+    before, ahead = round(STEADY / dt), round(0.5 * WINDOW / dt) + 1
+    changed = np.diff(command, axis=0, prepend=command[:1] + 1.0) != 0.0
+    out = np.ones(command.shape, np.bool_)
     for step, now in enumerate(changed):
-        since = np.where(now, 0.0, since + dt)
-        out[step] = since > STEADY
+        out[max(step - ahead, 0) : step + before, now] = False
     return out
 
 

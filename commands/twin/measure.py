@@ -10,8 +10,8 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.twin import Envelope
-from ambulo.envs.tasks.walk_commands.commands import side_left
 from ambulo.envs.vr.body.body_world import BodyWorld
+from ambulo.envs.vr.body.commands import StickCommands
 from ambulo.envs.vr.body.walker import Walker
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
@@ -28,6 +28,8 @@ APPROACH = 2.0
 """Time until a walker is at the wall, [s]."""
 ANGLES = (math.radians(5.0), math.radians(90.0))
 """Between walking direction and wall, [rad]."""
+SLOWEST = 0.3
+"""Slowest speed at which a walker is sent into the wall, [m/s]."""
 FIRST_GAP = 0.7
 """Least distance from the wall at the start, [m]."""
 _WALL = 0.1
@@ -71,13 +73,17 @@ def free_walks(
     starts = np.zeros((count, 3))
     _begin(world, starts, rng)
     steps = round(FREE_SECONDS / world.spec.dt)
-    commands = _random_commands(
-        _slowed(walker.envelope, fastest), steps, count, world.spec.dt, rng
+    wanted = _random_commands(
+        slowed(walker.envelope, fastest), steps, count, world.spec.dt, rng
     )
+    sticks = [_sticks(command, world.spec) for command in wanted]
+    # Not all that is wanted is in the envelope: turns take of side-steps, and so on.
+    ordered = StickCommands(world.spec, walker.envelope, walker.name)
+    commands = np.stack([ordered.of(stick) for stick in sticks])
     motion, fell = np.zeros_like(commands), np.zeros((steps, count), np.bool_)
     before = _pose(world)
-    for step, command in enumerate(commands):
-        world.step(_sticks(command, world.spec))
+    for step, stick in enumerate(sticks):
+        world.step(stick)
         after = _pose(world)
         motion[step], before = _motion(before, after, world.spec.dt), after
         fell[step] = world.state.fell
@@ -95,7 +101,7 @@ def wall_walks(
     wall = np.array([[0.0, _WALL, 1.25, 0.9 * _SIZE, _WALL, 1.25, 0.0]])
     level = Level("wall", np.array([-_SIZE, -_SIZE, _SIZE, _SIZE]), boxes=wall)
     world, rng = _world(walker, level, count, seed), np.random.default_rng([seed, 2])
-    low, high = (max(v, 0.3) for v in _slowed(walker.envelope, fastest).speed)
+    low, high = (max(v, SLOWEST) for v in slowed(walker.envelope, fastest).speed)
     speed, angle = rng.uniform(low, high, count), rng.uniform(*ANGLES, size=count)
     away = FIRST_GAP + APPROACH * speed * np.sin(angle)
     _begin(world, np.column_stack([np.zeros(count), -away, angle]), rng)
@@ -152,7 +158,7 @@ def _sticks(command: Floats, spec: WorldSpec) -> Floats:
     )
 
 
-def _slowed(envelope: Envelope, fastest: float) -> Envelope:
+def slowed(envelope: Envelope, fastest: float) -> Envelope:
     """`envelope` with speeds ahead up to `fastest`, [m/s]."""
     low, high = envelope.speed
     return envelope.model_copy(update={"speed": (low, max(low, min(high, fastest)))})
@@ -170,11 +176,6 @@ def _random_commands(
                 straight = channel > 0 and rng.random() < STRAIGHT
                 value = 0.0 if straight else rng.uniform(low, high)
                 commands[first:last, body, channel] = value
-    if envelope.lateral is not None:
-        widest = envelope.lateral / np.maximum(np.abs(commands[..., 0]), 1e-9)
-        commands[..., 2] = np.clip(commands[..., 2], -widest, widest)
-        widest = np.minimum(widest, max(map(abs, spans[2])))
-        commands[..., 1] *= side_left(commands[..., 0], commands[..., 2], widest)
     return commands
 
 

@@ -39,6 +39,10 @@ def test_a_folder_becomes_a_folder_of_references(
     before = written[0].stat().st_mtime_ns
     assert main([str(clips / "good.bvh"), str(clips / "short.bvh"), *flags]) == 1
     assert written[0].stat().st_mtime_ns == before
+    # References among the clips, as an earlier call with --out clips leaves them.
+    (clips / written[0].name).write_bytes(written[0].read_bytes())
+    assert main([str(clips), *flags]) == 1
+    assert "1 of 2 clips are done" in capsys.readouterr().out.rsplit("good", 1)[-1]
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,11 @@ from ambulo.configs.twin import find_twin
 @pytest.mark.slow
 def test_the_twin_of_a_walker_answers_as_it_does(tmp_path: Path) -> None:
     file = tmp_path / "twin.json"
-    assert (
-        main(["locomote", "--out", str(file), "--walkers", "8", "--rounds", "2"]) == 0
-    )
+    flags = ["--walkers", "8", "--rounds", "2", "--fastest", "1.4"]
+    assert main(["locomote", "--out", str(file), *flags]) == 0
     found, shipped = find_twin(str(file)), find_twin("locomote")
-    assert found.envelope == shipped.envelope
+    assert found.envelope.speed == (0.6, 1.4)
+    assert found.envelope.turn == shipped.envelope.turn
     for name in ("speed", "turn"):
         ours, theirs = getattr(found, name), getattr(shipped, name)
         assert ours.gain == pytest.approx(theirs.gain, abs=0.1)
@@ -35,6 +35,12 @@ def test_the_twin_of_a_walker_answers_as_it_does(tmp_path: Path) -> None:
         ),
         (["locomot"], "walker = locomot: no such model file"),
         (["locomote", "--rounds", "0"], "--rounds 0: must be at least 1"),
+        (["locomote", "--fastest", "0"], "--fastest 0: must be over 0 m/s"),
+        (["locomote", "--fastest", "nan"], "--fastest nan: must be over 0 m/s"),
+        (
+            ["locomote", "--fastest", "0.4"],
+            "--fastest 0.4: locomote is measured from 0.6 m/s on",
+        ),
         (
             ["locomote", "--body", "myolegs"],
             "trained for human23, not for body = myolegs",

@@ -167,9 +167,9 @@ def adopt(learner: FastPPO, model: ModelFile[Any]) -> None:
         )
         if theirs != ours:
             raise ModelFileError(
-                f"the policy to begin with has {name} of shape {theirs}, these settings "
-                f"make {ours}: keep its observations and network, or begin anew "
-                "(--set training.init_from=null, no --init-from)"
+                f"the policy does not fit: it has {name} of shape {theirs}, these settings "
+                f"make {ours}; keep its observations and network, or begin a run without "
+                "it (--set training.init_from=null, no --init-from)"
             )
     learner.policy.load_state_dict(model.weights)
 

@@ -132,6 +132,8 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         check_engines(config.environment)
         if config.environment.world == "mujoco":
             import_mujoco()
+        if args.init_from and not resumed:  # written down, for a run that begins again
+            config = config.override("training", init_from=args.init_from)
         return config
 
     def task(self, request: Request) -> NavigationTraining:

@@ -27,6 +27,7 @@ def stage_bank(config: NavigationConfig, stage: CurriculumStage | None) -> Level
 
     It does not depend on the goal distance of the stage, only on its levels.
     """
+    config = stage_config(config, stage)
     if stage is not None and stage.levels is not None:
         config = config.override("environment", levels=stage.levels, level_file=None)
     return make_bank(config, "train", config.training.seed)
@@ -98,7 +99,8 @@ class TrainingLevels:
         """Put the new level `number` of the slot's family into `slot`."""
         bank = self._batch.bank
         index = self._config.environment.levels_per_family + number
-        family, body = bank.levels[slot].family, self._config.environment.body
+        family = bank.levels[slot].family
+        body = stage_config(self._config, self._stage).environment.body
         level = fitting_level(family, "train", index % SEEDS_PER_SPLIT, body)
         bank.replace(slot, level, self._generator(number))
         self._batch.world.set_levels([slot], [level])

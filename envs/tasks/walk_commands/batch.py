@@ -224,8 +224,8 @@ class WalkCommandsBatch(LocomotionBatch):
         """The commands, their correction, what gives way; zeros in standing. (N, 3)."""
         asked = self.correction + self.given
         asked[:, : self.command.shape[1]] += self.command
-        speeds = self.gaits.span[0], SPEED[1]
-        followed, _ = within_envelope(asked, speeds, BEYOND)
+        reach = (self.gaits.span[0], SPEED[1]), BEYOND
+        followed, _ = within_envelope(asked, *reach, turns_take_side=False)
         followed[self.standing] = 0.0
         return followed
 

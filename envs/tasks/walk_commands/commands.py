@@ -16,14 +16,13 @@ from ambulo.configs.walk_commands import (
     TURN,
     WalkCommandsConfig,
 )
+from ambulo.envs.locomotion.command_limits import side_left
 
 SPEEDING, BRAKING = (0.4, 1.6, 0.4), (2.2, 2.6, 0.8)
 """Fastest change of speed, [m/s^2], turning rate, [rad/s^2], and speed to the left, [m/s^2],
 away from 0 and towards it."""
 EASE = 0.09
 """Time in which a change begins and ends, [s]."""
-SPOT_SPEED = 0.4
-"""Speed from which on turns take all of the range to the side, [m/s]."""
 STILL = np.array([0.04, 0.05, 0.03])
 """Speed, [m/s], turning rate, [rad/s], and speed to the left, [m/s], below which a command is
 one to stand."""
@@ -42,6 +41,8 @@ def within_envelope(
     commands: Floats,
     speeds: tuple[float, float] = SPEED,
     beyond: float = 1.0,
+    *,
+    turns_take_side: bool = True,
 ) -> tuple[Floats, Bools]:
     """Commands (k, 3) moved into the envelope, and which were outside, (k,).
 
@@ -53,6 +54,7 @@ def within_envelope(
         commands: The commands.
         speeds: Range of speeds ahead, [m/s].
         beyond: Factor on the ranges of turning rates and speeds to the left.
+        turns_take_side: Whether turns leave less of the range to the left.
 
     Raises:
         ConfigError: A command that is not finite.
@@ -61,12 +63,10 @@ def within_envelope(
         raise ConfigError("a command is not finite")
     inside = np.empty_like(commands)
     inside[:, 0] = np.clip(commands[:, 0], *speeds)
-    widest = beyond * np.minimum(
-        np.deg2rad(TURN[1]), CENTRIPETAL / np.maximum(np.abs(inside[:, 0]), 1e-9)
-    )
+    widest = beyond * widest_turn(inside[:, 0])
     inside[:, 1] = np.clip(commands[:, 1], -widest, widest)
     part = beyond * side_part(inside[:, 0])
-    if beyond == 1.0:  # what makes up for drifts may go aside in turns
+    if turns_take_side:
         part = part * side_left(inside[:, 0], inside[:, 1], widest)
     inside[:, 2] = np.clip(commands[:, 2], SIDE[0] * part, SIDE[1] * part)
     outside: Bools = np.any(np.abs(inside - commands) > 1e-9, axis=1)
@@ -79,20 +79,10 @@ def side_part(speed: Floats) -> Floats:
     return part
 
 
-@njit(cache=True)
-def side_left(speed, turn, widest):  # type: ignore[no-untyped-def]
-    """The part of the range to the side that turns leave, at speeds ahead, [m/s].
-
-    In the widest turn from `SPOT_SPEED` on none: bodies that walk, turn and go aside all at
-    once fall (41 % of an agent's episodes); on the spot all. Numbers or arrays.
-
-    Args:
-        speed: Ahead, [m/s].
-        turn: Turning rate, [rad/s].
-        widest: The largest turning rate at that speed, [rad/s].
-    """
-    walking = np.minimum(1.0, np.abs(speed) / SPOT_SPEED)
-    return 1.0 - walking * np.minimum(1.0, np.abs(turn) / widest)
+def widest_turn(speed: Floats) -> Floats:
+    """The largest turning rate at speeds ahead (k,), [m/s]. Shape (k,), [rad/s]."""
+    fast = CENTRIPETAL / np.maximum(np.abs(speed), 1e-9)
+    return np.asarray(np.minimum(np.deg2rad(TURN[1]), fast))
 
 
 def check_command(speed: float, turn: float, side: float = 0.0) -> None:
@@ -115,15 +105,14 @@ def check_command(speed: float, turn: float, side: float = 0.0) -> None:
             raise ConfigError(
                 f"{name} = {value:g}: the walker takes on {low:g} to {high:g} {unit}"
             )
-    if abs(speed * np.deg2rad(turn)) > CENTRIPETAL + 1e-9:
-        widest = np.rad2deg(CENTRIPETAL / abs(speed))
+    widest = float(widest_turn(np.array([speed]))[0])
+    if abs(np.deg2rad(turn)) > widest + 1e-9:
         raise ConfigError(
-            f"turn = {turn:g}: at {speed:g} m/s the walker turns by up to {widest:.0f} deg/s"
+            f"turn = {turn:g}: at {speed:g} m/s the walker turns by up to "
+            f"{np.rad2deg(widest):.0f} deg/s"
         )
-    rate = np.deg2rad(turn)
-    widest = min(np.deg2rad(TURN[1]), CENTRIPETAL / max(abs(speed), 1e-9))
     most = SIDE[1] * float(side_part(np.array([speed]))[0])
-    most *= float(side_left(speed, rate, widest))
+    most *= float(side_left(speed, np.deg2rad(turn), widest))
     if abs(side) > most + 1e-9:
         raise ConfigError(
             f"side = {side:g}: at {speed:g} m/s and {turn:g} deg/s the walker goes aside by "

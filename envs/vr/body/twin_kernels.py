@@ -9,7 +9,7 @@ import math
 import numpy as np
 from numba import njit
 
-from ambulo.envs.tasks.walk_commands.commands import side_left
+from ambulo.envs.locomotion.command_limits import side_left
 from ambulo.envs.vr.world.geometry_kernels import (
     MOST_OVERLAPS,
     near_shapes,

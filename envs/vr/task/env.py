@@ -76,7 +76,7 @@ def embodied_config(config: NavigationConfig) -> NavigationConfig:
     """`config` for human23 and its walker, whose control steps are the ticks."""
     return config.override(
         "environment", body="human23", physics_ticks_per_second=30, ticks_per_decision=3
-    ).override("actions", max_movement_speed=1.6, max_rotation_speed=120.0)
+    ).override("actions", max_movement_speed=0.6, max_rotation_speed=120.0)
 
 
 class VRNavigationEnv(SingleEnv):

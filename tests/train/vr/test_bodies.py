@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import ConfigError, LevelError
 from ambulo.configs.presets.vr import preset
 from ambulo.configs.vr import CurriculumStage, NavigationConfig
 from ambulo.envs.vr.body.twin_world import TwinWorld
-from ambulo.envs.vr.task.build import make_batch
+from ambulo.envs.vr.task.build import make_batch, make_world
 from ambulo.envs.vr.world.kernel_world import KernelWorld
 from ambulo.train.vr.level_curriculum import (
     TrainingLevels,
@@ -47,6 +47,17 @@ def test_the_presets_begin_on_the_twin_and_end_on_the_body():
     ]
     assert bodies == ["twin", "human23"]
     assert preset("embodied_quick").environment.body == "twin"
+
+
+def test_the_levels_of_a_stage_fit_its_body():
+    """Train level 401 of pits is too narrow for a body, and not for the capsule."""
+    config = CONFIG.override("environment", levels=("pits",), levels_per_family=402)
+    capsule, twin = stage_bank(config, stage(None)), stage_bank(config, stage("twin"))
+    assert len(capsule) == len(twin) == 402
+    world = make_world(stage_config(config, stage("twin")), 1)
+    world.set_levels(range(402), twin.levels)
+    with pytest.raises(LevelError, match="pits-401"):
+        world.set_levels(range(402), capsule.levels)
 
 
 @pytest.mark.parametrize(

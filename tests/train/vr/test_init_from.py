@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,11 @@ def test_the_policy_of_a_shipped_agent_goes_on(
     chosen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    settings = [f"--set={key}={value}" for key, value in SETTINGS.items()]
+    flags = [f"--set={key}={value}" for key, value in SETTINGS.items()]
     flag = [] if chosen == "vr_navigation" else ["--init-from", chosen]
-    assert main([*FLAGS, *settings, *flag]) == 0
+    assert main([*FLAGS, *flags, *flag]) == 0
+    settings = json.loads((tmp_path / "runs" / "on" / "config.json").read_text("utf-8"))
+    assert settings["training"]["init_from"] == chosen  # what a resumed run would need
     trained = weights(tmp_path / "runs" / "on" / "final_model.zip")
     begun = weights(Path(find_model(chosen)))
     for name, values in begun.items():
@@ -50,7 +53,7 @@ def test_a_policy_of_another_shape_is_refused_in_a_line(
     for other in ("observations.memory=none", "network.net_arch=[64]"):
         assert main([*FLAGS, *settings, f"--set={other}"]) == 2
         error = capsys.readouterr().err.splitlines()[-1]
-        assert "the policy to begin with has " in error
+        assert "the policy does not fit: it has " in error
         assert "training.init_from=null" in error
     anew = ["--set=network.net_arch=[64]", "--set=training.init_from=null"]
     assert main([*FLAGS, *settings, *anew]) == 0

@@ -153,7 +153,8 @@ def test_obstacles_stay_while_commands_change(make: Make) -> None:
 
 def test_a_saved_state_goes_on_bit_for_bit(make: Make) -> None:
     def fresh() -> WalkCommandsBatch:
-        return made(make, 4, obstacles=1.0, moving_share=1.0, stand_start=0.5)
+        walk = {"obstacles": 1.0, "moving_share": 1.0, "stand_start": 0.5}
+        return made(make, 4, **walk, scene_interval=(0.65, 0.75))
 
     first, second = fresh(), fresh()
     first._fades = second._fades = True

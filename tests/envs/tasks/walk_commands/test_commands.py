@@ -103,6 +103,10 @@ def test_what_is_followed_may_go_beyond_the_envelope() -> None:
     assert reached[0] == pytest.approx([-0.3, -1.2 * np.deg2rad(120.0), 0.0])
     assert reached[1] == pytest.approx([1.74, 0.0, 0.12])
     assert reached[2] == pytest.approx(asked[2])
+    turning = np.array([[0.6, 1.4, 0.3]])
+    assert within_envelope(turning)[0][0, 2] == 0.0
+    free, _ = within_envelope(turning, turns_take_side=False)
+    assert free[0] == pytest.approx(turning[0])
 
 
 def test_short_times_are_drawn_as_often_as_long_ones() -> None:

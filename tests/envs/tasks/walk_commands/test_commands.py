@@ -96,7 +96,7 @@ def test_small_commands_are_to_stand() -> None:
     assert stands_still(commands).tolist() == [True, False, False]
 
 
-def test_what_is_followed_may_go_beyond_the_envelope() -> None:
+def test_the_followed_command_may_go_beyond_the_envelope() -> None:
     asked = np.array([[-0.3, -9.0, 0.0], [1.9, 0.0, 0.5], [0.0, 2.3, 0.35]])
     reached, outside = within_envelope(asked, (-0.35, 1.74), 1.2)
     assert outside.tolist() == [True, True, False]

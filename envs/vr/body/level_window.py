@@ -190,6 +190,8 @@ class LevelWindows:
             np.array([model.geom(name).id for name in names])
             for names in (obstacles, _floor_names())
         )
+        for one in self._models:  # compiled upright: MuJoCo would skip their rotation
+            one.geom_sameframe[self._obstacles] = mujoco.mjtSameFrame.mjSAMEFRAME_NONE
         self._levels: dict[int, tuple[LevelShapes, LevelShapes]] = {}
         self._middle = np.full((simulation.count, 2), np.inf)
         simulation.use_models(self._models)

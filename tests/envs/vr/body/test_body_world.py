@@ -58,6 +58,14 @@ def test_the_body_walks_on_free_ground_and_is_stopped_by_a_wall_and_a_pit(walker
     assert state.fell[pit]
 
 
+def test_walls_that_are_turned_stand_as_turned(walker):
+    box = [2.0, 1.2, 1.0, 0.1, 4.0, 1.0, 0.5 * np.pi]  # along the way, not across it
+    world = world_in(walker, Level("along", BOUNDS, boxes=np.array([box])))
+    walk(world, 30)
+    assert world.state.position[0, 0] > 2.0
+    assert world.state.since_contact[0] > 1000
+
+
 def test_a_saved_state_goes_on_bit_for_bit(walker):
     one, other = world_in(walker, FREE, WALL), world_in(walker, FREE, WALL)
     walk(one, 8)

@@ -39,8 +39,8 @@ class BodyWorld(KernelWorld):
 
     A tick is a control step of the walker. `position` is the floor below the head, whose
     height stays nominal while the body is on its feet; `yaw` is the heading of the
-    pelvis; `velocity` and `yaw_rate` are means over the environment step, so that the sway
-    of the gait is mostly left out. Rays start below the head, level, and see the prisms of
+    pelvis, and `path` its way; `velocity` and `yaw_rate` are means over the environment
+    step, so that the sway of the gait is mostly left out. Rays start below the head, level, and see the prisms of
     the world contract; bodies touch obstacles in their true sizes. Contacts are looked at
     once a tick.
     """
@@ -122,6 +122,7 @@ class BodyWorld(KernelWorld):
         self._check_placed()
         everyone = np.arange(len(self._slot))
         before, yaw = state.position.copy(), state.yaw.copy()
+        pelvis = self._places[:, self._root, :2].copy()
         state.contact_ticks[:], state.collisions[:], self._force[:] = 0, 0, 0.0
         for _ in range(spec.ticks_per_decision):
             state.command[:] = (
@@ -139,7 +140,8 @@ class BodyWorld(KernelWorld):
         state.velocity[:] = moved / spec.decision_dt
         state.velocity[:, 2] = 0.0
         state.yaw_rate[:] = (state.yaw - yaw) / spec.decision_dt
-        state.path[:] = np.hypot(moved[:, 0], moved[:, 1])
+        # Not of the head, whose sway would count as way: two fifths of an oracle's.
+        state.path[:] = np.hypot(*(self._places[:, self._root, :2] - pelvis).T)
         self._read_rays(everyone)
         return state
 

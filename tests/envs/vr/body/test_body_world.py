@@ -58,6 +58,15 @@ def test_the_body_walks_on_free_ground_and_is_stopped_by_a_wall_and_a_pit(walker
     assert state.fell[pit]
 
 
+def test_the_way_is_that_of_the_pelvis(walker):
+    world = world_in(walker, FREE)
+    for _ in range(5):
+        before = world.qpos[0, :2].copy()
+        walk(world, 1)
+        way = np.hypot(*(world.qpos[0, :2] - before))
+        assert world.state.path[0] == pytest.approx(way)
+
+
 def test_walls_that_are_turned_stand_as_turned(walker):
     box = [2.0, 1.2, 1.0, 0.1, 4.0, 1.0, 0.5 * np.pi]  # along the way, not across it
     world = world_in(walker, Level("along", BOUNDS, boxes=np.array([box])))

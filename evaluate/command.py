@@ -104,7 +104,7 @@ def _add_shared_flags(parser: Parser) -> None:
     )  # fmt: skip
     add(
         "--video", "--record", metavar="FILE",
-        help="film of one episode, .mp4 or .gif; of a VR agent from the engine of --world",
+        help="film of one episode, .mp4 or .gif; of a VR agent see --views and --film-with",
     )  # fmt: skip
     add("--num-envs", type=int, metavar="N", help="environments at once (default: 64)")
     add(

@@ -18,6 +18,7 @@ from PIL import Image
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import generate
+from ambulo.envs.vr.world.cameras import ChaseCamera, chase_path
 from ambulo.viz.godot_film import GodotFilm
 
 IMAGE = Path(__file__).resolve().parents[1] / "docs" / "images" / "godot_character.png"
@@ -26,8 +27,9 @@ SIZE = (300, 300)
 FPS = 30.0
 SHOWN = (20, 34, 41, 48, 55, 90, 105, 140)
 """Frames that are shown, four in a row."""
-CAMERA = (3.2, -12.0, 42.0, 0.0, 0.9)
-"""Distance [m], elevation and field of view [deg], and what the camera looks at [m]."""
+CAMERA = ChaseCamera(
+    distance=3.2, elevation=-12.0, field_of_view=42.0, ahead=0.0, up=0.9
+)
 HEADING = 1.1
 """Where the camera looks, [rad]."""
 
@@ -38,9 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, default=IMAGE)
     parser.add_argument("--engine", help="the Godot program")
     args = parser.parse_args(argv)
+    poses = walk()
+    camera = chase_path(poses[:, :3], np.full(len(poses), HEADING), CAMERA)
     film = GodotFilm(
-        generate("open", 3), walk()[: SHOWN[-1] + 1], WorldSpec(), goal_radius=1.0,
-        size=SIZE, rays=False, frame_time=1.0 / FPS, chase=CAMERA, engine=args.engine,
+        generate("open", 3), poses, WorldSpec(), goal_radius=1.0, size=SIZE, rays=False,
+        views={"chase": camera}, frame_time=1.0 / FPS, engine=args.engine,
     )  # fmt: skip
     with film:
         frames = [frame for k, frame in enumerate(film.frames()) if k in SHOWN]
@@ -51,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def walk() -> Floats:
-    """Poses of the player and headings of the camera, one row a frame, shape (F, 5)."""
+    """x, y, z [m] and yaw [rad] of the player, one row a frame, shape (F, 4)."""
     place, rows = np.zeros(3), []
     for k in range(SHOWN[-1] + 1):
         t = k / FPS
@@ -61,7 +65,7 @@ def walk() -> Floats:
         place[2] += turn / FPS
         c, s = np.cos(place[2]), np.sin(place[2])
         place[:2] += np.array([c * ahead - s * left, s * ahead + c * left]) / FPS
-        rows.append([*place[:2], 0.0, place[2], HEADING])
+        rows.append([*place[:2], 0.0, place[2]])
     return np.array(rows)
 
 

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -40,19 +40,12 @@ from ambulo.envs.godot.locate import (
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import level_data
-from ambulo.envs.vr.world.render import (
-    CHASE_DISTANCE,
-    CHASE_ELEVATION,
-    CHASE_FIELD_OF_VIEW,
-    CHASE_TARGET,
-    Frame,
-)
+from ambulo.envs.vr.world.cameras import CHASE, CameraPath
+from ambulo.envs.vr.world.render import Frame
 
 SCREEN_STARTER = "godot-xvfb"
 """The engine with a virtual screen, as the installer makes it."""
 SCENE = "res://scenes/demo/replay.tscn"
-CHASE = (CHASE_DISTANCE, CHASE_ELEVATION, CHASE_FIELD_OF_VIEW, *CHASE_TARGET)
-"""The camera behind the player, as MuJoCo's films have it."""
 START_TIMEOUT = 120.0
 """From the start of the engine to its first word, [s]."""
 FRAME_TIMEOUT = 120.0
@@ -99,29 +92,30 @@ class GodotFilm(Closing):
         spec: WorldSpec,
         *,
         goal_radius: float,
+        views: Mapping[str, CameraPath | None],
+        bodies: Floats | None = None,
         size: tuple[int, int] = (640, 480),
-        views: Sequence[str] = ("chase",),
         rays: bool = True,
         smooth: bool = True,
         frame_time: float | None = None,
-        chase: Sequence[float] = CHASE,
         engine: str | None = None,
     ) -> None:
         """Start the engine; `frames` gives the pictures.
 
         Args:
             level: what is drawn, with its goal.
-            poses: one row a frame, see `films.film_poses`, shape (F, 5).
+            poses: x, y, z [m] and yaw [rad] of the player, one row a frame, shape (F, 4).
             spec: whose rays are drawn.
             goal_radius: of the disc around the goal, [m].
+            views: cameras of F frames by name, side by side; None: the whole level from
+                above. The view "eyes" does not show the rays.
+            bodies: poses of human23 that the character shows: the pelvis' place [m], then
+                the joints' local rotations, wxyz. Shape (F, 95).
             size: width and height of a view, [px].
-            views: of "chase" and "top", side by side.
             rays: draw the ray sensor's readings.
             smooth: smooth edges, which takes a processor four times as long.
-            frame_time: time between poses, [s]: a walking character is drawn; None: a
-                capsule.
-            chase: the camera behind the player: distance [m], elevation and vertical field
-                of view [deg], and what it looks at, ahead of and above the player [m].
+            frame_time: time between poses, [s]: without `bodies`, a character walks after
+                the player; None: a capsule is drawn.
             engine: the Godot program, see `find_drawing_engine`.
 
         Raises:
@@ -132,16 +126,16 @@ class GodotFilm(Closing):
         import_project(_headless(program, engine), project)
         self._job = {
             "size": list(size),
-            "views": list(views),
+            "views": [_view(name, path) for name, path in views.items()],
             "level": level_data(level),
             "spec": asdict(spec),
             "goal": None if level.goal is None else level.goal.tolist(),
             "goal_radius": goal_radius,
             "rays": rays,
             "smooth": smooth,
-            "chase": list(chase),
             "frame_time": frame_time,
             "frames": np.round(poses, 5).tolist(),
+            "bodies": None if bodies is None else np.round(bodies, 6).tolist(),
         }  # fmt: skip
         self._key = secrets.token_hex(16)
         self._wire: socket.socket | None = None
@@ -280,6 +274,18 @@ class GodotFilm(Closing):
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(STOP_TIMEOUT)
         end_group(self._process)
+
+
+def _view(name: str, path: CameraPath | None) -> dict[str, Any]:
+    """A view as the engine reads it."""
+    if path is None:
+        return {"name": name, "field_of_view": CHASE.field_of_view, "poses": None}
+    rows = np.column_stack([path.places, path.turns])
+    return {
+        "name": name,
+        "field_of_view": path.field_of_view,
+        "poses": np.round(rows, 6).tolist(),
+    }
 
 
 def _headless(program: Path, named: str | None) -> Path:

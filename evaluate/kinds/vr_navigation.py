@@ -28,6 +28,16 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--walker", metavar="MODEL",
         help="what moves the legs of a body (default: as in the training)",
     )  # fmt: skip
+    add(
+        "--views", metavar="NAMES",
+        help="with --video: of chase (from behind), top (from above) and eyes (through "
+        "the eyes), with commas between (default: chase,top)",
+    )  # fmt: skip
+    add(
+        "--film-with", metavar="ENGINE",
+        help="with --video: mujoco, godot, or both side by side (default: the engine of "
+        "--world)",
+    )  # fmt: skip
     add_godot_flags(parser)
 
 
@@ -40,7 +50,8 @@ KIND = EvalKind(
     flags=frozenset(
         {
             "level_file", "level_set", "world", "body", "walker", "godot_url", "godot_bin",
-            "godot_engines", "deterministic", "num_envs", "video", "trust_pickle",
+            "godot_engines", "deterministic", "num_envs", "video", "views", "film_with",
+            "trust_pickle",
         }
     ),
     baselines="ambulo.envs.vr.planners.planners:PLANNERS",

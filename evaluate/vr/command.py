@@ -22,7 +22,7 @@ from ambulo.evaluate.vr.evaluation_report import (
     pictures,
     write_film,
 )
-from ambulo.evaluate.vr.films import check_can_film
+from ambulo.evaluate.vr.films import FilmSettings, check_can_film
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
 from ambulo.evaluate.vr.scores import EpisodeRecords, summarise
 
@@ -40,13 +40,17 @@ def run(request: EvalRequest) -> EvalOutcome:
         raise ConfigError(f"--world: unknown {args.world!r}{hint}")
     if args.level_set is not None and args.level_file is not None:
         raise ConfigError("--level-set and --level-file exclude each other")
+    for flag in ("film_with", "views"):
+        if args.video is None and getattr(args, flag) is not None:
+            raise ConfigError(f"--{flag.replace('_', '-')}: needs --video")
     environment = _in_world(NavigationConfig(), args, "capsule").environment
     check_godot_flags(args, environment)
     check_engines(environment)
     import_mujoco()
     subjects, config = _subjects(request)
+    film = FilmSettings.of(config, args.film_with, args.views)
     if args.video is not None:
-        check_can_film(config)
+        check_can_film(config, film)
     source = LevelSource(
         config, level_set=args.level_set, level_file=args.level_file, seed=args.seed
     )
@@ -67,7 +71,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         navigation_evaluation(records, results, facts),
         pictures=lambda: pictures(records, results, radius, run_folder),
         facts=facts,
-        film=lambda path, _: write_film(records, config, path),
+        film=lambda path, _: write_film(records, config, film, path),
     )
 
 

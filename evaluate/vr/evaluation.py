@@ -152,10 +152,10 @@ class _Recorder:
         self._batch = batch
         steps = batch.config.environment.max_episode_steps
         self._rows = np.zeros((batch.num_envs, steps + 1, _COLUMNS))
-        self._bodies: Floats | None = None
-        qpos = getattr(batch.world, "qpos", None)
-        if qpos is not None:
-            width = len(_BODY) + qpos.shape[1]
+        self._bodies: NDArray[np.float32] | None = None
+        poses = getattr(batch.world, "poses", None)
+        if poses is not None:
+            width = len(_BODY) + poses[0].size
             self._bodies = np.zeros((batch.num_envs, steps + 1, width), np.float32)
 
     def begin(self, envs: Ints) -> None:
@@ -215,14 +215,18 @@ class _Recorder:
     def _body_trace(self, env: int, steps: int) -> BodyTrace | None:
         if self._bodies is None:
             return None
-        rows = self._bodies[env, : steps + 1].astype(np.float64)
-        columns = dict(zip(_BODY, rows.T, strict=False))
-        return BodyTrace(**columns, qpos=rows[:, len(_BODY) :])
+        rows = self._bodies[env, : steps + 1]
+        columns = dict(zip(_BODY, rows.T.astype(np.float64), strict=False))
+        joints = self._batch.world.poses.shape[-1]  # type: ignore[attr-defined]
+        poses = rows[:, len(_BODY) :].reshape(-1, joints)
+        ticks = len(poses) // len(rows)
+        return BodyTrace(**columns, qpos=poses[ticks - 1 :].copy())
 
     def _bodies_now(self) -> Floats:
         world: Any = self._batch.world
         details = world.details()
-        return np.column_stack([*(details[name] for name in _BODY), world.qpos])
+        poses = world.poses.reshape(len(world.poses), -1)
+        return np.column_stack([*(details[name] for name in _BODY), poses])
 
     def _now(self) -> Floats:
         s = self._batch.world.state

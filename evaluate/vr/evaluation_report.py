@@ -25,7 +25,7 @@ from ambulo.evaluate.vr.figures import (
     first_of_each,
     longest_detour,
 )
-from ambulo.evaluate.vr.films import write_episode_video
+from ambulo.evaluate.vr.films import FilmSettings, write_episode_video
 from ambulo.evaluate.vr.metrics import (
     COLUMNS,
     HEADLINE,
@@ -124,10 +124,14 @@ def pictures(
 
 
 def write_film(
-    records: Mapping[str, EpisodeRecords], config: NavigationConfig, path: Path
+    records: Mapping[str, EpisodeRecords],
+    config: NavigationConfig,
+    settings: FilmSettings,
+    path: Path,
 ) -> None:
     """Film an episode of the hero, one with a long detour."""
-    write_episode_video(longest_detour(records[hero_of(records)]), config, path)
+    episode = longest_detour(records[hero_of(records)])
+    write_episode_video(episode, config, settings, path)
 
 
 def _on_maps(records: Mapping[str, EpisodeRecords]) -> list[str]:

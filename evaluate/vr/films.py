@@ -1,157 +1,196 @@
-"""Films of recorded episodes, drawn by the engine of the world in which they were played."""
+"""Films of recorded episodes, drawn by MuJoCo, by a Godot engine, or by both."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from scipy.ndimage import gaussian_filter1d
 
-from ambulo.configs.arrays import Floats
-from ambulo.envs.vr.task.metrics import Trace
+from ambulo.configs.errors import ConfigError, nearest
+from ambulo.evaluate.vr.reel import HUMAN, VIEWS, Reel, make_reel
 from ambulo.evaluate.vr.scores import EpisodeRecord
 
 if TYPE_CHECKING:
     from ambulo.configs.vr import NavigationConfig
-    from ambulo.envs.vr.world.render import EpisodeRenderer, Frame
+    from ambulo.envs.vr.world.render import Frame
 
+Engine = Literal["mujoco", "godot"]
+ENGINES: tuple[Engine, ...] = ("mujoco", "godot")
+BOTH = "both"
+"""Asks for both engines, side by side."""
 SIZE = (480, 360)
-"""Width and height of each of the two views, [px]."""
+"""Width and height of each view, [px]."""
 FPS = {".mp4": 30.0, ".gif": 12.5}
-"""Frames a second of a short film from Godot; a GIF counts hundredths of a second."""
-MOST_FRAMES = 900
-"""Longer films from Godot have fewer frames a second; they too run in real time."""
+"""Frames a second of a short film; a GIF counts hundredths of a second."""
+CAPSULE_FPS = 10.0
+"""Of a capsule in MuJoCo: an environment step a frame."""
 SMOOTH_FRAMES = 400
 """Longer films from Godot are drawn without smooth edges: the processor may draw them."""
-LAST_HOLD = 0.6
-"""How long the end stays in the picture, [s]."""
-HEADING_SPREAD = 0.45
-"""Standard deviation of the smoothing of the camera's heading, [s]."""
-_MUJOCO_FRAMES = 200
-"""Longer episodes skip frames: software OpenGL draws a few frames a second."""
-_TRAIL_POINTS = 100
+_TRAIL_POINTS = 300
+
+
+@dataclass(frozen=True)
+class FilmSettings:
+    """How an episode is filmed."""
+
+    engines: tuple[Engine, ...] = ("mujoco",)
+    """What draws; several: side by side, the same moments from the same cameras."""
+    views: tuple[str, ...] = ("chase", "top")
+    """Of `VIEWS`: side by side, or below each other where two engines are side by side."""
+
+    @classmethod
+    def of(
+        cls, config: NavigationConfig, film_with: str | None, views: str | None
+    ) -> FilmSettings:
+        """The settings of `--film-with` and `--views`; None: the usual ones.
+
+        The engine of the world in which the episode is played draws, if nothing else is
+        asked for.
+
+        Raises:
+            ConfigError: Unknown names, or a body that an engine or a view cannot show.
+        """
+        env = config.environment
+        if film_with is None:
+            film_with = "godot" if env.world == "godot" else "mujoco"
+        known = (*ENGINES, BOTH)
+        if film_with not in known:
+            raise ConfigError(
+                f"--film-with: unknown {film_with!r}{nearest(film_with, known)}"
+            )
+        engines = tuple(name for name in ENGINES if film_with in (name, BOTH))
+        shown = cls.views if views is None else tuple(views.split(","))
+        for name in shown:
+            if name not in VIEWS:
+                raise ConfigError(f"--views: unknown {name!r}{nearest(name, VIEWS)}")
+        if len(set(shown)) < len(shown):
+            raise ConfigError(f"--views {views}: names a view twice")
+        if env.body == "twin" and ("godot" in engines or "eyes" in shown):
+            asked = "--views eyes" if "eyes" in shown else f"--film-with {film_with}"
+            raise ConfigError(
+                f"{asked}: body = twin is a disc without poses; play it with --body {HUMAN}"
+            )
+        if env.character not in (None, HUMAN) and (
+            "godot" in engines or "eyes" in shown
+        ):
+            asked = "--views eyes" if "eyes" in shown else f"--film-with {film_with}"
+            raise ConfigError(f"{asked}: is for the body {HUMAN}, not for {env.body}")
+        return cls(engines, shown)
+
+
+def check_can_film(config: NavigationConfig, settings: FilmSettings) -> None:
+    """Refuse a film from Godot before the episodes are played.
+
+    Raises:
+        RenderError: no Godot engine that can draw.
+    """
+    if "godot" in settings.engines:
+        from ambulo.viz.godot_film import find_drawing_engine
+
+        find_drawing_engine(config.environment.godot_bin)
 
 
 def write_episode_video(
-    record: EpisodeRecord, config: NavigationConfig, path: Path
+    record: EpisodeRecord, config: NavigationConfig, settings: FilmSettings, path: Path
 ) -> None:
-    """Film of one episode: view from behind beside the view from above.
-
-    Godot draws what was played in Godot, MuJoCo everything else.
+    """Film of one episode in real time.
 
     Args:
         record: the episode.
         config: of the world it was played in.
+        settings: what draws what.
         path: .mp4 or .gif file.
 
     Raises:
         RenderError: nothing can be drawn on this machine, or no encoder.
         BridgeError: no Godot project.
     """
-    from ambulo.envs.vr.world.render import EpisodeRenderer, write_video
+    from ambulo.envs.vr.world.render import write_video
 
-    if config.environment.world == "godot":
-        _write_godot_video(record, config, path)
-        return
-    radius = config.environment.goal_radius
-    character = config.environment.character
-    with EpisodeRenderer(
-        record.level, *SIZE, goal_radius=radius, character=character
-    ) as renderer:
-        write_video(_frames(renderer, record), path, fps=1.0 / record.trace.dt)
+    env = config.environment
+    most = FPS.get(path.suffix, FPS[".mp4"])
+    if env.character is None and settings.engines == ("mujoco",):
+        most = min(most, CAPSULE_FPS)
+    reel = make_reel(record, env.character, settings.views, most)
+    write_video(film_frames(reel, config, settings.engines), path, fps=reel.fps)
 
 
-def check_can_film(config: NavigationConfig) -> None:
-    """Refuse a film from Godot before the episodes are played.
+def film_frames(
+    reel: Reel,
+    config: NavigationConfig,
+    engines: Sequence[Engine],
+    size: tuple[int, int] = SIZE,
+) -> Iterator[Frame]:
+    """The frames of a film.
 
-    Raises:
-        RenderError: no Godot engine that can draw.
-    """
-    if config.environment.world == "godot":
-        from ambulo.viz.godot_film import find_drawing_engine
-
-        find_drawing_engine(config.environment.godot_bin)
-
-
-def film_rate(trace: Trace, most: float) -> float:
-    """Frames a second of the film of an episode: `most`, or fewer for a long one.
-
-    One frame takes whole hundredths of a second where it can, as GIFs have it.
-    """
-    seconds = (len(trace.yaw) - 1) * trace.dt + LAST_HOLD
-    if seconds * most <= MOST_FRAMES:
-        return most
-    return 100.0 / math.ceil(100.0 * seconds / MOST_FRAMES)
-
-
-def film_poses(trace: Trace, fps: float) -> Floats:
-    """Poses at and between the decisions, so that `fps` frames a second are real time.
+    One engine: its views are side by side, shape (height, views * width, 3). Two: each has
+    a column, with its views below each other, shape (views * height, 2 * width, 3).
 
     Args:
-        trace: of the episode.
-        fps: frames a second.
-
-    Returns:
-        Rows of x, y, z [m], yaw, and heading of the chase camera [rad], shape (F, 5). The
-        end is held for `LAST_HOLD` seconds.
+        reel: what is filmed.
+        config: of the world it was played in.
+        engines: what draws.
+        size: width and height of a view, [px].
     """
-    known = trace.dt * np.arange(len(trace.yaw))
-    times = np.arange(0.0, known[-1] + LAST_HOLD, 1.0 / fps)
-    columns = [*trace.position.T, trace.yaw]
-    moving = [np.interp(times, known, column) for column in columns]
-    return np.column_stack([*moving, _smoothed(moving[3], HEADING_SPREAD * fps)])
+    draw = {"mujoco": _mujoco_frames, "godot": _godot_frames}
+    films = [draw[name](reel, config, size, len(engines) == 1) for name in engines]
+    for columns in zip(*films, strict=True):
+        if len(columns) == 1:
+            yield np.concatenate(columns[0], axis=1)
+        else:
+            yield np.concatenate([np.concatenate(views) for views in columns], axis=1)
 
 
-def _write_godot_video(
-    record: EpisodeRecord, config: NavigationConfig, path: Path
-) -> None:
+def _godot_frames(
+    reel: Reel, config: NavigationConfig, size: tuple[int, int], rays: bool
+) -> Iterator[list[Frame]]:
+    """The views of each frame; with the sensor's rays if they are asked for."""
     from ambulo.envs.vr.contract import WorldSpec
-    from ambulo.envs.vr.world.render import write_video
     from ambulo.viz.godot_film import GodotFilm
 
-    fps = film_rate(record.trace, FPS.get(path.suffix, FPS[".mp4"]))
-    poses = film_poses(record.trace, fps)
     with GodotFilm(
-        record.level,
-        poses,
+        reel.level,
+        reel.poses,
         WorldSpec.from_config(config),
         goal_radius=config.environment.goal_radius,
-        size=SIZE,
-        views=("chase", "top"),
-        smooth=len(poses) <= SMOOTH_FRAMES,
-        frame_time=1.0 / fps,
+        views=reel.cameras,
+        bodies=reel.body_rows(),
+        size=size,
+        rays=rays,
+        smooth=len(reel.poses) <= SMOOTH_FRAMES,
+        frame_time=1.0 / reel.fps,
         engine=config.environment.godot_bin,
     ) as film:
-        write_video(film.frames(), path, fps=fps)
+        for frame in film.frames():
+            yield np.split(frame, len(reel.cameras), axis=1)
 
 
-def _frames(renderer: EpisodeRenderer, record: EpisodeRecord) -> Iterator[Frame]:
-    """Both views of MuJoCo, a frame a decision."""
-    trace = record.trace
-    headings = _smoothed(trace.yaw, HEADING_SPREAD / trace.dt)
-    last = len(trace.yaw) - 1
-    stride = 1 + last // _MUJOCO_FRAMES
-    for t in [*range(0, last, stride), last]:
-        trail = trace.position[: t + 1 : 1 + t // _TRAIL_POINTS]
-        place, yaw, goal = trace.position[t], float(trace.yaw[t]), record.level.goal
-        qpos = None if trace.body is None else trace.body.qpos[t]
-        behind = renderer.frame(
-            place,
-            yaw,
-            goal,
-            trail,
-            camera="chase",
-            heading=float(headings[t]),
-            qpos=qpos,
-        )
-        above = renderer.frame(place, yaw, goal, trail, camera="top", qpos=qpos)
-        yield np.concatenate([behind, above], axis=1)
+def _mujoco_frames(
+    reel: Reel, config: NavigationConfig, size: tuple[int, int], _rays: bool
+) -> Iterator[list[Frame]]:
+    """The views of each frame."""
+    from ambulo.envs.vr.world.render import EpisodeRenderer
 
-
-def _smoothed(values: Floats, spread: float) -> Floats:
-    """A Gaussian mean of `values` with a standard deviation of `spread` items."""
-    reach = math.ceil(3 * spread)
-    return gaussian_filter1d(values, spread, mode="nearest", radius=reach)
+    character = None if reel.character is None else reel.character.name
+    with EpisodeRenderer(
+        reel.level,
+        *size,
+        goal_radius=config.environment.goal_radius,
+        character=character,
+    ) as renderer:
+        for t, pose in enumerate(reel.poses):
+            trail = reel.poses[: t + 1 : 1 + t // _TRAIL_POINTS, :3]
+            yield [
+                renderer.frame(
+                    pose[:3],
+                    float(pose[3]),
+                    reel.level.goal,
+                    trail,
+                    camera="top" if path is None else path[t],
+                    qpos=None if reel.qpos is None else reel.qpos[t],
+                )
+                for path in reel.cameras.values()
+            ]

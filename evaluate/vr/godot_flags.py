@@ -27,7 +27,10 @@ def check_godot_flags(
 ) -> None:
     """`ConfigError` for engine flags in another world, or more engines than envs."""
     if env.world != "godot":
-        for name in ("godot_url", "godot_bin", "godot_engines"):
+        names = ["godot_url", "godot_engines"]
+        if getattr(args, "film_with", None) in (None, "mujoco"):
+            names.append("godot_bin")
+        for name in names:
             if getattr(args, name, None) is not None:
                 flag = "--" + name.replace("_", "-")
                 raise ConfigError(f"{flag}: needs --world godot, this is {env.world}")

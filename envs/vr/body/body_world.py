@@ -78,6 +78,10 @@ class BodyWorld(KernelWorld):
         self._force: Floats = np.zeros(num_envs)
         """Largest force of a touch in the last step, [N]."""
         self._obs = self.batch.obs
+        self.poses: Floats = np.repeat(
+            self.qpos[:, None], spec.ticks_per_decision, axis=1
+        )
+        """Positions of all joints after each tick of the last step. Shape (N, ticks, nq)."""
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`.
@@ -112,6 +116,7 @@ class BodyWorld(KernelWorld):
         self._obs = self.batch.reset(envs)
         self._command(envs)
         self._look(envs)
+        self.poses[envs] = self.qpos[envs, None]
         self.state.position[envs] = self._ground_point(envs)
         self._read_rays(envs)
 
@@ -124,13 +129,14 @@ class BodyWorld(KernelWorld):
         before, yaw = state.position.copy(), state.yaw.copy()
         pelvis = self._places[:, self._root, :2].copy()
         state.contact_ticks[:], state.collisions[:], self._force[:] = 0, 0, 0.0
-        for _ in range(spec.ticks_per_decision):
+        for tick in range(spec.ticks_per_decision):
             state.command[:] = (
                 spec.tick_decay * state.command
                 + (1.0 - spec.tick_decay) * motion.target
             )
             self._command(everyone)
             self._obs = self.batch.step(self.walker.act(self._obs))[0]
+            self.poses[:, tick] = self.qpos
             self._look(everyone)
             self._count_contacts()
             state.fell[:] |= self._fallen()
@@ -176,6 +182,7 @@ class BodyWorld(KernelWorld):
         self._windows.follow(self._slot, bodies["simulation.qpos"][:, :2])
         self.batch.load_state_dict(bodies)
         self._obs = self.batch.obs
+        self.poses[:] = self.qpos[:, None]
         self._head_up[:, 0] = self._places[:, self._head, 2]
 
     def close(self) -> None:

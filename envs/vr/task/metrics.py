@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 
@@ -45,8 +45,9 @@ class BodyTrace:
     """Phase of the gait, shape (T + 1,), [cycles]."""
     touch_force: Floats
     """Largest force of a touch in the step, shape (T + 1,), [N]."""
-    qpos: Floats
-    """Positions of all joints, shape (T + 1, nq)."""
+    qpos: NDArray[np.float32]
+    """Positions of all joints at the start and after each of the C control steps of an
+    environment step, shape (1 + C T, nq)."""
 
 
 @dataclass(frozen=True, eq=False)

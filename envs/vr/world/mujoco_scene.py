@@ -35,6 +35,10 @@ _UNUSED = (
 _FLOOR_THICKNESS = 0.2
 _HEAD_RADIUS = 0.13
 _HAND_RADIUS = 0.06
+_BEAM = 6.0
+"""Height of the goal's beam, as in Godot: it is seen over walls, [m]."""
+_WALL = 1.2
+"""Boxes with a longer half side have the colour of walls, as in Godot, [m]."""
 
 
 def physics_model(level: Level, dt: float) -> mujoco.MjModel:
@@ -131,7 +135,8 @@ def render_model(
     _visual(
         goal, "CYLINDER", [goal_radius, 0.015, 0], [0, 0, 0.02], [0.2, 0.9, 0.35, 0.9]
     )
-    _visual(goal, "CYLINDER", [0.06, 1.2, 0], [0, 0, 1.2], [0.2, 0.9, 0.35, 0.35])
+    beam = [0.06, _BEAM / 2, 0]
+    _visual(goal, "CYLINDER", beam, [0, 0, _BEAM / 2], [0.2, 0.9, 0.35, 0.35])
     return spec.compile()
 
 
@@ -173,7 +178,7 @@ def _add_static(world: mujoco.MjsBody, level: Level) -> None:
             material="floor",
         )
     for k, (x, y, z, a, b, c, yaw) in enumerate(level.boxes):
-        wall = max(a, b) > 8 * min(a, b)
+        wall = max(a, b) > _WALL
         colour = [0.55, 0.58, 0.64, 1.0] if wall else _BOX_COLOURS[k % 3]
         tops_apart = 0.001 * (k % 8)
         _visual(world, "BOX", [a, b, c + tops_apart], [x, y, z], colour, yaw=yaw)

@@ -29,19 +29,13 @@ from ambulo.configs.closing import Closing
 from ambulo.configs.errors import RenderError
 from ambulo.envs.characters.registry import SPECS
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world.cameras import CameraPose, chase_path
 from ambulo.envs.vr.world.mujoco_scene import render_model
+from ambulo.motion.rotations import quat_rotate
 
 Frame = NDArray[np.uint8]
 Camera = Literal["chase", "top"]
 
-CHASE_DISTANCE = 7.0
-"""From the chase camera to its target, [m]."""
-CHASE_ELEVATION = -54.0
-"""Of the chase camera's line of sight: steep, to see over walls, [deg]."""
-CHASE_TARGET = (0.8, 0.9)
-"""What the chase camera looks at: ahead of and above the player's feet, [m]."""
-CHASE_FIELD_OF_VIEW = 50.0
-"""Vertical, of the chase camera, [deg]."""
 _TRAIL_RADIUS = 0.04
 _TRAIL_SEGMENTS = 600
 """More points than this are thinned."""
@@ -197,15 +191,15 @@ class EpisodeRenderer(Closing):
         yaw: float,
         goal: Floats | None = None,
         trail: Sequence[Floats] | Floats | None = None,
-        camera: Camera = "chase",
-        heading: float | None = None,
+        camera: Camera | CameraPose = "chase",
         qpos: Floats | None = None,
     ) -> Frame:
         """One picture, shape (height, width, 3).
 
         `position` (2,) or (3,) of the XR origin [m], `yaw` [rad], `goal` (2,) [m],
-        `trail` (T, 2 or more): past positions [m], drawn just above the floor. `heading`
-        of the chase camera [rad]; None: the player's yaw. `qpos` (nq,) of the character.
+        `trail` (T, 2 or more): past positions [m], drawn just above the floor. `camera`:
+        "chase" is behind the player, "top" above the whole level. `qpos` (nq,) of the
+        character.
         """
         if self._screen.closed:
             raise RenderError("this renderer is closed")
@@ -218,15 +212,20 @@ class EpisodeRenderer(Closing):
             data.qpos[:] = qpos
         data.mocap_pos[self._goal] = (0, 0, -1e3) if goal is None else (*goal[:2], 0)
         mujoco.mj_kinematics(self._model, data)
+        if camera == "chase":
+            camera = chase_path(place[None], np.array([yaw]))[0]
         if camera == "top":
             self._look_down()
         else:
-            turned = yaw if heading is None else heading
-            self._chase(place, turned)
+            self._look_from(camera)
         mujoco.mjv_updateScene(
             self._model, data, self._option, None, self._camera,
             mujoco.mjtCatBit.mjCAT_ALL.value, self._scene,
         )  # fmt: skip
+        if camera != "top":
+            upward = quat_rotate(camera.turn, np.array([0.0, 0.0, 1.0]))
+            for eye in self._scene.camera:
+                eye.up[:] = upward
         if trail is not None and len(trail) > 1:
             self._draw_trail(np.asarray(trail, np.float64)[:, :2])
         return self._screen.draw(self._scene)
@@ -235,16 +234,16 @@ class EpisodeRenderer(Closing):
         """Free the OpenGL context."""
         self._screen.close()
 
-    def _chase(self, player: Floats, heading: float) -> None:
-        self._model.vis.global_.fovy = CHASE_FIELD_OF_VIEW
+    def _look_from(self, pose: CameraPose) -> None:
+        """All but the camera's roll, which MuJoCo's free camera has not."""
+        self._model.vis.global_.fovy = pose.field_of_view
         self._model.vis.global_.orthographic = 0
         camera = self._camera
-        ahead, up = CHASE_TARGET
-        offset = [ahead * np.cos(heading), ahead * np.sin(heading), up]
-        camera.lookat[:] = player + np.array(offset)
-        camera.distance = CHASE_DISTANCE
-        camera.azimuth = np.degrees(heading)
-        camera.elevation = CHASE_ELEVATION
+        x, y, z = quat_rotate(pose.turn, np.array([1.0, 0.0, 0.0]))
+        camera.lookat[:] = pose.place + np.array([x, y, z])
+        camera.distance = 1.0
+        camera.azimuth = np.degrees(np.arctan2(y, x))
+        camera.elevation = np.degrees(np.arctan2(z, np.hypot(x, y)))
 
     def _look_down(self) -> None:
         """The whole level, X to the right and Y up."""

@@ -8,7 +8,6 @@ extends Node3D
 ## standard error, when the connection breaks or the job is refused.
 
 const _PATIENCE := 10_000
-const _VIEWS: PackedStringArray = ["chase", "top"]
 const _KEYS: PackedStringArray = [
 	"size",
 	"views",
@@ -18,11 +17,15 @@ const _KEYS: PackedStringArray = [
 	"goal_radius",
 	"rays",
 	"smooth",
-	"chase",
 	"frames",
+	"bodies",
 	"frame_time",
 ]
-const _NUMBERS_PER_FRAME := 5
+const _VIEW_KEYS: PackedStringArray = ["name", "field_of_view", "poses"]
+const _NUMBERS_PER_FRAME := 4
+const _NUMBERS_PER_CAMERA := 7
+## What the eyes do not see is on this layer of the pictures.
+const _SENSOR_LAYER := 1 << 1
 const _MOST_FRAMES := 100_000
 const _MOST_JOB := 1 << 28
 const _TOP_HEIGHT := 30.0
@@ -37,8 +40,10 @@ var _size := Vector2i.ZERO
 var _views: PackedStringArray = []
 var _goal: PackedFloat64Array = []
 var _goal_radius := 0.0
-var _chase: PackedFloat64Array = []
+var _fields_of_view: PackedFloat64Array = []
+var _paths: Array[Array] = []
 var _frames: Array[PackedFloat64Array] = []
+var _bodies: Array[PackedFloat64Array] = []
 var _with_rays := false
 var _smooth := false
 var _frame_time := 0.0
@@ -112,13 +117,12 @@ func _receive_job() -> Variant:
 
 ## Takes over what is to be drawn; what is wrong with it, or nothing.
 ##
-## size: width and height of a view, [px]; views: of "chase" and "top"; level, spec: as
+## size: width and height of a view, [px]; views: see [method _read_view]; level, spec: as
 ## everywhere; goal: x, y or null; goal_radius, [m]; rays: whether they are drawn; smooth:
-## whether edges are; chase: distance of the camera [m], elevation of its line of sight and
-## vertical field of view [deg], and what it looks at, ahead of and above the player [m];
-## frame_time: time between frames, [s], and a walking character is shown; or null, and a
-## capsule is; frames: rows of x, y, z, yaw of the player and heading of the chase camera, [m]
-## and [rad].
+## whether edges are; frames: rows of x, y, z and yaw of the player, [m] and [rad]; bodies: for
+## each frame the pelvis' place and 23 quaternions (w first), which a character shows; without
+## them frame_time, [s], is the time between frames, and a walking character is shown; or it is
+## null too, and a capsule is.
 func _read_job(data: Variant) -> String:
 	var checks := AmbuloChecks.new()
 	var job := checks.table(data, "job", "", _KEYS, _KEYS)
@@ -133,38 +137,72 @@ func _read_job(data: Variant) -> String:
 	_size = Vector2i(int(size[0]), int(size[1]))
 	if _size.x < 2 or _size.y < 2:
 		checks.fail("size", "must be at least 2")
-	for name: Variant in checks.list(job, "views"):
-		if not str(name) in _VIEWS:
-			checks.fail("views", "unknown %s" % AmbuloChecks.shown(name))
-		_views.append(str(name))
+	for view: Variant in checks.list(job, "views"):
+		_read_view(view, checks)
 	if job["goal"] != null:
 		_goal = checks.numbers(job["goal"], "goal", 2, AmbuloLevel.MAX_COORDINATE)
 	_goal_radius = checks.number(job["goal_radius"], "goal_radius", 0.0, 1e3)
 	_with_rays = checks.flag(job["rays"], "rays")
 	_smooth = checks.flag(job["smooth"], "smooth")
-	_chase = checks.numbers(job["chase"], "chase", 5, 179.0)
 	if job["frame_time"] != null:
 		_frame_time = checks.number(job["frame_time"], "frame_time", 1e-4, 10.0)
-		if not _character.load_character(AmbuloBodyApi.CHARACTER):
-			return _character.error
-	var rows := checks.list(job, "frames")
-	if rows.size() > _MOST_FRAMES:
-		checks.fail("frames", "%d of them, at most %d allowed" % [rows.size(), _MOST_FRAMES])
+	_frames = _read_rows(job, "frames", _NUMBERS_PER_FRAME, checks)
+	if job["bodies"] != null:
+		_bodies = _read_rows(job, "bodies", AmbuloBodyApi.pose_width(), checks)
+		if checks.problem == "" and _bodies.size() != _frames.size():
+			checks.fail("bodies", "expected %d of them, as frames" % _frames.size())
+	for k in _paths.size():
+		if checks.problem == "" and not _paths[k].size() in [0, _frames.size()]:
+			checks.fail("views[%d]" % k, "expected %d poses, as frames" % _frames.size())
+	if checks.problem != "":
 		return checks.problem
-	for k in rows.size():
-		_frames.append(checks.numbers(rows[k], "frames[%d]" % k, _NUMBERS_PER_FRAME, 1e7))
+	if _with_character() and not _character.load_character(AmbuloBodyApi.CHARACTER):
+		return _character.error
 	_world.configure(1, spec)
 	_world.set_levels([0], [_level])
 	return checks.problem
 
 
+## Take over a view: its name; field_of_view of its camera, vertical, [deg]; and poses, for each
+## frame the camera's place and its quaternion (w first; it looks along X, and Z is up). A null
+## for poses is the whole level from above. The eyes do not see the sensor's rays.
+func _read_view(data: Variant, checks: AmbuloChecks) -> void:
+	var view := checks.table(data, "views", "", _VIEW_KEYS, _VIEW_KEYS)
+	if checks.problem != "":
+		return
+	_views.append(str(view["name"]))
+	_fields_of_view.append(checks.number(view["field_of_view"], "field_of_view", 1.0, 179.0))
+	var rows: Array[PackedFloat64Array] = []
+	if view["poses"] != null:
+		rows = _read_rows(view, "poses", _NUMBERS_PER_CAMERA, checks)
+	_paths.append(rows)
+
+
+func _read_rows(
+	job: Dictionary, key: String, width: int, checks: AmbuloChecks
+) -> Array[PackedFloat64Array]:
+	var found: Array[PackedFloat64Array] = []
+	var rows := checks.list(job, key)
+	if rows.size() > _MOST_FRAMES:
+		checks.fail(key, "%d of them, at most %d allowed" % [rows.size(), _MOST_FRAMES])
+		return found
+	for k in rows.size():
+		found.append(checks.numbers(rows[k], "%s[%d]" % [key, k], width, 1e7))
+	return found
+
+
+func _with_character() -> bool:
+	return _frame_time > 0.0 or not _bodies.is_empty()
+
+
 func _build() -> void:
 	_view.show_level(_level)
-	_rig.visible = _frame_time == 0.0
+	_rig.visible = not _with_character()
+	_rays.layers = _SENSOR_LAYER
 	_marker.visible = not _goal.is_empty()
 	if _marker.visible:
 		_marker.show_goal(_goal[0], _goal[1], _goal_radius)
-	for name in _views:
+	for k in _views.size():
 		var screen := SubViewport.new()
 		screen.size = _size
 		screen.msaa_3d = Viewport.MSAA_4X if _smooth else Viewport.MSAA_DISABLED
@@ -175,17 +213,19 @@ func _build() -> void:
 		screen.add_child(camera)
 		add_child(screen)
 		camera.make_current()
-		if name == "top":
+		if _paths[k].is_empty():
 			_look_down(camera)
 		else:
-			camera.fov = clampf(_chase[2], 1.0, 179.0)
+			camera.fov = _fields_of_view[k]
+		if _views[k] == "eyes":
+			camera.cull_mask &= ~_SENSOR_LAYER
 		_screens.append(screen)
 		_cameras.append(camera)
 
 
 func _film() -> String:
 	for number in _frames.size():
-		_show(_frames[number])
+		_show(number)
 		await RenderingServer.frame_post_draw
 		for screen in _screens:
 			var image := screen.get_texture().get_image()
@@ -195,9 +235,12 @@ func _film() -> String:
 	return ""
 
 
-func _show(frame: PackedFloat64Array) -> void:
+func _show(number: int) -> void:
+	var frame := _frames[number]
 	_rig.place(frame[0], frame[1], frame[2], frame[3])
-	if _frame_time > 0.0:
+	if not _bodies.is_empty():
+		_character.show_numbers(_bodies[number])
+	elif _frame_time > 0.0:
 		_character.walk(AmbuloAxes.to_godot(frame[0], frame[1], frame[2]), frame[3], _frame_time)
 	var on_floor := frame[2] > -0.01
 	if on_floor:
@@ -211,18 +254,13 @@ func _show(frame: PackedFloat64Array) -> void:
 		var heading := frame[3] if spec.rays_in_head_frame else 0.0
 		_rays.show_rays(frame[0], frame[1], heading, rays, spec.ray_length)
 	for k in _views.size():
-		if _views[k] == "chase":
-			_follow(_cameras[k], frame)
+		if not _paths[k].is_empty():
+			_look_from(_cameras[k], _paths[k][number])
 
 
-## Puts a camera behind and above the player.
-func _follow(camera: Camera3D, frame: PackedFloat64Array) -> void:
-	var pose := AmbuloAxes.pose(frame[0], frame[1], frame[2], frame[4])
-	var target := pose * AmbuloAxes.to_godot(_chase[3], 0.0, _chase[4])
-	var slope := deg_to_rad(_chase[1])
-	var back := Vector3(0.0, -sin(slope), cos(slope)) * _chase[0]
-	camera.position = target + pose.basis * back
-	camera.look_at(target)
+func _look_from(camera: Camera3D, pose: PackedFloat64Array) -> void:
+	camera.position = AmbuloAxes.to_godot(pose[0], pose[1], pose[2])
+	camera.basis = Basis(Quaternion(-pose[5], pose[6], -pose[4], pose[3]).normalized())
 
 
 ## Shows the whole level from above, the contract's X to the right and Y up.

@@ -18,9 +18,8 @@ from ambulo.configs.errors import BridgeError, RenderError
 from ambulo.envs.godot.locate import find_engine
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.task.metrics import Trace
+from ambulo.envs.vr.world.cameras import chase_path
 from ambulo.evaluate.command import main, make_parser
-from ambulo.evaluate.vr.films import LAST_HOLD, MOST_FRAMES, film_poses, film_rate
 from ambulo.viz import godot_film
 from ambulo.viz.godot_film import GodotFilm, find_drawing_engine
 
@@ -33,7 +32,7 @@ LEVEL = Level(
     start=np.array([0.0, 0.0, 0.0]),
     goal=np.array([2.0, -2.0]),
 )
-HERE = np.array([[0.0, 0.0, 0.0, 0.0, 0.0]])
+HERE = np.array([[0.0, 0.0, 0.0, 0.0]])
 PLAY = [
     "none", "--baselines", "oracle", "--level-set", "open", "--episodes", "1",
     "--no-report", "--world", "godot", "--seed", "3",
@@ -66,8 +65,10 @@ def blind(tmp_path, monkeypatch) -> Path:
 
 
 def film(poses=HERE, **options) -> GodotFilm:
-    options = {"goal_radius": 1.0, "size": (160, 120), "rays": False, **options}
-    return GodotFilm(LEVEL, poses, WorldSpec(), **options)
+    """A small film from behind."""
+    views = {"chase": chase_path(poses[:, :3], poses[:, 3])}
+    options = {"goal_radius": 1.0, "size": (160, 120), "rays": False} | options
+    return GodotFilm(LEVEL, poses, WorldSpec(), **({"views": views} | options))
 
 
 def group_of(pid: int) -> list[int]:
@@ -84,7 +85,7 @@ def group_of(pid: int) -> list[int]:
 
 
 def test_the_map_from_above_shows_every_thing_in_its_place(drawing):
-    with film(views=("top",)) as drawn:
+    with film(views={"top": None}) as drawn:
         (picture,) = drawn.frames()
     assert picture.shape == (120, 160, 3)
     # X to the right, Y up; the level is 8 m, the picture 8 * 1.06 m tall
@@ -111,8 +112,9 @@ def test_the_map_from_above_shows_every_thing_in_its_place(drawing):
 
 
 def test_the_picture_follows_the_player(drawing):
-    poses = np.array([[0, 0, 0, 0, 0], [0.5, 0, 0, 0.4, 0.4], [0, 0, 0, 0, 0.0]])
-    with film(poses, views=("chase", "top"), rays=True) as drawn:
+    poses = np.array([[0, 0, 0, 0], [0.5, 0, 0, 0.4], [0, 0, 0, 0.0]])
+    views = {"chase": chase_path(poses[:, :3], poses[:, 3]), "top": None}
+    with film(poses, views=views, rays=True) as drawn:
         frames = list(drawn.frames())
     assert len(frames) == 3
     assert all(frame.shape == (120, 320, 3) for frame in frames)
@@ -144,8 +146,10 @@ def test_an_engine_that_is_killed_is_one_line_and_leaves_nothing(drawing):
 
 def test_what_the_engine_refuses_is_told(drawing):
     with (
-        film(views=("side",)) as drawn,
-        pytest.raises(RenderError, match='replay: views: unknown "side"'),
+        film(bodies=np.zeros((2, 95))) as drawn,
+        pytest.raises(
+            RenderError, match="replay: bodies: expected 1 of them, as frames"
+        ),
     ):
         list(drawn.frames())
 
@@ -158,8 +162,8 @@ def test_a_killed_program_takes_the_engine_with_it(drawing):
         "from ambulo.envs.vr.levels.level import Level\n"
         "from ambulo.viz.godot_film import GodotFilm\n"
         "level = Level('l', np.array([-4.0, -4.0, 4.0, 4.0]))\n"
-        "film = GodotFilm(level, np.zeros((5000, 5)), WorldSpec(), goal_radius=1.0,"
-        " size=(160, 120))\n"
+        "film = GodotFilm(level, np.zeros((5000, 4)), WorldSpec(), goal_radius=1.0,"
+        " views={'top': None}, size=(160, 120))\n"
         "next(film.frames())\n"
         "print(film.pid, flush=True)\n"
         "time.sleep(600)\n"
@@ -243,34 +247,3 @@ def test_a_stranger_at_the_door_is_turned_away(blind, monkeypatch):
         stranger.settimeout(5)
         assert stranger.recv(1) == b""
         stranger.close()
-
-
-def trace_of(decisions: int, dt: float = 0.1) -> Trace:
-    """A walk of 1 m a decision along X that turns by 0.1 rad a decision."""
-    steps = np.arange(decisions + 1.0)
-    zeros = np.zeros(decisions + 1)
-    position = np.column_stack([steps, zeros, zeros])
-    return Trace(
-        dt, position, 0.1 * steps, position, zeros, zeros,
-        zeros.astype(np.int64), zeros.astype(np.int64),
-    )  # fmt: skip
-
-
-def test_a_film_runs_in_real_time():
-    trace = trace_of(20)
-    poses = film_poses(trace, 30.0)
-    assert len(poses) == round((2.0 + LAST_HOLD) * 30)
-    np.testing.assert_allclose(poses[:61, 0], np.arange(61) / 3, atol=1e-9)
-    np.testing.assert_allclose(poses[61:, 0], 20)
-    np.testing.assert_allclose(poses[:61, 3], np.arange(61) / 30, atol=1e-9)
-    np.testing.assert_allclose(poses[30, 4], poses[30, 3], atol=0.1)
-    assert (np.diff(poses[:, 4]) >= 0).all()
-
-
-@pytest.mark.parametrize(
-    ("decisions", "rate"), [(20, 30.0), (290, 30.0), (400, 20.0), (1000, 100 / 12)]
-)
-def test_long_films_have_fewer_frames_a_second(decisions, rate):
-    found = film_rate(trace_of(decisions), 30.0)
-    assert found == pytest.approx(rate)
-    assert len(film_poses(trace_of(decisions), found)) <= MOST_FRAMES + 1

@@ -99,6 +99,15 @@ func show_pose(root: Vector3, local: Array[Quaternion]) -> void:
 		other.global_transform = global_transform * skeleton.transform
 
 
+## Show the pose of [param row]: the pelvis' place, then w, x, y, z of each joint of human23.
+func show_numbers(row: PackedFloat64Array) -> void:
+	var local: Array[Quaternion] = []
+	for at in range(3, row.size(), 4):
+		var q := Quaternion(row[at + 1], row[at + 2], row[at + 3], row[at])
+		local.append(q.normalized())
+	show_pose(Vector3(row[0], row[1], row[2]), local)
+
+
 ## Let [param other], a humanoid skeleton of any proportions in its T-pose at rest, follow.
 ## False, with [member error] set, if it has no hips.
 func drive(other: Skeleton3D) -> bool:

@@ -56,7 +56,7 @@ func _set_poses(request: AmbuloRequest) -> AmbuloReply:
 	if fields.refusal != null:
 		return fields.refusal
 	for k in numbers.size():
-		_show(numbers[k], rows.slice(k * pose_width(), (k + 1) * pose_width()))
+		_bodies[numbers[k]].show_numbers(rows.slice(k * pose_width(), (k + 1) * pose_width()))
 	return AmbuloReply.json({"bodies": Array(numbers)})
 
 
@@ -118,11 +118,3 @@ func _make(body: int, fields: AmbuloFields) -> void:
 	character.name = "AmbuloBody%d" % body
 	_tree.root.add_child(character)
 	_bodies[body] = character
-
-
-func _show(body: int, row: PackedFloat64Array) -> void:
-	var local: Array[Quaternion] = []
-	for at in range(3, row.size(), 4):
-		var q := Quaternion(row[at + 1], row[at + 2], row[at + 3], row[at])
-		local.append(q.normalized())
-	_bodies[body].show_pose(Vector3(row[0], row[1], row[2]), local)

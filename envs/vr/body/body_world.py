@@ -40,9 +40,9 @@ class BodyWorld(KernelWorld):
     A tick is a control step of the walker. `position` is the floor below the head, whose
     height stays nominal while the body is on its feet; `yaw` is the heading of the
     pelvis, and `path` its way; `velocity` and `yaw_rate` are means over the environment
-    step, so that the sway of the gait is mostly left out. Rays start below the head, level, and see the prisms of
-    the world contract; bodies touch obstacles in their true sizes. Contacts are looked at
-    once a tick.
+    step, so that the sway of the gait is mostly left out. Rays start below the head,
+    level, and see the prisms of the world contract; bodies touch obstacles in their true
+    sizes. Contacts are looked at once a tick.
     """
 
     stochastic = True

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.vr.planners.senses import senses, stick
+from ambulo.envs.vr.planners.senses import response_time, senses, stick, wrapped
 from ambulo.envs.vr.task.grid_planner import GridPlanner
+from ambulo.envs.vr.task.observation import rotated
 
 if TYPE_CHECKING:
     from ambulo.envs.vr.task.batch import NavigationBatch
@@ -36,17 +37,20 @@ class Mapper:
     def act(self, batch: NavigationBatch) -> Floats:
         """Straight to the waypoint, facing it, at full speed."""
         now, spec = senses(batch), batch.spec
-        cos, sin = np.cos(now.yaw), np.sin(now.yaw)
-        goal = now.position + np.column_stack(
-            [cos * now.goal[:, 0] - sin * now.goal[:, 1],
-             sin * now.goal[:, 0] + cos * now.goal[:, 1]]
-        )  # fmt: skip
+        goal = now.position + _turned(now.goal, now.yaw)
         self._planner.update(
             np.arange(len(goal)), now.position, goal, now.rays,
             now.yaw + now.ray_angles[:, 0], spec.ray_length,
         )  # fmt: skip
-        way = self._planner.points[:, 0] - now.position
-        error = np.arctan2(way[:, 1], way[:, 0]) - now.yaw
-        error = np.arctan2(np.sin(error), np.cos(error))
+        late = response_time(batch)
+        position = now.position + late * _turned(now.velocity, now.yaw)
+        way = self._planner.points[:, 0] - position
+        error = np.arctan2(way[:, 1], way[:, 0]) - now.yaw - late * now.yaw_rate
+        error = wrapped(error)
         heading = np.column_stack([np.cos(error), np.sin(error)])
         return stick(spec.max_speed * heading, _TURN_GAIN * error, spec)
+
+
+def _turned(vectors: Floats, yaw: Floats) -> Floats:
+    """Vectors (N, 2) of the head frame in the frame of `yaw` (N,)."""
+    return np.column_stack(rotated(vectors[:, 0], vectors[:, 1], yaw))

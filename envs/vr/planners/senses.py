@@ -11,6 +11,10 @@ from ambulo.envs.vr.contract import HAND_OFFSET, WorldSpec
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.observation import rotated
 
+_WALKER_RESPONSE = 0.5
+"""Of bodies with legs and their twins, [s]: between what a walker's delay (0.27 s of speed,
+0.07 s of turning) and its delay and lag in all (0.68 s and 0.41 s) would say."""
+
 
 @dataclass(frozen=True)
 class Senses:
@@ -55,6 +59,14 @@ def senses(batch: NavigationBatch) -> Senses:
         ray_angles=fan + back[:, None],
         goal=np.column_stack([ahead, left]),
     )
+
+
+def response_time(batch: NavigationBatch) -> float:
+    """How long what moves in `batch` takes to answer a stick, [s].
+
+    Planners steer from where it will be by then.
+    """
+    return 0.0 if batch.config.environment.body == "capsule" else _WALKER_RESPONSE
 
 
 def stick(velocity: Floats, yaw_rate: Floats, spec: WorldSpec) -> Floats:

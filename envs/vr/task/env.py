@@ -22,7 +22,8 @@ from ambulo.envs.vr.task.spaces import (
 )
 
 MAX_EPISODE_STEPS = 600
-"""Step limit of the registered environments, [environment steps] (one minute)."""
+"""Step limit of the registered environments, [environment steps] (one minute; a body with
+legs has two)."""
 LEVELS_PER_FAMILY = 8
 """Different levels of each family that an environment made by hand holds."""
 
@@ -73,9 +74,17 @@ def navigation_config(
 
 
 def embodied_config(config: NavigationConfig) -> NavigationConfig:
-    """`config` for human23 and its walker, whose control steps are the ticks."""
+    """`config` for human23 and its walker, whose control steps are the ticks.
+
+    It has twice the steps: at full stick a walker goes at less than a third of the
+    capsule's speed, and 1000 steps would not do for the longest ways, of 88 m.
+    """
     return config.override(
-        "environment", body="human23", physics_ticks_per_second=30, ticks_per_decision=3
+        "environment",
+        body="human23",
+        physics_ticks_per_second=30,
+        ticks_per_decision=3,
+        max_episode_steps=2 * config.environment.max_episode_steps,
     ).override("actions", max_movement_speed=0.6, max_rotation_speed=120.0)
 
 

@@ -26,9 +26,9 @@ _GRID = 512
 _LOOKAHEAD = 10
 """Cells that the waypoint lies ahead at most."""
 _GOAL_CELLS = 3
-"""Cells around the goal that are never taken as blocked."""
+"""Cells around the goal that are open unless something was hit in them."""
 _OWN_CELLS = 2
-"""Cells around the player that are never taken as blocked."""
+"""Cells around the player that are open unless something was hit in them."""
 _MOST_CELLS = 20_000
 """Cells expanded before a plan is given up."""
 _NEAR, _HIT = 1, 2
@@ -214,7 +214,7 @@ def _plan(grid, position, goal, points, mask, cost, parent, stamp, mark, keys, c
             if grid[row, column] & mask:
                 near_goal = max(abs(nx - gx), abs(ny - gy)) <= _GOAL_CELLS
                 own = max(abs(nx), abs(ny)) <= _OWN_CELLS
-                if not near_goal and not (own and not grid[row, column] & _HIT):
+                if grid[row, column] & _HIT or not (near_goal or own):
                     continue
             new = here + _COST[m]
             if stamp[row, column] == mark and cost[row, column] <= new + 1e-4:

@@ -13,9 +13,11 @@ from ambulo.envs.vr.planners.senses import senses, stick, uniform
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_world
+from ambulo.envs.vr.task.env import embodied_config
 from ambulo.envs.vr.world.actions import motion_of
 
 CONFIG = NavigationConfig().override("environment", max_episode_steps=500)
+WALKER = embodied_config(NavigationConfig()).override("environment", body="twin")
 
 
 def play(name, levels, config=CONFIG):
@@ -53,6 +55,29 @@ def test_oracle_reaches_every_family_without_bumps():
     assert success.all(), [lv.name for lv in np.array(levels)[~success]]
     assert collisions.sum() == 0
     assert (path > 0).all()
+
+
+def test_oracle_walks_the_longest_ways_in_the_time_that_bodies_have():
+    levels = [split_level("corridors", "validation", i) for i in (30, 13, 25)]
+    success, path, _ = play("oracle", levels, WALKER)
+    assert success.all()
+    assert (path > 80.0).all()
+
+
+def test_oracle_goes_faster_only_where_time_is_short():
+    levels = [split_level("corridors", "validation", i) for i in (14, 0)]
+    short = WALKER.override("environment", max_episode_steps=1000)
+    success, path, _ = play("oracle", levels, short)
+    comfortable = 100.0 * 0.8 * WALKER.actions.max_movement_speed
+    assert success.all()
+    assert path[0] > 1.05 * comfortable > path[1]
+
+
+def test_planners_that_look_ahead_keep_a_late_body_off_walls():
+    levels = [split_level("slalom", "validation", i) for i in range(4)]
+    success, _, bumps = play("oracle", levels, WALKER)
+    assert success.all()
+    assert bumps.mean() < 6.0
 
 
 def test_straight_line_solves_the_open_field():

@@ -19,6 +19,9 @@ Share = Annotated[float, Field(gt=0, le=1)]
 Task = Literal["navigate", "follow", "reach", "patrol"]
 Body = Literal["capsule", "twin", "human23", "myolegs"]
 
+MOTION_FEATURES = {"none": 0, "motion_nn": 256}
+"""Numbers of each kind of `observations.motion`."""
+
 ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
 """Keys of `environment` that say where engines are. Only the user who runs a command may
 set them: they are neither written to model files nor taken from them."""
@@ -103,6 +106,12 @@ class NavigationRewardsConfig(Config):
     """Cost per environment step of the mean squared change of the action."""
     step_cost: NonNegative = 0.0
     """Cost per environment step."""
+    posture_bonus: NonNegative = 0.0
+    """Share of the targets (head, hands) that the IK solver meets, times the likeness of its
+    pose to the body's, in [0, 1], times this; paid as `bonus_mode` says."""
+    novelty_cost: NonNegative = 0.0
+    """Cost per environment step of how badly a motion network foresaw the body's motion,
+    in [0, 1)."""
     bonus_mode: Literal["progress", "step"] = "progress"
     """`progress` pays both bonuses per metre of *new best* distance to the goal, so they
     are bounded by the length of the path; `step` pays at every environment step as
@@ -135,6 +144,9 @@ class NavigationObservationsConfig(Config):
     """Extra features remembered from the 48 numbers of earlier environment steps: `visits`
     counts the visited positions, `map` adds remembered free space and obstacles, `plan`
     adds the path that a classical planner finds on that map (such an agent runs a planner)."""
+    motion: Literal["none", "motion_nn"] = "none"
+    """Extra features of the body's own past: what a shipped motion network makes of its last
+    poses (a capsule's and a twin's are those of an avatar)."""
     format: Literal["flat", "dict"] = "flat"
     """One float32 vector, or a dictionary of named parts."""
 
@@ -330,6 +342,13 @@ class NavigationConfig(Config):
                 "continuous"
             )
         return self
+
+    @property
+    def needs_poses(self) -> bool:
+        """Whether observation or rewards look at the pose of the body."""
+        rewards = self.rewards
+        costs = rewards.posture_bonus or rewards.novelty_cost
+        return bool(costs) or self.observations.motion != "none"
 
     def without_engine_places(self) -> NavigationConfig:
         """Return a copy without the keys that locate engines."""

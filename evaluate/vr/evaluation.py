@@ -292,7 +292,7 @@ def planner_subject(name: str, config: NavigationConfig) -> NavigationSubject:
     """A planner with the limits and rays of `config`, with continuous actions."""
     make_planner(name, 1)
     own = config.override("actions", mode="continuous")
-    own = own.override("observations", memory="none")
+    own = own.override("observations", memory="none", motion="none")
     return NavigationSubject(own, lambda envs: make_planner(name, envs))
 
 

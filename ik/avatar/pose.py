@@ -107,9 +107,14 @@ class AvatarPose:
 
     def reset(self) -> None:
         """Forget the past; the next `step` places the avatar, on both feet."""
-        self._state[:], self._feet[:] = 0.0, 0.0
+        self._state[:], self._feet[:] = self.begun()[1], 0.0
+
+    def begun(self) -> tuple[tuple[Floats, ...], Floats]:
+        """Return what `advance` takes: arrays of the body, and the state of a new one."""
+        state = np.zeros(STATE)
         (_, left_leaves), (right_lands, _) = self.table.stance[0]
-        self._state[PHASE] = 0.5 * (left_leaves + right_lands) % 1.0
+        state[PHASE] = 0.5 * (left_leaves + right_lands) % 1.0
+        return self._table, state
 
     def step(
         self,

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
+import torch
+from torch import Tensor
+
+from ambulo.configs.arrays import Floats, Singles
+from ambulo.motion.rotations import quat_conjugate
 from ambulo.policies.files.model_file import ModelFile, load_model
 from ambulo.policies.kinds.motion_nn import MotionMetadata
-from ambulo.policies.networks.motion_nn import MotionNN
+from ambulo.policies.networks.motion_nn import LARGEST, MotionNN
+from ambulo.policies.networks.motion_state import (
+    displacement,
+    feature_size,
+    features_of,
+    heading_of,
+    to_world,
+)
 
 MotionModelFile = ModelFile[MotionMetadata]
 """The contents of a file of a motion network."""
@@ -30,3 +43,94 @@ def load_encoder(path: str | os.PathLike[str], device: str = "cpu") -> MotionNN:
     network = load_motion_nn(path, device)
     network.trunk.requires_grad_(True)
     return network
+
+
+class MotionEncoder:
+    """A motion network for environments: arrays in and out, without gradients, on one CPU."""
+
+    def __init__(self, network: MotionNN) -> None:
+        """Of a trained network."""
+        self._network = network
+        config = network.config
+        self.history, self.size = config.history, network.size
+        self.inputs_size = feature_size(config.features)
+        self.longest = config.chunk / config.fps
+        """How far it looks ahead, [s]."""
+
+    def inputs(self, states: Floats) -> Singles:
+        """What the network sees (..., F) of states (..., 112); each by itself."""
+        network = self._network
+        with torch.inference_mode():
+            features = features_of(_tensor(states), network.config.features)
+            inputs = (features - network.mean) / network.deviation
+            found: Singles = inputs.clamp(-LARGEST, LARGEST).numpy()
+        return found
+
+    def look(
+        self, inputs: Singles, states: Floats, ahead: float
+    ) -> tuple[Singles, Singles]:
+        """Encode the last frames, and foresee where they lead.
+
+        Args:
+            inputs: Of the last H frames. Shape (B, H, F).
+            states: The last states. Shape (B, 112).
+            ahead: Above 0, at most `longest`, [s].
+
+        Returns:
+            Encodings (B, W), and displacements (B, 56) in `ahead` seconds, with the root's
+            way in the frame of its heading.
+        """
+        network = self._network
+        # Of few rows a thread takes longer to wake than to compute.
+        if torch.get_num_threads() != 1:
+            torch.set_num_threads(1)
+        with torch.inference_mode():
+            given = torch.as_tensor(inputs)
+            hidden = network.trunk(given)[:, -1:]
+            chunk = network.chunk_from(hidden, given, _tensor(states)[:, None])
+            still = torch.zeros_like(chunk[:, :1])
+            expected = self._between(torch.cat([still, chunk], dim=1), ahead)
+            return hidden[:, 0].numpy(), expected.numpy()
+
+    def surprise(
+        self, expected: Singles, before: Floats, after: Floats, ahead: float
+    ) -> Floats:
+        """Mean squared error of what `look` foresaw, in units of the network's base.
+
+        1 is the error of the base alone on the data that the network was trained on. Of
+        56 numbers each counts alike.
+
+        Args:
+            expected: From `look`. Shape (B, 56).
+            before: Positions then. Shape (B, 56).
+            after: Positions now. Shape (B, 56).
+            ahead: Time between them, as given to `look`, [s].
+
+        Returns:
+            Shape (B,).
+        """
+        with torch.inference_mode():
+            first = torch.as_tensor(before)
+            moved = displacement(first, torch.as_tensor(after))
+            moved = to_world(moved, quat_conjugate(heading_of(first)))
+            scale = self._network.scale
+            unit = self._between(torch.cat([torch.zeros_like(scale[:1]), scale]), ahead)
+            error = ((moved - torch.as_tensor(expected)) / unit).square()
+            found: Floats = error.mean(dim=-1).numpy()
+        return found
+
+    def _between(self, frames: Tensor, ahead: float) -> Tensor:
+        """Rows (..., 56) of `frames` (..., 1 + K, 56) `ahead` seconds after the first."""
+        at = min(ahead * self._network.config.fps, frames.shape[-2] - 1.0)
+        low = min(int(at), frames.shape[-2] - 2)
+        part = at - low
+        return (1.0 - part) * frames[..., low, :] + part * frames[..., low + 1, :]
+
+
+def load_motion_encoder(path: str | os.PathLike[str]) -> MotionEncoder:
+    """The network in the file `path`, to encode the motion of bodies in environments."""
+    return MotionEncoder(load_motion_nn(path))
+
+
+def _tensor(states: Floats) -> Tensor:
+    return torch.as_tensor(np.asarray(states, np.float32))

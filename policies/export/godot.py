@@ -100,6 +100,11 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
             f"{file}: memory {obs.memory!r} does not run in Godot; "
             f"use one of {', '.join(MEMORIES)}, or the HTTP bridge"
         )
+    if obs.motion != "none":
+        raise ModelFileError(
+            f"{file}: observations.motion = {obs.motion} does not run in Godot, except "
+            "over the HTTP bridge"
+        )
     return {
         "kind": metadata.kind,
         "num_timesteps": metadata.num_timesteps,

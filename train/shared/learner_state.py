@@ -20,6 +20,7 @@ from ambulo.configs.errors import ModelFileError
 from ambulo.policies.files.model_file import ModelFile, TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
+from ambulo.train.shared.widening import widened
 
 _COUNTERS = (
     "num_timesteps",
@@ -153,17 +154,23 @@ def fits() -> Iterator[None]:
         ) from error
 
 
-def adopt(learner: FastPPO, model: ModelFile[Any]) -> None:
+def adopt(learner: FastPPO, model: ModelFile[Any], *, widen: bool = False) -> None:
     """Put the policy of `model` alone into `learner`.
+
+    Args:
+        learner: takes it.
+        model: of a file.
+        widen: let a policy of fewer observations begin (see `widened`).
 
     Raises:
         ModelFileError: a policy of another shape.
     """
     own = learner.policy.state_dict()
-    for name in sorted(own.keys() | model.weights.keys()):
+    weights = widened(learner, model) if widen else model.weights
+    for name in sorted(own.keys() | weights.keys()):
         theirs, ours = (
             tuple(all_[name].shape) if name in all_ else "none"
-            for all_ in (model.weights, own)
+            for all_ in (weights, own)
         )
         if theirs != ours:
             raise ModelFileError(
@@ -171,7 +178,7 @@ def adopt(learner: FastPPO, model: ModelFile[Any]) -> None:
                 f"make {ours}; keep its observations and network, or begin a run without "
                 "it (--set training.init_from=null, no --init-from)"
             )
-    learner.policy.load_state_dict(model.weights)
+    learner.policy.load_state_dict(weights)
 
 
 def _restore_batch(batch: StatefulBatch, arrays: Arrays) -> None:

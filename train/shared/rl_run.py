@@ -125,7 +125,7 @@ class RLRun(Generic[Task]):
         (folder.logs / "PPO_1").mkdir(parents=True, exist_ok=True)
         given = checkpoint or initial
         if given is not None:
-            adopt(task.learner, given)
+            adopt(task.learner, given, widen=checkpoint is None)
         if checkpoint is not None:
             extra = extra_of(checkpoint.training, {"best"}, folder)
             assert checkpoint.training is not None

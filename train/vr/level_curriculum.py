@@ -60,9 +60,8 @@ class TrainingLevels:
         )
         if before != now:
             self._batch.world.close()
-            self._batch.world = make_world(
-                stage_config(self._config, stage), self._batch.num_envs
-            )
+            world = make_world(stage_config(self._config, stage), self._batch.num_envs)
+            self._batch.enter(world)
             same = False
         if not same:
             bank = stage_bank(self._config, stage)

@@ -25,12 +25,11 @@ from ambulo.configs.twin import Envelope
 from ambulo.envs.locomotion.build import batch_class, make_batch
 from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.simulation.variants import Variant
+from ambulo.envs.vr.body.blocks import in_blocks
 from ambulo.envs.vr.body.level_window import LevelGround
 
 LOADER = "ambulo.policies.agents.locomotion:load_walker"
 """What loads the policy in a model file."""
-_ROWS = 16
-"""Observations that the policy is given at once."""
 _FOREVER = 10**9
 """Control steps of an episode that the walker's task never ends."""
 
@@ -90,18 +89,8 @@ class Walker:
         )
 
     def act(self, obs: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Actions (N, A) for observations (N, size), bit for bit the same for any N.
-
-        A matrix product rounds differently with the number of rows, so it has a fixed one.
-        """
-        count, size = obs.shape
-        rows = np.zeros((-(-count // _ROWS) * _ROWS, size), np.float32)
-        rows[:count] = obs
-        parts = [
-            self.policy.act(rows[first : first + _ROWS])
-            for first in range(0, count, _ROWS)
-        ]
-        return np.concatenate(parts)[:count]
+        """Actions (N, A) for observations (N, size), bit for bit the same for any N."""
+        return in_blocks(lambda rows: (self.policy.act(rows),), obs)[0]
 
     def order(self, batch: Any, envs: Ints, commands: Floats) -> None:
         """Command bodies `envs` (k,): speed, to the left, turning rate, (k, 3).

@@ -6,7 +6,7 @@ The Gymnasium environments and the SB3 adapter are thin fronts of `NavigationBat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from ambulo.envs.vr.task.reward import (
 )
 from ambulo.envs.vr.task.tasks import FOLLOW, TaskState, advance_tasks, task_distance
 from ambulo.envs.vr.world.state import World
+
+if TYPE_CHECKING:
+    from ambulo.envs.vr.body.priors import BodyPriors
 
 Info = dict[str, NDArray[np.generic]]
 _SEEDS = 2**31
@@ -61,11 +64,12 @@ class NavigationBatch:
             privileged: append the critic's extra numbers to the observation.
             custom_terms: extra reward terms.
         """
-        self.config, self.bank, self.world = config, bank, world
+        self.config, self.bank = config, bank
         self.num_envs = num_envs
         self.privileged = privileged
         self.layout = observation_layout(config)
         self.spec: WorldSpec = world.spec
+        self.enter(world)
         self.goal_distance = config.environment.goal_distance
         self._custom = tuple(custom_terms)
         self._memory = Memory(config.observations.memory, num_envs)
@@ -77,6 +81,19 @@ class NavigationBatch:
         self.starts: list[Start | None] = [None] * num_envs
         self.rngs = [np.random.default_rng(i) for i in range(num_envs)]
         world.set_levels(range(len(bank)), bank.levels)
+
+    def enter(self, world: World) -> None:
+        """Play in `world` from the next episodes on.
+
+        Raises:
+            ConfigError: Settings ask for priors that its bodies cannot have.
+        """
+        self.world = world
+        self._priors: BodyPriors | None = None
+        if self.config.needs_poses:
+            from ambulo.envs.vr.body.priors import make_priors
+
+            self._priors = make_priors(self.config, world, self.num_envs)
 
     def seed(self, seeds: Sequence[int | None]) -> None:
         """Seed the generator of each env whose seed is not None."""
@@ -102,6 +119,8 @@ class NavigationBatch:
             seeds = [self.rngs[p].integers(_SEEDS) for p in envs]
             self.world.seed(envs, np.array(seeds))
         self.world.reset(envs, slots, poses)
+        if self._priors is not None:
+            self._priors.begin(np.asarray(envs, np.int64))
         self._memory.reset(envs)
         tasks = self.config.environment.tasks
         kinds = [
@@ -156,6 +175,9 @@ class NavigationBatch:
         old_position = self.world.state.position.copy()
         old_yaw = self.world.state.yaw.copy()
         state = self.world.step(actions)
+        priors = self._priors
+        if priors is not None:
+            priors.advance()
         episode.steps[:] += 1
         before = episode.distance
         goals, switched = advance_tasks(
@@ -194,6 +216,8 @@ class NavigationBatch:
             moves=state.moves,
             turned=np.abs(state.yaw - old_yaw),
             action_change=np.mean((state.command - old_command) ** 2, axis=1),
+            posture=np.zeros(self.num_envs) if priors is None else priors.posture,
+            novelty=np.zeros(self.num_envs) if priors is None else priors.novelty,
         )
         terms = reward_terms(transition, self.config.rewards, self._custom)
         if fault.any():
@@ -224,6 +248,7 @@ class NavigationBatch:
                 "episode": self.episode.state_dict(),
                 "task": self.task.state_dict(),
                 "batch": {"obs": self.obs.copy()},
+                "priors": {} if self._priors is None else self._priors.state_dict(),
             }
         )
 
@@ -233,6 +258,8 @@ class NavigationBatch:
         self._memory.load_state_dict(part_of(arrays, "memory"))
         self.episode.load_state_dict(part_of(arrays, "episode"))
         self.task.load_state_dict(part_of(arrays, "task"))
+        if self._priors is not None:
+            self._priors.load_state_dict(part_of(arrays, "priors"))
         self.obs[...] = arrays["batch.obs"]
 
     def close(self) -> None:
@@ -285,6 +312,8 @@ class NavigationBatch:
                 self.spec.ray_length, np.column_stack([gx, gy]), euclid,
                 out[:, at : at + self._memory.size],
             )  # fmt: skip
+        if self._priors is not None and "motion" in self._slices:
+            out[:, self._slices["motion"]] = self._priors.codes
         if self.privileged and self.layout.privileged:
             self._observe_privileged(out, distance, euclid)
         if not whole:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr import MOTION_FEATURES, NavigationConfig
 from ambulo.envs.layout import ObservationLayout, Part
 from ambulo.envs.vr.contract import EYE_HEIGHT, HAND_OFFSET
 from ambulo.envs.vr.task.memory import memory_fields
@@ -23,6 +23,11 @@ TASKS = ("navigate", "follow", "reach", "patrol")
 
 Frame = Literal["head", "world"]
 
+
+_MOTION = (
+    "what motion_nn makes of the body's last 10 poses, 30 a second; of a capsule or twin: "
+    "of its avatar's"
+)
 
 PRIVILEGED = (
     Part("geodesic_distance", 1, "m", "length of the shortest way to the goal", 0.1),
@@ -60,6 +65,8 @@ def observation_layout(config: NavigationConfig) -> ObservationLayout:
     if len(env.tasks) > 1:
         parts.append(Part("task", len(TASKS), "1", "one-hot: " + ", ".join(TASKS)))
     parts += [Part(*row) for row in memory_fields(obs.memory)]
+    if obs.motion != "none":
+        parts.append(Part("motion", MOTION_FEATURES[obs.motion], "1", _MOTION))
     privileged = PRIVILEGED if config.network.privileged_critic else ()
     return ObservationLayout(tuple(parts), privileged)
 

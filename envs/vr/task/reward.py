@@ -48,6 +48,10 @@ class Transition:
     """Absolute turn, snaps included, [rad]."""
     action_change: Floats
     """Mean squared change of the smoothed command."""
+    posture: Floats
+    """How natural the posture is, in [0, 1]; 0 where no term needs it."""
+    novelty: Floats
+    """How new the motion is to a motion network, in [0, 1); 0 where nothing needs it."""
 
 
 class RewardTerm(Protocol):
@@ -85,6 +89,8 @@ def reward_terms(
         "turn": -weights.turn_cost * t.turned,
         "jerk": -weights.jerk_cost * t.action_change,
         "step": np.full_like(t.progress, -weights.step_cost),
+        "posture": weights.posture_bonus * t.posture * paid,
+        "novelty": -weights.novelty_cost * t.novelty,
     }
     for term in custom:
         terms[term.name] = np.asarray(term(t), np.float64)
@@ -93,7 +99,7 @@ def reward_terms(
 
 REWARD_TERMS = (
     "goal", "progress", "smooth", "comfort", "collision", "fall", "timeout", "teleport",
-    "discomfort", "turn", "jerk", "step",
+    "discomfort", "turn", "jerk", "step", "posture", "novelty",
 )  # fmt: skip
 """Names of the built-in terms."""
 

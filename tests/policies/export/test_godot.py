@@ -77,6 +77,13 @@ def test_agents_that_godot_cannot_run_are_refused(tmp_path: Path, agent: Agent) 
     agent.config = agent.config.override("observations", memory="plan")
     with pytest.raises(ModelFileError, match="memory 'plan' does not run in Godot"):
         export_godot(agent, tmp_path / "a.ambulo", SPEC)
+    agent.config = agent.config.override(
+        "observations", memory="map", motion="motion_nn"
+    )
+    with pytest.raises(
+        ModelFileError, match="motion = motion_nn does not run in Godot"
+    ):
+        export_godot(agent, tmp_path / "a.ambulo", SPEC)
     assert os.listdir(tmp_path) == []
 
 

@@ -45,6 +45,28 @@ def test_the_policy_of_a_shipped_agent_goes_on(
         torch.testing.assert_close(trained[name], values, atol=1e-5, rtol=1e-5)
 
 
+def test_new_parts_of_the_observation_begin_at_zero(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The agent goes on as it was, and has room to learn what the new numbers say."""
+    monkeypatch.chdir(tmp_path)
+    flags = [f"--set={key}={value}" for key, value in SETTINGS.items()]
+    assert main([*FLAGS, *flags, "--set=observations.motion=motion_nn"]) == 0
+    model = load_navigation(tmp_path / "runs" / "on" / "final_model.zip")
+    begun = load_navigation(Path(find_model("vr_navigation")))
+    old, size = begun.metadata.observation_size, model.metadata.observation_size
+    assert size == old + 256
+    for name, values in begun.weights.items():
+        found = model.weights[name]
+        if found.shape != values.shape:
+            # The critic's own numbers come after the new ones.
+            new = found[..., old:size]
+            expected = torch.ones(256) if name.endswith("scales") else 0.0 * new
+            torch.testing.assert_close(new, expected, atol=1e-5, rtol=0.0)
+            found = torch.cat([found[..., :old], found[..., size:]], dim=-1)
+        torch.testing.assert_close(found, values, atol=1e-5, rtol=1e-5)
+
+
 def test_a_policy_of_another_shape_is_refused_in_a_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

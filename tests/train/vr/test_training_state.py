@@ -49,6 +49,10 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
         "ppo": {"route_coef": 0.1, "target_kl": 0.02},
     },
     "discrete": {"actions": {"mode": "discrete"}},
+    "priors": {
+        "observations": {"motion": "motion_nn"},
+        "rewards": {"posture_bonus": 2.0, "novelty_cost": 0.1},
+    },
     "blind": {"network": {"privileged_critic": False}},
     "mujoco": {"environment": {"world": "mujoco", "level_refresh": 2}},
 }

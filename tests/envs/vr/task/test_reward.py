@@ -27,8 +27,12 @@ STEPS = 300
 def transition(**changes: object) -> Transition:
     """One env to whom nothing happened, but for `changes`."""
     zeros = dict.fromkeys(
-        ("progress", "new_best", "goals", "turned", "action_change"), np.zeros(1)
-    )
+        (
+            "progress", "new_best", "goals", "turned", "action_change", "posture",
+            "novelty",
+        ),
+        np.zeros(1),
+    )  # fmt: skip
     counts = dict.fromkeys(("collisions", "contact_ticks", "moves"), np.zeros(1, int))
     flags = dict.fromkeys(("fell", "timeout"), np.zeros(1, bool))
     still = {"comfort": np.ones(1), "smoothness": np.ones(1)}

@@ -1,0 +1,212 @@
+"""What networks of captured motion say about the bodies of a world.
+
+A motion network sees the last poses of each body: its encoding is a part of the observation,
+and how badly it foresaw the next environment step is how new the motion is. An IK network
+judges the posture. Simulated characters show their own poses; a twin or a capsule has an
+avatar, whose head goes where it goes.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ambulo.shipped
+from ambulo.configs.arrays import Floats, Ints, Singles
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.vr import MOTION_FEATURES, NavigationConfig
+from ambulo.envs.state_arrays import Arrays
+from ambulo.envs.vr.body.blocks import in_blocks
+from ambulo.envs.vr.body.body_world import BodyWorld
+from ambulo.envs.vr.body.poses import AvatarPoses, Poses, SimulatedPoses
+from ambulo.envs.vr.body.posture import PosturePrior
+from ambulo.envs.vr.world.state import World
+from ambulo.ik.solver.solver import load_solver
+from ambulo.motion.human23 import N_POSITIONS, velocities
+
+MOTION_NETWORK, POSTURE_NETWORK = "motion_nn", "ik_net"
+"""Shipped models."""
+_ENCODER = "ambulo.policies.agents.motion:load_motion_encoder"
+_AVATAR = "ambulo.policies.agents.avatar:load_avatar"
+
+
+class Encoder(Protocol):
+    """A motion network, as `load_motion_encoder` returns it."""
+
+    history: int
+    """Frames that it sees, H."""
+    size: int
+    """Numbers of an encoding, W."""
+    inputs_size: int
+    """Numbers that it sees of each frame, F."""
+    longest: float
+    """How far it looks ahead, [s]."""
+
+    def inputs(self, states: Floats, /) -> Singles:
+        """What it sees (..., F) of states (..., 112)."""
+        ...
+
+    def look(
+        self, inputs: Singles, states: Floats, ahead: float, /
+    ) -> tuple[Singles, Singles]:
+        """Encodings (B, W) of (B, H, F), and what follows `states` (B, 112), (B, 56)."""
+        ...
+
+    def surprise(
+        self, expected: Singles, before: Floats, after: Floats, ahead: float, /
+    ) -> Floats:
+        """Mean squared error (B,) of what was expected between two poses (B, 56)."""
+        ...
+
+
+class BodyPriors:
+    """The last poses of N bodies, and what networks say about them."""
+
+    def __init__(
+        self,
+        count: int,
+        poses: Poses,
+        seconds: float,
+        encoder: Encoder | None = None,
+        posture: PosturePrior | None = None,
+    ) -> None:
+        """Of episodes that have not begun.
+
+        Args:
+            count: N.
+            poses: Of the bodies.
+            seconds: Length of an environment step, [s].
+            encoder: Encodes the past, or None.
+            posture: Judges the posture, or None.
+        """
+        self._poses, self._encoder, self._judge = poses, encoder, posture
+        self._seconds, self._everyone = seconds, np.arange(count)
+        width = 0 if encoder is None else encoder.size
+        shape = (0, 0) if encoder is None else (encoder.history, encoder.inputs_size)
+        self.codes: Singles = np.zeros((count, width), np.float32)
+        """Encoding of the last poses of each body. Shape (N, W)."""
+        self.novelty: Floats = np.zeros(count)
+        """How new the last step was: e / (1 + e) with e the squared error of what the
+        network foresaw, 1 where it is as bad as on captured motion without its network.
+        Shape (N,), in [0, 1)."""
+        self.posture: Floats = np.zeros(count)
+        """See `PosturePrior`. Shape (N,), in [0, 1]."""
+        self._inputs: Singles = np.zeros((count, *shape), np.float32)
+        self._last: Floats = np.zeros((count, N_POSITIONS))
+        self._expected: Singles = np.zeros((count, N_POSITIONS), np.float32)
+
+    def begin(self, envs: Ints) -> None:
+        """Fill the past of `envs` (k,), whose episodes begin, with standing still."""
+        now = self._poses.begin(envs)
+        self.novelty[envs], self.posture[envs] = 0.0, 0.0
+        self._last[envs] = now
+        if self._encoder is not None:
+            states = np.concatenate([now, np.zeros_like(now)], axis=-1)
+            self._inputs[envs] = self._encoder.inputs(states)[:, None]
+            self._look(envs, states)
+
+    def advance(self) -> None:
+        """Take in the environment step that the world has just made."""
+        now = self._poses.advance()
+        bad = ~np.isfinite(now).all(axis=(1, 2))  # an exploded body stays as it was
+        now[bad] = self._last[bad, None]
+        if self._encoder is not None:
+            path = np.concatenate([self._last[:, None], now], axis=1)
+            rates = velocities(path, now.shape[1] / self._seconds)[:, 1:]
+            states = np.concatenate([now, rates], axis=-1)
+            new = self._encoder.inputs(states)[:, -self._inputs.shape[1] :]
+            kept = self._inputs.shape[1] - new.shape[1]
+            self._inputs[:, :kept] = self._inputs[:, -kept:] if kept else 0.0
+            self._inputs[:, kept:] = new
+            error = self._encoder.surprise(
+                self._expected, self._last, now[:, -1], self._seconds
+            )
+            self.novelty[:] = error / (1.0 + error)
+            self._look(self._everyone, states[:, -1])
+        if self._judge is not None:
+            self.posture[:] = self._judge(*self._poses.joints())
+        self._last[:] = now[:, -1]
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays that a bit-exact continuation needs."""
+        return {name: array.copy() for name, array in self._arrays().items()}
+
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`."""
+        for name, array in self._arrays().items():
+            array[...] = arrays[name]
+
+    def _arrays(self) -> Arrays:
+        return {
+            **self._poses.arrays(),
+            "codes": self.codes,
+            "inputs": self._inputs,
+            "last": self._last,
+            "expected": self._expected,
+        }
+
+    def _look(self, envs: Ints, states: Floats) -> None:
+        """Encode the past of `envs` (k,), whose `states` (k, 112) are now."""
+        encoder = self._encoder
+        assert encoder is not None
+
+        def look(inputs: Singles, states: Floats) -> tuple[Singles, Singles]:
+            return encoder.look(inputs, states, self._seconds)
+
+        self.codes[envs], self._expected[envs] = in_blocks(
+            look, self._inputs[envs], states
+        )
+
+
+def make_priors(config: NavigationConfig, world: World, count: int) -> BodyPriors:
+    """The priors that `config` asks for, of the `count` bodies of `world`.
+
+    Raises:
+        ConfigError: A package is missing, or the network does not look so far ahead.
+    """
+    seconds = world.spec.decision_dt
+    poses: Poses
+    if isinstance(world, BodyWorld):
+        poses = SimulatedPoses(world)
+    else:
+        poses = AvatarPoses(world, count, _avatar())
+    encoder, posture = None, None
+    if config.observations.motion != "none" or config.rewards.novelty_cost:
+        encoder = _encoder()
+        if seconds > encoder.longest:
+            raise ConfigError(
+                f"observations.motion = {MOTION_NETWORK}: looks {encoder.longest:g} s "
+                f"ahead, an environment step takes {seconds:g} s"
+            )
+    if config.rewards.posture_bonus:
+        posture = PosturePrior(load_solver(POSTURE_NETWORK), poses.skeleton)
+    return BodyPriors(count, poses, seconds, encoder, posture)
+
+
+@lru_cache(maxsize=1)
+def _encoder() -> Encoder:
+    file = ambulo.shipped.locate(MOTION_NETWORK)
+    encoder: Encoder = _function(_ENCODER)(file)
+    assert encoder.size == MOTION_FEATURES[MOTION_NETWORK]
+    return encoder
+
+
+@lru_cache(maxsize=1)
+def _avatar() -> Any:
+    return _function(_AVATAR)(prior=None)
+
+
+def _function(path: str) -> Any:
+    """The function `module:name`; environments do not know policies."""
+    module, _, name = path.partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except ImportError as error:
+        raise ConfigError(
+            f"observations.motion and rewards of poses need the package {error.name}, "
+            "which is not installed: pip install 'ambulo[train]'"
+        ) from None

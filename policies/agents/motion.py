@@ -66,45 +66,53 @@ class MotionEncoder:
             found: Singles = inputs.clamp(-LARGEST, LARGEST).numpy()
         return found
 
-    def look(
-        self, inputs: Singles, states: Floats, ahead: float
-    ) -> tuple[Singles, Singles]:
-        """Encode the last frames, and foresee where they lead.
-
-        Args:
-            inputs: Of the last H frames. Shape (B, H, F).
-            states: The last states. Shape (B, 112).
-            ahead: Above 0, at most `longest`, [s].
-
-        Returns:
-            Encodings (B, W), and displacements (B, 56) in `ahead` seconds, with the root's
-            way in the frame of its heading.
-        """
-        network = self._network
+    def encode(self, inputs: Singles) -> Singles:
+        """Encodings (B, W) of the inputs of the last H frames, (B, H, F)."""
         # Of few rows a thread takes longer to wake than to compute.
         if torch.get_num_threads() != 1:
             torch.set_num_threads(1)
         with torch.inference_mode():
-            given = torch.as_tensor(inputs)
-            hidden = network.trunk(given)[:, -1:]
-            chunk = network.chunk_from(hidden, given, _tensor(states)[:, None])
+            hidden: Singles = self._network.trunk(torch.as_tensor(inputs))[
+                :, -1
+            ].numpy()
+        return hidden
+
+    def foresee(
+        self, codes: Singles, inputs: Singles, states: Floats, ahead: float
+    ) -> Singles:
+        """Where the last frames lead.
+
+        Args:
+            codes: Of `encode`. Shape (B, W).
+            inputs: What it was given. Shape (B, H, F).
+            states: The last states. Shape (B, 112).
+            ahead: Above 0, at most `longest`, [s].
+
+        Returns:
+            Displacements (B, 56) in `ahead` seconds, the root's way in the frame of its
+            heading.
+        """
+        with torch.inference_mode():
+            hidden, given = torch.as_tensor(codes)[:, None], torch.as_tensor(inputs)
+            chunk = self._network.chunk_from(hidden, given, _tensor(states)[:, None])
             still = torch.zeros_like(chunk[:, :1])
-            expected = self._between(torch.cat([still, chunk], dim=1), ahead)
-            return hidden[:, 0].numpy(), expected.numpy()
+            ways = self._between(torch.cat([still, chunk], dim=1), ahead)
+            found: Singles = ways.numpy()
+        return found
 
     def surprise(
         self, expected: Singles, before: Floats, after: Floats, ahead: float
     ) -> Floats:
-        """Mean squared error of what `look` foresaw, in units of the network's base.
+        """Mean squared error of what `foresee` foresaw, in units of the network's base.
 
         1 is the error of the base alone on the data that the network was trained on. Of
         56 numbers each counts alike.
 
         Args:
-            expected: From `look`. Shape (B, 56).
+            expected: From `foresee`. Shape (B, 56).
             before: Positions then. Shape (B, 56).
             after: Positions now. Shape (B, 56).
-            ahead: Time between them, as given to `look`, [s].
+            ahead: Time between them, as given to `foresee`, [s].
 
         Returns:
             Shape (B,).

@@ -50,10 +50,14 @@ class Encoder(Protocol):
         """What it sees (..., F) of states (..., 112)."""
         ...
 
-    def look(
-        self, inputs: Singles, states: Floats, ahead: float, /
-    ) -> tuple[Singles, Singles]:
-        """Encodings (B, W) of (B, H, F), and what follows `states` (B, 112), (B, 56)."""
+    def encode(self, inputs: Singles, /) -> Singles:
+        """Encodings (B, W) of (B, H, F)."""
+        ...
+
+    def foresee(
+        self, codes: Singles, inputs: Singles, states: Floats, ahead: float, /
+    ) -> Singles:
+        """What follows `states` (B, 112) that were encoded as `codes` (B, W), (B, 56)."""
         ...
 
     def surprise(
@@ -73,6 +77,8 @@ class BodyPriors:
         seconds: float,
         encoder: Encoder | None = None,
         posture: PosturePrior | None = None,
+        *,
+        foresee: bool = False,
     ) -> None:
         """Of episodes that have not begun.
 
@@ -82,7 +88,9 @@ class BodyPriors:
             seconds: Length of an environment step, [s].
             encoder: Encodes the past, or None.
             posture: Judges the posture, or None.
+            foresee: Tell how new each step is; needs an encoder.
         """
+        self._foresee = foresee
         self._poses, self._encoder, self._judge = poses, encoder, posture
         self._seconds, self._everyone = seconds, np.arange(count)
         width = 0 if encoder is None else encoder.size
@@ -91,8 +99,8 @@ class BodyPriors:
         """Encoding of the last poses of each body. Shape (N, W)."""
         self.novelty: Floats = np.zeros(count)
         """How new the last step was: e / (1 + e) with e the squared error of what the
-        network foresaw, 1 where it is as bad as on captured motion without its network.
-        Shape (N,), in [0, 1)."""
+        network foresaw, in units of its base's on captured motion; 0 unless it is asked
+        to foresee. Shape (N,), in [0, 1)."""
         self.posture: Floats = np.zeros(count)
         """See `PosturePrior`. Shape (N,), in [0, 1]."""
         self._inputs: Singles = np.zeros((count, *shape), np.float32)
@@ -122,10 +130,11 @@ class BodyPriors:
             kept = self._inputs.shape[1] - new.shape[1]
             self._inputs[:, :kept] = self._inputs[:, -kept:] if kept else 0.0
             self._inputs[:, kept:] = new
-            error = self._encoder.surprise(
-                self._expected, self._last, now[:, -1], self._seconds
-            )
-            self.novelty[:] = error / (1.0 + error)
+            if self._foresee:
+                error = self._encoder.surprise(
+                    self._expected, self._last, now[:, -1], self._seconds
+                )
+                self.novelty[:] = error / (1.0 + error)
             self._look(self._everyone, states[:, -1])
         if self._judge is not None:
             self.posture[:] = self._judge(*self._poses.joints())
@@ -151,15 +160,19 @@ class BodyPriors:
 
     def _look(self, envs: Ints, states: Floats) -> None:
         """Encode the past of `envs` (k,), whose `states` (k, 112) are now."""
-        encoder = self._encoder
+        encoder, inputs = self._encoder, self._inputs[envs]
         assert encoder is not None
-
-        def look(inputs: Singles, states: Floats) -> tuple[Singles, Singles]:
-            return encoder.look(inputs, states, self._seconds)
-
-        self.codes[envs], self._expected[envs] = in_blocks(
-            look, self._inputs[envs], states
-        )
+        (codes,) = in_blocks(lambda given: (encoder.encode(given),), inputs)
+        self.codes[envs] = codes
+        if self._foresee:
+            (self._expected[envs],) = in_blocks(
+                lambda code, seen, now: (
+                    encoder.foresee(code, seen, now, self._seconds),
+                ),
+                codes,
+                inputs,
+                states,
+            )
 
 
 def make_priors(config: NavigationConfig, world: World, count: int) -> BodyPriors:
@@ -175,7 +188,8 @@ def make_priors(config: NavigationConfig, world: World, count: int) -> BodyPrior
     else:
         poses = AvatarPoses(world, count, _avatar())
     encoder, posture = None, None
-    if config.observations.motion != "none" or config.rewards.novelty_cost:
+    foresee = config.rewards.novelty_cost > 0.0
+    if config.observations.motion != "none" or foresee:
         encoder = _encoder()
         if seconds > encoder.longest:
             raise ConfigError(
@@ -184,7 +198,7 @@ def make_priors(config: NavigationConfig, world: World, count: int) -> BodyPrior
             )
     if config.rewards.posture_bonus:
         posture = PosturePrior(load_solver(POSTURE_NETWORK), poses.skeleton)
-    return BodyPriors(count, poses, seconds, encoder, posture)
+    return BodyPriors(count, poses, seconds, encoder, posture, foresee=foresee)
 
 
 @lru_cache(maxsize=1)

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import mujoco
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter1d
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import RenderError
 from ambulo.envs.characters.character import Character
-from ambulo.envs.locomotion.body import body_of_joint
-from ambulo.envs.vr.world.render import Frame, Offscreen, write_video
+from ambulo.envs.locomotion.foot_lines import foot_lines
+from ambulo.envs.vr.world.render import Frame, Offscreen, add_line, write_video
 
 SIZE = (640, 480)
 """Width and height of a film, [px]."""
@@ -37,8 +34,6 @@ _LIGHT, _DARK = (0.93, 0.94, 0.95, 1.0), (0.80, 0.83, 0.87, 1.0)
 _BODY, _LEFT, _RIGHT = (0.85, 0.86, 0.88), (0.18, 0.38, 0.79), (0.76, 0.09, 0.36)
 _SKY = (226, 232, 240)
 _EXTRA_GEOMS = (2 * REACH + 1) ** 2 + 80
-_FOOT = 0.16
-"""Sole balls nearer than this are joined to a foot, [m]."""
 
 
 def write_gait_film(
@@ -83,25 +78,6 @@ def gait_frames(
         scene.close()
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A capsule between two points of bodies."""
-
-    ends: tuple[tuple[int, Floats], tuple[int, Floats]]
-    """Body, and place in its frame, [m]."""
-    radius: float
-    """[m]."""
-    colour: NDArray[np.float32]
-    """Red, green, blue, alpha."""
-
-    def places(self, data: mujoco.MjData) -> list[Floats]:
-        """The two ends in the world, [m]."""
-        return [
-            data.xpos[body] + data.xmat[body].reshape(3, 3) @ offset
-            for body, offset in self.ends
-        ]
-
-
 class _Stage:
     """A body, a floor and a camera."""
 
@@ -115,7 +91,7 @@ class _Stage:
         self._level = not any(
             kind == mujoco.mjtGeom.mjGEOM_HFIELD for kind in model.geom_type
         )
-        self._feet = _foot_lines(character)
+        self._feet = foot_lines(character)
 
     def frame(self, pose: Floats, target: Floats) -> Frame:
         """The body in `pose` (nq,), seen by a camera that looks at `target` (3,)."""
@@ -160,14 +136,8 @@ class _Stage:
     def _add_feet(self) -> None:
         """Sole balls joined to feet."""
         for line in self._feet:
-            geom = self._next()
-            if geom is None:
-                return
-            capsule = mujoco.mjtGeom.mjGEOM_CAPSULE
-            mujoco.mjv_initGeom(
-                geom, capsule, np.zeros(3), np.zeros(3), np.zeros(9), line.colour
-            )
-            mujoco.mjv_connector(geom, capsule, line.radius, *line.places(self._data))
+            colour = (*(_RIGHT if line.right else _LEFT), 1.0)
+            add_line(self._scene, line.places(self._data), line.radius, colour)
 
     def _add_sun(self) -> None:
         """One light from above that casts shadows."""
@@ -216,21 +186,3 @@ def _colour_of(body: str) -> tuple[float, float, float]:
     """By the side that a body's name ends in."""
     side = body[-1:].lower()
     return {"l": _LEFT, "r": _RIGHT}.get(side, _BODY)
-
-
-def _foot_lines(character: Character) -> list[_Line]:
-    """Sole points of a foot that are near each other at rest, to be joined."""
-    model, soles = character.model, character.soles
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    bodies = [body_of_joint(character, joint) for joint in soles.joints]
-    turns = data.xmat[bodies].reshape(-1, 3, 3)
-    places = data.xpos[bodies] + np.einsum("pij,pj->pi", turns, soles.offsets)
-    lines = []
-    for m, n in combinations(range(len(bodies)), 2):
-        far = float(np.linalg.norm(places[m] - places[n]))
-        if soles.sides[m] == soles.sides[n] and far < _FOOT:
-            colour = np.array([*(_RIGHT if soles.sides[m] else _LEFT), 1.0], np.float32)
-            ends = ((bodies[m], soles.offsets[m]), (bodies[n], soles.offsets[n]))
-            lines.append(_Line(ends, max(soles.radius, 0.01), colour))
-    return lines

@@ -29,7 +29,8 @@ CAPSULE_FPS = 10.0
 """Of a capsule in MuJoCo: an environment step a frame."""
 SMOOTH_FRAMES = 400
 """Longer films from Godot are drawn without smooth edges: the processor may draw them."""
-_TRAIL_POINTS = 300
+_TRAIL_STEP = 0.15
+"""Between two points of the way so far in MuJoCo's pictures, [m]."""
 
 
 @dataclass(frozen=True)
@@ -181,8 +182,13 @@ def _mujoco_frames(
         goal_radius=config.environment.goal_radius,
         character=character,
     ) as renderer:
+        moved = np.hypot(
+            *np.diff(reel.poses[:, :2], axis=0, prepend=reel.poses[:1, :2]).T
+        )
+        steps = np.floor(np.cumsum(moved) / _TRAIL_STEP)
+        kept = np.flatnonzero(np.diff(steps, prepend=-1.0))
         for t, pose in enumerate(reel.poses):
-            trail = reel.poses[: t + 1 : 1 + t // _TRAIL_POINTS, :3]
+            trail = reel.poses[[*kept[kept < t], t], :3]
             yield [
                 renderer.frame(
                     pose[:3],

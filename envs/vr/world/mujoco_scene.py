@@ -129,7 +129,7 @@ def render_model(
     else:
         spec.delete(spec.geom("floor"))
         for geom in spec.geoms:
-            geom.rgba = _SKIN
+            geom.rgba = SKIN
     _add_static(spec.worldbody, level)
     goal = spec.worldbody.add_body(name="goal", mocap=True)
     _visual(
@@ -189,7 +189,8 @@ def _add_static(world: mujoco.MjsBody, level: Level) -> None:
         )  # fmt: skip
 
 
-_SKIN = [0.22, 0.38, 0.80, 1.0]
+SKIN = [0.22, 0.38, 0.80, 1.0]
+"""Colour of players and bodies."""
 _BOX_COLOURS = [
     [0.80, 0.45, 0.28, 1.0],
     [0.87, 0.62, 0.33, 1.0],
@@ -202,7 +203,7 @@ def _add_player(world: mujoco.MjsBody) -> None:
     shoulder = BODY_HEIGHT - 2 * _HEAD_RADIUS
     _visual(
         player, "CAPSULE", [BODY_RADIUS, shoulder / 2 - BODY_RADIUS, 0],
-        [0, 0, shoulder / 2], _SKIN,
+        [0, 0, shoulder / 2], SKIN,
     )  # fmt: skip
     head = [0, 0, BODY_HEIGHT - _HEAD_RADIUS]
     _visual(player, "SPHERE", [_HEAD_RADIUS, 0, 0], head, [0.93, 0.78, 0.66, 1.0])

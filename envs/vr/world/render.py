@@ -27,10 +27,11 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.atomic import replace_file
 from ambulo.configs.closing import Closing
 from ambulo.configs.errors import RenderError
-from ambulo.envs.characters.registry import SPECS
+from ambulo.envs.characters.registry import SPECS, load_character
+from ambulo.envs.locomotion.foot_lines import foot_lines
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.cameras import CameraPose, chase_path
-from ambulo.envs.vr.world.mujoco_scene import render_model
+from ambulo.envs.vr.world.mujoco_scene import SKIN, render_model
 from ambulo.motion.rotations import quat_rotate
 
 Frame = NDArray[np.uint8]
@@ -39,7 +40,7 @@ Camera = Literal["chase", "top"]
 _TRAIL_RADIUS = 0.04
 _TRAIL_SEGMENTS = 600
 """More points than this are thinned."""
-_TRAIL_COLOUR = np.array([0.98, 0.83, 0.15, 0.9], np.float32)
+_TRAIL_COLOUR = (0.98, 0.83, 0.15, 0.9)
 _PROBE_SECONDS = 60.0
 
 _PROBE = """
@@ -172,6 +173,7 @@ class EpisodeRenderer(Closing):
         self.level = level
         self.width, self.height = width, height
         spec = None if character is None else SPECS[character]()
+        self._feet = [] if character is None else foot_lines(load_character(character))
         self._model = render_model(level, width, height, goal_radius, spec)
         self._data = mujoco.MjData(self._model)
         self._goal = int(self._model.body("goal").mocapid[0])
@@ -180,7 +182,7 @@ class EpisodeRenderer(Closing):
             self._player = int(self._model.body("player").mocapid[0])
         mujoco.mj_forward(self._model, self._data)
         self._scene = mujoco.MjvScene(
-            self._model, self._model.ngeom + _TRAIL_SEGMENTS + 8
+            self._model, self._model.ngeom + len(self._feet) + _TRAIL_SEGMENTS + 8
         )
         self._option, self._camera = mujoco.MjvOption(), mujoco.MjvCamera()
         self._screen = Offscreen(self._model, width, height)
@@ -226,6 +228,8 @@ class EpisodeRenderer(Closing):
             upward = quat_rotate(camera.turn, np.array([0.0, 0.0, 1.0]))
             for eye in self._scene.camera:
                 eye.up[:] = upward
+        for line in self._feet:
+            add_line(self._scene, line.places(data), line.radius, SKIN)
         if trail is not None and len(trail) > 1:
             self._draw_trail(np.asarray(trail, np.float64)[:, :2])
         return self._screen.draw(self._scene)
@@ -261,19 +265,32 @@ class EpisodeRenderer(Closing):
         stride = max(1, -(-len(points) // _TRAIL_SEGMENTS))
         kept = np.vstack([points[::stride], points[-1:]])
         lifted = np.column_stack([kept, np.full(len(kept), _TRAIL_RADIUS)])
-        scene = self._scene
         for begin, end in pairwise(lifted):
-            if scene.ngeom >= scene.maxgeom:
-                return
-            if np.array_equal(begin, end):
-                continue
-            geom = scene.geoms[scene.ngeom]
-            capsule = mujoco.mjtGeom.mjGEOM_CAPSULE
-            mujoco.mjv_initGeom(
-                geom, capsule, np.zeros(3), np.zeros(3), np.zeros(9), _TRAIL_COLOUR
-            )
-            mujoco.mjv_connector(geom, capsule, _TRAIL_RADIUS, begin, end)
-            scene.ngeom += 1
+            if not np.array_equal(begin, end):
+                add_line(self._scene, (begin, end), _TRAIL_RADIUS, _TRAIL_COLOUR)
+
+
+def add_line(
+    scene: mujoco.MjvScene,
+    ends: Sequence[Floats],
+    radius: float,
+    colour: Sequence[float],
+) -> None:
+    """Add a capsule to what is drawn, if there is room.
+
+    Args:
+        scene: what is drawn.
+        ends: its two ends, [m]. Shape (2, 3).
+        radius: [m].
+        colour: red, green, blue, alpha.
+    """
+    if scene.ngeom >= scene.maxgeom:
+        return
+    geom, capsule = scene.geoms[scene.ngeom], mujoco.mjtGeom.mjGEOM_CAPSULE
+    rgba = np.array(colour, np.float32)
+    mujoco.mjv_initGeom(geom, capsule, np.zeros(3), np.zeros(3), np.zeros(9), rgba)
+    mujoco.mjv_connector(geom, capsule, radius, *ends)
+    scene.ngeom += 1
 
 
 def write_video(frames: Iterable[Frame], path: Path | str, fps: float = 10.0) -> Path:

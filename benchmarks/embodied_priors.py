@@ -17,11 +17,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import Options, machine, print_rows, write
+from _harness import Options, in_turn, machine, print_rows, write
+
+from ambulo.configs.presets.vr import preset
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.build import make_batch
+from ambulo.train.shared.settings import with_overrides
 
 MOTION = "observations.motion=motion_nn"
 NOVELTY = "rewards.novelty_cost=0.2"
@@ -78,12 +84,29 @@ def scores(model: Path, body: str, episodes: int) -> dict[str, float]:
     return {name: float(found[name]["value"]) for name in COLUMNS if name in found}
 
 
-def speed(model: Path) -> float:
-    """Environment steps a second of a training, in its second half."""
-    lines = (model.parent / "metrics.csv").read_text().splitlines()
-    column = lines[0].split(",").index("time/fps")
-    rates = [float(line.split(",")[column]) for line in lines[1:]]
-    return float(np.median(rates[len(rates) // 2 :]))
+def speeds(arms: Sequence[str], steps: int) -> dict[str, dict[str, float]]:
+    """Environment steps of each arm a second of processor time, task and all, by body."""
+    rates: dict[str, dict[str, float]] = {}
+    sticks = np.random.default_rng(0).normal([0.0, 0.6, 0.0], 0.3, (steps, 256, 3))
+    for body, count in {"twin": 256, "human23": 64}.items():
+        batches = {}
+        for arm in arms:
+            settings = [f"environment.body={body}", "environment.levels_per_family=2"]
+            config = with_overrides(preset("embodied_quick"), [*ARMS[arm], *settings])
+            batches[arm] = make_batch(config, count, seed=0)
+
+        def play(batch: NavigationBatch) -> None:
+            batch.reset(np.arange(batch.num_envs))
+            for stick in sticks:
+                batch.step(stick[: batch.num_envs])
+
+        runs = {arm: partial(play, batch) for arm, batch in batches.items()}
+        in_turn(runs, 1)  # compiles
+        times = in_turn(runs, 5)
+        rates[body] = {arm: count * steps / min(t) for arm, t in times.items()}
+        for batch in batches.values():
+            batch.close()
+    return rates
 
 
 def summary(rows: Sequence[dict[str, float]], key: str) -> str:
@@ -96,13 +119,11 @@ def summary(rows: Sequence[dict[str, float]], key: str) -> str:
 
 def ablation(args: Any, folder: Path) -> dict[str, Any]:
     """Train and play everything; scores by arm, body and seed, and speeds by arm."""
-    result: dict[str, Any] = {"scores": {}, "steps_per_second": {}}
+    result: dict[str, Any] = {"scores": {}}
     models: dict[str, list[Path]] = {arm: [] for arm in args.arms.split(",")}
     for seed in range(args.seeds):
         for arm, done in models.items():
             done.append(trained(arm, seed, args.timesteps, folder, *args.set))
-    for arm, done in models.items():
-        result["steps_per_second"][arm] = [speed(model) for model in done]
     for body in args.bodies.split(","):
         result["scores"][body] = {
             arm: [scores(model, body, args.episodes) for model in done]
@@ -114,13 +135,14 @@ def ablation(args: Any, folder: Path) -> dict[str, Any]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the ablation and print a table for each body."""
     parser = Options(
-        __doc__, arms="none,all", seeds=1, timesteps=256, episodes=2, bodies="twin",
+        __doc__, arms="none,all", seeds=1, timesteps=256, episodes=2, bodies="twin", steps=1,
         set=["environment.num_environments=8", "environment.levels_per_family=1"],
     )  # fmt: skip
     parser.add_argument("--arms", default=",".join(ARMS), help="of " + ", ".join(ARMS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--timesteps", type=int, default=400_000)
     parser.add_argument("--episodes", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=20, help="of a round for speed")
     parser.add_argument("--bodies", default="twin,human23")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="runs and scores")
@@ -133,8 +155,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             COLUMNS.values(),
             {a: [summary(rows, key) for key in COLUMNS] for a, rows in arms.items()},
         )
-    for arm, rates in result["steps_per_second"].items():
-        print(f"{arm:8s} {np.mean(rates):8,.0f} environment steps/s in training")
+    result["steps_per_second"] = speeds(args.arms.split(","), args.steps)
+    print_rows(
+        "environment steps a second of processor time, without the learner",
+        result["steps_per_second"],
+        {
+            arm: [f"{rates[arm]:,.0f}" for rates in result["steps_per_second"].values()]
+            for arm in args.arms.split(",")
+        },
+    )
     sizes = {"timesteps": args.timesteps, "episodes": args.episodes}
     write(result, args, **sizes, machine=machine())
     return 0

@@ -110,10 +110,13 @@ def _export_body(name: str, agent: Path) -> Written:
 
 
 def _godot_settings(agent: Any) -> dict[str, Any]:
-    """Return the world of a navigation agent, for the Godot add-on."""
+    """Return the world of a navigation agent, and its body's twin, for the Godot add-on."""
+    from ambulo.configs.twin import find_twin
     from ambulo.envs.vr.contract import WorldSpec
 
-    return {"world": asdict(WorldSpec.from_config(agent.config))}
+    env = agent.config.environment
+    twin = None if env.body == "capsule" else find_twin(env.twin or env.walker)
+    return {"world": asdict(WorldSpec.from_config(agent.config)), "twin": twin}
 
 
 _SETTINGS: Mapping[tuple[str, str], Callable[[Any], dict[str, Any]]] = {

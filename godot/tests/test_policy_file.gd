@@ -82,6 +82,59 @@ func test_headers_that_lie() -> void:
 	_refuse_bytes("{".to_utf8_buffer(), "header: ")
 
 
+func test_twins_that_lie() -> void:
+	var part := {"gain": 1.0, "offset": 0.0, "lag": 0.4, "change": 1.0, "delay": 0.2}
+	var spans := {"speed": [-0.2, 0.6], "side": [0.0, 0.0], "turn": [-60, 60], "lateral": null}
+	var twin := {
+		"walker": "w", "radius": 0.3, "envelope": spans, "speed": part, "side": part, "turn": part
+	}
+	var errors: PackedStringArray = []
+	check_near(AmbuloTwin.from_dict(twin, errors).fastest(), 0.6, 1e-9, "fastest")
+	check_equal(errors, PackedStringArray())
+	_refuse_header({"twin": 3}, "twin: expected an object")
+	_refuse_header({"twin": twin.merged({"noise": 1.0})}, "twin.noise: unknown key")
+	_refuse_header({"twin": twin.merged({"radius": 0.0}, true)}, "twin.radius: must be in")
+	_refuse_header(
+		{"twin": twin.merged({"speed": {"gain": 1.0}}, true)}, "twin.speed.offset: missing"
+	)
+	var wrong := spans.merged({"turn": [60, -60]}, true)
+	_refuse_header(
+		{"twin": twin.merged({"envelope": wrong}, true)}, "twin.envelope.turn: must ascend"
+	)
+
+
+func test_a_body_answers_late_and_slowly() -> void:
+	var part := {"gain": 1.0, "offset": 0.0, "lag": 0.01, "change": 1.5, "delay": 0.2}
+	var spans := {"speed": [-0.2, 0.5], "side": [0.0, 0.0], "turn": [-60, 60], "lateral": null}
+	var errors: PackedStringArray = []
+	var twin := (
+		AmbuloTwin
+		. from_dict(
+			{
+				"walker": "w",
+				"radius": 0.3,
+				"envelope": spans,
+				"speed": part,
+				"side": part,
+				"turn": part,
+			},
+			errors
+		)
+	)
+	var spec := AmbuloSpec.new()
+	spec.dt = 0.1
+	spec.max_speed = 1.0
+	var motion := twin.start()
+	var speeds: PackedFloat64Array = []
+	for k in 8:
+		twin.tick(motion, 0.0, 1.0, 0.0, spec)
+		speeds.append(motion.now[0])
+	# Two ticks late, then by 1.5 m/s^2 to the fastest that it walks.
+	var expected: PackedFloat64Array = [0.0, 0.0, 0.15, 0.3, 0.45, 0.5, 0.5, 0.5]
+	for k in 8:
+		check_near(speeds[k], expected[k], 1e-9, "tick %d" % k)
+
+
 func _refuse_header(changes: Dictionary, part: String) -> void:
 	var data := FileAccess.get_file_as_bytes(SHIPPED)
 	var size := data.decode_u32(8)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.errors import ModelFileError
+from ambulo.configs.twin import TwinConfig
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export.export import (
     check_export,
@@ -35,10 +36,19 @@ MEMORIES = ("none", "visits", "map")
 """Kinds of memory that the add-on computes."""
 
 Floats = NDArray[np.float32]
+_RESPONSE = {"gain", "offset", "lag", "change", "delay"}
+_TWIN: dict[str, Any] = {
+    "walker": True, "radius": True, "envelope": True,
+    "speed": _RESPONSE, "side": _RESPONSE, "turn": _RESPONSE,
+}  # fmt: skip
+"""What the add-on reads of a twin: it plays without noise and falls."""
 
 
 def export_godot(
-    agent: Agent, path: str | os.PathLike[str], world: Mapping[str, float]
+    agent: Agent,
+    path: str | os.PathLike[str],
+    world: Mapping[str, float],
+    twin: TwinConfig | None = None,
 ) -> None:
     """Write `agent` as one file for the policy node of the add-on.
 
@@ -46,13 +56,15 @@ def export_godot(
         agent: trained with a memory of `MEMORIES`.
         path: of the file.
         world: the settings of the world it was trained in, named as in `WorldSpec`.
+        twin: how the body answers its sticks that it was trained for; None: a capsule,
+            which answers at once.
 
     Raises:
         ModelFileError: Godot cannot run this agent, the file cannot be written, or it
             does not act like the agent.
     """
     file = Path(path)
-    data = _pack(agent, file, world)
+    data = _pack(agent, file, world, twin)
     header, weights = unpack(data)
     check_export(agent, lambda obs: run_json(header, weights, obs), str(file))
     write_atomic(file, data)
@@ -66,8 +78,12 @@ def unpack(data: bytes) -> tuple[dict[str, Any], Floats]:
     return header, np.frombuffer(data, "<f4", offset=start + size)
 
 
-def _pack(agent: Agent, file: Path, world: Mapping[str, float]) -> bytes:
+def _pack(
+    agent: Agent, file: Path, world: Mapping[str, float], twin: TwinConfig | None
+) -> bytes:
     header = _header(agent, file, world)
+    if twin is not None:
+        header["twin"] = twin.model_dump(mode="json", include=_TWIN)
     blocks: list[Floats] = []
     at = 0
     layers = folded_layers(agent)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from ambulo.configs.twin import TwinConfig
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export.export import export_json, export_onnx
 from ambulo.policies.export.godot import export_godot
@@ -22,7 +23,9 @@ def write_json(agent: Agent, path: Path) -> Written:
     return Written((path, export_json(agent, path)))
 
 
-def write_godot(agent: Agent, path: Path, world: Mapping[str, float]) -> Written:
+def write_godot(
+    agent: Agent, path: Path, world: Mapping[str, float], twin: TwinConfig | None = None
+) -> Written:
     """Write an agent for Godot; see `export_godot`."""
-    export_godot(agent, path, world)
+    export_godot(agent, path, world, twin)
     return Written((path,))

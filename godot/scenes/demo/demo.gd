@@ -65,7 +65,7 @@ func _prepare() -> String:
 		problem = "" if errors.is_empty() else "--levels: %s" % errors[0]
 	if problem != "":
 		return problem
-	_world.configure(1, _policy.file.spec)
+	_world.configure(1, _policy.file.spec, _policy.file.twin)
 	_started_usec = Time.get_ticks_usec()
 	return ""
 

@@ -14,6 +14,9 @@ var _world := AmbuloWorld.new()
 var _tick := 0
 var _owed := 0.0
 var _running := false
+# Where the player was a tick before, and where it is now.
+var _before := Transform3D.IDENTITY
+var _now := Transform3D.IDENTITY
 
 @onready var _policy: AmbuloPolicyNode = $Policy
 @onready var _player: Node3D = $Player
@@ -23,22 +26,28 @@ var _running := false
 func _ready() -> void:
 	if _policy.file == null:
 		return
-	_world.configure(1, _policy.file.spec)
+	_world.configure(1, _policy.file.spec, _policy.file.twin)
 	_world.use_scene_space(get_world_3d().space)
 	# The engine has put the colliders into the space by the first physics tick.
 	await get_tree().physics_frame
 	var start := AmbuloAxes.from_godot(_player.global_position)
 	_world.reset([0], [0], [start[0], start[1], AmbuloAxes.yaw_of(_player.global_basis)])
+	_now = _player.transform
+	_before = _now
 	_owed = 0.0
 	_running = true
 
 
 func _physics_process(delta: float) -> void:
-	# The world has ticks of its own length (1/90 s), whatever those of the game are.
+	if not _running:
+		return
+	# The world has ticks of its own length (1/90 s, or 1/30 s for an agent of a body with legs),
+	# whatever those of the game are; between two of them the player moves evenly.
 	_owed += delta
 	while _running and _owed > 0.999 * _world.spec.dt:
 		_owed -= _world.spec.dt
 		_advance()
+	_player.transform = _before.interpolate_with(_now, clampf(_owed / _world.spec.dt, 0.0, 1.0))
 
 
 func _advance() -> void:
@@ -51,8 +60,9 @@ func _advance() -> void:
 		_tick = 0
 		_world.finish()
 	var row := _world.state_rows([0])
-	_player.transform = AmbuloAxes.pose(row[0], row[1], row[2], row[AmbuloWorld.YAW])
-	var away := _player.global_position - _goal.global_position
+	_before = _now
+	_now = AmbuloAxes.pose(row[0], row[1], row[2], row[AmbuloWorld.YAW])
+	var away := _now.origin - _goal.global_position
 	if Vector2(away.x, away.z).length() <= GOAL_RADIUS or row[2] < -1.0:
 		_running = false
 		ended.emit(row[2] >= -1.0)

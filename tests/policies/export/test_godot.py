@@ -14,6 +14,7 @@ import pytest
 from ambulo import cli
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ModelFileError
+from ambulo.configs.twin import find_twin
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.policies.agents.navigation import Agent, load_agent
 from ambulo.policies.export import godot as module
@@ -52,6 +53,22 @@ def test_the_file_says_all_that_the_engine_needs(tmp_path: Path, agent: Agent) -
     np.testing.assert_allclose(
         run_json(header, weights, obs), agent.act(obs, deterministic=True), atol=1e-5
     )
+
+
+def test_the_file_says_how_a_body_answers(tmp_path: Path, agent: Agent) -> None:
+    twin = find_twin("walk_commands")
+    export_godot(agent, tmp_path / "agent.ambulo", SPEC, twin)
+    header, _ = unpack((tmp_path / "agent.ambulo").read_bytes())
+    assert set(header["twin"]) == {
+        "walker", "radius", "envelope", "speed", "side", "turn",
+    }  # fmt: skip
+    assert header["twin"]["envelope"]["speed"] == list(twin.envelope.speed)
+    assert header["twin"]["turn"] == {
+        name: getattr(twin.turn, name)
+        for name in ("gain", "offset", "lag", "change", "delay")
+    }
+    export_godot(agent, tmp_path / "capsule.ambulo", SPEC)
+    assert "twin" not in unpack((tmp_path / "capsule.ambulo").read_bytes())[0]
 
 
 def test_the_shipped_file_is_that_of_the_shipped_agent(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ const ACTIVATIONS: PackedStringArray = ["none", "relu", "tanh", "elu", "silu"]
 ## Names of the output stages that [AmbuloMlp] computes.
 const OUTPUTS: PackedStringArray = ["clip", "bound", "argmax"]
 
+const _OPTIONAL: PackedStringArray = ["twin"]
 const _KEYS: PackedStringArray = [
 	"kind",
 	"num_timesteps",
@@ -61,6 +62,8 @@ var output := "clip"
 var bound := Vector2.ONE
 ## Settings of the world that the agent was trained in.
 var spec: AmbuloSpec
+## How the body answers that it was trained for; null: it moves a capsule.
+var twin: AmbuloTwin
 ## Tasks it was trained for.
 var tasks: PackedStringArray = []
 ## Horizontal distance at which the goal is reached, [m].
@@ -101,7 +104,7 @@ func _read(data: AmbuloDataFile) -> String:
 
 ## The SHA-256 that the weights must have.
 func _read_header(checks: AmbuloChecks, data: Variant) -> String:
-	var header := checks.table(data, "header", "", _KEYS, _KEYS)
+	var header := checks.table(data, "header", "", _KEYS + _OPTIONAL, _KEYS)
 	kind = checks.text(header.get("kind"), "kind")
 	num_timesteps = checks.whole(header.get("num_timesteps"), "num_timesteps", 0, 1 << 52)
 	var size: Variant = header.get("observation_size")
@@ -109,6 +112,7 @@ func _read_header(checks: AmbuloChecks, data: Variant) -> String:
 	_read_observation(checks, checks.list(header, "observation"))
 	_read_senses(checks, header.get("senses"))
 	_read_spec(checks, header.get("world"))
+	_read_twin(checks, header)
 	_read_episode(checks, header.get("episode"))
 	output = _choice(checks, header.get("output"), "output", OUTPUTS)
 	discrete = output == "argmax"
@@ -160,6 +164,15 @@ func _read_spec(checks: AmbuloChecks, data: Variant) -> void:
 		checks.fail("world", errors[0])
 	elif spec.num_rays != num_rays or spec.rays_in_head_frame != (frame == "head"):
 		checks.fail("world", "its rays are not those of senses")
+
+
+func _read_twin(checks: AmbuloChecks, header: Dictionary) -> void:
+	twin = null
+	if header.has("twin"):
+		var errors := PackedStringArray()
+		twin = AmbuloTwin.from_dict(header["twin"], errors)
+		if twin == null:
+			checks.fail("twin", errors[0])
 
 
 func _read_episode(checks: AmbuloChecks, data: Variant) -> void:

@@ -29,8 +29,7 @@ func _init(new_level: AmbuloLevel) -> void:
 	level = new_level
 	_body_height = AmbuloContract.BODY_HEIGHT / 2.0
 	_ray_height = _body_height
-	var capsule := {"radius": AmbuloContract.BODY_RADIUS, "height": AmbuloContract.BODY_HEIGHT}
-	PhysicsServer3D.shape_set_data(_capsule, capsule)
+	body_radius = AmbuloContract.BODY_RADIUS
 	_space = PhysicsServer3D.space_create()
 	_state = PhysicsServer3D.space_get_direct_state(_space)
 	_body.shape_rid = _capsule

@@ -47,9 +47,8 @@ var _down := PhysicsRayQueryParameters3D.new()
 func _init(space: RID) -> void:
 	super()
 	_state = PhysicsServer3D.space_get_direct_state(space)
-	var height := AmbuloContract.BODY_HEIGHT - AmbuloContract.STEP_HEIGHT
-	var capsule := {"radius": AmbuloContract.BODY_RADIUS, "height": height}
-	PhysicsServer3D.shape_set_data(_capsule, capsule)
+	_capsule_height = AmbuloContract.BODY_HEIGHT - AmbuloContract.STEP_HEIGHT
+	body_radius = AmbuloContract.BODY_RADIUS
 	_body.shape_rid = _capsule
 	_ray.hit_from_inside = true
 	_place()

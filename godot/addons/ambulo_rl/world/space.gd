@@ -21,6 +21,13 @@ const SAME := 0.99999
 ## ceiling.
 const STEEP := 1.0
 
+## Radius of the body capsule, [m].
+var body_radius := 0.0:
+	set(value):
+		if value != body_radius:
+			body_radius = value
+			var capsule := {"radius": value, "height": _capsule_height}
+			PhysicsServer3D.shape_set_data(_capsule, capsule)
 ## Where the engine's origin is, [m].
 var origin_x := 0.0
 var origin_y := 0.0
@@ -42,6 +49,7 @@ var _fan_edges := false
 var _reach_radius := -1.0
 var _capsule: RID
 var _ball: RID
+var _capsule_height := AmbuloContract.BODY_HEIGHT
 var _body_height := 0.0
 var _ray_height := 0.0
 var _push_x: PackedFloat64Array = []
@@ -211,7 +219,7 @@ func _shorten_rays(
 ## The depth in direction (nx, ny) of a contact at [param height] of which the engine
 ## gave a clipped depth: by a ray from the body axis to the nearest point.
 func _probed_depth(at: Vector3, height: float, nx: float, ny: float, depth: float) -> float:
-	var radius := AmbuloContract.BODY_RADIUS
+	var radius := body_radius
 	_probe.from = Vector3(at.x, height, at.z)
 	_probe.to = Vector3(at.x + ny * radius, height, at.z + nx * radius)
 	var hit := _state.intersect_ray(_probe)

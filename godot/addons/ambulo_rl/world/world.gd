@@ -10,10 +10,10 @@ extends RefCounted
 ## obstacles are whatever colliders it has (see [AmbuloSceneSpace]). The slot number is
 ## then meaningless and any slot may be named.
 ##
+## With an [AmbuloTwin] the agents answer their sticks as a walking body does: late, slowly and
+## within its limits.
+##
 ## Arguments are checked by the caller (see [AmbuloSpec], [AmbuloLevel], [AmbuloActions]).
-
-## Fewest physics spaces that are kept built; at least one per agent is.
-const KEPT_SPACES := 32
 
 ## Reaches are rounded up to whole steps of this, [m].
 const REACH_STEP := 0.02
@@ -39,24 +39,29 @@ const TAIL := 8
 var num_agents := 0
 ## Settings.
 var spec := AmbuloSpec.new()
+## How the agents answer their sticks; null: at once, as the contract has it.
+var twin: AmbuloTwin
 ## 64-bit floats per agent, see [method state_layout].
 var state_width := 0
 
 var _rows: PackedFloat64Array = []
 var _slots: PackedInt64Array = []
-var _levels: Dictionary[int, AmbuloLevel] = {}
+var _levels := AmbuloLevelSpaces.new()
 var _spaces: Array[AmbuloSpace] = []
-var _built: Dictionary[int, AmbuloLevelSpace] = {}
 var _scene: AmbuloSceneSpace
 var _targets: PackedFloat64Array = []
 var _jumps: PackedFloat64Array = []
+var _motions: Array[AmbuloTwin.Motion] = []
 
 
 ## Drops all agents and their states and makes [param agents] new ones that are in no
-## level yet; levels stay.
-func configure(agents: int, new_spec: AmbuloSpec) -> void:
+## level yet; levels stay. [param new_twin] makes them move like its walker.
+func configure(agents: int, new_spec: AmbuloSpec, new_twin: AmbuloTwin = null) -> void:
 	num_agents = agents
 	spec = new_spec
+	twin = new_twin
+	_motions.clear()
+	_motions.resize(agents)
 	state_width = RAYS + spec.num_rays + TAIL
 	_rows = PackedFloat64Array()
 	_rows.resize(agents * state_width)
@@ -101,8 +106,7 @@ static func state_layout(num_rays: int) -> Array[Dictionary]:
 func set_levels(slots: PackedInt64Array, levels: Array[AmbuloLevel]) -> void:
 	for k in slots.size():
 		var slot := slots[k]
-		_levels[slot] = levels[k]
-		_built.erase(slot)
+		_levels.put(slot, levels[k])
 		for agent in num_agents:
 			if _slots[agent] == slot:
 				_slots[agent] = -1
@@ -133,7 +137,7 @@ func slot_of(agent: int) -> int:
 
 ## The level of [param slot], or null.
 func level_of(slot: int) -> AmbuloLevel:
-	return _levels.get(slot)
+	return _levels.level_of(slot)
 
 
 ## Places [param agents] at [param poses] (x, y, yaw each) in [param slots], at rest.
@@ -148,6 +152,8 @@ func reset(agents: PackedInt64Array, slots: PackedInt64Array, poses: PackedFloat
 		_rows[row + 1] = poses[3 * k + 1]
 		_rows[row + YAW] = poses[3 * k + 2]
 		_rows[row + state_width - TAIL + SINCE_CONTACT] = AmbuloContract.NEVER
+		if twin != null:
+			_motions[agent] = twin.start()
 		_read_rays(agent)
 
 
@@ -164,10 +170,13 @@ func all_rows() -> PackedFloat64Array:
 	return _rows.duplicate()
 
 
-## Continues [param agents] exactly from [param rows] of [method state_rows].
+## Continues [param agents] exactly from [param rows] of [method state_rows]; with a twin they
+## begin at rest.
 func restore(agents: PackedInt64Array, slots: PackedInt64Array, rows: PackedFloat64Array) -> void:
 	for k in agents.size():
 		_enter(agents[k], slots[k])
+		if twin != null:
+			_motions[agents[k]] = twin.start()
 		for m in state_width:
 			_rows[agents[k] * state_width + m] = rows[k * state_width + m]
 
@@ -209,6 +218,8 @@ func advance(ticks: int) -> void:
 ## Ends a decision: reads the rays.
 func finish() -> void:
 	for agent in num_agents:
+		if twin != null:
+			_motions[agent].end(_rows, agent * state_width, spec.decision_dt())
 		_read_rays(agent)
 
 
@@ -218,6 +229,8 @@ func _begin_checked(actions: PackedFloat64Array) -> void:
 		_rows[tail + PATH] = 0.0
 		_rows[tail + CONTACT_TICKS] = 0.0
 		_rows[tail + COLLISIONS] = 0.0
+		if twin != null:
+			_motions[agent].begin(_rows, agent * state_width)
 		if spec.discrete:
 			_begin_discrete(agent, int(actions[agent]), tail)
 	if not spec.discrete:
@@ -268,13 +281,17 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 	var stick := maxf(absf(strafe), absf(_targets[3 * agent])) * speed + absf(jump_left)
 	var push := maxf(absf(forward), absf(_targets[3 * agent + 1])) * speed + absf(jump_ahead)
 	var fastest := sqrt(stick * stick + push * push)
+	var radius := space.body_radius
+	var motion := _motions[agent]
+	if motion != null:
+		fastest = twin.fastest()
 	var reach := REACH_STEP * ceilf(ticks * dt * fastest / REACH_STEP) + REACH_STEP
-	var near := space.count_near(x, y, reach + AmbuloContract.BODY_RADIUS)
+	var near := space.count_near(x, y, reach + radius)
 	var solid := space.has_floor_around(x, y, reach)
 	# The first ticks, in which it cannot get to an obstacle or an edge.
 	var free := 0
-	if solid and not falling:
-		var room := space.near_distance - AmbuloContract.BODY_RADIUS - REACH_STEP
+	if solid and not falling and motion == null:
+		var room := space.near_distance - radius - REACH_STEP
 		free = ticks if near == 0 else clampi(floori(room / (fastest * dt + 1e-9)), 0, ticks)
 	var rate := 0.0
 	var x0 := x
@@ -306,6 +323,13 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 		forward = decay * forward + add_forward
 		rotation = decay * rotation + add_rotation
 		rate = -rotation * turn
+		var left := jump_left - strafe * speed
+		var ahead := forward * speed + jump_ahead
+		if motion != null:
+			twin.tick(motion, strafe, forward, rotation, spec)
+			ahead = motion.now[0]
+			left = motion.now[1]
+			rate = motion.now[2]
 		yaw += rate * dt
 		x0 = x
 		y0 = y
@@ -316,8 +340,6 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 			y += vy * dt
 			z += vz * dt
 		else:
-			var left := jump_left - strafe * speed
-			var ahead := forward * speed + jump_ahead
 			var c := cos(yaw)
 			var s := sin(yaw)
 			x += (c * ahead - s * left) * dt
@@ -368,30 +390,10 @@ func _enter(agent: int, slot: int) -> void:
 	if _scene != null:
 		_slots[agent] = slot
 		_spaces[agent] = _scene
-		return
-	assert(_levels.has(slot), "AmbuloWorld: no level in slot %d" % slot)
-	if _slots[agent] == slot:
-		return
-	_slots[agent] = slot
-	_spaces[agent] = null
-	_spaces[agent] = _space_of(slot)
-
-
-## The space of [param slot], built if it is not; the one that was used longest ago, by
-## no agent now, then goes.
-func _space_of(slot: int) -> AmbuloLevelSpace:
-	var space: AmbuloLevelSpace = _built.get(slot)
-	if space == null:
-		if _built.size() >= maxi(KEPT_SPACES, num_agents):
-			_drop_oldest_unused()
-		space = AmbuloLevelSpace.new(_levels[slot])
-	_built.erase(slot)
-	_built[slot] = space
-	return space
-
-
-func _drop_oldest_unused() -> void:
-	for slot: int in _built:
-		if not _slots.has(slot):
-			_built.erase(slot)
-			return
+	else:
+		assert(_levels.has(slot), "AmbuloWorld: no level in slot %d" % slot)
+		if _slots[agent] != slot:
+			_slots[agent] = slot
+			_spaces[agent] = null
+			_spaces[agent] = _levels.space_of(slot, _slots)
+	_spaces[agent].body_radius = AmbuloContract.BODY_RADIUS if twin == null else twin.radius

@@ -12,7 +12,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
-from ambulo.configs.types import Count, NonNegative, Positive, Widths
+from ambulo.configs.imitation import ImitationConfig
+from ambulo.configs.types import Count, NonNegative, Positive, Steps, Widths
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -21,6 +22,9 @@ Body = Literal["capsule", "twin", "human23", "myolegs"]
 
 MOTION_FEATURES = {"none": 0, "motion_nn": 256}
 """Numbers of each kind of `observations.motion`."""
+
+REACHED = (0.35, 1.75)
+"""Heights that a body can reach from a crouch and upright, [m]."""
 
 ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
 """Keys of `environment` that say where engines are. Only the user who runs a command may
@@ -218,6 +222,8 @@ class NavigationEnvironmentConfig(Config):
     """Goals in a row for `patrol`."""
     reach_radius: Positive = 0.2
     """Distance between a hand and the target for `reach`."""
+    reach_height: tuple[Positive, Positive] = (1.1, 1.1)
+    """Range of the target's height for `reach`, [m]; a capsule's hands are at 1.1 m."""
     godot_url: str | None = None
     """A running Godot game to play in, such as http://127.0.0.1:8080; null starts engines."""
     godot_bin: str | None = None
@@ -241,6 +247,17 @@ class NavigationEnvironmentConfig(Config):
             raise ValueError("levels must name at least one family or set")
         if not self.tasks:
             raise ValueError("tasks must name at least one task")
+        low, high = self.reach_height
+        if not REACHED[0] <= low <= high <= REACHED[1]:
+            raise ValueError(
+                f"reach_height = [{low:g}, {high:g}] must be [min, max] within "
+                f"{REACHED[0]:g} to {REACHED[1]:g} m"
+            )
+        if self.body == "capsule" and (low, high) != (1.1, 1.1):
+            raise ValueError(
+                f"reach_height = [{low:g}, {high:g}]: a capsule's hands are at 1.1 m; "
+                "a body with legs crouches (body = human23 or twin)"
+            )
         if self.body != "capsule" and self.world == "godot":
             raise ValueError(f"body = {self.body}: not in world = godot")
         return self
@@ -280,6 +297,33 @@ class CurriculumStage(Config):
     """Minimum environment steps in this stage before promotion by success."""
 
 
+class NavigationTeacherConfig(ImitationConfig):
+    """Imitation of a classical planner before reinforcement learning.
+
+    It comes after `init_from`, in the environments of the first stage.
+    """
+
+    planner: Literal["mapper", "oracle"] = "mapper"
+    """What teaches: `mapper` sees what the agent sees, `oracle` knows the level."""
+    samples: Count = 600_000
+    """Total number of states labelled by the teacher."""
+    rounds: Count = 8
+    """Rounds of collecting and fitting."""
+    epochs: Count = 3
+    """Passes over all collected states in each round."""
+    last_epochs: Count = 12
+    """Passes after the last round."""
+    batch_size: Annotated[int, Field(ge=2)] = 2048
+    """Minibatch size."""
+    mix_rounds: Steps = 1
+    """In the first rounds the teacher acts, with noise; then the network does."""
+    mix_decay: Unit = 0.5
+    """After these rounds the teacher still acts for a fraction of the environments:
+    `mix_decay` in the first round after, its square in the next, and so on."""
+    critic_updates: Steps = 40
+    """Initial PPO updates that train the critic only."""
+
+
 class NavigationTrainingConfig(Config):
     """Budget, evaluation, checkpoints and where results go."""
 
@@ -294,6 +338,8 @@ class NavigationTrainingConfig(Config):
     init_from: str | None = None
     """Model whose policy a new run begins with: a file, a run folder or a shipped agent's
     name; `--init-from` comes before it."""
+    teacher: NavigationTeacherConfig | None = None
+    """Imitate a planner before reinforcement learning; null: no planner."""
     num_workers: Annotated[int, Field(ge=1, le=256)] = 1
     """CPU threads for the network update (acting always uses one)."""
     use_curriculum: bool = False
@@ -336,6 +382,8 @@ class NavigationConfig(Config):
     def _check(self) -> Self:
         if self.actions.mode == "discrete" and self.network.action_bound is not None:
             raise ValueError("network.action_bound needs actions.mode = continuous")
+        if self.actions.mode == "discrete" and self.training.teacher is not None:
+            raise ValueError("training.teacher needs actions.mode = continuous")
         if self.actions.mode == "discrete" and self.environment.body != "capsule":
             raise ValueError(
                 f"environment.body = {self.environment.body}: needs actions.mode = "

@@ -148,6 +148,13 @@ def set_feet(
             _solve(legs, leg, qpos[b], (x, y, z), (1.0, 0.0, 0.0, 0.0), 0.0)
 
 
+def move_root(
+    legs: tuple[Floats, Floats, Ints, Ints], qpos: Floats, shift: Floats
+) -> None:
+    """Move the root of positions (N, nq) by `shift` (N, 2), [m], over feet that stay."""
+    _move_root(legs, qpos, shift)
+
+
 def mid_stance(ahead: Floats) -> Floats:
     """Phases at which the left and right ankle go through the middle of their stance. (2,).
 
@@ -171,6 +178,19 @@ def _ankles(legs: tuple[Floats, Floats, Ints, Ints], qpos: Floats, out: Floats) 
         for leg in range(2):
             place, _ = _foot(legs, leg, qpos[b])
             out[b, leg, 0], out[b, leg, 1], out[b, leg, 2] = place
+
+
+@njit(cache=True)
+def _move_root(
+    legs: tuple[Floats, Floats, Ints, Ints], qpos: Floats, shift: Floats
+) -> None:
+    for b in range(len(qpos)):
+        feet = (_foot(legs, 0, qpos[b]), _foot(legs, 1, qpos[b]))
+        qpos[b, 0] += shift[b, 0]
+        qpos[b, 1] += shift[b, 1]
+        for leg in range(2):
+            place, foot = feet[leg]
+            _solve(legs, leg, qpos[b], place, foot, 0.0)
 
 
 @njit(cache=True)

@@ -119,11 +119,19 @@ def stepping_cycle(
     return _over_feet(character, posture, feet, (speed, period, mid))
 
 
-def standing_steps(character: Character, posture: Floats) -> Cycle:
-    """Standing with the feet beside each other, as steps on the spot have them."""
+def standing_steps(
+    character: Character, posture: Floats, *, drop: float = 0.0
+) -> Cycle:
+    """Standing with the feet beside each other, as steps on the spot have them.
+
+    Args:
+        character: The body.
+        posture: Local rotations of its joints; see `posture_of`. Shape (J, 4).
+        drop: How much lower the pelvis is, [m].
+    """
     feet = np.zeros((SAMPLES, 2, 3))
     feet[..., 1] = [0.5 * WIDTH, -0.5 * WIDTH]
-    return _over_feet(character, posture, feet, None)
+    return _over_feet(character, posture, feet, None, drop)
 
 
 def _foot_path(phase: Floats, speed: float, period: float) -> tuple[Floats, Floats]:
@@ -139,10 +147,12 @@ def _over_feet(
     posture: Floats,
     feet: Floats,
     steps: tuple[float, float, float] | None,
+    drop: float = 0.0,
 ) -> Cycle:
     """The cycle of feet (P, 2, 3), ankles over standing ones, in the moving frame, [m].
 
-    `steps` are speed, period and the left mid-stance; None: it stands.
+    `steps` are speed, period and the left mid-stance; None: it stands. `drop`: how much
+    lower the pelvis is, [m].
     """
     speed, period, mid = steps or (0.0, 1.0, 0.0)
     skeleton, legs = character.skeleton, legs_of(character)
@@ -150,7 +160,7 @@ def _over_feet(
     goal = feet[..., :2].mean(axis=1) if steps is None else _zero_moment(feet, mid)
     goal[:, 0] += share
     hips, bones = legs[0], legs[1]
-    height = ankle + HIP_HEIGHT * bones[0].sum() - hips[0, 2]
+    height = ankle + HIP_HEIGHT * bones[0].sum() - hips[0, 2] - drop
     root = np.tile([0.0, 0.0, height], (SAMPLES, 1))
     stride = np.array([speed * period, 0.0, 0.0])
     cycle = Cycle(

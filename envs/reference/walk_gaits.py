@@ -171,6 +171,20 @@ def walk_reference(
     return Reference(name, character.name, control_dt, tuple(gaits))
 
 
+def standing_gait(
+    cycle: Cycle, character: Character, joints: tuple[str, ...], control_dt: float
+) -> Gait:
+    """A still cycle as the gait `STAND`, with its balance controller.
+
+    Args:
+        cycle: One posture at all phases.
+        character: The body.
+        joints: Patterns of the joints that the balance controller may move.
+        control_dt: Duration of a control step, [s].
+    """
+    return _balanced(STAND, _prepared(cycle, character), character, joints, control_dt)
+
+
 def _prepared(cycle: Cycle, character: Character) -> PreparedCycle:
     """A generated cycle with its dynamics, as it is."""
     dynamics = inverse_dynamics(cycle, character.model, character.soles)

@@ -14,6 +14,7 @@ from ambulo.envs.locomotion.body import body_of_joint
 from ambulo.envs.state_arrays import flattened, part_of
 from ambulo.envs.vr.body.commands import StickCommands
 from ambulo.envs.vr.body.fitting import BodySize, check_levels
+from ambulo.envs.vr.body.hands import at_rest, from_origin, in_reach
 from ambulo.envs.vr.body.level_window import TOUCH, LevelGround, LevelWindows
 from ambulo.envs.vr.body.walker import Walker
 from ambulo.envs.vr.contract import WorldSpec
@@ -78,6 +79,8 @@ class BodyWorld(KernelWorld):
         self._force: Floats = np.zeros(num_envs)
         """Largest force of a touch in the last step, [N]."""
         self._obs = self.batch.obs
+        self._points: Floats | None = None
+        """What is reached for, in the world, [m], NaN: nothing; None: nobody ever reaches."""
         self.poses: Floats = np.repeat(
             self.qpos[:, None], spec.ticks_per_decision, axis=1
         )
@@ -99,6 +102,23 @@ class BodyWorld(KernelWorld):
         for env, seed in zip(envs, seeds, strict=True):
             self.batch.rngs[int(env)] = np.random.default_rng(int(seed))
 
+    def reach(self, points: Floats) -> None:
+        """Lead hands to `points` (N, 3) in the world, [m]; NaN: none.
+
+        A body whose sticks rest stops where its point is near, crouches as deep as that asks
+        for, and leads its hand; it looks at the point from farther away.
+
+        Raises:
+            ConfigError: A walker whose hands cannot be led.
+        """
+        if not hasattr(self.batch, "reach"):
+            raise ConfigError(
+                f'tasks = "reach": walker {self.walker.name} has no hands that can be led; '
+                "walk_commands has"
+            )
+        self._points = np.array(points, np.float64)
+        self._see_hands(np.arange(len(points)))
+
     def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
         """Place `envs` at `poses` (x, y, yaw) in level `slots`, at their slowest.
 
@@ -118,6 +138,7 @@ class BodyWorld(KernelWorld):
         self._look(envs)
         self.poses[envs] = self.qpos[envs, None]
         self.state.position[envs] = self._ground_point(envs)
+        self._see_hands(envs)
         self._read_rays(envs)
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
@@ -148,6 +169,7 @@ class BodyWorld(KernelWorld):
         state.yaw_rate[:] = (state.yaw - yaw) / spec.decision_dt
         # Not of the head, whose sway would count as way: two fifths of an oracle's.
         state.path[:] = np.hypot(*(self._places[:, self._root, :2] - pelvis).T)
+        self._see_hands(everyone)
         self._read_rays(everyone)
         return state
 
@@ -172,7 +194,8 @@ class BodyWorld(KernelWorld):
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of all arrays that a bit-exact continuation needs."""
         bodies = flattened({"bodies": self.batch.state_dict()})
-        return {**super().state_dict(), **bodies}
+        hands = {} if self._points is None else {"points": self._points.copy()}
+        return {**super().state_dict(), **bodies, **hands}
 
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`; slots must hold the same levels."""
@@ -183,6 +206,9 @@ class BodyWorld(KernelWorld):
         self.batch.load_state_dict(bodies)
         self._obs = self.batch.obs
         self.poses[:] = self.qpos[:, None]
+        if "points" in arrays:
+            self._points = np.array(arrays["points"], np.float64)
+            self._see_hands(np.arange(len(self._slot)))
         self._head_up[:, 0] = self._places[:, self._head, 2]
 
     def close(self) -> None:
@@ -218,8 +244,21 @@ class BodyWorld(KernelWorld):
         return out
 
     def _command(self, envs: Ints) -> None:
-        commands = self._sticks.of(self.state.command)[envs]
-        self.walker.order(self.batch, envs, commands)
+        commands = self._sticks.of(self.state.command)
+        if self._points is not None:
+            near = in_reach(self.state, self._points)
+            commands[near & at_rest(self.state.command)] = 0.0
+            led = np.where(near[:, None], self._points, np.nan)
+            self.batch.reach(envs, led[envs])
+            self.batch.look_at(envs, self._points[envs])
+        self.walker.order(self.batch, envs, commands[envs])
+
+    def _see_hands(self, envs: Ints) -> None:
+        """Take in the hands of `envs` (k,), once there is something to reach for."""
+        if self._points is not None:
+            self.state.hands[envs] = from_origin(self.state, self.batch.arms.palms())[
+                envs
+            ]
 
     def _look(self, envs: Ints) -> None:
         """Take in heading, height and tilt of `envs`."""

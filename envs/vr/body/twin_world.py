@@ -12,6 +12,7 @@ from ambulo.configs.twin import TwinConfig
 from ambulo.envs.vr.body.body_world import check_rate
 from ambulo.envs.vr.body.commands import StickCommands
 from ambulo.envs.vr.body.fitting import BodySize, check_levels
+from ambulo.envs.vr.body.hands import TwinHands, at_rest, in_reach
 from ambulo.envs.vr.body.twin_kernels import MEMORY, step_twins
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
@@ -53,6 +54,8 @@ class TwinWorld(KernelWorld):
         self._age: Ints = np.zeros(num_envs, np.int64)
         self._pressed: Floats = np.zeros((num_envs, 2))
         self._chance = np.arange(num_envs, dtype=np.uint64)
+        self._hands: TwinHands | None = None
+        self._points: Floats = np.full((num_envs, 3), np.nan)
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`.
@@ -62,6 +65,13 @@ class TwinWorld(KernelWorld):
         """
         check_levels(levels, self._size)
         super().set_levels(slots, levels)
+
+    def reach(self, points: Floats) -> None:
+        """Lead hands to `points` (N, 3) in the world, [m]; see `BodyWorld.reach`."""
+        if self._hands is None:
+            self._hands = TwinHands(len(points))
+            self.state.hands[:] = self._hands.palms
+        self._points[:] = points
 
     def seed(self, envs: Ints, seeds: Ints) -> None:
         """Seed what is random in the next episodes of `envs` (k,)."""
@@ -76,8 +86,9 @@ class TwinWorld(KernelWorld):
         spec, state, rule = self.spec, self.state, self.twin.contact
         motion = motion_of(actions, spec, len(self._slot))
         self._check_placed()
+        target = self._led(motion.target)
         step_twins(
-            motion.target, self._slot, state.position, state.yaw, state.velocity,
+            target, self._slot, state.position, state.yaw, state.velocity,
             state.yaw_rate, state.command, state.path, state.contact_ticks,
             state.collisions, state.since_contact, state.fell, self._motion,
             self._wander, self._past, self._age, self._pressed, self._chance,
@@ -89,6 +100,18 @@ class TwinWorld(KernelWorld):
         self._read_rays(np.arange(len(self._slot)))
         return state
 
+    def _led(self, sticks: Floats) -> Floats:
+        """`sticks` (N, 3), but of twins that reach or have to get up first; moves hands."""
+        if self._hands is None:
+            return sticks
+        hands, state = self._hands, self.state
+        near = in_reach(state, self._points)
+        still = near & at_rest(sticks)
+        out = np.where((still | (hands.depth > 0.0))[:, None], 0.0, sticks)
+        hands.advance(state, self._points, near, still, self.spec.decision_dt)
+        state.hands[:] = hands.palms
+        return out
+
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         return {
             **super()._arrays(),
@@ -98,6 +121,18 @@ class TwinWorld(KernelWorld):
             "age": self._age,
             "pressed": self._pressed,
             "chance": self._chance,
+            **self._hand_arrays(),
+        }
+
+    def _hand_arrays(self) -> dict[str, NDArray[np.generic]]:
+        hands = self._hands
+        if hands is None:
+            return {}
+        return {
+            "depth": hands.depth,
+            "stood": hands.stood,
+            "palms": hands.palms,
+            "points": self._points,
         }
 
     def _place(self, envs: Ints, slots: Ints, poses: Floats) -> None:
@@ -106,3 +141,6 @@ class TwinWorld(KernelWorld):
         self._motion[envs] = [slowest, 0.0, 0.0]
         self._past[envs] = [slowest, 0.0, 0.0]
         self._wander[envs], self._pressed[envs], self._age[envs] = 0.0, 0.0, 0
+        if self._hands is not None:
+            self._hands.clear(envs)
+            self.state.hands[envs] = self._hands.palms[envs]

@@ -26,7 +26,13 @@ from ambulo.envs.vr.task.reward import (
     Transition,
     reward_terms,
 )
-from ambulo.envs.vr.task.tasks import FOLLOW, TaskState, advance_tasks, task_distance
+from ambulo.envs.vr.task.tasks import (
+    FOLLOW,
+    TaskState,
+    advance_tasks,
+    reached_for,
+    task_distance,
+)
 from ambulo.envs.vr.world.state import World
 
 if TYPE_CHECKING:
@@ -127,7 +133,9 @@ class NavigationBatch:
             TASKS.index(tasks[0] if len(tasks) == 1 else self.rngs[p].choice(tasks))
             for p in envs
         ]
-        self.task.begin(envs, np.array(kinds), slots, goals, self.bank)
+        heights = self._reach_heights(envs)
+        self.task.begin(envs, np.array(kinds), slots, goals, self.bank, heights)
+        self._lead_hands()
         self.episode.begin(envs, poses)
         distance, euclid = self._distances()
         distance = np.where(np.isfinite(distance), distance, euclid)
@@ -174,6 +182,7 @@ class NavigationBatch:
         old_velocity = self.world.state.velocity[:, :2].copy()
         old_position = self.world.state.position.copy()
         old_yaw = self.world.state.yaw.copy()
+        self._lead_hands()
         state = self.world.step(actions)
         priors = self._priors
         if priors is not None:
@@ -269,6 +278,18 @@ class NavigationBatch:
     def _goal_range(self) -> tuple[float, float] | None:
         """The configured range, unless levels from files carry their own."""
         return None if self.config.environment.level_file else self.goal_distance
+
+    def _reach_heights(self, envs: Ints) -> Floats:
+        """Heights of the points that `envs` (k,) may have to reach, shape (k,), [m]."""
+        low, high = self.config.environment.reach_height
+        if low == high:
+            return np.full(len(envs), low)
+        return np.array([self.rngs[p].uniform(low, high) for p in envs])
+
+    def _lead_hands(self) -> None:
+        """Tell the world what hands shall go to, if anybody reaches."""
+        if "reach" in self.config.environment.tasks:
+            self.world.reach(reached_for(self.task))
 
     def _distances(self) -> tuple[Floats, Floats]:
         """Distance that progress is measured on, and straight distance, shape (N,)."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats
 from ambulo.configs.vr import MOTION_FEATURES, NavigationConfig
 from ambulo.envs.layout import ObservationLayout, Part
-from ambulo.envs.vr.contract import EYE_HEIGHT, HAND_OFFSET
+from ambulo.envs.vr.contract import EYE_HEIGHT
 from ambulo.envs.vr.task.memory import memory_fields
 from ambulo.envs.vr.world.state import WorldState
 
@@ -79,14 +79,11 @@ def rotated(x: Floats, y: Floats, angle: Floats) -> tuple[Floats, Floats]:
 
 def hand_positions(state: WorldState, frame: Frame) -> Floats:
     """Left and right hand from the XR origin, shape (N, 2, 3), [m]."""
-    forward, left, up = HAND_OFFSET
-    angle = np.zeros_like(state.yaw) if frame == "head" else state.yaw
-    hands = np.empty((len(angle), 2, 3))
-    for side, sign in enumerate((1.0, -1.0)):
-        hands[:, side, 0], hands[:, side, 1] = rotated(
-            np.full_like(angle, forward), np.full_like(angle, sign * left), angle
+    hands = state.hands.copy()
+    if frame == "world":
+        hands[..., 0], hands[..., 1] = rotated(
+            state.hands[..., 0], state.hands[..., 1], state.yaw[:, None]
         )
-    hands[:, :, 2] = up
     return hands
 
 

@@ -44,18 +44,29 @@ class TaskState(StateArrays):
     """The task is done."""
 
     def begin(
-        self, envs: Ints, kinds: Ints, slots: Ints, goals: Ints, bank: LevelBank
+        self,
+        envs: Ints,
+        kinds: Ints,
+        slots: Ints,
+        goals: Ints,
+        bank: LevelBank,
+        heights: Floats | float = HAND_OFFSET[2],
     ) -> None:
-        """Give `envs` their tasks."""
+        """Give `envs` (k,) their tasks; points to reach for have `heights` (k,), [m]."""
         self.kind[envs] = kinds
         self.slot[envs] = slots
         self.index[envs] = goals
         self.heading_for[envs] = (goals + 1) % GOALS
         self.goal[envs, :2] = bank.goals[slots, goals]
-        self.goal[envs, 2] = np.where(kinds == REACH, HAND_OFFSET[2], 0.0)
+        self.goal[envs, 2] = np.where(kinds == REACH, heights, 0.0)
         self.held[envs] = 0.0
         self.visited[envs] = 0
         self.solved[envs] = False
+
+
+def reached_for(task: TaskState) -> Floats:
+    """Points that hands shall go to, NaN where there is none. Shape (N, 3), [m]."""
+    return np.where((task.kind == REACH)[:, None], task.goal, np.nan)
 
 
 def advance_tasks(

@@ -26,6 +26,9 @@ class BaseWorld:
     def seed(self, envs: Ints, seeds: Ints) -> None:
         """Nothing is random."""
 
+    def reach(self, points: Floats) -> None:
+        """Hands hold controllers, and go nowhere."""
+
     def details(self) -> dict[str, NDArray[np.generic]]:
         """Nothing but the state."""
         return {}

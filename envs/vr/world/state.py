@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
-from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.contract import HAND_OFFSET, WorldSpec
 from ambulo.envs.vr.levels.level import Level
+
+HANDS = np.array([HAND_OFFSET, (HAND_OFFSET[0], -HAND_OFFSET[1], HAND_OFFSET[2])])
+"""The hands of a player who holds controllers: ahead, left, up, [m]. Shape (2, 3)."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class WorldState:
     fault: Bools
     """The world lost this env in this step (an engine broke down): it stands where it
     was, nothing happened to it, and its episode cannot go on; shape (N,)."""
+    hands: Floats
+    """Left and right hand from the XR origin: ahead, left, up, shape (N, 2, 3), [m]."""
 
     @classmethod
     def zeros(cls, num_envs: int, num_rays: int) -> WorldState:
@@ -70,11 +75,12 @@ class WorldState:
             snaps=np.zeros(n, np.int64),
             fell=np.zeros(n, np.bool_),
             fault=np.zeros(n, np.bool_),
+            hands=np.tile(HANDS, (n, 1, 1)),
         )
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """The arrays of the env's motion by name (not copied): all but `fault`."""
-        names = (f.name for f in fields(self) if f.name != "fault")
+        """The arrays of the env's motion by name (not copied): all but fault and hands."""
+        names = (f.name for f in fields(self) if f.name not in ("fault", "hands"))
         return {name: getattr(self, name) for name in names}
 
 
@@ -105,6 +111,13 @@ class World(Protocol):
         """Place `envs` (k,) at `poses` (k, 3: x, y [m], yaw [rad]) in level `slots` (k,).
 
         Everything else of their state is as at rest; rays are read.
+        """
+        ...
+
+    def reach(self, points: Floats) -> None:
+        """Lead hands to `points` (N, 3) in the world, [m]; NaN: none.
+
+        Hands of a capsule hold controllers and go nowhere.
         """
         ...
 

@@ -1,0 +1,400 @@
+"""Walk, turn and step to the side as commanded, stop, stand, stay up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.batch import BatchStep
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.walk_commands import CENTRIPETAL, SPEED
+from ambulo.envs.locomotion.batch import LocomotionBatch
+from ambulo.envs.locomotion.body import body_of_joint
+from ambulo.envs.locomotion.reward import (
+    Terms,
+    command_terms,
+    imitation_terms,
+    turn_rate,
+)
+from ambulo.envs.locomotion.task_hooks import in_phase
+from ambulo.envs.locomotion.world import World
+from ambulo.envs.reference.foot_steering import COM_HEIGHT, FootSteering, ankle_places
+from ambulo.envs.reference.gaits import Blend, Gaits
+from ambulo.envs.reference.steering import LEAN, leaning
+from ambulo.envs.reference.walk_gaits import WalkGaits
+from ambulo.envs.simulation.touch import PlacedBoxes, TouchForces
+from ambulo.envs.state_arrays import Arrays
+from ambulo.envs.tasks.walk_commands.commands import (
+    BEYOND,
+    MEAN,
+    corrected,
+    drawn_goal,
+    drawn_wait,
+    settle,
+    stands_still,
+    within_envelope,
+)
+from ambulo.envs.tasks.walk_commands.frames import (
+    ahead_and_left,
+    go_on,
+    stay_near,
+    tie,
+)
+from ambulo.envs.tasks.walk_commands.obstacles import place_around
+from ambulo.envs.tasks.walk_commands.reflex import HOLD, away, giving, low_passed
+from ambulo.envs.tasks.walk_commands.stepping import (
+    START_HOLD,
+    TRIP_FORCE,
+    TRIP_HOLD,
+    TRIP_SPEED,
+    first_phase,
+    share_of_policy,
+    stops,
+)
+from ambulo.envs.tasks.walk_commands.world import TouchWorld
+from ambulo.motion.roles import SIDES, roles_of
+
+PUSHED_FORCE = 100.0
+"""Force that is observed as 1, [N]."""
+FULL_LEAN = 1.0 / LEAN
+"""Lean over that of `steering.leaning`: feet that stand exactly need all of the formula."""
+_BEGUN = (
+    "command", "change", "correction", "given", "mean", "force", "held_until", "stood",
+)  # fmt: skip
+"""Arrays that are 0 at a start."""
+
+
+class WalkingBatch(LocomotionBatch):
+    """N bodies that follow commands, stop and stand; see `LocomotionBatch`.
+
+    Commands are speed ahead, [m/s], turning rate, [rad/s], and speed to the left, [m/s].
+    The moving frame goes as commanded, and the gaits at that speed are followed in it,
+    their feet led by `FootSteering`. A command of zeros is to stand: the steps end at
+    double support, and begin there again.
+    """
+
+    gaits: WalkGaits
+    lateral = CENTRIPETAL
+    """Largest product of speed and turning rate, [m/s^2]."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """As `LocomotionBatch`."""
+        config, count = args[0], kwargs["num_envs"]
+        self.goal: Floats = np.zeros((count, 3))
+        """Commands that are settled into, within the envelope. Shape (N, 3)."""
+        self.change: Floats = np.zeros((count, 3))
+        """How fast the commands change now, by second. Shape (N, 3)."""
+        self.correction: Floats = np.zeros((count, 3))
+        """What is added to the commands so that the body's mean is as they say. (N, 3)."""
+        self.given: Floats = np.zeros((count, 3))
+        """Commands that give way to a force, beside those that are settled. Shape (N, 3)."""
+        self.mean: Floats = np.zeros((count, 3))
+        """Low-passed speed, turning rate and speed to the left. Shape (N, 3)."""
+        self.next_command: Floats = np.full(count, np.inf)
+        """Time of the next command, [s]. Shape (N,)."""
+        self.next_scene: Floats = np.full(count, np.inf)
+        """Time of the next obstacles, [s]. Shape (N,)."""
+        self.standing: Bools = np.ones(count, np.bool_)
+        """Whether standing is followed, not steps. Shape (N,)."""
+        self.stood: Floats = np.zeros(count)
+        """Time since standing began, [s]; 0 of those that step. Shape (N,)."""
+        self.held_until: Floats = np.zeros(count)
+        """Time until which steps are on the spot, [s]. Shape (N,)."""
+        self.force: Floats = np.zeros((count, 2))
+        """Low-passed force of touches, along the world's X and Y, [N]. (N, 2)."""
+        self.touched_until: Floats = np.full(count, -np.inf)
+        """Time until which a touch counts, [s]. Shape (N,)."""
+        self.clamped: Bools = np.zeros(count, np.bool_)
+        """Whether the last order was outside the envelope. Shape (N,)."""
+        self.reference_weight = config.rewards.reference_weight
+        """Factor on the imitation terms."""
+        super().__init__(*args, **kwargs)
+        self.command = np.zeros((count, 3))
+        self._steering = FootSteering(self.character, self.gaits, self.gaits.walks)
+        # Only where the balance controller goes on.
+        self._fades = len(self._acting_dofs) > 0
+        self._touching = TouchForces(self.simulation)
+        self._boxes = PlacedBoxes(self.simulation) if config.walk.obstacles else None
+        self._places = self.simulation.bind("xpos")
+        self._turns = self.simulation.bind("xmat")
+        roles = roles_of(self.character.skeleton)
+        feet = [roles[f"{side}_foot"] for side in SIDES]
+        self._ankles = [body_of_joint(self.character, joint) for joint in feet]
+
+    _kept = (
+        *LocomotionBatch._kept, "goal", "change", "correction", "given", "mean", "next_command",
+        "next_scene", "standing", "stood", "held_until", "force", "touched_until", "clamped",
+    )  # fmt: skip
+
+    def order(
+        self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0
+    ) -> None:
+        """Want a speed, [m/s], a turning rate, [rad/s], and a speed to the left, [m/s].
+
+        Of `envs` (k,), for good: commands settle into them; no others are drawn, nor
+        obstacles, until the next reset. Commands outside the envelope are moved into it, which
+        `info["clamped"]` says. Shapes (k,); zeros are to stand.
+
+        Raises:
+            ConfigError: A command that is not finite.
+        """
+        wanted = np.stack(
+            [np.broadcast_to(part, np.shape(envs)) for part in (speed, turning, side)],
+            axis=1,
+        ).astype(np.float64)
+        self.goal[envs], self.clamped[envs] = within_envelope(wanted)
+        self.next_command[envs] = self.next_scene[envs] = np.inf
+
+    def set_progress(self, share: float) -> None:
+        """Lower the weight of the imitation terms, as `training.reference_weights` says."""
+        weight = in_phase(self.config.training.reference_weights, share)
+        self.reference_weight = self.reference_weight if weight is None else weight
+
+    def start_info(self) -> Arrays:
+        """As `LocomotionBatch`, with `standing`, `touched` and `clamped`."""
+        return super().start_info() | self._command_info()
+
+    def step(self, actions: NDArray[np.generic]) -> BatchStep:
+        """As `LocomotionBatch`.
+
+        `info` also tells `standing` (standing is followed, not steps), `touched` and
+        `clamped` (the last order was outside the envelope).
+        """
+        *outcome, info = super().step(actions)
+        return (*outcome, info | self._command_info())  # type: ignore[return-value]
+
+    def load_state_dict(self, arrays: Arrays) -> None:
+        """Continue from `state_dict`."""
+        if self._boxes is not None:
+            self._boxes.load_state_dict(arrays)
+        super().load_state_dict(arrays)
+
+    def state_dict(self) -> Arrays:
+        """Copies of all arrays that a bit-exact continuation needs (generators excluded)."""
+        boxes = {} if self._boxes is None else self._boxes.state_dict()
+        return super().state_dict() | boxes
+
+    @property
+    def boxes(self) -> PlacedBoxes:
+        """The boxes that may be placed.
+
+        Raises:
+            ConfigError: There are none: `walk.obstacles` is 0.
+        """
+        if self._boxes is None:
+            raise ConfigError("walk.obstacles = 0: there are no boxes to place")
+        return self._boxes
+
+    def felt(self) -> Floats:
+        """Force of touches, along the world's X and Y, [N]. Shape (N, 2)."""
+        return self._touching.now()
+
+    @property
+    def touched(self) -> Bools:
+        """Which bodies touch something, or just did. Shape (N,)."""
+        return np.asarray(self.simulation.time < self.touched_until)
+
+    def _command_info(self) -> Arrays:
+        return {
+            "standing": self.standing.copy(),
+            "touched": self.touched,
+            "clamped": self.clamped.copy(),
+        }
+
+    def _world(self) -> World:
+        return TouchWorld(
+            self.config.environment,
+            self.character,
+            self.variant,
+            boxes=self.config.walk.obstacles > 0.0,
+        )
+
+    def _gaits(self) -> Gaits:
+        return WalkGaits(self.reference, self.character)
+
+    def _blend(self) -> Blend:
+        return self.gaits.blend_for(self._followed_command()[:, 0], self.standing)
+
+    def _followed_command(self) -> Floats:
+        """The commands, their correction, what gives way; zeros in standing. (N, 3)."""
+        asked = self.correction + self.given
+        asked[:, : self.command.shape[1]] += self.command
+        reach = (self.gaits.span[0], SPEED[1]), BEYOND
+        followed, _ = within_envelope(asked, *reach, turns_take_side=False)
+        followed[self.standing] = 0.0
+        return followed
+
+    def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
+        command = self._followed_command()
+        lean = FULL_LEAN * leaning(command[:, 0], command[:, 1])
+        return self._steering.bend(self.gaits, phase, self.blend, command, lean)
+
+    def _begin(self, envs: Ints) -> None:
+        for name in _BEGUN:
+            getattr(self, name)[envs] = 0.0
+        self.touched_until[envs], self.clamped[envs] = -np.inf, False
+        mid = self._steering.mid_stance[0]
+        for env in envs:
+            stands = self.rngs[env].random() < self.config.walk.stand_start
+            self._draw(int(env), 0.0)
+            self._place(int(env), 0.0)
+            self.standing[env] = stands or stands_still(self.goal[env : env + 1])[0]
+            if self.standing[env]:
+                self.phase[env] = first_phase(mid, np.zeros(1))[0]
+            else:
+                self.command[env] = self.mean[env] = self.goal[env]
+
+    def _tick(self, advance: Floats) -> None:
+        self.phase += np.where(self.standing, 0.0, advance)
+        if self._boxes is not None:
+            self._boxes.advance(self.simulation.dt / self.simulation.substeps)
+
+    @property
+    def _fastest(self) -> float:
+        return self.config.environment.speed[1]
+
+    def _offsets(self, wanted: Floats) -> Floats:
+        if self._fades:
+            wanted = wanted * share_of_policy(self.stood)[:, None]
+        return super()._offsets(wanted)
+
+    def _advance(self) -> None:
+        dt, time = self.simulation.dt, self.simulation.time
+        for env in np.flatnonzero(time >= self.next_command):
+            self._draw(int(env), float(time[env]))
+        for env in np.flatnonzero(time >= self.next_scene):
+            self._place(int(env), float(time[env]))
+        self._feel(dt)
+        self._switch()
+        wanted = self.goal
+        if self.config.walk.trip:
+            gives = self.touched & stands_still(wanted)
+            # In the moving frame, which is what it moves.
+            force = ahead_and_left(self.force, self.anchor[:, 2])
+            self.given = gives[:, None] * giving(force)
+        if self.config.walk.reflex:
+            wanted = away(wanted, self._force_seen(), self.touched)
+        held = (time < self.held_until)[:, None] | self.standing[:, None]
+        settle(np.where(held, 0.0, wanted), dt, self.command, self.change)
+        self._correct(dt)
+        self.blend = self._blend()
+        self._move_frames(dt)
+
+    def _feel(self, dt: float) -> None:
+        """Update the low-passed force and the time of touches."""
+        self.force = low_passed(self.force, self.felt(), dt)
+        strong = np.linalg.norm(self.force, axis=1) > self.config.walk.touch_threshold
+        self.touched_until[strong] = self.simulation.time[strong] + HOLD
+
+    def _force_seen(self) -> Floats:
+        """The low-passed force ahead of the body and to its left, [N]. Shape (N, 2)."""
+        return ahead_and_left(self.force, self._yaw)
+
+    @property
+    def _yaw(self) -> Floats:
+        """Headings of the bodies in the world, [rad]. Shape (N,)."""
+        return np.asarray(self.anchor[:, 2] + self.state.yaw)
+
+    def _switch(self) -> None:
+        """Let bodies begin to step, or stand."""
+        time, heading = self.simulation.time, self.state.heading
+        mid = float(self._steering.mid_stance[0])
+        busy = self._busy()
+        still = stands_still(self.goal) | busy
+        speed = np.hypot(heading[:, 0], heading[:, 1])
+        pressed = np.linalg.norm(self.force, axis=1) > TRIP_FORCE
+        shoved = self.standing & self.config.walk.trip
+        shoved &= (speed > TRIP_SPEED) & ~busy | pressed
+        begins = self.standing & (~still | shoved)
+        between = self._places[:, self._ankles[0]] - self._places[:, self._ankles[1]]
+        apart = ahead_and_left(between, self._yaw)
+        ends = ~self.standing & still & ~self.touched & (time >= self.held_until)
+        ends &= stops(self.phase, mid, self.command, apart, speed)
+        self.standing = (self.standing & ~begins) | ends
+        self.stood = np.where(self.standing, self.stood + self.simulation.dt, 0.0)
+        hold = np.where(shoved, TRIP_HOLD, START_HOLD)
+        self.held_until[begins] = (time + hold)[begins]
+        self.phase[begins] = first_phase(mid, heading[:, 1])[begins]
+        for array in (self.command, self.change, self.correction, self.mean):
+            array[begins | ends] = 0.0
+
+    def _correct(self, dt: float) -> None:
+        """Make up for a body whose mean is not as commanded."""
+        x, y = self.state.qvel[:, :2].T
+        seen = np.stack([x, turn_rate(self.state), y], axis=1)
+        self.mean += dt / MEAN * (seen - self.mean)
+        steady = (
+            (np.abs(self.change) < 0.1).all(axis=1) & ~self.standing & ~self.touched
+        )
+        error = self.command + self.given - self.mean
+        self.correction = corrected(self.correction, error, np.where(steady, dt, 0.0))
+
+    def _busy(self) -> Bools:
+        """Who goes on standing, unless pressed. Shape (N,)."""
+        return np.zeros(self.num_envs, np.bool_)
+
+    def _move_frames(self, dt: float) -> None:
+        """Move the frames as commanded, not far from the bodies; standing ones to the feet."""
+        _, turning, side = self._followed_command().T
+        go_on(self.anchor, self.blend.speed, turning, side, dt)
+        touched = self.touched
+        root = self.simulation.qpos[:, :2]
+        stay_near(self.anchor, root, self.state.yaw, touched)
+        on = np.flatnonzero(self.standing)
+        if len(on):
+            frames, feet = self.anchor[on], np.ix_(on, np.array(self._ankles))
+            behind = float(self._steering.centres[-1, :, 0].mean())
+            tie(frames, self._places[feet], self._turns[feet], behind)
+            self.anchor[on] = frames
+
+    def _terms(self, power: Floats, actions: Floats) -> Terms:
+        weights, walk = self.config.rewards, self.config.walk
+        wanted = self.command + self.given
+        speed, turning, side = np.where(self.standing[:, None], 0.0, wanted).T
+        size = np.linalg.norm(self.felt(), axis=1)
+        terms = {
+            **command_terms(self.state, speed, turning, weights, side),
+            "alive": np.full(self.num_envs, weights.alive),
+            "touch": -walk.touch_cost * np.minimum(size, 500.0),
+            **self._cost_terms(power, actions),
+        }
+        effectors, com = self._followed_now()
+        likeness = imitation_terms(self.state, effectors, com, weights)
+        terms |= {n: self.reference_weight * term for n, term in likeness.items()}
+        return terms
+
+    def _followed_now(self) -> tuple[Floats, Floats]:
+        effectors, com = super()._followed_now()
+        command = self._followed_command()
+        bent = self._reference(self.phase)[0]
+        ankles = ankle_places(self._steering.legs, bent)
+        # The feet are the first two end effectors.
+        effectors[:, :2] = ankles - bent[:, None, :3]
+        lean = FULL_LEAN * leaning(command[:, 0], command[:, 1])
+        com[:, 1] += COM_HEIGHT * lean
+        return effectors, com
+
+    def _shown(self) -> dict[str, Floats]:
+        touched = self.touched[:, None]
+        return {
+            "goal": self.goal,
+            "standing": self.standing[:, None].astype(np.float64),
+            "touch": np.hstack([self._force_seen() / PUSHED_FORCE, touched]),
+        }
+
+    def _draw(self, index: int, now: float) -> None:
+        """Give a body a new command."""
+        env, walk, rng = self.config.environment, self.config.walk, self.rngs[index]
+        self.next_command[index] = now + drawn_wait(rng.random(), env.command_interval)
+        self.goal[index] = drawn_goal(rng.random(6), env.speed, env.turn, walk)
+
+    def _place(self, index: int, now: float) -> None:
+        """Give a body other obstacles."""
+        if self._boxes is None:
+            return
+        walk, rng = self.config.walk, self.rngs[index]
+        self.next_scene[index] = now + drawn_wait(rng.random(), walk.scene_interval)
+        place_around(self._boxes, index, self.anchor[index, :3], walk, rng)

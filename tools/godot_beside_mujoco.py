@@ -68,7 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     count = max(len(film) for film in films)
     films = [film + [film[-1]] * (count - len(film)) for film in films]
     count = min(count, round(args.seconds * FPS))
-    captions = [_caption(TITLES[name], record) for name, record in records.items()]
+    same = len(films) == 1
+    captions = [_caption(name, record, same) for name, record in records.items()]
     sheets = [
         _sheet(np.concatenate(frames, axis=1), captions)
         for frames in list(zip(*films, strict=True))[-count:]
@@ -83,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"{episode.time:.1f} s, {episode.path:.2f} m, {episode.collisions} collisions"
         )
     apart = _apart(*records.values())
-    print(f"{count} frames; distance between the two: at most {apart:.3f} m")
+    print(f"{count} frames; the players are at most {apart:.3f} m apart")
     for file in (args.out, still):
         size = file.stat().st_size
         print(f"{file}: {size} bytes")
@@ -123,8 +124,11 @@ def _played(
     ).episodes[0]
 
 
-def _caption(engine: str, episode: EpisodeRecord) -> str:
-    return f"{engine}   {episode.time:.1f} s, {episode.collisions} collisions"
+def _caption(engine: Engine, episode: EpisodeRecord, same: bool) -> str:
+    """What stands above the pictures of an engine; `same`: they show one episode."""
+    if same and engine == "godot":
+        return f"{TITLES[engine]}   the same poses"
+    return f"{TITLES[engine]}   {episode.time:.1f} s, {episode.collisions} collisions"
 
 
 def _sheet(frame: Frame, captions: Sequence[str]) -> Image.Image:

@@ -7,11 +7,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
+from ambulo.configs.imitation import ImitationConfig
 from ambulo.configs.muscle import MuscleUpdatesConfig
-from ambulo.configs.types import Count, NonNegative, Positive, Widths
-
-Share = Annotated[float, Field(ge=0, le=1)]
-Steps = Annotated[int, Field(ge=0)]
+from ambulo.configs.types import Count, Positive, Share, Steps, Widths
 
 
 class PriorConfig(Config):
@@ -60,40 +58,14 @@ class SimulationNetworkConfig(Config):
         return self
 
 
-class TeacherConfig(Config):
-    """Imitation of a teacher before reinforcement learning (DAgger).
-
-    The network is trained on the states it visits, to reproduce the teacher's joint targets
-    there (S. Ross, G. Gordon and A. Bagnell, A Reduction of Imitation Learning and
-    Structured Prediction to No-Regret Online Learning, AISTATS 2011).
-    """
+class TeacherConfig(ImitationConfig):
+    """Imitation of a balance controller or of a policy before reinforcement learning."""
 
     model: str | None = None
     """A trained policy that teaches, with the balance controller under it if it has one: a
     file, run folder or shipped model; null: the balance controller alone teaches."""
-    samples: Count = 300_000
-    """Total number of states labelled by the teacher."""
-    rounds: Count = 30
-    """Rounds of collecting and fitting."""
-    epochs: Count = 6
-    """Passes over all collected states in each round."""
-    last_epochs: Count = 20
-    """Passes after the last round."""
-    batch_size: Annotated[int, Field(ge=2)] = 1024
-    """Minibatch size."""
-    learning_rate: Positive = 1e-3
-    """Adam step size; it falls to a tenth in the last passes."""
-    mix_rounds: Steps = 3
-    """In the first rounds the teacher acts, with noise; then the network does."""
-    mix_decay: Share = 0.0
-    """After these rounds the teacher still acts for a fraction of the bodies: `mix_decay` in
-    the first round after, its square in the next, and so on."""
     mirror: bool = False
     """Change left and right of every second sample; for symmetric bodies and tasks."""
-    noise: NonNegative = 0.1
-    """Standard deviation of noise on the executed actions, [actions]."""
-    critic_updates: Steps = 10
-    """Initial PPO updates that train the critic only."""
 
 
 class LocomotionTrainingConfig(Config):

@@ -290,7 +290,7 @@ class FastPPO(PPO):
         loss = policy_loss + self.ent_coef * entropy_loss + self.vf_coef * value_loss
         if self.critic_only:
             loss = self.vf_coef * value_loss
-        if route is not None:
+        if route is not None and not self.critic_only:
             loss = loss + self.route_coef * route.mean()
         with torch.no_grad():
             kl = ((ratio - 1) - log_ratio).mean().item()

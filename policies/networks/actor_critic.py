@@ -154,6 +154,14 @@ class NavigationPolicy(ActorCriticPolicy):
         error = (self.route_net(latent_pi) - target).square().mean(dim=1)
         return values, log_prob, entropy, error
 
+    def means(self, obs: Tensor) -> Tensor:
+        """Mean actions (B, actions), unclipped; `obs` may lack the critic's numbers."""
+        latent = self.mlp_extractor.forward_actor(self.extract_features(obs))
+        return bounded(self.action_net(latent), self.action_bound)
+
+    def observe(self, obs: Tensor) -> None:
+        """Take in nothing: the scales are fixed."""
+
     def extract_features(self, obs: Any, features_extractor: Any = None) -> Any:
         """The observation itself, as float; scaling happens in the extractor."""
         return obs.float()

@@ -14,6 +14,7 @@ from ambulo.policies.networks.simulation_nn import SimulationNN
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.shared.callbacks import BoundaryCallback, Metrics
+from ambulo.train.shared.dagger import critic_first
 
 
 class LocomotionMetrics(Metrics):
@@ -90,8 +91,7 @@ class Schedules(BaseCallback):
         assert isinstance(learner, FastPPO)
         now = learner.num_timesteps
         if training.teacher is not None:
-            rollout = learner.n_steps * self._num_envs
-            learner.critic_only = now < rollout * training.teacher.critic_updates
+            critic_first(learner, training.teacher, self._num_envs)
             if isinstance(policy, SimulationNNWithPrior):  # the actor's features too
                 policy.scale_features.requires_grad_(not learner.critic_only)
         fraction = min(now / training.total_timesteps, 1.0)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +58,10 @@ from ambulo.train.locomotion.callbacks import (
     ObservationStatistics,
     Schedules,
 )
-from ambulo.train.locomotion.dagger import DaggerRound, teach
+from ambulo.train.locomotion.mirrored import Mirrored
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of
 from ambulo.train.locomotion.validation import LocomotionValidation
+from ambulo.train.shared.dagger import rounds_csv, teach
 from ambulo.train.shared.learner_state import group
 from ambulo.train.shared.rl_task import RLTask, Share
 from ambulo.train.shared.run_folders import LocomotionRunFolder
@@ -190,9 +189,10 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
             seed=training.seed,
             stop=stop,
             threads=training.num_workers,
+            change=Mirrored(self.batch) if training.teacher.mirror else None,
         )
         policy.normalizer.freeze()
-        write_atomic(self.folder.path / "teacher.csv", _csv(rounds))
+        write_atomic(self.folder.path / "teacher.csv", rounds_csv(rounds))
 
     def _warm_up(self, steps: int) -> None:
         """Step the environments with the new policy, for its running statistics alone."""
@@ -360,12 +360,3 @@ def _encoder(
     if given is not None and given.metadata.encoder is not None:
         return given.metadata.encoder  # its weights come with the policy
     return load_encoder(find_model(prior.model))
-
-
-def _csv(rounds: Sequence[DaggerRound]) -> str:
-    """Return the rounds of a teacher as CSV."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ["samples", "error", "length"])
-    writer.writeheader()
-    writer.writerows(asdict(row) for row in rounds)
-    return text.getvalue()

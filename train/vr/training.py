@@ -11,6 +11,8 @@ import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.console import Display
+from ambulo.common.files import write_atomic
+from ambulo.common.signals import StopRequest
 from ambulo.configs.vr import NavigationConfig, NavigationTrainingConfig
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
@@ -19,13 +21,16 @@ from ambulo.envs.vr.task.spaces import action_space
 from ambulo.policies.agents.navigation import Agent, NavigationModel
 from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.learner import make_learner, model_of
+from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.sb3_batch_env import RemoteBatchEnv, Sb3BatchEnv
+from ambulo.train.shared.dagger import rounds_csv, teach
 from ambulo.train.shared.rl_run import extra_of
 from ambulo.train.shared.rl_task import RLTask, Share
 from ambulo.train.shared.run_folders import NavigationRunFolder
-from ambulo.train.vr.callbacks import LevelUpdates, NavigationMetrics
+from ambulo.train.vr.callbacks import CriticFirst, LevelUpdates, NavigationMetrics
 from ambulo.train.vr.curriculum import LevelCurriculum
 from ambulo.train.vr.level_curriculum import TrainingLevels, stage_bank, stage_config
+from ambulo.train.vr.planner_labels import PlannerLabels
 from ambulo.train.vr.training_state import capture, restore
 from ambulo.train.vr.validation import Validation
 
@@ -59,6 +64,7 @@ class NavigationTraining(RLTask[Agent]):
                 tells the learner their shapes.
         """
         self.config, self.folder, self._command = config, folder, command
+        self._announce = announce
         self.validation = Validation(config, deterministic=deterministic)
         training = config.training
         self._curriculum = (
@@ -103,11 +109,39 @@ class NavigationTraining(RLTask[Agent]):
         """Settings of the training."""
         return self.config.training
 
+    def begin(self, stop: StopRequest, *, adopted: bool) -> bool:
+        """Imitate the planner of the settings; it may be better than what follows."""
+        training = self.config.training
+        if training.teacher is None:
+            return False
+        policy, teacher = self.learner.policy, training.teacher
+        assert isinstance(policy, NavigationPolicy), "what `make_learner` makes"
+        rounds = teach(
+            policy,
+            self.batch,
+            teacher,
+            PlannerLabels(teacher.planner, self.batch.num_envs),
+            seed=training.seed,
+            stop=stop,
+            threads=training.num_workers,
+            size=self.batch.layout.size,
+            progress=lambda row: self._announce(
+                f"{teacher.planner} teaches: {row.samples}/{teacher.samples} states, "
+                f"error {row.error:.3f}"
+            ),
+        )
+        write_atomic(self.folder.path / "teacher.csv", rounds_csv(rounds))
+        return True
+
     def callbacks(self, display: Display) -> Sequence[BaseCallback]:
         """Return logs."""
         radius = self.config.environment.goal_radius
         metrics = self.folder.metrics
-        return [NavigationMetrics(metrics, display, self._curriculum, radius)]
+        logs = NavigationMetrics(metrics, display, self._curriculum, radius)
+        teacher = self.config.training.teacher
+        if teacher is None:
+            return [logs]
+        return [logs, CriticFirst(teacher, self.config.environment.num_environments)]
 
     def environment_callbacks(self) -> Sequence[BaseCallback]:
         """Return changes of levels and stages."""

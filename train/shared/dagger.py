@@ -1,0 +1,275 @@
+"""Imitation of a teacher before reinforcement learning (DAgger).
+
+S. Ross, G. Gordon and A. Bagnell, A Reduction of Imitation Learning and Structured
+Prediction to No-Regret Online Learning, AISTATS 2011. The teacher labels states that
+the network itself reaches, so that it learns to recover from its own mistakes.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import logging
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ambulo.common.signals import Interrupted, StopRequest
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.imitation import ImitationConfig
+from ambulo.policies.ppo import FastPPO
+
+log = logging.getLogger(__name__)
+
+
+class RunningEpisodes(Protocol):
+    """The running episodes of a batch."""
+
+    @property
+    def steps(self) -> Ints:
+        """Steps so far, shape (N,)."""
+        ...
+
+
+class ImitationBatch(Protocol):
+    """N environments in which a network is taught."""
+
+    num_envs: int
+    obs: NDArray[np.float32]
+
+    @property
+    def episode(self) -> RunningEpisodes:
+        """Return the running episodes."""
+        ...
+
+    def reset(self, envs: Ints, /) -> Any:
+        """Begin new episodes of `envs`."""
+        ...
+
+    def step(
+        self, actions: NDArray[Any], /
+    ) -> tuple[NDArray[np.float32], Floats, Bools, Bools, Any]:
+        """Take a step: observations, rewards, terminated, truncated, info."""
+        ...
+
+
+Batch = TypeVar("Batch", bound=ImitationBatch)
+Batch_contra = TypeVar("Batch_contra", bound=ImitationBatch, contravariant=True)
+
+
+class ActionLabels(Protocol[Batch_contra]):
+    """Returns its own actions in states that another policy visits."""
+
+    def actions(self, batch: Batch_contra) -> Floats:
+        """Its actions now, not clipped, shape (N, A)."""
+        ...
+
+
+class Pupil(Protocol):
+    """A network that is taught."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where it is."""
+        ...
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """Yield its parameters; those that do not act are left alone."""
+        ...
+
+    def set_training_mode(self, mode: bool) -> None:
+        """Begin or end its updates."""
+        ...
+
+    def means(self, obs: Tensor) -> Tensor:
+        """Mean actions (B, A), unclipped."""
+        ...
+
+    def observe(self, obs: Tensor) -> None:
+        """Take observations (N, size) into its running statistics, if it has any."""
+        ...
+
+
+@dataclass(frozen=True)
+class DaggerRound:
+    """Statistics of one round of imitation."""
+
+    samples: int
+    """States labelled by the teacher so far."""
+    error: float
+    """Root mean square error of the network's actions in the last epoch."""
+    length: float
+    """Mean length of the episodes that ended in this round, [steps]; NaN: none."""
+
+
+def rounds_csv(rounds: Sequence[DaggerRound]) -> str:
+    """Return the rounds of a teacher as CSV."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["samples", "error", "length"])
+    writer.writeheader()
+    writer.writerows(asdict(row) for row in rounds)
+    return text.getvalue()
+
+
+def critic_first(learner: FastPPO, config: ImitationConfig, num_envs: int) -> None:
+    """Let the first updates of `learner` after a teacher train the critic alone.
+
+    `num_envs`: environments of all workers together.
+    """
+    rollout = learner.n_steps * num_envs
+    learner.critic_only = learner.num_timesteps < rollout * config.critic_updates
+
+
+@dataclass
+class DaggerDataset:
+    """Observations (n, size) and the teacher's actions (n, A) in them."""
+
+    obs: list[NDArray[np.float32]] = field(default_factory=list)
+    actions: list[NDArray[np.float32]] = field(default_factory=list)
+
+    def tensors(self, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Return all observations and actions, on `device`."""
+        obs = torch.as_tensor(np.concatenate(self.obs))
+        actions = torch.as_tensor(np.concatenate(self.actions))
+        return obs.to(device), actions.to(device)
+
+
+Change = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+"""Changes the observations (B, size) and actions (B, A) of a minibatch."""
+
+
+def teach(
+    pupil: Pupil,
+    batch: Batch,
+    config: ImitationConfig,
+    teacher: ActionLabels[Batch],
+    *,
+    seed: int,
+    stop: StopRequest,
+    threads: int = 1,
+    size: int | None = None,
+    change: Change | None = None,
+    progress: Callable[[DaggerRound], None] = lambda _: None,
+) -> list[DaggerRound]:
+    """Train `pupil` to imitate `teacher` on `batch`; return statistics of each round.
+
+    The teacher's actions are clipped to [-1, 1], as the environment would clip them. The
+    environments are left in the middle of episodes: reset them.
+
+    Args:
+        pupil: The network.
+        batch: Its environments.
+        config: How it is taught.
+        teacher: Labels states of `batch`.
+        seed: Of what is random here.
+        stop: Ends the training after a round.
+        threads: Torch threads of an update.
+        size: Numbers at the head of an observation that the pupil sees; None: all.
+        change: Changes minibatches, such as their left and right.
+        progress: Called after each round.
+
+    Raises:
+        ConfigError: The teacher is a balance controller, and the bodies have none.
+        Interrupted: `stop` was requested.
+    """
+    rng = np.random.default_rng([seed, 3])
+    optimizer = torch.optim.Adam(pupil.parameters(), lr=config.learning_rate)
+    dataset, rounds = DaggerDataset(), []
+    steps = max(1, math.ceil(config.samples / config.rounds / batch.num_envs))
+    batch.reset(np.arange(batch.num_envs))
+    for number in range(config.rounds):
+        length = _collect(
+            pupil, batch, config, teacher, dataset, rng, number, steps, size
+        )
+        last = number == config.rounds - 1
+        epochs = config.last_epochs if last else config.epochs
+        torch.set_num_threads(threads)
+        error = _fit(pupil, optimizer, dataset, config, epochs, change, cool=last)
+        torch.set_num_threads(1)
+        samples = sum(map(len, dataset.obs))
+        rounds.append(DaggerRound(samples, error, length))
+        log.info("teacher: %s", rounds[-1])
+        progress(rounds[-1])
+        if stop.signal_number is not None:
+            raise Interrupted(stop.signal_number)
+    return rounds
+
+
+def _collect(
+    pupil: Pupil,
+    batch: Batch,
+    config: ImitationConfig,
+    teacher: ActionLabels[Batch],
+    dataset: DaggerDataset,
+    rng: np.random.Generator,
+    number: int,
+    steps: int,
+    size: int | None,
+) -> float:
+    """Act for `steps` steps, record the teacher's actions; return the mean length."""
+    pupil.set_training_mode(False)
+    after = number - config.mix_rounds
+    share = 1.0 if after < 0 else config.mix_decay ** (after + 1)
+    led = round(share * batch.num_envs)  # environments in which the teacher acts
+    ended: list[int] = []
+    for _ in range(steps):
+        target = np.clip(teacher.actions(batch), -1.0, 1.0).astype(np.float32)
+        dataset.obs.append(batch.obs[:, :size].copy())
+        dataset.actions.append(target)
+        applied = target
+        if led < batch.num_envs:
+            with torch.inference_mode():
+                seen = torch.as_tensor(dataset.obs[-1], device=pupil.device)
+                own = pupil.means(seen).cpu().numpy()
+            applied = np.concatenate([target[:led], own[led:]])
+        noise = config.noise * rng.normal(size=target.shape)
+        _, _, terminated, truncated, _ = batch.step(applied + noise)
+        done = np.flatnonzero(terminated | truncated)
+        if len(done):
+            ended += batch.episode.steps[done].tolist()
+            batch.reset(done)
+    if number <= config.mix_rounds:
+        for obs in dataset.obs[-steps:]:
+            pupil.observe(torch.as_tensor(obs, device=pupil.device))
+    return float(np.mean(ended)) if ended else math.nan
+
+
+def _fit(
+    pupil: Pupil,
+    optimizer: torch.optim.Optimizer,
+    dataset: DaggerDataset,
+    config: ImitationConfig,
+    epochs: int,
+    change: Change | None,
+    *,
+    cool: bool,
+) -> float:
+    """Fit all data for some epochs; return the error of the last one."""
+    pupil.set_training_mode(True)
+    obs, actions = dataset.tensors(pupil.device)
+    size, error = min(config.batch_size, len(obs)), math.nan
+    for epoch in range(epochs):
+        fraction = epoch / max(epochs - 1, 1) if cool else 0.0
+        for group in optimizer.param_groups:
+            group["lr"] = config.learning_rate * 0.1**fraction
+        order = torch.randperm(len(obs))
+        losses = []
+        for at in range(0, len(obs) - size + 1, size):
+            rows = order[at : at + size]
+            seen, wanted = obs[rows], actions[rows]
+            if change is not None:
+                seen, wanted = change(seen, wanted)
+            loss = functional.mse_loss(pupil.means(seen), wanted)
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            losses.append(loss.item())
+        error = math.sqrt(float(np.mean(losses)))
+    return error

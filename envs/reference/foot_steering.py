@@ -148,11 +148,19 @@ def set_feet(
             _solve(legs, leg, qpos[b], (x, y, z), (1.0, 0.0, 0.0, 0.0), 0.0)
 
 
-def move_root(
-    legs: tuple[Floats, Floats, Ints, Ints], qpos: Floats, shift: Floats
+def stand_over(
+    legs: tuple[Floats, Floats, Ints, Ints], qpos: Floats, root: Floats, feet: Floats
 ) -> None:
-    """Move the root of positions (N, nq) by `shift` (N, 2), [m], over feet that stay."""
-    _move_root(legs, qpos, shift)
+    """Move roots and feet of positions (N, nq) and solve the legs between them, in place.
+
+    Args:
+        legs: See `legs_of`.
+        qpos: Positions. Shape (N, nq).
+        root: How far roots go ahead and to the left, [m]. Shape (N, 2).
+        feet: How far each foot goes ahead and to the left, [m], and turns left, [rad].
+            Shape (N, 2, 3).
+    """
+    _stand_over(legs, qpos, root, feet)
 
 
 def mid_stance(ahead: Floats) -> Floats:
@@ -181,16 +189,19 @@ def _ankles(legs: tuple[Floats, Floats, Ints, Ints], qpos: Floats, out: Floats) 
 
 
 @njit(cache=True)
-def _move_root(
-    legs: tuple[Floats, Floats, Ints, Ints], qpos: Floats, shift: Floats
+def _stand_over(
+    legs: tuple[Floats, Floats, Ints, Ints], qpos: Floats, root: Floats, feet: Floats
 ) -> None:
     for b in range(len(qpos)):
-        feet = (_foot(legs, 0, qpos[b]), _foot(legs, 1, qpos[b]))
-        qpos[b, 0] += shift[b, 0]
-        qpos[b, 1] += shift[b, 1]
+        stood = (_foot(legs, 0, qpos[b]), _foot(legs, 1, qpos[b]))
+        qpos[b, 0] += root[b, 0]
+        qpos[b, 1] += root[b, 1]
         for leg in range(2):
-            place, foot = feet[leg]
-            _solve(legs, leg, qpos[b], place, foot, 0.0)
+            (x, y, z), foot = stood[leg]
+            ahead, left, turn = feet[b, leg]
+            c, s = math.cos(0.5 * turn), math.sin(0.5 * turn)
+            turned = product(c, 0.0, 0.0, s, foot[0], foot[1], foot[2], foot[3])
+            _solve(legs, leg, qpos[b], (x + ahead, y + left, z), turned, turn)
 
 
 @njit(cache=True)

@@ -38,6 +38,11 @@ COLUMNS = {
     "walls": (SURVIVAL, MetricColumn("peak_force", "peak force", 0)),
     "pushes": (SURVIVAL,),
     "sweeps": (SURVIVAL,),
+    "reaches": (
+        SURVIVAL,
+        MetricColumn("met", "met", 0, percent=True),
+        MetricColumn("time", "time"),
+    ),
 }
 TITLES = {
     "envelope": "commands held for 12 s from standing, means from 4 s on",
@@ -45,6 +50,7 @@ TITLES = {
     "walls": "blind into walls of friction 0 to 1, at 5 to 90 degrees",
     "pushes": "pushes of the pelvis",
     "sweeps": "a standing body swept by a pillar",
+    "reaches": "a palm within 5 cm of a point for the last of five seconds",
 }
 NOTE = (
     f"A command counts as followed when the mean of the bodies on their feet is within "
@@ -130,6 +136,8 @@ def _groups(name: str, rows: Sequence[Row]) -> dict[str, list[Row]]:
             label += f", friction {row['friction']:g}"
         if name == "pushes":
             label += f", {row['impulse']:g} N s"
+        if name == "reaches":
+            label += f", {row['height']:g} m high"
         found.setdefault(label, []).append(row)
     if len(found) > 1:
         found["all"] = list(rows)
@@ -174,6 +182,14 @@ def _walls(rows: Sequence[Row]) -> AgentMetrics:
     }
 
 
+def _reaches(rows: Sequence[Row]) -> AgentMetrics:
+    return {
+        "survival": _survival(rows),
+        "met": _survival(rows, "met"),
+        "time": metric(_mean(rows, "time"), "s"),
+    }
+
+
 def _plain(rows: Sequence[Row]) -> AgentMetrics:
     return {"survival": _survival(rows)}
 
@@ -184,4 +200,5 @@ _METRICS = {
     "walls": _walls,
     "pushes": _plain,
     "sweeps": _plain,
+    "reaches": _reaches,
 }

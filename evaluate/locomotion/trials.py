@@ -1,4 +1,4 @@
-"""Trials of walkers that follow commands: envelope, stops, walls, pushes, being swept.
+"""Trials of walkers that follow commands: envelope, stops, walls, pushes, sweeps, reaches.
 
 Every body begins in standing, with the policy's own settings and no other disturbance, and
 depends on (seed, its number) alone.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -25,6 +26,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     bodies,
     undisturbed,
 )
+from ambulo.evaluate.locomotion.reach_trial import reaches as led_hands
 
 SPEEDS = (-0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6)
 TURNS = (-120.0, -90.0, -60.0, -30.0, 0.0, 30.0, 60.0, 90.0, 120.0)
@@ -342,15 +344,32 @@ def sweeps(
         }  # fmt: skip
 
 
+def reaches(
+    subject: LocomotionSubject, each: int, seed: int, progress: Report = ignore_progress
+) -> Iterator[Row]:
+    """Hands led to points of all heights; see `reach_trial`."""
+    yield from led_hands(
+        partial(run_course, subject, seed=seed, progress=progress), each, seed
+    )
+
+
 TRIALS: dict[str, Callable[[LocomotionSubject, int, int, Report], Iterator[Row]]] = {
     "envelope": envelope,
     "stops": stops,
     "walls": walls,
     "pushes": pushes,
     "sweeps": sweeps,
+    "reaches": reaches,
 }
 """Trials by name: of a subject, bodies of each row, a seed and a callback of its progress."""
-EACH = {"envelope": 4, "stops": 24, "walls": 42, "pushes": 40, "sweeps": 24}
+EACH = {
+    "envelope": 4,
+    "stops": 24,
+    "walls": 42,
+    "pushes": 40,
+    "sweeps": 24,
+    "reaches": 24,
+}
 """Most bodies of a row by trial."""
 
 

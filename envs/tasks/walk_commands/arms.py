@@ -84,10 +84,13 @@ class LedArms:
         """What is added to the goals, [m]. Shape (N, 2, 3)."""
         self.missed: Floats = np.zeros((count, 2))
         """How far a goal is beyond the arm, [m]. Shape (N, 2)."""
+        self.overhang: Floats = np.zeros((count, 2))
+        """How far arms that are away from their gait move the body's centre of mass ahead and
+        to the left, [m]. Shape (N, 2)."""
         self.reach = float(np.abs(self._offsets[[joints[0][1], joints[0][2]], 1]).sum())
         """Length of an arm without its hand, [m]."""
 
-    kept = ("goal", "led", "away", "moving", "turn", "sag", "missed")
+    kept = ("goal", "led", "away", "moving", "turn", "sag", "missed", "overhang")
     """Arrays that a bit-exact continuation needs."""
 
     @property
@@ -111,20 +114,6 @@ class LedArms:
         _palms(self._places[:, hands], self._turns[:, hands], out)
         return out
 
-    def overhang(self, envs: Ints, yaw: Floats) -> Floats:
-        """How far the arms of `envs` (k,) move the body's centre of mass: ahead, left. (k, 2).
-
-        Args:
-            envs: Bodies.
-            yaw: Their headings, [rad]. Shape (k,).
-        """
-        arms = self._bodies[:, 1:].ravel()
-        shoulders = np.repeat(self._bodies[:, 1], TURNED)
-        away = self._centres[envs][:, arms] - self._places[envs][:, shoulders]
-        moved = np.einsum("b,kbi->ki", self._weights, away)
-        led = np.any(self.away[envs], axis=1, keepdims=True)
-        return ahead_and_left(moved * led, yaw)
-
     def advance(
         self,
         ready: Bools,
@@ -144,8 +133,10 @@ class LedArms:
         """
         led = self.led & ready[:, None]
         active = np.flatnonzero((led | self.away).any(axis=1))
+        self.overhang[:] = 0.0
         if not len(active):
             return
+        self.overhang[active] = self._overhang(active, yaw[active])
         poles = np.empty((len(active), 2, 3))
         c, s = np.cos(yaw[active]), np.sin(yaw[active])
         for side, sign in enumerate((1.0, -1.0)):
@@ -162,6 +153,13 @@ class LedArms:
             self._places, self._turns, poles, own, dt, self.goal, led, self.away,
             self.moving, self.turn, self.sag, self.missed,
         )  # fmt: skip
+
+    def _overhang(self, envs: Ints, yaw: Floats) -> Floats:
+        """See `overhang`: of `envs` (k,) with headings `yaw` (k,), [rad]. Shape (k, 2)."""
+        arms = self._bodies[:, 1:].ravel()
+        shoulders = np.repeat(self._bodies[:, 1], TURNED)
+        away = self._centres[envs][:, arms] - self._places[envs][:, shoulders]
+        return ahead_and_left(np.einsum("b,kbi->ki", self._weights, away), yaw)
 
     def bend(self, qpos: Floats, qvel: Floats) -> None:
         """Put the arms into positions (N, nq) and velocities (N, nv), in place."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.layout import ObservationLayout
-from ambulo.envs.reference.foot_steering import move_root
+from ambulo.envs.reference.foot_steering import ankle_places, stand_over
 from ambulo.envs.state_arrays import Arrays, flattened, part_of
 from ambulo.envs.tasks.walk_commands.arms import Elbows, LedArms
 from ambulo.envs.tasks.walk_commands.commands import stands_still
@@ -25,6 +25,8 @@ STILL = 0.3
 STEADY = (0.1, 0.15)
 """A standing body farther from its reference, [m], or tilted more, [rad], lets go, rises and
 steps."""
+PLANTED = 0.2
+"""From this depth on, the legs are solved for where the feet stand."""
 SHALLOW = 0.15
 """A crouch less deep than this may end with a step."""
 
@@ -45,6 +47,9 @@ class WalkCommandsBatch(WalkingBatch):
         """Depth of the crouch, 0 stands, 1 is the deepest. Shape (N,)."""
         self.sinking: Floats = np.zeros(count)
         """Change of the depth, [1/s]. Shape (N,)."""
+        self.planted: Floats = np.zeros((count, 2, 3))
+        """Where each foot of a crouching body stands beside its reference, ahead, to the left,
+        [m], and turned to the left, [rad]. Shape (N, 2, 3)."""
         self.elbows: Elbows | None = None
         """Prior of where elbows point; None: down, outwards and back."""
         self._crouches: Crouches | None = None
@@ -56,7 +61,7 @@ class WalkCommandsBatch(WalkingBatch):
         self._led_columns = np.concatenate([*self.arms.columns, *self.gaze.columns])
         self._led_dofs = np.concatenate([*self.arms.dofs, *self.gaze.dofs])
 
-    _kept = (*WalkingBatch._kept, "depth", "sinking")
+    _kept = (*WalkingBatch._kept, "depth", "sinking", "planted")
 
     def reach(self, envs: Ints, points: Floats) -> None:
         """Lead the nearer hand of `envs` (k,) to `points` (k, 3) in the world, [m].
@@ -136,10 +141,36 @@ class WalkCommandsBatch(WalkingBatch):
             goal = arms.goal[on, side]
             away = goal[:, :2] - arms.shoulders()[on, side, :2]
             wanted[on] = np.where(np.hypot(*away.T) < ARM, depth_for(goal[:, 2]), 0.0)
+        self._plant(np.flatnonzero((wanted > 0.0) & (self.depth == 0.0)))
         step = np.clip(wanted - self.depth, -RATE * dt, RATE * dt)
         step[~self.standing] = -self.depth[~self.standing]
         self.depth += step
         self.sinking = step / dt
+
+    def _plant(self, envs: Ints) -> None:
+        """Note where the feet of `envs` (k,), which begin to crouch, stand."""
+        if not len(envs):
+            return
+        feet = np.ix_(envs, np.array(self._ankles))
+        turns = self._turns[feet].reshape(-1, 2, 3, 3)
+        yaw = (
+            np.arctan2(turns[..., 1, 0], turns[..., 0, 0]) - self.anchor[envs, None, 2]
+        )
+        away = self._places[feet] - self.anchor[envs, None, :3] * [1.0, 1.0, 0.0]
+        c, s = np.cos(self.anchor[envs, None, 2]), np.sin(self.anchor[envs, None, 2])
+        ahead, left = (
+            c * away[..., 0] + s * away[..., 1],
+            c * away[..., 1] - s * away[..., 0],
+        )
+        own = ankle_places(self._steering.legs, super()._reference(self.phase)[0][envs])
+        self.planted[envs] = np.stack(
+            [
+                ahead - own[..., 0],
+                left - own[..., 1],
+                (yaw + np.pi) % (2 * np.pi) - np.pi,
+            ],
+            axis=-1,
+        )
 
     def _crouched(self) -> Ints:
         """Bodies that crouch. Shape (k,)."""
@@ -161,12 +192,17 @@ class WalkCommandsBatch(WalkingBatch):
             qpos[low], qvel[low], torque[low] = self.crouches.at(
                 self.depth[low], self.sinking[low]
             )
-        over = np.flatnonzero(self.standing & self.arms.away.any(axis=1))
-        if len(over):  # the trunk gives way to the arms' weight
-            stands = qpos[over]
-            shift = -self.arms.overhang(over, self._yaw[over])
-            move_root(self._steering.legs, stands, shift)
-            qpos[over] = stands
+        on = np.flatnonzero(
+            self.standing & (self.arms.away.any(axis=1) | (self.depth > 0))
+        )
+        if len(
+            on
+        ):  # the trunk gives way to the arms' weight, legs go to where the feet are
+            stands, part = qpos[on], np.minimum(self.depth[on] / PLANTED, 1.0)
+            root = -self.arms.overhang[on]
+            feet = part[:, None, None] * self.planted[on]
+            stand_over(self._steering.legs, stands, root, feet)
+            qpos[on] = stands
         self.arms.bend(qpos, qvel)
         self.gaze.bend(qpos)
         return qpos, qvel, torque

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
@@ -138,3 +139,28 @@ def test_a_hand_that_falls_past_the_target_reached_nothing() -> None:
     assert nearest < 0.4
     assert info["fell"][0]
     assert not info["is_success"][0]
+
+
+def test_points_to_reach_have_heights_of_their_range() -> None:
+    """Drawn for bodies; a capsule's hands are where they are."""
+    from ambulo.envs.vr.task.build import make_batch
+
+    config = NavigationConfig().override(
+        "environment", body="twin", physics_ticks_per_second=30, ticks_per_decision=3,
+        levels=("open",), levels_per_family=1, tasks=("reach",), reach_height=(0.5, 1.5),
+    ).override("actions", max_movement_speed=0.6, max_rotation_speed=120.0)  # fmt: skip
+    batch = make_batch(config, 40)
+    batch.seed(range(40))
+    batch.reset(np.arange(40))
+    heights = batch.task.goal[:, 2]
+    assert 0.5 <= heights.min() < 0.7
+    assert 1.3 < heights.max() <= 1.5
+    goal = batch.obs[:, batch.layout.slices()["goal_position"]]
+    np.testing.assert_allclose(goal[:, 2], heights, rtol=1e-6)
+    for values, rule in (
+        ((0.5, 1.5), "a capsule's hands are at 1.1 m"),
+        ((0.2, 1.0), "within 0.35 to 1.75 m"),
+        ((1.2, 1.0), "must be .min, max."),
+    ):
+        with pytest.raises(ConfigError, match=rule):
+            NavigationConfig().override("environment", reach_height=values)

@@ -146,7 +146,10 @@ class LedArms:
                 axis=1,
             )
         if elbows is not None:
-            known = elbows(active, self.goal[active])
+            hands = np.where(
+                led[active, :, None], self.goal[active], self.palms()[active]
+            )
+            known = elbows(active, hands)
             poles = np.where(led[active, :, None], known, poles)
         _advance(
             active, self._clavicles, self._bodies, self._columns, self._offsets,

@@ -16,6 +16,7 @@ from ambulo.envs.state_arrays import Arrays, flattened, part_of
 from ambulo.envs.tasks.walk_commands.arms import Elbows, LedArms
 from ambulo.envs.tasks.walk_commands.commands import stands_still
 from ambulo.envs.tasks.walk_commands.crouch import RATE, Crouches
+from ambulo.envs.tasks.walk_commands.elbows import ElbowPrior
 from ambulo.envs.tasks.walk_commands.gaze import Gaze
 from ambulo.envs.tasks.walk_commands.reach_rules import ARM, depth_for, nearer_hand
 from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
@@ -51,7 +52,8 @@ class WalkCommandsBatch(WalkingBatch):
         """Where each foot of a crouching body stands beside its reference, ahead, to the left,
         [m], and turned to the left, [rad]. Shape (N, 2, 3)."""
         self.elbows: Elbows | None = None
-        """Prior of where elbows point; None: down, outwards and back."""
+        """Where elbows point, an IK network's from the first led hand on; None: down,
+        outwards and back."""
         self._crouches: Crouches | None = None
         super().__init__(*args, **kwargs)
         self.arms = LedArms(self.character, self.simulation)
@@ -129,6 +131,8 @@ class WalkCommandsBatch(WalkingBatch):
             ready &= self._steady()
             self._sink(ready, dt)
             own = super()._reference(self.phase)[0]
+            if self.elbows is None:
+                self.elbows = ElbowPrior(self.character, self.simulation)
             arms.advance(~self.standing | ready, own, self._yaw, dt, self.elbows)
         self.gaze.advance(dt)
 

@@ -246,7 +246,8 @@ class BodyWorld(KernelWorld):
     def _command(self, envs: Ints) -> None:
         commands = self._sticks.of(self.state.command)
         if self._points is not None:
-            near = in_reach(self.state, self._points)
+            held = self.batch.arms.led.any(axis=1)
+            near = in_reach(self.state, self._points, held)
             commands[near & at_rest(self.state.command)] = 0.0
             led = np.where(near[:, None], self._points, np.nan)
             self.batch.reach(envs, led[envs])

@@ -11,6 +11,8 @@ from ambulo.envs.vr.world.state import WorldState
 
 NEAR, ASIDE = 0.6, np.radians(75.0)
 """Points nearer than this, level, [m], and less far to the side, [rad], are reached for."""
+STILL_NEAR, STILL_ASIDE = 0.75, np.radians(130.0)
+"""The same for points that are reached for already: a crouch moves the head over them."""
 AT_REST = 0.3
 """Sticks that are all smaller than this stop for such a point."""
 SHOULDER = np.array([0.0, 0.198, 1.385])
@@ -26,12 +28,20 @@ STOPS = 0.8
 _MIRROR = np.array([1.0, -1.0, 1.0])
 
 
-def in_reach(state: WorldState, points: Floats) -> Bools:
-    """Which `points` (N, 3) are near and ahead enough to be reached for. Shape (N,)."""
-    ahead, left = _level(state, points)
+def in_reach(state: WorldState, points: Floats, held: Bools) -> Bools:
+    """Which points are near and ahead enough to be reached for. Shape (N,).
+
+    Args:
+        state: Where the bodies are.
+        points: In the world, [m]; NaN: there is none. Shape (N, 3).
+        held: Who reaches already. Shape (N,).
+    """
+    local = from_origin(state, points[:, None])[:, 0]
+    far = np.hypot(local[:, 0], local[:, 1])
+    angle = np.abs(np.arctan2(local[:, 1], local[:, 0]))
     with np.errstate(invalid="ignore"):  # NaN: no point
-        near = np.hypot(ahead, left) < NEAR
-        return np.asarray(near & (np.abs(np.arctan2(left, ahead)) < ASIDE))
+        near = far < np.where(held, STILL_NEAR, NEAR)
+        return np.asarray(near & (angle < np.where(held, STILL_ASIDE, ASIDE)))
 
 
 def at_rest(sticks: Array) -> Bools:
@@ -57,6 +67,8 @@ class TwinHands:
         """Depth of the crouch, [0, 1]. Shape (N,)."""
         self.stood: Floats = np.zeros(count)
         """Time without motion, [s]. Shape (N,)."""
+        self.held: Bools = np.zeros(count, np.bool_)
+        """Whose point was within reach in the last step. Shape (N,)."""
         self.palms: Floats = np.tile(
             np.stack([HANGING, HANGING * _MIRROR]), (count, 1, 1)
         )
@@ -66,6 +78,7 @@ class TwinHands:
         """Let the hands of `envs` (k,) hang."""
         self.depth[envs], self.stood[envs] = 0.0, 0.0
         self.palms[envs] = HANGING, HANGING * _MIRROR
+        self.held[envs] = False
 
     def advance(
         self, state: WorldState, points: Floats, near: Bools, still: Bools, dt: float
@@ -79,6 +92,7 @@ class TwinHands:
             still: Who of those stands there. Shape (N,).
             dt: [s].
         """
+        self.held[:] = near
         self.stood[:] = np.where(still, self.stood + dt, 0.0)
         goal = np.where(near[:, None], points, 0.0)
         wanted = np.where(self.stood >= STOPS, depth_for(goal[:, 2]), 0.0)
@@ -104,9 +118,3 @@ class TwinHands:
         """Where the palms hang at the present depths. Shape (N, 2, 3)."""
         left = HANGING + self.depth[:, None] * SUNK * np.array([1.0, 0.0, 0.5])
         return np.stack([left, left * _MIRROR], axis=1)
-
-
-def _level(state: WorldState, points: Floats) -> tuple[Floats, Floats]:
-    """How far `points` (N, 3) lie ahead and to the left, [m]. Shapes (N,)."""
-    local = from_origin(state, points[:, None])[:, 0]
-    return local[:, 0], local[:, 1]

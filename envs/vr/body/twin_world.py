@@ -105,7 +105,7 @@ class TwinWorld(KernelWorld):
         if self._hands is None:
             return sticks
         hands, state = self._hands, self.state
-        near = in_reach(state, self._points)
+        near = in_reach(state, self._points, hands.held)
         still = near & at_rest(sticks)
         out = np.where((still | (hands.depth > 0.0))[:, None], 0.0, sticks)
         hands.advance(state, self._points, near, still, self.spec.decision_dt)
@@ -132,6 +132,7 @@ class TwinWorld(KernelWorld):
             "depth": hands.depth,
             "stood": hands.stood,
             "palms": hands.palms,
+            "held": hands.held,
             "points": self._points,
         }
 

@@ -183,3 +183,30 @@ def test_rules_of_reaching() -> None:
     shoulders = np.tile([[0.0, 0.2, 1.4], [0.0, -0.2, 1.4]], (2, 1, 1))
     sides = nearer_hand(shoulders, np.array([[0.5, 0.1, 1.0], [0.5, -0.1, 1.0]]))
     assert sides.tolist() == [0, 1]
+
+
+def test_elbows_point_as_captured_people_have_them(walker: Walker) -> None:
+    """The prior's direction is followed, and another than without it."""
+    batch, plain = standing(walker), standing(walker)
+    bends = []
+    for one, prior in ((batch, True), (plain, False)):
+        one.reach(np.arange(COUNT), points(one, 1.2))
+        if not prior:
+            one.elbows = lambda envs, hands: np.tile(
+                [0.0, 0.0, -1.0], (len(envs), 2, 1)
+            )
+        walk(walker, one, 0.0, 75)
+        side = np.argmax(one.arms.led, axis=1)
+        joints = one.simulation.bind("xpos")[np.arange(COUNT)[:, None], _ARMS[side]]
+        bends.append(joints[:, 1] - 0.5 * (joints[:, 0] + joints[:, 2]))
+    wanted = batch.elbows(np.arange(COUNT), batch.arms.palms())
+    side = np.argmax(batch.arms.led, axis=1)
+    along = np.einsum("ki,ki->k", bends[0], wanted[np.arange(COUNT), side])
+    size = np.linalg.norm(bends[0], axis=1)
+    size *= np.linalg.norm(wanted[np.arange(COUNT), side], axis=1)
+    assert (along / size > 0.8).all()
+    assert (bends[1][:, 2] < bends[0][:, 2]).all()
+
+
+_ARMS = np.array([[21, 22, 23], [17, 18, 19]])
+"""Bodies of upper arm, forearm and hand, left and right."""

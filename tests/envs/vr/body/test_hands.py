@@ -50,7 +50,7 @@ def test_a_body_walks_up_to_its_point_and_reaches_it(body: str) -> None:
     for step in range(120):
         away = points[:, 0] - world.state.position[:, 0]
         stick = np.zeros((COUNT, 3))
-        stick[:, 1] = np.where(away > 0.55, 1.0, 0.0)
+        stick[:, 1] = np.where(away > 0.5, 1.0, 0.0)
         world.step(stick)
         hit = nearest(world, points) < 0.05
         steps = np.where(hit & (steps == 120), step, steps)
@@ -59,7 +59,7 @@ def test_a_body_walks_up_to_its_point_and_reaches_it(body: str) -> None:
     assert not world.state.fell.any()
     world.reach(np.full((COUNT, 3), np.nan))
     before = world.state.position[:, 0].copy()
-    for _ in range(30):
+    for _ in range(45):
         world.step(np.tile([0.0, 1.0, 0.0], (COUNT, 1)))
     assert (world.state.position[:, 0] > before + 0.5).all()
     assert (world.state.hands[..., 2] < 0.9).all()
@@ -71,7 +71,9 @@ def test_only_points_near_and_ahead_are_reached_for_and_only_at_rest() -> None:
     points = np.array(
         [[0.0, 0.5, 1.0], [0.0, 0.7, 1.0], [0.0, -0.3, 1.0], [np.nan] * 3]
     )
-    assert in_reach(state, points).tolist() == [True, False, False, False]
+    no, yes = np.zeros(4, np.bool_), np.ones(4, np.bool_)
+    assert in_reach(state, points, no).tolist() == [True, False, False, False]
+    assert in_reach(state, points, yes).tolist() == [True, True, False, False]
     sticks = np.array([[0.0, 0.29, 0.0], [0.31, 0.0, 0.0], [0.0, 0.0, -0.4]])
     assert at_rest(sticks).tolist() == [True, False, False]
     np.testing.assert_array_equal(state.hands[0], HANDS)

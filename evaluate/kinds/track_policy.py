@@ -15,6 +15,10 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
         "default: the clip in the model file). Motion files are shown as captured",
     )  # fmt: skip
     add(
+        "--frames", metavar="A:B",
+        help="of the one motion file, its frames A up to but not B, from 0 (default: all)",
+    )  # fmt: skip
+    add(
         "--as-captured", action="store_true", default=None,
         help="show fitted clips as they were captured",
     )  # fmt: skip
@@ -28,7 +32,7 @@ KIND = EvalKind(
     episodes=0,
     flags=frozenset(
         {
-            "clips", "as_captured", "deterministic", "num_envs", "video", "impulses",
+            "clips", "frames", "as_captured", "deterministic", "num_envs", "video", "impulses",
             "perturb",
         }
     ),

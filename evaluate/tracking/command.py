@@ -166,7 +166,9 @@ def _batch(request: EvalRequest, agent: LocomotionAgent) -> TrackBatch:
     character = body_of(env)
     if args.clips:
         paths = [resolve_path(path) for path in args.clips]
-        reference = read_clips(paths, character, env.control_dt)
+        reference = read_clips(paths, character, env.control_dt, frames=args.frames)
+    elif args.frames:
+        raise ConfigError(f"--frames {args.frames}: is for a file that --clips names")
     else:
         source = str(request.model_file)
         reference = reference_from_bytes(agent.references[0], source)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ambulo.configs.errors import MotionError, MotionFileError
+from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.clip_reference import clip_reference
 from ambulo.envs.reference.clips.raw_clip import raw_clip
@@ -19,6 +19,7 @@ from ambulo.envs.reference.reference_file import (
     load_reference,
 )
 from ambulo.motion.formats.files import find_motions
+from ambulo.motion.operations import part_of
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.source import read_source
 
@@ -50,6 +51,7 @@ def read_clips(
     control_dt: float,
     *,
     fit: bool = False,
+    frames: str | None = None,
 ) -> Reference:
     """The clips in files and folders: fitted ones, or as captured if they are motion files.
 
@@ -58,13 +60,18 @@ def read_clips(
         character: The body.
         control_dt: Duration of a control step, [s].
         fit: Make motion files feasible too; they are kept (`kept_reference`).
+        frames: Part "A:B" of the one motion file, which is then shown as captured; None: all.
 
     Raises:
+        ConfigError: `frames` of anything but one motion file, or no two numbers.
         MotionFileError: A file that cannot be read.
         MotionError: A motion that cannot be a clip of this body, or no clip at all.
     """
     gaits: list[Gait] = []
-    for path in clip_files(paths):
+    files = clip_files(paths)
+    if frames is not None and (len(files) > 1 or fit or is_reference(files[0])):
+        raise ConfigError(f"--frames {frames}: is for one motion file")
+    for path in files:
         if is_reference(path):
             reference = load_reference(path)
             own = [
@@ -76,7 +83,8 @@ def read_clips(
         if fit:
             gaits += _fitted(path, character, control_dt).gaits
         else:
-            motion = retarget(read_source(path).logged(), character.skeleton).motion
+            source, _ = part_of(read_source(path).logged(), frames)
+            motion = retarget(source, character.skeleton).motion
             table = raw_clip(motion, character).table
             gaits.append(Gait(table, None, {}, path.stem, table))
     usable = [gait for gait in gaits if not _falls(gait)]

@@ -75,7 +75,7 @@ def scores(model: Path, body: str, episodes: int) -> dict[str, float]:
                 "from ambulo.cli import main; raise SystemExit(main())",
                 "eval", str(model), "--episodes", str(episodes), "--body", body,
                 "--level-set", "heldout", "--baselines", "none", "--no-report",
-                "--json", str(out),
+                "--num-envs", "16", "--json", str(out),
             ],
             check=True,
             stdout=subprocess.DEVNULL,

@@ -16,7 +16,6 @@ from ambulo.envs.state_arrays import Arrays, flattened, part_of
 from ambulo.envs.tasks.walk_commands.arms import Elbows, LedArms
 from ambulo.envs.tasks.walk_commands.commands import stands_still
 from ambulo.envs.tasks.walk_commands.crouch import RATE, Crouches
-from ambulo.envs.tasks.walk_commands.elbows import ElbowPrior
 from ambulo.envs.tasks.walk_commands.gaze import Gaze
 from ambulo.envs.tasks.walk_commands.reach_rules import ARM, depth_for, nearer_hand
 from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
@@ -132,6 +131,9 @@ class WalkCommandsBatch(WalkingBatch):
             self._sink(ready, dt)
             own = super()._reference(self.phase)[0]
             if self.elbows is None:
+                # Its files need a package that bare environments do without.
+                from ambulo.envs.tasks.walk_commands.elbows import ElbowPrior
+
                 self.elbows = ElbowPrior(self.character, self.simulation)
             arms.advance(~self.standing | ready, own, self._yaw, dt, self.elbows)
         self.gaze.advance(dt)

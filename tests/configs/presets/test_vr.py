@@ -15,7 +15,7 @@ TIMESTEPS = {
     "full_training": 5_000_000,
     "curriculum_learning": 3_000_000,
     "comfort_optimized": 1_000_000,
-    "embodied": 4_500_000,
+    "embodied": 1_500_000,
     "embodied_quick": 2_000_000,
 }
 

@@ -39,14 +39,14 @@ def test_a_stage_with_another_body_begins_in_its_world():
     assert np.isfinite(batch.step(np.zeros((4, 3)))[0]).all()
 
 
-def test_the_presets_begin_on_the_twin_and_end_on_the_body():
+def test_a_planner_teaches_on_the_twin():
     config = preset("embodied")
-    bodies = [
-        stage_config(config, one).environment.body
-        for one in config.training.curriculum_stages
-    ]
-    assert bodies == ["twin", "human23"]
-    assert preset("embodied_quick").environment.body == "twin"
+    assert (
+        config.environment.body == preset("embodied_quick").environment.body == "twin"
+    )
+    assert config.training.teacher is not None
+    assert config.training.teacher.planner == "mapper"
+    assert config.training.init_from is None
 
 
 def test_the_levels_of_a_stage_fit_its_body():

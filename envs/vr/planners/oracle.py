@@ -23,6 +23,7 @@ from ambulo.envs.vr.planners.senses import response_time, stick
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.comfort import FAST_SHARE, FAST_TURN
 from ambulo.envs.vr.task.observation import rotated
+from ambulo.envs.vr.task.tasks import REACH
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ _LATE = 1.1
 """Factor on the path that is left, against what is lost in its bends."""
 _TURN_GAIN = 2.5
 """Yaw rate per radian of heading error, [1/s]."""
+_REACHES = (0.5, np.radians(40.0))
+"""A body with legs stops this near to a point to reach for, [m], turned to it within, [rad]."""
 _CACHE = 64
 
 
@@ -88,7 +91,8 @@ class Oracle:
             self._paths, self._count, self._at, position,
             round(_AHEAD / _SPACING), round(_LOOK / _SPACING),
         )  # fmt: skip
-        aim = self._in_hand_reach(batch, aim)
+        legs = batch.config.environment.body != "capsule"
+        aim = aim if legs else self._in_hand_reach(batch, aim)
         delta = aim - position
         gap = np.hypot(delta[:, 0], delta[:, 1])
         rest = np.hypot(*(self._target - position).T)
@@ -99,6 +103,8 @@ class Oracle:
         ahead, left = rotated(to[:, 0], to[:, 1], -yaw)
         error = np.arctan2(left, ahead)
         error[np.hypot(to[:, 0], to[:, 1]) < 0.5] = 0.0
+        if legs:
+            error = _at_rest_near_points(batch, velocity, error)
         rate = np.clip(_TURN_GAIN * error, -0.98 * FAST_TURN, 0.98 * FAST_TURN)
         return stick(velocity, rate, spec)
 
@@ -115,7 +121,7 @@ class Oracle:
         """`aim` moved so that a hand, not the body, comes to a goal in the air."""
         state, goal = batch.world.state, batch.task.goal
         delta = goal[:, :2] - state.position[:, :2]
-        close = (goal[:, 2] > 0.5 * HAND_OFFSET[2]) & (np.hypot(*delta.T) < 1.0)
+        close = (batch.task.kind == REACH) & (np.hypot(*delta.T) < 1.0)
         if not close.any():
             return aim
         cos, sin = np.cos(state.yaw), np.sin(state.yaw)
@@ -175,6 +181,26 @@ def _resampled(path: Floats) -> Floats:
     length = np.concatenate([[0.0], np.hypot(*np.diff(path, axis=0).T).cumsum()])
     at = np.append(np.arange(0.0, length[-1], _SPACING), length[-1])
     return np.column_stack([np.interp(at, length, path[:, k]) for k in (0, 1)])
+
+
+def _at_rest_near_points(
+    batch: NavigationBatch, velocity: Floats, error: Floats
+) -> Floats:
+    """Stop bodies whose point to reach for is near; return the errors of their headings.
+
+    Args:
+        batch: Of bodies with legs, whose hands are led once their sticks rest.
+        velocity: Commands (N, 2), [m/s]; zeroed in place.
+        error: Headings' errors (N,), [rad].
+    """
+    state = batch.world.state
+    delta = (batch.task.goal - state.position)[:, :2]
+    near = (batch.task.kind == REACH) & (np.hypot(*delta.T) < _REACHES[0])
+    ahead, left = rotated(delta[:, 0], delta[:, 1], -state.yaw)
+    angle = np.arctan2(left, ahead)
+    velocity[near] = 0.0
+    turned = np.where(np.abs(angle) < _REACHES[1], 0.0, angle)
+    return np.where(near, turned, error)
 
 
 @njit(cache=True)

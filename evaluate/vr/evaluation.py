@@ -121,7 +121,10 @@ def run_episodes(
     try:
         begin(np.arange(count))
         while (running >= 0).any():
-            _, _, terminated, truncated, info = batch.step(controller.act(batch))
+            actions = controller.act(batch)
+            if actions.dtype.kind == "f":  # who waits stands, and walks off no edge
+                actions = np.where((running >= 0)[:, None], actions, 0.0)
+            _, _, terminated, truncated, info = batch.step(actions)
             recorder.add()
             lost = (running >= 0) & info["bridge_fault"].astype(np.bool_)
             if lost.any():
@@ -135,6 +138,9 @@ def run_episodes(
             again = ended[running[ended] >= 0]
             if len(again):
                 begin(again)
+            rests = ended[running[ended] < 0]
+            if len(rests):
+                batch.reset(rests, [starts[0]] * len(rests))
             if progress is not None and len(ended):
                 progress(len(ended))
     finally:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.vr.planners.senses import response_time, senses, stick, wrapped
+from ambulo.envs.vr.planners.senses import (
+    at_rest_near_points,
+    response_time,
+    senses,
+    stick,
+    wrapped,
+)
 from ambulo.envs.vr.task.grid_planner import GridPlanner
 from ambulo.envs.vr.task.observation import rotated
 
@@ -47,8 +53,9 @@ class Mapper:
         way = self._planner.points[:, 0] - position
         error = np.arctan2(way[:, 1], way[:, 0]) - now.yaw - late * now.yaw_rate
         error = wrapped(error)
-        heading = np.column_stack([np.cos(error), np.sin(error)])
-        return stick(spec.max_speed * heading, _TURN_GAIN * error, spec)
+        velocity = spec.max_speed * np.column_stack([np.cos(error), np.sin(error)])
+        error = at_rest_near_points(batch, now.goal, velocity, error)
+        return stick(velocity, _TURN_GAIN * error, spec)
 
 
 def _turned(vectors: Floats, yaw: Floats) -> Floats:

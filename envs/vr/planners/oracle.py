@@ -19,7 +19,7 @@ from ambulo.envs.vr.levels.geodesic import (
     shortest_path,
 )
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.planners.senses import response_time, stick
+from ambulo.envs.vr.planners.senses import at_rest_near_points, response_time, stick
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.comfort import FAST_SHARE, FAST_TURN
 from ambulo.envs.vr.task.observation import rotated
@@ -51,8 +51,6 @@ _LATE = 1.1
 """Factor on the path that is left, against what is lost in its bends."""
 _TURN_GAIN = 2.5
 """Yaw rate per radian of heading error, [1/s]."""
-_REACHES = (0.5, np.radians(40.0))
-"""A body with legs stops this near to a point to reach for, [m], turned to it within, [rad]."""
 _CACHE = 64
 
 
@@ -104,7 +102,8 @@ class Oracle:
         error = np.arctan2(left, ahead)
         error[np.hypot(to[:, 0], to[:, 1]) < 0.5] = 0.0
         if legs:
-            error = _at_rest_near_points(batch, velocity, error)
+            goals = np.column_stack(rotated(*(goal - state.position[:, :2]).T, -state.yaw))
+            error = at_rest_near_points(batch, goals, velocity, error)
         rate = np.clip(_TURN_GAIN * error, -0.98 * FAST_TURN, 0.98 * FAST_TURN)
         return stick(velocity, rate, spec)
 
@@ -181,26 +180,6 @@ def _resampled(path: Floats) -> Floats:
     length = np.concatenate([[0.0], np.hypot(*np.diff(path, axis=0).T).cumsum()])
     at = np.append(np.arange(0.0, length[-1], _SPACING), length[-1])
     return np.column_stack([np.interp(at, length, path[:, k]) for k in (0, 1)])
-
-
-def _at_rest_near_points(
-    batch: NavigationBatch, velocity: Floats, error: Floats
-) -> Floats:
-    """Stop bodies whose point to reach for is near; return the errors of their headings.
-
-    Args:
-        batch: Of bodies with legs, whose hands are led once their sticks rest.
-        velocity: Commands (N, 2), [m/s]; zeroed in place.
-        error: Headings' errors (N,), [rad].
-    """
-    state = batch.world.state
-    delta = (batch.task.goal - state.position)[:, :2]
-    near = (batch.task.kind == REACH) & (np.hypot(*delta.T) < _REACHES[0])
-    ahead, left = rotated(delta[:, 0], delta[:, 1], -state.yaw)
-    angle = np.arctan2(left, ahead)
-    velocity[near] = 0.0
-    turned = np.where(np.abs(angle) < _REACHES[1], 0.0, angle)
-    return np.where(near, turned, error)
 
 
 @njit(cache=True)

@@ -10,10 +10,15 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import HAND_OFFSET, WorldSpec
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.observation import rotated
+from ambulo.envs.vr.task.tasks import REACH
 
 _WALKER_RESPONSE = 0.5
 """Of bodies with legs and their twins, [s]: between what a walker's delay (0.27 s of speed,
 0.07 s of turning) and its delay and lag in all (0.68 s and 0.41 s) would say."""
+
+
+_REACHES = (0.5, np.radians(40.0))
+"""Bodies with legs stop this near to a point to reach for, [m], turned to it within, [rad]."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +50,9 @@ def senses(batch: NavigationBatch) -> Senses:
     back = np.zeros_like(yaw) if spec.rays_in_head_frame else -yaw
     goal = obs[:, where["goal_position"]]
     ahead, left = rotated(goal[:, 0], goal[:, 1], back)
-    in_the_air = goal[:, 2] > 0.5 * HAND_OFFSET[2]
-    ahead = ahead - np.where(in_the_air, HAND_OFFSET[0], 0.0)
-    left = left - np.where(in_the_air, np.sign(left) * HAND_OFFSET[1], 0.0)
+    by_walking = (batch.task.kind == REACH) & (batch.config.environment.body == "capsule")
+    ahead = ahead - np.where(by_walking, HAND_OFFSET[0], 0.0)
+    left = left - np.where(by_walking, np.sign(left) * HAND_OFFSET[1], 0.0)
     velocity = obs[:, where["camera_velocity"]]
     fan = 2.0 * np.pi * np.arange(spec.num_rays) / spec.num_rays
     return Senses(
@@ -67,6 +72,28 @@ def response_time(batch: NavigationBatch) -> float:
     Planners steer from where it will be by then.
     """
     return 0.0 if batch.config.environment.body == "capsule" else _WALKER_RESPONSE
+
+
+def at_rest_near_points(
+    batch: NavigationBatch, goal: Floats, velocity: Floats, error: Floats
+) -> Floats:
+    """Stop bodies with legs whose point to reach for is near: their hands are led at rest.
+
+    Args:
+        batch: What the bodies do.
+        goal: Their goals in the head frame, [m]. Shape (N, 2).
+        velocity: Head frame, [m/s]. Shape (N, 2); zeroed in place.
+        error: Errors of their headings, [rad]. Shape (N,).
+
+    Returns:
+        Errors of headings: none of bodies that stop and face their point. Shape (N,).
+    """
+    near = (batch.task.kind == REACH) & (np.hypot(*goal.T) < _REACHES[0])
+    near &= batch.config.environment.body != "capsule"
+    angle = np.arctan2(goal[:, 1], goal[:, 0])
+    velocity[near] = 0.0
+    turned = np.where(np.abs(angle) < _REACHES[1], 0.0, angle)
+    return np.where(near, turned, error)
 
 
 def stick(velocity: Floats, yaw_rate: Floats, spec: WorldSpec) -> Floats:

@@ -125,6 +125,15 @@ def test_oracle_solves_the_other_tasks(task):
     assert success.all()
 
 
+@pytest.mark.parametrize("name", ["oracle", "mapper"])
+def test_planners_stop_where_bodies_with_legs_reach_at_any_height(name):
+    config = WALKER.override(
+        "environment", tasks=("reach",), reach_height=(0.4, 1.7), reach_radius=0.1
+    )
+    success, _, _ = play(name, levels_of("open", "rooms", count=4), config)
+    assert success.all()
+
+
 def test_unknown_planner_gets_a_hint():
     with pytest.raises(ConfigError, match="did you mean 'oracle'"):
         make_planner("orakel", 1)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import mujoco
 import numpy as np
 from numba import njit
 
@@ -48,6 +49,7 @@ class LedArms:
     def __init__(self, character: Character, simulation: CharacterSimulation) -> None:
         """No arm is led."""
         roles, model = roles_of(character.skeleton), character.model
+        self._model = model
         names = character.skeleton.joints
         parts = ("upper_arm", "forearm", "hand")
         joints = [[roles[f"{side}_{part}"] for part in parts] for side in SIDES]
@@ -159,10 +161,30 @@ class LedArms:
 
     def _overhang(self, envs: Ints, yaw: Floats) -> Floats:
         """See `overhang`: of `envs` (k,) with headings `yaw` (k,), [rad]. Shape (k, 2)."""
+        return self._leverage(self._centres[envs], self._places[envs], yaw)
+
+    def _leverage(self, centres: Floats, places: Floats, yaw: Floats) -> Floats:
+        """Share of the centre of mass that arms have, ahead of and left of shoulders. (k, 2).
+
+        Args:
+            centres: Centres of mass of all bodies, [m]. Shape (k, nbody, 3).
+            places: Their origins, [m]. Shape (k, nbody, 3).
+            yaw: Headings, [rad]. Shape (k,).
+        """
         arms = self._bodies[:, 1:].ravel()
         shoulders = np.repeat(self._bodies[:, 1], TURNED)
-        away = self._centres[envs][:, arms] - self._places[envs][:, shoulders]
+        away = centres[:, arms] - places[:, shoulders]
         return ahead_and_left(np.einsum("b,kbi->ki", self._weights, away), yaw)
+
+    def hanging(self, qpos: Floats) -> Floats:
+        """The same of postures (k, nq) that head along X. Shape (k, 2), [m]."""
+        data = mujoco.MjData(self._model)
+        centres, places = np.empty((2, len(qpos), self._model.nbody, 3))
+        for row, posture in enumerate(qpos):
+            data.qpos[:] = posture
+            mujoco.mj_kinematics(self._model, data)
+            centres[row], places[row] = data.xipos, data.xpos
+        return self._leverage(centres, places, np.zeros(len(qpos)))
 
     def bend(self, qpos: Floats, qvel: Floats) -> None:
         """Put the arms into positions (N, nq) and velocities (N, nv), in place."""

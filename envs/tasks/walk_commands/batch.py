@@ -54,6 +54,7 @@ class WalkCommandsBatch(WalkingBatch):
         """Where elbows point, an IK network's from the first led hand on; None: down,
         outwards and back."""
         self._crouches: Crouches | None = None
+        self._arms_hang: Floats | None = None
         super().__init__(*args, **kwargs)
         self.arms = LedArms(self.character, self.simulation)
         """The arms that are led."""
@@ -191,6 +192,13 @@ class WalkCommandsBatch(WalkingBatch):
             )
         return self._crouches
 
+    def _hanging(self, depth: Floats) -> Floats:
+        """Overhang of the arms of a posture, whose trunk is bent, by depth (k,). (k, 2)."""
+        if self._arms_hang is None:
+            self._arms_hang = self.arms.hanging(self.crouches.postures)
+        levels = np.linspace(0.0, 1.0, len(self._arms_hang))
+        return np.stack([np.interp(depth, levels, c) for c in self._arms_hang.T], axis=1)
+
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
         qpos, qvel, torque = super()._reference(phase)
         low = self._crouched()
@@ -205,7 +213,7 @@ class WalkCommandsBatch(WalkingBatch):
             on
         ):  # the trunk gives way to the arms' weight, legs go to where the feet are
             stands, part = qpos[on], np.minimum(self.depth[on] / PLANTED, 1.0)
-            root = -self.arms.overhang[on]
+            root = self._hanging(self.depth[on]) - self.arms.overhang[on]
             feet = part[:, None, None] * self.planted[on]
             stand_over(self._steering.legs, stands, root, feet)
             qpos[on] = stands

@@ -68,10 +68,15 @@ class Crouches:
             name = f"crouch {depth:.2f}"
             gaits.append(replace(gait, name=name, controller=controller))
         self._gaits = Gaits(replace(reference, gaits=tuple(gaits)), character)
-        ahead = ankle_places(legs, self._gaits.qpos[:, 0].copy())[..., 0].mean(axis=1)
+        ahead = ankle_places(legs, self.postures)[..., 0].mean(axis=1)
         # The feet stay, the root goes back.
         self._gaits.qpos[:, :, 0] += (ahead[0] - ahead)[:, None]
         self._tangent = Tangent(character.model)
+
+    @property
+    def postures(self) -> Floats:
+        """Positions at `LEVELS` depths from 0 to 1. Shape (LEVELS, nq)."""
+        return self._gaits.qpos[:, 0].copy()
 
     def at(self, depth: Floats, rate: Floats) -> tuple[Floats, Floats, Floats]:
         """Positions (N, nq), velocities (N, nv) and torques (N, nv).

@@ -247,8 +247,9 @@ class BodyWorld(KernelWorld):
         commands = self._sticks.of(self.state.command)
         if self._points is not None:
             held = self.batch.arms.led.any(axis=1)
-            near = in_reach(self.state, self._points, held)
-            commands[near & at_rest(self.state.command)] = 0.0
+            rests = at_rest(self.state.command)
+            near = in_reach(self.state, self._points, held, rests)
+            commands[near & rests] = 0.0
             led = np.where(near[:, None], self._points, np.nan)
             self.batch.reach(envs, led[envs])
             self.batch.look_at(envs, self._points[envs])

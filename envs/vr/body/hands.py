@@ -12,7 +12,10 @@ from ambulo.envs.vr.world.state import WorldState
 NEAR, ASIDE = 0.6, np.radians(75.0)
 """Points nearer than this, level, [m], and less far to the side, [rad], are reached for."""
 STILL_NEAR, STILL_ASIDE = 0.75, np.radians(130.0)
-"""The same for points that are reached for already: a crouch moves the head over them."""
+"""The same for points that are reached for already; a body at rest holds on to those at any
+side, since a crouch moves the head beyond them."""
+UPRIGHT = 0.8
+"""Points lower than this are reached for at rest alone, [m]: walking bodies do not crouch."""
 AT_REST = 0.3
 """Sticks that are all smaller than this stop for such a point."""
 SHOULDER = np.array([0.0, 0.198, 1.385])
@@ -28,20 +31,22 @@ STOPS = 0.8
 _MIRROR = np.array([1.0, -1.0, 1.0])
 
 
-def in_reach(state: WorldState, points: Floats, held: Bools) -> Bools:
+def in_reach(state: WorldState, points: Floats, held: Bools, rests: Bools) -> Bools:
     """Which points are near and ahead enough to be reached for. Shape (N,).
 
     Args:
         state: Where the bodies are.
         points: In the world, [m]; NaN: there is none. Shape (N, 3).
         held: Who reaches already. Shape (N,).
+        rests: Whose sticks are at rest. Shape (N,).
     """
     local = from_origin(state, points[:, None])[:, 0]
     far = np.hypot(local[:, 0], local[:, 1])
     angle = np.abs(np.arctan2(local[:, 1], local[:, 0]))
+    aside = np.where(held, np.where(rests, np.pi, STILL_ASIDE), ASIDE)
     with np.errstate(invalid="ignore"):  # NaN: no point
-        near = far < np.where(held, STILL_NEAR, NEAR)
-        return np.asarray(near & (angle < np.where(held, STILL_ASIDE, ASIDE)))
+        near = (far < np.where(held, STILL_NEAR, NEAR)) & (angle <= aside)
+        return np.asarray(near & (rests | (points[:, 2] >= UPRIGHT)))
 
 
 def at_rest(sticks: Array) -> Bools:

@@ -105,8 +105,9 @@ class TwinWorld(KernelWorld):
         if self._hands is None:
             return sticks
         hands, state = self._hands, self.state
-        near = in_reach(state, self._points, hands.held)
-        still = near & at_rest(sticks)
+        rests = at_rest(sticks)
+        near = in_reach(state, self._points, hands.held, rests)
+        still = near & rests
         out = np.where((still | (hands.depth > 0.0))[:, None], 0.0, sticks)
         hands.advance(state, self._points, near, still, self.spec.decision_dt)
         state.hands[:] = hands.palms

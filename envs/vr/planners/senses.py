@@ -19,6 +19,8 @@ _WALKER_RESPONSE = 0.5
 
 _REACHES = (0.5, np.radians(40.0))
 """Bodies with legs stop this near to a point to reach for, [m], turned to it within, [rad]."""
+_ABOVE = 0.25
+"""Nearer points may be at any side: crouching bodies have their heads above them, [m]."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +90,13 @@ def at_rest_near_points(
     Returns:
         Errors of headings: none of bodies that stop and face their point. Shape (N,).
     """
-    near = (batch.task.kind == REACH) & (np.hypot(*goal.T) < _REACHES[0])
+    far = np.hypot(*goal.T)
+    near = (batch.task.kind == REACH) & (far < _REACHES[0])
     near &= batch.config.environment.body != "capsule"
     angle = np.arctan2(goal[:, 1], goal[:, 0])
     velocity[near] = 0.0
-    turned = np.where(np.abs(angle) < _REACHES[1], 0.0, angle)
+    faces = (np.abs(angle) < _REACHES[1]) | (far < _ABOVE)
+    turned = np.where(faces, 0.0, angle)
     return np.where(near, turned, error)
 
 

@@ -31,7 +31,9 @@ _OWN_CELLS = 2
 """Cells around the player that are open unless something was hit in them."""
 _MOST_CELLS = 20_000
 """Cells expanded before a plan is given up."""
-_NEAR, _HIT = 1, 2
+_NEAR, _HIT, _BESIDE = 1, 2, 4
+_BESIDES = 2
+"""Cells within this many of one that was hit are beside it."""
 _DX = np.array([1, 1, 0, -1, -1, -1, 0, 1])
 _DY = np.array([0, 1, 1, 1, 0, -1, -1, -1])
 _COST = np.array([1.0, math.sqrt(2.0)] * 4)
@@ -41,8 +43,14 @@ _AHEAD = np.array(AHEAD) * _PER_METRE
 class GridPlanner:
     """Maps and plans of N envs, in any fixed frame of each."""
 
-    def __init__(self, num_envs: int) -> None:
-        """Nothing mapped."""
+    def __init__(self, num_envs: int, margin: float = 1.0) -> None:
+        """Nothing mapped.
+
+        Args:
+            num_envs: N.
+            margin: A cell beside an obstacle, up to 0.75 m from it, counts so many times.
+        """
+        self._margin = margin
         self.points = np.zeros((num_envs, 1 + len(AHEAD), 2))
         """The furthest point in sight of at most 2.5 m along the path, and the points
         `AHEAD` (or the goal, if nearer), shape (N, 3, 2), [m]."""
@@ -85,7 +93,7 @@ class GridPlanner:
         _map_rays(envs, self._map, position, rays, ray_angle, ray_length)
         self._plans = _plan_all(
             envs, self._map, position, goal, self.points, self.length, self.found,
-            self._age, self._cost, self._parent, self._stamp, self._plans,
+            self._age, self._cost, self._parent, self._stamp, self._plans, self._margin,
         )  # fmt: skip
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
@@ -120,9 +128,10 @@ def _map_rays(envs, maps, position, rays, ray_angle, ray_length):
             if maps[i, w % _GRID, c % _GRID] & _HIT:
                 continue
             maps[i, w % _GRID, c % _GRID] |= _HIT
-            for dy in range(-1, 2):
-                for dx in range(-1, 2):
-                    maps[i, (w + dy) % _GRID, (c + dx) % _GRID] |= _NEAR
+            for dy in range(-_BESIDES, _BESIDES + 1):
+                for dx in range(-_BESIDES, _BESIDES + 1):
+                    bits = _NEAR | _BESIDE if max(abs(dx), abs(dy)) <= 1 else _BESIDE
+                    maps[i, (w + dy) % _GRID, (c + dx) % _GRID] |= bits
 
 
 @njit(cache=True)
@@ -139,6 +148,7 @@ def _plan_all(
     parent,
     stamp,
     plans,
+    margin,
 ):
     keys = np.empty(8 * _MOST_CELLS + 16, np.float32)
     cells = np.empty(8 * _MOST_CELLS + 16, np.int64)
@@ -154,7 +164,7 @@ def _plan_all(
             plans += 1
             way = _plan(
                 maps[i], position[i], goal[i], points[i], mask,
-                cost, parent, stamp, plans, keys, cells,
+                cost, parent, stamp, plans, keys, cells, margin,
             )  # fmt: skip
             if way >= 0.0:
                 length[i] = way
@@ -171,7 +181,20 @@ def _octile(dx, dy):
 
 
 @njit(cache=True)
-def _plan(grid, position, goal, points, mask, cost, parent, stamp, mark, keys, cells):
+def _plan(
+    grid,
+    position,
+    goal,
+    points,
+    mask,
+    cost,
+    parent,
+    stamp,
+    mark,
+    keys,
+    cells,
+    margin,
+):
     """A* from the goal to the player, so that parents lead the player's way.
 
     Writes `points` and returns the length of the path in metres, or -1 without one.
@@ -216,7 +239,7 @@ def _plan(grid, position, goal, points, mask, cost, parent, stamp, mark, keys, c
                 own = max(abs(nx), abs(ny)) <= _OWN_CELLS
                 if grid[row, column] & _HIT or not (near_goal or own):
                     continue
-            new = here + _COST[m]
+            new = here + _COST[m] * (margin if grid[row, column] & _BESIDE else 1.0)
             if stamp[row, column] == mark and cost[row, column] <= new + 1e-4:
                 continue
             stamp[row, column] = mark
@@ -232,17 +255,19 @@ def _plan(grid, position, goal, points, mask, cost, parent, stamp, mark, keys, c
     y = 0
     walked = 0.0
     seen = True
-    for step in range(4 * _LOOKAHEAD):
+    step = -1
+    while True:
+        step += 1
         m = parent[(y + py) % _GRID, (x + px) % _GRID]
-        if m < 0 or (walked > _AHEAD[-1] and not seen):
+        if m < 0:
             break
         x += _DX[m]
         y += _DY[m]
         walked += _COST[m]
         wx = (px + x + 0.5) / _PER_METRE
         wy = (py + y + 0.5) / _PER_METRE
-        if step >= _LOOKAHEAD or (step > 0 and not _clear(grid, px, py, x, y, mask)):
-            seen = False
+        if seen and step > 0:
+            seen = step < _LOOKAHEAD and _clear(grid, px, py, x, y, mask, margin)
         if seen:
             points[0, 0] = wx
             points[0, 1] = wy
@@ -250,13 +275,19 @@ def _plan(grid, position, goal, points, mask, cost, parent, stamp, mark, keys, c
             if walked <= _AHEAD[p]:
                 points[1 + p, 0] = wx
                 points[1 + p, 1] = wy
-    return cost[py % _GRID, px % _GRID] / _PER_METRE
+    return walked / _PER_METRE
 
 
 @njit(cache=True)
-def _clear(grid, px, py, x, y, mask):
-    """Whether the straight line from the player to a cell (x, y) from it is open."""
+def _clear(grid, px, py, x, y, mask, margin):
+    """Whether the straight line from the player to a cell (x, y) from it is open.
+
+    With a margin it leads past obstacles only where it begins or ends beside one.
+    """
     steps = 2 * max(abs(x), abs(y))
+    ends = grid[py % _GRID, px % _GRID] | grid[(py + y) % _GRID, (px + x) % _GRID]
+    if margin > 1.0 and not ends & _BESIDE:
+        mask |= _BESIDE
     for k in range(1, steps + 1):
         cx = int(round(x * k / steps))
         cy = int(round(y * k / steps))

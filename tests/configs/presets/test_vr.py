@@ -17,6 +17,7 @@ TIMESTEPS = {
     "comfort_optimized": 1_000_000,
     "embodied": 1_500_000,
     "embodied_quick": 2_000_000,
+    "embodied_tasks": 2_000_000,
 }
 
 

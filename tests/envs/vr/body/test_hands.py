@@ -72,8 +72,13 @@ def test_only_points_near_and_ahead_are_reached_for_and_only_at_rest() -> None:
         [[0.0, 0.5, 1.0], [0.0, 0.7, 1.0], [0.0, -0.3, 1.0], [np.nan] * 3]
     )
     no, yes = np.zeros(4, np.bool_), np.ones(4, np.bool_)
-    assert in_reach(state, points, no).tolist() == [True, False, False, False]
-    assert in_reach(state, points, yes).tolist() == [True, True, False, False]
+    assert in_reach(state, points, no, yes).tolist() == [True, False, False, False]
+    # At rest a crouch may have moved the head beyond the point.
+    assert in_reach(state, points, yes, yes).tolist() == [True, True, True, False]
+    assert in_reach(state, points, yes, no).tolist() == [True, True, False, False]
+    points[:, 2] = 0.6
+    assert not in_reach(state, points, yes, no).any()
+    assert in_reach(state, points, no, yes).tolist() == [True, False, False, False]
     sticks = np.array([[0.0, 0.29, 0.0], [0.31, 0.0, 0.0], [0.0, 0.0, -0.4]])
     assert at_rest(sticks).tolist() == [True, False, False]
     np.testing.assert_array_equal(state.hands[0], HANDS)

@@ -43,6 +43,7 @@ class Mapper:
     def act(self, batch: NavigationBatch) -> Floats:
         """Straight to the waypoint, facing it, at full speed."""
         now, spec = senses(batch), batch.spec
+        self._planner.margin = batch.config.observations.plan_margin
         goal = now.position + _turned(now.goal, now.yaw)
         self._planner.update(
             np.arange(len(goal)), now.position, goal, now.rays,

@@ -78,7 +78,8 @@ class NavigationBatch:
         self.enter(world)
         self.goal_distance = config.environment.goal_distance
         self._custom = tuple(custom_terms)
-        self._memory = Memory(config.observations.memory, num_envs)
+        senses = config.observations
+        self._memory = Memory(senses.memory, num_envs, senses.plan_margin)
         size = self.layout.full_size if privileged else self.layout.size
         self.obs = np.zeros((num_envs, size), np.float32)
         self._slices = self.layout.slices()

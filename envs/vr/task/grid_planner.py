@@ -44,13 +44,9 @@ class GridPlanner:
     """Maps and plans of N envs, in any fixed frame of each."""
 
     def __init__(self, num_envs: int, margin: float = 1.0) -> None:
-        """Nothing mapped.
-
-        Args:
-            num_envs: N.
-            margin: A cell beside an obstacle, up to 0.75 m from it, counts so many times.
-        """
-        self._margin = margin
+        """Nothing mapped."""
+        self.margin = margin
+        """A cell beside an obstacle, up to 0.75 m from it, counts so many times."""
         self.points = np.zeros((num_envs, 1 + len(AHEAD), 2))
         """The furthest point in sight of at most 2.5 m along the path, and the points
         `AHEAD` (or the goal, if nearer), shape (N, 3, 2), [m]."""
@@ -93,7 +89,7 @@ class GridPlanner:
         _map_rays(envs, self._map, position, rays, ray_angle, ray_length)
         self._plans = _plan_all(
             envs, self._map, position, goal, self.points, self.length, self.found,
-            self._age, self._cost, self._parent, self._stamp, self._plans, self._margin,
+            self._age, self._cost, self._parent, self._stamp, self._plans, self.margin,
         )  # fmt: skip
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:

@@ -127,8 +127,8 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
 class Memory:
     """The remembered grids of N envs."""
 
-    def __init__(self, kind: Kind, num_envs: int) -> None:
-        """Empty memories of one `kind`."""
+    def __init__(self, kind: Kind, num_envs: int, plan_margin: float = 1.0) -> None:
+        """Empty memories of one `kind`; see `GridPlanner` for `plan_margin`."""
         self.kind = kind
         self.size = sum(row[1] for row in memory_fields(kind))
         n = num_envs if kind != "none" else 0
@@ -137,7 +137,7 @@ class Memory:
         self.cells = np.zeros((m, GRID, GRID), np.uint8)
         self.best = np.full(num_envs, np.inf)
         self.stale = np.zeros(num_envs, np.int64)
-        self.planner = GridPlanner(num_envs) if kind == "plan" else None
+        self.planner = GridPlanner(num_envs, plan_margin) if kind == "plan" else None
 
     def reset(self, envs: NDArray[np.int64]) -> None:
         """Forget everything of `envs`."""

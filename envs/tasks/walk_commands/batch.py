@@ -197,7 +197,9 @@ class WalkCommandsBatch(WalkingBatch):
         if self._arms_hang is None:
             self._arms_hang = self.arms.hanging(self.crouches.postures)
         levels = np.linspace(0.0, 1.0, len(self._arms_hang))
-        return np.stack([np.interp(depth, levels, c) for c in self._arms_hang.T], axis=1)
+        return np.stack(
+            [np.interp(depth, levels, c) for c in self._arms_hang.T], axis=1
+        )
 
     def _reference(self, phase: Floats) -> tuple[Floats, Floats, Floats]:
         qpos, qvel, torque = super()._reference(phase)

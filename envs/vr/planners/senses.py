@@ -52,7 +52,9 @@ def senses(batch: NavigationBatch) -> Senses:
     back = np.zeros_like(yaw) if spec.rays_in_head_frame else -yaw
     goal = obs[:, where["goal_position"]]
     ahead, left = rotated(goal[:, 0], goal[:, 1], back)
-    by_walking = (batch.task.kind == REACH) & (batch.config.environment.body == "capsule")
+    by_walking = (batch.task.kind == REACH) & (
+        batch.config.environment.body == "capsule"
+    )
     ahead = ahead - np.where(by_walking, HAND_OFFSET[0], 0.0)
     left = left - np.where(by_walking, np.sign(left) * HAND_OFFSET[1], 0.0)
     velocity = obs[:, where["camera_velocity"]]

@@ -86,8 +86,8 @@ class _Points:
         """Who met the point and held it, (N,), and after which time, [s], (N,)."""
         near = np.array(self.error) < MET
         first = np.where(near.any(axis=0), near.argmax(axis=0) * dt, np.inf)
-        held: Bools = near[-round(HELD / dt) :].all(axis=0)
-        return held, first
+        held = near[-round(HELD / dt) :].all(axis=0)
+        return np.asarray(held), first
 
     def _place(self, batch: WalkCommandsBatch) -> None:
         """Points ahead of the shoulders; of walking bodies, of where they will stand."""

@@ -38,7 +38,7 @@ from ambulo.train.vr.validation import Validation
 class NavigationTraining(RLTask[Agent]):
     """Levels, environments and learner of navigation, new or for a checkpoint."""
 
-    rank = ("success_rate", "spl")
+    rank: tuple[str, ...] = ("success_rate", "spl")
 
     def __init__(
         self,

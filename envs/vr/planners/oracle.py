@@ -102,9 +102,9 @@ class Oracle:
         error = np.arctan2(left, ahead)
         error[np.hypot(to[:, 0], to[:, 1]) < 0.5] = 0.0
         if legs:
-            goals = np.column_stack(
-                rotated(*(goal - state.position[:, :2]).T, -state.yaw)
-            )
+            to_goal = goal - state.position[:, :2]
+            back = -state.yaw
+            goals = np.column_stack(rotated(to_goal[:, 0], to_goal[:, 1], back))
             error = at_rest_near_points(batch, goals, velocity, error)
         rate = np.clip(_TURN_GAIN * error, -0.98 * FAST_TURN, 0.98 * FAST_TURN)
         return stick(velocity, rate, spec)

@@ -23,6 +23,7 @@ from ambulo.policies.registry import (
 )
 
 SHIPPED = {
+    "embodied_navigation": "vr_navigation",
     "gait_cascade": "ambulo-cascade",
     "gait_estimator": "gait_estimator",
     "gait_law": "gait_reference",

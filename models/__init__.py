@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ELSEWHERE = (
+    "embodied_navigation",
     "gait_cascade", "gait_estimator", "gait_net_impaired", "imitate_run",
     "imitate_walk_network", "imitate_walk_pure", "locomote", "motion_nn",
     "track", "walk_commands",

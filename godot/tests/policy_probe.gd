@@ -2,11 +2,12 @@ extends SceneTree
 ## Replays recorded states through a policy, for the trainer's tests and benchmarks.
 ##
 ## `godot --headless --path godot -s res://tests/policy_probe.gd -- JOBS.json`: a list of
-## {"policy", "input", "output", "grids", "observations"} with file names. The input is
+## {"policy", "input", "output", "grids", "times", "observations"} with file names. The input is
 ## 64-bit floats: with "observations" true rows of raw observations, else rows of begin (0
 ## or 1), task, goal x y z and the front of a state row up to the last ray. The output is,
 ## per row, the observation and the action; "grids" takes visits (32-bit integers) and
-## cells (bytes) that are remembered at the end, or is null.
+## cells (bytes) that are remembered at the end, "times" what each observation of a state took
+## [us] (64-bit floats), or they are null.
 
 const _HEAD := 5
 
@@ -33,14 +34,17 @@ func _run(job: Dictionary) -> void:
 	var numbers := FileAccess.get_file_as_bytes(str(job.input)).to_float64_array()
 	var out := PackedFloat64Array()
 	var started := Time.get_ticks_usec()
+	var times := PackedFloat64Array()
 	var rows := 0
 	if job.observations:
 		rows = _feed_observations(node, numbers, out)
 	else:
-		rows = _feed_states(node, numbers, out)
+		rows = _feed_states(node, numbers, out, times)
 	var usec := Time.get_ticks_usec() - started
 	print("%s: %d decisions, %.0f us each" % [job.policy, rows, float(usec) / maxi(rows, 1)])
 	_save(str(job.output), out.to_byte_array())
+	if job.times != null:
+		_save(str(job.times), times.to_byte_array())
 	if job.grids != null:
 		var memory := node.memory_of(0)
 		var visits := memory.visit_counts().to_byte_array()
@@ -59,7 +63,10 @@ func _feed_observations(
 
 
 func _feed_states(
-	node: AmbuloPolicyNode, numbers: PackedFloat64Array, out: PackedFloat64Array
+	node: AmbuloPolicyNode,
+	numbers: PackedFloat64Array,
+	out: PackedFloat64Array,
+	times: PackedFloat64Array
 ) -> int:
 	var width := _HEAD + AmbuloWorld.RAYS + node.file.num_rays
 	for at in range(0, numbers.size(), width):
@@ -67,7 +74,10 @@ func _feed_states(
 			node.reset(0)
 		node.task = int(numbers[at + 1])
 		var goal := numbers.slice(at + 2, at + 5)
-		var seen := node.observe(0, numbers.slice(at + _HEAD, at + width), goal)
+		var row := numbers.slice(at + _HEAD, at + width)
+		var started := Time.get_ticks_usec()
+		var seen := node.observe(0, row, goal)
+		times.append(Time.get_ticks_usec() - started)
 		for value in seen:
 			out.append(value)
 		out.append_array(node.act_on_observation(seen))

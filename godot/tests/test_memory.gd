@@ -2,6 +2,7 @@ extends AmbuloTest
 ## The remembered grids: hand-made scenes, forgetting, wrapping.
 
 const RAYS := 16
+const GOAL: PackedFloat64Array = [6.0, 0.1]
 
 
 func test_visits_are_seen_where_they_were() -> void:
@@ -67,7 +68,7 @@ func test_the_frame_may_lie_anywhere() -> void:
 
 
 func test_reset_forgets() -> void:
-	for kind: String in ["visits", "map"]:
+	for kind: String in ["visits", "map", "plan"]:
 		var memory := AmbuloMemory.new(kind)
 		var first := _remember(memory, 1.0, 1.0, 0.5, 2.0)
 		check(_remember(memory, 1.0, 1.0, 0.5, 2.0) != first, "it remembers")
@@ -83,6 +84,20 @@ func test_cells_are_unknown_free_or_blocked() -> void:
 	check_equal(cells[0], 1, "the own cell")
 	check_equal(cells[4], 2, "a metre ahead")
 	check_equal(cells.count(0) + cells.count(1) + cells.count(2), cells.size())
+
+
+func test_a_plan_is_seen_from_the_head() -> void:
+	var memory := AmbuloMemory.new("plan", 2.0)
+	check_equal(memory.size, 274)
+	var seen := _remember(memory, 0.1, 0.1, 0.0)
+	check_near(seen[266], 0.2 * 2.525, 1e-6, "the waypoint is ahead")
+	check_near(seen[267], 0.2 * 0.025, 1e-6, "and hardly to the left")
+	check_near(seen[272], 0.05 * 6.0, 1e-6, "length")
+	check_near(seen[273], 1.0, 0.0, "found")
+	seen = _remember(memory, 0.1, 0.1, PI / 2.0)
+	check_near(seen[266], 0.2 * 0.025, 1e-6, "after a turn")
+	check_near(seen[267], -0.2 * 2.525, 1e-6, "it is to the right")
+	check(AmbuloMemory.new("map").planner() == null)
 
 
 func test_none_adds_nothing() -> void:
@@ -102,7 +117,7 @@ func _update(
 ) -> PackedFloat32Array:
 	var out := PackedFloat32Array()
 	out.resize(memory.size)
-	memory.update(x, y, yaw, row, RAYS, yaw, 5.0, distance, out, 0)
+	memory.update([x, y, yaw], row, RAYS, yaw, 5.0, GOAL, distance, out, 0)
 	return out
 
 

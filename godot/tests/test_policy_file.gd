@@ -73,9 +73,15 @@ func test_headers_that_lie() -> void:
 	_refuse_header({"code": "quit()"}, "code: unknown key")
 	_refuse_header({"senses": null}, "senses: expected an object")
 	_refuse_header({"kind": 3}, "kind: expected one line of text")
-	var senses := {"frame": "head", "memory": "plan", "num_rays": 16, "ray_length": 5.0}
-	_refuse_header({"senses": senses}, "senses.memory: must be one of none, visits, map")
+	var senses := {"frame": "head", "memory": "mind", "num_rays": 16, "ray_length": 5.0}
+	_refuse_header({"senses": senses}, "senses.memory: must be one of none, visits, map, plan")
 	senses.memory = "map"
+	_refuse_header(
+		{"senses": senses.merged({"plan_margin": 0.5})}, "senses.plan_margin: must be in"
+	)
+	_refuse_header(
+		{"senses": senses.merged({"plan_margin": "2"})}, "senses.plan_margin: expected a number"
+	)
 	senses.num_rays = 8
 	_refuse_header({"senses": senses}, "world: its rays are not those of senses")
 	_refuse_bytes("[1]".to_utf8_buffer(), "header: expected an object")

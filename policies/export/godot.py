@@ -32,7 +32,7 @@ MAGIC = b"AMBULOP1"
 """First bytes of the file; the last one is the version of the format."""
 MAX_WEIGHT = 1e6
 """Largest weight that the add-on reads."""
-MEMORIES = ("none", "visits", "map")
+MEMORIES = ("none", "visits", "map", "plan")
 """Kinds of memory that the add-on computes."""
 
 Floats = NDArray[np.float32]
@@ -121,6 +121,14 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
             f"{file}: observations.motion = {obs.motion} does not run in Godot, except "
             "over the HTTP bridge"
         )
+    senses: dict[str, Any] = {
+        "frame": obs.frame,
+        "memory": obs.memory,
+        "num_rays": obs.num_ray_sensors,
+        "ray_length": obs.ray_length,
+    }
+    if obs.memory == "plan":
+        senses["plan_margin"] = obs.plan_margin
     return {
         "kind": metadata.kind,
         "num_timesteps": metadata.num_timesteps,
@@ -129,12 +137,7 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
             {"name": part.name, "start": part.start, "stop": part.stop}
             for part in agent.layout.parts
         ],
-        "senses": {
-            "frame": obs.frame,
-            "memory": obs.memory,
-            "num_rays": obs.num_ray_sensors,
-            "ray_length": obs.ray_length,
-        },
+        "senses": senses,
         "world": dict(world),
         "episode": {
             "tasks": list(env.tasks),

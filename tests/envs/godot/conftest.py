@@ -7,12 +7,14 @@ import os
 import signal
 import socket
 import socketserver
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.policy_replay import Done, Godot
 
 from ambulo.envs.godot.engine import EngineProcess
 from ambulo.envs.godot.locate import find_project
@@ -26,6 +28,23 @@ from ambulo.envs.vr.levels.level import Level
 def program(godot_program: Path) -> Path:
     """The Godot program."""
     return godot_program
+
+
+@pytest.fixture(scope="module")
+def godot(program: Path) -> Godot:
+    """Runs the engine in our project with the given arguments."""
+
+    def run(*arguments: object) -> Done:
+        command = [program, "--headless", "--path", find_project(), *arguments]
+        return subprocess.run(
+            [str(part) for part in command],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    return run
 
 
 @pytest.fixture(scope="module")

@@ -4,197 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
-from numpy.typing import NDArray
+from fixtures.policy_replay import (
+    NUM_ENVS,
+    TOLERANCE,
+    Godot,
+    Probe,
+    random_agent,
+    record,
+    untrained,
+)
 
 from ambulo.common.find_model import find_model
-from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.godot.locate import find_project
-from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import FAMILIES, generate
 from ambulo.envs.vr.levels.level_io import save_level
-from ambulo.envs.vr.task.build import make_batch
-from ambulo.envs.vr.task.memory import GRID
-from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.evaluate.vr.episodes import LevelSource
 from ambulo.evaluate.vr.evaluation import agent_subject, evaluate
 from ambulo.evaluate.vr.scores import summarise
-from ambulo.policies.agents.navigation import Agent, load_agent
-from ambulo.policies.export.godot import export_godot
-from ambulo.policies.files.model_file import ModelFile
-from ambulo.policies.kinds.vr_navigation import describe
-
-NUM_ENVS = 4
-TOLERANCE = 1e-5
-"""Largest difference between the engine and Python, in observations and actions."""
-
-Done = subprocess.CompletedProcess[str]
-Godot = Callable[..., Done]
-
-
-@pytest.fixture(scope="module")
-def godot(program: Path) -> Godot:
-    """Runs the engine in our project with the given arguments."""
-
-    def run(*arguments: object) -> Done:
-        command = [program, "--headless", "--path", find_project(), *arguments]
-        return subprocess.run(
-            [str(part) for part in command],
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-
-    return run
-
-
-@dataclass(frozen=True)
-class Recording:
-    """Decisions of one env, episode after episode."""
-
-    records: NDArray[np.float64]
-    """Rows of the probe's input: begin, task, goal (3), state row up to the last ray."""
-    observations: NDArray[np.float32]
-    """What Python observed, shape (n, size)."""
-    visits: NDArray[np.uint16]
-    """Visits remembered at the end, shape (E, E)."""
-    cells: NDArray[np.uint8]
-    """Cells remembered at the end, shape (G, G)."""
-
-
-def record(config: NavigationConfig, agent: Agent, steps: int) -> list[Recording]:
-    """What `NUM_ENVS` envs see who follow `agent` with noise in kernel episodes."""
-    config = config.override("environment", levels_per_family=1, levels=FAMILIES)
-    batch = make_batch(config, NUM_ENVS)
-    rng = np.random.default_rng(7)
-    batch.reset(np.arange(NUM_ENVS))
-    begun = np.ones(NUM_ENVS)
-    rows, seen = [], []
-    for step in range(steps):
-        state = batch.world.state
-        rows.append(
-            np.column_stack(
-                [
-                    begun, batch.task.kind, batch.task.goal, state.position, state.yaw,
-                    state.velocity, state.yaw_rate, state.command, state.rays,
-                ]
-            )
-        )  # fmt: skip
-        seen.append(batch.obs.copy())
-        if step == steps - 1:
-            break
-        actions = agent.act(batch.obs, deterministic=True)
-        if not agent.discrete:
-            actions = actions + rng.normal(scale=0.3, size=actions.shape)
-        _, _, terminated, truncated, _ = batch.step(actions)
-        begun = (terminated | truncated).astype(float)
-        if begun.any():
-            batch.reset(np.flatnonzero(begun))
-    memory = batch._memory.state_dict()
-    batch.close()
-    return [
-        Recording(
-            np.array([row[i] for row in rows]),
-            np.array([obs[i] for obs in seen]),
-            np.asarray(memory["visits"][i : i + 1], np.uint16),
-            np.asarray(memory["cells"][i : i + 1], np.uint8),
-        )
-        for i in range(NUM_ENVS)
-    ]
-
-
-def random_agent(
-    mode: str = "continuous",
-    activation: str = "relu",
-    bound: tuple[float, float] | None = None,
-    widths: tuple[int, ...] = (18, 13),
-    **observations: object,
-) -> Agent:
-    """An agent with random weights, of sizes that do not fill whole blocks."""
-    config = (
-        NavigationConfig()
-        .override(
-            "network", net_arch=widths, activation_fn=activation, action_bound=bound
-        )
-        .override("actions", mode=mode)
-        .override("observations", **observations)
-    )
-    return untrained(config)
-
-
-def untrained(config: NavigationConfig) -> Agent:
-    """An agent of `config` with random weights, whose actions are partly clipped."""
-    layout = observation_layout(config)
-    metadata = describe(config, layout)
-    generator = torch.Generator().manual_seed(0)
-    policy = {"mlp_extractor.scales": torch.as_tensor(layout.scales())}
-    widths = config.network.net_arch
-    sizes = (layout.size, *widths, metadata.action.size)
-    names = [f"mlp_extractor.actor.{2 * i}" for i in range(len(widths))]
-    for name, (inputs, outputs) in zip(
-        [*names, "action_net"], pairwise(sizes), strict=True
-    ):
-        weight = torch.randn(outputs, inputs, generator=generator)
-        policy[f"{name}.weight"] = weight * 1.5 / inputs**0.5
-        policy[f"{name}.bias"] = torch.randn(outputs, generator=generator)
-    policy["log_std"] = torch.zeros(3)
-    return Agent(ModelFile(metadata, policy))
-
-
-class Probe:
-    """Jobs of `tests/policy_probe.gd`, which replays recordings in the engine."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.jobs: list[dict[str, Any]] = []
-
-    def add(self, agent: Agent, rows: NDArray[Any], *, states: bool) -> int:
-        """Replay `rows` (states, or raw observations) through `agent`; the job's index."""
-        index = len(self.jobs)
-        policy = self.folder / f"{index}.ambulo"
-        export_godot(agent, policy, asdict(WorldSpec.from_config(agent.config)))
-        source = self.folder / f"{index}.in"
-        source.write_bytes(np.asarray(rows, "<f8").tobytes())
-        remembers = states and agent.config.observations.memory != "none"
-        self.jobs.append(
-            {
-                "policy": str(policy),
-                "input": str(source),
-                "output": str(self.folder / f"{index}.out"),
-                "grids": str(self.folder / f"{index}.grids") if remembers else None,
-                "observations": not states,
-            }
-        )
-        return index
-
-    def run(self, godot: Godot) -> None:
-        """All jobs in one engine."""
-        file = self.folder / "jobs.json"
-        file.write_text(json.dumps(self.jobs), encoding="utf-8")
-        done = godot("-s", "res://tests/policy_probe.gd", "--", file)
-        assert done.returncode == 0, done.stderr
-        assert "ERROR" not in done.stderr, done.stderr
-
-    def output(self, index: int, count: int) -> NDArray[np.float64]:
-        """What the engine put out, shape (count, numbers)."""
-        path = self.jobs[index]["output"]
-        return np.fromfile(path, "<f8").reshape(count, -1)
-
-    def grids(self, index: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """Visits and cells that the engine remembers at the end, flat."""
-        data = Path(self.jobs[index]["grids"]).read_bytes()
-        split = len(data) % (GRID * GRID) or len(data)
-        return np.frombuffer(data[:split], "<i4"), np.frombuffer(data[split:], np.uint8)
+from ambulo.policies.agents.navigation import load_agent
 
 
 def test_the_shipped_agent_sees_and_acts_as_in_python(

@@ -90,10 +90,13 @@ def test_the_target_can_be_named(
     assert unpack(path.read_bytes())[0]["kind"] == "vr_navigation"
 
 
-def test_agents_that_godot_cannot_run_are_refused(tmp_path: Path, agent: Agent) -> None:
-    agent.config = agent.config.override("observations", memory="plan")
-    with pytest.raises(ModelFileError, match="memory 'plan' does not run in Godot"):
-        export_godot(agent, tmp_path / "a.ambulo", SPEC)
+def test_agents_that_godot_cannot_run_are_refused(
+    tmp_path: Path, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "MEMORIES", ("none", "visits"))
+        with pytest.raises(ModelFileError, match="memory 'map' does not run in Godot"):
+            export_godot(agent, tmp_path / "a.ambulo", SPEC)
     agent.config = agent.config.override(
         "observations", memory="map", motion="motion_nn"
     )
@@ -102,6 +105,16 @@ def test_agents_that_godot_cannot_run_are_refused(tmp_path: Path, agent: Agent) 
     ):
         export_godot(agent, tmp_path / "a.ambulo", SPEC)
     assert os.listdir(tmp_path) == []
+
+
+def test_the_margin_of_plans_is_exported(tmp_path: Path, agent: Agent) -> None:
+    path = tmp_path / "a.ambulo"
+    export_godot(agent, path, SPEC)
+    assert "plan_margin" not in unpack(path.read_bytes())[0]["senses"]
+    agent.config = agent.config.override("observations", memory="plan", plan_margin=2.5)
+    export_godot(agent, path, SPEC)
+    senses = unpack(path.read_bytes())[0]["senses"]
+    assert (senses["memory"], senses["plan_margin"]) == ("plan", 2.5)
 
 
 def test_exports_that_act_otherwise_are_refused(

@@ -3,16 +3,18 @@ extends RefCounted
 ## What one player remembers of its observations, and the features made of it.
 ##
 ## "visits" counts the decisions spent in each 1 m cell. "map" also remembers, in 0.25 m
-## cells, what the rays showed to be free or blocked. Grids wrap around after 64 m. The
-## frame is the caller's, as long as it stays the same.
+## cells, what the rays showed to be free or blocked. Grids wrap around after 64 m. "plan"
+## adds the path that an [AmbuloGridPlanner] finds. The frame is the caller's, as long as it
+## stays the same.
 
 ## Cells along a side of the fine grid, 0.25 m each.
 const GRID := 256
 ## Cells along a side of the coarse grid, 1 m each.
 const EXTENT := 64
 ## Kinds of memory.
-const KINDS: PackedStringArray = ["none", "visits", "map"]
+const KINDS: PackedStringArray = ["none", "visits", "map", "plan"]
 
+const _MAPPED: PackedStringArray = ["map", "plan"]
 const _CELLS_PER_METRE := 4
 const _STEP := 1.0 / _CELLS_PER_METRE
 const _VISIT_DIRECTIONS := 8
@@ -27,6 +29,7 @@ const _SPOTS_RADIAL: PackedInt32Array = [1, 2, 2, 3, 4]
 const _SPOTS_ANGULAR: PackedInt32Array = [2, 2, 3, 3, 3]
 const _SECTOR_CELLS := 80
 const _MOST_VISITS := 65535
+const _MAP := 3 * _MAP_DIRECTIONS + 2 * _SECTOR_CELLS
 
 # Codes in the fine grid, chosen so that a sum of at most twelve cells tells how many are
 # unknown (low four bits) and how many are blocked (the rest).
@@ -39,7 +42,7 @@ static var _spots_x: PackedFloat64Array = []
 static var _spots_y: PackedFloat64Array = []
 static var _spots_in: PackedInt32Array = []
 
-## "none", "visits" or "map".
+## One of [constant KINDS].
 var kind: String
 ## Features that [method update] writes.
 var size: int
@@ -49,10 +52,11 @@ var _logs := PackedFloat64Array()
 var _cells := PackedByteArray()
 var _best := INF
 var _stale := 0
+var _planner: AmbuloGridPlanner
 
 
-## An empty memory of [param memory_kind].
-func _init(memory_kind: String) -> void:
+## An empty memory of [param memory_kind]; for [param plan_margin] see [AmbuloHitMap].
+func _init(memory_kind: String, plan_margin := 1.0) -> void:
 	assert(memory_kind in KINDS, "no such kind of memory")
 	kind = memory_kind
 	for numbers: int in fields(kind).values():
@@ -60,10 +64,12 @@ func _init(memory_kind: String) -> void:
 	if kind != "none":
 		_counts.resize(EXTENT * EXTENT)
 		_logs.resize(EXTENT * EXTENT)
-	if kind == "map":
+	if kind in _MAPPED:
 		_cells.resize(GRID * GRID)
 		if _spots_in.is_empty():
 			_make_spots()
+	if kind == "plan":
+		_planner = AmbuloGridPlanner.new(plan_margin)
 	reset()
 
 
@@ -72,12 +78,16 @@ static func fields(memory_kind: String) -> Dictionary:
 	var rows := {}
 	if memory_kind != "none":
 		rows["visits"] = _VISITS
-	if memory_kind == "map":
+	if memory_kind in _MAPPED:
 		rows["map_blocked"] = _MAP_DIRECTIONS
 		rows["map_known"] = _MAP_DIRECTIONS
 		rows["map_visited"] = _MAP_DIRECTIONS
 		rows["sector_blocked"] = _SECTOR_CELLS
 		rows["sector_unknown"] = _SECTOR_CELLS
+	if memory_kind == "plan":
+		rows["plan_points"] = AmbuloGridPlanner.NUMBERS
+		rows["plan_length"] = 1
+		rows["plan_found"] = 1
 	return rows
 
 
@@ -88,31 +98,36 @@ func reset() -> void:
 	_counts.fill(0)
 	_logs.fill(0.0)
 	_cells.fill(_UNKNOWN)
+	if _planner != null:
+		_planner.reset()
 
 
 ## Remember one decision and write its features into [param out] from [param at] on.
 ##
-## [param x], [param y] [m] and [param yaw] [rad] are the pose in any fixed frame. The ray
-## readings [m] are the [param num_rays] ones of the state row [param row]; ray 0 points
-## along [param ray_angle] in that frame, and [param ray_length] is what a ray reads that
-## hits nothing. [param distance] is the straight distance to the goal, [m].
+## [param pose] is x, y [m] and yaw [rad] in any fixed frame. The ray readings [m] are the
+## [param num_rays] ones of the state row [param row]; ray 0 points along [param ray_angle]
+## in that frame, and [param ray_length] is what a ray reads that hits nothing.
+## [param goal] is x and y of the goal in that frame and [param distance] the straight
+## distance to it, [m].
 func update(
-	x: float,
-	y: float,
-	yaw: float,
+	pose: PackedFloat64Array,
 	row: PackedFloat64Array,
 	num_rays: int,
 	ray_angle: float,
 	ray_length: float,
+	goal: PackedFloat64Array,
 	distance: float,
 	out: PackedFloat32Array,
 	at: int
 ) -> void:
 	if kind == "none":
 		return
+	var x := pose[0]
+	var y := pose[1]
+	var yaw := pose[2]
 	_visit(x, y, distance)
 	_write_visits(x, y, yaw, out, at)
-	if kind != "map":
+	if kind not in _MAPPED:
 		return
 	var x4 := x * _CELLS_PER_METRE
 	var y4 := y * _CELLS_PER_METRE
@@ -120,6 +135,9 @@ func update(
 	_cells[(floori(y4) & 255) << 8 | floori(x4) & 255] = _FREE
 	_write_directions(x4, y4, yaw, out, at + _VISITS)
 	_write_sectors(x4, y4, yaw, out, at + _VISITS + 3 * _MAP_DIRECTIONS)
+	if _planner != null:
+		_planner.update(pose, row, num_rays, ray_angle, ray_length, goal)
+		_write_plan(x, y, yaw, out, at + _VISITS + _MAP)
 
 
 ## Decisions spent in each coarse cell, row by row; for tests and pictures.
@@ -134,6 +152,11 @@ func cell_states() -> PackedByteArray:
 		var code := out[i]
 		out[i] = 2 if code == _BLOCKED else 1 - code
 	return out
+
+
+## The planner of a memory "plan", for tests and pictures; null for the others.
+func planner() -> AmbuloGridPlanner:
+	return _planner
 
 
 ## Decisions since the distance to the goal was last at its best.
@@ -242,6 +265,20 @@ func _write_sectors(x4: float, y4: float, yaw: float, out: PackedFloat32Array, f
 			)]
 		out[first + sector] = float(sum >> 4) / count
 		out[first + _SECTOR_CELLS + sector] = float(sum & 15) / count
+
+
+## The planned path: its points in the head frame, its length, and whether there is one.
+func _write_plan(x: float, y: float, yaw: float, out: PackedFloat32Array, first: int) -> void:
+	var cos_yaw := cos(yaw)
+	var sin_yaw := sin(yaw)
+	var points := _planner.points
+	for i in range(0, AmbuloGridPlanner.NUMBERS, 2):
+		var dx := points[i] - x
+		var dy := points[i + 1] - y
+		out[first + i] = 0.2 * (cos_yaw * dx + sin_yaw * dy)
+		out[first + i + 1] = 0.2 * (cos_yaw * dy - sin_yaw * dx)
+	out[first + AmbuloGridPlanner.NUMBERS] = 0.05 * _planner.length
+	out[first + AmbuloGridPlanner.NUMBERS + 1] = 1.0 if _planner.found else 0.0
 
 
 static func _make_spots() -> void:

@@ -46,8 +46,10 @@ var observation_size := 0
 var observation: Dictionary = {}
 ## Frame of the observation: "head" or "world".
 var frame := "head"
-## Memory that the observation ends with: "none", "visits" or "map".
+## Memory that the observation ends with: one of [constant AmbuloMemory.KINDS].
 var memory := "none"
+## What a planned path counts a cell beside an obstacle, of 1.
+var plan_margin := 1.0
 ## Rays over the full circle.
 var num_rays := 0
 ## Range of a ray, [m].
@@ -149,11 +151,14 @@ func _read_observation(checks: AmbuloChecks, rows: Array) -> void:
 
 func _read_senses(checks: AmbuloChecks, data: Variant) -> void:
 	var keys := PackedStringArray(["frame", "memory", "num_rays", "ray_length"])
-	var senses := checks.table(data, "senses", "senses.", keys, keys)
+	var optional := PackedStringArray(["plan_margin"])
+	var senses := checks.table(data, "senses", "senses.", keys + optional, keys)
 	frame = _choice(checks, senses.get("frame"), "senses.frame", ["head", "world"])
 	memory = _choice(checks, senses.get("memory"), "senses.memory", AmbuloMemory.KINDS)
 	num_rays = checks.whole(senses.get("num_rays"), "senses.num_rays", 1, 1024)
 	ray_length = checks.number(senses.get("ray_length"), "senses.ray_length", 1e-6, 1e6)
+	var margin: Variant = senses.get("plan_margin", 1.0)
+	plan_margin = checks.number(margin, "senses.plan_margin", 1.0, 100.0)
 
 
 func _read_spec(checks: AmbuloChecks, data: Variant) -> void:

@@ -138,7 +138,8 @@ func act_in_scene(
 ## array is the node's own and is overwritten by the next call.
 func observe(agent: int, row: PackedFloat64Array, goal: PackedFloat64Array) -> PackedFloat32Array:
 	if not _players.has(agent):
-		_players[agent] = _Player.new(file.memory, row[0], row[1], row[AmbuloWorld.YAW])
+		var memory := AmbuloMemory.new(file.memory, file.plan_margin)
+		_players[agent] = _Player.new(memory, row[0], row[1], row[AmbuloWorld.YAW])
 	var player := _players[agent]
 	var head := file.frame == "head"
 	var out := _observation
@@ -210,9 +211,9 @@ class _Player:
 	var origin: PackedFloat64Array
 	var memory: AmbuloMemory
 
-	func _init(kind: String, x: float, y: float, yaw: float) -> void:
+	func _init(own_memory: AmbuloMemory, x: float, y: float, yaw: float) -> void:
 		origin = [x, y, yaw]
-		memory = AmbuloMemory.new(kind)
+		memory = own_memory
 
 	## Remember the state in the frame of the start.
 	func remember(
@@ -226,22 +227,27 @@ class _Player:
 	) -> void:
 		if memory.size == 0:
 			return
-		var dx := row[0] - origin[0]
-		var dy := row[1] - origin[1]
-		var cos_origin := cos(-origin[2])
-		var sin_origin := sin(-origin[2])
 		var gx := goal[0] - row[0]
 		var gy := goal[1] - row[1]
 		var yaw := row[AmbuloWorld.YAW] - origin[2]
+		var pose := _from_start(row[0], row[1])
+		pose.append(yaw)
 		memory.update(
-			cos_origin * dx - sin_origin * dy,
-			sin_origin * dx + cos_origin * dy,
-			yaw,
+			pose,
 			row,
 			num_rays,
 			yaw if head else -origin[2],
 			ray_length,
+			_from_start(goal[0], goal[1]),
 			sqrt(gx * gx + gy * gy),
 			out,
 			at
 		)
+
+	## A point of the world in the frame of the start: x, y.
+	func _from_start(x: float, y: float) -> PackedFloat64Array:
+		var dx := x - origin[0]
+		var dy := y - origin[1]
+		var cos_origin := cos(-origin[2])
+		var sin_origin := sin(-origin[2])
+		return [cos_origin * dx - sin_origin * dy, sin_origin * dx + cos_origin * dy]

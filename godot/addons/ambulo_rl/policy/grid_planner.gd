@@ -1,0 +1,149 @@
+class_name AmbuloGridPlanner
+extends RefCounted
+## The shortest path to a goal on a map of what one player's rays hit.
+##
+## The unknown is taken as free. Paths have eight moves on the 0.25 m cells of an
+## [AmbuloHitMap] and are planned anew every [constant REPLAN] decisions. The frame is the
+## caller's, as long as it stays the same. The rules are those of the trainer's planner
+## (`envs/vr/task/grid_planner.py`); of equally long paths it may take another one.
+
+## Decisions between two plans.
+const REPLAN := 3
+## Where along the path the points after the waypoint lie, [m].
+const AHEAD: PackedFloat64Array = [2.0, 4.0]
+## Numbers of [member points]: x and y of the waypoint and of the points ahead.
+const NUMBERS := 6
+
+const _PER_METRE := 4
+# Cells that the waypoint lies ahead at most.
+const _LOOKAHEAD := 10
+
+## The farthest point in sight of at most 2.5 m along the path, and those [constant AHEAD] (or
+## the goal, if nearer): x, y, x, y, x, y, [m].
+var points: PackedFloat64Array = []
+## Length of the path when it was planned, [m].
+var length := 0.0
+## Whether there is a path; without one every point is the goal.
+var found := false
+
+var _map: AmbuloHitMap
+var _age := 0
+
+
+## Nothing mapped. [param margin]: how often a cell counts that is up to 0.75 m from an obstacle.
+func _init(margin := 1.0) -> void:
+	_map = AmbuloHitMap.new(margin)
+	points.resize(NUMBERS)
+
+
+## Forget the map.
+func reset() -> void:
+	_map.clear()
+	_age = 0
+
+
+## Map what the rays of a decision show, and plan if the plan is old.
+##
+## [param pose] is x, y [m] and yaw [rad], [param goal] x and y in the same frame; for the rays
+## see [method AmbuloMemory.update].
+func update(
+	pose: PackedFloat64Array,
+	row: PackedFloat64Array,
+	num_rays: int,
+	ray_angle: float,
+	ray_length: float,
+	goal: PackedFloat64Array
+) -> void:
+	_map_rays(pose, row, num_rays, ray_angle, ray_length)
+	_age -= 1
+	if _age < 0:
+		_age = REPLAN - 1
+		_plan(pose, goal)
+
+
+func _map_rays(
+	pose: PackedFloat64Array,
+	row: PackedFloat64Array,
+	num_rays: int,
+	ray_angle: float,
+	ray_length: float
+) -> void:
+	var step := TAU / num_rays
+	for ray in num_rays:
+		var reading := row[AmbuloWorld.RAYS + ray]
+		if reading < ray_length - 1e-4:
+			var angle := ray_angle + step * ray
+			var x := pose[0] + cos(angle) * (reading + 0.02)
+			var y := pose[1] + sin(angle) * (reading + 0.02)
+			_map.add(Vector2i(floori(x * _PER_METRE), floori(y * _PER_METRE)))
+
+
+## A path that keeps away from obstacles, or else any.
+func _plan(pose: PackedFloat64Array, goal: PackedFloat64Array) -> void:
+	for i in NUMBERS:
+		points[i] = goal[i & 1]
+	var dx := goal[0] - pose[0]
+	var dy := goal[1] - pose[1]
+	length = sqrt(dx * dx + dy * dy)
+	var player := Vector2i(floori(pose[0] * _PER_METRE), floori(pose[1] * _PER_METRE))
+	var last := Vector2i(floori(goal[0] * _PER_METRE), floori(goal[1] * _PER_METRE))
+	var most := Vector2i.ONE * AmbuloHitMap.MOST_CELLS
+	last = last.clamp(player - most, player + most)
+	var wide := true
+	var cells := _map.path(player, last, wide)
+	if cells.is_empty():
+		wide = false
+		cells = _map.path(player, last, wide)
+	found = not cells.is_empty()
+	if found:
+		_follow(player, cells, wide)
+
+
+## Points along the path and its length; [param cells] lead from the goal to the player.
+func _follow(player: Vector2i, cells: PackedVector2Array, wide: bool) -> void:
+	var walked := 0.0
+	var in_sight := true
+	var before := Vector2(player)
+	for step in cells.size() - 1:
+		var cell := cells[cells.size() - 2 - step]
+		walked += 1.0 if cell.x == before.x or cell.y == before.y else sqrt(2.0)
+		before = cell
+		if in_sight and step > 0:
+			in_sight = step < _LOOKAHEAD and _is_clear(player, Vector2i(cell), wide)
+		if in_sight:
+			_set_point(0, cell)
+		for i in AHEAD.size():
+			if walked <= AHEAD[i] * _PER_METRE:
+				_set_point(1 + i, cell)
+	length = walked / _PER_METRE
+
+
+func _set_point(index: int, cell: Vector2) -> void:
+	points[2 * index] = (cell.x + 0.5) / _PER_METRE
+	points[2 * index + 1] = (cell.y + 0.5) / _PER_METRE
+
+
+## Whether the straight line from the player to [param cell] is open. With a margin it leads
+## past obstacles only where it begins or ends beside one.
+func _is_clear(player: Vector2i, cell: Vector2i, wide: bool) -> bool:
+	var clear_of_sides := (
+		_map.margin > 1.0 and not _map.is_beside(player) and not _map.is_beside(cell)
+	)
+	var way := cell - player
+	var steps := 2 * maxi(absi(way.x), absi(way.y))
+	for k in range(1, steps + 1):
+		var offset := Vector2i(_round(float(way.x * k) / steps), _round(float(way.y * k) / steps))
+		var at := player + offset
+		if maxi(absi(offset.x), absi(offset.y)) <= AmbuloHitMap.OWN_CELLS:
+			if _map.is_hit(at):
+				return false
+		elif _map.is_blocked(at, wide) or clear_of_sides and _map.is_beside(at):
+			return false
+	return true
+
+
+## The nearest whole number; of two equally near ones the even one, as in training.
+static func _round(value: float) -> int:
+	var below := floori(value)
+	var rest := value - below
+	return below + (1 if rest > 0.5 or rest == 0.5 and below & 1 else 0)

@@ -1,0 +1,166 @@
+class_name AmbuloHitMap
+extends RefCounted
+## The 0.25 m cells in which rays ended, and shortest paths between them.
+##
+## The search is the engine's own (AStarGrid2D), over a region that grows with what is mapped.
+## A cell that was hit is blocked; so are those next to it for a path that keeps away from
+## obstacles. Cells up to two from a hit are beside it and count [member margin] times. What was
+## never seen is free.
+
+## Cells around the goal that are open unless something was hit in them.
+const GOAL_CELLS := 3
+## Cells around the player that are open unless something was hit in them.
+const OWN_CELLS := 2
+## Farthest goal along an axis, [cells]; one beyond is moved nearer.
+const MOST_CELLS := 254
+
+const _NEAR := 1
+const _BESIDE := 2
+# The region ends at multiples of so many cells, so that it seldom grows.
+const _BLOCK := 16
+# A map wider than this forgets what is farther than _KEPT from the player.
+const _MOST_SIDE := 512
+const _KEPT := 192
+
+## What a cell beside an obstacle counts, of 1.
+var margin := 1.0
+
+var _hits: Dictionary[Vector2i, bool] = {}
+# The cells that were hit; empty without any.
+var _box := Rect2i()
+# Whether all hits are in the grid.
+var _complete := true
+# Cells that were hit and those next to them are solid, except while a path is searched.
+var _grid := AStarGrid2D.new()
+
+
+## An empty map.
+func _init(cell_margin := 1.0) -> void:
+	margin = cell_margin
+	_grid.diagonal_mode = AStarGrid2D.DIAGONAL_MODE_ALWAYS
+	_grid.default_compute_heuristic = AStarGrid2D.HEURISTIC_OCTILE
+	_grid.default_estimate_heuristic = AStarGrid2D.HEURISTIC_OCTILE
+	clear()
+
+
+## Forget everything.
+func clear() -> void:
+	_hits.clear()
+	_box = Rect2i()
+	_complete = true
+	_grid.region = Rect2i()
+	_grid.update()
+
+
+## Remember that something was hit in [param cell].
+func add(cell: Vector2i) -> void:
+	if _hits.has(cell):
+		return
+	_hits[cell] = true
+	var own := Rect2i(cell, Vector2i.ONE)
+	_box = _box.merge(own) if _box.has_area() else own
+	if _grid.region.encloses(own.grow(_BESIDE)):
+		_draw(cell)
+	else:
+		_complete = false
+
+
+## Whether something was hit in [param cell].
+func is_hit(cell: Vector2i) -> bool:
+	return _hits.has(cell)
+
+
+## Whether [param cell] is blocked for a path that is wide or not; within the region of the
+## last [method path].
+func is_blocked(cell: Vector2i, wide: bool) -> bool:
+	return _grid.is_point_solid(cell) if wide else _hits.has(cell)
+
+
+## Whether [param cell] is beside a hit; only with a [member margin] above 1, as above.
+func is_beside(cell: Vector2i) -> bool:
+	return _grid.get_point_weight_scale(cell) > 1.0
+
+
+## Cells of the shortest path from [param goal] to [param player], both included; empty without
+## one. [param wide]: it keeps a cell away from what was hit, except around both ends.
+func path(player: Vector2i, goal: Vector2i, wide: bool) -> PackedVector2Array:
+	_cover(player, goal)
+	return _path_wide(player, goal) if wide else _path_narrow(player, goal)
+
+
+# Both search from the goal: the costs are then those of entering a cell, as in training.
+func _path_wide(player: Vector2i, goal: Vector2i) -> PackedVector2Array:
+	var opened: Array[Vector2i] = []
+	_open(player, OWN_CELLS, opened)
+	_open(goal, GOAL_CELLS, opened)
+	var cells := _grid.get_point_path(goal, player)
+	for cell in opened:
+		_grid.set_point_solid(cell, true)
+	return cells
+
+
+func _path_narrow(player: Vector2i, goal: Vector2i) -> PackedVector2Array:
+	for cell in _hits:
+		_grid.fill_solid_region(Rect2i(cell, Vector2i.ONE).grow(_NEAR), false)
+	for cell in _hits:
+		_grid.set_point_solid(cell)
+	var cells := _grid.get_point_path(goal, player)
+	for cell in _hits:
+		_grid.fill_solid_region(Rect2i(cell, Vector2i.ONE).grow(_NEAR))
+	return cells
+
+
+## Open the cells around [param centre] in which nothing was hit.
+func _open(centre: Vector2i, cells: int, opened: Array[Vector2i]) -> void:
+	var around := Rect2i(centre, Vector2i.ONE).grow(cells).intersection(_grid.region)
+	for y in range(around.position.y, around.end.y):
+		for x in range(around.position.x, around.end.x):
+			var cell := Vector2i(x, y)
+			if _grid.is_point_solid(cell) and not _hits.has(cell):
+				_grid.set_point_solid(cell, false)
+				opened.append(cell)
+
+
+## Let the grid hold all hits, the player and the goal.
+##
+## A shortest path never needs to leave the box of these: outside of it everything is free, so
+## a path that leaves it is no shorter than the same path pressed onto the box's border.
+func _cover(player: Vector2i, goal: Vector2i) -> void:
+	var needed := _needed(player, goal)
+	if _complete and _grid.region.encloses(needed):
+		return
+	if maxi(needed.size.x, needed.size.y) > _MOST_SIDE:
+		_forget(player)
+		needed = _needed(player, goal)
+	var start := Vector2i((Vector2(needed.position) / _BLOCK).floor()) * _BLOCK
+	var end := Vector2i((Vector2(needed.end) / _BLOCK).ceil()) * _BLOCK
+	_grid.region = Rect2i()  # one that is equal to the old one would not be emptied
+	_grid.region = Rect2i(start, end - start)
+	_grid.update()
+	for cell in _hits:
+		_draw(cell)
+	_complete = true
+
+
+func _needed(player: Vector2i, goal: Vector2i) -> Rect2i:
+	var ends := Rect2i(player, Vector2i.ONE).merge(Rect2i(goal, Vector2i.ONE))
+	return ends.merge(_box.grow(_BESIDE + 1)) if _box.has_area() else ends
+
+
+## Keep only the hits near [param player].
+func _forget(player: Vector2i) -> void:
+	var kept := Rect2i(player, Vector2i.ONE).grow(_KEPT)
+	var cells := _hits.keys()
+	_hits.clear()
+	_box = Rect2i()
+	_complete = false
+	for cell: Vector2i in cells:
+		if kept.has_point(cell):
+			add(cell)
+
+
+func _draw(cell: Vector2i) -> void:
+	var own := Rect2i(cell, Vector2i.ONE)
+	_grid.fill_solid_region(own.grow(_NEAR))
+	if margin > 1.0:
+		_grid.fill_weight_scale_region(own.grow(_BESIDE), margin)

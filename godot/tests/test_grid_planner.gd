@@ -123,6 +123,31 @@ func test_wide_maps_forget_what_is_far() -> void:
 	check(not map.is_hit(Vector2i(8, 0)), "590 cells away")
 
 
+func test_who_is_stuck_takes_another_way() -> void:
+	var planner := AmbuloGridPlanner.new()
+	_update(planner, 0.1, 0.1, [6.1, 0.1])
+	var before := planner.length
+	for i in 31:
+		_update(planner, 0.1, 0.1, [6.1, 0.1])
+	check(planner.found and planner.length > before, "the cell ahead is blocked")
+	_update(planner, 5.6, 0.1, [6.1, 0.1])
+	for i in 100:
+		_update(planner, 5.6, 0.1, [6.1, 0.1])
+	check_near(planner.length, 0.5, 1e-9, "who stands at the goal is not stuck")
+
+
+func test_bumps_are_forgotten() -> void:
+	var map := AmbuloHitMap.new()
+	check(not map.forget_bumps(), "there was none")
+	for y in range(-1, 2):
+		for x in range(-1, 2):
+			if x != 0 or y != 0:
+				map.bump(Vector2i(x, y))
+	check(map.path(Vector2i(0, 0), Vector2i(8, 0), false).is_empty(), "walled in")
+	check(map.is_hit(Vector2i(1, 0)) and map.forget_bumps() and not map.is_hit(Vector2i(1, 0)))
+	check_equal(map.path(Vector2i(0, 0), Vector2i(8, 0), true).size(), 9)
+
+
 func test_far_goals_are_moved_nearer() -> void:
 	var planner := AmbuloGridPlanner.new()
 	_update(planner, 0.1, 0.1, [500.0, 0.1])

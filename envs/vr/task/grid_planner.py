@@ -2,6 +2,10 @@
 
 That is Koenig and Likhachev's "freespace assumption"; the path is found by A* with eight
 moves on 0.25 m cells, made anew every few steps. Maps wrap around (128 m).
+
+Cells are too coarse to tell a gap of 0.5 m, which no body passes, from one of 0.7 m. Who
+does not move on bumped into something: a cell ahead is then blocked, and another way is
+taken, until there is none left.
 """
 
 from __future__ import annotations
@@ -31,9 +35,17 @@ _OWN_CELLS = 2
 """Cells around the player that are open unless something was hit in them."""
 _MOST_CELLS = 20_000
 """Cells expanded before a plan is given up."""
-_NEAR, _HIT, _BESIDE = 1, 2, 4
+_NEAR, _HIT, _BESIDE, _BUMP = 1, 2, 4, 8
 _BESIDES = 2
 """Cells within this many of one that was hit are beside it."""
+_STUCK = 30
+"""Decisions without motion after which something is in the way."""
+_MOVED = 0.15
+"""A shorter way is none, [m]."""
+_BUMPED = 2
+"""Cells to what is in the way, towards the waypoint, or to that itself if it is nearer."""
+_AT_GOAL = 0.75
+"""Who stands nearer to the goal is not stuck, [m]."""
 _DX = np.array([1, 1, 0, -1, -1, -1, 0, 1])
 _DY = np.array([0, 1, 1, 1, 0, -1, -1, -1])
 _COST = np.array([1.0, math.sqrt(2.0)] * 4)
@@ -56,6 +68,10 @@ class GridPlanner:
         """Whether there is a path; without one every point is the goal, shape (N,)."""
         self._map = np.zeros((num_envs, _GRID, _GRID), np.uint8)
         self._age = np.zeros(num_envs, np.int64)
+        self._rest = np.zeros((num_envs, 2))
+        """Where each env last moved to, [m]."""
+        self._still = np.zeros(num_envs, np.int64)
+        """Decisions since then."""
         self._cost = np.zeros((_GRID, _GRID), np.float32)
         self._parent = np.zeros((_GRID, _GRID), np.int8)
         self._stamp = np.zeros((_GRID, _GRID), np.int64)
@@ -65,6 +81,7 @@ class GridPlanner:
         """Forget the maps of `envs`."""
         self._map[envs] = 0
         self._age[envs] = 0
+        self._rest[envs] = np.inf
 
     def update(
         self,
@@ -87,6 +104,10 @@ class GridPlanner:
         """
         envs = np.asarray(envs, np.int64)
         _map_rays(envs, self._map, position, rays, ray_angle, ray_length)
+        _map_bumps(
+            envs, self._map, position, goal, self.points, self.found,
+            self._rest, self._still, self._age,
+        )  # fmt: skip
         self._plans = _plan_all(
             envs, self._map, position, goal, self.points, self.length, self.found,
             self._age, self._cost, self._parent, self._stamp, self._plans, self.margin,
@@ -97,6 +118,7 @@ class GridPlanner:
         arrays: dict[str, NDArray[Any]] = {
             "map": self._map, "age": self._age, "points": self.points,
             "length": self.length, "found": self.found,
+            "rest": self._rest, "still": self._still,
         }  # fmt: skip
         return {name: array.copy() for name, array in arrays.items()}
 
@@ -104,6 +126,8 @@ class GridPlanner:
         """Continue from `state_dict`."""
         self._map[...] = arrays["map"]
         self._age[...] = arrays["age"]
+        self._rest[...] = arrays["rest"]
+        self._still[...] = arrays["still"]
         self.points[...] = arrays["points"]
         self.length[...] = arrays["length"]
         self.found[...] = arrays["found"]
@@ -128,6 +152,33 @@ def _map_rays(envs, maps, position, rays, ray_angle, ray_length):
                 for dx in range(-_BESIDES, _BESIDES + 1):
                     bits = _NEAR | _BESIDE if max(abs(dx), abs(dy)) <= 1 else _BESIDE
                     maps[i, (w + dy) % _GRID, (c + dx) % _GRID] |= bits
+
+
+@njit(cache=True)
+def _map_bumps(envs, maps, position, goal, points, found, rest, still, age):
+    """Block a cell ahead of those that are stuck, and let them plan at once."""
+    for i in envs:
+        x = position[i, 0]
+        y = position[i, 1]
+        if not math.hypot(x - rest[i, 0], y - rest[i, 1]) <= _MOVED:
+            rest[i] = position[i, :2]
+            still[i] = 0
+            continue
+        still[i] += 1
+        away = math.hypot(goal[i, 0] - x, goal[i, 1] - y)
+        if still[i] < _STUCK or away < _AT_GOAL or not found[i]:
+            continue
+        still[i] = 0
+        age[i] = 0
+        px = int(math.floor(x * _PER_METRE))
+        py = int(math.floor(y * _PER_METRE))
+        dx = int(math.floor(points[i, 0, 0] * _PER_METRE)) - px
+        dy = int(math.floor(points[i, 0, 1] * _PER_METRE)) - py
+        # One of the cells that the way to the waypoint was seen to be open in.
+        far = max(abs(dx), abs(dy), _BUMPED)
+        c = px + int(round(dx * _BUMPED / far))
+        w = py + int(round(dy * _BUMPED / far))
+        maps[i, w % _GRID, c % _GRID] |= _BUMP
 
 
 @njit(cache=True)
@@ -156,7 +207,11 @@ def _plan_all(
         points[i, :] = goal[i]
         found[i] = False
         length[i] = math.hypot(goal[i, 0] - position[i, 0], goal[i, 1] - position[i, 1])
-        for mask in (_NEAR, _HIT):
+        for attempt in range(4):
+            # Without a way, bumps are forgotten, if there were any.
+            if attempt == 2 and not _forget_bumps(maps[i]):
+                break
+            mask = _NEAR if attempt % 2 == 0 else _HIT
             plans += 1
             way = _plan(
                 maps[i], position[i], goal[i], points[i], mask,
@@ -167,6 +222,18 @@ def _plan_all(
                 found[i] = True
                 break
     return plans
+
+
+@njit(cache=True)
+def _forget_bumps(grid):
+    """Open the cells that were bumped into; whether there were any."""
+    any_ = False
+    for y in range(_GRID):
+        for x in range(_GRID):
+            if grid[y, x] & _BUMP:
+                grid[y, x] &= ~_BUMP
+                any_ = True
+    return any_
 
 
 @njit(cache=True)
@@ -230,10 +297,10 @@ def _plan(
                 continue
             row = (ny + py) % _GRID
             column = (nx + px) % _GRID
-            if grid[row, column] & mask:
+            if grid[row, column] & (mask | _BUMP):
                 near_goal = max(abs(nx - gx), abs(ny - gy)) <= _GOAL_CELLS
                 own = max(abs(nx), abs(ny)) <= _OWN_CELLS
-                if grid[row, column] & _HIT or not (near_goal or own):
+                if grid[row, column] & (_HIT | _BUMP) or not (near_goal or own):
                     continue
             new = here + _COST[m] * (margin if grid[row, column] & _BESIDE else 1.0)
             if stamp[row, column] == mark and cost[row, column] <= new + 1e-4:
@@ -282,6 +349,7 @@ def _clear(grid, px, py, x, y, mask, margin):
     """
     steps = 2 * max(abs(x), abs(y))
     ends = grid[py % _GRID, px % _GRID] | grid[(py + y) % _GRID, (px + x) % _GRID]
+    mask |= _BUMP
     if margin > 1.0 and not ends & _BESIDE:
         mask |= _BESIDE
     for k in range(1, steps + 1):
@@ -290,7 +358,7 @@ def _clear(grid, px, py, x, y, mask, margin):
         if max(abs(cx), abs(cy)) > _OWN_CELLS:
             if grid[(py + cy) % _GRID, (px + cx) % _GRID] & mask:
                 return False
-        elif grid[(py + cy) % _GRID, (px + cx) % _GRID] & _HIT:
+        elif grid[(py + cy) % _GRID, (px + cx) % _GRID] & (_HIT | _BUMP):
             return False
     return True
 

@@ -17,6 +17,13 @@ const NUMBERS := 6
 const _PER_METRE := 4
 # Cells that the waypoint lies ahead at most.
 const _LOOKAHEAD := 10
+# Decisions without motion, of more than _MOVED [m], after which something is in the way.
+const _STUCK := 30
+const _MOVED := 0.15
+# Cells to what is in the way, towards the waypoint, or to that itself if it is nearer.
+const _BUMPED := 2
+# Who stands nearer to the goal is not stuck, [m].
+const _AT_GOAL := 0.75
 
 ## The farthest point in sight of at most 2.5 m along the path, and those [constant AHEAD] (or
 ## the goal, if nearer): x, y, x, y, x, y, [m].
@@ -28,6 +35,10 @@ var found := false
 
 var _map: AmbuloHitMap
 var _age := 0
+# Where the player last moved to, [m], and decisions since then.
+var _rest_x := INF
+var _rest_y := INF
+var _still := 0
 
 
 ## Nothing mapped. [param margin]: how often a cell counts that is up to 0.75 m from an obstacle.
@@ -40,6 +51,8 @@ func _init(margin := 1.0) -> void:
 func reset() -> void:
 	_map.clear()
 	_age = 0
+	_rest_x = INF
+	_still = 0
 
 
 ## Map what the rays of a decision show, and plan if the plan is old.
@@ -55,6 +68,7 @@ func update(
 	goal: PackedFloat64Array
 ) -> void:
 	_map_rays(pose, row, num_rays, ray_angle, ray_length)
+	_map_bump(pose, goal)
 	_age -= 1
 	if _age < 0:
 		_age = REPLAN - 1
@@ -78,13 +92,42 @@ func _map_rays(
 			_map.add(Vector2i(floori(x * _PER_METRE), floori(y * _PER_METRE)))
 
 
-## A path that keeps away from obstacles, or else any.
+## Block a cell ahead of a player that is stuck, who then plans at once.
+func _map_bump(pose: PackedFloat64Array, goal: PackedFloat64Array) -> void:
+	var x := pose[0]
+	var y := pose[1]
+	if not _distance(x - _rest_x, y - _rest_y) <= _MOVED:
+		_rest_x = x
+		_rest_y = y
+		_still = 0
+		return
+	_still += 1
+	if _still < _STUCK or not found or _distance(goal[0] - x, goal[1] - y) < _AT_GOAL:
+		return
+	_still = 0
+	_age = 0
+	var player := Vector2i(floori(x * _PER_METRE), floori(y * _PER_METRE))
+	var way := Vector2i(floori(points[0] * _PER_METRE), floori(points[1] * _PER_METRE)) - player
+	# One of the cells that the way to the waypoint was seen to be open in.
+	var far := maxi(maxi(absi(way.x), absi(way.y)), _BUMPED)
+	_map.bump(
+		(
+			player
+			+ Vector2i(_round(float(way.x * _BUMPED) / far), _round(float(way.y * _BUMPED) / far))
+		)
+	)
+
+
+# In 64 bits, unlike the length of a vector.
+static func _distance(dx: float, dy: float) -> float:
+	return sqrt(dx * dx + dy * dy)
+
+
+## A path that keeps away from obstacles, or else any; bumps are forgotten before none is found.
 func _plan(pose: PackedFloat64Array, goal: PackedFloat64Array) -> void:
 	for i in NUMBERS:
 		points[i] = goal[i & 1]
-	var dx := goal[0] - pose[0]
-	var dy := goal[1] - pose[1]
-	length = sqrt(dx * dx + dy * dy)
+	length = _distance(goal[0] - pose[0], goal[1] - pose[1])
 	var player := Vector2i(floori(pose[0] * _PER_METRE), floori(pose[1] * _PER_METRE))
 	var last := Vector2i(floori(goal[0] * _PER_METRE), floori(goal[1] * _PER_METRE))
 	var most := Vector2i.ONE * AmbuloHitMap.MOST_CELLS
@@ -94,6 +137,12 @@ func _plan(pose: PackedFloat64Array, goal: PackedFloat64Array) -> void:
 	if cells.is_empty():
 		wide = false
 		cells = _map.path(player, last, wide)
+	if cells.is_empty() and _map.forget_bumps():
+		wide = true
+		cells = _map.path(player, last, wide)
+		if cells.is_empty():
+			wide = false
+			cells = _map.path(player, last, wide)
 	found = not cells.is_empty()
 	if found:
 		_follow(player, cells, wide)

@@ -4,8 +4,9 @@ extends RefCounted
 ##
 ## The search is the engine's own (AStarGrid2D), over a region that grows with what is mapped.
 ## A cell that was hit is blocked; so are those next to it for a path that keeps away from
-## obstacles. Cells up to two from a hit are beside it and count [member margin] times. What was
-## never seen is free.
+## obstacles. Cells up to two from a hit are beside it and count [member margin] times. Single
+## cells that a player bumped into are blocked until they are forgotten. What was never seen is
+## free.
 
 ## Cells around the goal that are open unless something was hit in them.
 const GOAL_CELLS := 3
@@ -26,9 +27,10 @@ const _KEPT := 192
 var margin := 1.0
 
 var _hits: Dictionary[Vector2i, bool] = {}
-# The cells that were hit; empty without any.
+var _bumps: Dictionary[Vector2i, bool] = {}
+# Around the cells that were hit or bumped into; empty without any.
 var _box := Rect2i()
-# Whether all hits are in the grid.
+# Whether the grid holds all hits and bumps, and no others.
 var _complete := true
 # Cells that were hit and those next to them are solid, except while a path is searched.
 var _grid := AStarGrid2D.new()
@@ -46,6 +48,7 @@ func _init(cell_margin := 1.0) -> void:
 ## Forget everything.
 func clear() -> void:
 	_hits.clear()
+	_bumps.clear()
 	_box = Rect2i()
 	_complete = true
 	_grid.region = Rect2i()
@@ -57,23 +60,39 @@ func add(cell: Vector2i) -> void:
 	if _hits.has(cell):
 		return
 	_hits[cell] = true
-	var own := Rect2i(cell, Vector2i.ONE)
-	_box = _box.merge(own) if _box.has_area() else own
-	if _grid.region.encloses(own.grow(_BESIDE)):
+	if _grid.region.encloses(_boxed(cell).grow(_BESIDE)):
 		_draw(cell)
 	else:
 		_complete = false
 
 
-## Whether something was hit in [param cell].
+## Block [param cell], into which the player bumped.
+func bump(cell: Vector2i) -> void:
+	_bumps[cell] = true
+	if _grid.region.encloses(_boxed(cell)):
+		_grid.set_point_solid(cell)
+	else:
+		_complete = false
+
+
+## Open the cells that were bumped into; whether there were any.
+func forget_bumps() -> bool:
+	if _bumps.is_empty():
+		return false
+	_bumps.clear()
+	_complete = false
+	return true
+
+
+## Whether something was hit or bumped into in [param cell].
 func is_hit(cell: Vector2i) -> bool:
-	return _hits.has(cell)
+	return _hits.has(cell) or _bumps.has(cell)
 
 
 ## Whether [param cell] is blocked for a path that is wide or not; within the region of the
 ## last [method path].
 func is_blocked(cell: Vector2i, wide: bool) -> bool:
-	return _grid.is_point_solid(cell) if wide else _hits.has(cell)
+	return _grid.is_point_solid(cell) if wide else is_hit(cell)
 
 
 ## Whether [param cell] is beside a hit; only with a [member margin] above 1, as above.
@@ -102,12 +121,19 @@ func _path_wide(player: Vector2i, goal: Vector2i) -> PackedVector2Array:
 func _path_narrow(player: Vector2i, goal: Vector2i) -> PackedVector2Array:
 	for cell in _hits:
 		_grid.fill_solid_region(Rect2i(cell, Vector2i.ONE).grow(_NEAR), false)
-	for cell in _hits:
-		_grid.set_point_solid(cell)
+	_block()
 	var cells := _grid.get_point_path(goal, player)
 	for cell in _hits:
 		_grid.fill_solid_region(Rect2i(cell, Vector2i.ONE).grow(_NEAR))
 	return cells
+
+
+## Make the cells solid that were hit or bumped into.
+func _block() -> void:
+	for cell in _hits:
+		_grid.set_point_solid(cell)
+	for cell in _bumps:
+		_grid.set_point_solid(cell)
 
 
 ## Open the cells around [param centre] in which nothing was hit.
@@ -116,7 +142,7 @@ func _open(centre: Vector2i, cells: int, opened: Array[Vector2i]) -> void:
 	for y in range(around.position.y, around.end.y):
 		for x in range(around.position.x, around.end.x):
 			var cell := Vector2i(x, y)
-			if _grid.is_point_solid(cell) and not _hits.has(cell):
+			if _grid.is_point_solid(cell) and not is_hit(cell):
 				_grid.set_point_solid(cell, false)
 				opened.append(cell)
 
@@ -139,6 +165,7 @@ func _cover(player: Vector2i, goal: Vector2i) -> void:
 	_grid.update()
 	for cell in _hits:
 		_draw(cell)
+	_block()
 	_complete = true
 
 
@@ -147,16 +174,24 @@ func _needed(player: Vector2i, goal: Vector2i) -> Rect2i:
 	return ends.merge(_box.grow(_BESIDE + 1)) if _box.has_area() else ends
 
 
-## Keep only the hits near [param player].
+## Keep only the hits near [param player], and no bumps.
 func _forget(player: Vector2i) -> void:
 	var kept := Rect2i(player, Vector2i.ONE).grow(_KEPT)
 	var cells := _hits.keys()
 	_hits.clear()
+	_bumps.clear()
 	_box = Rect2i()
 	_complete = false
 	for cell: Vector2i in cells:
 		if kept.has_point(cell):
 			add(cell)
+
+
+## The box of [param cell] alone, which the box of all is made to hold.
+func _boxed(cell: Vector2i) -> Rect2i:
+	var own := Rect2i(cell, Vector2i.ONE)
+	_box = _box.merge(own) if _box.has_area() else own
+	return own
 
 
 func _draw(cell: Vector2i) -> void:

@@ -7,9 +7,9 @@ import numpy as np
 from ambulo.envs.vr.task.grid_planner import GridPlanner
 
 
-def planner_that_saw(walls, position, goal):
+def planner_that_saw(walls, position, goal, margin=1.0):
     """A planner that mapped hits at `walls` (n, 2), [m], before it stands at `position`."""
-    planner, one = GridPlanner(1), np.zeros(1, np.int64)
+    planner, one = GridPlanner(1, margin), np.zeros(1, np.int64)
     for wall in np.asarray(walls, np.float64):
         reading = np.array([[0.5]])
         planner.update(one, wall[None] - [0.5, 0.0], goal, reading, np.zeros(1), 5.0)
@@ -31,3 +31,51 @@ def test_free_space_beside_a_wall_near_the_goal_is_open():
     planner = planner_that_saw([(3.3, y) for y in (-0.2, 0.1, 0.4)], position, goal)
     assert planner.found[0]
     assert abs(planner.length[0] - 3.0) < 0.3
+
+
+def test_a_margin_keeps_the_way_clear_where_there_is_room():
+    goal, position = np.array([[4.0, 0.1]]), np.array([[0.0, 0.1]])
+    wall = [(x, -0.4) for x in np.arange(1.0, 3.0, 0.125)]
+    near, clear = (planner_that_saw(wall, position, goal, m) for m in (1.0, 4.0))
+    assert near.found[0]
+    assert clear.found[0]
+    assert near.length[0] < clear.length[0] < 4.5
+    assert clear.points[0, 1, 1] > near.points[0, 1, 1]
+
+
+def stuck_before(gaps, decisions):
+    """Lengths of the ways of a body that stays 0.5 m before a wall with `gaps`, in y, [m]."""
+    goal, position = np.array([[4.0, 0.1]]), np.array([[1.5, 0.1]])
+    wall = [
+        (2.1, y)
+        for y in np.arange(-3.0, 3.0, 0.125)
+        if not any(low < y < high for low, high in gaps)
+    ]
+    planner, one = planner_that_saw(wall, position, goal), np.zeros(1, np.int64)
+    lengths = []
+    for _ in range(decisions):
+        planner.update(one, position, goal, np.full((1, 1), 5.0), np.zeros(1), 5.0)
+        lengths.append(planner.length[0])
+    return planner, np.array(lengths)
+
+
+def test_who_is_stuck_before_a_gap_takes_another_way():
+    planner, lengths = stuck_before([(-0.3, 0.5), (1.4, 2.8)], 200)
+    assert lengths[0] < 3.0
+    assert lengths[-1] > 3.5
+    assert planner.found[0]
+
+
+def test_bumps_are_forgotten_where_they_leave_no_way():
+    planner, lengths = stuck_before([], 400)
+    assert lengths.max() > lengths[0] + 1.0
+    assert lengths[int(lengths.argmax()) :].min() == lengths[0]
+    assert planner.found[0]
+
+
+def test_who_stands_at_the_goal_bumps_into_nothing():
+    planner, one = GridPlanner(1), np.zeros(1, np.int64)
+    goal, position = np.array([[0.5, 0.1]]), np.array([[0.0, 0.1]])
+    for _ in range(100):
+        planner.update(one, position, goal, np.full((1, 1), 5.0), np.zeros(1), 5.0)
+    assert planner.length[0] == 0.5

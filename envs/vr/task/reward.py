@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import NavigationRewardsConfig
+from ambulo.configs.vr_rewards import NavigationRewardsConfig
 
 
 @dataclass(frozen=True)

@@ -84,6 +84,30 @@ def test_only_points_near_and_ahead_are_reached_for_and_only_at_rest() -> None:
     np.testing.assert_array_equal(state.hands[0], HANDS)
 
 
+def test_bodies_that_reach_near_their_feet_and_turn_away_stay_up() -> None:
+    """Arms that hang from a bent trunk weigh behind it; led ones do not."""
+    rng, many = np.random.default_rng(0), 64
+    ranges = ((0.2, 0.45), (-0.3, 0.3), (0.4, 0.55))
+    near = np.stack([rng.uniform(*ends, many) for ends in ranges], axis=1)
+    seeds = np.array(
+        [8, 17, 48, 51]
+    )  # tipped over within 6 s when arms were not counted
+    world = BodyWorld(len(seeds), SPEC, find_walker("walk_commands", "human23"))
+    every = np.arange(len(seeds))
+    world.set_levels(every, [FREE] * len(seeds))
+    world.seed(every, seeds)
+    world.reset(every, every, np.zeros((len(seeds), 3)))
+    world.reach(near[seeds])
+    fell = np.zeros(len(seeds), np.bool_)
+    for step in range(100):
+        turns = step >= 70
+        world.step(np.tile([0.0, 0.0, 0.36 * turns], (len(seeds), 1)))
+        fell |= world.state.fell
+        if step == 60:
+            assert (nearest(world, near[seeds]) < 0.08).all()
+    assert not fell.any()
+
+
 def test_hands_of_a_twin_stay_within_the_arm_and_go_home() -> None:
     hands, state = TwinHands(1), WorldState.zeros(1, 16)
     home = hands.palms.copy()

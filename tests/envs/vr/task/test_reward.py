@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import NavigationConfig, NavigationRewardsConfig
+from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr_rewards import NavigationRewardsConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level

@@ -78,6 +78,34 @@ def test_the_number_of_envs_changes_nothing(name):
     assert found[0] == found[1] == found[2]
 
 
+def test_who_waits_for_the_others_stands_still():
+    bank, starts = episodes_for(CONFIG, level_set="open", episodes=4, seed=2)
+    subject = planner_subject("straight", CONFIG)
+    waited = []
+
+    class Watched:
+        """A planner that notes how fast those are that have nothing left to play."""
+
+        def __init__(self):
+            self.planner, self.steps = subject.make(4), np.zeros(4, np.int64)
+            self.done = np.zeros(4, np.bool_)
+
+        def reset(self, envs, seeds):
+            self.planner.reset(envs, seeds)
+
+        def act(self, batch):
+            self.done |= batch.episode.steps < self.steps
+            self.steps = batch.episode.steps.copy()
+            speed = np.linalg.norm(batch.world.state.velocity, axis=1)
+            waited.extend(speed[self.done].tolist())
+            return self.planner.act(batch)
+
+    records = run_episodes(Watched(), subject.config, bank, starts, num_envs=4, seed=2)
+    assert len(records.episodes) == 4
+    assert len(waited) > 0
+    assert max(waited) == 0.0
+
+
 def test_an_agent_scores_the_same_twice():
     agent = random_agent()
 

@@ -11,11 +11,13 @@ from ambulo.configs.vr import CurriculumStage, NavigationConfig
 from ambulo.envs.vr.body.twin_world import TwinWorld
 from ambulo.envs.vr.task.build import make_batch, make_world
 from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.vr.level_curriculum import (
     TrainingLevels,
     stage_bank,
     stage_config,
 )
+from ambulo.train.vr.training import NavigationTraining
 
 CONFIG = preset("embodied_quick").override(
     "environment", body="capsule", levels=("open",), levels_per_family=3
@@ -75,3 +77,13 @@ def test_what_bodies_cannot_do_is_refused(group, changes, message):
     config = NavigationConfig().override("environment", body="twin")
     with pytest.raises(ConfigError, match=message):
         config.override(group, **changes)
+
+
+@pytest.mark.parametrize(
+    ("body", "rank"), [("twin", ("return_mean",)), ("capsule", ("success_rate", "spl"))]
+)
+def test_the_best_agent_of_a_body_touches_and_falls_least(tmp_path, body, rank):
+    config = CONFIG.override("environment", body=body)
+    training = NavigationTraining(config, NavigationRunFolder(tmp_path))
+    assert training.rank == rank
+    training.close()

@@ -102,8 +102,8 @@ class NavigationObservationsConfig(Config):
     counts the visited positions, `map` adds remembered free space and obstacles, `plan`
     adds the path that a classical planner finds on that map (such an agent runs a planner)."""
     plan_margin: Annotated[float, Field(ge=1.0, le=100.0)] = 1.0
-    """What a planned way counts a cell that is nearer than 0.75 m to an obstacle, of 1:
-    more keeps it clear of them where there is room. Of `plan` and of the planner `mapper`."""
+    """Cost factor of cells nearer than 0.75 m to an obstacle, for `memory = plan` and the
+    planner `mapper`: a larger one keeps paths clear of obstacles where there is room."""
     motion: Literal["none", "motion_nn"] = "none"
     """Extra features of the body's own past: what a shipped motion network makes of its last
     poses (a capsule's and a twin's are those of an avatar)."""

@@ -164,7 +164,7 @@ class LedArms:
         return self._leverage(self._centres[envs], self._places[envs], yaw)
 
     def _leverage(self, centres: Floats, places: Floats, yaw: Floats) -> Floats:
-        """Share of the centre of mass that arms have, ahead of and left of shoulders. (k, 2).
+        """Shift of the body's centre of mass by the arms, ahead and to the left, [m]. (k, 2).
 
         Args:
             centres: Centres of mass of all bodies, [m]. Shape (k, nbody, 3).
@@ -177,7 +177,7 @@ class LedArms:
         return ahead_and_left(np.einsum("b,kbi->ki", self._weights, away), yaw)
 
     def hanging(self, qpos: Floats) -> Floats:
-        """The same of postures (k, nq) that head along X. Shape (k, 2), [m]."""
+        """Leverage of both arms in postures (k, nq) that head along X. Shape (k, 2), [m]."""
         data = mujoco.MjData(self._model)
         centres, places = np.empty((2, len(qpos), self._model.nbody, 3))
         for row, posture in enumerate(qpos):

@@ -39,11 +39,11 @@ _NEAR, _HIT, _BESIDE, _BUMP = 1, 2, 4, 8
 _BESIDES = 2
 """Cells within this many of one that was hit are beside it."""
 _STUCK = 30
-"""Decisions without motion after which something is in the way."""
+"""Decisions without motion after which a cell ahead is blocked."""
 _MOVED = 0.15
 """A shorter way is none, [m]."""
 _BUMPED = 2
-"""Cells to what is in the way, towards the waypoint, or to that itself if it is nearer."""
+"""Distance of the blocked cell, towards the waypoint, or that of a nearer waypoint, [cells]."""
 _AT_GOAL = 0.75
 """Who stands nearer to the goal is not stuck, [m]."""
 _DX = np.array([1, 1, 0, -1, -1, -1, 0, 1])
@@ -58,7 +58,7 @@ class GridPlanner:
     def __init__(self, num_envs: int, margin: float = 1.0) -> None:
         """Nothing mapped."""
         self.margin = margin
-        """A cell beside an obstacle, up to 0.75 m from it, counts so many times."""
+        """Cost factor of cells up to 0.75 m from an obstacle."""
         self.points = np.zeros((num_envs, 1 + len(AHEAD), 2))
         """The furthest point in sight of at most 2.5 m along the path, and the points
         `AHEAD` (or the goal, if nearer), shape (N, 3, 2), [m]."""

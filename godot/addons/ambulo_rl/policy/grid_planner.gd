@@ -17,10 +17,10 @@ const NUMBERS := 6
 const _PER_METRE := 4
 # Cells that the waypoint lies ahead at most.
 const _LOOKAHEAD := 10
-# Decisions without motion, of more than _MOVED [m], after which something is in the way.
+# Decisions without motion, of more than _MOVED [m], after which a cell ahead is blocked.
 const _STUCK := 30
 const _MOVED := 0.15
-# Cells to what is in the way, towards the waypoint, or to that itself if it is nearer.
+# Distance of the blocked cell, towards the waypoint, or that of a nearer waypoint, [cells].
 const _BUMPED := 2
 # Who stands nearer to the goal is not stuck, [m].
 const _AT_GOAL := 0.75
@@ -41,7 +41,7 @@ var _rest_y := INF
 var _still := 0
 
 
-## Nothing mapped. [param margin]: how often a cell counts that is up to 0.75 m from an obstacle.
+## Nothing mapped. [param margin]: cost factor of cells up to 0.75 m from an obstacle.
 func _init(margin := 1.0) -> void:
 	_map = AmbuloHitMap.new(margin)
 	points.resize(NUMBERS)

@@ -2,7 +2,7 @@ class_name AmbuloHitMap
 extends RefCounted
 ## The 0.25 m cells in which rays ended, and shortest paths between them.
 ##
-## The search is the engine's own (AStarGrid2D), over a region that grows with what is mapped.
+## The search is the engine's own (AStarGrid2D), over a region that grows with the map.
 ## A cell that was hit is blocked; so are those next to it for a path that keeps away from
 ## obstacles. Cells up to two from a hit are beside it and count [member margin] times. Single
 ## cells that a player bumped into are blocked until they are forgotten. What was never seen is
@@ -17,13 +17,13 @@ const MOST_CELLS := 254
 
 const _NEAR := 1
 const _BESIDE := 2
-# The region ends at multiples of so many cells, so that it seldom grows.
+# The region ends at multiples of this number of cells, so that it seldom grows.
 const _BLOCK := 16
-# A map wider than this forgets what is farther than _KEPT from the player.
+# A map wider than this forgets hits farther than _KEPT from the player.
 const _MOST_SIDE := 512
 const _KEPT := 192
 
-## What a cell beside an obstacle counts, of 1.
+## Cost factor of a cell beside an obstacle.
 var margin := 1.0
 
 var _hits: Dictionary[Vector2i, bool] = {}

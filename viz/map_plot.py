@@ -33,7 +33,7 @@ def draw_level_map(ax: Axes, level: Level, goal_radius: float = 0.5) -> None:
         corners = corners @ np.array([[cos, sin], [-sin, cos]]) + (x, y)
         colour = WALL if max(a, b) > 8 * min(a, b) else BOX
         ax.add_patch(Polygon(corners, closed=True, color=colour, lw=0, zorder=2))
-    for x, y, radius, _ in level.cylinders:
+    for x, y, radius, *_ in level.cylinders:
         ax.add_patch(Circle((x, y), radius, color=CYLINDER, lw=0, zorder=2))
     if level.start is not None:
         x, y, yaw = level.start

@@ -1,4 +1,4 @@
-"""A level: floor, holes, box and cylinder obstacles, start and goal."""
+"""A level: floor, holes, obstacles, surfaces at other heights, start and goal."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import BODY_HEIGHT, STEP_HEIGHT
+from ambulo.envs.vr.levels.surfaces import (
+    RAMP_COLUMNS,
+    STAIR_COLUMNS,
+    HeightField,
+    Mesh,
+)
 
 
 def _empty(columns: int) -> Floats:
@@ -16,7 +22,12 @@ def _empty(columns: int) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """One level, in metres and radians, Z up; the floor is at z = 0."""
+    """One level, in metres and radians, Z up; the ground is at z = 0.
+
+    In a flat level obstacles are prisms of endless height and the body stays at z = 0. In
+    one with `heights` they are as tall as they are, and the body climbs ramps and steps
+    (docs/vr_world.md, "Heights").
+    """
 
     name: str
     """Unique within a set, for tables and pictures."""
@@ -26,8 +37,9 @@ class Level:
     """Axis-aligned holes x0, y0, x1, y1, shape (H, 4); inside them one falls."""
     boxes: Floats = field(default_factory=lambda: _empty(7))
     """Centre x, y, z, half sizes a, b, c, yaw, shape (B, 7)."""
-    cylinders: Floats = field(default_factory=lambda: _empty(4))
-    """Centre x, y, radius, height (standing on the floor), shape (C, 4)."""
+    cylinders: Floats = field(default_factory=lambda: _empty(5))
+    """Centre x, y, radius, height, height of the base, shape (C, 5); rows of four stand on
+    the ground."""
     start: Floats | None = None
     """Designed start x, y, yaw, shape (3,)."""
     goal: Floats | None = None
@@ -36,6 +48,36 @@ class Level:
     """Range of the straight-line start-goal distance when one of the two is sampled."""
     family: str = "custom"
     """Family for per-family tables."""
+    heights: bool = False
+    """Whether shapes have heights that matter; ramps, stairs, height fields and meshes need
+    it."""
+    ground: bool = True
+    """Whether there is a floor at z = 0 within `bounds`; else only shapes carry the body."""
+    ramps: Floats = field(default_factory=lambda: _empty(RAMP_COLUMNS))
+    """Middle of the lower edge x, y, z, of the upper edge x, y, z, width, thickness (0:
+    solid), shape (R, 8)."""
+    stairs: Floats = field(default_factory=lambda: _empty(STAIR_COLUMNS))
+    """As ramps, and the number of steps, shape (S, 9)."""
+    heightfields: tuple[HeightField, ...] = ()
+    """Terrains."""
+    meshes: tuple[Mesh, ...] = ()
+    """Triangle meshes, obstacles and floors alike."""
+    start_height: float = 0.0
+    """Height of the floor at the designed start, [m]."""
+    goal_height: float = 0.0
+    """Height of the floor at the designed goal, [m]."""
+    starts: Floats = field(default_factory=lambda: _empty(4))
+    """Starts x, y, z, yaw to draw from, shape (n, 4)."""
+    goals: Floats = field(default_factory=lambda: _empty(3))
+    """Goals x, y, z to draw from, shape (n, 3)."""
+    waypoints: Floats = field(default_factory=lambda: _empty(3))
+    """Goals of `patrol`, in order, x, y, z, shape (n, 3)."""
+
+    def __post_init__(self) -> None:
+        """Give cylinders without a base their place on the ground."""
+        if self.cylinders.shape[1] == 4:
+            based = np.pad(self.cylinders, ((0, 0), (0, 1)))
+            object.__setattr__(self, "cylinders", based)
 
     def box_prisms(self) -> Floats:
         """Boxes that obstruct, as prisms: x, y, a, b, cos(yaw), sin(yaw), shape (n, 6)."""
@@ -49,4 +91,5 @@ class Level:
     def cylinder_prisms(self) -> Floats:
         """Cylinders that obstruct: x, y, radius, shape (n, 3)."""
         c = self.cylinders
-        return np.ascontiguousarray(c[c[:, 3] > STEP_HEIGHT][:, :3])
+        keep = (c[:, 4] < BODY_HEIGHT) & (c[:, 3] + c[:, 4] > STEP_HEIGHT)
+        return np.ascontiguousarray(c[keep][:, :3])

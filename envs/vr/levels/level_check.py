@@ -22,8 +22,6 @@ from ambulo.envs.vr.levels.geodesic import (
 )
 from ambulo.envs.vr.levels.level import Level
 
-MAX_COORDINATE = 1e6
-"""Largest number in a level, [m] or [rad]."""
 MAX_OBSTACLES = 100_000
 """Most boxes, cylinders and holes together."""
 MAX_AREA = 1e6

@@ -145,7 +145,7 @@ def _hidden(level: Level, seen: Floats, cameras: Floats) -> Bools:
         begin = (seen - [x, y, z]) @ into.T
         way = (cameras - seen) @ into.T
         hidden |= _through_box(begin, way, np.array([a, b, c]) + _MARGIN)
-    for x, y, radius, tall in level.cylinders:
+    for x, y, radius, tall, base in level.cylinders:
         # The square around it: what hides a little too early only raises the camera.
         half = np.array([radius, radius, tall / 2]) + _MARGIN
         hidden |= _through_box(seen - [x, y, tall / 2], cameras - seen, half)

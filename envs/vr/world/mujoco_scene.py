@@ -182,9 +182,9 @@ def _add_static(world: mujoco.MjsBody, level: Level) -> None:
         colour = [0.55, 0.58, 0.64, 1.0] if wall else _BOX_COLOURS[k % 3]
         tops_apart = 0.001 * (k % 8)
         _visual(world, "BOX", [a, b, c + tops_apart], [x, y, z], colour, yaw=yaw)
-    for x, y, radius, tall in level.cylinders:
+    for x, y, radius, tall, base in level.cylinders:
         _visual(
-            world, "CYLINDER", [radius, tall / 2, 0], [x, y, tall / 2],
+            world, "CYLINDER", [radius, tall / 2, 0], [x, y, base + tall / 2],
             [0.23, 0.48, 0.62, 1.0],
         )  # fmt: skip
 

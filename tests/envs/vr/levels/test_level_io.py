@@ -15,11 +15,11 @@ from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.families import TRAINING_FAMILIES, generate
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import (
-    _Problem,
-    _unique,
+    Problem,
     load_levels,
     parse_level,
     save_level,
+    unique,
 )
 
 GOOD: dict[str, Any] = {
@@ -59,7 +59,7 @@ def test_a_good_level() -> None:
     assert level.name == "demo"
     assert level.family == "custom"
     assert level.boxes.tolist() == [[5, 5, 1, 0.5, 1, 1, 0.3]]
-    assert level.cylinders.tolist() == [[12, 5, 0.4, 2]]
+    assert level.cylinders.tolist() == [[12, 5, 0.4, 2, 0]]
     assert level.start is not None
     assert level.goal_distance is None
 
@@ -301,5 +301,5 @@ def test_a_pipe_in_a_folder_is_refused_unread(tmp_path: Path) -> None:
 def test_a_key_given_twice_among_many_is_found_in_one_pass() -> None:
     # The repeated key comes last: a pass over all keys for each of them takes hours.
     pairs = [(f"k{i}", 0) for i in range(200_000)]
-    with pytest.raises(_Problem, match="'k199999': given twice"):
-        _unique([*pairs, ("k199999", 0)])
+    with pytest.raises(Problem, match="'k199999': given twice"):
+        unique([*pairs, ("k199999", 0)])

@@ -37,14 +37,17 @@ _MAX_PARTS = 2000
 _ANGLES = np.linspace(0.0, math.pi, 16, endpoint=False)
 
 
-def level_problem(level: Level) -> str | None:
-    """The first broken rule of `level` as `key: rule`; None: it can be played."""
+def level_problem(level: Level, *, solvable: bool = True) -> str | None:
+    """The first broken rule of `level` as `key: rule`; None: it can be played.
+
+    Without `solvable` there need be no way from start to goal.
+    """
     return (
         _bad_shapes(level)
         or _bad_place(level, "start.position", level.start)
         or _bad_place(level, "goal", level.goal)
         or _bad_range(level)
-        or _unsolvable(level)
+        or (_unsolvable(level) if solvable else None)
     )
 
 

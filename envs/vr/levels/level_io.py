@@ -46,8 +46,11 @@ _KEYS = (
 )  # fmt: skip
 
 
-def load_levels(path: str | os.PathLike[str]) -> list[Level]:
-    """The level in a file, or in all `*.json` files of a folder, sorted by name."""
+def load_levels(path: str | os.PathLike[str], *, solvable: bool = True) -> list[Level]:
+    """The level in a file, or in all `*.json` files of a folder, sorted by name.
+
+    Without `solvable`, levels are accepted that have no way from start to goal.
+    """
     path = Path(path)
     if path.is_dir():
         files = sorted(path.glob("*.json"))
@@ -57,7 +60,7 @@ def load_levels(path: str | os.PathLike[str]) -> list[Level]:
         files = [path]
     else:
         raise LevelError(f"{path}: no such level file or folder")
-    levels = [_load(file) for file in files]
+    levels = [_load(file, solvable) for file in files]
     owner: dict[str, Path] = {}
     for file, level in zip(files, levels, strict=True):
         if level.name in owner:
@@ -114,19 +117,19 @@ def level_data(level: Level) -> dict[str, Any]:
     }
 
 
-def parse_level(data: object, source: str) -> Level:
+def parse_level(data: object, source: str, *, solvable: bool = True) -> Level:
     """A checked level from JSON data; errors begin with `source`."""
     try:
         level = _parse(data)
     except Problem as problem:
         raise LevelError(f"{source}: {problem}") from None
-    problem_text = level_problem(level)
+    problem_text = level_problem(level, solvable=solvable)
     if problem_text is not None:
         raise LevelError(f"{source}: {problem_text}")
     return level
 
 
-def _load(file: Path) -> Level:
+def _load(file: Path, solvable: bool) -> Level:
     try:
         text = read_regular_text(file, MAX_FILE_SIZE)
     except OSError as error:
@@ -141,7 +144,7 @@ def _load(file: Path) -> Level:
         raise LevelError(f"{file}: not JSON: nested too deeply") from error
     except ValueError as error:
         raise LevelError(f"{file}: not JSON: {' '.join(str(error).split())}") from error
-    return parse_level(data, str(file))
+    return parse_level(data, str(file), solvable=solvable)
 
 
 def _parse(data: object) -> Level:

@@ -12,7 +12,9 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import HAND_OFFSET
 from ambulo.envs.vr.levels.geodesic import (
     CLEARANCE,
+    EVALUATION_RESOLUTION,
     FINE_RESOLUTION,
+    RESOLUTION,
     FreeGrid,
     distance_field,
     free_grid,
@@ -51,6 +53,9 @@ _LATE = 1.1
 """Factor on the path that is left, against what is lost in its bends."""
 _TURN_GAIN = 2.5
 """Yaw rate per radian of heading error, [1/s]."""
+_CELLS = (FINE_RESOLUTION, EVALUATION_RESOLUTION, RESOLUTION)
+"""Cell sizes on which a path is looked for, [m]. A gap hardly wider than the body has free
+cells on some of these grids only, and levels need a path on one of them."""
 _CACHE = 64
 
 
@@ -69,7 +74,7 @@ class Oracle:
         self._count = np.ones(num_envs, np.int64)
         self._at = np.zeros(num_envs, np.int64)
         self._target = np.full((num_envs, 2), np.nan)
-        self._grids: dict[tuple[int, float], FreeGrid] = {}
+        self._grids: dict[tuple[int, float, float], FreeGrid] = {}
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
         """Forget the paths of `envs`."""
@@ -152,8 +157,11 @@ class Oracle:
         self, level: Level, slot: int, here: Floats, goal: Floats, room: _Room
     ) -> Floats:
         """The shortest path, or one with more room that is hardly longer."""
-        shortest, length = self._search(level, slot, here, goal, CLEARANCE)
-        if len(shortest) == 0:
+        for cells in _CELLS:
+            shortest, length = self._search(level, slot, here, goal, CLEARANCE, cells)
+            if len(shortest):
+                break
+        else:
             return np.vstack([here, goal])
         for clearance in room.clearances:
             path, found = self._search(level, slot, here, goal, clearance)
@@ -162,15 +170,21 @@ class Oracle:
         return shortest
 
     def _search(
-        self, level: Level, slot: int, here: Floats, goal: Floats, clearance: float
+        self,
+        level: Level,
+        slot: int,
+        here: Floats,
+        goal: Floats,
+        clearance: float,
+        cells: float = FINE_RESOLUTION,
     ) -> tuple[Floats, float]:
         """The taut path that keeps `clearance`, and its length (inf without one)."""
-        key = (slot, clearance)
+        key = (slot, clearance, cells)
         grid = self._grids.get(key)
         if grid is None:
             while len(self._grids) >= _CACHE:
                 self._grids.pop(next(iter(self._grids)))
-            grid = self._grids[key] = free_grid(level, FINE_RESOLUTION, clearance)
+            grid = self._grids[key] = free_grid(level, cells, clearance)
         path = shortest_path(grid, distance_field(grid, goal), here, goal)
         if len(path) == 0:
             return path, math.inf

@@ -23,7 +23,7 @@ from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
-from ambulo.envs.vr.world.base import BaseWorld
+from ambulo.envs.vr.world.base import BaseWorld, refuse_heights
 from ambulo.envs.vr.world.state import WorldState
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,12 @@ class GodotWorld(BaseWorld):
         return [link.pid for link in self._links if link.pid is not None]
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
-        """Put `levels[i]` into slot `slots[i]`; sent when an env first enters one."""
+        """Put `levels[i]` into slot `slots[i]`; sent when an env first enters one.
+
+        Raises:
+            LevelError: a level with heights.
+        """
+        refuse_heights(levels, "world = godot")
         changed = [
             slot
             for slot, level in zip(slots, levels, strict=True)

@@ -17,6 +17,15 @@ BODY_HEIGHT = 1.75
 """Height of the body capsule, [m]; shapes that overlap (STEP_HEIGHT, BODY_HEIGHT) obstruct."""
 STEP_HEIGHT = 0.01
 """Shapes whose top is at or below this are floor paint, [m]."""
+CLIMB_HEIGHT = 0.25
+"""In levels with heights: tops up to this above the feet are stepped on, [m]."""
+STEEPEST_FLOOR = math.cos(math.radians(45.0))
+"""In levels with heights: least upward part of the unit normal of a floor."""
+CAPSULE_LOW = CLIMB_HEIGHT + BODY_RADIUS * math.sqrt(0.5)
+"""In levels with heights: lower end of the capsule's axis above the feet, [m]. What is at
+most `CLIMB_HEIGHT` high touches the capsule from below 45 degrees, and is floor."""
+CAPSULE_HIGH = BODY_HEIGHT - BODY_RADIUS * math.sqrt(0.5)
+"""In levels with heights: upper end of the capsule's axis above the feet, [m]."""
 EYE_HEIGHT = 1.6
 """Height of the camera above the XR origin, [m]."""
 HAND_OFFSET = (0.35, 0.22, 1.1)

@@ -20,6 +20,7 @@ from ambulo.envs.vr.body.walker import Walker
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.base import refuse_heights
 from ambulo.envs.vr.world.geometry_kernels import moved_out
 from ambulo.envs.vr.world.kernel_world import KernelWorld
 from ambulo.envs.vr.world.state import WorldState
@@ -92,6 +93,7 @@ class BodyWorld(KernelWorld):
         Raises:
             LevelError: A level that the body does not fit through.
         """
+        refuse_heights(levels, "a simulated body")
         check_levels(levels, self._size)
         super().set_levels(slots, levels)
         self._windows.set_levels(slots, levels)

@@ -20,7 +20,7 @@ from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.envs.simulation.touch import FLOOR
 from ambulo.envs.vr.contract import BODY_HEIGHT, STEP_HEIGHT
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world.mujoco_scene import floor_rectangles
+from ambulo.envs.vr.levels.solids import floor_rectangles
 
 OBSTACLES = "obstacles"
 """Name of the static body that carries the obstacles."""
@@ -63,13 +63,14 @@ class LevelShapes:
         boxes, drums = level.boxes, level.cylinders
         low, high = boxes[:, 2] - boxes[:, 5], boxes[:, 2] + boxes[:, 5]
         boxes = boxes[(low < BODY_HEIGHT) & (high > STEP_HEIGHT)]
-        drums = drums[drums[:, 3] > STEP_HEIGHT]
+        base, top = drums[:, 4], drums[:, 3] + drums[:, 4]
+        drums = drums[(base < BODY_HEIGHT) & (top > STEP_HEIGHT)]
         half, zero = 0.5 * drums[:, 3], np.zeros(len(drums))
         yaw = 0.5 * np.concatenate([boxes[:, 6], zero])
         still = np.zeros(len(yaw))
         return cls(
             np.array([_BOX] * len(boxes) + [_CYLINDER] * len(drums), np.int64),
-            np.vstack([boxes[:, :3], np.column_stack([drums[:, :2], half])]),
+            np.vstack([boxes[:, :3], np.column_stack([drums[:, :2], half + drums[:, 4]])]),
             np.column_stack([np.cos(yaw), still, still, np.sin(yaw)]),
             np.vstack([boxes[:, 3:6], np.column_stack([drums[:, 2], half, zero])]),
         )

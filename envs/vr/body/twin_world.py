@@ -17,6 +17,7 @@ from ambulo.envs.vr.body.twin_kernels import MEMORY, step_twins
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
+from ambulo.envs.vr.world.base import refuse_heights
 from ambulo.envs.vr.world.kernel_world import KernelWorld
 from ambulo.envs.vr.world.state import WorldState
 
@@ -63,6 +64,7 @@ class TwinWorld(KernelWorld):
         Raises:
             LevelError: A level that the body does not fit through.
         """
+        refuse_heights(levels, "a twin")
         check_levels(levels, self._size)
         super().set_levels(slots, levels)
 

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
-from ambulo.configs.errors import AmbuloError
+from ambulo.configs.errors import AmbuloError, LevelError
 from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.state import WorldState
+
+
+def refuse_heights(levels: Sequence[Level], world: str) -> None:
+    """Raise `LevelError` for a level whose heights `world` would ignore."""
+    for level in levels:
+        if level.heights:
+            raise LevelError(
+                f"level {level.name!r}: has heights, which {world} cannot climb: use the "
+                "compiled world (environment.world = kernel, environment.body = capsule)"
+            )
 
 
 class BaseWorld:
@@ -40,7 +53,8 @@ class BaseWorld:
     def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
         """Continue from `state_dict`; slots must hold the same levels."""
         for name, array in self._arrays().items():
-            array[...] = arrays[name]
+            if name in arrays:  # states of earlier versions have fewer
+                array[...] = arrays[name]
 
     def close(self) -> None:
         """Free what the world holds."""
@@ -49,12 +63,14 @@ class BaseWorld:
         return {**self.state.arrays(), "slot": self._slot, "falling": self._falling}
 
     def _place(self, envs: Ints, slots: Ints, poses: Floats) -> None:
-        """Write the state of `envs` at rest at `poses` (k, 3: x, y, yaw) in `slots`."""
+        """Write the state of `envs` at rest at `poses` (k, 3 or 4) in `slots`."""
         for array in self.state.arrays().values():
             array[envs] = 0
         self.state.since_contact[envs] = 1 << 30
         self.state.position[envs, :2] = poses[:, :2]
         self.state.yaw[envs] = poses[:, 2]
+        if poses.shape[1] > 3:
+            self.state.position[envs, 2] = poses[:, 3]
         self._slot[envs] = slots
         self._falling[envs] = False
 

@@ -148,7 +148,7 @@ def _hidden(level: Level, seen: Floats, cameras: Floats) -> Bools:
     for x, y, radius, tall, base in level.cylinders:
         # The square around it: what hides a little too early only raises the camera.
         half = np.array([radius, radius, tall / 2]) + _MARGIN
-        hidden |= _through_box(seen - [x, y, tall / 2], cameras - seen, half)
+        hidden |= _through_box(seen - [x, y, base + tall / 2], cameras - seen, half)
     return hidden
 
 

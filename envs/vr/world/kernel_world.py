@@ -14,6 +14,7 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world import kernels
 from ambulo.envs.vr.world.actions import motion_of
 from ambulo.envs.vr.world.base import BaseWorld
+from ambulo.envs.vr.world.climbing import Climbing
 from ambulo.envs.vr.world.state import WorldState
 
 A = TypeVar("A", bound=NDArray[Any])
@@ -64,22 +65,27 @@ def _grown(array: A, rows: int, columns: int) -> A:
 
 
 class KernelWorld(BaseWorld):
-    """N envs in compiled prisms; see `World` for the interface."""
+    """N envs in compiled levels; see `World` for the interface."""
 
     def __init__(self, num_envs: int, spec: WorldSpec) -> None:
         """`num_envs` envs, not yet placed in any level."""
         super().__init__(num_envs, spec)
         self._packed = PackedLevels()
+        self._climbing = Climbing(self.state, spec)
+        self._flat = np.arange(num_envs)
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`."""
         self._packed.set(slots, levels)
+        self._climbing.set_levels(slots, levels)
 
     def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
-        """Place `envs` at `poses` (x, y, yaw) in level `slots`, at rest."""
+        """Place `envs` at `poses` (x, y, yaw, and height) in level `slots`, at rest."""
         envs = np.asarray(envs, np.int64)
         self._place(envs, slots, poses)
-        self._read_rays(envs)
+        self._flat = self._climbing.sort(self._slot)
+        self._climbing.place(envs, self._slot, self._falling)
+        self._read_rays(np.intersect1d(envs, self._flat))
 
     def step(self, actions: NDArray[np.generic]) -> WorldState:
         """Advance every env by one environment step."""
@@ -88,10 +94,11 @@ class KernelWorld(BaseWorld):
         self._check_placed()
         state.moves[:] = motion.jump.any(axis=1)
         state.snaps[:] = motion.snap != 0.0
+        self._climbing.step(motion, self._slot, self._falling)
         kernels.step_envs(
-            self._engine(), motion.target, motion.jump, motion.snap, self._slot,
-            state.position, state.yaw, state.velocity, state.yaw_rate, state.command,
-            state.rays, state.path, state.contact_ticks, state.collisions,
+            self._engine(), self._flat, motion.target, motion.jump, motion.snap,
+            self._slot, state.position, state.yaw, state.velocity, state.yaw_rate,
+            state.command, state.rays, state.path, state.contact_ticks, state.collisions,
             state.since_contact, state.fell, self._falling, spec.ticks_per_decision,
             spec.dt, spec.tick_decay, spec.max_speed, spec.max_yaw_rate,
             spec.rearm_ticks, spec.fall_depth, spec.rays_in_head_frame,
@@ -99,8 +106,16 @@ class KernelWorld(BaseWorld):
         )  # fmt: skip
         return state
 
+    def load_state_dict(self, arrays: dict[str, NDArray[np.generic]]) -> None:
+        """Continue from `state_dict`; slots must hold the same levels."""
+        super().load_state_dict(arrays)
+        self._flat = self._climbing.sort(self._slot)
+
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
+        return {**super()._arrays(), **self._climbing.arrays()}
+
     def _read_rays(self, envs: Ints) -> None:
-        """Read the rays of `envs` (k,)."""
+        """Read the rays of `envs` (k,) in flat levels."""
         kernels.read_rays(
             self._engine(), envs, self._slot, self.state.position,
             self.state.yaw, self.state.rays, self.spec.rays_in_head_frame,

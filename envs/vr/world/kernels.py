@@ -117,12 +117,12 @@ def read_rays(engine, envs, slot, position, yaw, rays, head, length, edges, leve
 
 @njit(cache=True)
 def step_envs(
-    engine, target, jump, snap, slot, position, yaw, velocity, yaw_rate, command, rays, path,
-    contact_ticks, collisions, since_contact, fell, falling,
+    engine, envs, target, jump, snap, slot, position, yaw, velocity, yaw_rate, command,
+    rays, path, contact_ticks, collisions, since_contact, fell, falling,
     ticks, dt, decay, max_speed, max_yaw_rate, rearm, fall_depth,
     head, length, edges, levels,
 ):  # fmt: skip
-    """Advance every env by one step, in place (docs/vr_world.md, section "Tick").
+    """Advance `envs` (indices) by one step, in place (docs/vr_world.md, section "Tick").
 
     `target` (N, 3) is the command after clipping and dead zone, `jump` (N, 2) a
     discrete move (left, forward) in metres and `snap` (N,) a snap turn in radians.
@@ -130,7 +130,7 @@ def step_envs(
     boxes, cylinders, holes, bounds, counts = levels
     index = np.empty(boxes.shape[1] + cylinders.shape[1], np.int64)
     found = np.empty((MOST_OVERLAPS, 3))
-    for i in range(target.shape[0]):
+    for i in envs:
         s = slot[i]
         x = position[i, 0]
         y = position[i, 1]

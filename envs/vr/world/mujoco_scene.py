@@ -8,14 +8,12 @@ moves by itself.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import mujoco
 import numpy as np
 
-from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, HAND_OFFSET
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.solids import floor_rectangles
 
 PLAYER = "player"
 """Name of the player's body."""
@@ -79,24 +77,6 @@ def physics_model(level: Level, dt: float) -> mujoco.MjModel:
         solimp=[_IMPEDANCE, _IMPEDANCE, 1.0, 0.5, 1.0],
     )
     return spec.compile()
-
-
-def floor_rectangles(level: Level) -> Floats:
-    """The floor without its holes, as rectangles x0, y0, x1, y1, shape (R, 4), [m]."""
-    x0, y0, x1, y1 = level.bounds
-    xs = np.unique(np.clip([x0, x1, *level.holes[:, [0, 2]].ravel()], x0, x1))
-    rectangles: list[tuple[float, float, float, float]] = []
-    for left, right in pairwise(xs):
-        middle = 0.5 * (left + right)
-        cut = level.holes[(level.holes[:, 0] < middle) & (middle < level.holes[:, 2])]
-        bottom = y0
-        for hole in cut[np.argsort(cut[:, 1])]:
-            if hole[1] > bottom:
-                rectangles.append((left, bottom, right, min(hole[1], y1)))
-            bottom = max(bottom, hole[3])
-        if bottom < y1:
-            rectangles.append((left, bottom, right, y1))
-    return np.array(rectangles).reshape(-1, 4)
 
 
 def render_model(

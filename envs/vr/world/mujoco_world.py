@@ -16,6 +16,7 @@ from ambulo.configs.errors import AmbuloError
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world import mujoco_kernels  # noqa: F401 - MuJoCo in `kernels`
+from ambulo.envs.vr.world.base import refuse_heights
 from ambulo.envs.vr.world.kernel_world import KernelWorld
 from ambulo.envs.vr.world.mujoco_scene import physics_model
 
@@ -67,7 +68,12 @@ class MujocoWorld(KernelWorld):
         self._addresses = np.zeros((4, num_envs), np.uintp)
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
-        """Put `levels[i]` into slot `slots[i]`."""
+        """Put `levels[i]` into slot `slots[i]`.
+
+        Raises:
+            LevelError: a level with heights.
+        """
+        refuse_heights(levels, "world = mujoco")
         super().set_levels(slots, levels)
         for slot, level in zip(slots, levels, strict=True):
             self._levels[int(slot)] = level

@@ -44,6 +44,10 @@ class WorldState:
     """Collision events of this step, shape (N,)."""
     since_contact: Ints
     """Ticks since the last contact (large when there was none), shape (N,)."""
+    people_ticks: Ints
+    """Ticks of this step in contact with a person, shape (N,)."""
+    people_collisions: Ints
+    """Collision events of this step with a person, shape (N,)."""
     moves: Ints
     """Discrete moves made in this step (0 or 1), shape (N,)."""
     snaps: Ints
@@ -71,6 +75,8 @@ class WorldState:
             contact_ticks=np.zeros(n, np.int64),
             collisions=np.zeros(n, np.int64),
             since_contact=np.full(n, 1 << 30, np.int64),
+            people_ticks=np.zeros(n, np.int64),
+            people_collisions=np.zeros(n, np.int64),
             moves=np.zeros(n, np.int64),
             snaps=np.zeros(n, np.int64),
             fell=np.zeros(n, np.bool_),
@@ -108,8 +114,10 @@ class World(Protocol):
         ...
 
     def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
-        """Place `envs` (k,) at `poses` (k, 3: x, y [m], yaw [rad]) in level `slots` (k,).
+        """Place `envs` (k,) at `poses` in level `slots` (k,).
 
+        `poses`: x, y [m], yaw [rad], and the height of the floor [m], shape (k, 4); without
+        a height, shape (k, 3), it is 0.
         Everything else of their state is as at rest; rays are read.
         """
         ...

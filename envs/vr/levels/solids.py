@@ -1,0 +1,159 @@
+"""A level with heights as the shapes that worlds compute with.
+
+Everything is one of three: vertical prisms with a rectangular base (boxes, steps, the
+ground), vertical cylinders, and triangles (ramps, terrains, meshes).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.envs.vr.contract import STEEPEST_FLOOR
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.surfaces import ramp_corners, stair_boxes
+
+PRISM, DRUM, TRIANGLE = 0, 1, 2
+"""Kinds of shapes, in the order in which a level's shapes are numbered."""
+GROUND_THICKNESS = 1.0
+"""Depth of the ground below z = 0, [m]."""
+
+_BIN = 1.0
+"""Least side of a bin, [m]."""
+_MOST_BINS = 65_536
+_FLAT = 1e-12
+"""Triangles of a smaller area are dropped, [m^2]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solids:
+    """The shapes of one level, and which of them lie in each bin of a square grid."""
+
+    prisms: Floats
+    """x, y, half sizes a, b, cos(yaw), sin(yaw), bottom, top, shape (P, 8), [m]."""
+    drums: Floats
+    """x, y, radius, bottom, top, shape (D, 5), [m]."""
+    triangles: Floats
+    """Corners (9 numbers), unit normal, lowest and highest z, shape (T, 14), [m]."""
+    grid: Floats
+    """Lower x, y of the bins, their side [m], their number along x and y, shape (5,)."""
+    first: Ints
+    """Where the shapes of each bin begin in `items`, shape (bins + 1,)."""
+    items: NDArray[np.int32]
+    """Numbers of shapes, bin after bin: prisms first, then drums, then triangles."""
+
+    @classmethod
+    def of(cls, level: Level) -> Solids:
+        """The shapes of `level`, whose heights count."""
+        prisms = np.vstack([_ground(level), _prisms(level)])
+        c = level.cylinders
+        drums = np.column_stack([c[:, :3], c[:, 4], c[:, 4] + c[:, 3]])
+        triangles = _triangles(level)
+        low, high = _extents(prisms, drums, triangles)
+        return cls(prisms, drums, triangles, *_binned(low, high))
+
+    def floor_heights(self) -> Floats:
+        """Lowest and highest z of all shapes, shape (2,), [m]."""
+        low = [self.prisms[:, 6], self.drums[:, 3], self.triangles[:, 12]]
+        high = [self.prisms[:, 7], self.drums[:, 4], self.triangles[:, 13]]
+        return np.array([np.concatenate(low).min(), np.concatenate(high).max()])
+
+
+def floor_rectangles(level: Level) -> Floats:
+    """The ground without its holes, as rectangles x0, y0, x1, y1, shape (R, 4), [m]."""
+    x0, y0, x1, y1 = level.bounds
+    xs = np.unique(np.clip([x0, x1, *level.holes[:, [0, 2]].ravel()], x0, x1))
+    rectangles: list[tuple[float, float, float, float]] = []
+    for left, right in pairwise(xs):
+        middle = 0.5 * (left + right)
+        cut = level.holes[(level.holes[:, 0] < middle) & (middle < level.holes[:, 2])]
+        bottom = y0
+        for hole in cut[np.argsort(cut[:, 1])]:
+            if hole[1] > bottom:
+                rectangles.append((left, bottom, right, min(hole[1], y1)))
+            bottom = max(bottom, hole[3])
+        if bottom < y1:
+            rectangles.append((left, bottom, right, y1))
+    return np.array(rectangles).reshape(-1, 4)
+
+
+def _ground(level: Level) -> Floats:
+    """The ground as prisms, shape (n, 8)."""
+    r = floor_rectangles(level) if level.ground else np.zeros((0, 4))
+    middle, half = (r[:, :2] + r[:, 2:]) / 2, (r[:, 2:] - r[:, :2]) / 2
+    rest = np.tile([1.0, 0.0, -GROUND_THICKNESS, 0.0], (len(r), 1))
+    return np.hstack([middle, half, rest])
+
+
+def _prisms(level: Level) -> Floats:
+    b = np.vstack([level.boxes, stair_boxes(level.stairs)])
+    return np.column_stack(
+        [
+            b[:, 0], b[:, 1], b[:, 3], b[:, 4], np.cos(b[:, 6]), np.sin(b[:, 6]),
+            b[:, 2] - b[:, 5], b[:, 2] + b[:, 5],
+        ]
+    )  # fmt: skip
+
+
+def _triangles(level: Level) -> Floats:
+    meshes = [*level.meshes, *(field.mesh() for field in level.heightfields)]
+    corners = np.concatenate(
+        [ramp_corners(level.ramps), *(mesh.corners() for mesh in meshes)]
+    )
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    area = np.linalg.norm(across, axis=1)
+    keep = area > 2 * _FLAT
+    corners, normal = corners[keep], across[keep] / area[keep, None]
+    z = corners[:, :, 2]
+    return np.column_stack(
+        [corners.reshape(-1, 9), normal, z.min(axis=1), z.max(axis=1)]
+    )
+
+
+def is_floor(triangles: Floats) -> NDArray[np.bool_]:
+    """Which of `triangles` (T, 14) can be walked on, shape (T,)."""
+    return np.asarray(triangles[:, 11] >= STEEPEST_FLOOR)
+
+
+def _extents(prisms: Floats, drums: Floats, triangles: Floats) -> tuple[Floats, Floats]:
+    """Lower and upper x, y of every shape, each (n, 2)."""
+    c, s = np.abs(prisms[:, 4]), np.abs(prisms[:, 5])
+    half = np.column_stack(
+        [prisms[:, 2] * c + prisms[:, 3] * s, prisms[:, 2] * s + prisms[:, 3] * c]
+    )
+    radius = drums[:, 2:3]
+    corners = triangles[:, :9].reshape(-1, 3, 3)[:, :, :2]
+    low = [prisms[:, :2] - half, drums[:, :2] - radius, corners.min(axis=1)]
+    high = [prisms[:, :2] + half, drums[:, :2] + radius, corners.max(axis=1)]
+    return np.vstack(low), np.vstack(high)
+
+
+def _binned(low: Floats, high: Floats) -> tuple[Floats, Ints, NDArray[np.int32]]:
+    """`grid`, `first` and `items` of shapes with these extents (n, 2)."""
+    if len(low) == 0:
+        return (
+            np.array([0.0, 0.0, _BIN, 1, 1]),
+            np.zeros(2, np.int64),
+            np.zeros(0, "i4"),
+        )
+    origin = low.min(axis=0)
+    span = np.maximum(high.max(axis=0) - origin, 1e-6)
+    side = max(_BIN, float(np.sqrt(span.prod() / _MOST_BINS)), span.max() / _MOST_BINS)
+    nx, ny = (int(v) for v in np.floor(span / side) + 1)
+    begin = np.floor((low - origin) / side).astype(np.int64)
+    end = np.floor((high - origin) / side).astype(np.int64)
+    wide, tall = (end - begin + 1).T
+    count = wide * tall
+    shape = np.repeat(np.arange(len(low)), count)
+    step = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    i = begin[shape, 0] + step % wide[shape]
+    j = begin[shape, 1] + step // wide[shape]
+    where = j * nx + i
+    order = np.argsort(where, kind="stable")
+    first = np.searchsorted(where[order], np.arange(nx * ny + 1))
+    grid = np.array([*origin, side, nx, ny])
+    return grid, first.astype(np.int64), shape[order].astype(np.int32)

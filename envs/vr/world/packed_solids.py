@@ -1,0 +1,47 @@
+"""The shapes of many levels with heights in flat arrays, as compiled code takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.solids import Solids
+
+_NOTHING = Solids(
+    np.zeros((0, 8)), np.zeros((0, 5)), np.zeros((0, 14)),
+    np.array([0.0, 0.0, 1.0, 1.0, 1.0]), np.zeros(2, np.int64), np.zeros(0, np.int32),
+)  # fmt: skip
+
+
+class PackedSolids:
+    """The shapes of each slot's level; of a flat level there are none."""
+
+    def __init__(self) -> None:
+        """No slots."""
+        self._slots: list[Solids] = []
+        self._arrays: tuple[NDArray[np.generic], ...] | None = None
+
+    def set(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
+        """Hold the shapes of `levels[i]` in slot `slots[i]`."""
+        for slot, level in zip(slots, levels, strict=True):
+            self._slots += [_NOTHING] * (slot + 1 - len(self._slots))
+            self._slots[slot] = Solids.of(level) if level.heights else _NOTHING
+        self._arrays = None
+
+    def arrays(self) -> tuple[NDArray[np.generic], ...]:
+        """prisms, drums, triangles, grids, first, items, offsets of each slot (S + 1, 5)."""
+        if self._arrays is None:
+            parts = [
+                (s.prisms, s.drums, s.triangles, s.first, s.items) for s in self._slots
+            ]
+            offsets = np.zeros((len(parts) + 1, 5), np.int64)
+            np.cumsum([[len(a) for a in part] for part in parts], 0, out=offsets[1:])
+            prisms, drums, triangles, first, items = (
+                np.concatenate(kind) for kind in zip(*parts, strict=True)
+            )
+            grids = np.array([s.grid for s in self._slots])
+            self._arrays = prisms, drums, triangles, grids, first, items, offsets
+        return self._arrays

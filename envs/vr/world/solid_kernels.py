@@ -1,0 +1,279 @@
+"""Compiled geometry of levels with heights: nearby shapes, support, headroom, overlaps.
+
+A level is a tuple `solids` of the arrays of `ambulo.envs.vr.levels.solids.Solids`. Shapes
+are numbered: prisms first, then drums, then triangles. Moving shapes come beside them as
+rows x, y, half sizes a, b, cos(yaw), sin(yaw), bottom, top, kind: a box (1), a cylinder of
+radius a (2), a person (3), or nothing (0).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ambulo.envs.vr.contract import (
+    BODY_HEIGHT,
+    BODY_RADIUS,
+    CAPSULE_HIGH,
+    CAPSULE_LOW,
+    CLIMB_HEIGHT,
+    SLIDE_ITERATIONS,
+    STEEPEST_FLOOR,
+)
+from ambulo.envs.vr.world.geometry_kernels import (
+    STUCK_DEPTH,
+    TOUCH_DEPTH,
+    push_from_box,
+    push_from_cylinder,
+    way_out,
+)
+from ambulo.envs.vr.world.triangle_kernels import axis_to_triangle, plane_height
+
+BOX, CYLINDER, PERSON = 1.0, 2.0, 3.0
+"""Kinds of moving shapes."""
+
+_R = BODY_RADIUS
+_LOW = CAPSULE_LOW
+_HIGH = CAPSULE_HIGH
+_CLIMB = CLIMB_HEIGHT
+_TALL = BODY_HEIGHT
+_FLOOR = STEEPEST_FLOOR
+_PASSES = SLIDE_ITERATIONS
+_TOUCH = TOUCH_DEPTH
+_STUCK = STUCK_DEPTH
+_DIAGONAL = BODY_RADIUS * math.sqrt(0.5)
+"""Shapes farther above or below the capsule's axis touch it too steeply to obstruct, [m]."""
+_OVERHEAD = math.tan(math.radians(6.0))
+"""Contacts from above that are steeper than this (aside to down) do not obstruct."""
+_EDGE = 1e-9
+_MARGIN = 1e-6
+
+
+@njit(cache=True)
+def nearby(solids, x, y, reach, near, seen, stamp):
+    """Write the numbers of shapes in bins within `reach` of (x, y) to `near`; how many.
+
+    `seen` (shapes,) marks with `stamp` those that are listed already.
+    """
+    grid, first, items = solids[3], solids[4], solids[5]
+    side = grid[2]
+    nx = int(grid[3])
+    ny = int(grid[4])
+    i0 = max(math.floor((x - reach - grid[0]) / side), 0)
+    i1 = min(math.floor((x + reach - grid[0]) / side), nx - 1)
+    j0 = max(math.floor((y - reach - grid[1]) / side), 0)
+    j1 = min(math.floor((y + reach - grid[1]) / side), ny - 1)
+    n = 0
+    for j in range(j0, j1 + 1):
+        for i in range(i0, i1 + 1):
+            b = j * nx + i
+            for k in range(first[b], first[b + 1]):
+                item = items[k]
+                if seen[item] != stamp:
+                    seen[item] = stamp
+                    near[n] = item
+                    n += 1
+    return n
+
+
+@njit(cache=True, inline="always")
+def in_box(x, y, row):
+    """Whether (x, y) is in the base of a prism or moving box, its border included."""
+    dx = x - row[0]
+    dy = y - row[1]
+    u = abs(row[4] * dx + row[5] * dy)
+    v = abs(-row[5] * dx + row[4] * dy)
+    return u <= row[2] + _EDGE and v <= row[3] + _EDGE
+
+
+@njit(cache=True, inline="always")
+def in_disc(x, y, cx, cy, radius):
+    """Whether (x, y) is in a disc, its border included."""
+    return (x - cx) ** 2 + (y - cy) ** 2 <= (radius + _EDGE) ** 2
+
+
+@njit(cache=True)
+def support(solids, near, n, movers, x, y, highest):
+    """Height of the highest floor at (x, y) up to `highest`, and the mover it belongs to.
+
+    -inf where there is none; the mover is -1 for a floor that stands still.
+    """
+    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    n_prisms = prisms.shape[0]
+    n_still = n_prisms + drums.shape[0]
+    best = -np.inf
+    carrier = -1
+    for k in range(n):
+        item = near[k]
+        if item < n_prisms:
+            row = prisms[item]
+            if best < row[7] <= highest and in_box(x, y, row):
+                best = row[7]
+        elif item < n_still:
+            row = drums[item - n_prisms]
+            if best < row[4] <= highest and in_disc(x, y, row[0], row[1], row[2]):
+                best = row[4]
+        else:
+            row = triangles[item - n_still]
+            if row[11] >= _FLOOR and row[13] > best and row[12] <= highest:
+                z = plane_height(x, y, row)
+                if best < z <= highest:
+                    best = z
+    for m in range(movers.shape[0]):
+        row = movers[m]
+        if row[8] == BOX and best < row[7] <= highest and in_box(x, y, row):
+            best = row[7]
+            carrier = m
+    return best, carrier
+
+
+@njit(cache=True)
+def has_headroom(solids, near, n, movers, x, y, z):
+    """Whether nothing is right above the axis of a body that stands at (x, y, z)."""
+    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    n_prisms = prisms.shape[0]
+    n_still = n_prisms + drums.shape[0]
+    low = z + _CLIMB + _MARGIN
+    high = z + _TALL - _MARGIN
+    for k in range(n):
+        item = near[k]
+        if item < n_prisms:
+            row = prisms[item]
+            if row[6] < high and row[7] > low and in_box(x, y, row):
+                return False
+        elif item < n_still:
+            row = drums[item - n_prisms]
+            if row[3] < high and row[4] > low and in_disc(x, y, row[0], row[1], row[2]):
+                return False
+        else:
+            row = triangles[item - n_still]
+            if row[12] < high and row[13] > low:
+                above = plane_height(x, y, row)
+                if low < above < high:
+                    return False
+    for m in range(movers.shape[0]):
+        row = movers[m]
+        if row[8] == BOX and row[6] < high and row[7] > low and in_box(x, y, row):
+            return False
+    return True
+
+
+@njit(cache=True, inline="always")
+def reach_beside(z, bottom, top):
+    """Radius of the capsule of a body at height `z` beside a flat shape; 0: no contact."""
+    gap = max(z + _LOW - top, bottom - (z + _HIGH), 0.0)
+    if gap >= _DIAGONAL - _MARGIN:
+        return 0.0
+    return math.sqrt(_R * _R - gap * gap)
+
+
+@njit(cache=True)
+def push_from_flat(x, y, z, row, round_base, bottom, top):
+    """(x, y) moved out of a flat shape, and the depth; a shape overhead pushes nobody."""
+    radius = reach_beside(z, bottom, top)
+    if radius == 0.0:
+        return x, y, 0.0
+    if radius < _R - _MARGIN:  # only its rim pushes
+        if round_base and in_disc(x, y, row[0], row[1], row[2]):
+            return x, y, 0.0
+        if not round_base and in_box(x, y, row):
+            return x, y, 0.0
+    if round_base:
+        return push_from_cylinder(x, y, row, radius)
+    return push_from_box(x, y, row, radius)
+
+
+@njit(cache=True)
+def push_from_triangle(x, y, z, row):
+    """(x, y) moved out of a triangle, and the depth; -1: it cuts the axis."""
+    low = z + _LOW
+    high = z + _HIGH
+    if (
+        row[13] < low - _R
+        or row[12] > high + _R
+        or max(row[0], row[3], row[6]) < x - _R
+        or min(row[0], row[3], row[6]) > x + _R
+        or max(row[1], row[4], row[7]) < y - _R
+        or min(row[1], row[4], row[7]) > y + _R
+    ):
+        return x, y, 0.0
+    hx, hy, hz = axis_to_triangle(x, y, low, high, row)
+    aside = math.sqrt(hx * hx + hy * hy)
+    gap = math.sqrt(aside * aside + hz * hz)
+    if gap >= _R:
+        return x, y, 0.0
+    if gap < 1e-9:
+        return x, y, -1.0
+    if hz > aside or (hz < 0.0 and aside < _OVERHEAD * -hz) or aside < 1e-9:
+        return x, y, 0.0
+    depth = (_R - gap) * gap / aside
+    return x + hx / aside * depth, y + hy / aside * depth, depth
+
+
+@njit(cache=True)
+def overlaps(solids, near, n, movers, x, y, z, found, whom):
+    """How many shapes the body at (x, y, z) overlaps, at most K; -1: one cuts its axis.
+
+    Each is written into `found` (K, 3): unit vector out, and depth [m]. `whom` (1,) is
+    set where one of them is a person.
+    """
+    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    n_prisms = prisms.shape[0]
+    n_still = n_prisms + drums.shape[0]
+    count = 0
+    for k in range(n + movers.shape[0]):
+        person = False
+        if k >= n:
+            row = movers[k - n]
+            if row[8] == 0.0:
+                continue
+            person = row[8] == PERSON
+            px, py, depth = push_from_flat(x, y, z, row, row[8] != BOX, row[6], row[7])
+        else:
+            item = near[k]
+            if item < n_prisms:
+                row = prisms[item]
+                px, py, depth = push_from_flat(x, y, z, row, False, row[6], row[7])
+            elif item < n_still:
+                row = drums[item - n_prisms]
+                px, py, depth = push_from_flat(x, y, z, row, True, row[3], row[4])
+            else:
+                px, py, depth = push_from_triangle(x, y, z, triangles[item - n_still])
+                if depth < 0.0:
+                    return -1
+        if depth > _TOUCH and count < found.shape[0]:
+            found[count, 0] = (px - x) / depth
+            found[count, 1] = (py - y) / depth
+            found[count, 2] = depth
+            count += 1
+            if person:
+                whom[0] = True
+    return count
+
+
+@njit(cache=True)
+def slide(solids, near, n, movers, x0, y0, x, y, z, found, whom):
+    """(x, y) pushed out of all near shapes at height `z`, and whether any was touched.
+
+    Where no way out is found it is back at (x0, y0). `found` (K, 3) is work space.
+    """
+    touched = False
+    for _ in range(_PASSES):
+        count = overlaps(solids, near, n, movers, x, y, z, found, whom)
+        if count == 0:
+            return x, y, touched
+        if count < 0:
+            return x0, y0, True
+        touched = True
+        ux, uy = way_out(found, count)
+        x += ux
+        y += uy
+    count = overlaps(solids, near, n, movers, x, y, z, found, whom)
+    if count < 0:
+        return x0, y0, True
+    for k in range(count):
+        if found[k, 2] > _STUCK:
+            return x0, y0, True
+    return x, y, True

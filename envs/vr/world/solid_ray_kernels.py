@@ -1,0 +1,192 @@
+"""Compiled rays of levels with heights: how far the way is free, along the floor.
+
+A ray follows the floor from the feet on: up and down slopes and steps of at most
+`CLIMB_HEIGHT`. It ends where something stands between `CLIMB_HEIGHT` and `BODY_HEIGHT`
+above that floor, and, if it sees edges, where the floor drops by more.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT, STEEPEST_FLOOR
+from ambulo.envs.vr.world.solid_kernels import BOX
+from ambulo.envs.vr.world.triangle_kernels import cut_by_ray
+
+_CLIMB = CLIMB_HEIGHT
+_TALL = BODY_HEIGHT
+_FLOOR = STEEPEST_FLOOR
+_BEYOND = 1e-6
+"""A cut is looked at this far behind its beginning, and lasts at least twice as long, [m]."""
+_STRIDE = 0.25
+"""Longest part of a sloping floor on which obstacles are looked for once, [m]."""
+MOST_CUTS = 256
+"""Shapes along one ray that are looked at."""
+
+
+@njit(cache=True)
+def cut_box(x, y, cx, sy, row):
+    """Where a ray enters and leaves the base of a prism, [m]; enter > leave: it misses."""
+    dx = x - row[0]
+    dy = y - row[1]
+    u = row[4] * dx + row[5] * dy
+    v = -row[5] * dx + row[4] * dy
+    du = row[4] * cx + row[5] * sy
+    dv = -row[5] * cx + row[4] * sy
+    enter = -np.inf
+    leave = np.inf
+    if abs(du) < 1e-12:
+        if abs(u) > row[2]:
+            return 1.0, 0.0
+    else:
+        t0 = (-row[2] - u) / du
+        t1 = (row[2] - u) / du
+        enter = max(enter, min(t0, t1))
+        leave = min(leave, max(t0, t1))
+    if abs(dv) < 1e-12:
+        if abs(v) > row[3]:
+            return 1.0, 0.0
+    else:
+        t0 = (-row[3] - v) / dv
+        t1 = (row[3] - v) / dv
+        enter = max(enter, min(t0, t1))
+        leave = min(leave, max(t0, t1))
+    return enter, leave
+
+
+@njit(cache=True)
+def cut_disc(x, y, cx, sy, px, py, radius):
+    """Where a ray enters and leaves a disc, [m]; enter > leave: it misses."""
+    dx = x - px
+    dy = y - py
+    b = dx * cx + dy * sy
+    root = b * b - (dx * dx + dy * dy - radius * radius)
+    if root < 0.0:
+        return 1.0, 0.0
+    root = math.sqrt(root)
+    return -b - root, -b + root
+
+
+@njit(cache=True)
+def _keep(cuts, n, enter, leave, length, low0, top0, low1, top1, floor):
+    """Add a cut: begin, end, bottom and top at both, and whether its top is a floor."""
+    if enter > leave or leave < 0.0 or enter >= length or n >= cuts.shape[0]:
+        return n
+    leave = max(leave, enter + 2.0 * _BEYOND)
+    cuts[n, 0] = enter
+    cuts[n, 1] = leave
+    cuts[n, 2] = low0
+    cuts[n, 3] = top0
+    slope = 1.0 / (leave - enter)
+    cuts[n, 4] = (low1 - low0) * slope
+    cuts[n, 5] = (top1 - top0) * slope
+    cuts[n, 6] = floor
+    return n + 1
+
+
+@njit(cache=True)
+def collect_cuts(solids, near, n, movers, x, y, cx, sy, length, cuts, ends):
+    """Write what a ray of `length` passes over or through to `cuts` (K, 7); how many."""
+    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    n_prisms = prisms.shape[0]
+    n_still = n_prisms + drums.shape[0]
+    count = 0
+    for k in range(n):
+        item = near[k]
+        if item < n_prisms:
+            row = prisms[item]
+            enter, leave = cut_box(x, y, cx, sy, row)
+            count = _keep(
+                cuts, count, enter, leave, length, row[6], row[7], row[6], row[7], 1.0
+            )
+        elif item < n_still:
+            row = drums[item - n_prisms]
+            enter, leave = cut_disc(x, y, cx, sy, row[0], row[1], row[2])
+            count = _keep(
+                cuts, count, enter, leave, length, row[3], row[4], row[3], row[4], 1.0
+            )
+        else:
+            row = triangles[item - n_still]
+            if cut_by_ray(x, y, cx, sy, row, ends):
+                a, za, b, zb = ends[0], ends[1], ends[2], ends[3]
+                if row[11] >= _FLOOR:
+                    count = _keep(cuts, count, a, b, length, za, za, zb, zb, 1.0)
+                elif b - a < _STRIDE:
+                    low = min(za, zb)
+                    top = max(za, zb)
+                    count = _keep(cuts, count, a, b, length, low, top, low, top, 0.0)
+                else:
+                    count = _keep(cuts, count, a, b, length, za, za, zb, zb, 0.0)
+    for m in range(movers.shape[0]):
+        row = movers[m]
+        if row[8] == 0.0:
+            continue
+        if row[8] == BOX:
+            enter, leave = cut_box(x, y, cx, sy, row)
+        else:
+            enter, leave = cut_disc(x, y, cx, sy, row[0], row[1], row[2])
+        count = _keep(
+            cuts, count, enter, leave, length, row[6], row[7], row[6], row[7], 1.0
+        )
+    return count
+
+
+@njit(cache=True)
+def free_way(cuts, count, z, length, edges):
+    """How far a ray whose feet are at height `z` gets over `cuts`, at most `length`, [m]."""
+    at = 0.0
+    floor = z
+    while at < length:
+        here = at + _BEYOND
+        best = -np.inf
+        slope = 0.0
+        next_at = length
+        for k in range(count):
+            c = cuts[k]
+            if c[0] > here:
+                next_at = min(next_at, c[0])
+            elif c[1] > here:
+                next_at = min(next_at, c[1])
+                top = c[3] + (here - c[0]) * c[5]
+                if c[6] > 0.0 and best < top <= floor + _CLIMB:
+                    best = top
+                    slope = c[5]
+        if best < floor - _CLIMB:
+            if edges:
+                return at
+            best = floor
+            slope = 0.0
+        # A floor that rises into something is looked at again and again.
+        if slope != 0.0:
+            next_at = min(next_at, at + _STRIDE)
+        floor = best
+        for k in range(count):
+            c = cuts[k]
+            if c[0] <= here < c[1]:
+                low = c[2] + (here - c[0]) * c[4]
+                top = c[3] + (here - c[0]) * c[5]
+                if top > floor + _CLIMB and low < floor + _TALL:
+                    return at
+        floor += slope * (next_at - here)
+        at = next_at
+    return length
+
+
+@njit(cache=True)
+def cast_free_ways(
+    solids, near, n, movers, x, y, z, angle, length, edges, out, cuts, ends
+):
+    """Fill `out` with the ways of rays of which number 0 points along `angle`.
+
+    `cuts` (K, 7) and `ends` (4,) are work space.
+    """
+    rays = out.shape[0]
+    for r in range(rays):
+        heading = angle + 2.0 * math.pi * r / rays
+        cx = math.cos(heading)
+        sy = math.sin(heading)
+        count = collect_cuts(solids, near, n, movers, x, y, cx, sy, length, cuts, ends)
+        out[r] = free_way(cuts, count, z, length, edges)

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.vr.levels.geodesic import path_length
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.planners import make_planner
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_world
 from ambulo.envs.vr.task.metrics import BodyTrace, Trace, optimal_length
+from ambulo.envs.vr.task.tasks import stops
+from ambulo.envs.vr.task.tours import tour_length
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
 
@@ -186,7 +187,6 @@ class _Recorder:
         steps = int(episode.steps[index])
         level, start = batch.bank.levels[task.slot[index]], episode.origin[index, :2]
         success, fell = bool(info["is_success"][index]), bool(info["fell"][index])
-        distance = _walk(batch, index)
         shortest = _shortest(batch, index, start)
         return EpisodeRecord(
             level=level,
@@ -194,7 +194,7 @@ class _Recorder:
             fell=fell,
             timeout=not success and not fell,
             optimal=float(optimal_length(shortest, env.goal_radius)),
-            left=0.0 if success else max(distance - env.goal_radius, 0.0),
+            left=0.0 if success else _left(batch, index),
             path=float(episode.path[index]),
             time=steps * batch.spec.decision_dt,
             collisions=int(episode.collisions[index]),
@@ -244,32 +244,59 @@ class _Recorder:
         )  # fmt: skip
 
 
-def _walk(batch: NavigationBatch, env: int) -> float:
-    """Walking distance from where `env` is to its goal; straight without a way."""
+def _left(batch: NavigationBatch, env: int) -> float:
+    """Way from where `env` is to the edge of its (last) goal, [m]; straight without one."""
     task, here = batch.task, batch.world.state.position[env]
-    rows = np.array([env])
-    walk = batch.bank.distance(task.slot[rows], task.index[rows], here[None])[0]
+    further = stops(task.kind[env], task.index[env], batch.config.environment)
+    further = further[: len(further) - int(task.visited[env])]
+    if len(further) > 1:
+        goals = batch.bank.goals[task.slot[env], further]
+        walk = _tour(batch, int(task.slot[env]), here[:2], goals)
+    else:
+        rows = np.array([env])
+        walk = batch.bank.distance(task.slot[rows], task.index[rows], here[None])[0]
     straight = float(np.hypot(*(task.goal[env, :2] - here[:2])))
-    return max(float(walk), straight) if np.isfinite(walk) else straight
+    way = max(float(walk), straight) if np.isfinite(walk) else straight
+    return float(optimal_length(way, batch.config.environment.goal_radius))
 
 
 def _shortest(batch: NavigationBatch, env: int, start: Floats) -> float:
-    """Length of the taut way from `start` to the first goal of the episode, [m]."""
+    """Length of the taut way from `start` by the goals of the episode, [m].
+
+    It ends in the middle of the last goal. Of a goal that walks it is the way to where the
+    goal began.
+    """
     begun = batch.starts[env]
     assert begun is not None, "the env was reset"
-    x, y = (float(v) for v in batch.bank.goals[begun.slot, begun.goal])
-    level = batch.bank.levels[begun.slot]
-    length = _path_length(level, float(start[0]), float(start[1]), x, y)
+    order = stops(batch.task.kind[env], begun.goal, batch.config.environment)
+    goals = batch.bank.goals[begun.slot, order]
+    length = _tour(batch, begun.slot, start, goals)
     if np.isfinite(length):
         return length
-    slot, index = np.array([begun.slot]), np.array([begun.goal])
-    return float(batch.bank.distance(slot, index, start[None])[0])
+    points = np.vstack([start, goals[:-1]])
+    slots = np.full(len(order), begun.slot)
+    return float(batch.bank.distance(slots, np.array(order), points).sum())
+
+
+def _tour(batch: NavigationBatch, slot: int, here: Floats, goals: Floats) -> float:
+    """`tour_length` in a level slot, with the goal radius of `batch`."""
+    return _tour_length(
+        batch.bank.levels[slot],
+        tuple(map(float, here)),
+        tuple((float(x), float(y)) for x, y in goals),
+        batch.config.environment.goal_radius,
+    )
 
 
 @lru_cache(maxsize=2 * CHUNK)
-def _path_length(level: Level, x0: float, y0: float, x1: float, y1: float) -> float:
-    """`path_length`, remembered for the other subjects of the same episode."""
-    return path_length(level, (x0, y0), (x1, y1))
+def _tour_length(
+    level: Level,
+    here: tuple[float, ...],
+    goals: tuple[tuple[float, float], ...],
+    radius: float,
+) -> float:
+    """`tour_length`, remembered for the other subjects of the same episode."""
+    return tour_length(level, np.array(here), np.array(goals), radius)
 
 
 @dataclass(frozen=True)

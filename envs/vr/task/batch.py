@@ -31,6 +31,7 @@ from ambulo.envs.vr.task.tasks import (
     TaskState,
     advance_tasks,
     reached_for,
+    rest_of_tour,
     task_distance,
 )
 from ambulo.envs.vr.world.state import World
@@ -140,7 +141,8 @@ class NavigationBatch:
         self.episode.begin(envs, poses)
         distance, euclid = self._distances()
         distance = np.where(np.isfinite(distance), distance, euclid)
-        self.episode.start_distance[envs] = distance[envs]
+        tour = distance + rest_of_tour(self.task, self.bank, self.config.environment)
+        self.episode.start_distance[envs] = tour[envs]
         self.episode.distance[envs] = distance[envs]
         self.episode.best[envs] = distance[envs]
         self._observe(envs)

@@ -21,7 +21,7 @@ class NavigationEpisode(StateArrays):
     steps: Ints
     """Environment steps so far."""
     start_distance: Floats
-    """Distance to the goal at the start, [m]."""
+    """Distance to the goal at the start, [m]; of a patrol, the way to all of its goals."""
     distance: Floats
     """Distance to the goal now, [m]."""
     best: Floats

@@ -64,6 +64,32 @@ class TaskState(StateArrays):
         self.solved[envs] = False
 
 
+def stops(kind: int, first: int, env: NavigationEnvironmentConfig) -> list[int]:
+    """Goals of the level that an episode of task `kind` visits, in order."""
+    count = env.patrol_goals if kind == PATROL else 1
+    return [(first + k) % GOALS for k in range(count)]
+
+
+def rest_of_tour(
+    task: TaskState, bank: LevelBank, env: NavigationEnvironmentConfig
+) -> Floats:
+    """Shortest way from the current goal's disc by all goals after it, shape (N,), [m].
+
+    0 without further goals. A lower bound: what a way crosses of the discs is left out.
+    """
+    rest = np.zeros(len(task.kind))
+    rows = np.flatnonzero(task.kind == PATROL)
+    slots, here = task.slot[rows], task.index[rows]
+    for k in range(1, env.patrol_goals if len(rows) else 0):
+        there = (here + 1) % GOALS
+        way = bank.distance(slots, there, bank.goals[slots, here])
+        further = (task.visited[rows] + k < env.patrol_goals) & np.isfinite(way)
+        leg = np.maximum(way - 2.0 * env.goal_radius, 0.0)
+        rest[rows] += np.where(further, leg, 0.0)
+        here = there
+    return rest
+
+
 def reached_for(task: TaskState) -> Floats:
     """Points that hands shall go to, NaN where there is none. Shape (N, 3), [m]."""
     return np.where((task.kind == REACH)[:, None], task.goal, np.nan)

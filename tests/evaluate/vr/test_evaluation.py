@@ -150,6 +150,23 @@ def test_traces_agree_with_the_scores():
         assert end < CONFIG.environment.goal_radius
 
 
+@pytest.mark.parametrize("goals", [1, 3])
+def test_a_patrol_is_measured_against_the_way_by_all_of_its_goals(goals):
+    config = CONFIG.override(
+        "environment", tasks=("patrol",), patrol_goals=goals, max_episode_steps=900
+    )
+    result = planned("oracle", config=config, level_set="heldout", episodes=9)
+    assert result.success_rate == 1.0
+    assert result.spl > 0.95
+    assert result.soft_spl > 0.95
+
+
+def test_who_stands_makes_no_progress_on_a_patrol():
+    config = CONFIG.override("environment", tasks=("patrol",), max_episode_steps=5)
+    result = planned("stand", config=config, level_set="open,rooms", episodes=2)
+    assert result.soft_spl == pytest.approx(0.0, abs=1e-6)
+
+
 def test_level_sets_go_round_robin_over_held_out_seeds():
     bank, starts = episodes_for(CONFIG, level_set="heldout", episodes=11)
     names = [bank.levels[s.slot].name for s in starts]

@@ -178,7 +178,7 @@ def test_pacing_at_a_goal_of_a_patrol_is_paid_once() -> None:
     first, second = batch.bank.goals[clear, 0], batch.bank.goals[clear, 1]
     apart = np.hypot(*(second - first).T)
     assert (apart > 3.0).all()
-    way = batch.episode.start_distance[clear] + apart
+    way = batch.episode.distance[clear].copy() + apart
     paid, bonus = np.zeros(2), np.zeros(2)
     for step in range(60):
         batch.world.state.position[clear, :2] = first

@@ -78,6 +78,17 @@ def test_patrol_pays_its_goals_in_shares() -> None:
     assert info["reward/goal"][0] == 50.0
 
 
+def test_the_way_of_a_patrol_is_that_to_all_of_its_goals() -> None:
+    """To the first goal, and from disc to disc; what they cross is left out."""
+    batch = one_env("patrol", (-5.0, 0, 0), patrol_goals=3)
+    apart = np.hypot(*(batch.bank.goals[0, 1] - batch.bank.goals[0, 0]))
+    way = 10.0 + 2 * (apart - 2.0)
+    assert batch.episode.start_distance[0] == pytest.approx(way, rel=0.03)
+    assert batch.episode.distance[0] == pytest.approx(10.0, rel=0.03)
+    one = one_env("patrol", (-5.0, 0, 0), patrol_goals=1)
+    assert one.episode.start_distance[0] == one.episode.distance[0]
+
+
 def test_falling_past_the_goal_is_no_success() -> None:
     """Below the floor nothing is reached, and the fall is no progress."""
     config = NavigationConfig()

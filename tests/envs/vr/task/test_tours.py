@@ -32,7 +32,7 @@ def test_one_stop_is_the_way_there() -> None:
 def test_a_tour_comes_near_each_stop_and_ends_in_the_last(stops, expected) -> None:
     start = np.array([-5.0, 0.0])
     length = tour_length(FLOOR, start, np.array(stops, np.float64), 1.0)
-    assert length == pytest.approx(expected, abs=0.06)
+    assert length == pytest.approx(expected, abs=0.12)
 
 
 def test_a_stop_that_cannot_be_reached_is_endlessly_far() -> None:

@@ -18,6 +18,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="level families with commas between, or one of train, validation, heldout "
         "(default: the model's own families, held-out levels)",
     )  # fmt: skip
+    add(
+        "--task", metavar="NAME",
+        help="navigate, follow, reach or patrol: all episodes have this task (default: "
+        "those of the training)",
+    )  # fmt: skip
     add("--world", metavar="NAME", help="mujoco (default), kernel or godot")
     add(
         "--body", metavar="NAME",
@@ -27,6 +32,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add(
         "--walker", metavar="MODEL",
         help="what moves the legs of a body (default: as in the training)",
+    )  # fmt: skip
+    add(
+        "--film-episode", metavar="N",
+        help="with --video: number of the episode as in the rows of --json, from 0, or "
+        "worst or best (default: one with a long detour)",
     )  # fmt: skip
     add(
         "--views", metavar="NAMES",
@@ -51,7 +61,7 @@ KIND = EvalKind(
         {
             "level_file", "level_set", "world", "body", "walker", "godot_url", "godot_bin",
             "godot_engines", "deterministic", "num_envs", "video", "views", "film_with",
-            "trust_pickle",
+            "film_episode", "task", "trust_pickle",
         }
     ),
     baselines="ambulo.envs.vr.planners.planners:PLANNERS",

@@ -12,6 +12,7 @@ from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.vr import Body, NavigationConfig
 from ambulo.envs.godot.check import check_engines
 from ambulo.envs.vr.task.env import embodied_config
+from ambulo.envs.vr.task.observation import TASKS
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import POLICY
 from ambulo.evaluate.vr import evaluation
@@ -40,7 +41,9 @@ def run(request: EvalRequest) -> EvalOutcome:
         raise ConfigError(f"--world: unknown {args.world!r}{hint}")
     if args.level_set is not None and args.level_file is not None:
         raise ConfigError("--level-set and --level-file exclude each other")
-    for flag in ("film_with", "views"):
+    if args.task is not None and args.task not in TASKS:
+        raise ConfigError(f"--task: unknown {args.task!r}{nearest(args.task, TASKS)}")
+    for flag in ("film_with", "views", "film_episode"):
         if args.video is None and getattr(args, flag) is not None:
             raise ConfigError(f"--{flag.replace('_', '-')}: needs --video")
     environment = _in_world(NavigationConfig(), args, "capsule").environment
@@ -48,7 +51,9 @@ def run(request: EvalRequest) -> EvalOutcome:
     check_engines(environment)
     import_mujoco()
     subjects, config = _subjects(request)
-    film = FilmSettings.of(config, args.film_with, args.views)
+    film = FilmSettings.of(
+        config, args.film_with, args.views, args.film_episode, request.episodes
+    )
     if args.video is not None:
         check_can_film(config, film)
     source = LevelSource(
@@ -64,6 +69,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         "seed": str(args.seed),
         "world": args.world,
         "body": config.environment.body,
+        "task": args.task or ", ".join(config.environment.tasks),
     }
     run_folder = None if file is None else RunFolder.around(file)
     radius = config.environment.goal_radius
@@ -138,6 +144,7 @@ def _play(
             subjects,
             source,
             request.episodes,
+            task=request.args.task,
             num_envs=request.args.num_envs or evaluation.DEFAULT_NUM_ENVS,
             progress=progress,
         )

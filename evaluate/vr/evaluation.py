@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr import NavigationConfig, Task
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.planners import make_planner
 from ambulo.envs.vr.task.bank import LevelBank, Start
@@ -80,6 +80,7 @@ def run_episodes(
     bank: LevelBank,
     starts: Sequence[Start],
     *,
+    task: Task | None = None,
     num_envs: int = DEFAULT_NUM_ENVS,
     seed: int = 0,
     first: int = 0,
@@ -97,6 +98,7 @@ def run_episodes(
         config: of observations, actions, rewards and limits.
         bank: levels.
         starts: of the episodes.
+        task: of all episodes; None: drawn from those of `config`.
         num_envs: at once, at most.
         seed: of everything random.
         first: index of the first episode.
@@ -106,6 +108,8 @@ def run_episodes(
         raise ConfigError(f"number of envs = {num_envs}: must be at least 1")
     count = min(num_envs, len(starts))
     batch = NavigationBatch(config, bank, make_world(config, count), num_envs=count)
+    if task is not None:
+        batch.tasks = (task,)
     recorder = _Recorder(batch)
     records: list[EpisodeRecord | None] = [None] * len(starts)
     running = np.arange(count)
@@ -334,10 +338,11 @@ def evaluate(
     source: LevelSource,
     episodes: int,
     *,
+    task: Task | None = None,
     num_envs: int = DEFAULT_NUM_ENVS,
     progress: Progress | None = None,
 ) -> dict[str, EpisodeRecords]:
-    """All subjects on the same `episodes` of `source`."""
+    """All subjects on the same `episodes` of `source`, all with `task` if it is given."""
     found: dict[str, list[EpisodeRecord]] = {name: [] for name in subjects}
     speeds: dict[str, float] = {}
     for chunk in episode_chunks(source, episodes):
@@ -348,6 +353,7 @@ def evaluate(
                 subject.config,
                 chunk.bank,
                 chunk.starts,
+                task=task,
                 num_envs=num_envs,
                 seed=source.seed,
                 first=chunk.first,

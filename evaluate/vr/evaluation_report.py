@@ -23,9 +23,12 @@ from ambulo.evaluate.vr.figures import (
     draw_trajectories,
     failures,
     first_of_each,
-    longest_detour,
 )
-from ambulo.evaluate.vr.films import FilmSettings, write_episode_video
+from ambulo.evaluate.vr.films import (
+    FilmSettings,
+    filmed_episode,
+    write_episode_video,
+)
 from ambulo.evaluate.vr.metrics import (
     COLUMNS,
     HEADLINE,
@@ -57,12 +60,13 @@ def navigation_evaluation(
     Args:
         records: Episodes by agent.
         results: Scores by agent.
-        facts: `model`, `command`, `seed`, `levels`, `world`, `body`, as far as they are
-            known; bodies other than the capsule have metrics of their own.
+        facts: `model`, `command`, `seed`, `levels`, `world`, `body`, `task`, as far as
+            they are known; bodies other than the capsule have metrics of their own.
     """
     count = next(iter(results.values())).episodes
     body = facts.get("body", "capsule")
     where = f"world {facts.get('world', 'mujoco')}"
+    task = "" if facts.get("task", "navigate") == "navigate" else f" of {facts['task']}"
     agents = {name: agent_metrics(scores) for name, scores in results.items()}
     rows = {name: record_rows(r) for name, r in records.items()}
     if body != "capsule":
@@ -83,7 +87,7 @@ def navigation_evaluation(
         episodes=count,
         seed=int(facts.get("seed", "0")),
         command=facts.get("command", ""),
-        evaluated=f"{count} episodes on {facts.get('levels', 'levels')}, {where}",
+        evaluated=f"{count} episodes{task} on {facts.get('levels', 'levels')}, {where}",
         agents=agents,
         columns=COLUMNS if body == "capsule" else (*BODY_TABLE, *BODY_COLUMNS),
         headline=HEADLINE if body == "capsule" else BODY_HEADLINE,
@@ -129,8 +133,8 @@ def write_film(
     settings: FilmSettings,
     path: Path,
 ) -> None:
-    """Film an episode of the hero, one with a long detour."""
-    episode = longest_detour(records[hero_of(records)])
+    """Film the episode of the hero that `settings` choose."""
+    episode = filmed_episode(records[hero_of(records)], settings.episode)
     write_episode_video(episode, config, settings, path)
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ambulo.configs.errors import ConfigError, nearest
+from ambulo.evaluate.vr.figures import longest_detour
 from ambulo.evaluate.vr.reel import HUMAN, VIEWS, Reel, make_reel
-from ambulo.evaluate.vr.scores import EpisodeRecord
+from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
 
 if TYPE_CHECKING:
     from ambulo.configs.vr import NavigationConfig
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Engine = Literal["mujoco", "godot"]
 ENGINES: tuple[Engine, ...] = ("mujoco", "godot")
+EXTREMES = ("worst", "best")
+"""Names of episodes for `--film-episode`, beside their numbers."""
 BOTH = "both"
 """Asks for both engines, side by side."""
 SIZE = (480, 360)
@@ -35,24 +38,32 @@ _TRAIL_STEP = 0.15
 
 @dataclass(frozen=True)
 class FilmSettings:
-    """How an episode is filmed."""
+    """Which episode is filmed, and how."""
 
     engines: tuple[Engine, ...] = ("mujoco",)
     """What draws; several: side by side, the same moments from the same cameras."""
     views: tuple[str, ...] = ("chase", "top")
     """Of `VIEWS`: side by side, or below each other where two engines are side by side."""
+    episode: int | str | None = None
+    """Number of the episode, or of `EXTREMES`; None: one with a long detour."""
 
     @classmethod
     def of(
-        cls, config: NavigationConfig, film_with: str | None, views: str | None
+        cls,
+        config: NavigationConfig,
+        film_with: str | None,
+        views: str | None,
+        episode: str | None = None,
+        episodes: int = 1,
     ) -> FilmSettings:
-        """The settings of `--film-with` and `--views`; None: the usual ones.
+        """The settings of `--film-with`, `--views` and `--film-episode`; None: the usual ones.
 
         The engine of the world in which the episode is played draws, if nothing else is
-        asked for.
+        asked for. `episodes` are played.
 
         Raises:
-            ConfigError: Unknown names, or a body that an engine or a view cannot show.
+            ConfigError: Unknown names, an episode that is not played, or a body that an
+                engine or a view cannot show.
         """
         env = config.environment
         if film_with is None:
@@ -79,7 +90,36 @@ class FilmSettings:
         ):
             asked = "--views eyes" if "eyes" in shown else f"--film-with {film_with}"
             raise ConfigError(f"{asked}: is for the body {HUMAN}, not for {env.body}")
-        return cls(engines, shown)
+        return cls(engines, shown, _episode_number(episode, episodes))
+
+
+def _episode_number(text: str | None, episodes: int) -> int | str | None:
+    """The value of `--film-episode` where so many `episodes` are played."""
+    if text is None or text in EXTREMES:
+        return text
+    if not text.isdecimal():
+        hint = nearest(text, EXTREMES)
+        raise ConfigError(
+            f"--film-episode: {text!r} is neither a number nor worst or best{hint}"
+        )
+    if int(text) >= episodes:
+        raise ConfigError(f"--film-episode {text}: episodes are 0 to {episodes - 1}")
+    return int(text)
+
+
+def filmed_episode(records: EpisodeRecords, episode: int | str | None) -> EpisodeRecord:
+    """The episode that `FilmSettings.episode` names.
+
+    The worst is the failed one that is farthest from its goal, or else that of the lowest
+    SPL; the best has the highest SPL.
+    """
+    if episode is None:
+        return longest_detour(records)
+    if isinstance(episode, int):
+        return records.episodes[episode]
+    merits = np.column_stack([-records.column("left"), records.spl()])
+    order = np.lexsort((merits[:, 1], merits[:, 0]))
+    return records.episodes[order[0 if episode == "worst" else -1]]
 
 
 def check_can_film(config: NavigationConfig, settings: FilmSettings) -> None:

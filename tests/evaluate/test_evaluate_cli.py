@@ -76,6 +76,14 @@ def test_json_has_the_published_keys_and_the_report_holds_everything(
     assert not [p for p in out.iterdir() if p.name.startswith(".")]
 
 
+def test_a_task_is_asked_for(capsys):
+    arguments = ["none", *SHORT, "--task", "patrol", "--baselines", "oracle"]
+    assert main([*arguments, "--no-report", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["evaluated"].startswith("4 episodes of patrol on open,pits")
+    assert data["agents"]["oracle"]["spl"]["value"] > 0.95
+
+
 def test_json_to_standard_output_stands_alone(capsys):
     arguments = ["none", *SHORT, "--baselines", "straight", "--no-report", "--json"]
     assert main(arguments) == 0
@@ -130,6 +138,7 @@ def test_a_film_may_lie_in_the_new_folder(tmp_path, capsys, monkeypatch):
         (["none", "--level-file", "absent.json"], "absent.json"),
         (["none", "--level-set", "maze", "--level-file", "x"], "exclude each other"),
         (["none", "--world", "mujco"], "did you mean 'mujoco'"),
+        (["none", "--task", "patrols"], "did you mean 'patrol'"),
         (["none", "--video", "film.avi"], "must end in .mp4 or .gif"),
         (["none", "--json", "no/such/folder/a.json"], "no such folder"),
         (["absent.zip"], "absent.zip: no such model file"),

@@ -78,6 +78,7 @@ class NavigationBatch:
         self.spec: WorldSpec = world.spec
         self.enter(world)
         self.goal_distance = config.environment.goal_distance
+        self.tasks = config.environment.tasks
         self._custom = tuple(custom_terms)
         senses = config.observations
         self._memory = Memory(senses.memory, num_envs, senses.plan_margin)
@@ -130,7 +131,7 @@ class NavigationBatch:
         if self._priors is not None:
             self._priors.begin(np.asarray(envs, np.int64))
         self._memory.reset(envs)
-        tasks = self.config.environment.tasks
+        tasks = self.tasks
         kinds = [
             TASKS.index(tasks[0] if len(tasks) == 1 else self.rngs[p].choice(tasks))
             for p in envs
@@ -291,7 +292,7 @@ class NavigationBatch:
 
     def _lead_hands(self) -> None:
         """Tell the world what hands shall go to, if anybody reaches."""
-        if "reach" in self.config.environment.tasks:
+        if "reach" in self.tasks:
             self.world.reach(reached_for(self.task))
 
     def _distances(self) -> tuple[Floats, Floats]:

@@ -12,6 +12,8 @@ from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level
 from ambulo.envs.vr.levels.level_io import save_level
+from ambulo.envs.vr.task.observation import TASKS
+from ambulo.envs.vr.task.tasks import TaskState
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
 from ambulo.evaluate.vr.episodes import episodes_for as episodes_of
 from ambulo.evaluate.vr.evaluation import (
@@ -159,6 +161,25 @@ def test_a_patrol_is_measured_against_the_way_by_all_of_its_goals(goals):
     assert result.success_rate == 1.0
     assert result.spl > 0.95
     assert result.soft_spl > 0.95
+
+
+@pytest.mark.parametrize("task", ["navigate", "follow", "reach", "patrol"])
+def test_an_agent_of_several_tasks_plays_the_one_asked_for(task, monkeypatch):
+    config = CONFIG.override("environment", tasks=("navigate", "patrol"))
+    agent, kinds = random_agent(config), []
+    begin = TaskState.begin
+    monkeypatch.setattr(
+        TaskState,
+        "begin",
+        lambda self, envs, kind, *rest: (
+            kinds.extend(kind.tolist()),
+            begin(self, envs, kind, *rest),
+        ),
+    )
+    subject = agent_subject(agent, config)
+    source = LevelSource(config, level_set="open")
+    assert len(evaluate({"": subject}, source, 6, task=task)[""].episodes) == 6
+    assert {TASKS[kind] for kind in kinds} == {task}
 
 
 def test_who_stands_makes_no_progress_on_a_patrol():

@@ -14,7 +14,8 @@ from ambulo.configs.presets.vr import preset
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.world.render import gl_backend
 from ambulo.evaluate.command import main
-from ambulo.evaluate.vr.films import FilmSettings
+from ambulo.evaluate.vr.films import FilmSettings, filmed_episode
+from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
 from ambulo.policies.files.model_file import save_model
 
 PLAY = ["--level-set", "open", "--episodes", "1", "--baselines", "none", "--no-report"]
@@ -35,6 +36,26 @@ def embodied(body: str) -> NavigationConfig:
 )
 def test_flags_choose_engines_and_views(film_with, views, settings):
     assert FilmSettings.of(embodied("human23"), film_with, views) == settings
+
+
+def test_the_filmed_episode_is_chosen():
+    """Failures are worse the farther they end from the goal, successes the lower their SPL."""
+
+    def one(path: float, left: float) -> EpisodeRecord:
+        fields = dict.fromkeys(EpisodeRecord.__dataclass_fields__)
+        known = {"success": left == 0.0, "optimal": 10.0, "path": path, "left": left}
+        return EpisodeRecord(**{**fields, **known})
+
+    rows = [one(20.0, 0.0), one(11.0, 0.0), one(10.0, 2.0), one(50.0, 6.0)]
+    records = EpisodeRecords(tuple(rows), 2.0)
+    assert filmed_episode(records, "worst") is rows[3]
+    assert filmed_episode(records, "best") is rows[1]
+    assert filmed_episode(records, 2) is rows[2]
+    solved = EpisodeRecords(tuple(rows[:2]), 2.0)
+    assert filmed_episode(solved, "worst") is rows[0]
+    config = NavigationConfig()
+    assert FilmSettings.of(config, None, None, "8", 9).episode == 8
+    assert FilmSettings.of(config, None, None, "best").episode == "best"
 
 
 def test_godot_draws_what_was_played_in_godot():
@@ -69,6 +90,10 @@ def test_what_cannot_be_filmed_is_refused(body, film_with, views, message):
     [
         (["--views", "eyes"], "--views: needs --video"),
         (["--film-with", "both"], "--film-with: needs --video"),
+        (["--film-episode", "0"], "--film-episode: needs --video"),
+        (["--video", "a.mp4", "--film-episode", "1"], "1: episodes are 0 to 0"),
+        (["--video", "a.mp4", "--film-episode", "-1"], "'-1' is neither a number nor"),
+        (["--video", "a.mp4", "--film-episode", "wurst"], "(did you mean 'worst'?)"),
         (["--video", "a.avi", "--views", "eyes"], "must end in .mp4 or .gif"),
     ],
 )

@@ -170,8 +170,11 @@ def reach_beside(z, bottom, top):
 
 
 @njit(cache=True)
-def push_from_flat(x, y, z, row, round_base, bottom, top):
-    """(x, y) moved out of a flat shape, and the depth; a shape overhead pushes nobody."""
+def push_from_flat(x, y, z, row, round_base, bottom, top, spare):
+    """(x, y) moved out of a flat shape, and the depth; a shape overhead pushes nobody.
+
+    `spare` is room that is kept beside the body, [m].
+    """
     radius = reach_beside(z, bottom, top)
     if radius == 0.0:
         return x, y, 0.0
@@ -181,43 +184,44 @@ def push_from_flat(x, y, z, row, round_base, bottom, top):
         if not round_base and in_box(x, y, row):
             return x, y, 0.0
     if round_base:
-        return push_from_cylinder(x, y, row, radius)
-    return push_from_box(x, y, row, radius)
+        return push_from_cylinder(x, y, row, radius + spare)
+    return push_from_box(x, y, row, radius + spare)
 
 
 @njit(cache=True)
-def push_from_triangle(x, y, z, row):
+def push_from_triangle(x, y, z, row, spare):
     """(x, y) moved out of a triangle, and the depth; -1: it cuts the axis."""
     low = z + _LOW
     high = z + _HIGH
+    radius = _R + spare
     if (
-        row[13] < low - _R
-        or row[12] > high + _R
-        or max(row[0], row[3], row[6]) < x - _R
-        or min(row[0], row[3], row[6]) > x + _R
-        or max(row[1], row[4], row[7]) < y - _R
-        or min(row[1], row[4], row[7]) > y + _R
+        row[13] < low - radius
+        or row[12] > high + radius
+        or max(row[0], row[3], row[6]) < x - radius
+        or min(row[0], row[3], row[6]) > x + radius
+        or max(row[1], row[4], row[7]) < y - radius
+        or min(row[1], row[4], row[7]) > y + radius
     ):
         return x, y, 0.0
     hx, hy, hz = axis_to_triangle(x, y, low, high, row)
     aside = math.sqrt(hx * hx + hy * hy)
     gap = math.sqrt(aside * aside + hz * hz)
-    if gap >= _R:
+    if gap >= radius:
         return x, y, 0.0
     if gap < 1e-9:
         return x, y, -1.0
     if hz > aside or (hz < 0.0 and aside < _OVERHEAD * -hz) or aside < 1e-9:
         return x, y, 0.0
-    depth = (_R - gap) * gap / aside
+    depth = (radius - gap) * gap / aside
     return x + hx / aside * depth, y + hy / aside * depth, depth
 
 
 @njit(cache=True)
-def overlaps(solids, near, n, movers, x, y, z, found, whom):
+def overlaps(solids, near, n, movers, x, y, z, spare, found, whom):
     """How many shapes the body at (x, y, z) overlaps, at most K; -1: one cuts its axis.
 
-    Each is written into `found` (K, 3): unit vector out, and depth [m]. `whom` (1,) is
-    set where one of them is a person.
+    Each is written into `found` (K, 3): unit vector out, and depth [m]. `spare` is room
+    that is kept beside the body, [m]. `whom` (1,) is set where one is a person.
     """
     prisms, drums, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
@@ -230,17 +234,17 @@ def overlaps(solids, near, n, movers, x, y, z, found, whom):
             if row[8] == 0.0:
                 continue
             person = row[8] == PERSON
-            px, py, depth = push_from_flat(x, y, z, row, row[8] != BOX, row[6], row[7])
+            px, py, depth = push_from_flat(x, y, z, row, row[8] != BOX, row[6], row[7], spare)
         else:
             item = near[k]
             if item < n_prisms:
                 row = prisms[item]
-                px, py, depth = push_from_flat(x, y, z, row, False, row[6], row[7])
+                px, py, depth = push_from_flat(x, y, z, row, False, row[6], row[7], spare)
             elif item < n_still:
                 row = drums[item - n_prisms]
-                px, py, depth = push_from_flat(x, y, z, row, True, row[3], row[4])
+                px, py, depth = push_from_flat(x, y, z, row, True, row[3], row[4], spare)
             else:
-                px, py, depth = push_from_triangle(x, y, z, triangles[item - n_still])
+                px, py, depth = push_from_triangle(x, y, z, triangles[item - n_still], spare)
                 if depth < 0.0:
                     return -1
         if depth > _TOUCH and count < found.shape[0]:
@@ -261,7 +265,7 @@ def slide(solids, near, n, movers, x0, y0, x, y, z, found, whom):
     """
     touched = False
     for _ in range(_PASSES):
-        count = overlaps(solids, near, n, movers, x, y, z, found, whom)
+        count = overlaps(solids, near, n, movers, x, y, z, 0.0, found, whom)
         if count == 0:
             return x, y, touched
         if count < 0:
@@ -270,7 +274,7 @@ def slide(solids, near, n, movers, x0, y0, x, y, z, found, whom):
         ux, uy = way_out(found, count)
         x += ux
         y += uy
-    count = overlaps(solids, near, n, movers, x, y, z, found, whom)
+    count = overlaps(solids, near, n, movers, x, y, z, 0.0, found, whom)
     if count < 0:
         return x0, y0, True
     for k in range(count):

@@ -1,0 +1,324 @@
+"""Compiled kernels of `ambulo.envs.vr.levels.layers`: floors of columns, links, flood.
+
+Arrays have axes layer, row (y), column (x); cell (j, i) has its centre at i, j in cell units.
+"""
+
+# ruff: noqa: PLR0912, PLR0914, RUF046 - compiled loops; int(math.floor(x)) is what numba needs
+
+from __future__ import annotations
+
+import heapq
+import math
+
+import numpy as np
+from numba import njit
+
+from ambulo.envs.vr.contract import CLIMB_HEIGHT, STEEPEST_FLOOR
+from ambulo.envs.vr.world.geometry_kernels import MOST_OVERLAPS
+from ambulo.envs.vr.world.solid_kernels import (
+    has_headroom,
+    in_box,
+    in_disc,
+    nearby,
+    overlaps,
+    support,
+)
+from ambulo.envs.vr.world.triangle_kernels import plane_height
+
+_CLIMB = CLIMB_HEIGHT
+_FLOOR = STEEPEST_FLOOR
+_SAME = 0.02
+"""Floors nearer than this are one, [m]."""
+_STRIDE = 0.05
+"""Distance of the points of a link at which the floor is looked at, [m]."""
+_AROUND = 12
+"""Points around the body at which there must be floor."""
+_TINY = 1e-6
+NEIGHBOURS = np.array(
+    [[1, 0], [1, 1], [0, 1], [-1, 1], [-1, 0], [-1, -1], [0, -1], [1, -1]]
+)
+"""dx, dy of the eight neighbours, counter-clockwise."""
+SAME_FLOOR = 0.6
+"""A point belongs to the nearest floor within this height, [m]."""
+
+
+@njit(cache=True)
+def _floors(solids, near, n, x, y, out):
+    """Write the heights of all floors at (x, y) to `out` in descending order; how many."""
+    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    n_prisms = prisms.shape[0]
+    n_still = n_prisms + drums.shape[0]
+    count = 0
+    for k in range(n):
+        item = near[k]
+        z = np.nan
+        if item < n_prisms:
+            if in_box(x, y, prisms[item]):
+                z = prisms[item, 7]
+        elif item < n_still:
+            row = drums[item - n_prisms]
+            if in_disc(x, y, row[0], row[1], row[2]):
+                z = row[4]
+        else:
+            row = triangles[item - n_still]
+            if row[11] >= _FLOOR:
+                z = plane_height(x, y, row)
+        if not math.isfinite(z):
+            continue
+        place = 0
+        while place < count and out[place] > z + _SAME:
+            place += 1
+        if place < count and abs(out[place] - z) <= _SAME:
+            out[place] = max(out[place], z)
+            continue
+        if count == out.shape[0]:
+            continue
+        for m in range(count, place, -1):
+            out[m] = out[m - 1]
+        out[place] = z
+        count += 1
+    return count
+
+
+@njit(cache=True)
+def _is_free(solids, near, n, nobody, x, y, z, clearance, spare, found, whom):
+    """Whether the body can stand at (x, y, z) with `clearance` to obstacles and edges."""
+    if not has_headroom(solids, near, n, nobody, x, y, z):
+        return False
+    if overlaps(solids, near, n, nobody, x, y, z, spare, found, whom) != 0:
+        return False
+    for k in range(_AROUND):
+        angle = 2.0 * math.pi * k / _AROUND
+        px = x + clearance * math.cos(angle)
+        py = y + clearance * math.sin(angle)
+        floor, _ = support(solids, near, n, nobody, px, py, z + 2.0 * _CLIMB)
+        if floor < z - 2.0 * _CLIMB:
+            return False
+    return True
+
+
+@njit(cache=True)
+def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
+    """Floors of every column from below, shape (layers, ny, nx), and where the body fits."""
+    shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
+    near = np.empty(max(shapes, 1), np.int64)
+    seen = np.full(max(shapes, 1), -1, np.int64)
+    nobody = np.zeros((0, 9))
+    found = np.empty((MOST_OVERLAPS, 3))
+    whom = np.zeros(1, np.bool_)
+    floors = np.empty(64)
+    height = np.full((layers, ny, nx), np.nan, np.float32)
+    free = np.zeros((layers, ny, nx), np.bool_)
+    for j in range(ny):
+        for i in range(nx):
+            x = x0 + (i + 0.5) * res
+            y = y0 + (j + 0.5) * res
+            n = nearby(solids, x, y, clearance + 0.1, near, seen, j * nx + i)
+            count = _floors(solids, near, n, x, y, floors)
+            layer = 0
+            for k in range(count - 1, -1, -1):
+                z = floors[k]
+                if layer < layers and _is_free(
+                    solids, near, n, nobody, x, y, z, clearance, spare, found, whom
+                ):
+                    height[layer, j, i] = z
+                    free[layer, j, i] = True
+                    layer += 1
+    return height, free
+
+
+@njit(cache=True)
+def _walk(solids, near, n, nobody, x, y, z, tx, ty):
+    """Height of the floor at (tx, ty) for who walks there straight; NaN: not without a drop."""
+    steps = int(math.ceil(math.hypot(tx - x, ty - y) / _STRIDE))
+    for k in range(1, steps + 1):
+        px = x + (tx - x) * k / steps
+        py = y + (ty - y) * k / steps
+        floor, _ = support(solids, near, n, nobody, px, py, z + _CLIMB + _TINY)
+        if floor < z - _CLIMB - _TINY:
+            return np.nan
+        z = floor
+    return z
+
+
+@njit(cache=True)
+def link(solids, x0, y0, res, height, free):
+    """Layer that each free cell's neighbours are reached on, -1: none, (L, ny, nx, 8)."""
+    layers, ny, nx = height.shape
+    shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
+    near = np.empty(max(shapes, 1), np.int64)
+    seen = np.full(max(shapes, 1), -1, np.int64)
+    nobody = np.zeros((0, 9))
+    links = np.full((layers, ny, nx, 8), -1, np.int8)
+    for j in range(ny):
+        for i in range(nx):
+            listed = False
+            n = 0
+            for layer in range(layers):
+                if not free[layer, j, i]:
+                    continue
+                x = x0 + (i + 0.5) * res
+                y = y0 + (j + 0.5) * res
+                if not listed:
+                    n = nearby(solids, x, y, 1.5 * res, near, seen, j * nx + i)
+                    listed = True
+                for d in range(8):
+                    ni = i + NEIGHBOURS[d, 0]
+                    nj = j + NEIGHBOURS[d, 1]
+                    if not (0 <= ni < nx and 0 <= nj < ny):
+                        continue
+                    some = False
+                    for m in range(layers):
+                        some = some or free[m, nj, ni]
+                    if not some:
+                        continue
+                    z = _walk(
+                        solids, near, n, nobody, x, y, height[layer, j, i],
+                        x0 + (ni + 0.5) * res, y0 + (nj + 0.5) * res,
+                    )  # fmt: skip
+                    for m in range(layers):
+                        if free[m, nj, ni] and abs(height[m, nj, ni] - z) <= _SAME:
+                            links[layer, j, i, d] = m
+    return links
+
+
+@njit(cache=True)
+def follow(links, layer, j, i, d):
+    """Layer of the cell two steps on, `d` and `d` + 1 in any order; -1: not both ways."""
+    e = (d + 1) % 8
+    di, dj = NEIGHBOURS[d, 0], NEIGHBOURS[d, 1]
+    ei, ej = NEIGHBOURS[e, 0], NEIGHBOURS[e, 1]
+    a = links[layer, j, i, d]
+    b = links[layer, j, i, e]
+    if a < 0 or b < 0:
+        return -1
+    one = links[a, j + dj, i + di, e]
+    other = links[b, j + ej, i + ei, d]
+    return one if one == other else -1
+
+
+@njit(cache=True)
+def flood_layers(links, free, height, gx, gy, gz):
+    """Distances in cells to the goal (cell units, and height [m]), inf: none, (L, ny, nx)."""
+    layers, ny, nx = free.shape
+    dist = np.full((layers, ny, nx), np.inf)
+    heap = [(0.0, 0)]
+    heap.pop()
+    for reach in (1.5, 4.0):  # the cells around the goal, or those a little farther
+        for layer in range(layers):
+            for j in range(max(0, int(gy - reach)), min(ny, int(gy + reach) + 2)):
+                for i in range(max(0, int(gx - reach)), min(nx, int(gx + reach) + 2)):
+                    d = math.hypot(i - gx, j - gy)
+                    if (
+                        d <= reach
+                        and free[layer, j, i]
+                        and abs(height[layer, j, i] - gz) < SAME_FLOOR
+                    ):
+                        dist[layer, j, i] = d
+                        heapq.heappush(heap, (d, (layer * ny + j) * nx + i))
+        if len(heap) > 0:
+            break
+    diagonal, knight = math.sqrt(2.0), math.sqrt(5.0)
+    while len(heap) > 0:
+        d, node = heapq.heappop(heap)
+        i = node % nx
+        j = (node // nx) % ny
+        layer = node // (nx * ny)
+        if d > dist[layer, j, i]:
+            continue
+        for k in range(16):
+            side = k % 8
+            if k < 8:
+                to = links[layer, j, i, side]
+                ni = i + NEIGHBOURS[side, 0]
+                nj = j + NEIGHBOURS[side, 1]
+                cost = 1.0 if side % 2 == 0 else diagonal
+            else:
+                to = follow(links, layer, j, i, side)
+                ni = i + NEIGHBOURS[side, 0] + NEIGHBOURS[(side + 1) % 8, 0]
+                nj = j + NEIGHBOURS[side, 1] + NEIGHBOURS[(side + 1) % 8, 1]
+                cost = knight
+            if to < 0:
+                continue
+            through = d + cost
+            if through < dist[to, nj, ni]:
+                dist[to, nj, ni] = through
+                heapq.heappush(heap, (through, (to * ny + nj) * nx + ni))
+    return dist
+
+
+@njit(cache=True, inline="always")
+def value_near(field, height, j, i, z):
+    """Value of the floor of column (j, i) nearest to height `z`; inf: none near."""
+    best = SAME_FLOOR
+    value = np.inf
+    for layer in range(field.shape[0]):
+        away = abs(height[layer, j, i] - z)
+        if away < best and field[layer, j, i] < np.inf:
+            best = away
+            value = field[layer, j, i]
+    return value
+
+
+@njit(cache=True)
+def layer_distance(field, height, x0, y0, res, x, y, z):
+    """Walking distance at (x, y, z) [m] from `field` (L, ny, nx), [m]; inf: none."""
+    _, ny, nx = field.shape
+    fx = (x - x0) / res - 0.5
+    fy = (y - y0) / res - 0.5
+    i0 = int(math.floor(fx))
+    j0 = int(math.floor(fy))
+    tx = fx - i0
+    ty = fy - j0
+    total = 0.0
+    weight = 0.0
+    for j in range(max(j0, 0), min(j0 + 2, ny)):
+        wy = ty if j > j0 else 1.0 - ty
+        for i in range(max(i0, 0), min(i0 + 2, nx)):
+            value = value_near(field, height, j, i, z)
+            if value < np.inf:
+                w = wy * (tx if i > i0 else 1.0 - tx)
+                total += w * value
+                weight += w
+    if weight > 1e-6:
+        return total / weight
+    best = np.inf
+    result = np.inf
+    i0 = int(math.floor(fx + 0.5))
+    j0 = int(math.floor(fy + 0.5))
+    for j in range(max(j0 - 2, 0), min(j0 + 3, ny)):
+        for i in range(max(i0 - 2, 0), min(i0 + 3, nx)):
+            value = value_near(field, height, j, i, z)
+            d = math.hypot(i - fx, j - fy)
+            if value < np.inf and d < best:
+                best = d
+                result = value + d * res
+    return result
+
+
+@njit(cache=True)
+def layer_direction(field, height, x0, y0, res, x, y, z):
+    """Unit vector (dx, dy) of steepest descent at (x, y, z); (0, 0) at the goal."""
+    _, ny, nx = field.shape
+    here = layer_distance(field, height, x0, y0, res, x, y, z)
+    best = 1e-6
+    dx = 0.0
+    dy = 0.0
+    if here == np.inf:
+        return dx, dy
+    fx = (x - x0) / res - 0.5
+    fy = (y - y0) / res - 0.5
+    ic = int(math.floor(fx + 0.5))
+    jc = int(math.floor(fy + 0.5))
+    for j in range(max(jc - 1, 0), min(jc + 2, ny)):
+        for i in range(max(ic - 1, 0), min(ic + 2, nx)):
+            value = value_near(field, height, j, i, z)
+            d = math.hypot(i - fx, j - fy)
+            if value == np.inf or d < 0.5:
+                continue
+            slope = (here - value) / (d * res)
+            if slope > best:
+                best = slope
+                dx = (i - fx) / d
+                dy = (j - fy) / d
+    return dx, dy

@@ -1,0 +1,151 @@
+"""Walking distances in levels with heights: the floors of each column, and how they join."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ambulo.configs.arrays import Floats
+from ambulo.configs.errors import LevelError
+from ambulo.envs.vr.contract import BODY_RADIUS
+from ambulo.envs.vr.levels.layer_kernels import (
+    NEIGHBOURS,
+    SAME_FLOOR,
+    flood_layers,
+    layer_distance,
+    link,
+    stand,
+)
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.solids import Solids
+
+Field = NDArray[np.float32]
+
+MOST_LAYERS = 16
+"""Floors above one another that are told apart."""
+MAX_NODES = 4e6
+"""Most cells of a grid."""
+
+
+@dataclass(frozen=True, eq=False)
+class LayeredGrid:
+    """Cells on which the body fits, on floors above one another.
+
+    Cell i has its centre at x0 + (i + 0.5) * resolution; a flat index counts layers, then
+    rows, then columns.
+    """
+
+    x0: float
+    """Lower x of the grid, [m]."""
+    y0: float
+    """Lower y of the grid, [m]."""
+    resolution: float
+    """Cell size, [m]."""
+    height: Field
+    """Height of the floor, NaN where there is none, shape (layers, ny, nx), [m]."""
+    free: NDArray[np.bool_]
+    """Where the body fits, shape (layers, ny, nx)."""
+    links: NDArray[np.int8]
+    """Layer that each neighbour is reached on, -1: none, shape (layers, ny, nx, 8)."""
+
+    @classmethod
+    def of(cls, level: Level, resolution: float, clearance: float) -> LayeredGrid:
+        """The cells of `level` that keep `clearance` [m] from edges and obstacles."""
+        x0, y0, x1, y1 = (float(v) for v in level.bounds)
+        nx = max(1, math.ceil((x1 - x0) / resolution - 1e-9))
+        ny = max(1, math.ceil((y1 - y0) / resolution - 1e-9))
+        if nx * ny > MAX_NODES:
+            raise LevelError(
+                f"level {level.name!r}: more than {MAX_NODES:g} cells of {resolution} m"
+            )
+        s = Solids.of(level)
+        solids = (s.prisms, s.drums, s.triangles, s.grid, s.first, s.items)
+        height, free = stand(
+            solids, x0, y0, resolution, nx, ny, MOST_LAYERS, clearance,
+            clearance - BODY_RADIUS,
+        )  # fmt: skip
+        layers = max(1, int(free.any(axis=(1, 2)).sum()))
+        height, free = height[:layers].copy(), free[:layers].copy()
+        links = link(solids, x0, y0, resolution, height, free)
+        return cls(x0, y0, resolution, height, free, links)
+
+    @property
+    def nx(self) -> int:
+        """Cells along x."""
+        return self.free.shape[2]
+
+    @property
+    def ny(self) -> int:
+        """Cells along y."""
+        return self.free.shape[1]
+
+    def points(self, cells: NDArray[np.integer]) -> Floats:
+        """Centres of the cells with flat indices `cells` (n,): x, y, z, shape (n, 3), [m]."""
+        _, rows, columns = np.unravel_index(cells, self.free.shape)
+        x = self.x0 + (columns + 0.5) * self.resolution
+        y = self.y0 + (rows + 0.5) * self.resolution
+        return np.column_stack([x, y, self.height.ravel()[cells]]).astype(np.float64)
+
+    def nearest(self, xyz: ArrayLike, radius: float) -> int | None:
+        """Flat index of the nearest free cell within `radius` [m] on that floor."""
+        x, y, z = np.asarray(xyz, np.float64)
+        reach = math.ceil(radius / self.resolution)
+        i = math.floor((x - self.x0) / self.resolution)
+        j = math.floor((y - self.y0) / self.resolution)
+        top, left = max(j - reach, 0), max(i - reach, 0)
+        window = np.s_[:, top : max(j + reach + 1, 0), left : max(i + reach + 1, 0)]
+        near = np.abs(self.height[window] - z) < SAME_FLOOR
+        layers, rows, columns = np.nonzero(self.free[window] & near)
+        if layers.size == 0:
+            return None
+        shape = self.free.shape
+        cells = np.ravel_multi_index((layers, rows + top, columns + left), shape)
+        away = np.hypot(*(self.points(cells)[:, :2] - [x, y]).T)
+        k = int(np.argmin(away))
+        return int(cells[k]) if away[k] <= radius + 1e-9 else None
+
+    def field(self, goal: ArrayLike) -> Field:
+        """Walking distance to `goal` (3,) from every cell, inf: no way, (layers, ny, nx).
+
+        Lengths are those of the way seen from above.
+        """
+        x, y, z = (float(v) for v in np.asarray(goal, np.float64))
+        gx = (x - self.x0) / self.resolution - 0.5
+        gy = (y - self.y0) / self.resolution - 0.5
+        cells = flood_layers(self.links, self.free, self.height, gx, gy, z)
+        return np.asarray(cells * np.float32(self.resolution), np.float32)
+
+    def distance(self, field: Field, xyz: ArrayLike) -> float:
+        """Walking distance at `xyz` (3,) from a `field`, [m]; inf: no way."""
+        x, y, z = (float(v) for v in np.asarray(xyz, np.float64))
+        return float(
+            layer_distance(
+                field, self.height, self.x0, self.y0, self.resolution, x, y, z
+            )
+        )
+
+    def path(self, field: Field, start: ArrayLike, radius: float = 0.5) -> Floats:
+        """Cells from `start` (3,) down `field` to its goal: x, y, z, shape (n, 3), [m].
+
+        Empty without a way.
+        """
+        cell = self.nearest(start, radius)
+        if cell is None or not np.isfinite(field.ravel()[cell]):
+            return np.zeros((0, 3))
+        chain = [cell]
+        layer, row, column = (int(v) for v in np.unravel_index(cell, field.shape))
+        while True:
+            best, here = field[layer, row, column], (layer, row, column)
+            for d, (dx, dy) in enumerate(NEIGHBOURS):
+                to = int(self.links[layer, row, column, d])
+                if to >= 0 and field[to, row + dy, column + dx] < best:
+                    best = field[to, row + dy, column + dx]
+                    here = (to, row + int(dy), column + int(dx))
+            if here == (layer, row, column):
+                break
+            layer, row, column = here
+            chain.append(int(np.ravel_multi_index(here, field.shape)))
+        return np.vstack([np.asarray(start, np.float64), self.points(np.array(chain))])

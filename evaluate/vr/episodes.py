@@ -1,7 +1,8 @@
 """Which episodes an evaluation plays: levels, starts and goals, by names and a seed.
 
 Nothing is for training here. Episode i is the same for every agent, for any number of
-envs, and for any number of episodes in all.
+envs, and for any number of episodes in all. A level file with start and goal begins its
+first episode there and the following ones a little beside, or they would all be equal.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ class LevelSource:
         env = config.environment
         self.seed, self.split, self._body = seed, split, env.body
         self.default_range = env.goal_distance
+        self._jitter = env.start_jitter
         self._range: tuple[float, float] | None = None
         self._files: list[Level] = []
         self._families: tuple[str, ...] = ()
@@ -97,6 +99,15 @@ class LevelSource:
             if self._range is None or reach <= self._range[1]:
                 return level
         return self._completed(level, episode)
+
+    def jittered(self, episode: int, start: Start, bank: LevelBank) -> Start:
+        """The `start` of an episode, moved where an earlier one was equal to it."""
+        if not self._files or episode < len(self._files):
+            return start
+        if bank.levels[start.slot] is not self._template(episode):
+            return start  # drawn for this episode
+        rng = np.random.default_rng([self.seed, 6, episode])
+        return bank.jittered(start, rng, self._jitter)
 
     def _template(self, episode: int) -> Level:
         """The level before open starts and goals are drawn."""
@@ -162,7 +173,8 @@ def _chunk(source: LevelSource, first: int, count: int) -> EpisodeChunk:
         if not np.isfinite(way[0]):
             name = bank.levels[start.slot].name
             raise LevelError(f"level {name!r}: no way from the start to the goal")
-    return EpisodeChunk(first, bank, starts)
+    moved = [source.jittered(first + k, start, bank) for k, start in enumerate(starts)]
+    return EpisodeChunk(first, bank, moved)
 
 
 def described_levels(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from ambulo.envs.vr.levels.geodesic import (
 )
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.fields import DistanceFields
+from ambulo.envs.vr.task.jitter import jittered
 
 GOALS = 2
 """Goals held per level: the designed one (or a drawn one), and a second drawn one."""
@@ -52,6 +53,7 @@ class LevelBank:
         designed: float = 1.0,
         goal_distance: tuple[float, float] = (5.0, 30.0),
         resolution: float = 0.25,
+        jitter: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         """Fields of all `levels`.
 
@@ -62,6 +64,8 @@ class LevelBank:
                 1 keeps whatever a level fixes.
             goal_distance: straight-line range for levels that set none, [m].
             resolution: cell size of the fields, [m].
+            jitter: largest distance [m] and turn [deg] of drawn starts from where a level
+                designed them.
         """
         self.levels = list(levels)
         self.names = np.array([level.name for level in self.levels], dtype=object)
@@ -69,6 +73,7 @@ class LevelBank:
         self.designed = designed
         self.goal_distance = goal_distance
         self.resolution = resolution
+        self.jitter = jitter
         count = len(self.levels)
         self.goals = np.zeros((count, GOALS, 2))
         self._grids: list[FreeGrid] = [self._grid(lv) for lv in self.levels]
@@ -127,16 +132,25 @@ class LevelBank:
         if use_design and level.start is not None:
             reach = np.hypot(*(self.goals[slot, 0] - level.start[:2]))
             if level.goal is None or goal_distance is None or reach <= high:
-                return Start(slot, 0, level.start.copy())
+                return self.jittered(Start(slot, 0, level.start.copy()), rng, self.jitter)
         goal = 0 if use_design else int(rng.integers(GOALS))
         pose = self._sample_start(slot, goal, low, high, rng)
         if pose is None and level.start is not None and level.goal is not None:
-            return Start(slot, 0, level.start.copy())
+            return self.jittered(Start(slot, 0, level.start.copy()), rng, self.jitter)
         if pose is None:
             raise LevelError(
                 f"level {level.name!r}: no start between {low} and {high} m from the goal"
             )
         return Start(slot, goal, pose)
+
+    def jittered(
+        self, start: Start, rng: np.random.Generator, jitter: tuple[float, float]
+    ) -> Start:
+        """`start` up to `jitter` ([m], [deg]) off; see `jittered`."""
+        grid, field = self._grids[start.slot], self.fields.view(start.slot, start.goal)
+        height = self.levels[start.slot].start_height
+        pose = jittered(start.pose, height, grid, field, rng, jitter)
+        return replace(start, pose=pose)
 
     def _sample_start(
         self, slot: int, goal: int, low: float, high: float, rng: np.random.Generator

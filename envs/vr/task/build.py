@@ -91,6 +91,7 @@ def make_bank(config: NavigationConfig, split: Split, seed: int) -> LevelBank:
         designed=env.designed_start if training else 1.0,
         goal_distance=env.goal_distance,
         resolution=RESOLUTION if training else EVALUATION_RESOLUTION,
+        jitter=env.start_jitter if split == "train" else (0.0, 0.0),
     )
 
 

@@ -11,7 +11,7 @@ from ambulo.configs.errors import ConfigError, LevelError, ModelFileError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level
-from ambulo.envs.vr.levels.level_io import save_level
+from ambulo.envs.vr.levels.level_io import load_level, save_level
 from ambulo.envs.vr.task.observation import TASKS
 from ambulo.envs.vr.task.tasks import TaskState
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
@@ -210,6 +210,28 @@ def test_a_folder_is_played_round_robin_and_each_level_held_once(tmp_path):
     bank, starts = episodes_for(CONFIG, level_file=folder, episodes=7)
     assert [s.slot for s in starts] == [0, 1, 2, 0, 1, 2, 0]
     assert len(bank) == 3
+
+
+def test_a_level_that_is_played_again_begins_a_little_beside(tmp_path):
+    folder = level_folder(tmp_path)
+
+    def poses(episodes, config=CONFIG, seed=0):
+        _, starts = episodes_for(
+            config, level_file=folder, episodes=episodes, seed=seed
+        )
+        return np.array([start.pose for start in starts])
+
+    nine = poses(9)
+    levels = [load_level(file) for file in sorted(tmp_path.glob("*.json"))]
+    np.testing.assert_array_equal(nine[:3], [level.start for level in levels])
+    np.testing.assert_array_equal(nine[:5], poses(5))
+    assert len(np.unique(nine, axis=0)) == 9
+    off = nine.reshape(3, 3, 3) - nine[:3]
+    assert (np.hypot(off[..., 0], off[..., 1]) <= 0.3).all()
+    assert (np.abs(off[..., 2]) <= np.radians(20.0)).all()
+    assert not np.allclose(nine[3:], poses(9, seed=1)[3:])
+    still = CONFIG.override("environment", start_jitter=(0.0, 0.0))
+    np.testing.assert_array_equal(poses(6, still)[3:], nine[:3])
 
 
 def test_open_goals_and_starts_are_drawn_from_the_seed(tmp_path):

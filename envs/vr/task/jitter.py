@@ -1,0 +1,71 @@
+"""Starts a little beside the designed ones, so that equal episodes differ."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Floats
+
+if TYPE_CHECKING:
+    from ambulo.envs.vr.levels.geodesic import Grid
+
+_TRIES = 30
+_LEVEL = 0.01
+"""Floors this near in height are one, [m]."""
+
+
+def jittered(
+    pose: Floats,
+    height: float,
+    grid: Grid,
+    field: NDArray[np.float32],
+    rng: np.random.Generator,
+    jitter: tuple[float, float],
+) -> Floats:
+    """`pose` moved at random to where the body fits and gets to its goal.
+
+    Without such a place it is only turned.
+
+    Args:
+        pose: x, y [m], yaw [rad], shape (3,).
+        height: of the floor there, [m]; it stays.
+        grid: cells of the level.
+        field: walking distance to the goal from each cell, flat, [m].
+        rng: draws place and turn.
+        jitter: largest distance [m] and turn [deg]; zeros draw nothing.
+    """
+    reach, angle = jitter
+    if reach == angle == 0.0:
+        return pose
+    moved = pose.copy()
+    moved[2] += math.radians(rng.uniform(-angle, angle))
+    free = np.isfinite(field).reshape(-1, grid.ny, grid.nx)
+    heights = getattr(grid, "height", None)
+    if heights is not None:
+        free &= np.abs(heights - height) < _LEVEL
+    for _ in range(_TRIES):
+        away = reach * math.sqrt(rng.random())
+        way = rng.uniform(0.0, 2.0 * math.pi)
+        xy = pose[:2] + away * np.array([math.cos(way), math.sin(way)])
+        if _has_room(grid, free, xy):
+            moved[:2] = xy
+            break
+    return moved
+
+
+def _has_room(grid: Grid, free: NDArray[np.bool_], xy: Floats) -> bool:
+    """Whether the four cells around `xy` (2,) are `free` (layers, ny, nx).
+
+    Their centres keep `CLEARANCE`; between four that are at most 0.25 m apart, that leaves
+    room for the body.
+    """
+    column = math.floor((xy[0] - grid.x0) / grid.resolution - 0.5)
+    row = math.floor((xy[1] - grid.y0) / grid.resolution - 0.5)
+    if not (0 <= column < grid.nx - 1 and 0 <= row < grid.ny - 1):
+        return False
+    four = free[:, row : row + 2, column : column + 2]
+    return bool(four.all(axis=(1, 2)).any())

@@ -11,7 +11,7 @@ from ambulo.configs.errors import ConfigError, LevelError, ModelFileError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level
-from ambulo.envs.vr.levels.level_io import load_level, save_level
+from ambulo.envs.vr.levels.level_io import load_levels, save_level
 from ambulo.envs.vr.task.observation import TASKS
 from ambulo.envs.vr.task.tasks import TaskState
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
@@ -222,7 +222,7 @@ def test_a_level_that_is_played_again_begins_a_little_beside(tmp_path):
         return np.array([start.pose for start in starts])
 
     nine = poses(9)
-    levels = [load_level(file) for file in sorted(tmp_path.glob("*.json"))]
+    levels = load_levels(folder)
     np.testing.assert_array_equal(nine[:3], [level.start for level in levels])
     np.testing.assert_array_equal(nine[:5], poses(5))
     assert len(np.unique(nine, axis=0)) == 9

@@ -12,17 +12,23 @@ from ambulo.envs.vr.families.mazes import corridors, maze
 from ambulo.envs.vr.families.mixed import large, mixed
 from ambulo.envs.vr.families.pits import pits
 from ambulo.envs.vr.families.place import GOAL_DISTANCE, MAX_WAY, place
+from ambulo.envs.vr.families.places.furnished import furnished
+from ambulo.envs.vr.families.places.offices import offices
+from ambulo.envs.vr.families.places.outdoor import outdoor
+from ambulo.envs.vr.families.places.shops import shops
 from ambulo.envs.vr.families.scatter import clutter, open_floor, pillars
 from ambulo.envs.vr.families.walls import rooms, slalom, utrap
 from ambulo.envs.vr.levels.level import Level
 
 __all__ = [
+    "ALL_FAMILIES",
     "FAMILIES",
     "GOAL_DISTANCE",
     "MAX_EXTENT",
     "MAX_HOLES",
     "MAX_OBSTACLES",
     "MAX_WAY",
+    "PLACE_FAMILIES",
     "TRAINING_FAMILIES",
     "generate",
 ]
@@ -39,12 +45,20 @@ _BUILDERS: dict[str, Callable[[np.random.Generator], Draft]] = {
     "pits": pits,
     "mixed": mixed,
     "large": large,
+    "furnished": furnished,
+    "offices": offices,
+    "shops": shops,
+    "outdoor": outdoor,
 }
 
-TRAINING_FAMILIES: tuple[str, ...] = tuple(_BUILDERS)
-"""Every family; the last two are for training only."""
+ALL_FAMILIES: tuple[str, ...] = tuple(_BUILDERS)
+"""Every family. New ones come last: the place of a family seeds its levels."""
+TRAINING_FAMILIES: tuple[str, ...] = ALL_FAMILIES[:11]
+"""The families of the set `train`; the last two are for training only."""
 FAMILIES: tuple[str, ...] = TRAINING_FAMILIES[:-2]
-"""The nine families of every level set, in the order of tables."""
+"""The nine families of `train`, `validation` and `heldout`, in the order of tables."""
+PLACE_FAMILIES: tuple[str, ...] = ("furnished", "offices", "shops", "outdoor")
+"""The families of the set `places`: flat levels like those that people make."""
 
 _TRIES = 12
 _THINNING = 0.3
@@ -58,7 +72,7 @@ def generate(family: str, seed: int) -> Level:
         )
     if seed < 0:
         raise ConfigError(f"level seed must be >= 0, got {seed}")
-    index = TRAINING_FAMILIES.index(family)
+    index = ALL_FAMILIES.index(family)
     name = f"{family}-{seed}"
     for attempt in range(_TRIES):
         key = [seed, index, attempt] if attempt else [seed, index]
@@ -71,7 +85,7 @@ def generate(family: str, seed: int) -> Level:
 
 def _thinned(draft: Draft, name: str, family: str) -> Level:
     """A level from `draft` with ever fewer obstacles, in the end with none."""
-    draft.min_detour = 1.0
+    draft.min_detour, draft.min_floor = 1.0, 0.0
     while True:
         level = place(draft, draft.level(name, family))
         if level is not None:

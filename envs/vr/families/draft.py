@@ -88,6 +88,8 @@ class Draft:
         """Where the goal should be, [m]."""
         self.min_detour = 1.0
         """Least ratio of walking distance to straight distance, start to goal."""
+        self.min_floor = 0.0
+        """Least free floor that one can walk to from the start, [m^2]."""
 
     @property
     def width(self) -> float:
@@ -123,15 +125,21 @@ class Draft:
         b: float,
         yaw: float = 0.0,
         height: float = WALL_HEIGHT,
+        base: float = 0.0,
     ) -> None:
-        """Put a box of half sizes a, b [m], turned by yaw [rad], on the floor."""
-        self.boxes.append((x, y, height / 2, a, b, height / 2, yaw))
+        """Put a box of half sizes a, b [m], turned by yaw [rad], `base` [m] above z = 0."""
+        self.boxes.append((x, y, base + height / 2, a, b, height / 2, yaw))
 
     def cylinder(
-        self, x: float, y: float, r: float, height: float = WALL_HEIGHT
+        self,
+        x: float,
+        y: float,
+        r: float,
+        height: float = WALL_HEIGHT,
+        base: float = 0.0,
     ) -> None:
-        """Put a cylinder of radius r [m] on the floor."""
-        self.cylinders.append((x, y, r, height))
+        """Put a cylinder of radius r [m], `base` [m] above z = 0."""
+        self.cylinders.append((x, y, r, height, base))
 
     def hole(self, x0: float, y0: float, x1: float, y1: float) -> None:
         """Cut a hole, clipped to the floor; slivers are left out."""
@@ -225,6 +233,6 @@ class Draft:
             bounds=np.array(self.region),
             holes=np.array(self.holes[:MAX_HOLES]).reshape(-1, 4),
             boxes=np.array(boxes).reshape(-1, 7),
-            cylinders=np.array(drums[: MAX_OBSTACLES - len(boxes)]).reshape(-1, 4),
+            cylinders=np.array(drums[: MAX_OBSTACLES - len(boxes)]).reshape(-1, 5),
             family=family,
         )

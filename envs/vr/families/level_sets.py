@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ambulo.configs.errors import ConfigError, nearest
-from ambulo.envs.vr.families import FAMILIES, TRAINING_FAMILIES, generate
+from ambulo.envs.vr.families import (
+    ALL_FAMILIES,
+    FAMILIES,
+    PLACE_FAMILIES,
+    TRAINING_FAMILIES,
+    generate,
+)
 from ambulo.envs.vr.levels.level import Level
 
 Split = Literal["train", "validation", "heldout"]
@@ -22,6 +28,10 @@ SPLIT_OFFSETS: dict[Split, int] = {
 """First seed of each split: training uses [0, 1e6), validation (model selection)
 [1e6, 2e6), the held-out test [2e6, 3e6)."""
 SPLITS: tuple[Split, ...] = get_args(Split)
+SETS: dict[str, tuple[str, ...]] = {"places": PLACE_FAMILIES}
+"""Sets of families that are not splits: they take the seeds of any split."""
+HANDMADE = "handmade"
+"""The set of levels that no generator made (`ambulo.envs.vr.handmade`): for tests alone."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +54,10 @@ class LevelSet:
 
 
 def level_set(name: str, split: Split = "train") -> LevelSet:
-    """The set `name`: a split ("train", "validation", "heldout") or one family.
+    """The set `name`: a split ("train", "validation", "heldout"), "places" or one family.
 
-    A split has the nine families, "train" also `mixed` and `large`; a family takes the
-    seeds of `split`.
+    A split has the nine families, "train" also `mixed` and `large`; "places" and single
+    families take the seeds of `split`.
     """
     if name in SPLITS:
         split = name
@@ -72,10 +82,17 @@ def resolve(names: Sequence[str], split: Split) -> tuple[str, ...]:
                     f"name families, or 'train' for all of them"
                 )
             families += TRAINING_FAMILIES if split == "train" else FAMILIES
-        elif name in TRAINING_FAMILIES:
+        elif name in SETS:
+            families += SETS[name]
+        elif name in ALL_FAMILIES:
             families.append(name)
+        elif name == HANDMADE:
+            raise ConfigError(
+                f"level set {name!r} is for tests alone, and stands alone: "
+                f"`ambulo eval MODEL --level-set {name}`"
+            )
         else:
-            hint = nearest(name, (*SPLITS, *TRAINING_FAMILIES))
+            hint = nearest(name, (*SPLITS, *SETS, *ALL_FAMILIES, HANDMADE))
             raise ConfigError(f"unknown level family or set {name!r}{hint}")
     return tuple(dict.fromkeys(families))
 

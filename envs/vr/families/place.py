@@ -68,6 +68,8 @@ def place(draft: Draft, level: Level) -> Level | None:
         k = _far_goal(rng, cells, ways, straight)
     if k is None or ways[k] < draft.min_detour * straight[k]:
         return None
+    if np.isfinite(ways).sum() * grid.resolution**2 < draft.min_floor:
+        return None
     yaw = rng.uniform(-math.pi, math.pi)
     return dataclasses.replace(
         level, start=np.array([*start, yaw]), goal=cells[k].copy()

@@ -8,12 +8,14 @@ import pytest
 
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.vr.families import (
+    ALL_FAMILIES,
     FAMILIES,
     GOAL_DISTANCE,
     MAX_EXTENT,
     MAX_HOLES,
     MAX_OBSTACLES,
     MAX_WAY,
+    PLACE_FAMILIES,
     TRAINING_FAMILIES,
     _thinned,
     generate,
@@ -54,9 +56,11 @@ def test_family_names() -> None:
         "pits",
     )
     assert (*FAMILIES, "mixed", "large") == TRAINING_FAMILIES
+    assert PLACE_FAMILIES == ("furnished", "offices", "shops", "outdoor")
+    assert ALL_FAMILIES[:15] == (*TRAINING_FAMILIES, *PLACE_FAMILIES)
 
 
-@pytest.mark.parametrize("family", TRAINING_FAMILIES)
+@pytest.mark.parametrize("family", [*TRAINING_FAMILIES, *PLACE_FAMILIES])
 def test_levels_keep_the_promises(family: str) -> None:
     levels = [generate(family, seed) for seed in SEEDS]
     for seed, level in zip(SEEDS, levels, strict=True):
@@ -145,6 +149,9 @@ def test_level_sets() -> None:
     for name in ("validation", "heldout"):
         assert level_set(name).families == FAMILIES
         assert level_set(name).split == name
+    places = level_set("places", "heldout")
+    assert places.families == PLACE_FAMILIES
+    assert places.level("shops", 4).name == "shops-2000004"
     maze = level_set("maze", "heldout")
     assert maze.families == ("maze",)
     assert maze.level("maze", 2).name == "maze-2000002"
@@ -155,6 +162,12 @@ def test_level_sets() -> None:
 def test_resolve() -> None:
     assert resolve(["maze", "open", "maze"], "train") == ("maze", "open")
     assert resolve(["maze", "train"], "train")[0] == "maze"
+    for split in SPLITS:
+        assert resolve(["places"], split) == PLACE_FAMILIES
+    assert resolve(["train", "places"], "train") == (
+        *TRAINING_FAMILIES,
+        *PLACE_FAMILIES,
+    )
     assert len(resolve(["maze", "train"], "train")) == 11
     for split in SPLITS[1:]:
         assert resolve(["train"], split) == FAMILIES
@@ -163,6 +176,11 @@ def test_resolve() -> None:
         resolve(["heldout"], "train")
     with pytest.raises(ConfigError, match="did you mean 'slalom'"):
         resolve(["slalon"], "train")
+    with pytest.raises(ConfigError, match="did you mean 'furnished'"):
+        resolve(["furnishd"], "train")
+    for split in SPLITS:
+        with pytest.raises(ConfigError, match="'handmade' is for tests alone"):
+            resolve(["handmade"], split)
     with pytest.raises(ConfigError, match="at least one"):
         resolve([], "train")
     with pytest.raises(ConfigError, match="unknown split"):

@@ -1,0 +1,1 @@
+"""Families of places that people build: homes, offices, shops, gardens, storeys."""

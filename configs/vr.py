@@ -167,8 +167,9 @@ class NavigationEnvironmentConfig(Config):
     designed_start: Unit = 0.4
     """Probability of the start and goal that the level was designed around."""
     start_jitter: tuple[NonNegative, Annotated[float, Field(ge=0, le=180)]] = (0.3, 20.0)
-    """Largest distance [m] and turn [deg] of a start from where its level designed it: in
-    training always, in evaluation from the second episode of a level on; zeros keep it."""
+    """Largest distance [m] and turn [deg] of a start from where a level that fixes start and
+    goal has it: in training always, in evaluation from the second episode of a level file
+    on; zeros keep it."""
     goal_radius: Positive = 1.0
     """Horizontal distance at which the goal is reached."""
     fall_depth: Positive = 1.0

@@ -65,7 +65,7 @@ class LevelBank:
             goal_distance: straight-line range for levels that set none, [m].
             resolution: cell size of the fields, [m].
             jitter: largest distance [m] and turn [deg] of drawn starts from where a level
-                designed them.
+                designed them, if it designed the goal, too.
         """
         self.levels = list(levels)
         self.names = np.array([level.name for level in self.levels], dtype=object)
@@ -146,7 +146,9 @@ class LevelBank:
     def jittered(
         self, start: Start, rng: np.random.Generator, jitter: tuple[float, float]
     ) -> Start:
-        """`start` up to `jitter` ([m], [deg]) off; see `jittered`."""
+        """`start` up to `jitter` ([m], [deg]) off if its level also fixes the goal."""
+        if self.levels[start.slot].goal is None:
+            return start
         grid, field = self._grids[start.slot], self.fields.view(start.slot, start.goal)
         height = self.levels[start.slot].start_height
         pose = jittered(start.pose, height, grid, field, rng, jitter)

@@ -108,6 +108,7 @@ class GodotWorld(BaseWorld):
         """
         self._check_open()
         envs, slots = np.asarray(envs, np.int64), np.asarray(slots, np.int64)
+        poses = poses[:, :3]
         for slot in slots.tolist():
             if slot not in self._levels:
                 raise AmbuloError(f"slot {slot} holds no level: call set_levels first")

@@ -130,7 +130,13 @@ class LevelSource:
         )
         start = bank.draw(rng, 0, goal_distance=self._range)
         goal = bank.goals[0, start.goal].copy()
-        return dataclasses.replace(level, start=start.pose, goal=goal)
+        return dataclasses.replace(
+            level,
+            start=start.pose,
+            start_height=start.height,
+            goal=goal,
+            goal_height=float(bank.goal_heights[0, start.goal]),
+        )
 
 
 def episode_chunks(source: LevelSource, episodes: int) -> Iterator[EpisodeChunk]:
@@ -160,7 +166,7 @@ def _chunk(source: LevelSource, first: int, count: int) -> EpisodeChunk:
         if slot == len(levels):
             levels.append(level)
         assert level.start is not None, "a level of an episode has a start"
-        starts.append(Start(slot, 0, level.start.copy()))
+        starts.append(Start(slot, 0, level.start.copy(), level.start_height))
     bank = LevelBank(
         levels,
         np.random.default_rng([source.seed, 4, first]),
@@ -169,7 +175,8 @@ def _chunk(source: LevelSource, first: int, count: int) -> EpisodeChunk:
     )
     for start in starts:
         row = np.array([start.slot])
-        way = bank.distance(row, np.zeros(1, np.int64), start.pose[None, :2])
+        here = np.array([[*start.pose[:2], start.height]])
+        way = bank.distance(row, np.zeros(1, np.int64), here)
         if not np.isfinite(way[0]):
             name = bank.levels[start.slot].name
             raise LevelError(f"level {name!r}: no way from the start to the goal")

@@ -41,7 +41,7 @@ def capture(
     """
     state = capture_learner(learner, batch, extra)
     arrays: Arrays = {f"starts.{name}": array for name, array in _starts(batch).items()}
-    arrays["bank.goals"] = batch.bank.goals.copy()
+    arrays["bank.goals"] = batch.bank.places(np.arange(len(batch.bank)))
     arrays["bank.fingerprints"] = _fingerprints(batch.bank.levels)
     values = {
         "levels": [level.name for level in batch.bank.levels],
@@ -83,19 +83,21 @@ def _check_indices(batch: NavigationBatch, arrays: Arrays) -> None:
 
 def _starts(batch: NavigationBatch) -> Arrays:
     """Return the starts of the running episodes; slot -1 where none has begun."""
-    none = Start(-1, 0, np.zeros(3))
+    none = Start(-1, 0, np.zeros(3), 0.0)
     starts = [none if start is None else start for start in batch.starts]
     return {
         "slot": np.array([start.slot for start in starts], np.int64),
         "goal": np.array([start.goal for start in starts], np.int64),
-        "pose": np.array([start.pose for start in starts], np.float64),
+        "pose": np.array([[*s.pose, s.height] for s in starts], np.float64),
     }
 
 
 def _restore_starts(batch: NavigationBatch, arrays: Arrays) -> None:
     rows = zip(arrays["slot"], arrays["goal"], arrays["pose"], strict=True)
     starts = [
-        None if slot < 0 else Start(int(slot), int(goal), pose.copy())
+        None
+        if slot < 0
+        else Start(int(slot), int(goal), pose[:3].copy(), float(pose[3]))
         for slot, goal, pose in rows
     ]
     if len(starts) != batch.num_envs:
@@ -112,11 +114,24 @@ def _fingerprint(level: Level) -> int:
     code = 0
     for part in (
         level.bounds, level.holes, level.boxes, level.cylinders,
-        level.start, level.goal, level.goal_distance,
+        level.start, level.goal, level.goal_distance, *_heights(level),
     ):  # fmt: skip
         data = b"-" if part is None else np.asarray(part, np.float64).tobytes()
         code = zlib.crc32(b"%d:" % len(data) + data, code)
     return code
+
+
+def _heights(level: Level) -> list[Any]:
+    """What only a level with heights or several places has."""
+    places: list[Any] = [level.starts, level.goals, level.waypoints]
+    if not level.heights:
+        return [part for part in places if len(part)]
+    shapes: list[Any] = [
+        part for f in level.heightfields for part in (f.origin, f.cell, f.heights)
+    ]
+    shapes += [part for m in level.meshes for part in (m.vertices, m.triangles)]
+    flags = [level.ground, level.start_height, level.goal_height]
+    return [*places, level.ramps, level.stairs, *shapes, *flags]
 
 
 def _restore_bank(
@@ -126,14 +141,14 @@ def _restore_bank(
     bank: LevelBank = batch.bank
     names, checksums = values["levels"], arrays["bank.fingerprints"]
     goals = arrays["bank.goals"]
-    if len(names) != len(bank) or goals.shape != (len(bank), GOALS, 2):
+    if len(names) != len(bank) or goals.shape != (len(bank), GOALS, 3):
         raise ValueError(f"{len(names)} levels, not {len(bank)}")
     have = _fingerprints(bank.levels)
     levels = list(bank.levels)
     for slot, name in enumerate(names):
         if name != levels[slot].name or have[slot] != checksums[slot]:
             levels[slot] = _regenerated(name, int(checksums[slot]))
-    exchanged = bank.restore(levels, goals)
+    exchanged = bank.restore(levels, goals[..., :2], goals[..., 2])
     if exchanged:
         batch.world.set_levels(exchanged, [levels[slot] for slot in exchanged])
     bank.designed = float(values["designed"])

@@ -18,10 +18,10 @@ from ambulo.envs.vr.body.hands import at_rest, from_origin, in_reach
 from ambulo.envs.vr.body.level_window import TOUCH, LevelGround, LevelWindows
 from ambulo.envs.vr.body.walker import Walker
 from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.geometry.prism_kernels import moved_out
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
 from ambulo.envs.vr.world.base import refuse_heights
-from ambulo.envs.vr.world.geometry_kernels import moved_out
 from ambulo.envs.vr.world.kernel_world import KernelWorld
 from ambulo.envs.vr.world.state import WorldState
 from ambulo.motion.roles import roles_of
@@ -127,7 +127,7 @@ class BodyWorld(KernelWorld):
         A pose with obstacles nearer than `START_ROOM` is moved away from them.
         """
         envs = np.asarray(envs, np.int64)
-        poses = self._with_room(np.asarray(slots, np.int64), poses)
+        poses = self._with_room(np.asarray(slots, np.int64), poses[:, :3])
         self._place(envs, slots, poses)
         self._windows.forget(envs)
         points = self._places[:, self._root, :2].copy()

@@ -70,7 +70,9 @@ class LevelShapes:
         still = np.zeros(len(yaw))
         return cls(
             np.array([_BOX] * len(boxes) + [_CYLINDER] * len(drums), np.int64),
-            np.vstack([boxes[:, :3], np.column_stack([drums[:, :2], half + drums[:, 4]])]),
+            np.vstack(
+                [boxes[:, :3], np.column_stack([drums[:, :2], half + drums[:, 4]])]
+            ),
             np.column_stack([np.cos(yaw), still, still, np.sin(yaw)]),
             np.vstack([boxes[:, 3:6], np.column_stack([drums[:, 2], half, zero])]),
         )

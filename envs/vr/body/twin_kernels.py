@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.locomotion.command_limits import side_left
-from ambulo.envs.vr.world.geometry_kernels import (
+from ambulo.envs.vr.geometry.prism_kernels import (
     MOST_OVERLAPS,
     near_shapes,
     on_floor,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.vr.contract import BODY_RADIUS
+from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.geodesic_kernels import (
     block_cells,
     descend,
@@ -21,6 +21,7 @@ from ambulo.envs.vr.levels.geodesic_kernels import (
     field_distance,
     flood,
 )
+from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 
 __all__ = [
@@ -31,11 +32,13 @@ __all__ = [
     "RESOLUTION",
     "SNAP",
     "FreeGrid",
+    "Grid",
     "distance_field",
     "field_direction",
     "field_distance",
     "field_resolution",
     "free_grid",
+    "make_grid",
     "path_length",
     "reaches",
     "shortest_path",
@@ -43,8 +46,6 @@ __all__ = [
 
 Field = NDArray[np.float32]
 
-CLEARANCE = BODY_RADIUS + 0.03
-"""Distance that free cells keep from obstacles and edges, [m]."""
 RESOLUTION = 0.25
 """Cell size of distance fields in training, [m]."""
 EVALUATION_RESOLUTION = 0.125
@@ -113,6 +114,29 @@ class FreeGrid:
         points = np.column_stack([columns, rows]) + 0.5
         return np.asarray(offset + points * self.resolution, np.float64)
 
+    def points(self, cells: NDArray[np.integer]) -> Floats:
+        """Centres of the cells with flat indices `cells` (n,): x, y, z, shape (n, 3), [m]."""
+        x = self.x0 + (cells % self.nx + 0.5) * self.resolution
+        y = self.y0 + (cells // self.nx + 0.5) * self.resolution
+        return np.column_stack([x, y, np.zeros(len(cells))])
+
+    def field(self, goal: ArrayLike) -> Field:
+        """Walking distance to `goal` (2,) or (3,) from every cell, as `distance_field`."""
+        return distance_field(self, goal)
+
+    def distance(self, field: Field, xyz: ArrayLike) -> float:
+        """Walking distance at `xyz` (2,) or (3,) from a `field`, [m]; inf: no way."""
+        x, y = (float(v) for v in np.asarray(xyz, np.float64)[:2])
+        return float(
+            field_distance(
+                field.ravel(), self.nx, self.ny, self.x0, self.y0, self.resolution, x, y
+            )
+        )
+
+    def reaches(self, field: Field, xyz: ArrayLike) -> bool:
+        """Whether the body gets from `xyz` (2,) or (3,) to the goal of `field`."""
+        return reaches(self, field, xyz)
+
     def nearest_free(self, xy: ArrayLike, radius: float) -> tuple[int, int] | None:
         """Row and column of the nearest free cell, its centre within `radius` [m]."""
         x, y = np.asarray(xy, np.float64)[:2]
@@ -132,10 +156,31 @@ class FreeGrid:
         return int(rows[k] + top), int(columns[k] + left)
 
 
+Grid = FreeGrid | LayeredGrid
+"""Cells on which the body fits: of a flat level, or of one with heights."""
+
+
+def make_grid(
+    level: Level, resolution: float = RESOLUTION, clearance: float = CLEARANCE
+) -> Grid:
+    """The cells of `level`, flat or not, that keep `clearance` [m] from what obstructs."""
+    if level.heights:
+        return LayeredGrid.of(level, resolution, clearance)
+    return free_grid(level, resolution, clearance)
+
+
 def free_grid(
     level: Level, resolution: float = RESOLUTION, clearance: float = CLEARANCE
 ) -> FreeGrid:
-    """The cells of `level` that keep `clearance` [m] from edges and obstacles."""
+    """The cells of the flat `level` that keep `clearance` [m] from edges and obstacles.
+
+    Raises:
+        LevelError: the level has heights; see `make_grid`.
+    """
+    if level.heights:
+        raise LevelError(
+            f"level {level.name!r}: has heights, which this does not plan in"
+        )
     x0, y0, x1, y1 = (float(v) for v in level.bounds)
     nx = max(1, math.ceil((x1 - x0) / resolution - _ROUNDING))
     ny = max(1, math.ceil((y1 - y0) / resolution - _ROUNDING))
@@ -216,11 +261,13 @@ def field_resolution(level: Level) -> float:
     if level.start is None or level.goal is None:
         return RESOLUTION
     x0, y0, x1, y1 = level.bounds
+    goal = np.append(level.goal, level.goal_height)
+    start = np.append(level.start[:2], level.start_height)
     for resolution in (RESOLUTION, FINE_RESOLUTION):
         if (x1 - x0) * (y1 - y0) / resolution**2 > _MAX_CELLS:
             break
-        grid = free_grid(level, resolution)
-        if reaches(grid, distance_field(grid, level.goal), level.start):
+        grid = make_grid(level, resolution)
+        if grid.reaches(grid.field(goal), start):
             return resolution
     return 0.0
 

@@ -3,7 +3,7 @@
 Arrays have axes layer, row (y), column (x); cell (j, i) has its centre at i, j in cell units.
 """
 
-# ruff: noqa: PLR0912, PLR0914, RUF046 - compiled loops; int(math.floor(x)) is what numba needs
+# ruff: noqa: PLR0912, RUF046 - compiled loops; int(math.floor(x)) is what numba needs
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import CLIMB_HEIGHT, STEEPEST_FLOOR
-from ambulo.envs.vr.world.geometry_kernels import MOST_OVERLAPS
-from ambulo.envs.vr.world.solid_kernels import (
+from ambulo.envs.vr.geometry.prism_kernels import MOST_OVERLAPS
+from ambulo.envs.vr.geometry.solid_kernels import (
     has_headroom,
     in_box,
     in_disc,
@@ -23,7 +23,7 @@ from ambulo.envs.vr.world.solid_kernels import (
     overlaps,
     support,
 )
-from ambulo.envs.vr.world.triangle_kernels import plane_height
+from ambulo.envs.vr.geometry.triangle_kernels import plane_height
 
 _CLIMB = CLIMB_HEIGHT
 _FLOOR = STEEPEST_FLOOR

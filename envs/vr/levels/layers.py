@@ -24,6 +24,8 @@ from ambulo.envs.vr.levels.solids import Solids
 
 Field = NDArray[np.float32]
 
+CLEARANCE = BODY_RADIUS + 0.03
+"""Distance that free cells keep from obstacles and edges, [m]."""
 MOST_LAYERS = 16
 """Floors above one another that are told apart."""
 MAX_NODES = 4e6
@@ -61,8 +63,7 @@ class LayeredGrid:
             raise LevelError(
                 f"level {level.name!r}: more than {MAX_NODES:g} cells of {resolution} m"
             )
-        s = Solids.of(level)
-        solids = (s.prisms, s.drums, s.triangles, s.grid, s.first, s.items)
+        solids = Solids.of(level).arrays()
         height, free = stand(
             solids, x0, y0, resolution, nx, ny, MOST_LAYERS, clearance,
             clearance - BODY_RADIUS,
@@ -126,6 +127,10 @@ class LayeredGrid:
                 field, self.height, self.x0, self.y0, self.resolution, x, y, z
             )
         )
+
+    def reaches(self, field: Field, xyz: ArrayLike) -> bool:
+        """Whether the body gets from `xyz` (3,) to the goal of `field`."""
+        return bool(np.isfinite(self.distance(field, xyz)))
 
     def path(self, field: Field, start: ArrayLike, radius: float = 0.5) -> Floats:
         """Cells from `start` (3,) down `field` to its goal: x, y, z, shape (n, 3), [m].

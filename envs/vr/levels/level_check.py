@@ -9,7 +9,7 @@ import numpy as np
 from scipy import ndimage
 
 from ambulo.configs.arrays import Bools, Floats
-from ambulo.envs.vr.contract import BODY_RADIUS
+from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
 from ambulo.envs.vr.levels.geodesic import (
     EVALUATION_RESOLUTION,
     MAX_CELLS,
@@ -21,6 +21,7 @@ from ambulo.envs.vr.levels.geodesic import (
     reaches,
 )
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.surface_check import flat_problem, surface_problem
 
 MAX_OBSTACLES = 100_000
 """Most boxes, cylinders and holes together."""
@@ -42,10 +43,18 @@ def level_problem(level: Level, *, solvable: bool = True) -> str | None:
 
     Without `solvable` there need be no way from start to goal.
     """
+    if level.heights:
+        return (
+            _bad_shapes(level)
+            or _bad_range(level)
+            or surface_problem(level, solvable=solvable)
+        )
     return (
         _bad_shapes(level)
+        or flat_problem(level)
         or _bad_place(level, "start.position", level.start)
         or _bad_place(level, "goal", level.goal)
+        or _bad_places(level)
         or _bad_range(level)
         or (_unsolvable(level) if solvable else None)
     )
@@ -116,13 +125,28 @@ def _bad_place(level: Level, key: str, pose: Floats | None) -> str | None:
     return None
 
 
+def _bad_places(level: Level) -> str | None:
+    for key in ("starts", "goals", "waypoints"):
+        for k, place in enumerate(getattr(level, key)):
+            problem = _bad_place(level, f"{key}[{k}]", place)
+            if problem is not None:
+                return problem
+    return None
+
+
 def _bad_range(level: Level) -> str | None:
     if level.goal_distance is not None:
         low, high = level.goal_distance
         if not 0 < low <= high:
             return f"goal_distance: need 0 < min <= max, got {[low, high]}"
     start, goal = level.start, level.goal
-    if start is not None and goal is not None and np.allclose(start[:2], goal, 0, 1e-6):
+    same_floor = abs(level.start_height - level.goal_height) < CLIMB_HEIGHT
+    if (
+        start is not None
+        and goal is not None
+        and same_floor
+        and np.allclose(start[:2], goal, 0, 1e-6)
+    ):
         return "goal: the same place as start"
     return None
 

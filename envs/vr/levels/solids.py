@@ -56,6 +56,12 @@ class Solids:
         low, high = _extents(prisms, drums, triangles)
         return cls(prisms, drums, triangles, *_binned(low, high))
 
+    def arrays(self) -> tuple[NDArray[np.generic], ...]:
+        """The arrays in their order, as compiled code takes them."""
+        return (
+            self.prisms, self.drums, self.triangles, self.grid, self.first, self.items,
+        )  # fmt: skip
+
     def floor_heights(self) -> Floats:
         """Lowest and highest z of all shapes, shape (2,), [m]."""
         low = [self.prisms[:, 6], self.drums[:, 3], self.triangles[:, 12]]

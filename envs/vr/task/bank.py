@@ -15,12 +15,11 @@ from ambulo.envs.vr.levels.geodesic import (
     MAX_CELLS,
     RESOLUTION,
     FreeGrid,
-    distance_field,
-    field_distance,
+    Grid,
     field_resolution,
-    free_grid,
-    reaches,
+    make_grid,
 )
+from ambulo.envs.vr.levels.layer_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.fields import DistanceFields
 from ambulo.envs.vr.task.jitter import jittered
@@ -28,6 +27,7 @@ from ambulo.envs.vr.task.jitter import jittered
 GOALS = 2
 """Goals held per level: the designed one (or a drawn one), and a second drawn one."""
 _TRIES = 200
+_ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class Start:
     """Index of the goal in that level, 0 or 1."""
     pose: Floats
     """x, y [m], yaw [rad], shape (3,)."""
+    height: float = 0.0
+    """Height of the floor there, [m]."""
 
 
 class LevelBank:
@@ -76,10 +78,13 @@ class LevelBank:
         self.jitter = jitter
         count = len(self.levels)
         self.goals = np.zeros((count, GOALS, 2))
-        self._grids: list[FreeGrid] = [self._grid(lv) for lv in self.levels]
+        self.goal_heights = np.zeros((count, GOALS))
+        """Height of the floor at each goal, shape (levels, GOALS), [m]."""
+        self._high = np.zeros(count, np.bool_)
+        self._grids: list[Grid] = [self._grid(lv) for lv in self.levels]
         self.fields = DistanceFields(count, GOALS)
         for slot, grid in enumerate(self._grids):
-            self.fields.hold(slot, grid)
+            self._hold(slot, self.levels[slot], grid)
             self._fill(slot, rng)
 
     def __len__(self) -> int:
@@ -90,8 +95,10 @@ class LevelBank:
         self._put(slot, level)
         self._fill(slot, rng)
 
-    def restore(self, levels: Sequence[Level], goals: Floats) -> list[int]:
-        """Hold `levels`, one per slot, with `goals` (slots, GOALS, 2) again.
+    def restore(
+        self, levels: Sequence[Level], goals: Floats, heights: Floats
+    ) -> list[int]:
+        """Hold `levels`, one per slot, with `goals` (slots, GOALS, 2) and `heights` again.
 
         Returns:
             Slots whose level was exchanged; the world has to replace them too.
@@ -103,14 +110,28 @@ class LevelBank:
                 exchanged.append(slot)
             elif np.array_equal(self.goals[slot], goals[slot]):
                 continue
-            self.goals[slot] = goals[slot]
-            for goal in range(GOALS):
-                field = distance_field(self._grids[slot], goals[slot, goal])
+            self.goals[slot], self.goal_heights[slot] = goals[slot], heights[slot]
+            for goal, place in enumerate(self.places(slot)):
+                field = self._grids[slot].field(place)
                 self.fields.view(slot, goal)[:] = field.ravel()
         return exchanged
 
+    def places(self, slots: Ints | int, goals: Ints | slice = _ALL) -> Floats:
+        """Points x, y, z of `goals` (default: all) of `slots`, shape (..., 3), [m]."""
+        heights = self.goal_heights[slots, goals]
+        return np.concatenate([self.goals[slots, goals], heights[..., None]], axis=-1)
+
+    def is_up(self, slots: Ints, goals: Ints, position: Floats) -> NDArray[np.bool_]:
+        """Whether `position` (n, 3) is on the floor of the goals, and not falling, (n,)."""
+        above = position[:, 2] - self.goal_heights[slots, goals]
+        high = self._high[slots]
+        return np.where(high, np.abs(above) < SAME_FLOOR, position[:, 2] >= 0.0)
+
     def distance(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
-        """Walking distance from `position` (n, >= 2) to the goals, shape (n,), [m]."""
+        """Walking distance from `position` (n, 3) to the goals, shape (n,), [m].
+
+        On flat levels `position` may lack its height, shape (n, 2).
+        """
         return self.fields.distance(slots, goals, position)
 
     def direction(self, slots: Ints, goals: Ints, position: Floats) -> Floats:
@@ -132,7 +153,9 @@ class LevelBank:
         if use_design and level.start is not None:
             reach = np.hypot(*(self.goals[slot, 0] - level.start[:2]))
             if level.goal is None or goal_distance is None or reach <= high:
-                return self.jittered(Start(slot, 0, level.start.copy()), rng, self.jitter)
+                return self.jittered(
+                    Start(slot, 0, level.start.copy()), rng, self.jitter
+                )
         goal = 0 if use_design else int(rng.integers(GOALS))
         pose = self._sample_start(slot, goal, low, high, rng)
         if pose is None and level.start is not None and level.goal is not None:
@@ -141,7 +164,7 @@ class LevelBank:
             raise LevelError(
                 f"level {level.name!r}: no start between {low} and {high} m from the goal"
             )
-        return Start(slot, goal, pose)
+        return Start(slot, goal, pose[:3], float(pose[3]))
 
     def jittered(
         self, start: Start, rng: np.random.Generator, jitter: tuple[float, float]
@@ -157,49 +180,62 @@ class LevelBank:
     def _sample_start(
         self, slot: int, goal: int, low: float, high: float, rng: np.random.Generator
     ) -> Floats | None:
-        """A reachable free pose at that straight distance, or the nearest miss."""
+        """A reachable x, y, yaw, z at that straight distance, or the nearest miss.
+
+        One of the level's own `starts` if it has any.
+        """
         grid = self._grids[slot]
         field = self.fields.view(slot, goal)
+        own = self._own_starts(slot, goal)
+        if len(own) > 0:
+            return np.asarray(own[rng.integers(len(own))])
         cells = np.flatnonzero(np.isfinite(field))
         if len(cells) == 0:
             return None
-        picks = cells[rng.integers(len(cells), size=_TRIES)]
-        xy = np.column_stack([picks % grid.nx, picks // grid.nx]) + 0.5
-        xy = xy * grid.resolution + [grid.x0, grid.y0]
-        reach = np.hypot(*(xy - self.goals[slot, goal]).T)
+        points = grid.points(cells[rng.integers(len(cells), size=_TRIES)])
+        target = self.goals[slot, goal]
+        reach = np.hypot(*(points[:, :2] - target).T)
         fits = np.flatnonzero((reach >= low) & (reach <= high))
         yaw = rng.uniform(-np.pi, np.pi)
         if len(fits) > 0:
-            return np.array([*xy[fits[0]], yaw])
-        around = _cells_between(
-            grid, np.isfinite(field), self.goals[slot, goal], low, high
-        )
+            return _pose(points[fits[0]], yaw)
+        around = _cells_between(grid, np.isfinite(field), target, low, high)
         if len(around) > 0:
-            return np.array([*around[rng.integers(len(around))], yaw])
+            return _pose(around[rng.integers(len(around))], yaw)
         best = int(np.argmin(np.maximum(low - reach, reach - high)))
         if reach[best] >= 1.5:
-            return np.array([*xy[best], yaw])
-        xy = grid.centres(np.isfinite(field).reshape(grid.free.shape))
-        reach = np.hypot(*(xy - self.goals[slot, goal]).T)
+            return _pose(points[best], yaw)
+        points = grid.points(cells)
+        reach = np.hypot(*(points[:, :2] - target).T)
         miss = np.maximum(low - reach, reach - high)
         best = int(np.argmin(miss))
         # Levels are checked on cells of `RESOLUTION`, which says how near is near enough.
-        return np.array([*xy[best], yaw]) if miss[best] <= RESOLUTION else None
+        return _pose(points[best], yaw) if miss[best] <= RESOLUTION else None
+
+    def _own_starts(self, slot: int, goal: int) -> Floats:
+        """The level's own starts with a way to the goal: x, y, yaw, z, shape (n, 4)."""
+        starts = self.levels[slot].starts
+        if len(starts) == 0:
+            return starts
+        row = np.full(len(starts), slot)
+        ways = self.distance(row, np.full(len(starts), goal), starts[:, :3])
+        return starts[np.isfinite(ways)][:, [0, 1, 3, 2]]
 
     def _put(self, slot: int, level: Level) -> None:
         """Another level in `slot`, its fields still to be filled."""
         self._hold(slot, level, self._grid(level))
 
-    def _grid(self, level: Level) -> FreeGrid:
+    def _grid(self, level: Level) -> Grid:
         """The free cells of `level`, coarser ones where there would be too many."""
         x0, y0, x1, y1 = level.bounds
         fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS * self.resolution**2
-        return free_grid(level, self.resolution if fits else RESOLUTION)
+        return make_grid(level, self.resolution if fits else RESOLUTION)
 
-    def _hold(self, slot: int, level: Level, grid: FreeGrid) -> None:
+    def _hold(self, slot: int, level: Level, grid: Grid) -> None:
         """`level` on `grid` in `slot`, with room for its fields."""
         self.levels[slot] = level
         self._grids[slot] = grid
+        self._high[slot] = level.heights
         self.fields.hold(slot, grid)
 
     def _fill(self, slot: int, rng: np.random.Generator) -> None:
@@ -207,72 +243,92 @@ class LevelBank:
         level = self.levels[slot]
         for goal in range(GOALS):
             if goal == 0 and level.goal is not None:
-                self.goals[slot, 0] = level.goal
-                field = self._designed_field(slot, level.goal)
+                place = np.append(level.goal, level.goal_height)
+                field = self._designed_field(slot, place)
             else:
-                self.goals[slot, goal], field = self._draw_goal(slot, rng)
+                place, field = self._draw_goal(slot, rng)
+            self.goals[slot, goal], self.goal_heights[slot, goal] = place[:2], place[2]
             self.fields.view(slot, goal)[:] = field.ravel()
 
     def _designed_field(self, slot: int, goal: Floats) -> NDArray[np.float32]:
         """Distances to the designed goal; on finer cells if a narrow door asks for it."""
         level, grid = self.levels[slot], self._grids[slot]
-        field = distance_field(grid, goal)
+        field = grid.field(goal)
         if level.start is None:
             return field
-        if reaches(grid, field, level.start):
+        if grid.reaches(field, np.append(level.start[:2], level.start_height)):
             return field
         resolution = field_resolution(level)
         if resolution in (0.0, grid.resolution):
             return field
-        self._hold(slot, level, free_grid(level, resolution))
-        return distance_field(self._grids[slot], goal)
+        self._hold(slot, level, make_grid(level, resolution))
+        return self._grids[slot].field(goal)
 
     def _draw_goal(
         self, slot: int, rng: np.random.Generator
     ) -> tuple[Floats, NDArray[np.float32]]:
-        """A random goal with a large reachable region (containing the designed start)."""
+        """A random goal x, y, z with a large reachable region (with the designed start)."""
         level, grid = self.levels[slot], self._grids[slot]
-        cells = np.argwhere(grid.free)
+        cells = np.flatnonzero(grid.free)
         if len(cells) == 0:
             raise LevelError(f"level {level.name!r}: no free floor for the body")
         low, high = level.goal_distance or self.goal_distance
-        if level.goal is None and level.start is not None:
-            ways = distance_field(grid, level.start[:2]).ravel()
-            near = _cells_between(grid, np.isfinite(ways), level.start[:2], low, high)
+        start: Floats | None = None
+        if level.start is not None:
+            start = np.append(level.start[:2], level.start_height)
+        if len(level.goals) > 0:
+            place = level.goals[rng.integers(len(level.goals))]
+            return place, grid.field(place).ravel()
+        if level.goal is None and start is not None:
+            ways = grid.field(start).ravel()
+            near = _cells_between(grid, np.isfinite(ways), start[:2], low, high)
             if len(near) > 0:
-                xy = near[rng.integers(len(near))]
-                return xy, distance_field(grid, xy).ravel()
+                place = near[rng.integers(len(near))]
+                return place, grid.field(place).ravel()
         best: tuple[float, Floats, NDArray[np.float32]] | None = None
         for _ in range(20):
-            row, column = cells[rng.integers(len(cells))]
-            xy = np.array([column + 0.5, row + 0.5]) * grid.resolution
-            xy += [grid.x0, grid.y0]
-            field = distance_field(grid, xy).ravel()
+            place = grid.points(cells[[rng.integers(len(cells))]])[0]
+            field = grid.field(place)
             reached = np.isfinite(field).mean()
             fits = reached
-            if level.start is not None:
-                reach = np.hypot(*(xy - level.start[:2]))
-                way = field_distance(
-                    field, grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution,
-                    level.start[0], level.start[1],
-                )  # fmt: skip
-                fits = reached if np.isfinite(way) else -1.0
+            if start is not None:
+                reach = np.hypot(*(place - start)[:2])
+                fits = reached if np.isfinite(grid.distance(field, start)) else -1.0
                 if not low <= reach <= high:
                     fits -= 0.5
-            elif not len(_cells_between(grid, np.isfinite(field), xy, low, high)):
+            elif not len(
+                _cells_between(grid, np.isfinite(field).ravel(), place[:2], low, high)
+            ):
                 fits -= 1.0
             if best is None or fits > best[0]:
-                best = (fits, xy, field)
+                best = (fits, place, field.ravel())
             if fits > 0.3 * grid.free.mean():
                 break
         assert best is not None
         return best[1], best[2]
 
 
+def _pose(point: Floats, yaw: float) -> Floats:
+    """x, y, yaw, z."""
+    return np.array([point[0], point[1], yaw, point[2]])
+
+
 def _cells_between(
-    grid: FreeGrid, mask: NDArray[np.bool_], xy: Floats, low: float, high: float
+    grid: Grid, mask: NDArray[np.bool_], xy: Floats, low: float, high: float
 ) -> Floats:
-    """Centres of the cells of the flat `mask` that lie low to high [m] from `xy`."""
+    """Points x, y, z of the cells of the flat `mask` that lie low to high [m] from `xy`."""
+    cells = np.flatnonzero(_window(grid, mask, xy, high))
+    points = grid.points(cells)
+    away = np.hypot(*(points[:, :2] - xy).T)
+    return points[(away >= low) & (away <= high)]
+
+
+def _window(
+    grid: Grid, mask: NDArray[np.bool_], xy: Floats, high: float
+) -> NDArray[np.bool_]:
+    """The flat `mask` without cells that are certainly farther than `high` [m] from `xy`."""
+    if not isinstance(grid, FreeGrid):
+        return mask
     row, column = grid.cell(xy)
     reach = math.ceil(high / grid.resolution) + 1
     near = np.zeros_like(grid.free)
@@ -281,6 +337,4 @@ def _cells_between(
         slice(max(column - reach, 0), column + reach + 1),
     )
     near[window] = mask.reshape(near.shape)[window]
-    centres = grid.centres(near)
-    away = np.hypot(*(centres - xy).T)
-    return centres[(away >= low) & (away <= high)]
+    return near

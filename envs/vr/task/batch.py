@@ -121,7 +121,7 @@ class NavigationBatch:
             ]
         slots = np.array([s.slot for s in starts], np.int64)
         goals = np.array([s.goal for s in starts], np.int64)
-        poses = np.array([s.pose for s in starts])
+        poses = np.array([[*s.pose, s.height] for s in starts])
         for env, start in zip(envs, starts, strict=True):
             self.starts[env] = start
         if self.world.stochastic:
@@ -139,7 +139,7 @@ class NavigationBatch:
         heights = self._reach_heights(envs)
         self.task.begin(envs, np.array(kinds), slots, goals, self.bank, heights)
         self._lead_hands()
-        self.episode.begin(envs, poses)
+        self.episode.begin(envs, poses[:, :3])
         distance, euclid = self._distances()
         distance = np.where(np.isfinite(distance), distance, euclid)
         tour = distance + rest_of_tour(self.task, self.bank, self.config.environment)

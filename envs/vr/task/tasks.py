@@ -57,8 +57,8 @@ class TaskState(StateArrays):
         self.slot[envs] = slots
         self.index[envs] = goals
         self.heading_for[envs] = (goals + 1) % GOALS
-        self.goal[envs, :2] = bank.goals[slots, goals]
-        self.goal[envs, 2] = np.where(kinds == REACH, heights, 0.0)
+        self.goal[envs] = bank.places(slots, goals)
+        self.goal[envs, 2] += np.where(kinds == REACH, heights, 0.0)
         self.held[envs] = 0.0
         self.visited[envs] = 0
         self.solved[envs] = False
@@ -82,7 +82,7 @@ def rest_of_tour(
     slots, here = task.slot[rows], task.index[rows]
     for k in range(1, env.patrol_goals if len(rows) else 0):
         there = (here + 1) % GOALS
-        way = bank.distance(slots, there, bank.goals[slots, here])
+        way = bank.distance(slots, there, bank.places(slots, here))
         further = (task.visited[rows] + k < env.patrol_goals) & np.isfinite(way)
         leg = np.maximum(way - 2.0 * env.goal_radius, 0.0)
         rest[rows] += np.where(further, leg, 0.0)
@@ -110,7 +110,7 @@ def advance_tasks(
     """
     reached = np.zeros(len(task.kind))
     switched = np.zeros(len(task.kind), np.bool_)
-    above = state.position[:, 2] >= 0.0
+    above = bank.is_up(task.slot, task.index, state.position)
     near = above & (np.hypot(*(task.goal - state.position)[:, :2].T) < env.goal_radius)
     simple = near & (task.kind == NAVIGATE)
     reached[simple] = 1.0
@@ -136,7 +136,7 @@ def advance_tasks(
         task.solved[:] |= done
         switched = stop & ~done
         task.index[switched] = (task.index[switched] + 1) % GOALS
-        task.goal[switched, :2] = bank.goals[task.slot[switched], task.index[switched]]
+        task.goal[switched] = bank.places(task.slot[switched], task.index[switched])
     return reached, switched
 
 

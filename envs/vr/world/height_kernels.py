@@ -10,10 +10,10 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, GRAVITY
-from ambulo.envs.vr.world.geometry_kernels import MOST_OVERLAPS
+from ambulo.envs.vr.geometry.prism_kernels import MOST_OVERLAPS
+from ambulo.envs.vr.geometry.solid_kernels import has_headroom, nearby, slide, support
+from ambulo.envs.vr.geometry.solid_ray_kernels import MOST_CUTS, cast_free_ways
 from ambulo.envs.vr.world.kernels import counted
-from ambulo.envs.vr.world.solid_kernels import has_headroom, nearby, slide, support
-from ambulo.envs.vr.world.solid_ray_kernels import MOST_CUTS, cast_free_ways
 
 _RADIUS = BODY_RADIUS
 _CLIMB = CLIMB_HEIGHT

@@ -16,7 +16,7 @@ from numba import njit, types
 from numba.extending import overload
 
 from ambulo.envs.vr.contract import BODY_RADIUS, GRAVITY
-from ambulo.envs.vr.world.geometry_kernels import (
+from ambulo.envs.vr.geometry.prism_kernels import (
     MOST_OVERLAPS,
     cast_rays,
     near_shapes,

@@ -22,7 +22,7 @@ from numba.extending import overload
 
 from ambulo.configs.errors import AmbuloError
 from ambulo.envs.vr.contract import BODY_RADIUS, SLIDE_ITERATIONS
-from ambulo.envs.vr.world.geometry_kernels import (
+from ambulo.envs.vr.geometry.prism_kernels import (
     STUCK_DEPTH,
     TOUCH_DEPTH,
     near_shapes,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
+from ambulo.envs.vr.geometry import prism_kernels
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world import geometry_kernels
 from ambulo.envs.vr.world.kernel_world import KernelWorld
 
 R = BODY_RADIUS
@@ -35,7 +35,7 @@ def prism(x, y, a, b, yaw=0.0):
 def penetration(level, position):
     """How deep the body is in the worst obstacle, [m]."""
     x, y = position[:2]
-    deep = [R - geometry_kernels.box_distance(x, y, b) for b in level.box_prisms()]
+    deep = [R - prism_kernels.box_distance(x, y, b) for b in level.box_prisms()]
     deep += [R + c[2] - math.hypot(x - c[0], y - c[1]) for c in level.cylinder_prisms()]
     return max(deep, default=0.0)
 
@@ -50,7 +50,7 @@ def penetration(level, position):
     ],
 )
 def test_push_from_box(point, expected):
-    x, y, depth = geometry_kernels.push_from_box(
+    x, y, depth = prism_kernels.push_from_box(
         *point, prism(0.0, 0.0, 1.0, 2.0), BODY_RADIUS
     )
     assert (x, y) == pytest.approx(expected)
@@ -59,18 +59,18 @@ def test_push_from_box(point, expected):
 
 def test_push_from_a_turned_box():
     # turned by 90 degrees, the half sizes change places
-    x, y, _ = geometry_kernels.push_from_box(
+    x, y, _ = prism_kernels.push_from_box(
         2.1, 0.0, prism(0.0, 0.0, 1.0, 2.0, math.pi / 2), BODY_RADIUS
     )
     assert (x, y) == pytest.approx((2.25, 0.0))
 
 
 def test_push_from_cylinder():
-    x, y, depth = geometry_kernels.push_from_cylinder(
+    x, y, depth = prism_kernels.push_from_cylinder(
         0.3, 0.4, np.array([0.0, 0.0, 0.5]), BODY_RADIUS
     )
     assert (x, y, depth) == pytest.approx((0.45, 0.6, 0.25))
-    x, y, depth = geometry_kernels.push_from_cylinder(
+    x, y, depth = prism_kernels.push_from_cylinder(
         0.0, 0.0, np.array([0.0, 0.0, 0.5]), BODY_RADIUS
     )
     assert math.hypot(x, y) == pytest.approx(0.75)
@@ -78,18 +78,16 @@ def test_push_from_cylinder():
 
 def test_distance_to_shapes_ahead_and_beside():
     wall = prism(3.0, 0.0, 1.0, 1.0)
-    assert geometry_kernels.ray_box(0.0, 0.0, 1.0, 0.0, wall) == pytest.approx(2.0)
-    assert geometry_kernels.ray_box(0.0, 0.0, -1.0, 0.0, wall) == math.inf
-    assert geometry_kernels.ray_box(0.0, 1.5, 1.0, 0.0, wall) == math.inf
+    assert prism_kernels.ray_box(0.0, 0.0, 1.0, 0.0, wall) == pytest.approx(2.0)
+    assert prism_kernels.ray_box(0.0, 0.0, -1.0, 0.0, wall) == math.inf
+    assert prism_kernels.ray_box(0.0, 1.5, 1.0, 0.0, wall) == math.inf
     diagonal = prism(3.0, 0.0, 1.0, 1.0, math.pi / 4)
-    assert geometry_kernels.ray_box(0.0, 0.0, 1.0, 0.0, diagonal) == pytest.approx(
+    assert prism_kernels.ray_box(0.0, 0.0, 1.0, 0.0, diagonal) == pytest.approx(
         3.0 - math.sqrt(2.0)
     )
     pillar = np.array([0.0, 4.0, 0.5])
-    assert geometry_kernels.ray_cylinder(0.3, 0.0, 0.0, 1.0, pillar) == pytest.approx(
-        3.6
-    )
-    assert geometry_kernels.ray_cylinder(0.0, 0.0, 0.0, -1.0, pillar) == math.inf
+    assert prism_kernels.ray_cylinder(0.3, 0.0, 0.0, 1.0, pillar) == pytest.approx(3.6)
+    assert prism_kernels.ray_cylinder(0.0, 0.0, 0.0, -1.0, pillar) == math.inf
 
 
 def test_distance_to_floor_edge_and_hole():
@@ -97,24 +95,24 @@ def test_distance_to_floor_edge_and_hole():
     holes = np.array([[1.0, -0.5, 2.0, 0.5]])
 
     def edge(cx, sy):
-        return geometry_kernels.ray_edge(0.0, 0.0, cx, sy, floor, holes, 1)
+        return prism_kernels.ray_edge(0.0, 0.0, cx, sy, floor, holes, 1)
 
     assert edge(1.0, 0.0) == pytest.approx(1.0)
     assert edge(-1.0, 0.0) == pytest.approx(1.0)
     assert edge(0.0, 1.0) == pytest.approx(4.0)
     assert edge(math.sqrt(0.5), -math.sqrt(0.5)) == pytest.approx(2.0 * math.sqrt(2.0))
-    assert geometry_kernels.ray_edge(
-        0.0, 0.0, 1.0, 0.0, floor, holes, 0
-    ) == pytest.approx(3.0)
+    assert prism_kernels.ray_edge(0.0, 0.0, 1.0, 0.0, floor, holes, 0) == pytest.approx(
+        3.0
+    )
 
 
 def test_no_floor_outside_bounds_and_inside_holes():
     floor, holes = np.array([-1.0, -1.0, 1.0, 1.0]), np.array([[0.2, 0.2, 0.6, 0.6]])
-    assert geometry_kernels.on_floor(0.0, 0.0, floor, holes, 1)
-    assert geometry_kernels.on_floor(1.0, 1.0, floor, holes, 1)
-    assert not geometry_kernels.on_floor(1.01, 0.0, floor, holes, 1)
-    assert not geometry_kernels.on_floor(0.4, 0.4, floor, holes, 1)
-    assert geometry_kernels.on_floor(0.4, 0.4, floor, holes, 0)
+    assert prism_kernels.on_floor(0.0, 0.0, floor, holes, 1)
+    assert prism_kernels.on_floor(1.0, 1.0, floor, holes, 1)
+    assert not prism_kernels.on_floor(1.01, 0.0, floor, holes, 1)
+    assert not prism_kernels.on_floor(0.4, 0.4, floor, holes, 1)
+    assert prism_kernels.on_floor(0.4, 0.4, floor, holes, 0)
 
 
 def test_slides_along_a_wall_at_45_degrees():

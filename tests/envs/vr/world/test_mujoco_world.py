@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from ambulo.configs.errors import ActionError, AmbuloError
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
+from ambulo.envs.vr.geometry.prism_kernels import box_distance
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world.geometry_kernels import box_distance
 from ambulo.envs.vr.world.kernel_world import KernelWorld
 from ambulo.envs.vr.world.mujoco_world import MujocoWorld
 

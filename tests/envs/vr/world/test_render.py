@@ -6,8 +6,8 @@ import pytest
 
 from ambulo.configs.errors import RenderError
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world import render
 from ambulo.envs.vr.levels.solids import floor_rectangles
+from ambulo.envs.vr.world import render
 
 LEVEL = Level(
     "small",

@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT, STEEPEST_FLOOR
-from ambulo.envs.vr.world.solid_kernels import BOX
-from ambulo.envs.vr.world.triangle_kernels import cut_by_ray
+from ambulo.envs.vr.geometry.solid_kernels import BOX
+from ambulo.envs.vr.geometry.triangle_kernels import cut_by_ray
 
 _CLIMB = CLIMB_HEIGHT
 _TALL = BODY_HEIGHT

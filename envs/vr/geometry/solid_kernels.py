@@ -22,14 +22,15 @@ from ambulo.envs.vr.contract import (
     SLIDE_ITERATIONS,
     STEEPEST_FLOOR,
 )
-from ambulo.envs.vr.world.geometry_kernels import (
+from ambulo.envs.vr.geometry.prism_kernels import (
+    MOST_OVERLAPS,
     STUCK_DEPTH,
     TOUCH_DEPTH,
     push_from_box,
     push_from_cylinder,
     way_out,
 )
-from ambulo.envs.vr.world.triangle_kernels import axis_to_triangle, plane_height
+from ambulo.envs.vr.geometry.triangle_kernels import axis_to_triangle, plane_height
 
 BOX, CYLINDER, PERSON = 1.0, 2.0, 3.0
 """Kinds of moving shapes."""
@@ -234,17 +235,25 @@ def overlaps(solids, near, n, movers, x, y, z, spare, found, whom):
             if row[8] == 0.0:
                 continue
             person = row[8] == PERSON
-            px, py, depth = push_from_flat(x, y, z, row, row[8] != BOX, row[6], row[7], spare)
+            px, py, depth = push_from_flat(
+                x, y, z, row, row[8] != BOX, row[6], row[7], spare
+            )
         else:
             item = near[k]
             if item < n_prisms:
                 row = prisms[item]
-                px, py, depth = push_from_flat(x, y, z, row, False, row[6], row[7], spare)
+                px, py, depth = push_from_flat(
+                    x, y, z, row, False, row[6], row[7], spare
+                )
             elif item < n_still:
                 row = drums[item - n_prisms]
-                px, py, depth = push_from_flat(x, y, z, row, True, row[3], row[4], spare)
+                px, py, depth = push_from_flat(
+                    x, y, z, row, True, row[3], row[4], spare
+                )
             else:
-                px, py, depth = push_from_triangle(x, y, z, triangles[item - n_still], spare)
+                px, py, depth = push_from_triangle(
+                    x, y, z, triangles[item - n_still], spare
+                )
                 if depth < 0.0:
                     return -1
         if depth > _TOUCH and count < found.shape[0]:
@@ -281,3 +290,23 @@ def slide(solids, near, n, movers, x0, y0, x, y, z, found, whom):
         if found[k, 2] > _STUCK:
             return x0, y0, True
     return x, y, True
+
+
+@njit(cache=True)
+def standing(solids, x, y, z):
+    """Height of the floor at (x, y) up to a climb above `z`, and whether a body fits there."""
+    shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
+    near = np.empty(max(shapes, 1), np.int64)
+    seen = np.full(max(shapes, 1), -1, np.int64)
+    movers = np.zeros((0, 9))
+    found = np.empty((MOST_OVERLAPS, 3))
+    whom = np.zeros(1, np.bool_)
+    n = nearby(solids, x, y, _R + 0.1, near, seen, 0)
+    floor, _ = support(solids, near, n, movers, x, y, z + _CLIMB)
+    if floor == -np.inf or not has_headroom(solids, near, n, movers, x, y, floor):
+        return floor, False
+    count = overlaps(solids, near, n, movers, x, y, floor, 0.0, found, whom)
+    for k in range(count):
+        if found[k, 2] > _STUCK:
+            return floor, False
+    return floor, count >= 0

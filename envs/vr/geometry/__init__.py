@@ -1,0 +1,1 @@
+"""Compiled geometry that levels and worlds share: prisms, solids, triangles, rays."""

@@ -13,13 +13,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FLOOR, HOLE, WALL, BOX, CYLINDER = "#e9ebee", "#2b2f36", "#7d8590", "#c9784a", "#3f7d9e"
+MUTED = "#c3c9d1"
+"""Colour of all furniture below heat maps."""
 START, GOAL = "#2f62c9", "#2fa84f"
 
 
-def draw_level_map(ax: Axes, level: Level, goal_radius: float = 0.5) -> None:
+def draw_level_map(
+    ax: Axes, level: Level, goal_radius: float = 0.5, *, muted: bool = False
+) -> None:
     """Draw floor, holes, obstacles, designed start and goal on axes in metres.
 
-    Shapes lie below z-order 3, so that what is drawn afterwards is seen.
+    Shapes lie below z-order 3, so that what is drawn afterwards is seen. `muted` obstacles
+    other than walls are grey.
     """
     from matplotlib.patches import Circle, Polygon, Rectangle
 
@@ -31,10 +36,11 @@ def draw_level_map(ax: Axes, level: Level, goal_radius: float = 0.5) -> None:
         corners = np.array([[a, b], [-a, b], [-a, -b], [a, -b]])
         cos, sin = np.cos(yaw), np.sin(yaw)
         corners = corners @ np.array([[cos, sin], [-sin, cos]]) + (x, y)
-        colour = WALL if max(a, b) > 8 * min(a, b) else BOX
+        colour = WALL if max(a, b) > 8 * min(a, b) else MUTED if muted else BOX
         ax.add_patch(Polygon(corners, closed=True, color=colour, lw=0, zorder=2))
     for x, y, radius, *_ in level.cylinders:
-        ax.add_patch(Circle((x, y), radius, color=CYLINDER, lw=0, zorder=2))
+        colour = MUTED if muted else CYLINDER
+        ax.add_patch(Circle((x, y), radius, color=colour, lw=0, zorder=2))
     if level.start is not None:
         x, y, yaw = level.start
         ax.add_patch(Circle((x, y), BODY_RADIUS, color=START, lw=0, zorder=2.5))

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from ambulo.common.figures import new_figure, png_of
 from ambulo.common.metrics_file import read_evaluations, read_metrics
 from ambulo.common.run_folder import RunFolder
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import RunFolderError
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords, EvaluationResult
-from ambulo.viz.map_plot import draw_level_map
+from ambulo.viz.map_plot import GOAL, HOLE, START, draw_level_map
 from ambulo.viz.plots import agent_colour, clean, grouped_bars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
 
 PANELS = 9
 """Maps in one picture."""
+_WIDEST, _TALLEST = 13.8, 4.2
+"""Width of a picture and height of a map at most, [inches]."""
+_SIDES, _GAP, _TITLE, _TICKS = 0.6, 0.15, 0.5, 0.3
+"""Room between maps, to the right of the last, above and below each, [inches]."""
+_KEY, _LINE = 1.35, 0.28
+"""Width and height of an entry of a legend, [inches]."""
 
 
 def first_of_each(records: EpisodeRecords, limit: int = PANELS) -> list[int]:
@@ -56,28 +64,64 @@ def draw_trajectories(
     agents: Mapping[str, EpisodeRecords], episodes: Sequence[int], goal_radius: float
 ) -> bytes:
     """PNG of maps with the paths of all `agents`, one panel an episode."""
+    panels = [
+        {n: r.episodes[episode] for n, r in agents.items()} for episode in episodes
+    ]
+    levels = [next(iter(played.values())).level for played in panels]
+    boxes, width, height = map_layout([level.bounds for level in levels])
+    handles = _legend_handles(agents, any(len(level.holes) for level in levels))
+    columns = max(1, int(width / _KEY))
+    legend = _LINE * -(-len(handles) // columns) + 0.1
+    figure = new_figure((width, height + legend))
+    scale = np.array([width, height + legend] * 2)
+    for played, box in zip(panels, boxes, strict=True):
+        left, bottom, wide, high = (np.array(box) / scale).tolist()
+        _draw_panel(figure.add_axes((left, bottom, wide, high)), played, goal_radius)
+    figure.legend(handles=handles, loc="upper center", ncols=columns, frameon=False)
+    return png_of(figure)
+
+
+def map_layout(
+    bounds: Sequence[Floats],
+) -> tuple[list[tuple[float, float, float, float]], float, float]:
+    """Boxes for maps of floors `bounds` (4,) in rows that are as wide as each other.
+
+    Returns:
+        Left, bottom, width and height of each box, and the size of all together, [inches].
+    """
+    ratios = [float(np.clip((b[2] - b[0]) / (b[3] - b[1]), 0.5, 2.0)) for b in bounds]
+    columns = 2 if len(ratios) in (2, 4) else 3
+    rows = [ratios[k : k + columns] for k in range(0, len(ratios), columns)]
+    heights = [min(_TALLEST, (_WIDEST - len(row) * _SIDES) / sum(row)) for row in rows]
+    height = sum(heights) + len(rows) * (_TITLE + _TICKS)
+    boxes, top = [], height
+    for row, high in zip(rows, heights, strict=True):
+        left, top = _SIDES - _GAP, top - _TITLE - high
+        for ratio in row:
+            boxes.append((left, top, ratio * high, high))
+            left += ratio * high + _SIDES
+        top -= _TICKS
+    return boxes, max(box[0] + box[2] for box in boxes) + _GAP, height
+
+
+def _legend_handles(agents: Iterable[str], holes: bool) -> list[Any]:
+    """What the colours and marks on maps mean."""
     from matplotlib.lines import Line2D
 
-    columns = min(3, len(episodes))
-    rows = -(-len(episodes) // columns)
-    figure = new_figure((4.6 * columns, 4.9 * rows + 0.5))
-    for panel, episode in enumerate(episodes):
-        ax = figure.add_subplot(rows, columns, panel + 1)
-        played = {name: r.episodes[episode] for name, r in agents.items()}
-        _draw_panel(ax, played, goal_radius)
-    handles = [
+    marks: dict[str, dict[str, Any]] = {
+        "start": {"color": START, "marker": "o", "ms": 7},
+        "goal": {"color": GOAL, "marker": "o", "ms": 12, "alpha": 0.7},
+        "not solved": {"color": "#d32f2f", "marker": "X", "ms": 9},
+    }
+    if holes:
+        marks["hole"] = {"color": HOLE, "marker": "s", "ms": 10}
+    return [
         Line2D([], [], color=agent_colour(name), ls=_style(name), lw=2, label=name)
         for name in agents
+    ] + [
+        Line2D([], [], ls="", mew=0, label=label, **look)
+        for label, look in marks.items()
     ]
-    handles.append(
-        Line2D([], [], color="#d32f2f", marker="X", ls="", ms=9, label="not solved")
-    )
-    figure.legend(
-        handles=handles, loc="upper center", ncols=len(handles), frameon=False
-    )
-    height = 4.9 * rows + 0.5
-    figure.tight_layout(rect=(0, 0, 1, 1 - 0.4 / height))
-    return png_of(figure)
 
 
 def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:
@@ -92,6 +136,15 @@ def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:
             for name, result in results.items()
         }
         grouped_bars(ax, families, values)
+        for bars, (name, heights) in zip(ax.containers, values.items(), strict=True):
+            zeros = ["" if height > 0.0 else "0" for height in heights]
+            ax.bar_label(
+                cast("BarContainer", bars), zeros, padding=1, fontsize=7,
+                color=agent_colour(name),
+            )  # fmt: skip
+        ax.grid(axis="x", visible=False)
+        ax.set_axisbelow(True)
+        ax.margins(x=0.01)
         ax.set_ylim(0, 1.02)
         ax.set_ylabel(label)
         if row == 0:

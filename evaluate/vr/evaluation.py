@@ -254,8 +254,8 @@ def _left(batch: NavigationBatch, env: int) -> float:
     further = stops(task.kind[env], task.index[env], batch.config.environment)
     further = further[: len(further) - int(task.visited[env])]
     if len(further) > 1:
-        goals = batch.bank.goals[task.slot[env], further]
-        walk = _tour(batch, int(task.slot[env]), here[:2], goals)
+        goals = batch.bank.places(task.slot[env], further)
+        walk = _tour(batch, int(task.slot[env]), here, goals)
     else:
         rows = np.array([env])
         walk = batch.bank.distance(task.slot[rows], task.index[rows], here[None])[0]
@@ -273,7 +273,8 @@ def _shortest(batch: NavigationBatch, env: int, start: Floats) -> float:
     begun = batch.starts[env]
     assert begun is not None, "the env was reset"
     order = stops(batch.task.kind[env], begun.goal, batch.config.environment)
-    goals = batch.bank.goals[begun.slot, order]
+    start = np.append(start[:2], begun.height)
+    goals = batch.bank.places(begun.slot, order)
     length = _tour(batch, begun.slot, start, goals)
     if np.isfinite(length):
         return length
@@ -287,7 +288,7 @@ def _tour(batch: NavigationBatch, slot: int, here: Floats, goals: Floats) -> flo
     return _tour_length(
         batch.bank.levels[slot],
         tuple(map(float, here)),
-        tuple((float(x), float(y)) for x, y in goals),
+        tuple((float(x), float(y), float(z)) for x, y, z in goals),
         batch.config.environment.goal_radius,
     )
 
@@ -296,7 +297,7 @@ def _tour(batch: NavigationBatch, slot: int, here: Floats, goals: Floats) -> flo
 def _tour_length(
     level: Level,
     here: tuple[float, ...],
-    goals: tuple[tuple[float, float], ...],
+    goals: tuple[tuple[float, float, float], ...],
     radius: float,
 ) -> float:
     """`tour_length`, remembered for the other subjects of the same episode."""

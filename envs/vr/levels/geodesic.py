@@ -21,7 +21,7 @@ from ambulo.envs.vr.levels.geodesic_kernels import (
     field_distance,
     flood,
 )
-from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
+from ambulo.envs.vr.levels.layers import CLEARANCE, SNAP, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "field_distance",
     "field_resolution",
     "free_grid",
+    "length_of",
     "make_grid",
     "path_length",
     "reaches",
@@ -52,8 +53,6 @@ EVALUATION_RESOLUTION = 0.125
 """Cell size of distance fields in evaluation, [m]."""
 FINE_RESOLUTION = 0.1
 """Cell size for lengths in reports and for levels with narrow doors, [m]."""
-SNAP = 0.5
-"""A goal on a blocked cell moves to a free cell within this distance, [m]."""
 
 MAX_CELLS = 4e6
 """Most cells of a grid that is played on; larger floors have cells of `RESOLUTION`."""
@@ -136,6 +135,12 @@ class FreeGrid:
     def reaches(self, field: Field, xyz: ArrayLike) -> bool:
         """Whether the body gets from `xyz` (2,) or (3,) to the goal of `field`."""
         return reaches(self, field, xyz)
+
+    def path(
+        self, field: Field, start: ArrayLike, goal: ArrayLike | None = None
+    ) -> Floats:
+        """Taut path from `start` down `field`, as `shortest_path`, shape (n, 2), [m]."""
+        return shortest_path(self, field, start, goal)
 
     def nearest_free(self, xy: ArrayLike, radius: float) -> tuple[int, int] | None:
         """Row and column of the nearest free cell, its centre within `radius` [m]."""
@@ -245,12 +250,19 @@ def path_length(
     goal: ArrayLike,
     resolution: float = FINE_RESOLUTION,
 ) -> float:
-    """Length of the shortest path for the body from `start` to `goal`, [m], or inf."""
-    grid = free_grid(level, resolution)
-    path = shortest_path(grid, distance_field(grid, goal), start, goal)
+    """Length of the shortest path for the body from `start` to `goal`, [m], or inf.
+
+    Both are (2,) or (3,); lengths are those of the way seen from above.
+    """
+    grid = make_grid(level, resolution)
+    return length_of(grid.path(grid.field(goal), start, goal))
+
+
+def length_of(path: Floats) -> float:
+    """Length of a path (n, 2 or 3) seen from above, [m]; inf for an empty one."""
     if len(path) == 0:
         return math.inf
-    return float(np.hypot(*np.diff(path, axis=0).T).sum())
+    return float(np.hypot(*np.diff(path[:, :2], axis=0).T).sum())
 
 
 def field_resolution(level: Level) -> float:

@@ -322,3 +322,62 @@ def layer_direction(field, height, x0, y0, res, x, y, z):
                 dx = (i - fx) / d
                 dy = (j - fy) / d
     return dx, dy
+
+
+@njit(cache=True)
+def straight_on_cells(free, height, ai, aj, az, bi, bj):
+    """Whether the straight way from a point to another (cell units) stays on free cells."""
+    layers, ny, nx = free.shape
+    steps = int(math.ceil(2.0 * math.hypot(bi - ai, bj - aj)))
+    z = az
+    for k in range(1, steps + 1):
+        i = int(math.floor(ai + (bi - ai) * k / steps + 0.5))
+        j = int(math.floor(aj + (bj - aj) * k / steps + 0.5))
+        found = False
+        if 0 <= i < nx and 0 <= j < ny:
+            for layer in range(layers):
+                if free[layer, j, i] and abs(height[layer, j, i] - z) <= _CLIMB:
+                    z = height[layer, j, i]
+                    found = True
+                    break
+        if not found:
+            return False
+    return True
+
+
+@njit(cache=True)
+def descend_layers(links, free, height, field, layer, row, column):
+    """Taut chain of cells (layer, row, column) down to the goal, shape (n, 3)."""
+    chain = [(layer, row, column)]
+    while True:
+        best = field[layer, row, column]
+        to_layer, to_row, to_column = layer, row, column
+        for d in range(8):
+            to = links[layer, row, column, d]
+            j = row + NEIGHBOURS[d, 1]
+            i = column + NEIGHBOURS[d, 0]
+            if to >= 0 and field[to, j, i] < best:
+                best = field[to, j, i]
+                to_layer, to_row, to_column = to, j, i
+        if to_layer == layer and to_row == row and to_column == column:
+            break
+        layer, row, column = to_layer, to_row, to_column
+        chain.append((layer, row, column))
+    taut = [chain[0]]
+    k = 0
+    while k < len(chain) - 1:
+        far = k + 1
+        hidden = 0
+        n = k + 2
+        l0, j0, i0 = chain[k]
+        while n < len(chain) and hidden < 20:
+            _, j1, i1 = chain[n]
+            if straight_on_cells(free, height, i0, j0, height[l0, j0, i0], i1, j1):
+                far = n
+                hidden = 0
+            else:
+                hidden += 1
+            n += 1
+        taut.append(chain[far])
+        k = far
+    return np.array(taut)

@@ -12,8 +12,8 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.levels.layer_kernels import (
-    NEIGHBOURS,
     SAME_FLOOR,
+    descend_layers,
     flood_layers,
     layer_distance,
     link,
@@ -26,6 +26,8 @@ Field = NDArray[np.float32]
 
 CLEARANCE = BODY_RADIUS + 0.03
 """Distance that free cells keep from obstacles and edges, [m]."""
+SNAP = 0.5
+"""A start on a blocked cell moves to a free cell within this distance, [m]."""
 MOST_LAYERS = 16
 """Floors above one another that are told apart."""
 MAX_NODES = 4e6
@@ -132,25 +134,22 @@ class LayeredGrid:
         """Whether the body gets from `xyz` (3,) to the goal of `field`."""
         return bool(np.isfinite(self.distance(field, xyz)))
 
-    def path(self, field: Field, start: ArrayLike, radius: float = 0.5) -> Floats:
-        """Cells from `start` (3,) down `field` to its goal: x, y, z, shape (n, 3), [m].
+    def path(
+        self, field: Field, start: ArrayLike, goal: ArrayLike | None = None
+    ) -> Floats:
+        """Taut path from `start` (3,) down `field`: x, y, z, shape (n, 3), [m]; (0, 3): none.
 
-        Empty without a way.
+        It ends at `goal` (3,), or at the goal's cell without it.
         """
-        cell = self.nearest(start, radius)
+        begin = np.asarray(start, np.float64)
+        cell = self.nearest(begin, SNAP)
         if cell is None or not np.isfinite(field.ravel()[cell]):
             return np.zeros((0, 3))
-        chain = [cell]
-        layer, row, column = (int(v) for v in np.unravel_index(cell, field.shape))
-        while True:
-            best, here = field[layer, row, column], (layer, row, column)
-            for d, (dx, dy) in enumerate(NEIGHBOURS):
-                to = int(self.links[layer, row, column, d])
-                if to >= 0 and field[to, row + dy, column + dx] < best:
-                    best = field[to, row + dy, column + dx]
-                    here = (to, row + int(dy), column + int(dx))
-            if here == (layer, row, column):
-                break
-            layer, row, column = here
-            chain.append(int(np.ravel_multi_index(here, field.shape)))
-        return np.vstack([np.asarray(start, np.float64), self.points(np.array(chain))])
+        where = np.unravel_index(cell, field.shape)
+        chain = descend_layers(
+            self.links, self.free, self.height, field, *(int(v) for v in where)
+        )
+        inner = self.points(np.ravel_multi_index(tuple(chain.T), field.shape))
+        if goal is None:
+            return np.vstack([begin, inner[1:] if len(inner) > 1 else inner])
+        return np.vstack([begin, inner[1:-1], np.asarray(goal, np.float64)])

@@ -15,10 +15,9 @@ from ambulo.envs.vr.levels.geodesic import (
     EVALUATION_RESOLUTION,
     FINE_RESOLUTION,
     RESOLUTION,
-    FreeGrid,
-    distance_field,
-    free_grid,
-    shortest_path,
+    Grid,
+    length_of,
+    make_grid,
 )
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.senses import at_rest_near_points, response_time, stick
@@ -74,7 +73,7 @@ class Oracle:
         self._count = np.ones(num_envs, np.int64)
         self._at = np.zeros(num_envs, np.int64)
         self._target = np.full((num_envs, 2), np.nan)
-        self._grids: dict[tuple[int, float, float], FreeGrid] = {}
+        self._grids: dict[tuple[int, float, float], Grid] = {}
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
         """Forget the paths of `envs`."""
@@ -140,8 +139,9 @@ class Oracle:
     def _plan(self, batch: NavigationBatch, env: int) -> None:
         """Write the path of one env from where it stands to its goal."""
         slot = int(batch.task.slot[env])
-        goal = batch.task.goal[env, :2].copy()
-        here = batch.world.state.position[env, :2]
+        floor = batch.bank.places(slot, int(batch.task.index[env]))[2]
+        goal = np.append(batch.task.goal[env, :2], floor)
+        here = batch.world.state.position[env]
         room = _CAPSULE if batch.config.environment.body == "capsule" else _WALKER
         path = self._best_path(batch.bank.levels[slot], slot, here, goal, room)
         points = _resampled(path)
@@ -151,7 +151,7 @@ class Oracle:
         self._paths[env, : len(points)] = points
         self._count[env] = len(points)
         self._at[env] = 0
-        self._target[env] = goal
+        self._target[env] = goal[:2]
 
     def _best_path(
         self, level: Level, slot: int, here: Floats, goal: Floats, room: _Room
@@ -162,7 +162,7 @@ class Oracle:
             if len(shortest):
                 break
         else:
-            return np.vstack([here, goal])
+            return np.vstack([here, goal])[:, :2]
         for clearance in room.clearances:
             path, found = self._search(level, slot, here, goal, clearance)
             if found <= room.detour * length + _SPACING:
@@ -184,11 +184,9 @@ class Oracle:
         if grid is None:
             while len(self._grids) >= _CACHE:
                 self._grids.pop(next(iter(self._grids)))
-            grid = self._grids[key] = free_grid(level, cells, clearance)
-        path = shortest_path(grid, distance_field(grid, goal), here, goal)
-        if len(path) == 0:
-            return path, math.inf
-        return path, float(np.hypot(*np.diff(path, axis=0).T).sum())
+            grid = self._grids[key] = make_grid(level, cells, clearance)
+        path = grid.path(grid.field(goal), here, goal)
+        return path[:, :2], length_of(path)
 
 
 def _resampled(path: Floats) -> Floats:

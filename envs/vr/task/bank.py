@@ -116,7 +116,9 @@ class LevelBank:
                 self.fields.view(slot, goal)[:] = field.ravel()
         return exchanged
 
-    def places(self, slots: Ints | int, goals: Ints | slice = _ALL) -> Floats:
+    def places(
+        self, slots: Ints | int, goals: Ints | Sequence[int] | int | slice = _ALL
+    ) -> Floats:
         """Points x, y, z of `goals` (default: all) of `slots`, shape (..., 3), [m]."""
         heights = self.goal_heights[slots, goals]
         return np.concatenate([self.goals[slots, goals], heights[..., None]], axis=-1)

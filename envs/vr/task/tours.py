@@ -8,13 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.vr.levels.geodesic import (
-    FINE_RESOLUTION,
-    FreeGrid,
-    distance_field,
-    free_grid,
-    shortest_path,
-)
+from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, Grid, length_of, make_grid
+from ambulo.envs.vr.levels.layer_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
 
 _SWEEPS = 2
@@ -26,17 +21,20 @@ def tour_length(level: Level, start: Floats, stops: Floats, radius: float) -> fl
 
     Args:
         level: where.
-        start: shape (2,), [m].
-        stops: goals in their order, shape (k, 2), [m].
+        start: shape (3,), [m]; of a flat level also (2,).
+        stops: goals in their order, shape (k, 3), [m]; of a flat level also (k, 2).
         radius: the way comes this near to each stop but the last, in a straight line, and
             ends in the middle of the last one, [m].
     """
-    grid = free_grid(level, FINE_RESOLUTION)
-    points = np.vstack([start[:2], stops])
+    grid = make_grid(level, FINE_RESOLUTION)
+    points = np.vstack([start, stops])
+    if points.shape[1] == 2:
+        points = np.column_stack([points, np.zeros(len(points))])
+    goals = points[1:].copy()
     for _ in range(_SWEEPS if len(stops) > 1 else 0):
         for k in range(1, len(stops)):
             touched = _nearest_on_the_way(
-                grid, points[k - 1 : k + 2], stops[k - 1], radius
+                grid, points[k - 1 : k + 2], goals[k - 1], radius
             )
             if touched is None:
                 return math.inf
@@ -45,25 +43,22 @@ def tour_length(level: Level, start: Floats, stops: Floats, radius: float) -> fl
 
 
 def _nearest_on_the_way(
-    grid: FreeGrid, points: Floats, stop: Floats, radius: float
+    grid: Grid, points: Floats, stop: Floats, radius: float
 ) -> Floats | None:
     """The cell within `radius` of `stop` over which the way between two points is shortest.
 
-    `points` (3, 2) are the point before, the one to be replaced, and the one after.
+    `points` (3, 3) are the point before, the one to be replaced, and the one after.
     """
-    ways = distance_field(grid, points[0]) + distance_field(grid, points[2])
-    x = grid.x0 + (np.arange(grid.nx) + 0.5) * grid.resolution
-    y = grid.y0 + (np.arange(grid.ny)[:, None] + 0.5) * grid.resolution
-    ways = np.where(np.hypot(x - stop[0], y - stop[1]) <= radius, ways, np.inf)
-    row, column = np.unravel_index(int(np.argmin(ways)), ways.shape)
-    if not np.isfinite(ways[row, column]):
+    ways = (grid.field(points[0]) + grid.field(points[2])).ravel()
+    cells = np.flatnonzero(np.isfinite(ways))
+    centres = grid.points(cells)
+    near = np.hypot(*(centres - stop)[:, :2].T) <= radius
+    near &= np.abs(centres[:, 2] - stop[2]) < SAME_FLOOR
+    if not near.any():
         return None
-    return np.array([x[column], y[row, 0]])
+    return np.asarray(centres[near][np.argmin(ways[cells[near]])])
 
 
-def _leg(grid: FreeGrid, here: Floats, there: Floats) -> float:
+def _leg(grid: Grid, here: Floats, there: Floats) -> float:
     """Length of the taut way between two points, [m], or inf."""
-    path = shortest_path(grid, distance_field(grid, there), here, there)
-    if len(path) == 0:
-        return math.inf
-    return float(np.hypot(*np.diff(path, axis=0).T).sum())
+    return length_of(grid.path(grid.field(there), here, there))

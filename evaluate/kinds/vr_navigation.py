@@ -15,8 +15,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--level-file", metavar="PATH", help="level JSON file or folder of them")
     add(
         "--level-set", metavar="NAMES",
-        help="level families with commas between, or one of train, validation, heldout "
-        "(default: the model's own families, held-out levels)",
+        help="level families with commas between, or one of train, validation, heldout, "
+        "places, handmade (default: the model's own families, held-out levels)",
     )  # fmt: skip
     add(
         "--task", metavar="NAME",

@@ -17,7 +17,8 @@ from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, LevelError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.body.fitting import fitting_level
-from ambulo.envs.vr.families.level_sets import SPLITS, Split, resolve
+from ambulo.envs.vr.families.level_sets import HANDMADE, SPLITS, Split, resolve
+from ambulo.envs.vr.handmade import handmade_levels
 from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
@@ -58,7 +59,8 @@ class LevelSource:
 
         Args:
             config: tells levels and goal distance when neither set nor file is given.
-            level_set: family or set names with commas between; played round-robin.
+            level_set: family or set names with commas between, or "handmade"; played
+                round-robin.
             level_file: level file or folder, played round-robin.
             seed: chooses generated levels, and starts and goals that are left open.
             split: which seeds generated levels have, unless `level_set` is a split.
@@ -88,6 +90,8 @@ class LevelSource:
             self._range = env.goal_distance if level_file is None else None
         if level_file is not None:
             self._files = load_levels(resolve_path(level_file))
+        elif names == (HANDMADE,):
+            self._files = handmade_levels()
         else:
             self._families = resolve(names, self.split)
 
@@ -196,6 +200,8 @@ def described_levels(
             resolve_path(level_file).resolve() == resolve_path(env.level_file).resolve()
         )
         return f"{level_file}{', which it was trained on' if same else ''}"
+    if level_set is not None and level_set.strip() == HANDMADE:
+        return f"{HANDMADE} (twelve levels that no training uses)"
     if level_set is not None:
         return f"{level_set} (held-out seeds unless the set has its own)"
     if env.level_file is not None:

@@ -11,10 +11,16 @@ from ambulo.configs.errors import ConfigError, LevelError, ModelFileError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level
+from ambulo.envs.vr.handmade import handmade_levels
 from ambulo.envs.vr.levels.level_io import load_levels, save_level
 from ambulo.envs.vr.task.observation import TASKS
 from ambulo.envs.vr.task.tasks import TaskState
-from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
+from ambulo.evaluate.vr.episodes import (
+    CHUNK,
+    LevelSource,
+    described_levels,
+    episode_chunks,
+)
 from ambulo.evaluate.vr.episodes import episodes_for as episodes_of
 from ambulo.evaluate.vr.evaluation import (
     agent_subject,
@@ -232,6 +238,18 @@ def test_a_level_that_is_played_again_begins_a_little_beside(tmp_path):
     assert not np.allclose(nine[3:], poses(9, seed=1)[3:])
     still = CONFIG.override("environment", start_jitter=(0.0, 0.0))
     np.testing.assert_array_equal(poses(6, still)[3:], nine[:3])
+
+
+def test_handmade_levels_are_played_round_robin():
+    names = [level.name for level in handmade_levels()]
+    bank, starts = episodes_for(CONFIG, level_set="handmade", episodes=24)
+    assert [bank.levels[start.slot].name for start in starts] == names * 2
+    poses = np.array([start.pose for start in starts])
+    assert not np.equal(poses[:12], poses[12:]).all(axis=1).any()
+    config = CONFIG.override("environment", max_episode_steps=600)
+    result = planned("oracle", config=config, level_set="handmade", episodes=12)
+    assert result.success_rate == 1.0
+    assert described_levels(CONFIG, "handmade").startswith("handmade (twelve")
 
 
 def test_open_goals_and_starts_are_drawn_from_the_seed(tmp_path):

@@ -29,8 +29,8 @@ from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.search import Score
 
 PLACES = {
-    "seed", "device", "output", "num_threads", "num_workers", "threads", "save_freq",
-    "save_every",
+    "seed", "device", "output", "num_threads", "num_workers", "update_threads", "threads",
+    "save_freq", "save_every",
 }  # fmt: skip
 """Settings of a training that may differ between runs that are compared as seeds."""
 

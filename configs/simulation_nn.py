@@ -85,6 +85,9 @@ class LocomotionTrainingConfig(Config):
     """Phases of equal length that set `rewards.reference_weight`, such as
     (1.0, 0.5, 0.1, 0.0); empty keeps it."""
     num_workers: Annotated[int, Field(ge=1, le=256)] = 1
+    """Processes that have the environments: `--workers` of `--engine ray`, which comes
+    before it; 1 leaves the number to the flag. Without Ray this process has them all."""
+    update_threads: Annotated[int, Field(ge=1, le=256)] = 1
     """CPU threads for the network update."""
     num_threads: Annotated[int, Field(ge=1, le=256)] = 1
     """CPU threads for the physics."""

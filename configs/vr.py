@@ -18,6 +18,7 @@ from ambulo.configs.vr_rewards import NavigationRewardsConfig
 
 Unit = Annotated[float, Field(ge=0, le=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
+Degrees = Annotated[float, Field(ge=0, le=180)]
 Task = Literal["navigate", "follow", "reach", "patrol"]
 Body = Literal["capsule", "twin", "human23", "myolegs"]
 
@@ -166,7 +167,7 @@ class NavigationEnvironmentConfig(Config):
     """Range of the straight-line distance from start to goal."""
     designed_start: Unit = 0.4
     """Probability of the start and goal that the level was designed around."""
-    start_jitter: tuple[NonNegative, Annotated[float, Field(ge=0, le=180)]] = (0.3, 20.0)
+    start_jitter: tuple[NonNegative, Degrees] = (0.3, 20.0)
     """Largest distance [m] and turn [deg] of a start from where a level that fixes start and
     goal has it: in training always, in evaluation from the second episode of a level file
     on; zeros keep it."""
@@ -301,6 +302,9 @@ class NavigationTrainingConfig(Config):
     teacher: NavigationTeacherConfig | None = None
     """Imitate a planner before reinforcement learning; null: no planner."""
     num_workers: Annotated[int, Field(ge=1, le=256)] = 1
+    """Processes that have the environments: `--workers` of `--engine ray`, which comes
+    before it; 1 leaves the number to the flag. Without Ray this process has them all."""
+    update_threads: Annotated[int, Field(ge=1, le=256)] = 1
     """CPU threads for the network update (acting always uses one)."""
     use_curriculum: bool = False
     """Go through `curriculum_stages`."""

@@ -59,7 +59,7 @@ def make_learner(
         config.ppo,
         seed=config.training.seed,
         device=config.training.device,
-        threads=config.training.num_workers,
+        threads=config.training.update_threads,
         tensorboard_log=tensorboard_log,
         verbose=verbose,
         policy_kwargs={

@@ -37,7 +37,7 @@ def make_locomotion_learner(
         config.ppo,
         seed=training.seed,
         device=training.device,
-        threads=training.num_workers,
+        threads=training.update_threads,
         tensorboard_log=tensorboard_log,
         policy_kwargs=policy_kwargs(config.network, layout, encoder),
     )

@@ -53,7 +53,7 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
     presets = PRESETS
     resumable = (
         "total_timesteps", "save_freq", "eval_freq", "eval_episodes", "eval_seconds",
-        "num_workers", "num_threads", "device", "output",
+        "num_workers", "update_threads", "num_threads", "device", "output",
     )  # fmt: skip
     evaluation_flags = ("episodes", "seed", "json", "num_envs", "output", "verbose")
     progress = ("control steps", "on their feet")

@@ -188,7 +188,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
             teacher_of(training.teacher, self.batch),
             seed=training.seed,
             stop=stop,
-            threads=training.num_workers,
+            threads=training.update_threads,
             change=Mirrored(self.batch) if training.teacher.mirror else None,
         )
         policy.normalizer.freeze()

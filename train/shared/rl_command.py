@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
+from ambulo.common.console import announce
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
 from ambulo.train.shared.flags import Flag, text
@@ -96,11 +97,18 @@ class RLCommand(
         from ambulo.train.shared.rl_run import RLRun
 
         task, args = self.task(request), request.args
-        host = None
+        host, workers = None, task.budget.num_workers
         if args.engine == "ray":
             from ambulo.train.shared.fleet import started
 
-            host = started(task, args.workers, args.address, args.schedule)
+            count = args.workers or (workers if workers > 1 else None)
+            host = started(task, count, args.address, args.schedule)
+        elif workers > 1:
+            announce(
+                f"training.num_workers = {workers}: workers need --engine ray; this "
+                "process steps all environments",
+                args.progress,
+            )
         given = (request.folder, request.checkpoint, request.initial)
         return RLRun(task, *given, host)
 

@@ -25,7 +25,7 @@ Agent = TypeVar("Agent")
 
 
 class Budget(Protocol):
-    """The settings of a training that its loop needs, in environment steps."""
+    """The settings of a training that its loop needs; lengths are environment steps."""
 
     @property
     def total_timesteps(self) -> int:
@@ -40,6 +40,11 @@ class Budget(Protocol):
     @property
     def eval_freq(self) -> int:
         """Steps between evaluations."""
+        ...
+
+    @property
+    def num_workers(self) -> int:
+        """Processes that have the environments, where there are workers."""
         ...
 
 

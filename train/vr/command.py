@@ -55,7 +55,7 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
     presets = PRESETS
     resumable = (
         "total_timesteps", "save_freq", "eval_freq", "eval_episodes", "num_workers",
-        "device", "output",
+        "update_threads", "device", "output",
     )  # fmt: skip
     local_prefix = "godot_"
     private = ENGINE_PLACES

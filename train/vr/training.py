@@ -126,7 +126,7 @@ class NavigationTraining(RLTask[Agent]):
             PlannerLabels(teacher.planner, self.batch.num_envs),
             seed=training.seed,
             stop=stop,
-            threads=training.num_workers,
+            threads=training.update_threads,
             size=self.batch.layout.size,
             progress=lambda row: self._announce(
                 f"{teacher.planner} teaches: {row.samples}/{teacher.samples} states, "

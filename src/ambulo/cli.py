@@ -55,6 +55,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "tune": ("ambulo.commands.tune:main", "search for good settings of a training"),
     "eval": ("ambulo.evaluate.command:main", "score an agent beside baselines"),
+    "playtest": (
+        "ambulo.commands.playtest:main",
+        "let agents walk through levels, and report what is wrong with these",
+    ),
     "export": (
         "ambulo.commands.export_agent:main",
         "write a model as ONNX, or a body as MJCF",

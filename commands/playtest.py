@@ -1,0 +1,267 @@
+"""`ambulo playtest`: let agents walk through levels, and say what is wrong with these."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shlex
+import sys
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ambulo.common.console import bars
+from ambulo.common.errors import Parser, front_door
+from ambulo.common.files import check_parent, write_or_print
+from ambulo.common.paths import resolve_path
+from ambulo.common.tables import widen
+from ambulo.configs.errors import ConfigError
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level_io import load_levels
+from ambulo.evaluate.playtest.comparison import Comparison, compare, pairs
+from ambulo.evaluate.playtest.files import json_text, result_data, write_files
+from ambulo.evaluate.playtest.floor import MIN_AREA
+from ambulo.evaluate.playtest.measures import MEASURES
+from ambulo.evaluate.playtest.page import write_page
+from ambulo.evaluate.playtest.playing import Walker, make_walker
+from ambulo.evaluate.playtest.problems import Limits, Problem, find_problems
+from ambulo.evaluate.playtest.result import (
+    Playtest,
+    PlaytestSettings,
+    common_box,
+    playtest_level,
+)
+from ambulo.evaluate.shared.output_folder import made_folder, output_folder
+
+PROBLEMS = 1
+"""Exit code when a level fails."""
+EPILOG = """\
+exit codes: 0 fine; 1 a level has problems; 2 bad input
+
+examples:
+  ambulo playtest my_level.json                   200 agents, report in playtest_1/
+  ambulo playtest my_levels/ --agents 500 --out report
+  ambulo playtest new.json --compare old.json     is the new version better?
+  ambulo playtest my_level.json --agent oracle    an agent that knows the level
+  ambulo playtest my_level.json --min-success 0.9 --max-stuck 2
+"""
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="ambulo playtest",
+        description="Let agents walk through levels: sealed areas, coverage, stuck spots, "
+        "travel times, collisions and discomfort, as a report for a level designer.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add(
+        "levels", metavar="LEVEL_OR_FOLDER", help="level file, or folder of level files"
+    )
+    add("--agents", type=int, default=200, metavar="N", help="journeys in each level")
+    add(
+        "--agent", default="vr_navigation", metavar="NAME",
+        help="shipped model, model file, or a planner: mapper, dwa, potential, straight, "
+        "random, oracle (default: vr_navigation)",
+    )  # fmt: skip
+    add(
+        "--out", metavar="FOLDER",
+        help="folder of the report and the numbers; an earlier report stays (default: "
+        "playtest_1, playtest_2, ...)",
+    )  # fmt: skip
+    add("--compare", metavar="OTHER", help="another version: level file or folder")
+    add("--seed", type=int, default=0, metavar="N", help="seed of everything random")
+    add(
+        "--journeys", choices=("auto", "random"), default="auto",
+        help="auto: between the level's own starts and goals where it has some (default); "
+        "random: between random places",
+    )  # fmt: skip
+    add("--seconds", type=float, metavar="S", help="time for a journey, [s]")
+    add(
+        "--min-success", "--fail-below", type=float, default=Limits.min_success,
+        metavar="P", dest="min_success",
+        help="problem if a smaller fraction of journeys succeeds (default: 0.8)",
+    )  # fmt: skip
+    add(
+        "--max-stuck", type=int, default=Limits.max_stuck, metavar="N",
+        help="problem if there are more places where 5 %% of the agents are stuck "
+        "(default: 0)",
+    )  # fmt: skip
+    add(
+        "--min-coverage", type=float, default=Limits.min_coverage, metavar="P",
+        help="problem if paths come near to a smaller fraction of the floor (default: 0)",
+    )  # fmt: skip
+    add(
+        "--min-area", type=float, default=MIN_AREA, metavar="M2",
+        help="smaller unreachable parts of the floor are ignored, [m^2] (default: 0.3)",
+    )  # fmt: skip
+    add("--num-envs", type=int, default=64, metavar="N", help="agents at once")
+    add(
+        "--json", nargs="?", const="-", metavar="FILE",
+        help="what playtest.json holds, to FILE or to standard output",
+    )  # fmt: skip
+    add(
+        "--trust-pickle", action="store_true",
+        help="let a Stable-Baselines3 zip run its pickle; only for files of your own",
+    )  # fmt: skip
+    add("--verbose", action="store_true", help="show tracebacks")
+    return parser
+
+
+@front_door
+def main(argv: Sequence[str] | None = None) -> int:
+    """Play-test levels; return the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    args = _parser().parse_args(arguments)
+    _check(args)
+    check_parent(args.json)
+    levels = load_levels(resolve_path(args.levels), solvable=False)
+    others: list[Level | None] = [None] * len(levels)
+    if args.compare is not None:
+        found = load_levels(resolve_path(args.compare), solvable=False)
+        others = pairs(levels, found)
+    walker = make_walker(args.agent, args.seed, trust_pickle=args.trust_pickle)
+    limits = Limits(args.min_success, args.max_stuck, args.min_coverage)
+    command = shlex.join(["ambulo", "playtest", *arguments])
+    folder = output_folder(args.out, None, stem="playtest")
+    with made_folder(folder, advice="choose another folder with --out"):
+        tests, comparisons = _play(levels, others, walker, _settings(args))
+        problems = [find_problems(test, limits) for test in tests]
+        facts = {"command": command, "agent": args.agent, "agents": args.agents,
+                 "seed": args.seed, "limits": vars(limits)}  # fmt: skip
+        data = result_data(tests, problems, comparisons, facts)
+        write_files(folder, data, tests)
+        shown = {
+            "command": command, "agent": args.agent, "levels": args.levels,
+            "journeys": f"{args.agents} in each level, {args.journeys}",
+            "seed": str(args.seed), "world": "compiled (kernel)",
+            "limits": f"success at least {limits.min_success:g}, stuck spots at most "
+            f"{limits.max_stuck}, coverage at least {limits.min_coverage:g}",
+        }  # fmt: skip
+        page = write_page(folder, tests, problems, comparisons, shown)
+    write_or_print(args.json, json_text(data))
+    console = Console(stderr=args.json == "-", highlight=False)
+    _print(console, tests, problems, comparisons)
+    console.print(f"report: {page}", soft_wrap=True, markup=False)
+    return 0 if data["passed"] else PROBLEMS
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse values out of range.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    for name, least in (("agents", 1), ("num_envs", 1), ("seed", 0), ("max_stuck", 0)):
+        if getattr(args, name) < least:
+            flag = f"--{name.replace('_', '-')}"
+            raise ConfigError(f"{flag} {getattr(args, name)}: must be at least {least}")
+    for name in ("min_success", "min_coverage"):
+        if not 0.0 <= getattr(args, name) <= 1.0:
+            flag = f"--{name.replace('_', '-')}"
+            raise ConfigError(f"{flag} {getattr(args, name):g}: must be within 0 and 1")
+    if not 0.0 <= args.min_area < math.inf:
+        raise ConfigError(f"--min-area {args.min_area:g}: must be at least 0")
+    if args.seconds is not None and not 0.0 < args.seconds <= 3600.0:
+        raise ConfigError(f"--seconds {args.seconds:g}: must be above 0, at most 3600")
+
+
+def _settings(args: argparse.Namespace) -> PlaytestSettings:
+    return PlaytestSettings(
+        agents=args.agents,
+        seed=args.seed,
+        plan=args.journeys,
+        min_area=args.min_area,
+        seconds=args.seconds,
+        num_envs=args.num_envs,
+    )
+
+
+def _play(
+    levels: Sequence[Level],
+    others: Sequence[Level | None],
+    walker: Walker,
+    settings: PlaytestSettings,
+) -> tuple[list[Playtest], list[Comparison]]:
+    """Play-test `levels` and the other versions that some of them have."""
+    tests, comparisons = [], []
+    with bars(24) as progress:
+        for level, other in zip(levels, others, strict=True):
+            versions = [level] if other is None else [level, other]
+            space, played = common_box(versions), []
+            for version in versions:
+                task = progress.add_task(version.name, total=settings.agents)
+                played.append(
+                    playtest_level(
+                        version, walker, settings, box=space,
+                        progress=lambda n, task=task: progress.advance(task, n),
+                    )
+                )  # fmt: skip
+            tests.append(played[0])
+            if other is not None:
+                comparisons.append(compare(*played))
+    return tests, comparisons
+
+
+def _print(
+    console: Console,
+    tests: Sequence[Playtest],
+    problems: Sequence[Sequence[Problem]],
+    comparisons: Sequence[Comparison],
+) -> None:
+    """Print numbers, problems and differences."""
+    widen(console)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("level")
+    heads = ("reached", "time [s]", "time / shortest", "coverage", "sealed areas",
+             "stuck spots", "touches", "discomfort")  # fmt: skip
+    for head in heads:
+        table.add_column(escape(head), justify="right")
+    shown = {measure.name: measure for measure in MEASURES}
+    for test in tests:
+        number = {n: shown[n].text(m.value) for n, m in test.metrics.items()}
+        table.add_row(
+            escape(test.level.name), number["success_rate"], number["time_s"],
+            number["time_ratio"], f"{100 * test.coverage:.1f} %",
+            str(len(test.floor.sealed())), str(len(test.spots)), number["collisions"],
+            number["discomfort"],
+        )  # fmt: skip
+    console.print(table)
+    for test, found in zip(tests, problems, strict=True):
+        for problem in found:
+            word = "PROBLEM" if problem.fails else "note"
+            console.print(
+                f"{test.level.name}: {word}: {problem.text}",
+                soft_wrap=True,
+                markup=False,
+            )
+    for comparison in comparisons:
+        _print_comparison(console, comparison)
+
+
+def _print_comparison(console: Console, comparison: Comparison) -> None:
+    """Print the differences of two versions."""
+    names = comparison.test.level.name, comparison.other.level.name
+    title = f"{names[0]} against {names[1]}, {comparison.common} journeys in common"
+    table = Table(title=escape(title), box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("")
+    for head in ("level", "other", "difference [95 % interval]"):
+        table.add_column(escape(head), justify="right")
+    table.add_column("")
+    for d in comparison.differences:
+        m, change = d.measure, d.difference
+        text = m.text(change.value, signed=True)
+        if change.low is not None and change.high is not None:
+            low, high = (m.text(v, signed=True) for v in (change.low, change.high))
+            text = f"{text} [{low}, {high}]"
+        table.add_row(m.title, m.text(d.ours), m.text(d.other), escape(text), d.verdict)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""Parts of a floor that cannot be reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ambulo.configs.arrays import Floats
+
+AreaKind = Literal["sealed", "tight", "gap", "outside"]
+
+
+@dataclass(frozen=True, eq=False)
+class Area:
+    """A part of the floor on which a person fits but which cannot be reached."""
+
+    name: str
+    """Letter on the plan."""
+    kind: AreaKind
+    """`sealed`; `tight`: only an exactly centred body gets in; `gap`: between furniture;
+    `outside`: beyond the outer walls."""
+    label: int
+    """Its number in `Floor.labels`."""
+    area: float
+    """Floor area, [m^2]."""
+    position: Floats
+    """The place in it that is farthest from everything, shape (3,), [m]."""
+    box: Floats
+    """Bounding rectangle x0, y0, x1, y1, shape (4,), [m]."""
+    width: float
+    """Diameter of the largest circle of free floor in it, [m]."""
+    opening: float | None = None
+    """Width of the widest way in, about, [m]; None: less than 0.1 m."""
+    opening_position: Floats | None = None
+    """The narrowest place of that way, shape (3,), [m]."""

@@ -1,0 +1,191 @@
+"""Files of a play-test: `playtest.json` for editors, one row per journey as JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ambulo.common.files import without_nan, write_atomic
+from ambulo.evaluate.playtest.areas import Area
+from ambulo.evaluate.playtest.comparison import Comparison
+from ambulo.evaluate.playtest.heatmaps import HeatMap
+from ambulo.evaluate.playtest.problems import Problem, rounded
+from ambulo.evaluate.playtest.result import Playtest
+from ambulo.evaluate.playtest.stuck import StuckSpot
+
+FORMAT, VERSION = "ambulo-playtest", 1
+RESULT = "playtest.json"
+ROWS_JSON, ROWS_CSV = "journeys.json", "journeys.csv"
+"""File names of the numbers, and of the rows."""
+
+
+def write_files(
+    folder: Path,
+    data: Mapping[str, Any],
+    tests: Sequence[Playtest],
+) -> None:
+    """Write `data` (see `result_data`) and the rows of `tests` into `folder`."""
+    write_atomic(folder / RESULT, json_text(data))
+    rows = [row for test in tests for row in journey_rows(test)]
+    write_atomic(folder / ROWS_JSON, json_text(rows))
+    write_atomic(folder / ROWS_CSV, _csv_text(rows))
+
+
+def json_text(data: object) -> str:
+    """`data` as JSON, with null for what is not finite; numbers of a cell on one line."""
+    return json.dumps(without_nan(data), allow_nan=False) + "\n"
+
+
+def result_data(
+    tests: Sequence[Playtest],
+    problems: Sequence[Sequence[Problem]],
+    comparisons: Sequence[Comparison],
+    facts: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what `playtest.json` holds (docs/playtest.md, "playtest.json").
+
+    Args:
+        tests: of all levels.
+        problems: of each of them.
+        comparisons: with other versions.
+        facts: command, agent and settings.
+    """
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        **facts,
+        "passed": not any(p.fails for found in problems for p in found),
+        "levels": [
+            _level_data(test, found)
+            for test, found in zip(tests, problems, strict=True)
+        ],
+        "comparisons": [comparison.to_data() for comparison in comparisons],
+    }
+
+
+def _level_data(test: Playtest, problems: Sequence[Problem]) -> dict[str, Any]:
+    """One level in `playtest.json`."""
+    floor = test.floor
+    return {
+        "name": test.level.name,
+        "bounds": test.level.bounds.tolist(),
+        "passed": not any(problem.fails for problem in problems),
+        "problems": [problem.to_data() for problem in problems],
+        "floors": [
+            {
+                "z": floor.height,
+                "reachable_area_m2": round(floor.reachable_area, 3),
+                "coverage": test.coverage,
+                "slivers": floor.slivers,
+                "sliver_area_m2": round(floor.sliver_area, 3),
+            }
+        ],
+        "areas": [_area_data(area) for area in floor.areas],
+        "stuck_spots": [_spot_data(spot) for spot in test.spots],
+        "metrics": {
+            name: {"value": m.value, "low": m.low, "high": m.high, "unit": m.unit}
+            for name, m in test.metrics.items()
+        },
+        "heat_maps": [
+            *(heat_map.to_data() for heat_map in test.maps),
+            _area_map(test).to_data(),
+        ],
+    }
+
+
+def _area_data(area: Area) -> dict[str, Any]:
+    """An unreachable part of the floor."""
+    place = area.opening_position
+    return {
+        "mark": area.name,
+        "kind": area.kind,
+        "area_m2": round(area.area, 3),
+        "position": rounded(area.position),
+        "box": rounded(area.box),
+        "width_m": round(area.width, 3),
+        "opening_m": area.opening,
+        "opening_position": None if place is None else rounded(place),
+    }
+
+
+def _spot_data(spot: StuckSpot) -> dict[str, Any]:
+    """A stuck spot."""
+    return {
+        "mark": spot.name,
+        "position": rounded(spot.position),
+        "radius_m": round(spot.radius, 3),
+        "agents": spot.agents,
+        "seconds": round(spot.seconds, 2),
+        "failures": spot.failures,
+    }
+
+
+def _area_map(test: Playtest) -> HeatMap:
+    """Which cells of the heat maps lie in unreachable parts, by their order in `areas`."""
+    floor, like = test.floor, test.maps[0]
+    values = np.full(like.values.shape, np.nan)
+    for number, area in enumerate(floor.areas):
+        places = floor.grid.centres(floor.owner == area.label)
+        at = ((places - [like.x0, like.y0]) / like.cell).astype(np.int64)
+        at = np.clip(at, 0, np.array(values.shape)[::-1] - 1)
+        values[at[:, 1], at[:, 0]] = number
+    return HeatMap(
+        "unreachable", "Unreachable floor", "1",
+        "index in `areas` of the part that the cell belongs to",
+        values, like.x0, like.y0, like.cell, floor.height,
+    )  # fmt: skip
+
+
+def journey_rows(test: Playtest) -> list[dict[str, Any]]:
+    """Return one row per journey."""
+    rows = []
+    for k, (journey, record) in enumerate(
+        zip(test.journeys, test.records, strict=True)
+    ):
+        begin, end = record.trace.position[0], record.trace.position[-1]
+        rows.append(
+            {
+                "level": test.level.name,
+                "agent": test.walker.name,
+                "episode": k,
+                "journey": journey.key,
+                "outcome": test.outcome(k),
+                "success": record.success,
+                "start_x": float(begin[0]),
+                "start_y": float(begin[1]),
+                "start_z": float(begin[2]),
+                "start_yaw": float(journey.start[2]),
+                "goal_x": float(journey.goal[0]),
+                "goal_y": float(journey.goal[1]),
+                "goal_z": test.floor.height,
+                "end_x": float(end[0]),
+                "end_y": float(end[1]),
+                "end_z": float(end[2]),
+                "time_s": record.time,
+                "ideal_time_s": test.ideal_time(k),
+                "path_m": record.path,
+                "shortest_m": record.optimal,
+                "stuck_s": float(test.values["stuck_s"][k]),
+                "collisions": record.collisions,
+                "discomfort": float(test.values["discomfort"][k]),
+            }
+        )
+    return [
+        {key: round(v, 4) if isinstance(v, float) else v for key, v in row.items()}
+        for row in rows
+    ]
+
+
+def _csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """`rows` as CSV with a line of headings."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()

@@ -1,0 +1,214 @@
+"""The walkable floor of a level, and the parts of it that nobody can reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.errors import LevelError
+from ambulo.envs.vr.contract import BODY_RADIUS
+from ambulo.envs.vr.levels.geodesic import CLEARANCE, FreeGrid, free_grid
+from ambulo.envs.vr.levels.level import Level
+from ambulo.evaluate.playtest.areas import Area, AreaKind
+from ambulo.evaluate.playtest.openings import with_openings
+
+CELL_SIZES = (0.05, 0.1, 0.25)
+"""Cell sizes of the floor grid; the first with at most `_MAX_CELLS` cells is used, [m]."""
+_MAX_CELLS = 4e6
+MIN_AREA = 0.3
+"""Unreachable parts with less floor are slivers: counted, not listed, [m^2]."""
+GAP_WIDTH = 0.8
+"""A part that is nowhere wider, and small, is a gap between things, [m]."""
+GAP_AREA = 2.0
+"""Larger parts are never gaps, [m^2]."""
+MAX_AREAS = 50
+"""Unreachable parts that are listed, the largest first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Floor:
+    """Free floor of a level on fine cells, and its parts."""
+
+    level: Level
+    """Of which level."""
+    grid: FreeGrid
+    """Cells on which the axis of a body can be."""
+    labels: Ints
+    """Number of the connected part of each cell of `grid`, 0: not free. Shape (ny, nx)."""
+    main: int
+    """Number of the part that people are in."""
+    owner: Ints
+    """As `labels`, for all floor that the body of a person on that part covers."""
+    areas: tuple[Area, ...]
+    """Unreachable parts, the largest first."""
+    slivers: int
+    """Unreachable parts with less than `MIN_AREA` of floor."""
+    sliver_area: float
+    """Floor of all slivers, [m^2]."""
+    height: float = 0.0
+    """Height of the floor, [m]."""
+
+    @property
+    def reachable(self) -> Bools:
+        """Cells that the axis of a body reaches, shape (ny, nx)."""
+        return np.asarray(self.labels == self.main)
+
+    @property
+    def reachable_area(self) -> float:
+        """Floor that people can cover, [m^2]."""
+        return float((self.owner == self.main).sum()) * self.grid.resolution**2
+
+    def sealed(self) -> list[Area]:
+        """The parts that are a fault of the level."""
+        return [area for area in self.areas if area.kind == "sealed"]
+
+    def holds(self, xy: Floats) -> bool:
+        """Whether the axis of a body can be at `xy` (2,), reachably."""
+        x, y = float(xy[0]), float(xy[1])
+        x0, y0, x1, y1 = self.level.bounds
+        return bool(
+            x0 <= x <= x1
+            and y0 <= y <= y1
+            and self.labels[self.grid.cell((x, y))] == self.main
+        )
+
+
+def survey(level: Level, min_area: float = MIN_AREA) -> Floor:
+    """Return the floor of a flat `level`, and every part that cannot be reached.
+
+    Raises:
+        LevelError: the level has heights, or no place for a body.
+    """
+    if level.heights:
+        raise LevelError(
+            f"level {level.name!r}: heights: play-tests are of flat levels"
+        )
+    grid = free_grid(level, cell_size(level))
+    labels, count = ndimage.label(grid.free)
+    if count == 0:
+        raise LevelError(f"level {level.name!r}: no free floor for the body")
+    clear = _clearance(level, grid)
+    owner = _owners(grid, labels, clear > 0.0)
+    sizes = np.bincount(owner.ravel(), minlength=count + 1) * grid.resolution**2
+    sizes[0] = 0.0
+    main = _main_part(level, grid, labels, sizes)
+    others = [k for k in np.argsort(-sizes) if k not in (0, main)]
+    large = [int(k) for k in others if sizes[k] >= min_area]
+    small = [int(k) for k in others if sizes[k] < min_area]
+    measured = _measured(grid, labels, clear, sizes, large[:MAX_AREAS], main)
+    return Floor(
+        level=level,
+        grid=grid,
+        labels=labels,
+        main=main,
+        owner=owner,
+        areas=tuple(with_openings(level, grid, labels, main, measured)),
+        slivers=len(small),
+        sliver_area=float(sizes[small].sum()),
+    )
+
+
+def cell_size(level: Level) -> float:
+    """The cell size of the floor grid of `level`, [m]."""
+    x0, y0, x1, y1 = level.bounds
+    area = float((x1 - x0) * (y1 - y0))
+    fits = [size for size in CELL_SIZES if area <= _MAX_CELLS * size**2]
+    return fits[0] if fits else CELL_SIZES[-1]
+
+
+def _clearance(level: Level, grid: FreeGrid) -> Floats:
+    """Distance of every cell from the nearest obstacle or edge, about, shape (ny, nx), [m]."""
+    floor = np.pad(free_grid(level, grid.resolution, 0.0).free, 1)
+    inside = ndimage.distance_transform_edt(floor)[1:-1, 1:-1]
+    return np.asarray(np.maximum(inside - 0.5, 0.0) * grid.resolution, np.float64)
+
+
+def _owners(grid: FreeGrid, labels: Ints, floor: Bools) -> Ints:
+    """The part whose people cover each cell of `floor`, 0: none. Shape (ny, nx)."""
+    distance, nearest = ndimage.distance_transform_edt(labels == 0, return_indices=True)
+    near = distance * grid.resolution <= CLEARANCE + grid.resolution
+    return np.asarray(np.where(floor & near, labels[tuple(nearest)], 0))
+
+
+def _main_part(level: Level, grid: FreeGrid, labels: Ints, sizes: Floats) -> int:
+    """The part that holds the level's starts; the largest where it has none."""
+    starts = [] if level.start is None else [level.start[:2]]
+    starts += list(level.starts[:, :2])
+    found = [_label_near(grid, labels, xy) for xy in starts]
+    known = [label for label in found if label > 0]
+    if known:
+        return int(np.bincount(known).argmax())
+    return int(np.argmax(sizes))
+
+
+def _label_near(grid: FreeGrid, labels: Ints, xy: Floats) -> int:
+    """The part nearest to `xy` (2,) within the body's radius, 0: none."""
+    cell = grid.nearest_free(xy, BODY_RADIUS)
+    return 0 if cell is None else int(labels[cell])
+
+
+def _measured(
+    grid: FreeGrid,
+    labels: Ints,
+    clear: Floats,
+    sizes: Floats,
+    parts: list[int],
+    main: int,
+) -> list[Area]:
+    """The unreachable `parts`, without their openings."""
+    if not parts:
+        return []
+    slices = ndimage.find_objects(labels)
+    main_at_rim = _at_rim(slices[main - 1], labels, grid)
+    areas = []
+    for k, part in enumerate(parts):
+        rows, columns = slices[part - 1]
+        inside = np.where(labels[rows, columns] == part, clear[rows, columns], -1.0)
+        row, column = np.unravel_index(int(np.argmax(inside)), inside.shape)
+        width, area = 2.0 * float(inside[row, column]), float(sizes[part])
+        kind: AreaKind = "sealed"
+        if width < GAP_WIDTH and area < GAP_AREA:
+            kind = "gap"
+        elif not main_at_rim and _at_rim(slices[part - 1], labels, grid):
+            kind = "outside"
+        corner = np.array([grid.x0, grid.y0, grid.x0, grid.y0])
+        edges = np.array([columns.start, rows.start, columns.stop, rows.stop])
+        place = np.array([columns.start + column + 0.5, rows.start + row + 0.5])
+        areas.append(
+            Area(
+                name=_letters(k),
+                kind=kind,
+                label=part,
+                area=area,
+                position=np.append(corner[:2] + place * grid.resolution, 0.0),
+                box=corner
+                + edges * grid.resolution
+                + CLEARANCE * np.array([-1, -1, 1, 1]),
+                width=width,
+            )
+        )
+    return areas
+
+
+def _at_rim(
+    window: tuple[slice, slice], labels: NDArray[np.integer], grid: FreeGrid
+) -> bool:
+    """Whether a part comes as near to the edge of the level as a body can."""
+    rows, columns = window
+    reach = int(np.ceil(CLEARANCE / grid.resolution)) + 1
+    return bool(
+        rows.start <= reach
+        or columns.start <= reach
+        or rows.stop >= labels.shape[0] - reach
+        or columns.stop >= labels.shape[1] - reach
+    )
+
+
+def _letters(index: int) -> str:
+    """A, B, ... Z, AA, AB, ..."""
+    head, tail = divmod(index, 26)
+    return ("" if head == 0 else _letters(head - 1)) + chr(ord("A") + tail)

@@ -1,0 +1,228 @@
+"""What happened where: sums and means of episodes over square cells of a floor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import ndimage
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.task.comfort import comfort_score
+from ambulo.envs.vr.task.metrics import Trace
+from ambulo.evaluate.playtest.floor import Floor
+from ambulo.evaluate.playtest.stuck import Stay
+from ambulo.evaluate.vr.scores import EpisodeRecord
+
+CELL = 0.25
+"""Size of a cell of a heat map, [m]."""
+MAX_SIDE_CELLS = 800
+"""Large levels have larger cells, so that no side has more of them."""
+NEAR = 0.5
+"""Floor within this distance of a path is covered, [m]."""
+LEAST_TIME = 0.2
+"""Means are given where agents were at least this long in all, [s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeatMap:
+    """One quantity over the cells of a floor; NaN where there is none."""
+
+    name: str
+    """Key in files."""
+    title: str
+    """Heading."""
+    unit: str
+    """Unit of the values."""
+    meaning: str
+    """What a value is."""
+    values: Floats
+    """Shape (ny, nx), rows along y."""
+    x0: float
+    """Lower x of the first cell, [m]."""
+    y0: float
+    """Lower y of the first cell, [m]."""
+    cell: float
+    """Size of a cell, [m]."""
+    height: float = 0.0
+    """Height of the floor, [m]."""
+
+    def cells(self) -> list[list[float]]:
+        """x, y, z of the middle of every cell with a value, and the value."""
+        rows, columns = np.nonzero(np.isfinite(self.values))
+        table = np.column_stack(
+            [
+                self.x0 + (columns + 0.5) * self.cell,
+                self.y0 + (rows + 0.5) * self.cell,
+                np.full(len(rows), self.height),
+                self.values[rows, columns],
+            ]
+        )
+        return [[round(v, 4) for v in row] for row in table.tolist()]
+
+    def to_data(self) -> dict[str, Any]:
+        """The map as plain JSON data."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "unit": self.unit,
+            "meaning": self.meaning,
+            "cell_size_m": self.cell,
+            "cells": self.cells(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Cells of all maps of a floor."""
+
+    x0: float
+    y0: float
+    cell: float
+    nx: int
+    ny: int
+
+    @classmethod
+    def of(cls, floor: Floor) -> _Cells:
+        x0, y0, x1, y1 = (float(v) for v in floor.level.bounds)
+        cell = max(CELL, max(x1 - x0, y1 - y0) / MAX_SIDE_CELLS)
+        nx, ny = (max(1, int(np.ceil(side / cell))) for side in (x1 - x0, y1 - y0))
+        return cls(x0, y0, cell, nx, ny)
+
+    def at(self, points: Floats) -> tuple[Ints, Ints]:
+        """Rows and columns of `points` (n, >= 2), clipped to the map."""
+        columns = np.floor((points[:, 0] - self.x0) / self.cell).astype(np.int64)
+        rows = np.floor((points[:, 1] - self.y0) / self.cell).astype(np.int64)
+        return np.clip(rows, 0, self.ny - 1), np.clip(columns, 0, self.nx - 1)
+
+    def summed(self, points: Floats, weights: Floats) -> Floats:
+        """Sum of `weights` (n,) of the `points` (n, >= 2) in each cell."""
+        total = np.zeros((self.ny, self.nx))
+        np.add.at(total, self.at(points), weights)
+        return total
+
+
+def touch_starts(trace: Trace, rearm: float) -> Ints:
+    """Rows in which a touch of an obstacle begins, after `rearm` [s] without one."""
+    touching = trace.contact_ticks > 0
+    rows = np.flatnonzero(touching)
+    if len(rows) == 0:
+        return rows
+    gap = np.diff(rows, prepend=-(10**9)) * trace.dt
+    return rows[gap > rearm]
+
+
+def discomfort(trace: Trace, max_speed: float) -> Floats:
+    """1 - the published comfort score of every row after the first, shape (T,)."""
+    speed = np.hypot(trace.velocity[1:, 0], trace.velocity[1:, 1])
+    return 1.0 - comfort_score(trace.yaw_rate[1:], speed, max_speed)
+
+
+def covered_cells(floor: Floor, records: Sequence[EpisodeRecord]) -> Bools:
+    """Reachable cells of `floor.grid` within `NEAR` of a path, shape (ny, nx)."""
+    grid = floor.grid
+    walked = np.zeros_like(grid.free)
+    for record in records:
+        points = _dense(record.trace.position[:, :2], grid.resolution)
+        at = np.floor((points - [grid.x0, grid.y0]) / grid.resolution).astype(np.int64)
+        at = np.clip(at, 0, [grid.nx - 1, grid.ny - 1])
+        walked[at[:, 1], at[:, 0]] = True
+    if not walked.any():
+        return walked
+    distance = ndimage.distance_transform_edt(~walked) * grid.resolution
+    return np.asarray(floor.reachable & (distance <= NEAR))
+
+
+def heat_maps(
+    floor: Floor,
+    records: Sequence[EpisodeRecord],
+    stays: Sequence[Stay],
+    covered: Bools,
+    spec: WorldSpec,
+) -> list[HeatMap]:
+    """Return all maps of a play-test.
+
+    Args:
+        floor: of the level.
+        records: episodes.
+        stays: of all episodes.
+        covered: see `covered_cells`.
+        spec: of the agents' world.
+    """
+    cells = _Cells.of(floor)
+    points = np.vstack([r.trace.position[1:] for r in records])
+    seconds = np.concatenate(
+        [np.full(len(r.trace.yaw) - 1, r.trace.dt) for r in records]
+    )
+    presence = cells.summed(points, seconds)
+    enough = presence >= LEAST_TIME
+    uneasy = np.concatenate([discomfort(r.trace, spec.max_speed) for r in records])
+    rearm = spec.rearm_ticks * spec.dt
+    touches = [r.trace.position[touch_starts(r.trace, rearm)] for r in records]
+    bumps = np.vstack(touches)
+    stayed = [
+        records[s.episode].trace.position[s.first + 1 : s.last + 1] for s in stays
+    ]
+    waits = np.vstack([np.zeros((0, 3)), *stayed])
+    pause = records[0].trace.dt
+    mean = cells.summed(points, uneasy * seconds) / np.maximum(presence, 1e-9)
+
+    def made(name: str, title: str, unit: str, meaning: str, values: Floats) -> HeatMap:
+        return HeatMap(
+            name, title, unit, meaning, values, cells.x0, cells.y0, cells.cell,
+            floor.height,
+        )  # fmt: skip
+
+    return [
+        made(
+            "coverage", "Coverage", "1",
+            f"share of the reachable floor of the cell within {NEAR:g} m of a path",
+            _coverage(floor, covered, cells),
+        ),
+        made(
+            "presence", "Where agents were", "s", "time of all agents in the cell",
+            _positive(presence),
+        ),
+        made(
+            "stuck", "Time lost", "s",
+            "time that all agents stayed in the cell without reaching their goals",
+            _positive(cells.summed(waits, np.full(len(waits), pause))),
+        ),
+        made(
+            "collisions", "Collisions", "touches",
+            "touches of obstacles that began in the cell, by all agents",
+            _positive(cells.summed(bumps, np.ones(len(bumps)))),
+        ),
+        made(
+            "discomfort", "Discomfort", "1",
+            "1 - comfort score: 0.3 for fast turns, 0.2 for high speed; mean over time",
+            np.where(enough, mean, np.nan),
+        ),
+    ]  # fmt: skip
+
+
+def _coverage(floor: Floor, covered: Bools, cells: _Cells) -> Floats:
+    """Share of the reachable floor of each cell that is covered; NaN without floor."""
+    places = floor.grid.centres(floor.reachable)
+    total = cells.summed(places, np.ones(len(places)))
+    near = cells.summed(places, covered[floor.reachable].astype(np.float64))
+    return np.where(total > 0.0, near / np.maximum(total, 1.0), np.nan)
+
+
+def _positive(values: Floats) -> Floats:
+    """`values`, with NaN for zeros."""
+    return np.where(values > 0.0, values, np.nan)
+
+
+def _dense(points: Floats, step: float) -> Floats:
+    """`points` (n, 2) with more between those that are farther apart than `step` [m]."""
+    gaps = np.hypot(*np.diff(points, axis=0).T)
+    most = max(1, int(np.ceil(float(gaps.max(initial=0.0)) / step)))
+    if most == 1:
+        return points
+    blend = np.linspace(0.0, 1.0, most, endpoint=False)[:, None, None]
+    between = points[None, :-1] * (1.0 - blend) + points[None, 1:] * blend
+    return np.vstack([between.reshape(-1, 2), points[-1:]])

@@ -1,0 +1,333 @@
+"""The report of a play-test: one page without links, for a level designer."""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ambulo.common.files import write_atomic
+from ambulo.common.run_folder import provenance
+from ambulo.evaluate.playtest.comparison import Comparison, Fact
+from ambulo.evaluate.playtest.measures import MEASURES
+from ambulo.evaluate.playtest.plans import (
+    draw_heat_maps,
+    draw_paths,
+    draw_problems,
+    draw_times,
+)
+from ambulo.evaluate.playtest.problems import Problem
+from ambulo.evaluate.playtest.result import Playtest
+from ambulo.evaluate.shared.report import REPORT
+from ambulo.viz.html_report import (
+    facts_table,
+    figure_html,
+    page_html,
+    table_html,
+    tiles_html,
+)
+
+SLOWEST = 8
+"""Journeys in the table of the slowest."""
+
+
+def write_page(
+    folder: Path,
+    tests: Sequence[Playtest],
+    problems: Sequence[Sequence[Problem]],
+    comparisons: Sequence[Comparison],
+    facts: Mapping[str, str],
+) -> Path:
+    """Write the report into the existing `folder`; return the page.
+
+    Args:
+        folder: where to.
+        tests: of all levels.
+        problems: of each of them.
+        comparisons: with other versions.
+        facts: command and settings.
+    """
+    names = [test.level.name for test in tests]
+    title = f"Play-test: {names[0]}" if len(names) == 1 else "Play-test of levels"
+    parts = [_STYLE, f"<h1>{html.escape(title)}</h1>", _intro(tests)]
+    if len(tests) > 1:
+        parts.append(_summary(tests, problems))
+    compared = {id(comparison.test): comparison for comparison in comparisons}
+    for number, (test, found) in enumerate(zip(tests, problems, strict=True)):
+        parts += _level(test, found, compared.get(id(test)), number, len(tests) > 1)
+    made = provenance(0)
+    shown = {
+        **facts,
+        "made": time.strftime("%Y-%m-%d %H:%M %Z"),
+        "versions": f"ambulo {made['ambulo']}, python {made['python']}",
+    }
+    parts += ["<h2>What the numbers mean</h2>", _notes(tests[0])]
+    parts += ["<h2>How this was made</h2>", facts_table(shown)]
+    page = folder / REPORT
+    write_atomic(page, page_html(title, parts))
+    return page
+
+
+def _intro(tests: Sequence[Playtest]) -> str:
+    """Who walked, in one sentence."""
+    walker, count = html.escape(tests[0].walker.name), len(tests[0].records)
+    each = "" if len(tests) == 1 else " in each level"
+    return (
+        f"<p>{count} agents ({walker}) walked{each}, each from one place to another, with "
+        "the body of a player: 0.5 m wide, 1.75 m tall.</p>"
+    )
+
+
+def _summary(tests: Sequence[Playtest], problems: Sequence[Sequence[Problem]]) -> str:
+    """One row per level."""
+    head = [
+        "level", "result", "sealed areas", "reached", "coverage", "stuck spots",
+        "time / shortest", "touches",
+    ]  # fmt: skip
+    rows = []
+    for test, found in zip(tests, problems, strict=True):
+        shown = {measure.name: measure for measure in MEASURES}
+        rows.append(
+            [
+                test.level.name,
+                "problems" if any(p.fails for p in found) else "fine",
+                str(len(test.floor.sealed())),
+                shown["success_rate"].text(test.metrics["success_rate"].value),
+                f"{100 * test.coverage:.0f} %",
+                str(len(test.spots)),
+                shown["time_ratio"].text(test.metrics["time_ratio"].value),
+                shown["collisions"].text(test.metrics["collisions"].value),
+            ]
+        )
+    return "<h2>All levels</h2>" + table_html(head, rows)
+
+
+def _level(
+    test: Playtest,
+    problems: Sequence[Problem],
+    comparison: Comparison | None,
+    number: int,
+    several: bool,
+) -> list[str]:
+    """The section of one level."""
+    parts = []
+    if several:
+        name = html.escape(test.level.name)
+        parts.append(f"<h1 class='level' id='level{number}'>{name}</h1>")
+    parts += [_verdict(problems), *_problem_parts(problems), _tiles(test)]
+    if comparison is not None:
+        parts += _comparison(comparison)
+    parts.append(
+        figure_html("Plan: what to look at", draw_problems(test))
+        + "<p class='note'>Letters: parts of the floor that cannot be reached. Numbers: "
+        "places where agents stayed within 0.5 m for more than 3 s.</p>"
+    )
+    parts.append(figure_html("Heat maps", draw_heat_maps(test)))
+    parts.append(
+        "<p class='note'>Sums over all agents. Colours end at the 98th percentile, those of "
+        "collisions at the largest value.</p>"
+    )
+    parts.append(figure_html("Ways that agents took", draw_paths(test)))
+    parts.append(figure_html("Travel times", draw_times(test)))
+    parts += ["<h2>Numbers</h2>", _numbers(test), "<h3>Slowest journeys</h3>"]
+    parts.append(_slowest(test))
+    return parts
+
+
+def _verdict(problems: Sequence[Problem]) -> str:
+    """Whether there are problems, in one line."""
+    count = sum(problem.fails for problem in problems)
+    if count == 0:
+        return "<p class='verdict good'>No problems that fail this level.</p>"
+    noun = "problem fails" if count == 1 else "problems fail"
+    return f"<p class='verdict bad'>{count} {noun} this level.</p>"
+
+
+def _problem_parts(problems: Sequence[Problem]) -> list[str]:
+    """The problems with what to do next, then what is only noted."""
+    parts = []
+    failing = [problem for problem in problems if problem.fails]
+    if failing:
+        parts.append("<h2>Problems, and what to do next</h2>")
+        parts += [_card(problem) for problem in failing]
+    noted = [problem for problem in problems if not problem.fails]
+    if noted:
+        parts.append("<h2>Also noted</h2>")
+        rows = [[problem.mark or "-", problem.text] for problem in noted]
+        parts.append(
+            "<table class='text'><tbody>"
+            + "".join(
+                f"<tr><th>{html.escape(mark)}</th><td>{html.escape(text)}</td></tr>"
+                for mark, text in rows
+            )
+            + "</tbody></table>"
+        )
+        advice = dict.fromkeys(p.advice for p in noted)
+        parts += [f"<p class='note'>{html.escape(text)}</p>" for text in advice]
+    return parts
+
+
+def _card(problem: Problem) -> str:
+    """One problem."""
+    mark = f"<span class='mark {problem.kind}'>{html.escape(problem.mark)}</span>"
+    return (
+        f"<div class='problem'>{mark if problem.mark else ''}<div>"
+        f"<b>{html.escape(problem.text)}</b><br>{html.escape(problem.advice)}</div></div>"
+    )
+
+
+def _tiles(test: Playtest) -> str:
+    """The main numbers, large."""
+    shown = {measure.name: measure for measure in MEASURES}
+    floor = test.floor
+    return tiles_html(
+        {
+            "reached their goal": shown["success_rate"].text(
+                test.metrics["success_rate"].value
+            ),
+            "coverage of the floor": f"{100 * test.coverage:.0f} %",
+            "sealed areas": str(len(floor.sealed())),
+            "stuck spots": str(len(test.spots)),
+            "mean time": shown["time_s"].text(test.metrics["time_s"].value),
+            "times the shortest way's time": shown["time_ratio"].text(
+                test.metrics["time_ratio"].value
+            ),
+            "touches per journey": shown["collisions"].text(
+                test.metrics["collisions"].value
+            ),
+            "reachable floor": f"{floor.reachable_area:.1f} m²",
+        }
+    )
+
+
+def _numbers(test: Playtest) -> str:
+    """Every measure with its interval, and the floor."""
+    rows = []
+    for measure in MEASURES:
+        m = test.metrics[measure.name]
+        ends = "-"
+        if m.low is not None and m.high is not None:
+            ends = f"{measure.text(m.low)} to {measure.text(m.high)}"
+        rows.append([measure.title, measure.text(m.value), ends])
+    floor = test.floor
+    rows.append(["reachable floor", f"{floor.reachable_area:.1f} m²", "-"])
+    rows.append(["coverage of it", f"{100 * test.coverage:.1f} %", "-"])
+    slivers = f"{floor.slivers} ({floor.sliver_area:.2f} m²)"
+    rows.append(["slivers of floor, ignored", slivers, "-"])
+    return table_html(["", "mean", "95 % interval"], rows)
+
+
+def _slowest(test: Playtest) -> str:
+    """The journeys that took longest beyond their shortest way."""
+    lost = np.array(
+        [record.time - test.ideal_time(k) for k, record in enumerate(test.records)]
+    )
+    head = [
+        "journey",
+        "from",
+        "to",
+        "shortest way",
+        "time",
+        "stuck",
+        "touches",
+        "ended",
+    ]
+    rows = []
+    for k in np.argsort(-lost)[:SLOWEST]:
+        journey, record = test.journeys[k], test.records[k]
+        rows.append(
+            [
+                str(k),
+                f"{journey.start[0]:.1f}, {journey.start[1]:.1f} m",
+                f"{journey.goal[0]:.1f}, {journey.goal[1]:.1f} m",
+                f"{record.optimal:.1f} m",
+                f"{record.time:.1f} s",
+                f"{test.values['stuck_s'][k]:.1f} s",
+                str(record.collisions),
+                test.outcome(int(k)),
+            ]
+        )
+    return table_html(head, rows)
+
+
+def _comparison(comparison: Comparison) -> list[str]:
+    """The differences from another version, and its plan."""
+    test, other = comparison.test, comparison.other
+    ours, theirs = test.level.name, other.level.name
+    if ours == theirs:
+        theirs = "other version"
+    rows = []
+    for d in comparison.differences:
+        m, change = d.measure, d.difference
+        ends = "-"
+        if change.low is not None and change.high is not None:
+            low, high = (m.text(v, signed=True) for v in (change.low, change.high))
+            ends = f"{low} to {high}"
+        rows.append(
+            [
+                m.title, m.text(d.ours), m.text(d.other),
+                m.text(change.value, signed=True), ends, d.verdict, str(d.journeys),
+            ]
+        )  # fmt: skip
+    head = ["", ours, theirs, "difference", "95 % interval", "", "journeys"]
+    facts = [
+        [f.title, _fact_text(f, f.ours), _fact_text(f, f.other)]
+        for f in comparison.facts
+    ]
+    return [
+        f"<h2>Compared with {html.escape(theirs)}</h2>",
+        f"<p class='note'>The same {comparison.common} journeys, walked in both. "
+        "Intervals: paired bootstrap over journeys.</p>",
+        table_html(head, rows),
+        table_html(["whole level", ours, theirs], facts),
+        figure_html(f"Plan of {theirs}", draw_problems(other)),
+    ]
+
+
+def _fact_text(fact: Fact, value: float) -> str:
+    """A fact with its unit."""
+    if fact.unit == "%":
+        return f"{100 * value:.1f} %"
+    return f"{value:.1f} {fact.unit}" if fact.unit else f"{value:g}"
+
+
+def _notes(test: Playtest) -> str:
+    """What the words of the report mean."""
+    radius = test.walker.subject.config.environment.goal_radius
+    notes = [
+        f"<b>Reached</b>: the agent came within {radius:g} m of its goal in time.",
+        "<b>Sealed area</b>: floor on which a player fits, but to which no way leads that "
+        "leaves 3 cm on either side of the body. Its area is floor that the body covers.",
+        "<b>Coverage</b>: fraction of the reachable floor within 0.5 m of somebody's path.",
+        "<b>Stuck spot</b>: agents stayed within 0.5 m for more than 3 s before their goal. "
+        "At least 2 % of them for the spot to be listed, 5 % for it to count.",
+        "<b>Time lost</b>: all of the time of these stays.",
+        "<b>Touch</b>: the body meets an obstacle, after 0.5 s without one.",
+        "<b>Discomfort</b>: 1 - the published comfort score, that is 0.3 while turning "
+        "faster than 0.7 rad/s and 0.2 while faster than 80 % of top speed. It stands for "
+        "quantities that the literature links to discomfort; nobody was asked.",
+        "Agents see what 16 rays of 5 m tell them, and remember it. They have no plan of "
+        "the level, and are not people: a stuck spot is a place to look at, not a proof.",
+    ]
+    return "<ul>" + "".join(f"<li>{note}</li>" for note in notes) + "</ul>"
+
+
+_STYLE = """<style>
+h1.level { margin-top: 3.2rem; padding-top: 1.2rem; border-top: 3px solid var(--ink); }
+h3 { font-size: 1rem; margin: 1.4rem 0 .4rem; }
+.verdict { font-size: 1.15rem; font-weight: 600; padding: .6rem 1rem; border-radius: 8px;
+  margin: 1rem 0; }
+.good { background: #e3f4e6; color: #19692c; } .bad { background: #fde7e7; color: #a01818; }
+.problem { display: flex; gap: .9rem; align-items: flex-start; border: 1px solid var(--line);
+  border-left: 5px solid #d32f2f; border-radius: 8px; padding: .7rem 1rem; margin: .6rem 0; }
+.mark { flex: none; min-width: 1.7rem; height: 1.7rem; line-height: 1.7rem; border-radius: 1rem;
+  text-align: center; color: #fff; font-weight: 700; background: #d32f2f; }
+.mark.stuck { background: #8e24aa; }
+.text th { width: 2rem; }
+.tiles { margin: 1.4rem 0; }
+figure img { display: block; }
+li { margin: .25rem 0; }
+</style>"""

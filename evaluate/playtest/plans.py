@@ -1,0 +1,260 @@
+"""Pictures of a play-test, drawn over the plan of the level, one floor height each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ambulo.common.figures import new_figure, png_of
+from ambulo.configs.arrays import Bools
+from ambulo.evaluate.playtest.heatmaps import HeatMap
+from ambulo.evaluate.playtest.problems import serious_spots
+from ambulo.evaluate.playtest.result import Playtest
+from ambulo.viz.map_plot import HOLE, MUTED, WALL, draw_level_map
+from ambulo.viz.plots import clean
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SEALED, TIGHT, QUIET, STUCK = "#d32f2f", "#f39c12", "#8d99a6", "#8e24aa"
+"""Colours of sealed areas, tight passages, gaps and outsides, and stuck spots."""
+REACHED, FAILED = "#2f7fc9", "#d32f2f"
+"""Colours of paths."""
+UNCOVERED = "#7cc4ea"
+"""Colour of reachable floor that nobody came near to."""
+_KINDS = {"sealed": SEALED, "tight": TIGHT, "gap": QUIET, "outside": QUIET}
+_WORDS = {
+    "sealed": "sealed area",
+    "tight": "behind a tight passage",
+    "gap": "gap between things",
+    "outside": "outside of the walls",
+}
+_SHOWN = ("presence", "stuck", "collisions", "discomfort")
+_COLOURS = {
+    "presence": "YlGnBu", "stuck": "RdPu", "collisions": "OrRd", "discomfort": "YlOrBr",
+}  # fmt: skip
+_WIDTH = 10.2
+_MAX_PATHS = 300
+
+
+def draw_problems(test: Playtest) -> bytes:
+    """PNG of the plan with sealed areas, tight passages and stuck spots, and a legend."""
+    figure, ax, aside = _plan_figure(test)
+    handles: dict[str, Any] = {}
+    floor = test.floor
+    if (floor.reachable & ~test.covered).any():
+        _fill(ax, test, floor.reachable & ~test.covered, UNCOVERED, 0.9)
+        handles["nobody came within 0.5 m"] = _patch(UNCOVERED)
+    for area in floor.areas:
+        colour = _KINDS[area.kind]
+        _fill(ax, test, floor.owner == area.label, colour, 0.55)
+        _mark(ax, area.position, area.name, colour)
+        handles[_WORDS[area.kind]] = _patch(colour)
+        if area.kind in ("sealed", "tight") and area.opening_position is not None:
+            x, y = area.opening_position[:2]
+            ax.plot(x, y, "D", ms=9, mfc="white", mec=colour, mew=2, zorder=6)
+            handles["widest way in, too narrow"] = _line(
+                marker="D", ms=8, mfc="white", mec=SEALED, mew=2, ls=""
+            )
+    counted = serious_spots(test)
+    for spot in test.spots:
+        serious = spot in counted
+        _circle(ax, spot.position, spot.radius, STUCK if serious else QUIET)
+        _mark(ax, spot.position, spot.name, STUCK if serious else QUIET)
+        word = "stuck spot" if serious else "stuck spot, few agents"
+        handles[word] = _line(
+            marker="o", ms=11, mfc="none", mec=STUCK if serious else QUIET, mew=2, ls=""
+        )
+    if test.level.start is not None:
+        handles["start of the level"] = _line(marker="o", ms=8, color="#2f62c9", ls="")
+    if test.level.goal is not None:
+        handles["goal of the level"] = _line(marker="o", ms=8, color="#2fa84f", ls="")
+    _legend(aside, test, handles)
+    return png_of(figure)
+
+
+def draw_paths(test: Playtest) -> bytes:
+    """PNG of the plan with the ways that agents took."""
+    figure, ax, aside = _plan_figure(test)
+    shown = list(enumerate(test.records))[:_MAX_PATHS]
+    alpha = float(np.clip(40.0 / len(shown), 0.2, 0.7))
+    for _, record in sorted(shown, key=lambda item: item[1].success):
+        x, y = record.trace.position[:, 0], record.trace.position[:, 1]
+        colour = REACHED if record.success else FAILED
+        ax.plot(x, y, color=colour, lw=1.0, alpha=alpha, zorder=4)
+        if not record.success:
+            ax.plot(x[-1], y[-1], "X", color=FAILED, ms=8, mec="white", zorder=6)
+    handles = {"reached the goal": _line(color=REACHED, lw=2)}
+    if not all(record.success for _, record in shown):
+        handles["did not"] = _line(color=FAILED, lw=2)
+        handles["where it ended"] = _line(marker="X", ms=9, color=FAILED, ls="")
+    _legend(aside, test, handles)
+    return png_of(figure)
+
+
+def draw_heat_maps(test: Playtest) -> bytes:
+    """PNG of the heat maps, two in a row."""
+    maps = {heat_map.name: heat_map for heat_map in test.maps}
+    shown = [maps[name] for name in _SHOWN]
+    _, height = _size(test, _WIDTH / 2 - 0.9)
+    figure = new_figure((_WIDTH, 2 * (height + 0.85)))
+    for k, heat_map in enumerate(shown):
+        ax = figure.add_subplot(2, 2, k + 1)
+        _draw_plan(ax, test)
+        _draw_map(ax, heat_map)
+    figure.tight_layout()
+    return png_of(figure)
+
+
+def draw_times(test: Playtest) -> bytes:
+    """PNG: time of each journey against its shortest way."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    figure = new_figure((_WIDTH, 3.9))
+    ax = figure.add_subplot(1, 1, 1)
+    optimal = np.array([r.optimal for r in test.records])
+    time = np.array([r.time for r in test.records])
+    success = np.array([r.success for r in test.records])
+    ax.plot(
+        optimal[success], time[success], "o", ms=5, color=REACHED, alpha=0.6, mew=0,
+        label="reached the goal",
+    )  # fmt: skip
+    if not success.all():
+        ax.plot(
+            optimal[~success], time[~success], "X", ms=8, color=FAILED, mec="white",
+            label="did not reach it: time when it ended",
+        )  # fmt: skip
+    end, speed = float(optimal.max(initial=1.0)), test.spec.max_speed
+    least = max(float(optimal.min(initial=end)), 0.5)
+    ax.plot(
+        [least, end], [least / speed, end / speed], color="#14213d", lw=1.5,
+        label=f"shortest way at {speed:g} m/s",
+    )  # fmt: skip
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
+    ax.set_xlabel("shortest way [m]")
+    ax.set_ylabel("time [s]")
+    clean(ax)
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=9)
+    figure.tight_layout()
+    return png_of(figure)
+
+
+def _plan_figure(test: Playtest) -> tuple[Any, Axes, Axes]:
+    """A figure with a plan at the left and room for a legend at the right."""
+    width, height = _size(test, 6.9)
+    figure = new_figure((_WIDTH, max(height + 0.6, 2.6)))
+    total = figure.get_figheight()
+    ax = figure.add_axes((0.065, 0.5 / total, width / _WIDTH, height / total))
+    aside = figure.add_axes(
+        (0.065 + width / _WIDTH + 0.015, 0.5 / total, 0.2, height / total)
+    )
+    aside.set_axis_off()
+    _draw_plan(ax, test)
+    return figure, ax, aside
+
+
+def _size(test: Playtest, width: float) -> tuple[float, float]:
+    """Width and height of a plan that fits into `width` and a sane height, [inches]."""
+    x0, y0, x1, y1 = test.level.bounds
+    ratio = float((y1 - y0) / (x1 - x0))
+    height = float(np.clip(width * ratio, 1.2, 9.0))
+    return min(width, height / ratio), height
+
+
+def _draw_plan(ax: Axes, test: Playtest) -> None:
+    """The level in quiet colours."""
+    draw_level_map(ax, test.level, muted=True)
+    ax.tick_params(labelsize=8, length=3)
+    ax.xaxis.label.set_size(9)
+    ax.yaxis.label.set_size(9)
+
+
+def _draw_map(ax: Axes, heat_map: HeatMap) -> None:
+    """A heat map above the floor, with its scale."""
+    values = heat_map.values
+    ny, nx = values.shape
+    known = values[np.isfinite(values)]
+    ax.set_title(heat_map.title, fontsize=11, fontweight="bold", loc="left")
+    if len(known) == 0:
+        ax.text(0.5, 0.5, "none", transform=ax.transAxes, ha="center", fontsize=12)
+        return
+    x1, y1 = heat_map.x0 + nx * heat_map.cell, heat_map.y0 + ny * heat_map.cell
+    low, high = 0.0, float(np.percentile(known, 98))
+    if heat_map.name == "collisions":
+        high = max(float(known.max()), 1.0)
+    image = ax.imshow(
+        values, origin="lower", extent=(heat_map.x0, x1, heat_map.y0, y1),
+        cmap=_COLOURS[heat_map.name], vmin=low, vmax=max(high, 1e-6), zorder=1.5,
+        interpolation="nearest", aspect="equal",
+    )  # fmt: skip
+    bar = ax.figure.colorbar(image, ax=ax, fraction=0.045, pad=0.02, extend="max")
+    side = f"{heat_map.cell:.2f} m"
+    label = "1 - comfort score" if heat_map.unit == "1" else heat_map.unit
+    bar.set_label(f"{label}, cells of {side} x {side}", fontsize=8)
+    bar.ax.tick_params(labelsize=8)
+
+
+def _fill(ax: Axes, test: Playtest, mask: Bools, colour: str, alpha: float) -> None:
+    """Colour the cells of `mask` (ny, nx) above the floor."""
+    from matplotlib.colors import to_rgba
+
+    grid = test.floor.grid
+    image = np.zeros((*mask.shape, 4))
+    image[mask] = to_rgba(colour, alpha)
+    x1 = grid.x0 + grid.nx * grid.resolution
+    y1 = grid.y0 + grid.ny * grid.resolution
+    ax.imshow(
+        image, origin="lower", extent=(grid.x0, x1, grid.y0, y1), zorder=1.5,
+        interpolation="nearest", aspect="equal",
+    )  # fmt: skip
+
+
+def _mark(ax: Axes, position: Any, text: str, colour: str) -> None:
+    """A letter or number in a disc."""
+    ax.text(
+        position[0], position[1], text, color="white", fontsize=10, fontweight="bold",
+        ha="center", va="center", zorder=8,
+        bbox={"boxstyle": "circle,pad=0.25", "fc": colour, "ec": "white", "lw": 1.2},
+    )  # fmt: skip
+
+
+def _circle(ax: Axes, position: Any, radius: float, colour: str) -> None:
+    from matplotlib.patches import Circle
+
+    ax.add_patch(
+        Circle(tuple(position[:2]), radius, fill=False, ec=colour, lw=2, zorder=7)
+    )
+
+
+def _patch(colour: str) -> Any:
+    from matplotlib.patches import Patch
+
+    return Patch(color=colour, alpha=0.7, lw=0)
+
+
+def _line(**style: Any) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **style)
+
+
+def _legend(ax: Axes, test: Playtest, handles: dict[str, Any]) -> None:
+    """A legend at the upper left of empty axes."""
+    from matplotlib.patches import Patch
+
+    level = test.level
+    every = dict(handles)
+    if len(level.boxes) or len(level.cylinders):
+        every["wall"], every["furniture"] = Patch(color=WALL), Patch(color=MUTED)
+    if len(level.holes):
+        every["hole"] = Patch(color=HOLE)
+    ax.legend(
+        list(every.values()), list(every), loc="upper left", frameon=False, fontsize=9,
+        borderaxespad=0.0, labelspacing=0.7,
+    )  # fmt: skip

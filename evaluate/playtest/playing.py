@@ -1,0 +1,154 @@
+"""Agents of a play-test walk their journeys in the compiled world."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ambulo.common.find_model import find_model
+from ambulo.configs.errors import ConfigError, ModelFileError, nearest
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.geodesic import distance_field, field_distance, free_grid
+from ambulo.envs.vr.planners.planners import PLANNERS
+from ambulo.envs.vr.task.bank import LevelBank, Start
+from ambulo.evaluate.playtest.journeys import Ground, Journey
+from ambulo.evaluate.vr.evaluation import (
+    NavigationSubject,
+    agent_subject,
+    planner_subject,
+    run_episodes,
+)
+from ambulo.evaluate.vr.scores import EpisodeRecord
+
+GOAL_RADIUS = 0.5
+"""A goal is reached within this distance, [m]: too near to reach it through a wall."""
+SHORTEST, LONGEST = 30.0, 300.0
+"""Limits of the time that agents have for a journey, [s]."""
+_MARGIN = 20.0
+_PATIENCE = 5.0
+"""Agents have this many times the time of the shortest way, and `_MARGIN` seconds."""
+_MAX_BYTES = 2.5e8
+"""Memory of the distance fields of the levels that are held at once, [bytes]."""
+_MAX_CHUNK = 256
+
+
+@dataclass(frozen=True)
+class Walker:
+    """The agent of a play-test."""
+
+    name: str
+    """As it was named."""
+    subject: NavigationSubject
+    """Its settings and its controllers."""
+
+    @property
+    def spec(self) -> WorldSpec:
+        """Speeds and times of its world."""
+        return WorldSpec.from_config(self.subject.config)
+
+
+def make_walker(name: str, seed: int, *, trust_pickle: bool = False) -> Walker:
+    """The planner `name`, or the agent in the model `name`.
+
+    Raises:
+        ConfigError: a planner that never walks, or an agent with other tasks.
+        ModelFileError: no such model, or one of another kind.
+    """
+    if name in PLANNERS:
+        if name == "stand":
+            raise ConfigError("--agent stand: never walks")
+        return Walker(name, planner_subject(name, _settings(NavigationConfig())))
+    try:
+        file = find_model(name)
+    except ModelFileError as error:
+        if "/" in name or "." in name:
+            raise
+        hint = nearest(name, [*PLANNERS, "vr_navigation"])
+        raise ModelFileError(
+            f"--agent: no planner and no model {name!r}{hint}"
+        ) from error
+    from ambulo.policies.agents.navigation import load_agent
+
+    agent = load_agent(file, trust_pickle=trust_pickle)
+    if agent.config.environment.tasks != ("navigate",):
+        tasks = ", ".join(agent.config.environment.tasks)
+        raise ConfigError(f"--agent {name}: its tasks are {tasks}, not navigate")
+    return Walker(name, agent_subject(agent, _settings(agent.config), seed=seed))
+
+
+def _settings(config: NavigationConfig) -> NavigationConfig:
+    """`config` in the compiled world, without the engines that it may name."""
+    return config.override(
+        "environment",
+        world="kernel",
+        level_file=None,
+        godot_url=None,
+        godot_bin=None,
+        godot_project=None,
+        godot_engines=1,
+        goal_radius=GOAL_RADIUS,
+    )
+
+
+def walk(
+    walker: Walker,
+    ground: Ground,
+    journeys: Sequence[Journey],
+    *,
+    seed: int,
+    num_envs: int,
+    seconds: float | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[EpisodeRecord]:
+    """Return one episode per journey.
+
+    Args:
+        walker: the agent.
+        ground: of the level.
+        journeys: where to.
+        seed: of everything random.
+        num_envs: agents that walk at once, at most.
+        seconds: time for each journey, [s]; default: by the longest one.
+        progress: called with the number of journeys that have just ended.
+    """
+    spec = walker.spec
+    limit = seconds or time_limit(ground, journeys, spec.max_speed)
+    config = walker.subject.config.override(
+        "environment", max_episode_steps=max(1, round(limit / spec.decision_dt))
+    )
+    level = ground.floor.level
+    cells = np.prod(level.bounds[2:] - level.bounds[:2]) / ground.resolution**2
+    chunk = int(np.clip(_MAX_BYTES / (8.0 * cells), 8, _MAX_CHUNK))
+    records: list[EpisodeRecord] = []
+    for first in range(0, len(journeys), chunk):
+        part = journeys[first : first + chunk]
+        levels = [dataclasses.replace(level, start=j.start, goal=j.goal) for j in part]
+        bank = LevelBank(
+            levels, np.random.default_rng([seed, 14, first]),
+            resolution=ground.resolution,
+        )  # fmt: skip
+        starts = [Start(k, 0, j.start.copy()) for k, j in enumerate(part)]
+        played = run_episodes(
+            walker.subject.make(min(num_envs, len(starts))), config, bank, starts,
+            num_envs=num_envs, seed=seed, first=first, progress=progress,
+        )  # fmt: skip
+        records += played.episodes
+    return records
+
+
+def time_limit(ground: Ground, journeys: Sequence[Journey], max_speed: float) -> float:
+    """Time for a journey by the longest shortest way of the first ones, [s]."""
+    grid = free_grid(ground.floor.level, ground.resolution)
+    longest = 0.0
+    for journey in journeys[:20]:
+        field = distance_field(grid, journey.goal)
+        way = field_distance(
+            field.ravel(), grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution,
+            float(journey.start[0]), float(journey.start[1]),
+        )  # fmt: skip
+        longest = max(longest, float(way) if np.isfinite(way) else 0.0)
+    return float(np.clip(_MARGIN + _PATIENCE * longest / max_speed, SHORTEST, LONGEST))

@@ -1,0 +1,195 @@
+"""What a designer has to look at, with what to do about it, the worst first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ambulo.configs.arrays import Floats
+from ambulo.envs.vr.levels.geodesic import CLEARANCE
+from ambulo.evaluate.playtest.areas import Area
+from ambulo.evaluate.playtest.result import Playtest
+from ambulo.evaluate.playtest.stuck import StuckSpot
+from ambulo.evaluate.shared.intervals import wilson_interval
+
+STUCK_SHARE = 0.05
+"""A stuck spot counts against a level from this share of its agents on."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a level may have before it fails."""
+
+    min_success: float = 0.8
+    """Least fraction of journeys that reach their goal."""
+    max_stuck: int = 0
+    """Most places where `STUCK_SHARE` of the agents are stuck."""
+    min_coverage: float = 0.0
+    """Least fraction of the reachable floor that paths come near to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One thing to look at."""
+
+    kind: str
+    """`sealed`, `place`, `success`, `stuck`, `coverage`, `tight`, `gap` or `outside`."""
+    fails: bool
+    """The level fails because of it."""
+    text: str
+    """What is wrong, with numbers."""
+    advice: str
+    """What to do next."""
+    position: Floats | None = None
+    """Where, shape (3,), [m]."""
+    mark: str = ""
+    """Letter or number on the plan."""
+
+    def to_data(self) -> dict[str, Any]:
+        """The problem as plain JSON data."""
+        return {
+            "kind": self.kind,
+            "fails": self.fails,
+            "mark": self.mark,
+            "text": self.text,
+            "advice": self.advice,
+            "position": None if self.position is None else rounded(self.position),
+        }
+
+
+def rounded(position: Floats) -> list[float]:
+    """A place for files, [m]."""
+    return [round(float(v), 3) for v in position]
+
+
+def place_text(position: Floats) -> str:
+    """A place for people."""
+    return f"x {position[0]:.1f} m, y {position[1]:.1f} m"
+
+
+def find_problems(test: Playtest, limits: Limits) -> list[Problem]:
+    """Return the problems of a level, those that fail it first."""
+    counted = serious_spots(test)
+    found = [
+        *(_area_problem(area) for area in test.floor.areas),
+        *(_place_problem(key) for key in test.unreachable),
+        *_success_problem(test, limits),
+        *_coverage_problem(test, limits),
+        *(
+            _spot_problem(
+                spot, test, spot in counted and len(counted) > limits.max_stuck
+            )
+            for spot in test.spots
+        ),
+    ]
+    order = (
+        "place",
+        "sealed",
+        "success",
+        "stuck",
+        "coverage",
+        "tight",
+        "outside",
+        "gap",
+    )
+    return sorted(found, key=lambda p: (not p.fails, order.index(p.kind)))
+
+
+def serious_spots(test: Playtest) -> list[StuckSpot]:
+    """The stuck spots that count against the level."""
+    least = STUCK_SHARE * len(test.records)
+    return [spot for spot in test.spots if spot.agents >= least]
+
+
+def _area_problem(area: Area) -> Problem:
+    """An unreachable part of the floor."""
+    what = f"{area.area:.1f} m² of floor around {place_text(area.position)}"
+    texts = {
+        "sealed": f"Sealed area {area.name}: {what} cannot be reached.",
+        "tight": f"Tight passage to area {area.name}: {what} can be entered only by "
+        "somebody who walks exactly in the middle.",
+        "gap": f"Gap {area.name}: {what}, at most {area.width:.1f} m wide, cannot be "
+        "reached.",
+        "outside": f"Outside area {area.name}: {what} lies beyond the walls.",
+    }
+    advice = {
+        "sealed": _opening_advice(area),
+        "tight": _opening_advice(area),
+        "gap": "Nothing to do if nobody has to get there. Nothing may be placed in it "
+        "that a player needs.",
+        "outside": "Nothing to do. A smaller floor rectangle (bounds) would leave it out.",
+    }
+    return Problem(
+        area.kind, area.kind == "sealed", texts[area.kind], advice[area.kind],
+        area.position, area.name,
+    )  # fmt: skip
+
+
+def _opening_advice(area: Area) -> str:
+    """Where to make room for a body."""
+    if area.opening is None or area.opening_position is None:
+        return (
+            "There is no opening. Cut a door of at least 0.8 m into one of its walls."
+        )
+    return (
+        f"The widest way in is about {area.opening:.2f} m, at "
+        f"{place_text(area.opening_position)}. A body needs {2 * CLEARANCE:.2f} m, a "
+        "comfortable door has 0.8 m or more: widen it, or move what stands there."
+    )
+
+
+def _place_problem(key: str) -> Problem:
+    """A start or goal that the level names."""
+    return Problem(
+        "place", True,
+        f"'{key}' of the level file cannot be reached from where players are.",
+        f"Move '{key}', or open the way to it: see the sealed areas.",
+    )  # fmt: skip
+
+
+def _success_problem(test: Playtest, limits: Limits) -> list[Problem]:
+    """Too few journeys that reach their goal."""
+    if test.success_rate >= limits.min_success:
+        return []
+    hits, count = round(test.values["success_rate"].sum()), len(test.records)
+    low, high = wilson_interval(int(hits), count)
+    return [
+        Problem(
+            "success", True,
+            f"Only {hits} of {count} journeys ({100 * test.success_rate:.0f} %, 95 % "
+            f"interval {100 * low:.0f} to {100 * high:.0f} %) reached their goal; "
+            f"{100 * limits.min_success:.0f} % are required.",
+            "Look at the stuck spots below. Play-test again with --agent oracle, which "
+            "knows the level: places that stop it too are faults of the level, others "
+            "are hard to read for somebody who sees them for the first time.",
+        )
+    ]  # fmt: skip
+
+
+def _coverage_problem(test: Playtest, limits: Limits) -> list[Problem]:
+    """Too little floor that agents came near to."""
+    if test.coverage >= limits.min_coverage:
+        return []
+    return [
+        Problem(
+            "coverage", True,
+            f"Agents came near to {100 * test.coverage:.0f} % of the reachable floor; "
+            f"{100 * limits.min_coverage:.0f} % are required.",
+            "Look at the coverage map. Use more agents, or --journeys random if the "
+            "level has a start and a goal of its own.",
+        )
+    ]  # fmt: skip
+
+
+def _spot_problem(spot: StuckSpot, test: Playtest, fails: bool) -> Problem:
+    """A place where agents were stuck."""
+    share = 100 * spot.agents / len(test.records)
+    never = f"; {spot.failures} never got away" if spot.failures else ""
+    return Problem(
+        "stuck", fails,
+        f"Stuck spot {spot.name}: {spot.agents} agents ({share:.0f} %) lost "
+        f"{spot.seconds:.0f} s around {place_text(spot.position)}{never}.",
+        "Look at the plan: dead ends, U-shapes and gaps narrower than about 0.8 m hold "
+        "people up. Widen the gap, or make the way round easier to see.",
+        spot.position, spot.name,
+    )  # fmt: skip

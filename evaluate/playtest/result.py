@@ -1,0 +1,167 @@
+"""The play-test of one level: what was walked, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ambulo.configs.arrays import Bools, Floats
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.level import Level
+from ambulo.evaluate.playtest.floor import MIN_AREA, Floor, survey
+from ambulo.evaluate.playtest.heatmaps import HeatMap, covered_cells, heat_maps
+from ambulo.evaluate.playtest.journeys import (
+    Journey,
+    Plan,
+    draw_journeys,
+    ground_of,
+    own_places,
+)
+from ambulo.evaluate.playtest.measures import journey_values, mean_metrics
+from ambulo.evaluate.playtest.playing import Walker, walk
+from ambulo.evaluate.playtest.stuck import Stay, StuckSpot, find_spots, find_stays
+from ambulo.evaluate.shared.result import Metric
+from ambulo.evaluate.vr.scores import EpisodeRecord
+
+
+@dataclass(frozen=True)
+class PlaytestSettings:
+    """How levels are play-tested."""
+
+    agents: int = 200
+    """Journeys in each level."""
+    seed: int = 0
+    """Of everything random."""
+    plan: Plan = "auto"
+    """Whether a level's own starts and goals are used."""
+    min_area: float = MIN_AREA
+    """Smaller unreachable parts are slivers, [m^2]."""
+    seconds: float | None = None
+    """Time for a journey; None: by the size of the level, [s]."""
+    num_envs: int = 64
+    """Agents that walk at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Playtest:
+    """The play-test of one level."""
+
+    floor: Floor
+    """Floor, and its unreachable parts."""
+    unreachable: list[str]
+    """Keys of starts and goals of the level file that cannot be reached."""
+    walker: Walker
+    """Who walked."""
+    settings: PlaytestSettings
+    """How."""
+    journeys: list[Journey]
+    """Where from and where to."""
+    records: list[EpisodeRecord]
+    """One per journey."""
+
+    @property
+    def level(self) -> Level:
+        """The level as its file has it."""
+        return self.floor.level
+
+    @property
+    def spec(self) -> WorldSpec:
+        """Of the agents' world."""
+        return self.walker.spec
+
+    @cached_property
+    def stays(self) -> list[Stay]:
+        """Every stay of every journey."""
+        return find_stays(self.records)
+
+    @cached_property
+    def spots(self) -> list[StuckSpot]:
+        """Places where several agents were stuck, the worst first."""
+        return find_spots(self.stays, len(self.records), self.floor)
+
+    @cached_property
+    def covered(self) -> Bools:
+        """Reachable cells of the floor near a path, shape (ny, nx)."""
+        return covered_cells(self.floor, self.records)
+
+    @cached_property
+    def coverage(self) -> float:
+        """Fraction of the reachable floor near a path."""
+        return float(self.covered.sum() / self.floor.reachable.sum())
+
+    @cached_property
+    def maps(self) -> list[HeatMap]:
+        """Heat maps."""
+        return heat_maps(self.floor, self.records, self.stays, self.covered, self.spec)
+
+    @cached_property
+    def values(self) -> dict[str, Floats]:
+        """Every measure of every journey, shapes (n,)."""
+        return journey_values(self.records, self.stays, self.spec)
+
+    @cached_property
+    def metrics(self) -> dict[str, Metric]:
+        """Means with intervals."""
+        return mean_metrics(self.values, self.settings.seed)
+
+    @property
+    def success_rate(self) -> float:
+        """Fraction of journeys that reached their goal."""
+        return float(self.values["success_rate"].mean())
+
+    def ideal_time(self, index: int) -> float:
+        """Time of the shortest way of a journey at full speed, [s]."""
+        return self.records[index].optimal / self.spec.max_speed
+
+    def outcome(self, index: int) -> str:
+        """How a journey ended: `reached`, `fell`, `stuck` or `timeout`."""
+        record = self.records[index]
+        if record.success:
+            return "reached"
+        if record.fell:
+            return "fell"
+        stuck = any(s.episode == index and s.final for s in self.stays)
+        return "stuck" if stuck else "timeout"
+
+
+def playtest_level(
+    level: Level,
+    walker: Walker,
+    settings: PlaytestSettings,
+    *,
+    box: Floats | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Playtest:
+    """Survey a level, and let agents walk through it.
+
+    Args:
+        level: flat.
+        walker: who walks.
+        settings: how.
+        box: rectangle of random places, see `draw_journeys`.
+        progress: called with the number of journeys that have just ended.
+
+    Raises:
+        LevelError: no floor, too little of it, or a level with heights.
+    """
+    floor = survey(level, settings.min_area)
+    ground = ground_of(floor)
+    journeys = draw_journeys(
+        ground, settings.agents, settings.seed, plan=settings.plan, box=box
+    )
+    records = walk(
+        walker, ground, journeys, seed=settings.seed, num_envs=settings.num_envs,
+        seconds=settings.seconds, progress=progress,
+    )  # fmt: skip
+    return Playtest(
+        floor, own_places(ground).unreachable, walker, settings, journeys, records
+    )
+
+
+def common_box(levels: Sequence[Level]) -> Floats:
+    """The rectangle around the floors of `levels`: x0, y0, x1, y1, shape (4,), [m]."""
+    bounds = np.array([level.bounds for level in levels])
+    return np.concatenate([bounds[:, :2].min(axis=0), bounds[:, 2:].max(axis=0)])

@@ -20,6 +20,7 @@ from ambulo.envs.vr.levels.layer_kernels import (
     stand,
 )
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.lift_links import join_stops, with_lifts
 from ambulo.envs.vr.levels.solids import Solids
 
 Field = NDArray[np.float32]
@@ -57,7 +58,10 @@ class LayeredGrid:
 
     @classmethod
     def of(cls, level: Level, resolution: float, clearance: float) -> LayeredGrid:
-        """The cells of `level` that keep `clearance` [m] from edges and obstacles."""
+        """The cells of `level` that keep `clearance` [m] from edges and obstacles.
+
+        Of what moves, lifts alone count: as floors where they wait, and as ways between.
+        """
         x0, y0, x1, y1 = (float(v) for v in level.bounds)
         nx = max(1, math.ceil((x1 - x0) / resolution - 1e-9))
         ny = max(1, math.ceil((y1 - y0) / resolution - 1e-9))
@@ -65,7 +69,7 @@ class LayeredGrid:
             raise LevelError(
                 f"level {level.name!r}: more than {MAX_NODES:g} cells of {resolution} m"
             )
-        solids = Solids.of(level).arrays()
+        solids = Solids.of(with_lifts(level)).arrays()
         height, free = stand(
             solids, x0, y0, resolution, nx, ny, MOST_LAYERS, clearance,
             clearance - BODY_RADIUS,
@@ -73,6 +77,9 @@ class LayeredGrid:
         layers = max(1, int(free.any(axis=(1, 2)).sum()))
         height, free = height[:layers].copy(), free[:layers].copy()
         links = link(solids, x0, y0, resolution, height, free)
+        across = x0 + (np.arange(nx) + 0.5) * resolution
+        along = y0 + (np.arange(ny) + 0.5) * resolution
+        join_stops(level, height, free, links, (across, along))
         return cls(x0, y0, resolution, height, free, links)
 
     @property

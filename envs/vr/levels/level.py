@@ -8,6 +8,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import BODY_HEIGHT, STEP_HEIGHT
+from ambulo.envs.vr.levels.moving import Mover, People
 from ambulo.envs.vr.levels.surfaces import (
     RAMP_COLUMNS,
     STAIR_COLUMNS,
@@ -72,12 +73,23 @@ class Level:
     """Goals x, y, z to draw from, shape (n, 3)."""
     waypoints: Floats = field(default_factory=lambda: _empty(3))
     """Goals of `patrol`, in order, x, y, z, shape (n, 3)."""
+    movers: tuple[Mover, ...] = ()
+    """Things that move along paths; they need `heights`."""
+    people: People | None = None
+    """People; they need `heights`."""
 
     def __post_init__(self) -> None:
         """Give cylinders without a base their place on the ground."""
         if self.cylinders.shape[1] == 4:
             based = np.pad(self.cylinders, ((0, 0), (0, 1)))
             object.__setattr__(self, "cylinders", based)
+
+    @property
+    def moving(self) -> bool:
+        """Whether anything moves by itself."""
+        people = self.people
+        crowded = people is not None and (people.count > 0 or len(people.walkers) > 0)
+        return len(self.movers) > 0 or crowded
 
     def box_prisms(self) -> Floats:
         """Boxes that obstruct, as prisms: x, y, a, b, cos(yaw), sin(yaw), shape (n, 6)."""

@@ -21,6 +21,7 @@ from ambulo.envs.vr.levels.geodesic import (
     reaches,
 )
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.moving_check import moving_problem
 from ambulo.envs.vr.levels.surface_check import flat_problem, surface_problem
 
 MAX_OBSTACLES = 100_000
@@ -47,10 +48,12 @@ def level_problem(level: Level, *, solvable: bool = True) -> str | None:
         return (
             _bad_shapes(level)
             or _bad_range(level)
+            or moving_problem(level)
             or surface_problem(level, solvable=solvable)
         )
     return (
         _bad_shapes(level)
+        or moving_problem(level)
         or flat_problem(level)
         or _bad_place(level, "start.position", level.start)
         or _bad_place(level, "goal", level.goal)

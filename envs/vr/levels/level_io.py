@@ -4,7 +4,8 @@
 [x, y, z], "half_size": [a, b, c], "yaw"}], "cylinders": [{"center": [x, y], "radius",
 "height"}], "start": {"position": [x, y], "yaw"}, "goal": [x, y], "goal_distance": [min,
 max], "family"}`; only name and bounds are required. Points of levels with `"heights": true`
-may have a third number; their other shapes are read by `level_io_surfaces`.
+may have a third number; their other shapes are read by `level_io_surfaces`, and what moves
+by `level_io_moving`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ from ambulo.configs.errors import LevelError
 from ambulo.configs.reading import read_regular_text
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_check import MAX_OBSTACLES, level_problem
+from ambulo.envs.vr.levels.level_io_moving import (
+    MOVING_KEYS,
+    moving_data,
+    read_moving,
+)
 from ambulo.envs.vr.levels.level_io_surfaces import (
     SURFACE_KEYS,
     as_point,
@@ -42,7 +48,7 @@ MAX_FILE_SIZE = 64 * 2**20
 """Larger level files are refused unread, [bytes]."""
 _KEYS = (
     "name", "bounds", "holes", "boxes", "cylinders", "start", "goal", "goal_distance",
-    "family", *SURFACE_KEYS,
+    "family", *SURFACE_KEYS, *MOVING_KEYS,
 )  # fmt: skip
 
 
@@ -114,6 +120,7 @@ def level_data(level: Level) -> dict[str, Any]:
         "goal": None if goal is None else raised(goal.tolist(), level.goal_height),
         "goal_distance": None if distance is None else list(distance),
         **surface_data(level),
+        **moving_data(level.movers, level.people),
     }
 
 
@@ -177,6 +184,7 @@ def _parse(data: object) -> Level:
         goal_distance=None if pair is None else (pair[0], pair[1]),
         family=as_text(table.get("family", "custom"), "family"),
         **read_surfaces(table),
+        **read_moving(table),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +18,7 @@ from ambulo.envs.vr.families.places.furnished import furnished
 from ambulo.envs.vr.families.places.offices import offices
 from ambulo.envs.vr.families.places.outdoor import outdoor
 from ambulo.envs.vr.families.places.shops import shops
+from ambulo.envs.vr.families.places.storeys import place_between_floors, storeys
 from ambulo.envs.vr.families.scatter import clutter, open_floor, pillars
 from ambulo.envs.vr.families.walls import rooms, slalom, utrap
 from ambulo.envs.vr.levels.level import Level
@@ -51,8 +54,13 @@ _BUILDERS: dict[str, Callable[[np.random.Generator], Draft]] = {
     "outdoor": outdoor,
 }
 
-ALL_FAMILIES: tuple[str, ...] = tuple(_BUILDERS)
-"""Every family. New ones come last: the place of a family seeds its levels."""
+_HIGH_BUILDERS: dict[str, Callable[[np.random.Generator], tuple[Draft, Level]]] = {
+    "storeys": storeys,
+}
+"""Families of levels with heights."""
+
+ALL_FAMILIES: tuple[str, ...] = (*_BUILDERS, *_HIGH_BUILDERS)
+"""Every family; new ones come last: the place of a family seeds its levels."""
 TRAINING_FAMILIES: tuple[str, ...] = ALL_FAMILIES[:11]
 """The families of the set `train`; the last two are for training only."""
 FAMILIES: tuple[str, ...] = TRAINING_FAMILIES[:-2]
@@ -66,14 +74,16 @@ _THINNING = 0.3
 
 def generate(family: str, seed: int) -> Level:
     """The level of `family` with `seed` (>= 0): solvable, at most MAX_EXTENT wide."""
-    if family not in _BUILDERS:
+    if family not in ALL_FAMILIES:
         raise ConfigError(
-            f"unknown level family {family!r}{nearest(family, _BUILDERS)}"
+            f"unknown level family {family!r}{nearest(family, ALL_FAMILIES)}"
         )
     if seed < 0:
         raise ConfigError(f"level seed must be >= 0, got {seed}")
     index = ALL_FAMILIES.index(family)
     name = f"{family}-{seed}"
+    if family in _HIGH_BUILDERS:
+        return _high(family, name, [seed, index])
     for attempt in range(_TRIES):
         key = [seed, index, attempt] if attempt else [seed, index]
         draft = _BUILDERS[family](np.random.default_rng(key))
@@ -81,6 +91,16 @@ def generate(family: str, seed: int) -> Level:
         if level is not None:
             return level
     return _thinned(draft, name, family)
+
+
+def _high(family: str, name: str, key: list[int]) -> Level:
+    """A level with heights: the first of its drafts in which a start meets a goal."""
+    placed = None
+    attempt = itertools.count()
+    while placed is None:
+        rng = np.random.default_rng([*key, next(attempt)])
+        placed = place_between_floors(*_HIGH_BUILDERS[family](rng))
+    return dataclasses.replace(placed, name=name, family=family)
 
 
 def _thinned(draft: Draft, name: str, family: str) -> Level:

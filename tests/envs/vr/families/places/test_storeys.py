@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ambulo.envs.vr.families import MAX_EXTENT, generate
+from ambulo.envs.vr.families.level_sets import level_set
+from ambulo.envs.vr.families.place import MAX_WAY
+from ambulo.envs.vr.families.places.storeys import (
+    MAX_PARTS,
+    RISE,
+    STEEPEST_RAMP,
+    storeys,
+)
+from ambulo.envs.vr.levels.geodesic import make_grid
+from ambulo.envs.vr.levels.level_check import level_problem
+
+LEVELS = [generate("storeys", seed) for seed in range(24)]
+
+
+def test_buildings_can_be_walked_through() -> None:
+    for level in LEVELS:
+        assert level.heights
+        assert level.family == "storeys"
+        assert level_problem(level) is None
+        assert max(level.bounds[2:] - level.bounds[:2]) <= MAX_EXTENT
+        assert len(level.boxes) + len(level.cylinders) <= MAX_PARTS
+        assert (level.boxes[:, 2] - level.boxes[:, 5] > -1e-9).all()
+        grid = make_grid(level)
+        assert level.start is not None
+        assert level.goal is not None
+        field = grid.field([*level.goal, level.goal_height])
+        way = grid.distance(field, [*level.start[:2], level.start_height])
+        assert 4.0 < way < MAX_WAY + 1.0
+
+
+def test_flights_are_as_steep_as_people_build_them() -> None:
+    for level in LEVELS:
+        flights = np.vstack([level.stairs[:, :8], level.ramps])
+        assert 1 <= len(flights) <= 2
+        for row in level.stairs:
+            assert (row[5] - row[2]) / row[8] <= RISE
+        for row in level.ramps:
+            run = math.hypot(*(row[3:5] - row[:2]))
+            assert math.atan2(row[5] - row[2], run) <= STEEPEST_RAMP
+        assert (flights[:, 6] >= 1.0).all()
+        heights = {0.0, *flights[:, 5].round(6)}
+        for height in (level.start_height, level.goal_height):
+            assert min(abs(height - h) for h in heights) < 1e-4
+    assert any(len(level.stairs) for level in LEVELS)
+    assert any(len(level.ramps) for level in LEVELS)
+    assert any(len(level.stairs) + len(level.ramps) == 2 for level in LEVELS)
+
+
+def test_start_and_goal_are_mostly_on_different_floors() -> None:
+    apart = [abs(lv.start_height - lv.goal_height) > 1.0 for lv in LEVELS]
+    assert len(apart) / 2 < sum(apart) < len(apart)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_floor_can_be_reached(seed: int) -> None:
+    _, level = storeys(np.random.default_rng(seed))
+    flights = np.vstack([level.stairs[:, :6], level.ramps[:, :6]])
+    grid = make_grid(level, 0.125)
+    foot = flights[0, :3] + (flights[0, :3] - flights[0, 3:]) * [0.1, 0.1, 0.0]
+    start = grid.points(np.array([grid.nearest(foot, 0.5)]))[0]
+    field = grid.field(start)
+    for row in flights:
+        along = row[3:5] - row[:2]
+        head = [*(row[3:5] + 0.6 * along / math.hypot(*along)), row[5]]
+        assert np.isfinite(grid.distance(field, head))
+
+
+def test_a_set_of_one_family_with_heights() -> None:
+    heldout = level_set("storeys", "heldout")
+    level = heldout.level("storeys", 1)
+    assert level.name == "storeys-2000001"
+    np.testing.assert_array_equal(level.boxes, generate("storeys", 2_000_001).boxes)

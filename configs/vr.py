@@ -158,7 +158,11 @@ class NavigationEnvironmentConfig(Config):
     levels: tuple[str, ...] = ("train",)
     """Level families or named level sets."""
     level_file: str | None = None
-    """A level JSON file or a folder of them; replaces `levels`."""
+    """A level JSON file or a folder of them, for `level_file_fraction` of the episodes."""
+    level_file_fraction: Share | None = None
+    """Fraction of the episodes of training and validation in levels of `level_file`; the
+    others are in `levels`. Null: 0.5 in a new run that begins with a model
+    (`training.init_from`), so that the model forgets nothing, else 1."""
     levels_per_family: Count = 150
     """Different levels of each family held in the training bank."""
     level_refresh: Annotated[int, Field(ge=0)] = 0
@@ -227,6 +231,12 @@ class NavigationEnvironmentConfig(Config):
     def character(self) -> str | None:
         """The simulated character that moves through the levels; None: there is none."""
         return None if self.body in ("capsule", "twin") else self.body
+
+    @property
+    def file_fraction(self) -> float:
+        """Fraction of the episodes in levels of `level_file`, where there is one."""
+        fraction = self.level_file_fraction
+        return 1.0 if fraction is None else fraction
 
     @property
     def physics_dt(self) -> float:

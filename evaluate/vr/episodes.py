@@ -8,6 +8,7 @@ first episode there and the following ones a little beside, or they would all be
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -58,7 +59,8 @@ class LevelSource:
         """Levels of a set, of files, or what `config` names.
 
         Args:
-            config: tells levels and goal distance when neither set nor file is given.
+            config: tells levels and goal distance when neither set nor file is given;
+                own levels and families take turns as its fraction says.
             level_set: family or set names with commas between, or "handmade"; played
                 round-robin.
             level_file: level file or folder, played round-robin.
@@ -80,33 +82,45 @@ class LevelSource:
         self._range: tuple[float, float] | None = None
         self._files: list[Level] = []
         self._families: tuple[str, ...] = ()
-        names = tuple(env.levels)
+        fraction, names = 1.0, tuple(env.levels)
         if level_set is not None:
             names = tuple(name.strip() for name in level_set.split(","))
             if len(names) == 1 and names[0] in SPLITS:
                 self.split = names[0]
         elif level_file is None:
-            level_file = env.level_file
-            self._range = env.goal_distance if level_file is None else None
+            level_file, fraction = env.level_file, env.file_fraction
+            self._range = env.goal_distance
         if level_file is not None:
             self._files = load_levels(resolve_path(level_file))
         elif names == (HANDMADE,):
             self._files = handmade_levels()
-        else:
+        self._fraction = fraction if self._files else 0.0
+        if self._fraction < 1.0:
             self._families = resolve(names, self.split)
 
     def level(self, episode: int) -> Level:
         """The level of one episode, with start and goal."""
-        level = self._template(episode)
+        level, limit = self._template(episode), self._range
+        if self._turn(episode)[0]:
+            limit = None
         if level.start is not None and level.goal is not None:
             reach = float(np.hypot(*(level.goal - level.start[:2])))
-            if self._range is None or reach <= self._range[1]:
+            if limit is None or reach <= limit[1]:
                 return level
-        return self._completed(level, episode)
+        return self._completed(level, episode, limit)
+
+    def _turn(self, episode: int) -> tuple[bool, int]:
+        """Whether an episode is in a file's level, and the number of such ones before."""
+        before, after = (
+            math.floor(count * self._fraction + 1e-9)
+            for count in (episode, episode + 1)
+        )
+        return (True, before) if after > before else (False, episode - before)
 
     def jittered(self, episode: int, start: Start, bank: LevelBank) -> Start:
         """The `start` of an episode, moved where an earlier one was equal to it."""
-        if not self._files or episode < len(self._files):
+        of_file, number = self._turn(episode)
+        if not of_file or number < len(self._files):
             return start
         if bank.levels[start.slot] is not self._template(episode):
             return start  # drawn for this episode
@@ -115,15 +129,18 @@ class LevelSource:
 
     def _template(self, episode: int) -> Level:
         """The level before open starts and goals are drawn."""
-        if self._files:
-            return self._files[episode % len(self._files)]
-        index, family = divmod(episode, len(self._families))
+        of_file, number = self._turn(episode)
+        if of_file:
+            return self._files[number % len(self._files)]
+        index, family = divmod(number, len(self._families))
         first = LEVELS_PER_SEED * (self.seed % _SEEDS)
         return fitting_level(
             self._families[family], self.split, first + index, self._body
         )
 
-    def _completed(self, level: Level, episode: int) -> Level:
+    def _completed(
+        self, level: Level, episode: int, limit: tuple[float, float] | None
+    ) -> Level:
         """`level` with a drawn start, and a drawn goal where it has none."""
         rng = np.random.default_rng([self.seed, 3, episode])
         bank = LevelBank(
@@ -132,7 +149,7 @@ class LevelSource:
             goal_distance=self.default_range,
             resolution=EVALUATION_RESOLUTION,
         )
-        start = bank.draw(rng, 0, goal_distance=self._range)
+        start = bank.draw(rng, 0, goal_distance=limit)
         goal = bank.goals[0, start.goal].copy()
         return dataclasses.replace(
             level,
@@ -204,10 +221,14 @@ def described_levels(
         return f"{HANDMADE} (twelve levels that no training uses)"
     if level_set is not None:
         return f"{level_set} (held-out seeds unless the set has its own)"
-    if env.level_file is not None:
-        return f"the levels it was trained on, {env.level_file}"
+    own = f"the levels it was trained on, {env.level_file}"
+    if env.level_file is not None and env.file_fraction == 1.0:
+        return own
     low, high = env.goal_distance
     names = ", ".join(env.levels)
     if any(name in SPLITS for name in env.levels):
         names = f"the families of the set {names}"
-    return f"held-out levels of {names}, goals at {low:g}-{high:g} m"
+    made = f"held-out levels of {names}, goals at {low:g}-{high:g} m"
+    if env.level_file is None:
+        return made
+    return f"{own} ({env.file_fraction:.0%} of the episodes), and {made}"

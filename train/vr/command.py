@@ -36,6 +36,10 @@ Request = RunRequest[NavigationConfig, "NavigationModel", NavigationRunFolder]
 Point = ResumePoint[NavigationConfig, "NavigationModel", NavigationRunFolder]
 
 
+OWN_FRACTION = 0.5
+"""Of the episodes in a user's own levels, in a new run that begins with a model."""
+
+
 class NavigationCommand(
     RLCommand[
         NavigationConfig, "NavigationModel", NavigationRunFolder, "NavigationTraining"
@@ -134,6 +138,10 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
             import_mujoco()
         if args.init_from and not resumed:  # written down, for a run that begins again
             config = config.override("training", init_from=args.init_from)
+        env = config.environment
+        mixed = env.level_file is not None and config.training.init_from is not None
+        if mixed and env.level_file_fraction is None and not resumed:
+            config = config.override("environment", level_file_fraction=OWN_FRACTION)
         return config
 
     def task(self, request: Request) -> NavigationTraining:

@@ -77,13 +77,13 @@ class TrainingLevels:
     def refresh(self) -> None:
         """Replace `environment.level_refresh` levels without an environment in them."""
         count = self._config.environment.level_refresh
-        if not count or self._config.environment.level_file is not None:
-            return
         bank, busy = self._batch.bank, set(self._batch.task.slot.tolist())
+        if not count or bank.own == len(bank):
+            return
         for _ in range(count):
             number = self.counter
             self.counter += 1
-            slot = int(self._generator(number).integers(len(bank)))
+            slot = int(self._generator(number).integers(bank.own, len(bank)))
             if slot not in busy:
                 self._replace(slot, number)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.geodesic import (
+    EVALUATION_RESOLUTION,
     MAX_CELLS,
     RESOLUTION,
     FreeGrid,
@@ -56,6 +57,8 @@ class LevelBank:
         goal_distance: tuple[float, float] = (5.0, 30.0),
         resolution: float = 0.25,
         jitter: tuple[float, float] = (0.0, 0.0),
+        own: int = 0,
+        own_fraction: float = 1.0,
     ) -> None:
         """Fields of all `levels`.
 
@@ -68,6 +71,9 @@ class LevelBank:
             resolution: cell size of the fields, [m].
             jitter: largest distance [m] and turn [deg] of drawn starts from where a level
                 designed them, if it designed the goal, too.
+            own: number of levels, first in `levels`, that are a user's: they are played
+                as designed, on finer cells, and keep their own goal distances.
+            own_fraction: of the episodes that are drawn in these, if there are others.
         """
         self.levels = list(levels)
         self.names = np.array([level.name for level in self.levels], dtype=object)
@@ -76,12 +82,13 @@ class LevelBank:
         self.goal_distance = goal_distance
         self.resolution = resolution
         self.jitter = jitter
+        self.own, self.own_fraction = own, own_fraction
         count = len(self.levels)
         self.goals = np.zeros((count, GOALS, 2))
         self.goal_heights = np.zeros((count, GOALS))
         """Height of the floor at each goal, shape (levels, GOALS), [m]."""
         self._high = np.zeros(count, np.bool_)
-        self._grids: list[Grid] = [self._grid(lv) for lv in self.levels]
+        self._grids: list[Grid] = [self._grid(*one) for one in enumerate(self.levels)]
         self.fields = DistanceFields(count, GOALS)
         for slot, grid in enumerate(self._grids):
             self._hold(slot, self.levels[slot], grid)
@@ -148,25 +155,41 @@ class LevelBank:
     ) -> Start:
         """A random start (in `slot`, or in any); `LevelError` when none can be found."""
         if slot is None:
-            slot = int(rng.integers(len(self.levels)))
+            slot = self._draw_slot(rng)
         level = self.levels[slot]
+        own = slot < self.own
+        goal_distance = None if own else goal_distance
         low, high = goal_distance or level.goal_distance or self.goal_distance
-        use_design = rng.random() < self.designed
+        use_design = rng.random() < (1.0 if own else self.designed)
         if use_design and level.start is not None:
             reach = np.hypot(*(self.goals[slot, 0] - level.start[:2]))
             if level.goal is None or goal_distance is None or reach <= high:
-                return self.jittered(
-                    Start(slot, 0, level.start.copy()), rng, self.jitter
-                )
+                return self._designed_start(slot, level.start, rng)
         goal = 0 if use_design else int(rng.integers(GOALS))
         pose = self._sample_start(slot, goal, low, high, rng)
         if pose is None and level.start is not None and level.goal is not None:
-            return self.jittered(Start(slot, 0, level.start.copy()), rng, self.jitter)
+            return self._designed_start(slot, level.start, rng)
         if pose is None:
             raise LevelError(
                 f"level {level.name!r}: no start between {low} and {high} m from the goal"
             )
         return Start(slot, goal, pose[:3], float(pose[3]))
+
+    def _draw_slot(self, rng: np.random.Generator) -> int:
+        """Any slot, a user's levels with their fraction."""
+        own, count = self.own, len(self.levels)
+        if not 0 < own < count:
+            return int(rng.integers(count))
+        if rng.random() < self.own_fraction:
+            return int(rng.integers(own))
+        return int(rng.integers(own, count))
+
+    def _designed_start(
+        self, slot: int, pose: Floats, rng: np.random.Generator
+    ) -> Start:
+        """The designed start `pose` of a level, jittered."""
+        start = Start(slot, 0, pose.copy(), self.levels[slot].start_height)
+        return self.jittered(start, rng, self.jitter)
 
     def jittered(
         self, start: Start, rng: np.random.Generator, jitter: tuple[float, float]
@@ -225,13 +248,14 @@ class LevelBank:
 
     def _put(self, slot: int, level: Level) -> None:
         """Another level in `slot`, its fields still to be filled."""
-        self._hold(slot, level, self._grid(level))
+        self._hold(slot, level, self._grid(slot, level))
 
-    def _grid(self, level: Level) -> Grid:
+    def _grid(self, slot: int, level: Level) -> Grid:
         """The free cells of `level`, coarser ones where there would be too many."""
         x0, y0, x1, y1 = level.bounds
-        fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS * self.resolution**2
-        return make_grid(level, self.resolution if fits else RESOLUTION)
+        cells = EVALUATION_RESOLUTION if slot < self.own else self.resolution
+        fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS * cells**2
+        return make_grid(level, cells if fits else RESOLUTION)
 
     def _hold(self, slot: int, level: Level, grid: Grid) -> None:
         """`level` on `grid` in `slot`, with room for its fields."""

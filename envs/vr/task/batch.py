@@ -116,7 +116,7 @@ class NavigationBatch:
         """Begin new episodes of `envs` (drawn, or the given `starts`); observations."""
         if starts is None:
             starts = [
-                self.bank.draw(self.rngs[p], goal_distance=self._goal_range())
+                self.bank.draw(self.rngs[p], goal_distance=self.goal_distance)
                 for p in envs
             ]
         slots = np.array([s.slot for s in starts], np.int64)
@@ -278,10 +278,6 @@ class NavigationBatch:
     def close(self) -> None:
         """Free the world."""
         self.world.close()
-
-    def _goal_range(self) -> tuple[float, float] | None:
-        """The configured range, unless levels from files carry their own."""
-        return None if self.config.environment.level_file else self.goal_distance
 
     def _reach_heights(self, envs: Ints) -> Floats:
         """Heights of the points that `envs` (k,) may have to reach, shape (k,), [m]."""

@@ -65,33 +65,32 @@ def make_body_world(config: NavigationConfig, num_envs: int, spec: WorldSpec) ->
     return BodyWorld(num_envs, spec, find_walker(env.walker, env.body))
 
 
-def make_levels(config: NavigationConfig, split: Split, per_family: int) -> list[Level]:
-    """Levels of the configured file or folder, or `per_family` of each family."""
-    env = config.environment
-    if env.level_file is not None:
-        return load_levels(env.level_file)
-    families = resolve(env.levels, split)
-    return [
-        fitting_level(f, split, i, env.body)
-        for i in range(per_family)
-        for f in families
-    ]
-
-
 def make_bank(config: NavigationConfig, split: Split, seed: int) -> LevelBank:
-    """The level bank of a training run (`train`) or of evaluation (other splits)."""
+    """The level bank of a training run (`train`) or of evaluation (other splits).
+
+    Levels of the configured file or folder, `levels_per_family` of each family, or both.
+    """
     env = config.environment
-    training = split == "train" and env.level_file is None
-    levels = make_levels(config, split, env.levels_per_family)
-    if any(level.goal is None for level in levels):
-        levels = levels * GOAL_DRAWS  # a slot holds one drawn goal
+    own = [] if env.level_file is None else load_levels(env.level_file)
+    if any(level.goal is None for level in own):
+        own = own * GOAL_DRAWS  # a slot holds one drawn goal
+    made: list[Level] = []
+    if not own or (split == "train" and env.file_fraction < 1.0):
+        made = [
+            fitting_level(family, split, index, env.body)
+            for index in range(env.levels_per_family)
+            for family in resolve(env.levels, split)
+        ]
+    training = split == "train"
     return LevelBank(
-        levels,
+        own + made,
         np.random.default_rng([seed, 1]),
         designed=env.designed_start if training else 1.0,
         goal_distance=env.goal_distance,
         resolution=RESOLUTION if training else EVALUATION_RESOLUTION,
-        jitter=env.start_jitter if split == "train" else (0.0, 0.0),
+        jitter=env.start_jitter if training else (0.0, 0.0),
+        own=len(own),
+        own_fraction=env.file_fraction,
     )
 
 

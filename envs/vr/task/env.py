@@ -43,7 +43,7 @@ def navigation_config(
         config: start from this (or from its JSON data, which keeps the environment's spec
             writable as JSON) instead of the defaults of the registered environment.
         level: a level family or set, or several.
-        level_file: a level JSON file or a folder of them.
+        level_file: a level JSON file or a folder of them, for all episodes.
         step_limit: `environment.max_episode_steps`, under a name that `gymnasium.make`
             does not keep to itself (its own only truncates, without the timeout term).
         embodied: start from the defaults of a body with legs, without `config`.
@@ -66,6 +66,7 @@ def navigation_config(
     if level is not None:
         settings["levels"] = level if isinstance(level, tuple | list) else (level,)
     if level_file is not None:
+        settings = {"level_file_fraction": 1.0, **settings}
         settings["level_file"] = str(level_file)
     if step_limit is not None:
         settings["max_episode_steps"] = step_limit

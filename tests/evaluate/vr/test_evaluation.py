@@ -218,6 +218,29 @@ def test_a_folder_is_played_round_robin_and_each_level_held_once(tmp_path):
     assert len(bank) == 3
 
 
+def test_own_levels_and_families_take_turns(tmp_path):
+    config = CONFIG.override(
+        "environment",
+        levels=("open", "pits"),
+        level_file=level_folder(tmp_path),
+        level_file_fraction=0.5,
+    )
+    bank, starts = episodes_for(config, episodes=10, split="validation")
+    names = [bank.levels[start.slot].name for start in starts]
+    files = ["open-1000000", "pillars-1000001", "rooms-1000002"]
+    assert names[1::2] == [*files, *files[:2]]
+    assert [name.split("-")[0] for name in names[::2]] == ["open", "pits"] * 2 + [
+        "open"
+    ]
+    np.testing.assert_array_equal(starts[1].pose, bank.levels[starts[1].slot].start)
+    assert not np.allclose(starts[7].pose, starts[1].pose)  # the second time
+    assert "(50% of the episodes), and held-out levels of open" in described_levels(
+        config
+    )
+    alone, _ = episodes_for(config, level_file=str(tmp_path), episodes=4)
+    assert len(alone) == 3
+
+
 def test_a_level_that_is_played_again_begins_a_little_beside(tmp_path):
     folder = level_folder(tmp_path)
 

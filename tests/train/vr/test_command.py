@@ -89,3 +89,25 @@ def test_runs_are_named_after_preset_or_file() -> None:
         ([], "vr_navigation"),
     ):
         assert COMMAND.label(NavigationConfig(), COMMAND.parse(flags)) == label
+
+
+@pytest.mark.parametrize(
+    ("flags", "fraction"),
+    [
+        (["--level-file", "mine", "--init-from", "vr_navigation"], 0.5),
+        (["--level-file", "mine", "--set", "training.init_from=vr_navigation"], 0.5),
+        (["--level-file", "mine"], None),
+        (["--init-from", "vr_navigation"], None),
+        (
+            [
+                "--level-file", "mine", "--init-from", "vr_navigation",
+                "--set", "environment.level_file_fraction=1",
+            ],
+            1.0,
+        ),
+    ],
+)  # fmt: skip
+def test_what_begins_with_a_model_goes_on_with_the_families(flags, fraction) -> None:
+    args = COMMAND.parse(flags)
+    config = COMMAND.prepare(COMMAND.settings(args), args, resumed=False)
+    assert config.environment.level_file_fraction == fraction

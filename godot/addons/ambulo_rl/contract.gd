@@ -13,6 +13,10 @@ const BODY_RADIUS := 0.25
 const BODY_HEIGHT := 1.75
 ## Shapes whose top is at or below this are floor paint, [m].
 const STEP_HEIGHT := 0.01
+## Where shapes have heights: tops up to this above the feet are stepped on, [m].
+const CLIMB_HEIGHT := 0.25
+## Where shapes have heights: least upward part of the unit normal of a floor.
+const STEEPEST_FLOOR := sqrt(0.5)
 ## Height of the camera above the XR origin, [m].
 const EYE_HEIGHT := 1.6
 ## Left hand in the yaw frame (forward, left, up), [m]; the right one is mirrored.

@@ -21,6 +21,8 @@ const SAME := 0.99999
 ## ceiling.
 const STEEP := 1.0
 
+## Whether shapes have their real heights here, see [AmbuloHighSpace].
+var has_heights := false
 ## Radius of the body capsule, [m].
 var body_radius := 0.0:
 	set(value):
@@ -146,6 +148,10 @@ func slide(x0: float, y0: float, x: float, y: float, alone: bool) -> bool:
 		var count := find_overlaps(slid_x, slid_y)
 		if count == 0:
 			return k > 0
+		if is_inf(_push_depth[0]):
+			slid_x = x0
+			slid_y = y0
+			return true
 		if count == 1:
 			slid_x += _push_x[0] * _push_depth[0]
 			slid_y += _push_y[0] * _push_depth[0]

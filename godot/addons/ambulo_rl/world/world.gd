@@ -1,5 +1,5 @@
 class_name AmbuloWorld
-extends RefCounted
+extends AmbuloWorldRows
 ## Players of the VR world contract (docs/vr_world.md) that the physics engine moves.
 ##
 ## Each agent is alone in its level; slots hold levels, and agents of one slot never meet.
@@ -18,37 +18,14 @@ extends RefCounted
 ## Reaches are rounded up to whole steps of this, [m].
 const REACH_STEP := 0.02
 
-const POSITION := 0
-const YAW := 3
-const VELOCITY := 4
-const YAW_RATE := 7
-const COMMAND := 8
-const RAYS := 11
-## From the end of the rays on:
-const PATH := 0
-const CONTACT_TICKS := 1
-const COLLISIONS := 2
-const SINCE_CONTACT := 3
-const MOVES := 4
-const SNAPS := 5
-const FELL := 6
-const FALLING := 7
-const TAIL := 8
-
-## Number of agents.
-var num_agents := 0
-## Settings.
-var spec := AmbuloSpec.new()
 ## How the agents answer their sticks; null: at once, as the contract has it.
 var twin: AmbuloTwin
-## 64-bit floats per agent, see [method state_layout].
-var state_width := 0
 
-var _rows: PackedFloat64Array = []
 var _slots: PackedInt64Array = []
 var _levels := AmbuloLevelSpaces.new()
 var _spaces: Array[AmbuloSpace] = []
 var _scene: AmbuloSceneSpace
+var _climb := AmbuloClimb.new()
 var _targets: PackedFloat64Array = []
 var _jumps: PackedFloat64Array = []
 var _motions: Array[AmbuloTwin.Motion] = []
@@ -75,32 +52,6 @@ func configure(agents: int, new_spec: AmbuloSpec, new_twin: AmbuloTwin = null) -
 	_spaces.resize(agents)
 
 
-## Name, first index and length of each part of a state row.
-static func state_layout(num_rays: int) -> Array[Dictionary]:
-	var parts: Array[Array] = [
-		["position", 3],
-		["yaw", 1],
-		["velocity", 3],
-		["yaw_rate", 1],
-		["command", 3],
-		["rays", num_rays],
-		["path", 1],
-		["contact_ticks", 1],
-		["collisions", 1],
-		["since_contact", 1],
-		["moves", 1],
-		["snaps", 1],
-		["fell", 1],
-		["falling", 1],
-	]
-	var layout: Array[Dictionary] = []
-	var start := 0
-	for part in parts:
-		layout.append({"name": part[0], "start": start, "size": part[1]})
-		start += part[1]
-	return layout
-
-
 ## Puts [param levels] into [param slots]. Agents in a replaced slot must be reset before
 ## they are stepped.
 func set_levels(slots: PackedInt64Array, levels: Array[AmbuloLevel]) -> void:
@@ -125,9 +76,14 @@ func use_scene_space(space: RID) -> AmbuloSceneSpace:
 	return _scene
 
 
-## Whether [param slot] holds a level.
+## The scene that all agents are in, or null.
+func scene() -> AmbuloSceneSpace:
+	return _scene
+
+
+## Whether agents can be placed in [param slot].
 func has_slot(slot: int) -> bool:
-	return _levels.has(slot)
+	return _scene != null or _levels.has(slot)
 
 
 ## The slot of [param agent]; -1: it is in no level.
@@ -140,8 +96,14 @@ func level_of(slot: int) -> AmbuloLevel:
 	return _levels.level_of(slot)
 
 
-## Places [param agents] at [param poses] (x, y, yaw each) in [param slots], at rest.
-func reset(agents: PackedInt64Array, slots: PackedInt64Array, poses: PackedFloat64Array) -> void:
+## Places [param agents] at [param poses] (x, y, yaw each) in [param slots], at rest. In a scene
+## they stand on the floor below [param heights] (one each), or around its floor height.
+func reset(
+	agents: PackedInt64Array,
+	slots: PackedInt64Array,
+	poses: PackedFloat64Array,
+	heights := PackedFloat64Array()
+) -> void:
 	for k in agents.size():
 		var agent := agents[k]
 		_enter(agent, slots[k])
@@ -152,22 +114,11 @@ func reset(agents: PackedInt64Array, slots: PackedInt64Array, poses: PackedFloat
 		_rows[row + 1] = poses[3 * k + 1]
 		_rows[row + YAW] = poses[3 * k + 2]
 		_rows[row + state_width - TAIL + SINCE_CONTACT] = AmbuloContract.NEVER
+		if _scene != null:
+			_stand(agent, heights[k] if heights else _scene.floor_height)
 		if twin != null:
 			_motions[agent] = twin.start()
 		_read_rays(agent)
-
-
-## Copies of the state rows of [param agents], one after the other.
-func state_rows(agents: PackedInt64Array) -> PackedFloat64Array:
-	var rows := PackedFloat64Array()
-	for agent in agents:
-		rows.append_array(_rows.slice(agent * state_width, (agent + 1) * state_width))
-	return rows
-
-
-## A copy of the state rows of all agents.
-func all_rows() -> PackedFloat64Array:
-	return _rows.duplicate()
 
 
 ## Continues [param agents] exactly from [param rows] of [method state_rows]; with a twin they
@@ -293,6 +244,11 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 	if solid and not falling and motion == null:
 		var room := space.near_distance - radius - REACH_STEP
 		free = ticks if near == 0 else clampi(floori(room / (fastest * dt + 1e-9)), 0, ticks)
+	var climb: AmbuloClimb
+	if space.has_heights:
+		climb = _climb
+		climb.begin(space as AmbuloHighSpace, rows, row, falling, dt, reach, fastest)
+	var begin_z := z
 	var rate := 0.0
 	var x0 := x
 	var y0 := y
@@ -334,7 +290,14 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 		x0 = x
 		y0 = y
 		var touched := false
-		if falling:
+		if climb != null:
+			var c := cos(yaw)
+			var s := sin(yaw)
+			climb.tick(c * ahead - s * left, s * ahead + c * left)
+			x = climb.x
+			y = climb.y
+			touched = climb.touched
+		elif falling:
 			vz -= AmbuloContract.GRAVITY * dt
 			x += vx * dt
 			y += vy * dt
@@ -361,8 +324,14 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 			since = 0
 		else:
 			since += 1
-		if z < -spec.fall_depth:
+		if (-z if climb == null else climb.depth()) > spec.fall_depth:
 			fell = 1.0
+	if climb != null:
+		z = climb.z
+		vx = climb.vx
+		vy = climb.vy
+		falling = climb.falling
+		vz = climb.vz if falling else (z - begin_z) / (ticks * dt)
 	rows[row] = x
 	rows[row + 1] = y
 	rows[row + 2] = z
@@ -380,9 +349,28 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 	rows[tail + FALLING] = 1.0 if falling else 0.0
 
 
+# Puts the agent of a row on the floor of its place below a height.
+func _stand(agent: int, height: float) -> void:
+	var row := agent * state_width
+	_climb.x = _rows[row]
+	_climb.y = _rows[row + 1]
+	_climb.z = height
+	_climb.place(_spaces[agent] as AmbuloHighSpace)
+	_rows[row + 2] = _climb.z
+	_rows[row + state_width - TAIL + FALLING] = 1.0 if _climb.falling else 0.0
+
+
 func _read_rays(agent: int) -> void:
 	var row := agent * state_width
 	var yaw := _rows[row + YAW] if spec.rays_in_head_frame else 0.0
+	if _spaces[agent].has_heights:
+		var high: AmbuloHighSpace = _spaces[agent]
+		if _rows[row + state_width - TAIL + FALLING] != 0.0:
+			for r in spec.num_rays:
+				_rows[row + RAYS + r] = spec.ray_length
+		else:
+			high.read_ways(_rows[row], _rows[row + 1], _rows[row + 2], yaw, spec, _rows, row + RAYS)
+		return
 	_spaces[agent].read_rays(_rows[row], _rows[row + 1], yaw, spec, _rows, row + RAYS)
 
 

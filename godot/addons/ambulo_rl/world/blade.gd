@@ -1,0 +1,135 @@
+class_name AmbuloBlade
+extends RefCounted
+## A ray of a body in a place with heights: a thin upright blade that is swept along the floor.
+##
+## It reaches from what may be stepped on to the top of the body, so that a table and a beam stop
+## it as they stop the body; where the floor rises or drops by a step or a slope it goes along.
+
+## Distance at which the floor is looked at, in the flat and where it is not, [m].
+const STRIDE := 0.25
+const FINE := 0.0625
+const HALVINGS := 4
+## Half the width of the blade, [m].
+const HALF := 0.002
+## The blade flies level over floors that differ by less, [m].
+const LEVEL := 0.03
+## Where the floor is not flat the blade is swept this far at once, [m].
+const LOOK := 1.5
+## What lies behind a face is looked at this far behind it, [m].
+const NEAR := 0.01
+## Looks at the floor of one ray at most.
+const MOST_LOOKS := 256
+
+## The blade, for the masks of what it sees.
+var query := PhysicsShapeQueryParameters3D.new()
+
+var _shape := BoxShape3D.new()
+var _middle := 0.5 * (AmbuloContract.CLIMB_HEIGHT + AmbuloContract.BODY_HEIGHT)
+
+
+func _init() -> void:
+	# A hair shorter than what it looks for, so that it does not scratch along steps and beams.
+	var tall := AmbuloContract.BODY_HEIGHT - AmbuloContract.CLIMB_HEIGHT - 2.0 * HALF
+	_shape.size = Vector3(2.0 * HALF, tall, 2.0 * HALF)
+	_shape.margin = 0.0
+	query.shape = _shape
+
+
+## How far the blade gets from [param feet] (engine's axes) along [param heading], [m].
+func sweep(state: PhysicsDirectSpaceState3D, feet: Vector3, heading: float, length: float) -> float:
+	var at := feet + Vector3(0.0, _middle, 0.0)
+	query.transform = Transform3D(Basis(Vector3.UP, heading), at)
+	query.motion = Vector3(-sin(heading), 0.0, -cos(heading)) * length
+	var free := state.cast_motion(query)
+	if free[1] >= 1.0:
+		return length
+	if free[1] <= 0.0:
+		return 0.0
+	return minf(0.5 * (free[0] + free[1]) * length + HALF, length)
+
+
+## How far the way from (x, y) along [param heading] is free for feet at height [param z], at
+## most [param length]; [param edges]: it ends where the floor drops, too, [m].
+func way(
+	space: AmbuloHighSpace, x: float, y: float, z: float, heading: float, length: float, edges: bool
+) -> float:
+	var cx := cos(heading)
+	var sy := sin(heading)
+	var climb := AmbuloContract.CLIMB_HEIGHT + NEAR
+	var at := 0.0
+	var floor_z := z
+	var level := z
+	var fine := 0.0  # to here it is looked at closely
+	var until := space.sweep(x, y, z, heading, length)
+	var blocked := until < length
+	for _k in MOST_LOOKS:
+		if at >= length:
+			break
+		if not blocked and at > until - NEAR:
+			level = floor_z
+			var left := minf(length - at, LOOK)
+			var free := space.sweep(x + cx * at, y + sy * at, level, heading, left)
+			until = at + free
+			blocked = free < left
+		var stride := FINE if at < fine else STRIDE
+		var next := minf(at + stride, length if blocked else minf(until, length))
+		var beyond := blocked and next > until
+		if beyond and stride > FINE and until - at > FINE:
+			fine = until
+			continue
+		if beyond:
+			next = minf(until + NEAR, length)
+		var found := space.support(x + cx * next, y + sy * next, floor_z + NEAR, climb + NEAR)
+		if absf(found - level) <= LEVEL:
+			if beyond:
+				return until
+			at = next
+			floor_z = found
+			continue
+		if stride > FINE and not beyond:
+			var half := 0.5 * (at + next)
+			var middle := space.support(x + cx * half, y + sy * half, floor_z, climb)
+			if not absf(middle - 0.5 * (floor_z + found)) <= LEVEL:
+				fine = next  # a step or an edge: look where
+				continue
+		if is_nan(found):
+			if beyond:
+				return until
+			if edges:
+				return _edge(space, x, y, cx, sy, floor_z, at, next)
+			at = next
+			continue
+		# The floor rises or sinks here: on from there.
+		var rest := minf(length - next, LOOK)
+		var ahead := rest
+		if rest > 0.0:
+			ahead = space.sweep(x + cx * next, y + sy * next, found, heading, rest)
+			if ahead <= NEAR:
+				return minf(next, until)
+		at = next
+		floor_z = found
+		level = found
+		until = next + ahead
+		blocked = ahead < rest
+	return minf(at, length)
+
+
+## Distance along a ray to where its floor ends, between [param held] and [param next], [m].
+func _edge(
+	space: AmbuloHighSpace,
+	x: float,
+	y: float,
+	cx: float,
+	sy: float,
+	z: float,
+	held: float,
+	next: float
+) -> float:
+	for _k in HALVINGS:
+		var middle := 0.5 * (held + next)
+		var depth := AmbuloContract.CLIMB_HEIGHT + NEAR
+		if is_nan(space.support(x + cx * middle, y + sy * middle, z, depth)):
+			next = middle
+		else:
+			held = middle
+	return 0.5 * (held + next)

@@ -1,0 +1,126 @@
+class_name AmbuloClimb
+extends RefCounted
+## The ticks of a body in an [AmbuloHighSpace] (docs/vr_world.md, "Heights"): it follows the
+## floor, is pushed out of what stands in its way, and falls where the floor ends.
+
+## Height of a floor that counts as that of before, [m].
+const _LEVEL := 1e-6
+## Room around the way of a decision in which obstacles are looked for, [m].
+const _ROOM := 0.05
+
+var x := 0.0
+var y := 0.0
+var z := 0.0
+## Horizontal and vertical velocity, [m/s].
+var vx := 0.0
+var vy := 0.0
+var vz := 0.0
+var falling := false
+## The last tick ended in contact.
+var touched := false
+
+var _space: AmbuloHighSpace
+var _dt := 0.0
+var _fastest := 0.0
+# Height of the floor that the body left, or is on.
+var _takeoff := 0.0
+# Height at which no obstacle is in reach; NAN: some is.
+var _open := NAN
+
+
+## Begins the ticks of a body in [param space] whose state row starts at [param row]; it gets
+## at most [param reach] away, at most [param fastest] [m/s] by its own force.
+func begin(
+	space: AmbuloHighSpace,
+	rows: PackedFloat64Array,
+	row: int,
+	is_falling: bool,
+	dt: float,
+	reach: float,
+	fastest: float
+) -> void:
+	_space = space
+	_dt = dt
+	_fastest = fastest
+	x = rows[row]
+	y = rows[row + 1]
+	z = rows[row + 2]
+	vx = rows[row + AmbuloWorld.VELOCITY]
+	vy = rows[row + AmbuloWorld.VELOCITY + 1]
+	falling = is_falling
+	vz = rows[row + AmbuloWorld.VELOCITY + 2] if falling else 0.0
+	# It began to fall at rest: the speed tells how deep it is.
+	_takeoff = z + 0.5 * vz * (vz / AmbuloContract.GRAVITY - dt)
+	_open = z if not falling and space.is_open(x, y, z, reach + space.body_radius + _ROOM) else NAN
+
+
+## Puts the body at the height of the floor below (x, y, [member z]), or has it fall.
+func place(space: AmbuloHighSpace) -> void:
+	var floor_z := space.support(x, y, z, AmbuloHighSpace.DEPTH)
+	falling = is_nan(floor_z)
+	if not falling:
+		z = floor_z
+
+
+## One tick with the horizontal velocity (ux, uy) that the body wants, [m/s].
+func tick(ux: float, uy: float) -> void:
+	if falling:
+		_fall()
+	else:
+		_walk(x + ux * _dt, y + uy * _dt)
+
+
+## How far the body is below the floor that it left, [m].
+func depth() -> float:
+	return _takeoff - z
+
+
+func _walk(to_x: float, to_y: float) -> void:
+	var x0 := x
+	var y0 := y
+	x = to_x
+	y = to_y
+	touched = false
+	if not absf(z - _open) <= _LEVEL:
+		_space.stand_at(z)
+		touched = _space.slide(x0, y0, x, y, false)
+		x = _space.slid_x
+		y = _space.slid_y
+	var climb := AmbuloContract.CLIMB_HEIGHT
+	var floor_z := _space.support(x, y, z, climb)
+	if floor_z > z + _LEVEL and not _space.has_headroom(x, y, floor_z):
+		touched = true
+		x = x0
+		y = y0
+		floor_z = _space.floor_at(x, y, z, z - climb)
+	vx = (x - x0) / _dt
+	vy = (y - y0) / _dt
+	vz = 0.0
+	_takeoff = z
+	if is_nan(floor_z):
+		falling = true
+	else:
+		z = floor_z
+		_takeoff = z
+
+
+func _fall() -> void:
+	var x0 := x
+	var y0 := y
+	vz -= AmbuloContract.GRAVITY * _dt
+	x += vx * _dt
+	y += vy * _dt
+	touched = false
+	_space.stand_at(z)
+	_space.slide(x0, y0, x, y, false)
+	# What it fell off pushes it aside, no faster than it can walk.
+	var push := Vector2(_space.slid_x - x, _space.slid_y - y).limit_length(_fastest * _dt)
+	x += push.x
+	y += push.y
+	var floor_z := _space.floor_at(x, y, z, z + vz * _dt)
+	if is_nan(floor_z):
+		z += vz * _dt
+	else:
+		z = floor_z
+		vz = 0.0
+		falling = false

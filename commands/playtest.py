@@ -7,6 +7,7 @@ import math
 import shlex
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from rich import box
 from rich.console import Console
@@ -89,7 +90,7 @@ def _parser() -> Parser:
     )  # fmt: skip
     add(
         "--max-stuck", type=int, default=Limits.max_stuck, metavar="N",
-        help="problem if there are more places where 5 %% of the agents are stuck "
+        help="problem if there are more places where 10 %% of the agents are stuck "
         "(default: 0)",
     )  # fmt: skip
     add(
@@ -199,7 +200,7 @@ def _play(
                 played.append(
                     playtest_level(
                         version, walker, settings, box=space,
-                        progress=lambda n, task=task: progress.advance(task, n),
+                        progress=partial(progress.advance, task),
                     )
                 )  # fmt: skip
             tests.append(played[0])
@@ -219,7 +220,7 @@ def _print(
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("level")
     heads = ("reached", "time [s]", "time / shortest", "coverage", "sealed areas",
-             "stuck spots", "touches", "discomfort")  # fmt: skip
+             "stuck spots", "collisions", "discomfort")  # fmt: skip
     for head in heads:
         table.add_column(escape(head), justify="right")
     shown = {measure.name: measure for measure in MEASURES}

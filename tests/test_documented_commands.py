@@ -83,6 +83,7 @@ SMALL = {
     ),
     r"ambulo fit": "--frames 0:80 --bodies 2",
     r"ambulo eval": "--episodes 2",
+    r"ambulo playtest": "--agents 4 --min-success 0 --max-stuck 99 --min-coverage 0",
     r"ambulo eval .*(runs/(walk|locomote)|locomote )": "--seconds 1 --push-episodes 0",
     r"rollout_gait": "--episodes 2 --workers 1 --seconds 10",
     r"rollout_gait.py --space human23": "--episodes 64",
@@ -108,6 +109,11 @@ BEFORE = {
     ],
     "docs/locomotion_evaluation.md": [
         "train_locomotion --preset quick_test --run-name walk"
+    ],
+    "docs/playtest.md": [
+        "ambulo levels generate --family rooms --count 2 --out my_levels",
+        "ambulo levels generate --family open --out old.json",
+        "ambulo levels generate --family open --seed 1 --out new.json",
     ],
     "docs/vr_evaluation.md": [
         "ambulo levels generate --family rooms --count 2 --out my_levels"

@@ -1,1 +1,1 @@
-"""Play-tests of levels: sealed areas, coverage, stuck spots, times, touches, discomfort."""
+"""Play-tests of levels: sealed areas, coverage, stuck spots, times, collisions, discomfort."""

@@ -93,7 +93,8 @@ def survey(level: Level, min_area: float = MIN_AREA) -> Floor:
         raise LevelError(f"level {level.name!r}: no free floor for the body")
     clear = _clearance(level, grid)
     owner = _owners(grid, labels, clear > 0.0)
-    sizes = np.bincount(owner.ravel(), minlength=count + 1) * grid.resolution**2
+    cells = np.bincount(owner.ravel(), minlength=count + 1).astype(np.float64)
+    sizes: Floats = cells * grid.resolution**2
     sizes[0] = 0.0
     main = _main_part(level, grid, labels, sizes)
     others = [k for k in np.argsort(-sizes) if k not in (0, main)]

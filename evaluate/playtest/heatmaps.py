@@ -192,7 +192,7 @@ def heat_maps(
             _positive(cells.summed(waits, np.full(len(waits), pause))),
         ),
         made(
-            "collisions", "Collisions", "touches",
+            "collisions", "Collisions", "collisions",
             "touches of obstacles that began in the cell, by all agents",
             _positive(cells.summed(bumps, np.ones(len(bumps)))),
         ),

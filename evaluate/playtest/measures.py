@@ -56,7 +56,7 @@ MEASURES = (
     ),
     Measure("detour", "path walked / shortest way", "1", "lower"),
     Measure("stuck_s", "time lost while stuck, per journey", "s", "lower"),
-    Measure("collisions", "touches of obstacles, per journey", "1", "lower"),
+    Measure("collisions", "collisions per journey", "1", "lower"),
     Measure("discomfort", "discomfort (1 - comfort score), mean", "1", "lower", 3),
 )
 """What is measured of every journey; times, ratios and paths of those that succeed."""

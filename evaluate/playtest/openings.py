@@ -11,6 +11,7 @@ from scipy import ndimage
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.levels.geodesic import (
+    CLEARANCE,
     FreeGrid,
     distance_field,
     free_grid,
@@ -19,8 +20,14 @@ from ambulo.envs.vr.levels.geodesic import (
 from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.areas import Area
 
-RADII = (0.27, 0.26, 0.25, 0.225, 0.2, 0.175, 0.15, 0.125, 0.1, 0.075, 0.05)
+RADII = (0.27, 0.25, 0.225, 0.2, 0.175, 0.15, 0.125, 0.1, 0.075, 0.05)
 """Radii of ever thinner bodies that try to get in, [m]."""
+
+_AROUND = 1.0
+"""Room around a way that is measured, [m]."""
+_FINE, _MOST_CELLS = 0.01, 500
+"""Cell size, and cells along a side, of the measurement of a width."""
+_BISECTIONS = 6
 
 
 def with_openings(
@@ -48,15 +55,13 @@ def with_openings(
         for k in left.copy():
             row, column = thin.cell(found[k].position)
             if int(parts[row, column]) in home:
-                found[k] = _entered(thin, labels, main, found[k], radius)
+                found[k] = _entered(level, thin, labels, main, found[k])
                 left.remove(k)
     return found
 
 
-def _entered(
-    thin: FreeGrid, labels: Ints, main: int, area: Area, radius: float
-) -> Area:
-    """`area`, which a body of `radius` [m] enters from the part `main`."""
+def _entered(level: Level, thin: FreeGrid, labels: Ints, main: int, area: Area) -> Area:
+    """`area`, which a body that `thin` is made for enters from the part `main`."""
     field = distance_field(thin, area.position)
     ways = np.where(labels == main, field, np.inf)
     row, column = np.unravel_index(int(np.argmin(ways)), ways.shape)
@@ -65,19 +70,33 @@ def _entered(
     path = _dense(shortest_path(thin, field, begin), thin.resolution)
     room = ndimage.distance_transform_edt(np.pad(thin.free, 1))[1:-1, 1:-1]
     cells = [thin.cell(point) for point in path]
-    outside = [k for k, cell in enumerate(cells) if labels[cell] == 0]
-    place = begin
-    if outside:
-        place = path[min(outside, key=lambda k: float(room[cells[k]]))]
-    kind = area.kind
-    if kind == "sealed" and radius >= BODY_RADIUS:
-        kind = "tight"
+    inside = next(k for k, cell in enumerate(cells) if labels[cell] == area.label)
+    place = path[min(range(inside + 1), key=lambda k: float(room[cells[k]]))]
+    width = _width(level, begin, path[inside], path[: inside + 1])
+    tight = area.kind == "sealed" and width >= 2.0 * BODY_RADIUS
     return replace(
         area,
-        kind=kind,
-        opening=2.0 * radius,
+        kind="tight" if tight else area.kind,
+        opening=width,
         opening_position=np.append(place, area.position[2]),
     )
+
+
+def _width(level: Level, begin: Floats, end: Floats, path: Floats) -> float:
+    """Width of the widest way from `begin` to `end` (2,) near `path` (n, 2), [m]."""
+    low = np.maximum(path.min(axis=0) - _AROUND, level.bounds[:2])
+    high = np.minimum(path.max(axis=0) + _AROUND, level.bounds[2:])
+    window = replace(level, bounds=np.concatenate([low, high]))
+    cell = max(_FINE, float((high - low).max()) / _MOST_CELLS)
+    least, most = 0.0, CLEARANCE
+    for _ in range(_BISECTIONS):
+        radius = (least + most) / 2.0
+        grid = free_grid(window, cell, radius)
+        parts, _ = ndimage.label(grid.free)
+        ends = [grid.nearest_free(xy, _AROUND / 2.0) for xy in (begin, end)]
+        joined = None not in ends and len({int(parts[e]) for e in ends if e}) == 1
+        least, most = (radius, most) if joined else (least, radius)
+    return round(2.0 * least, 2)
 
 
 def _dense(path: Floats, step: float) -> Floats:

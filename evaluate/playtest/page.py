@@ -19,8 +19,9 @@ from ambulo.evaluate.playtest.plans import (
     draw_problems,
     draw_times,
 )
-from ambulo.evaluate.playtest.problems import Problem
+from ambulo.evaluate.playtest.problems import STUCK_SHARE, Problem
 from ambulo.evaluate.playtest.result import Playtest
+from ambulo.evaluate.playtest.stuck import SPOT_SHARE
 from ambulo.evaluate.shared.report import REPORT
 from ambulo.viz.html_report import (
     facts_table,
@@ -85,7 +86,7 @@ def _summary(tests: Sequence[Playtest], problems: Sequence[Sequence[Problem]]) -
     """One row per level."""
     head = [
         "level", "result", "sealed areas", "reached", "coverage", "stuck spots",
-        "time / shortest", "touches",
+        "time / shortest", "collisions",
     ]  # fmt: skip
     rows = []
     for test, found in zip(tests, problems, strict=True):
@@ -118,13 +119,13 @@ def _level(
         name = html.escape(test.level.name)
         parts.append(f"<h1 class='level' id='level{number}'>{name}</h1>")
     parts += [_verdict(problems), *_problem_parts(problems), _tiles(test)]
-    if comparison is not None:
-        parts += _comparison(comparison)
     parts.append(
         figure_html("Plan: what to look at", draw_problems(test))
         + "<p class='note'>Letters: parts of the floor that cannot be reached. Numbers: "
         "places where agents stayed within 0.5 m for more than 3 s.</p>"
     )
+    if comparison is not None:
+        parts += _comparison(comparison)
     parts.append(figure_html("Heat maps", draw_heat_maps(test)))
     parts.append(
         "<p class='note'>Sums over all agents. Colours end at the 98th percentile, those of "
@@ -195,7 +196,7 @@ def _tiles(test: Playtest) -> str:
             "times the shortest way's time": shown["time_ratio"].text(
                 test.metrics["time_ratio"].value
             ),
-            "touches per journey": shown["collisions"].text(
+            "collisions per journey": shown["collisions"].text(
                 test.metrics["collisions"].value
             ),
             "reachable floor": f"{floor.reachable_area:.1f} m²",
@@ -226,15 +227,9 @@ def _slowest(test: Playtest) -> str:
         [record.time - test.ideal_time(k) for k, record in enumerate(test.records)]
     )
     head = [
-        "journey",
-        "from",
-        "to",
-        "shortest way",
-        "time",
-        "stuck",
-        "touches",
-        "ended",
-    ]
+        "journey", "from x, y", "to x, y", "shortest way", "time", "time lost",
+        "collisions", "ended",
+    ]  # fmt: skip
     rows = []
     for k in np.argsort(-lost)[:SLOWEST]:
         journey, record = test.journeys[k], test.records[k]
@@ -282,7 +277,8 @@ def _comparison(comparison: Comparison) -> list[str]:
         f"<p class='note'>The same {comparison.common} journeys, walked in both. "
         "Intervals: paired bootstrap over journeys.</p>",
         table_html(head, rows),
-        table_html(["whole level", ours, theirs], facts),
+        "<h3>Whole levels</h3>",
+        table_html(["", ours, theirs], facts),
         figure_html(f"Plan of {theirs}", draw_problems(other)),
     ]
 
@@ -303,9 +299,10 @@ def _notes(test: Playtest) -> str:
         "leaves 3 cm on either side of the body. Its area is floor that the body covers.",
         "<b>Coverage</b>: fraction of the reachable floor within 0.5 m of somebody's path.",
         "<b>Stuck spot</b>: agents stayed within 0.5 m for more than 3 s before their goal. "
-        "At least 2 % of them for the spot to be listed, 5 % for it to count.",
+        f"A spot is listed from {100 * SPOT_SHARE:.0f} % of the agents on, and counts against "
+        f"the level from {100 * STUCK_SHARE:.0f} % on.",
         "<b>Time lost</b>: all of the time of these stays.",
-        "<b>Touch</b>: the body meets an obstacle, after 0.5 s without one.",
+        "<b>Collision</b>: the body touches an obstacle, after 0.5 s without one.",
         "<b>Discomfort</b>: 1 - the published comfort score, that is 0.3 while turning "
         "faster than 0.7 rad/s and 0.2 while faster than 80 % of top speed. It stands for "
         "quantities that the literature links to discomfort; nobody was asked.",

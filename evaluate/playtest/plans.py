@@ -9,7 +9,7 @@ import numpy as np
 from ambulo.common.figures import new_figure, png_of
 from ambulo.configs.arrays import Bools
 from ambulo.evaluate.playtest.heatmaps import HeatMap
-from ambulo.evaluate.playtest.problems import serious_spots
+from ambulo.evaluate.playtest.problems import STUCK_SHARE, serious_spots
 from ambulo.evaluate.playtest.result import Playtest
 from ambulo.viz.map_plot import HOLE, MUTED, WALL, draw_level_map
 from ambulo.viz.plots import clean
@@ -62,7 +62,9 @@ def draw_problems(test: Playtest) -> bytes:
         serious = spot in counted
         _circle(ax, spot.position, spot.radius, STUCK if serious else QUIET)
         _mark(ax, spot.position, spot.name, STUCK if serious else QUIET)
-        word = "stuck spot" if serious else "stuck spot, few agents"
+        word = (
+            "stuck spot" if serious else f"stuck spot, under {100 * STUCK_SHARE:.0f} %"
+        )
         handles[word] = _line(
             marker="o", ms=11, mfc="none", mec=STUCK if serious else QUIET, mew=2, ls=""
         )
@@ -171,8 +173,8 @@ def _draw_plan(ax: Axes, test: Playtest) -> None:
     """The level in quiet colours."""
     draw_level_map(ax, test.level, muted=True)
     ax.tick_params(labelsize=8, length=3)
-    ax.xaxis.label.set_size(9)
-    ax.yaxis.label.set_size(9)
+    ax.xaxis.label.set_fontsize(9)
+    ax.yaxis.label.set_fontsize(9)
 
 
 def _draw_map(ax: Axes, heat_map: HeatMap) -> None:
@@ -193,10 +195,11 @@ def _draw_map(ax: Axes, heat_map: HeatMap) -> None:
         cmap=_COLOURS[heat_map.name], vmin=low, vmax=max(high, 1e-6), zorder=1.5,
         interpolation="nearest", aspect="equal",
     )  # fmt: skip
-    bar = ax.figure.colorbar(image, ax=ax, fraction=0.045, pad=0.02, extend="max")
-    side = f"{heat_map.cell:.2f} m"
-    label = "1 - comfort score" if heat_map.unit == "1" else heat_map.unit
-    bar.set_label(f"{label}, cells of {side} x {side}", fontsize=8)
+    bar = ax.figure.colorbar(
+        image, cax=ax.inset_axes((1.02, 0, 0.035, 1)), extend="max"
+    )
+    label = f"{heat_map.unit} per cell of {heat_map.cell:.2f} m"
+    bar.set_label("1 - comfort score" if heat_map.unit == "1" else label, fontsize=8)
     bar.ax.tick_params(labelsize=8)
 
 

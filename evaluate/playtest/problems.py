@@ -12,7 +12,7 @@ from ambulo.evaluate.playtest.result import Playtest
 from ambulo.evaluate.playtest.stuck import StuckSpot
 from ambulo.evaluate.shared.intervals import wilson_interval
 
-STUCK_SHARE = 0.05
+STUCK_SHARE = 0.1
 """A stuck spot counts against a level from this share of its agents on."""
 
 

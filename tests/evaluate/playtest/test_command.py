@@ -1,0 +1,209 @@
+"""`ambulo playtest`: real runs, exit codes, files, and misuse."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from ambulo.cli import main
+
+LEVELS = Path(__file__).parents[2] / "data" / "playtest"
+SEALED = str(LEVELS / "apartment_sealed_bathroom.json")
+LINKS = ("http://", "https://", "src='/", "href=")
+
+
+def wall(x0: float, y0: float, x1: float, y1: float) -> dict[str, list[float]]:
+    return {
+        "center": [(x0 + x1) / 2, (y0 + y1) / 2, 1.0],
+        "half_size": [(x1 - x0) / 2, (y1 - y0) / 2, 1.0],
+    }
+
+
+def write(path: Path, **more) -> str:
+    """A level file: a hall of 12 x 8 m."""
+    path.write_text(json.dumps({"name": path.stem, "bounds": [0, 0, 12, 8], **more}))
+    return str(path)
+
+
+@pytest.fixture
+def trap(tmp_path) -> str:
+    """A U of walls between start and goal, open to the start."""
+    walls = [wall(7, 2, 7.2, 6), wall(4, 1.8, 7.2, 2), wall(4, 6, 7.2, 6.2)]
+    return write(
+        tmp_path / "trap.json", boxes=walls, start={"position": [5, 4]}, goal=[10, 4]
+    )
+
+
+def played(folder: Path) -> dict:
+    return json.loads((folder / "playtest.json").read_text())
+
+
+def test_a_sealed_bathroom_fails_and_is_in_every_file(tmp_path, capsys):
+    out = tmp_path / "out"
+    code = main(
+        ["playtest", SEALED, "--agent", "oracle", "--agents", "12", "--out", str(out)]
+    )
+    assert code == 1
+    data = played(out)
+    assert (data["format"], data["version"], data["passed"]) == (
+        "ambulo-playtest",
+        1,
+        False,
+    )
+    [level] = data["levels"]
+    [sealed] = [area for area in level["areas"] if area["kind"] == "sealed"]
+    assert sealed["area_m2"] == pytest.approx(4.4, abs=0.3)
+    assert [p["kind"] for p in level["problems"] if p["fails"]] == ["sealed"]
+    assert level["metrics"]["success_rate"]["value"] == 1
+    for heat_map in level["heat_maps"]:
+        assert all(len(cell) == 4 and cell[2] == 0 for cell in heat_map["cells"])
+    marked = next(m for m in level["heat_maps"] if m["name"] == "unreachable")
+    assert {cell[3] for cell in marked["cells"]} == {0, 1}
+    rows = json.loads((out / "journeys.json").read_text())
+    with (out / "journeys.csv").open() as file:
+        table = list(csv.DictReader(file))
+    assert len(rows) == len(table) == 12
+    assert list(rows[0]) == list(table[0])
+    assert all(row["time_s"] >= 0.5 * row["ideal_time_s"] for row in rows)
+    page = (out / "report.html").read_text()
+    assert "Sealed area A" in page
+    assert not any(link in page for link in LINKS)
+    assert "PROBLEM: Sealed area A" in capsys.readouterr().out
+
+
+def test_a_trap_stops_who_walks_straight_but_not_who_knows_the_level(trap, tmp_path):
+    common = ["playtest", trap, "--agents", "10", "--seconds", "12"]
+    assert main([*common, "--agent", "straight", "--out", str(tmp_path / "a")]) == 1
+    [level] = played(tmp_path / "a")["levels"]
+    [spot] = level["stuck_spots"]
+    assert spot["failures"] == spot["agents"] == 10
+    assert spot["position"][0] == pytest.approx(6.7, abs=0.4)
+    kinds = [p["kind"] for p in level["problems"] if p["fails"]]
+    assert kinds == ["success", "stuck"]
+    assert main([*common, "--agent", "oracle", "--out", str(tmp_path / "b")]) == 0
+    loose = ["--min-success", "0", "--max-stuck", "1"]
+    code = main([*common, "--agent", "straight", *loose, "--out", str(tmp_path / "c")])
+    assert code == 0
+
+
+def test_own_starts_are_jittered_and_the_shipped_agent_walks(trap, tmp_path):
+    code = main(["playtest", trap, "--agents", "6", "--out", str(tmp_path / "a")])
+    assert code in (0, 1)
+    rows = json.loads((tmp_path / "a" / "journeys.json").read_text())
+    starts = {(row["start_x"], row["start_y"]) for row in rows}
+    assert len(starts) == 6
+    assert all(abs(x - 5) <= 0.5 for x, _ in starts)
+    assert {(row["goal_x"], row["goal_y"]) for row in rows} == {(10.0, 4.0)}
+
+
+def test_a_goal_that_cannot_be_reached_is_a_problem_not_bad_input(tmp_path):
+    level = write(
+        tmp_path / "shut.json", boxes=[wall(8, 0, 8.2, 8)],
+        start={"position": [2, 4]}, goal=[10, 4],
+    )  # fmt: skip
+    out = tmp_path / "out"
+    assert (
+        main(
+            ["playtest", level, "--agent", "oracle", "--agents", "4", "--out", str(out)]
+        )
+        == 1
+    )
+    kinds = [p["kind"] for p in played(out)["levels"][0]["problems"]]
+    assert kinds == ["place", "sealed"]
+
+
+def test_two_versions_are_compared_on_common_journeys(tmp_path, capsys):
+    out = tmp_path / "out"
+    code = main(
+        ["playtest", str(LEVELS / "apartment.json"), "--compare", SEALED, "--agent", "oracle",
+         "--agents", "30", "--out", str(out)]
+    )  # fmt: skip
+    assert code == 0
+    [comparison] = played(out)["comparisons"]
+    assert 15 <= comparison["common_journeys"] < 30
+    facts = {fact["name"]: fact for fact in comparison["facts"]}
+    assert (facts["sealed_areas"]["ours"], facts["sealed_areas"]["other"]) == (0, 1)
+    rows = {row["measure"]: row for row in comparison["differences"]}
+    low, high = rows["time_s"]["low"], rows["time_s"]["high"]
+    assert low <= rows["time_s"]["difference"] <= high
+    assert rows["success_rate"]["verdict"] == "no clear difference"
+    assert "journeys in common" in capsys.readouterr().out
+
+
+def test_a_seed_gives_the_same_numbers_and_a_report_is_never_overwritten(
+    trap, tmp_path
+):
+    common = [
+        "playtest",
+        trap,
+        "--agent",
+        "oracle",
+        "--agents",
+        "5",
+        "--out",
+        str(tmp_path / "o"),
+    ]
+    assert main(common) == main(common) == 0
+    first, again = (
+        played(f)["levels"] for f in (tmp_path / "o", tmp_path / "o" / "playtest_2")
+    )
+    assert first == again
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.json"], "missing.json: no such level file or folder"),
+        ([SEALED, "--agents", "0"], "--agents 0: must be at least 1"),
+        ([SEALED, "--min-success", "1.5"], "--min-success 1.5: must be within 0 and 1"),
+        ([SEALED, "--min-area", "nan"], "--min-area nan: must be at least 0"),
+        ([SEALED, "--seconds", "0"], "--seconds 0: must be above 0"),
+        (
+            [SEALED, "--agent", "maper"],
+            "no model 'maper' (did you mean 'mapper'",
+        ),
+        ([SEALED, "--agent", "stand"], "--agent stand: never walks"),
+        ([SEALED, "--agent", "locomote"], "locomote"),
+        ([SEALED, "--compare", "missing.json"], "missing.json: no such level"),
+        ([SEALED, "--json", "no/folder/x.json"], "no/folder: no such folder"),
+    ],
+)
+def test_misuse_is_one_line_and_exit_code_2(
+    arguments, message, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(["playtest", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert message in error
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("level", "message"),
+    [
+        ({"bounds": [0, 0, 1, 1]}, "no two reachable places"),
+        ({"bounds": [0, 0, 0.3, 0.3]}, "no free floor"),
+        (
+            {"boxes": [{"center": [1, 1, 1], "half_size": [0, 1, 1]}]},
+            "boxes[0].half_size",
+        ),
+        ({"start": {"position": [99, 0]}}, "start.position: off the floor"),
+    ],
+)
+def test_bad_levels_are_named(level, message, tmp_path, capsys):
+    file = tmp_path / "bad.json"
+    file.write_text(json.dumps({"name": "bad", "bounds": [0, 0, 12, 8], **level}))
+    out = tmp_path / "out"
+    code = main(
+        ["playtest", str(file), "--agent", "oracle", "--agents", "2", "--out", str(out)]
+    )
+    assert code == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert message in error
+    assert "bad" in error
+    assert not out.exists()

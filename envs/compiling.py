@@ -1,10 +1,15 @@
-"""Tell the user why the first process waits: numba compiles kernels, which it then keeps."""
+"""Compiled kernels: when they are compiled anew, and what the user is told meanwhile."""
 
 from __future__ import annotations
 
+import hashlib
 import logging
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
-from numba.core import event
+from numba.core import caching, event
 
 log = logging.getLogger(__name__)
 
@@ -36,3 +41,34 @@ def tell_of_compilation() -> None:
 
 
 _LISTENERS: list[_FirstCompilation] = []
+
+
+class _KernelsLocator(caching.InTreeCacheLocator):  # type: ignore[misc]
+    """Keeps kernels of this folder's packages until one of their files changes.
+
+    numba looks at the file of a kernel alone, but other files' kernels are compiled into it.
+    """
+
+    @classmethod
+    def from_function(
+        cls, py_func: Callable[..., Any], py_file: str
+    ) -> _KernelsLocator | None:
+        """The locator of a kernel of this folder; None: another one is to be used."""
+        if Path(__file__).parent not in Path(py_file).parents:
+            return None
+        locator: _KernelsLocator | None = super().from_function(py_func, py_file)
+        return locator
+
+    def get_source_stamp(self) -> object:
+        """A checksum of the kernel's file and of all files of kernels."""
+        return super().get_source_stamp(), _checksum()
+
+
+@lru_cache(maxsize=1)
+def _checksum() -> str:
+    files = sorted(Path(__file__).parent.rglob("*kernels.py"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+if _KernelsLocator not in caching.CacheImpl._locator_classes:
+    caching.CacheImpl._locator_classes.insert(1, _KernelsLocator)

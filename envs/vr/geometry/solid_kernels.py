@@ -47,7 +47,9 @@ _STUCK = STUCK_DEPTH
 _DIAGONAL = BODY_RADIUS * math.sqrt(0.5)
 """Shapes farther above or below the capsule's axis touch it too steeply to obstruct, [m]."""
 _OVERHEAD = math.tan(math.radians(6.0))
-"""Contacts from above that are steeper than this (aside to down) do not obstruct."""
+"""A sloping ceiling that is flatter than this does not push aside."""
+_ALONG = 0.999
+"""Cosine of directions that are one."""
 _EDGE = 1e-9
 _MARGIN = 1e-6
 
@@ -189,6 +191,20 @@ def push_from_flat(x, y, z, row, round_base, bottom, top, spare):
     return push_from_box(x, y, row, radius + spare)
 
 
+@njit(cache=True, inline="always")
+def is_steep(hx, hy, hz, aside, gap, row):
+    """Whether a push (hx, hy, hz) of length `gap` from a triangle goes up or down too much.
+
+    `aside` is its horizontal part. The faces of sloping ceilings push at more angles than
+    other things, or bodies would walk through them.
+    """
+    if aside < 1e-9:
+        return True
+    if hz < 0.0 and abs(hx * row[9] + hy * row[10] + hz * row[11]) > _ALONG * gap:
+        return aside < _OVERHEAD * -hz
+    return abs(hz) > aside
+
+
 @njit(cache=True)
 def push_from_triangle(x, y, z, row, spare):
     """(x, y) moved out of a triangle, and the depth; -1: it cuts the axis."""
@@ -211,7 +227,7 @@ def push_from_triangle(x, y, z, row, spare):
         return x, y, 0.0
     if gap < 1e-9:
         return x, y, -1.0
-    if hz > aside or (hz < 0.0 and aside < _OVERHEAD * -hz) or aside < 1e-9:
+    if is_steep(hx, hy, hz, aside, gap, row):
         return x, y, 0.0
     depth = (radius - gap) * gap / aside
     return x + hx / aside * depth, y + hy / aside * depth, depth
@@ -222,7 +238,8 @@ def overlaps(solids, near, n, movers, x, y, z, spare, found, whom):
     """How many shapes the body at (x, y, z) overlaps, at most K; -1: one cuts its axis.
 
     Each is written into `found` (K, 3): unit vector out, and depth [m]. `spare` is room
-    that is kept beside the body, [m]. `whom` (1,) is set where one is a person.
+    that is kept beside the body, [m]. `whom` (1,) or (2,) is set where one is a
+    person, and where one is none.
     """
     prisms, drums, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
@@ -263,6 +280,8 @@ def overlaps(solids, near, n, movers, x, y, z, spare, found, whom):
             count += 1
             if person:
                 whom[0] = True
+            elif whom.shape[0] > 1:
+                whom[1] = True
     return count
 
 

@@ -88,13 +88,87 @@ def _keep(cuts, n, enter, leave, length, low0, top0, low1, top1, floor):
 
 
 @njit(cache=True)
-def collect_cuts(solids, near, n, movers, x, y, cx, sy, length, cuts, ends):
-    """Write what a ray of `length` passes over or through to `cuts` (K, 7); how many."""
+def reach_around(solids, near, n, movers, x, y, hubs):
+    """Write where shapes and movers lie from (x, y), and how far they reach, to `hubs`.
+
+    `hubs` (n + M, 3) are x, y and a radius, so that rays can leave most shapes out.
+    """
+    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    n_prisms = prisms.shape[0]
+    n_still = n_prisms + drums.shape[0]
+    for k in range(n):
+        item = near[k]
+        hub = hubs[k]
+        if item < n_prisms:
+            row = prisms[item]
+            hub[0] = row[0] - x
+            hub[1] = row[1] - y
+            hub[2] = math.sqrt(row[2] * row[2] + row[3] * row[3]) + _BEYOND
+        elif item < n_still:
+            row = drums[item - n_prisms]
+            hub[0] = row[0] - x
+            hub[1] = row[1] - y
+            hub[2] = row[2] + _BEYOND
+        else:
+            row = triangles[item - n_still]
+            px = (row[0] + row[3] + row[6]) / 3.0
+            py = (row[1] + row[4] + row[7]) / 3.0
+            far = max(
+                (row[0] - px) ** 2 + (row[1] - py) ** 2,
+                (row[3] - px) ** 2 + (row[4] - py) ** 2,
+            )
+            far = max(far, (row[6] - px) ** 2 + (row[7] - py) ** 2)
+            hub[0] = px - x
+            hub[1] = py - y
+            hub[2] = math.sqrt(far) + _BEYOND
+    for m in range(movers.shape[0]):
+        row = movers[m]
+        hub = hubs[n + m]
+        hub[0] = row[0] - x
+        hub[1] = row[1] - y
+        hub[2] = row[2] + _BEYOND
+        if row[8] == BOX:
+            hub[2] = math.sqrt(row[2] * row[2] + row[3] * row[3]) + _BEYOND
+
+
+@njit(cache=True, inline="always")
+def _misses(hub, cx, sy, length):
+    """Whether a ray passes by all that a hub reaches, or does not get there."""
+    across = hub[0] * sy - hub[1] * cx
+    along = hub[0] * cx + hub[1] * sy
+    return abs(across) > hub[2] or along < -hub[2] or along > length + hub[2]
+
+
+@njit(cache=True)
+def _cut_movers(movers, x, y, cx, sy, length, cuts, count, hubs):
+    """Add what a ray passes over or through of `movers` to `cuts` (K, 7); how many."""
+    for m in range(movers.shape[0]):
+        row = movers[m]
+        if row[8] == 0.0 or _misses(hubs[m], cx, sy, length):
+            continue
+        if row[8] == BOX:
+            enter, leave = cut_box(x, y, cx, sy, row)
+        else:
+            enter, leave = cut_disc(x, y, cx, sy, row[0], row[1], row[2])
+        count = _keep(
+            cuts, count, enter, leave, length, row[6], row[7], row[6], row[7], 1.0
+        )
+    return count
+
+
+@njit(cache=True)
+def collect_cuts(solids, near, n, movers, x, y, cx, sy, length, cuts, ends, hubs):
+    """Write what a ray of `length` passes over or through to `cuts` (K, 7); how many.
+
+    `hubs` is what `reach_around` made of the shapes.
+    """
     prisms, drums, triangles = solids[0], solids[1], solids[2]
     n_prisms = prisms.shape[0]
     n_still = n_prisms + drums.shape[0]
     count = 0
     for k in range(n):
+        if _misses(hubs[k], cx, sy, length):
+            continue
         item = near[k]
         if item < n_prisms:
             row = prisms[item]
@@ -120,18 +194,7 @@ def collect_cuts(solids, near, n, movers, x, y, cx, sy, length, cuts, ends):
                     count = _keep(cuts, count, a, b, length, low, top, low, top, 0.0)
                 else:
                     count = _keep(cuts, count, a, b, length, za, za, zb, zb, 0.0)
-    for m in range(movers.shape[0]):
-        row = movers[m]
-        if row[8] == 0.0:
-            continue
-        if row[8] == BOX:
-            enter, leave = cut_box(x, y, cx, sy, row)
-        else:
-            enter, leave = cut_disc(x, y, cx, sy, row[0], row[1], row[2])
-        count = _keep(
-            cuts, count, enter, leave, length, row[6], row[7], row[6], row[7], 1.0
-        )
-    return count
+    return _cut_movers(movers, x, y, cx, sy, length, cuts, count, hubs[n:])
 
 
 @njit(cache=True)
@@ -177,16 +240,19 @@ def free_way(cuts, count, z, length, edges):
 
 @njit(cache=True)
 def cast_free_ways(
-    solids, near, n, movers, x, y, z, angle, length, edges, out, cuts, ends
+    solids, near, n, movers, x, y, z, angle, length, edges, out, cuts, ends, hubs
 ):
     """Fill `out` with the ways of rays of which number 0 points along `angle`.
 
-    `cuts` (K, 7) and `ends` (4,) are work space.
+    `cuts` (K, 7), `ends` (4,) and `hubs` (n + M, 3) are work space.
     """
     rays = out.shape[0]
+    reach_around(solids, near, n, movers, x, y, hubs)
     for r in range(rays):
         heading = angle + 2.0 * math.pi * r / rays
         cx = math.cos(heading)
         sy = math.sin(heading)
-        count = collect_cuts(solids, near, n, movers, x, y, cx, sy, length, cuts, ends)
+        count = collect_cuts(
+            solids, near, n, movers, x, y, cx, sy, length, cuts, ends, hubs
+        )
         out[r] = free_way(cuts, count, z, length, edges)

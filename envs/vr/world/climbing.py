@@ -12,8 +12,12 @@ from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world import height_kernels
 from ambulo.envs.vr.world.actions import EnvMotion
+from ambulo.envs.vr.world.moving import MovingThings
 from ambulo.envs.vr.world.packed_solids import PackedSolids
 from ambulo.envs.vr.world.state import WorldState
+
+Engine = NDArray[np.int64] | None
+"""What moves bodies, see `height_kernels`."""
 
 
 class Climbing:
@@ -30,8 +34,9 @@ class Climbing:
         """Height of the last floor, shape (N,), [m]."""
         self.carrier = np.full(count, -1, np.int64)
         """Mover that carries the env; -1: none, shape (N,)."""
-        self._before = np.zeros((count, 0, 9))
-        self._after = np.zeros((count, 0, 9))
+        self._since_person = np.full(count, 1 << 30, np.int64)
+        self.moving = MovingThings(count, spec)
+        """What moves in the levels."""
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`."""
@@ -40,6 +45,7 @@ class Climbing:
         self._high[list(slots)] = [level.heights for level in levels]
         if self._high.any():
             self._packed.set(slots, levels)
+            self.moving.set_levels(slots, levels)
 
     def sort(self, slot: Ints) -> Ints:
         """Find out which envs are here, by their slots (N,); return the others."""
@@ -52,37 +58,50 @@ class Climbing:
         envs = np.intersect1d(envs, self._envs)
         if len(envs) == 0:
             return
+        self._since_person[envs] = 1 << 30
+        self.moving.begin(envs, slot, self._state.position)
         height_kernels.place_on_floor(
             envs, slot, self._state.position, self.takeoff, falling, self.carrier,
-            self._packed.arrays(), self._after,
+            self._packed.arrays(), self.moving.after, self.moving.count,
         )  # fmt: skip
         self._read_rays(envs, slot, falling)
 
-    def step(self, motion: EnvMotion, slot: Ints, falling: Bools) -> None:
-        """Advance the envs that are here by one step."""
+    def step(
+        self, motion: EnvMotion, slot: Ints, falling: Bools, engine: Engine = None
+    ) -> None:
+        """Advance the envs that are here by one step of `engine` (`height_kernels`)."""
         envs, spec, state = self._envs, self._spec, self._state
         if len(envs) == 0:
             return
         state.yaw[envs] += motion.snap[envs]
+        moving, packed = self.moving, self._packed.arrays()
+        moving.advance(envs, slot, state.position, state.velocity, packed)
         height_kernels.step_heights(
-            envs, motion.target, motion.jump, slot, state.position, state.yaw,
+            engine, envs, motion.target, motion.jump, slot, state.position, state.yaw,
             state.velocity, state.yaw_rate, state.command, state.path,
             state.contact_ticks, state.collisions, state.since_contact,
-            state.people_ticks, state.people_collisions, state.fell, falling,
+            state.people_ticks, state.people_collisions, self._since_person,
+            state.fell, falling,
             self.takeoff, self.carrier, spec.ticks_per_decision, spec.dt,
             spec.tick_decay, spec.max_speed, spec.max_yaw_rate, spec.rearm_ticks,
-            spec.fall_depth, self._packed.arrays(), self._before, self._after,
+            spec.fall_depth, packed, moving.before, moving.after, moving.count,
+            moving.mates, moving.present,
         )  # fmt: skip
+        moving.settle(envs, state.position)
         self._read_rays(envs, slot, falling)
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         """What a continuation needs beside the world's state."""
-        return {"takeoff": self.takeoff, "carrier": self.carrier}
+        return {
+            "takeoff": self.takeoff,
+            "carrier": self.carrier,
+            "since_person": self._since_person,
+        }
 
     def _read_rays(self, envs: Ints, slot: Ints, falling: Bools) -> None:
         spec, state = self._spec, self._state
         height_kernels.read_height_rays(
             envs, slot, state.position, state.yaw, state.rays,
             spec.rays_in_head_frame, spec.ray_length, spec.rays_see_edges, falling,
-            self._packed.arrays(), self._after,
+            self._packed.arrays(), self.moving.after, self.moving.count,
         )  # fmt: skip

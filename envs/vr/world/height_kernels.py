@@ -1,4 +1,9 @@
-"""Compiled step of levels with heights (docs/vr_world.md, "Heights")."""
+"""Compiled step of levels with heights (docs/vr_world.md, "Heights").
+
+How a body is pushed out of obstacles and which floor is below it are `push_aside` and
+`floor_below`: numba chooses their code by the type of `engine`. Here None stands for
+geometry; `mujoco_height_kernels` adds MuJoCo.
+"""
 
 # ruff: noqa: PLR0912, PLR0915 - compiled loops take their arrays one by one
 
@@ -7,18 +12,54 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, GRAVITY
 from ambulo.envs.vr.geometry.prism_kernels import MOST_OVERLAPS
 from ambulo.envs.vr.geometry.solid_kernels import has_headroom, nearby, slide, support
 from ambulo.envs.vr.geometry.solid_ray_kernels import MOST_CUTS, cast_free_ways
 from ambulo.envs.vr.world.kernels import counted
+from ambulo.envs.vr.world.mover_kernels import move_between, near_movers, rows_of_mates
 
 _RADIUS = BODY_RADIUS
 _CLIMB = CLIMB_HEIGHT
 _GRAVITY = GRAVITY
 _TINY = 1e-9
+
+
+def push_aside(engine, i, s, solids, near, n, movers, x0, y0, x, y, z, found, whom):
+    """(x, y) of env `i` in slot `s`, pushed out of what it touches, and whether it did."""
+    raise NotImplementedError
+
+
+def floor_below(engine, i, solids, near, n, movers, x, y, highest):
+    """Height of the floor of env `i` up to `highest`, -inf: none, and the mover it is of."""
+    raise NotImplementedError
+
+
+@overload(push_aside, inline="always")
+def _push_aside_by_geometry(
+    engine, i, s, solids, near, n, movers, x0, y0, x, y, z, found, whom
+):  # fmt: skip
+    if not isinstance(engine, types.NoneType):
+        return None
+
+    def pushed(engine, i, s, solids, near, n, movers, x0, y0, x, y, z, found, whom):
+        return slide(solids, near, n, movers, x0, y0, x, y, z, found, whom)
+
+    return pushed
+
+
+@overload(floor_below, inline="always")
+def _floor_by_geometry(engine, i, solids, near, n, movers, x, y, highest):
+    if not isinstance(engine, types.NoneType):
+        return None
+
+    def found(engine, i, solids, near, n, movers, x, y, highest):
+        return support(solids, near, n, movers, x, y, highest)
+
+    return found
 
 
 @njit(cache=True)
@@ -47,7 +88,9 @@ def most_shapes(pack, slots):
 
 
 @njit(cache=True)
-def place_on_floor(envs, slot, position, takeoff, falling, carrier, pack, movers):
+def place_on_floor(
+    envs, slot, position, takeoff, falling, carrier, pack, movers, count
+):
     """Put `envs` on the floor nearest to the heights that they have."""
     most = most_shapes(pack, slot[envs])
     near = np.empty(most, np.int64)
@@ -57,7 +100,7 @@ def place_on_floor(envs, slot, position, takeoff, falling, carrier, pack, movers
         solids = solids_of(pack, slot[i])
         n = nearby(solids, position[i, 0], position[i, 1], 0.01, near, seen, e)
         floor, mover = support(
-            solids, near, n, movers[i], position[i, 0], position[i, 1],
+            solids, near, n, movers[i, : count[i]], position[i, 0], position[i, 1],
             position[i, 2] + _CLIMB,
         )  # fmt: skip
         falling[i] = floor == -np.inf
@@ -69,7 +112,7 @@ def place_on_floor(envs, slot, position, takeoff, falling, carrier, pack, movers
 
 @njit(cache=True)
 def read_height_rays(
-    envs, slot, position, yaw, rays, head, length, edges, falling, pack, movers
+    envs, slot, position, yaw, rays, head, length, edges, falling, pack, movers, count
 ):
     """Read the rays of `envs` (indices) into `rays` (N, num_rays)."""
     most = most_shapes(pack, slot[envs])
@@ -77,6 +120,7 @@ def read_height_rays(
     seen = np.full(most, -1, np.int64)
     cuts = np.empty((MOST_CUTS, 7))
     ends = np.empty(4)
+    hubs = np.empty((most + movers.shape[1], 3))
     for e in range(envs.shape[0]):
         i = envs[e]
         solids = solids_of(pack, slot[i])
@@ -85,39 +129,34 @@ def read_height_rays(
             continue
         n = nearby(solids, position[i, 0], position[i, 1], length, near, seen, e)
         cast_free_ways(
-            solids, near, n, movers[i], position[i, 0], position[i, 1], position[i, 2],
-            yaw[i] if head else 0.0, length, edges, rays[i], cuts, ends,
+            solids, near, n, movers[i, : count[i]], position[i, 0], position[i, 1],
+            position[i, 2], yaw[i] if head else 0.0, length, edges, rays[i], cuts, ends,
+            hubs,
         )  # fmt: skip
-
-
-@njit(cache=True, inline="always")
-def move_between(before, after, fraction, now):
-    """Write where movers (M, 9) are at a fraction of the step to `now`."""
-    for m in range(now.shape[0]):
-        for c in range(8):
-            now[m, c] = before[m, c] + fraction * (after[m, c] - before[m, c])
-        now[m, 8] = after[m, 8]
 
 
 @njit(cache=True)
 def step_heights(
-    envs, target, jump, slot, position, yaw, velocity, yaw_rate, command, path,
+    engine, envs, target, jump, slot, position, yaw, velocity, yaw_rate, command, path,
     contact_ticks, collisions, since_contact, people_ticks, people_collisions,
-    fell, falling, takeoff, carrier,
+    since_person, fell, falling, takeoff, carrier,
     ticks, dt, decay, max_speed, max_yaw_rate, rearm, fall_depth,
-    pack, before, after,
+    pack, before, after, used, mates, present,
 ):  # fmt: skip
     """Advance `envs` by one step, in place; rays are read by `read_height_rays`.
 
     `target` (N, 3) is the command after clipping and dead zone, `jump` (N, 2) a discrete
-    move (left, forward) in metres; movers go evenly from `before` to `after` (N, M, 9).
+    move (left, forward) in metres. Movers go evenly from `before` to `after` (N, M, 9), of
+    which each env has `used` (N,); the last are its `mates` (N, A), of whom those earlier in
+    `envs` have moved already, and the others stand where they were.
     """
     most = most_shapes(pack, slot[envs])
     near = np.empty(most, np.int64)
     seen = np.full(most, -1, np.int64)
     found = np.empty((MOST_OVERLAPS, 3))
-    whom = np.zeros(1, np.bool_)
-    now = np.empty((before.shape[1], 9))
+    whom = np.zeros(2, np.bool_)
+    rows = np.empty((3, max(before.shape[1], 1), 9))
+    index = np.empty(max(before.shape[1], 1), np.int64)
     for e in range(envs.shape[0]):
         i = envs[e]
         solids = solids_of(pack, slot[i])
@@ -131,8 +170,23 @@ def step_heights(
         travel = math.sqrt(jump[i, 0] ** 2 + jump[i, 1] ** 2)
         speed = max(max_speed, math.sqrt(vx * vx + vy * vy))
         reach = _RADIUS + ticks * dt * speed + travel + 0.05
+        rows_of_mates(i, position, mates, present, used, after)
+        m, pushed = near_movers(before[i], after[i], used[i], x, y, reach, index)
+        if pushed > 0.0:  # what moves may push or carry the body on
+            reach += pushed
+            m, _ = near_movers(before[i], after[i], used[i], x, y, reach, index)
         n = nearby(solids, x, y, reach, near, seen, e)
-        move_between(before[i], after[i], 0.0, now)
+        start = rows[0, :m]
+        end = rows[1, :m]
+        now = rows[2, :m]
+        on = -1
+        for k in range(m):
+            start[k] = before[i, index[k]]
+            end[k] = after[i, index[k]]
+            now[k] = end[k]
+            if carrier[i] == index[k]:
+                on = k
+        move_between(start, end, m, 0.0, now)
         walked = 0.0
         touches = 0
         events = 0
@@ -144,18 +198,17 @@ def step_heights(
                 command[i, c] = decay * command[i, c] + (1.0 - decay) * target[i, c]
             rate = -command[i, 2] * max_yaw_rate
             yaw[i] += rate * dt
-            on = carrier[i]
-            if on >= 0:
-                rx = now[on, 0]
-                ry = now[on, 1]
-                rz = now[on, 7]
-            move_between(before[i], after[i], (tick + 1) / ticks, now)
             x0 = x
             y0 = y
             if on >= 0:
-                x += now[on, 0] - rx
-                y += now[on, 1] - ry
-                z += now[on, 7] - rz
+                x -= now[on, 0]
+                y -= now[on, 1]
+                z -= now[on, 7]
+            move_between(start, end, m, (tick + 1) / ticks, now)
+            if on >= 0:
+                x += now[on, 0]
+                y += now[on, 1]
+                z += now[on, 7]
             xc = x
             yc = y
             if falling[i]:
@@ -169,10 +222,12 @@ def step_heights(
                 sin = math.sin(yaw[i])
                 x += (cos * ahead - sin * left) * dt
                 y += (sin * ahead + cos * left) * dt
-            whom[0] = False
+            whom[:] = False
             xm = x
             ym = y
-            x, y, touched = slide(solids, near, n, now, xc, yc, x, y, z, found, whom)
+            x, y, touched = push_aside(
+                engine, i, slot[i], solids, near, n, now, xc, yc, x, y, z, found, whom
+            )
             if falling[i]:
                 # What it fell off pushes it aside, no faster than it can walk.
                 touched = False
@@ -180,42 +235,50 @@ def step_heights(
                 if push > max_speed * dt:
                     x = xm + (x - xm) * max_speed * dt / push
                     y = ym + (y - ym) * max_speed * dt / push
-                under, on = support(solids, near, n, now, x, y, z + _TINY)
+                under, over = floor_below(
+                    engine, i, solids, near, n, now, x, y, z + _TINY
+                )
                 z += vz * dt
                 if z <= under:
                     z = under
                     vz = 0.0
                     falling[i] = False
-                    carrier[i] = on
+                    on = over
             else:
-                floor, on = support(solids, near, n, now, x, y, z + _CLIMB)
+                floor, over = floor_below(
+                    engine, i, solids, near, n, now, x, y, z + _CLIMB
+                )
                 if floor > z + _TINY and not has_headroom(
                     solids, near, n, now, x, y, floor
                 ):
                     touched = True
+                    whom[1] = True
                     x = xc
                     y = yc
-                    floor, on = support(solids, near, n, now, x, y, z + _TINY)
+                    floor, over = floor_below(
+                        engine, i, solids, near, n, now, x, y, z + _TINY
+                    )
                 if floor < z - _CLIMB:
                     falling[i] = True
-                    carrier[i] = -1
+                    on = -1
                     takeoff[i] = z
                     vz = 0.0
                 else:
                     z = floor
-                    carrier[i] = on
+                    on = over
                     takeoff[i] = z
                 vx = (x - x0) / dt
                 vy = (y - y0) / dt
             walked += math.sqrt((x - x0) ** 2 + (y - y0) ** 2)
             touches += touched
-            event = counted(touched, since_contact, i, rearm)
-            events += event
-            if touched and whom[0]:
-                people += 1
-                people_events += event
+            person = touched and whom[0]
+            thing = touched and (whom[1] or not person)
+            events += counted(thing, since_contact, i, rearm)
+            people += person
+            people_events += counted(person, since_person, i, rearm)
             if z < takeoff[i] - fall_depth:
                 fell[i] = True
+        carrier[i] = index[on] if on >= 0 else -1
         position[i, 0] = x
         position[i, 1] = y
         position[i, 2] = z
@@ -225,6 +288,6 @@ def step_heights(
         yaw_rate[i] = rate
         path[i] = walked
         contact_ticks[i] = touches
-        collisions[i] = events
+        collisions[i] = events + people_events
         people_ticks[i] = people
         people_collisions[i] = people_events

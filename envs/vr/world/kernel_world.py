@@ -15,6 +15,7 @@ from ambulo.envs.vr.world import kernels
 from ambulo.envs.vr.world.actions import motion_of
 from ambulo.envs.vr.world.base import BaseWorld
 from ambulo.envs.vr.world.climbing import Climbing
+from ambulo.envs.vr.world.moving import MovingThings
 from ambulo.envs.vr.world.state import WorldState
 
 A = TypeVar("A", bound=NDArray[Any])
@@ -74,6 +75,20 @@ class KernelWorld(BaseWorld):
         self._climbing = Climbing(self.state, spec)
         self._flat = np.arange(num_envs)
 
+    @property
+    def moving(self) -> MovingThings:
+        """What moves in the levels."""
+        return self._climbing.moving
+
+    @property
+    def stochastic(self) -> bool:  # type: ignore[override]
+        """Whether episodes differ that begin alike and have the same actions."""
+        return self.moving.chancy
+
+    def seed(self, envs: Ints, seeds: Ints) -> None:
+        """Seed what is random in the next episodes of `envs` (k,)."""
+        self.moving.seed(np.asarray(envs, np.int64), seeds)
+
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`."""
         self._packed.set(slots, levels)
@@ -94,7 +109,7 @@ class KernelWorld(BaseWorld):
         self._check_placed()
         state.moves[:] = motion.jump.any(axis=1)
         state.snaps[:] = motion.snap != 0.0
-        self._climbing.step(motion, self._slot, self._falling)
+        self._climbing.step(motion, self._slot, self._falling, self._height_engine())
         kernels.step_envs(
             self._engine(), self._flat, motion.target, motion.jump, motion.snap,
             self._slot, state.position, state.yaw, state.velocity, state.yaw_rate,
@@ -110,9 +125,16 @@ class KernelWorld(BaseWorld):
         """Continue from `state_dict`; slots must hold the same levels."""
         super().load_state_dict(arrays)
         self._flat = self._climbing.sort(self._slot)
+        self.moving.load(arrays, self._slot, self.state.position)
 
     def _arrays(self) -> dict[str, NDArray[np.generic]]:
         return {**super()._arrays(), **self._climbing.arrays()}
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays that a bit-exact continuation needs."""
+        moving = self.moving.arrays() if self.moving.some else {}
+        copies = {name: array.copy() for name, array in moving.items()}
+        return {**super().state_dict(), **copies}
 
     def _read_rays(self, envs: Ints) -> None:
         """Read the rays of `envs` (k,) in flat levels."""
@@ -124,4 +146,8 @@ class KernelWorld(BaseWorld):
 
     def _engine(self) -> tuple[NDArray[np.uintp], ...] | None:
         """What pushes bodies out of obstacles and casts rays: see `kernels`."""
+        return None
+
+    def _height_engine(self) -> NDArray[np.int64] | None:
+        """What does so in levels with heights: see `height_kernels`."""
         return None

@@ -15,9 +15,12 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import AmbuloError
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world import mujoco_kernels  # noqa: F401 - MuJoCo in `kernels`
-from ambulo.envs.vr.world.base import refuse_heights
+from ambulo.envs.vr.world import (
+    mujoco_height_kernels,  # noqa: F401 - MuJoCo in `height_kernels`
+    mujoco_kernels,  # noqa: F401 - MuJoCo in `kernels`
+)
 from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.mujoco_heights import HeightScene
 from ambulo.envs.vr.world.mujoco_scene import physics_model
 
 
@@ -63,17 +66,13 @@ class MujocoWorld(KernelWorld):
         super().__init__(num_envs, spec)
         self._cache_size = max(num_envs, 64) if cache_size is None else cache_size
         self._levels: dict[int, Level] = {}
-        self._cache: OrderedDict[int, _Scene] = OrderedDict()
-        self._scenes: list[_Scene | None] = [None] * num_envs
+        self._cache: OrderedDict[int, _Scene | HeightScene] = OrderedDict()
+        self._scenes: list[_Scene | HeightScene | None] = [None] * num_envs
         self._addresses = np.zeros((4, num_envs), np.uintp)
+        self._heights = np.zeros((num_envs, 4), np.int64)
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
-        """Put `levels[i]` into slot `slots[i]`.
-
-        Raises:
-            LevelError: a level with heights.
-        """
-        refuse_heights(levels, "world = mujoco")
+        """Put `levels[i]` into slot `slots[i]`."""
         super().set_levels(slots, levels)
         for slot, level in zip(slots, levels, strict=True):
             self._levels[int(slot)] = level
@@ -89,10 +88,11 @@ class MujocoWorld(KernelWorld):
         self._cache.clear()
         self._scenes = [None] * len(self._slot)
         self._addresses[:] = 0
+        self._heights[:] = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the compiled levels, whose addresses no copy can share."""
-        left = ("_cache", "_scenes", "_addresses")
+        left = ("_cache", "_scenes", "_addresses", "_heights")
         return {name: v for name, v in self.__dict__.items() if name not in left}
 
     def __setstate__(self, values: dict[str, Any]) -> None:
@@ -100,6 +100,7 @@ class MujocoWorld(KernelWorld):
         self._cache = OrderedDict()
         self._scenes = [None] * len(self._slot)
         self._addresses = np.zeros((4, len(self._slot)), np.uintp)
+        self._heights = np.zeros((len(self._slot), 4), np.int64)
         self._bind(np.flatnonzero(self._slot >= 0))
 
     def _place(self, envs: Ints, slots: Ints, poses: Floats) -> None:
@@ -107,10 +108,16 @@ class MujocoWorld(KernelWorld):
         self._bind(envs)
 
     def _placed(self) -> Bools:
-        return self._addresses[0] != 0
+        return (self._addresses[0] != 0) | (self._heights[:, 0] != 0)
 
     def _engine(self) -> tuple[NDArray[np.uintp], ...]:
         return tuple(self._addresses)
+
+    def _flat_scene(self, level: Level) -> _Scene:
+        return _Scene.of(level, self.spec.dt)
+
+    def _height_engine(self) -> NDArray[np.int64]:
+        return self._heights
 
     def _bind(self, envs: Iterable[int]) -> None:
         """Gives `envs` the compiled levels of their slots.
@@ -120,14 +127,18 @@ class MujocoWorld(KernelWorld):
         for env in envs:
             scene = self._scene(int(self._slot[env]))
             self._scenes[env] = scene
-            self._addresses[:, env] = scene.addresses()
+            if isinstance(scene, HeightScene):
+                self._heights[env] = scene.addresses()
+            else:
+                self._addresses[:, env] = scene.addresses()
 
-    def _scene(self, slot: int) -> _Scene:
+    def _scene(self, slot: int) -> _Scene | HeightScene:
         scene = self._cache.pop(slot, None)
         if scene is None:
             if slot not in self._levels:
                 raise AmbuloError(f"slot {slot} holds no level: call set_levels first")
-            scene = _Scene.of(self._levels[slot], self.spec.dt)
+            level = self._levels[slot]
+            scene = HeightScene.of(level) if level.heights else self._flat_scene(level)
         self._cache[slot] = scene
         while len(self._cache) > self._cache_size:
             self._cache.popitem(last=False)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import LevelError
+from ambulo.configs.twin import find_twin
+from ambulo.envs.vr.body.twin_world import TwinWorld
 from ambulo.envs.vr.contract import CLIMB_HEIGHT, WorldSpec
 from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.world.kernel_world import KernelWorld
-from ambulo.envs.vr.world.mujoco_world import MujocoWorld
 from tests.envs.vr.levels.test_surfaces import STOREYS
 
 
@@ -165,6 +166,8 @@ def test_flat_and_high_levels_live_side_by_side() -> None:
 
 
 def test_worlds_without_heights_refuse_them() -> None:
-    world = MujocoWorld(1, WorldSpec())
+    world = TwinWorld(
+        1, WorldSpec(ticks_per_decision=3, dt=1 / 30), find_twin("walk_commands")
+    )
     with pytest.raises(LevelError, match="'storeys': has heights"):
         world.set_levels([0], [parse_level(STOREYS, "x")])

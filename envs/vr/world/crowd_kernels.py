@@ -1,0 +1,339 @@
+"""Compiled crowd: the social force model (docs/vr_world.md, "People").
+
+After D. Helbing and P. Molnar, "Social force model for pedestrian dynamics", Physical Review
+E 51, 4282 (1995): eqs. (2) to (4) and (7) to (10), with its constants, without fluctuations
+and attractions. The desired direction is that of the shortest way to a person's goal.
+"""
+
+# ruff: noqa: PLR0915 - compiled loops take their arrays one by one
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, CLIMB_HEIGHT
+from ambulo.envs.vr.geometry.solid_kernels import (
+    has_headroom,
+    nearby,
+    slide,
+    support,
+)
+from ambulo.envs.vr.world.mover_kernels import person_row, uniform
+
+X, Y, Z, VX, VY, SPEED, GOAL, SLOW = range(8)
+"""Columns of a crowd (N, P, 8): place, velocity, desired speed, goal, time that it is slow."""
+SUBSTEP = 0.1
+"""Longest step of the model, [s]."""
+NO_WAY = 255
+"""Direction of a cell without a way to the goal; others are angles in 254ths of a turn."""
+
+_RELAXATION = 0.5
+"""tau: time in which the desired velocity is taken up, [s]."""
+_PUSH, _PUSH_RANGE = 2.1, 0.3
+"""V0 and sigma of the repulsion by others, [m^2/s^2], [m]."""
+_STRIDE = 2.0
+"""Delta t: how far ahead the way of others is avoided, [s]."""
+_WALL, _WALL_RANGE = 10.0, 0.2
+"""U0 and R of the repulsion by walls, [m^2/s^2], [m]."""
+_SIGHT = math.cos(math.radians(100.0))
+"""Cosine of phi, half the angle of sight."""
+_BEHIND = 0.5
+"""c: weight of what is out of sight."""
+_HURRY = 1.3
+"""Largest speed over the desired one."""
+_FAR = 4.0
+"""Others farther away do not count, [m]."""
+_WALL_FAR = 1.0
+"""Walls farther away do not count, [m]."""
+_ARRIVED = 1.0
+"""Distance at which a goal is reached, [m]."""
+_STUCK_SPEED, _STUCK_TIME = 0.2, 4.0
+"""Who is slower than this share of the desired speed for this long draws another goal, [s]."""
+_SAME_FLOOR = 0.6
+"""As `layer_kernels.SAME_FLOOR`, [m]."""
+_ROOM = 1.5
+"""Distance that a crowd keeps from agents at the start, [m]."""
+_TRIES = 30
+_RADIUS = BODY_RADIUS
+_CLIMB = CLIMB_HEIGHT
+_TALL = BODY_HEIGHT
+_TINY = 1e-9
+
+
+@njit(cache=True)
+def ways_of(pack, s):
+    """The crowd's ways of slot `s`: views into the arrays of `pack` (`CrowdWays`)."""
+    offset, meta, ways, heights, cells, goals = pack
+    o = offset[s]
+    p = offset[s + 1]
+    return (
+        meta[s], ways[o[0] : p[0]], heights[o[1] : p[1]], cells[o[2] : p[2]],
+        goals[o[3] : p[3]],
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def _layer_at(meta, heights, j, i, z):
+    """Layer of column (j, i) whose floor is nearest to height `z`; -1: none near."""
+    nx = int(meta[3])
+    plane = nx * int(meta[4])
+    best = _SAME_FLOOR
+    layer = -1
+    for k in range(int(meta[5])):
+        away = abs(heights[k * plane + j * nx + i] - z)
+        if away < best:
+            best = away
+            layer = k
+    return layer
+
+
+@njit(cache=True)
+def direction(meta, ways, heights, goal, x, y, z):
+    """Unit vector of the way to `goal` at (x, y, z); from blocked cells back to free ones."""
+    nx = int(meta[3])
+    ny = int(meta[4])
+    plane = nx * ny
+    fx = (x - meta[0]) / meta[2]
+    fy = (y - meta[1]) / meta[2]
+    i = min(max(int(fx), 0), nx - 1)
+    j = min(max(int(fy), 0), ny - 1)
+    layer = _layer_at(meta, heights, j, i, z)
+    if layer >= 0:
+        way = ways[(goal * int(meta[5]) + layer) * plane + j * nx + i]
+        if way != NO_WAY:
+            angle = way * (2.0 * math.pi / 254.0)
+            return math.cos(angle), math.sin(angle)
+    best = np.inf
+    dx = 0.0
+    dy = 0.0
+    for b in range(max(j - 2, 0), min(j + 3, ny)):
+        for a in range(max(i - 2, 0), min(i + 3, nx)):
+            layer = _layer_at(meta, heights, b, a, z)
+            if layer < 0:
+                continue
+            if ways[(goal * int(meta[5]) + layer) * plane + b * nx + a] == NO_WAY:
+                continue
+            ux = a + 0.5 - fx
+            uy = b + 0.5 - fy
+            far = math.sqrt(ux * ux + uy * uy)
+            if _TINY < far < best:
+                best = far
+                dx = ux / far
+                dy = uy / far
+    return dx, dy
+
+
+@njit(cache=True)
+def _another(goals, goal, rng, i):
+    """A goal other than `goal` (-1: any)."""
+    count = goals.shape[0]
+    if goal < 0:
+        return int(uniform(rng, i) * count)
+    pick = int(uniform(rng, i) * (count - 1))
+    return pick + 1 if pick >= goal else pick
+
+
+@njit(cache=True)
+def draw_crowd(slot_ways, count, crowd, agents, rng, i):
+    """Draw `count` people to `crowd` (P, 8), away from `agents` (A, 3) and from each other."""
+    meta, _, heights, cells, goals = slot_ways
+    nx = int(meta[3])
+    plane = nx * int(meta[4])
+    for p in range(count):
+        best = -np.inf
+        for _ in range(_TRIES):
+            cell = cells[int(uniform(rng, i) * cells.shape[0])]
+            x = meta[0] + (cell % plane % nx + 0.5) * meta[2]
+            y = meta[1] + (cell % plane // nx + 0.5) * meta[2]
+            z = heights[cell]
+            room = np.inf
+            for a in range(agents.shape[0]):
+                if abs(agents[a, 2] - z) < _TALL:
+                    gap = math.sqrt((x - agents[a, 0]) ** 2 + (y - agents[a, 1]) ** 2)
+                    room = min(room, gap - _ROOM)
+            for q in range(p):
+                if abs(crowd[q, Z] - z) < _TALL:
+                    gap = math.sqrt((x - crowd[q, X]) ** 2 + (y - crowd[q, Y]) ** 2)
+                    room = min(room, gap - 2.0 * meta[8] - 0.1)
+            if room > best:
+                best = room
+                crowd[p, X] = x
+                crowd[p, Y] = y
+                crowd[p, Z] = z
+            if room > 0.0:
+                break
+        crowd[p, VX] = 0.0
+        crowd[p, VY] = 0.0
+        crowd[p, SPEED] = meta[6] + uniform(rng, i) * (meta[7] - meta[6])
+        crowd[p, GOAL] = _another(goals, -1, rng, i)
+        crowd[p, SLOW] = 0.0
+
+
+@njit(cache=True)
+def _push_of(rx, ry, ox, oy, out):
+    """Write the push from another at distance (rx, ry), whose step is (ox, oy), to `out`."""
+    qx = rx - ox
+    qy = ry - oy
+    r = math.sqrt(rx * rx + ry * ry)
+    q = math.sqrt(qx * qx + qy * qy)
+    square = (r + q) ** 2 - ox * ox - oy * oy
+    if r < _TINY or q < _TINY or square < _TINY:
+        out[0] = _PUSH / _PUSH_RANGE
+        out[1] = 0.0
+        return
+    b = 0.5 * math.sqrt(square)
+    size = _PUSH / _PUSH_RANGE * math.exp(-b / _PUSH_RANGE) * (r + q) / (4.0 * b)
+    out[0] = size * (rx / r + qx / q)
+    out[1] = size * (ry / r + qy / q)
+
+
+@njit(cache=True)
+def _nearest(x, y, row, round_base):
+    """Vector to (x, y) from the nearest point of a flat shape; zeros inside it."""
+    dx = x - row[0]
+    dy = y - row[1]
+    if round_base:
+        far = math.sqrt(dx * dx + dy * dy)
+        if far <= row[2]:
+            return 0.0, 0.0
+        share = (far - row[2]) / far
+        return dx * share, dy * share
+    u = row[4] * dx + row[5] * dy
+    v = -row[5] * dx + row[4] * dy
+    u -= min(max(u, -row[2]), row[2])
+    v -= min(max(v, -row[3]), row[3])
+    return row[4] * u - row[5] * v, row[5] * u + row[4] * v
+
+
+@njit(cache=True)
+def _walls(solids, near, n, x, y, z, out):
+    """Add the pushes of walls to `out` (2,); the distance of the nearest one, [m].
+
+    It is 0 where a triangle is near.
+    """
+    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    n_prisms = prisms.shape[0]
+    n_still = n_prisms + drums.shape[0]
+    low = z + _CLIMB
+    high = z + _TALL
+    nearest = np.inf
+    for k in range(n):
+        item = near[k]
+        if item < n_prisms:
+            row = prisms[item]
+            if row[7] <= low or row[6] >= high:
+                continue
+            dx, dy = _nearest(x, y, row, False)
+        elif item < n_still:
+            row = drums[item - n_prisms]
+            if row[4] <= low or row[3] >= high:
+                continue
+            dx, dy = _nearest(x, y, row, True)
+        else:
+            row = triangles[item - n_still]
+            if row[13] > z + 0.01 and row[12] < high:
+                nearest = 0.0
+            continue
+        far = math.sqrt(dx * dx + dy * dy)
+        nearest = min(nearest, far)
+        if _TINY < far < _WALL_FAR:
+            size = _WALL / _WALL_RANGE * math.exp(-far / _WALL_RANGE) / far
+            out[0] += size * dx
+            out[1] += size * dy
+    return nearest
+
+
+@njit(cache=True)
+def step_crowd(
+    slot_ways, count, crowd, others, n_others, solids, movers, step, near, seen, stamp,
+    force, found, whom, rng, i,
+):  # fmt: skip
+    """Move the first `count` of `crowd` (P, 8) by one `step` [s] of the model.
+
+    `others` (O, 5) are x, y, z, vx, vy of who else is made way for; `movers` (M, 9) are
+    things that people cannot pass. The last stamp of `seen` is returned.
+    """
+    meta, ways, heights, _, goals = slot_ways
+    push = np.empty(2)
+    for p in range(count):
+        me = crowd[p]
+        goal = int(me[GOAL])
+        ex, ey = direction(meta, ways, heights, goal, me[X], me[Y], me[Z])
+        ax = (me[SPEED] * ex - me[VX]) / _RELAXATION
+        ay = (me[SPEED] * ey - me[VY]) / _RELAXATION
+        for q in range(count + n_others):
+            if q == p:
+                continue
+            if q < count:
+                rx = me[X] - crowd[q, X]
+                ry = me[Y] - crowd[q, Y]
+                rz = me[Z] - crowd[q, Z]
+                vx = crowd[q, VX]
+                vy = crowd[q, VY]
+            else:
+                other = others[q - count]
+                rx = me[X] - other[0]
+                ry = me[Y] - other[1]
+                rz = me[Z] - other[2]
+                vx = other[3]
+                vy = other[4]
+            if rx * rx + ry * ry > _FAR * _FAR or abs(rz) > _TALL:
+                continue
+            _push_of(rx, ry, vx * _STRIDE, vy * _STRIDE, push)
+            size = math.sqrt(push[0] ** 2 + push[1] ** 2)
+            weight = 1.0 if -(ex * push[0] + ey * push[1]) >= size * _SIGHT else _BEHIND
+            ax += weight * push[0]
+            ay += weight * push[1]
+        force[p, 0] = ax
+        force[p, 1] = ay
+    for p in range(count):
+        me = crowd[p]
+        x0 = me[X]
+        y0 = me[Y]
+        z0 = me[Z]
+        n = nearby(solids, x0, y0, _WALL_FAR, near, seen, stamp)
+        stamp += 1
+        nearest = _walls(solids, near, n, x0, y0, z0, force[p])
+        vx = me[VX] + step * force[p, 0]
+        vy = me[VY] + step * force[p, 1]
+        most = _HURRY * me[SPEED]
+        speed = math.sqrt(vx * vx + vy * vy)
+        if speed > most:
+            vx *= most / speed
+            vy *= most / speed
+        x = x0 + step * vx
+        y = y0 + step * vy
+        if nearest < _RADIUS + step * most or movers.shape[0] > 0:
+            x, y, _ = slide(solids, near, n, movers, x0, y0, x, y, z0, found, whom)
+        floor, _ = support(solids, near, n, movers, x, y, z0 + _CLIMB)
+        if floor < z0 - _CLIMB or (
+            floor > z0 + _TINY
+            and not has_headroom(solids, near, n, movers, x, y, floor)
+        ):
+            x = x0
+            y = y0
+            floor = z0
+        me[X] = x
+        me[Y] = y
+        me[Z] = floor
+        me[VX] = (x - x0) / step
+        me[VY] = (y - y0) / step
+        speed = math.sqrt(me[VX] ** 2 + me[VY] ** 2)
+        me[SLOW] = me[SLOW] + step if speed < _STUCK_SPEED * me[SPEED] else 0.0
+        goal = int(me[GOAL])
+        far = math.sqrt((goals[goal, 0] - x) ** 2 + (goals[goal, 1] - y) ** 2)
+        there = far < _ARRIVED and abs(goals[goal, 2] - floor) < _SAME_FLOOR
+        if there or me[SLOW] > _STUCK_TIME:
+            me[GOAL] = _another(goals, goal, rng, i)
+            me[SLOW] = 0.0
+    return stamp
+
+
+@njit(cache=True)
+def crowd_rows(crowd, count, radius, rows):
+    """Write the first `count` of `crowd` (P, 8) to `rows` (P, 9)."""
+    for p in range(count):
+        person_row(crowd[p, X], crowd[p, Y], crowd[p, Z], radius, rows[p])

@@ -1,0 +1,273 @@
+"""The moving things of many envs: where they are before and after a step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.errors import LevelError
+from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
+from ambulo.envs.vr.geometry.solid_kernels import BOX, PERSON
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.moving import Mover, Walker, fastest, period_of
+from ambulo.envs.vr.world import moving_kernels
+from ambulo.envs.vr.world.crowd_ways import PackedWays
+from ambulo.envs.vr.world.mover_kernels import (
+    BACK_AND_FORTH,
+    LOOP,
+    ONCE,
+    RANDOM,
+)
+
+_LOOPS = {"once": ONCE, "loop": LOOP, "back_and_forth": BACK_AND_FORTH}
+_CROWD_COLUMNS = 8
+
+
+class PackedThings:
+    """Things on paths of each slot's level, in flat arrays."""
+
+    def __init__(self) -> None:
+        """No slots."""
+        self._slots: list[tuple[list[Floats], list[Floats]]] = []
+        self._arrays: tuple[NDArray[np.generic], ...] | None = None
+
+    def set(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
+        """Hold the things of `levels[i]` in slot `slots[i]`."""
+        for slot, level in zip(slots, levels, strict=True):
+            self._slots += [([], [])] * (slot + 1 - len(self._slots))
+            walkers = level.people.walkers if level.people is not None else ()
+            radius = level.people.radius if level.people is not None else 0.0
+            things = [*level.movers, *walkers]
+            self._slots[slot] = (
+                [_thing(thing, radius) for thing in things],
+                [_keys(thing) for thing in things],
+            )
+        self._arrays = None
+
+    def counts(self) -> Ints:
+        """Number of things of each slot, shape (S,)."""
+        return np.array([len(things) for things, _ in self._slots], np.int64)
+
+    @property
+    def random(self) -> bool:
+        """Whether any phase is drawn."""
+        return any(row[7] == RANDOM for things, _ in self._slots for row in things)
+
+    def arrays(self) -> tuple[NDArray[np.generic], ...]:
+        """Where slots begin (S + 1,), things (T, 9), keyframes (K, 5)."""
+        if self._arrays is None:
+            first = np.concatenate([[0], np.cumsum(self.counts())])
+            rows = [row for things, _ in self._slots for row in things]
+            keys = [path for _, paths in self._slots for path in paths]
+            things = np.array(rows, np.float64).reshape(-1, 9)
+            ends = np.cumsum([len(path) for path in keys])
+            if rows:
+                things[:, 5] = ends
+                things[1:, 4] = ends[:-1]
+            self._arrays = (first, things, np.vstack([np.zeros((0, 5)), *keys]))
+        return self._arrays
+
+
+def _thing(thing: Mover | Walker, radius: float) -> Floats:
+    """Half sizes, kind, (keyframes), loop, phase, period: as `place_on_path` reads it."""
+    half = thing.half_size if isinstance(thing, Mover) else (radius, radius, 0.0)
+    kind = BOX if isinstance(thing, Mover) else PERSON
+    phase = RANDOM if thing.phase is None else thing.phase
+    period = period_of(thing.path, thing.loop)
+    return np.array([*half, kind, 0, 0, _LOOPS[thing.loop], phase, period])
+
+
+def _keys(thing: Mover | Walker) -> Floats:
+    return np.pad(thing.path, ((0, 0), (0, 5 - thing.path.shape[1])))
+
+
+class MovingThings:
+    """What moves in the levels of N envs. Envs that share a level share what moves there."""
+
+    def __init__(self, num_envs: int, spec: WorldSpec) -> None:
+        """Nothing moves yet, and nobody shares a level."""
+        self._spec = spec
+        self._things, self._ways = PackedThings(), PackedWays()
+        self._counts = np.zeros((0, 2), np.int64)
+        self._rng = np.arange(1, num_envs + 1, dtype=np.uint64)
+        self._clock = np.zeros(num_envs, np.int64)
+        self._phases = np.zeros((num_envs, 0))
+        self._crowd = np.zeros((num_envs, 0, _CROWD_COLUMNS))
+        self.leader = np.arange(num_envs)
+        """First env of those that share a level, shape (N,)."""
+        self.mates = np.zeros((num_envs, 0), np.int64)
+        """The other envs in the level of each, shape (N, A)."""
+        self.present = np.ones(num_envs, np.bool_)
+        """Whether each env is seen by its mates, shape (N,)."""
+        self.count = np.zeros(num_envs, np.int64)
+        """Rows of each env that are used, shape (N,)."""
+        self.before = np.zeros((num_envs, 0, 9))
+        """Rows of `solid_kernels` at the start of the step, shape (N, M, 9)."""
+        self.after = np.zeros((num_envs, 0, 9))
+        """And at its end."""
+
+    @property
+    def some(self) -> bool:
+        """Whether anything moves in any level, or envs share one."""
+        return bool(self._counts.any()) or self.mates.shape[1] > 0
+
+    @property
+    def chancy(self) -> bool:
+        """Whether anything random moves in any level."""
+        return bool(self._counts[:, 1].any()) or self._things.random
+
+    def share(self, size: int) -> None:
+        """Put every `size` envs in a row into one level, from the next reset on."""
+        envs = len(self.leader)
+        if envs % size:
+            raise ValueError(f"{envs} envs cannot share levels in groups of {size}")
+        groups = np.arange(envs).reshape(-1, size)
+        self.leader = np.repeat(groups[:, 0], size)
+        rows = np.repeat(groups, size, axis=0)
+        others = rows != np.arange(envs)[:, None]
+        self.mates = rows[others].reshape(envs, size - 1)
+        self._make_room()
+
+    def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
+        """Put `levels[i]` into slot `slots[i]`.
+
+        Raises:
+            LevelError: something moves too fast for the ticks of this world.
+        """
+        for level in levels:
+            self._check_speed(level)
+        if not self._counts.any() and not any(level.moving for level in levels):
+            rows = max([len(self._counts), *(slot + 1 for slot in slots)])
+            self._counts = np.zeros((rows, 2), np.int64)
+            return
+        rows = max([len(self._counts), *(slot + 1 for slot in slots)])
+        self._counts = np.pad(self._counts, ((0, rows - len(self._counts)), (0, 0)))
+        self._things.set(slots, levels)
+        self._ways.set(slots, levels)
+        for slot, level in zip(slots, levels, strict=True):
+            people = level.people
+            walkers = 0 if people is None else len(people.walkers)
+            crowd = 0 if people is None else people.count
+            self._counts[slot] = len(level.movers) + walkers, crowd
+        self._make_room()
+
+    def seed(self, envs: Ints, seeds: Ints) -> None:
+        """Seed the next episodes of `envs` (k,)."""
+        moving_kernels.seed_envs(envs, np.asarray(seeds).astype(np.uint64), self._rng)
+
+    def begin(self, envs: Ints, slot: Ints, position: Floats) -> None:
+        """Begin episodes of `envs`, whose agents are at `position` (N, 3)."""
+        if not self.some:
+            return
+        self.present[envs] = True
+        moving_kernels.begin(
+            envs, slot, position, self._counts, self._things.arrays(), self._crowd,
+            self._rng, self._clock, self._phases, self.leader, self.mates,
+            self._ways_arrays(),
+        )  # fmt: skip
+        self._place(envs, slot, position)
+        self.before[envs] = self.after[envs]
+
+    def advance(
+        self, envs: Ints, slot: Ints, position: Floats, velocity: Floats,
+        solids: tuple[NDArray[np.generic], ...],
+    ) -> None:  # fmt: skip
+        """Move everything in the levels of `envs` by one step; agents are where they were."""
+        if not self.some:
+            return
+        moving_kernels.advance(
+            envs, slot, position, velocity, self._counts, self._things.arrays(),
+            self._ways_arrays(), self._crowd, self._rng, self._clock, self._phases,
+            self.leader, self.mates, self.present, self.count, self.before, self.after,
+            self._spec.decision_dt, solids,
+        )  # fmt: skip
+
+    def settle(self, envs: Ints, position: Floats) -> None:
+        """Take in where the mates of `envs` have come to."""
+        if self.mates.shape[1]:
+            moving_kernels.place_mates(
+                envs, position, self.mates, self.present, self.count, self.after
+            )
+
+    def leave(self, envs: Ints) -> None:
+        """Take `envs` out of the sight and the way of their mates, until their reset."""
+        self.present[envs] = False
+
+    def arrays(self) -> dict[str, NDArray[np.generic]]:
+        """What a continuation needs."""
+        return {
+            "moving_rng": self._rng,
+            "moving_clock": self._clock,
+            "moving_phases": self._phases,
+            "crowd": self._crowd,
+            "present": self.present,
+        }
+
+    def load(
+        self, arrays: dict[str, NDArray[np.generic]], slot: Ints, position: Floats
+    ) -> None:
+        """Continue from `arrays`, whose room for things may be another."""
+        for name, array in self.arrays().items():
+            if name in arrays:
+                saved = arrays[name]
+                part = tuple(
+                    slice(0, min(a, b))
+                    for a, b in zip(array.shape, saved.shape, strict=True)
+                )
+                array[part] = saved[part]
+        envs: Ints = np.flatnonzero(slot >= 0)
+        if self.some and len(envs):
+            self._place(envs, slot, position)
+            self.before[envs] = self.after[envs]
+
+    def people(self, env: int, slot: int) -> Floats:
+        """People in the level of `env`: x, y, z, radius, shape (n, 4), [m]."""
+        rows = self.after[env, : self.count[env]]
+        return rows[rows[:, 8] == PERSON][:, [0, 1, 6, 2]]
+
+    def boxes(self, env: int) -> Floats:
+        """Things in the level of `env`: x, y, a, b, cos, sin, bottom, top, shape (n, 8)."""
+        rows = self.after[env, : self.count[env]]
+        return rows[rows[:, 8] == BOX][:, :8]
+
+    def _place(self, envs: Ints, slot: Ints, position: Floats) -> None:
+        moving_kernels.place(
+            envs, slot, position, self._counts, self._things.arrays(),
+            self._ways_arrays(), self._crowd, self._clock, self._phases, self.leader,
+            self.mates, self.present, self.count, self.after, self._spec.decision_dt,
+        )  # fmt: skip
+
+    def _ways_arrays(self) -> tuple[NDArray[np.generic], ...]:
+        return self._ways.arrays()
+
+    def _make_room(self) -> None:
+        """Widen the arrays to what the largest level needs."""
+        things, crowd = self._counts.max(axis=0) if len(self._counts) else (0, 0)
+        self._phases = _widened(self._phases, int(things))
+        self._crowd = _widened(self._crowd, int(crowd))
+        rows = int(self._counts.sum(axis=1).max(initial=0)) + self.mates.shape[1]
+        self.before = _widened(self.before, rows)
+        self.after = _widened(self.after, rows)
+
+    def _check_speed(self, level: Level) -> None:
+        """Raise `LevelError` where a mover would jump over a body within a tick."""
+        spec = self._spec
+        for k, mover in enumerate(level.movers):
+            travel = (fastest(mover) + spec.max_speed) * spec.dt
+            if travel > BODY_RADIUS:
+                raise LevelError(
+                    f"level {level.name!r}: movers[{k}] and the body move {travel:.3g} m "
+                    f"in a tick of {spec.dt:.3g} s, at most {BODY_RADIUS}, or they pass "
+                    "through each other: use more environment.physics_ticks_per_second"
+                )
+
+
+def _widened(array: Floats, columns: int) -> Floats:
+    """`array` (N, M, ...) with at least `columns` columns."""
+    missing = columns - array.shape[1]
+    if missing <= 0:
+        return array
+    return np.pad(array, ((0, 0), (0, missing), *[(0, 0)] * (array.ndim - 2)))

@@ -1,0 +1,100 @@
+"""MuJoCo models of levels with heights, in which bodies are moved by geometry queries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.errors import LevelError
+from ambulo.envs.vr.contract import BODY_RADIUS, CAPSULE_HIGH, CAPSULE_LOW
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.solids import Solids
+
+MOST_GEOMS = 20_000
+"""Most shapes of one level; each triangle of a mesh or terrain is one."""
+
+_THICKNESS = 0.02
+"""How deep triangles reach behind their faces, as MuJoCo has no thin ones, [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeightScene:
+    """A compiled level with heights, with the player's capsule as its last geom."""
+
+    model: mujoco.MjModel
+    data: mujoco.MjData
+
+    @classmethod
+    def of(cls, level: Level) -> HeightScene:
+        """The scene of `level`; shape k of its `Solids` is geom k.
+
+        Raises:
+            LevelError: too many shapes.
+        """
+        model = _model(level)
+        data = mujoco.MjData(model)
+        mujoco.mj_forward(model, data)
+        return cls(model, data)
+
+    @property
+    def player(self) -> int:
+        """Number of the player's geom."""
+        return self.model.ngeom - 1
+
+    def addresses(self) -> Ints:
+        """Addresses of the model, its data and the player's position, and its geom."""
+        where = self.data.geom_xpos[self.player].ctypes.data
+        return np.array(
+            [self.model._address, self.data._address, where, self.player], np.int64
+        )
+
+
+def _model(level: Level) -> mujoco.MjModel:
+    solids = Solids.of(level)
+    count = len(solids.prisms) + len(solids.drums) + len(solids.triangles)
+    if count > MOST_GEOMS:
+        raise LevelError(
+            f"level {level.name!r}: {count} shapes and triangles, and world = mujoco takes "
+            f"{MOST_GEOMS}: use world = kernel"
+        )
+    spec = mujoco.MjSpec()
+    kinds, world = mujoco.mjtGeom, spec.worldbody
+    for x, y, a, b, cos, sin, low, high in solids.prisms:
+        half = np.arctan2(sin, cos) / 2
+        world.add_geom(
+            type=kinds.mjGEOM_BOX,
+            pos=[x, y, (low + high) / 2],
+            quat=[np.cos(half), 0.0, 0.0, np.sin(half)],
+            size=[a, b, (high - low) / 2],
+        )
+    for x, y, radius, low, high in solids.drums:
+        world.add_geom(
+            type=kinds.mjGEOM_CYLINDER,
+            pos=[x, y, (low + high) / 2],
+            size=[radius, (high - low) / 2, 0.0],
+        )
+    for k, row in enumerate(solids.triangles):
+        _add_triangle(spec, f"triangle_{k}", row)
+    body = world.add_body()
+    body.add_geom(
+        type=kinds.mjGEOM_CAPSULE,
+        size=[BODY_RADIUS, (CAPSULE_HIGH - CAPSULE_LOW) / 2, 0.0],
+    )
+    return spec.compile()
+
+
+def _add_triangle(spec: mujoco.MjSpec, name: str, row: Floats) -> None:
+    """A thin convex mesh in front of which the triangle is."""
+    corners, normal = row[:9].reshape(3, 3), row[9:12]
+    middle = corners.mean(axis=0)
+    # Its back is a point, so that it stays behind the triangles beside it.
+    points = np.vstack([corners, middle - _THICKNESS * normal]) - middle
+    spec.add_mesh(
+        name=name,
+        uservert=points.astype(np.float32).ravel(),
+        inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL,
+    )
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=name, pos=middle)

@@ -17,6 +17,8 @@ const STEP_HEIGHT := 0.01
 const CLIMB_HEIGHT := 0.25
 ## Where shapes have heights: least upward part of the unit normal of a floor.
 const STEEPEST_FLOOR := sqrt(0.5)
+## A goal is on the floor whose height differs by less, [m].
+const SAME_FLOOR := 0.6
 ## Height of the camera above the XR origin, [m].
 const EYE_HEIGHT := 1.6
 ## Left hand in the yaw frame (forward, left, up), [m]; the right one is mirrored.

@@ -16,6 +16,14 @@ DOCUMENT = json.loads(
     (Path(__file__).parents[3] / "docs" / "godot_openapi.json").read_text()
 )
 SCENE = "res://scenes/features/vr_locomotion_test.tscn"
+OWN = "res://scenes/demo/own_scene.tscn"
+FLOOR = {
+    "origin": [-4, -4],
+    "size": 0.5,
+    "first": [0, 0],
+    "last": [15, 15],
+    "heights": [-1, 3],
+}
 LEVEL = {
     "name": "room",
     "family": "custom",
@@ -65,6 +73,20 @@ CALLS: list[tuple[str, str, Any, int]] = [
     ("GET", "/body?body=2", None, 200),
     ("GET", "/body?body=1", None, 409),
     ("POST", "/body", {"bodies": [0], "poses": [POSE[:-1]]}, 400),
+    ("GET", "/rl/scene", None, 200),
+    ("POST", "/rl/floor", FLOOR, 409),
+    ("POST", "/rl/scene", {"scene_path": "res://nowhere.tscn"}, 409),
+    ("POST", "/rl/scene", {"scene_path": OWN}, 409),
+    ("POST", "/scene", {"scene_path": OWN}, 200),
+    ("GET", "/scene", None, 200),
+    ("POST", "/rl/scene", {"scene_path": OWN}, 200),
+    ("POST", "/rl/floor", FLOOR, 200),
+    ("POST", "/rl/reset", {"seed": 2}, 200),
+    ("POST", "/rl/spec", CONTINUOUS, 200),
+    ("POST", "/rl/reset", {**PLACED, "poses": [[0, 0, 1.5, 0]]}, 200),
+    ("POST", "/rl/step", {"actions": [[0.1, 1, -1]]}, 200),
+    ("POST", "/rl/levels", {"slots": [3], "levels": [LEVEL]}, 409),
+    ("POST", "/rl/scene", {"scene_path": None}, 200),
     ("POST", "/scene", {"scene_path": SCENE}, 200),
     ("GET", "/scene", None, 200),
     ("POST", "/scene", {"scene_path": "res://project.godot"}, 403),

@@ -15,7 +15,7 @@ const AUTOSTART := "ambulo/server/autostart"
 
 const _HELP := (
 	"--port=N --agents=N --mode=lockstep|play --token=T --max-body=BYTES --host=NAME"
-	+ " --parent-pid=PID --idle-exit=SECONDS --no-server"
+	+ " --parent-pid=PID --idle-exit=SECONDS --scene=res://PATH --no-server"
 )
 const _WHOLE: Dictionary[String, Array] = {
 	"--port": [0, 65535],
@@ -24,7 +24,7 @@ const _WHOLE: Dictionary[String, Array] = {
 	"--parent-pid": [1, 1 << 31],
 	"--idle-exit": [1, 1 << 31],
 }
-const _TEXTS: PackedStringArray = ["--mode", "--token", "--host"]
+const _TEXTS: PackedStringArray = ["--mode", "--token", "--host", "--scene"]
 
 ## TCP port on loopback; 0: any free one.
 var port := 8080
@@ -37,6 +37,8 @@ var mode := Mode.PLAY
 var max_body := 1 << 23
 ## One more name that the Host header may hold.
 var host := ""
+## Scene of the game that is opened, and that the agents are in; "": they are in levels.
+var scene := ""
 ## The engine quits when this process is gone; 0: not watched.
 var parent_pid := 0
 ## The engine quits after this long without a request, [s]; 0: never.
@@ -106,6 +108,8 @@ func _read(name: String, value: String) -> String:
 		mode = Mode.LOCKSTEP if value == "lockstep" else Mode.PLAY
 	elif name == "--token":
 		token = value
+	elif name == "--scene":
+		scene = value
 	else:
 		host = value.to_lower()
 	return ""

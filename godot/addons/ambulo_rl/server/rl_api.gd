@@ -60,9 +60,14 @@ func decide(actions: PackedFloat64Array) -> AmbuloReply:
 	return null
 
 
-## Place agents in levels and tell who listens.
-func place(agents: PackedInt64Array, slots: PackedInt64Array, poses: PackedFloat64Array) -> void:
-	world.reset(agents, slots, poses)
+## Place agents in levels, in a scene at `heights`, and tell who listens.
+func place(
+	agents: PackedInt64Array,
+	slots: PackedInt64Array,
+	poses: PackedFloat64Array,
+	heights := PackedFloat64Array()
+) -> void:
+	world.reset(agents, slots, poses, heights)
 	resets += agents.size()
 	_unplaced = true
 	if placed.is_valid():
@@ -75,17 +80,32 @@ func put_levels(slots: PackedInt64Array, levels: Array[AmbuloLevel]) -> void:
 	_unplaced = true
 
 
+## All agents leave their places, for the physics space of a scene (none: for levels).
+func use_scene(space: RID) -> void:
+	world.use_scene_space(space)
+	_unplaced = true
+	if placed.is_valid():
+		placed.call(PackedInt64Array(), PackedFloat64Array())
+
+
 ## The training form of reset: {"agents", "slots", "poses"}, or binary rows.
 func reset_agents(request: AmbuloRequest, data: Dictionary, fields: AmbuloFields) -> AmbuloReply:
 	var chosen: AmbuloRlPlacement
 	var limit := AmbuloFields.MAX_NUMBER
+	var width := 3 if world.scene() == null else 4
 	if request.head.binary_body:
-		chosen = AmbuloRlPlacement.from_binary(request.body, 3, limit, world, fields)
+		chosen = AmbuloRlPlacement.from_binary(request.body, width, limit, world, fields)
 	else:
-		chosen = AmbuloRlPlacement.from_json(data, "poses", 3, limit, world, fields)
+		chosen = AmbuloRlPlacement.from_json(data, "poses", width, limit, world, fields)
 	if fields.refusal != null:
 		return fields.refusal
-	place(chosen.agents, chosen.slots, chosen.rows)
+	var poses := PackedFloat64Array()
+	var heights := PackedFloat64Array()
+	for k in range(0, chosen.rows.size(), width):
+		poses.append_array(chosen.rows.slice(k, k + 3))
+		if width == 4:
+			heights.append(chosen.rows[k + 3])
+	place(chosen.agents, chosen.slots, poses, heights)
 	var rows := world.state_rows(chosen.agents)
 	if request.head.binary_reply:
 		return _binary_reply(chosen.agents.size(), rows)
@@ -131,6 +151,8 @@ func _set_spec(request: AmbuloRequest) -> AmbuloReply:
 
 func _set_levels(request: AmbuloRequest) -> AmbuloReply:
 	var fields := AmbuloFields.new()
+	if world.scene() != null:
+		return AmbuloReply.fail(409, "in_scene", "the agents are in a scene: levels are not used")
 	var keys: PackedStringArray = ["slots", "levels"]
 	var data := fields.table(request.json_object(fields), "body", "", keys, keys)
 	var slots := fields.wholes(data.get("slots"), "slots", 0, MAX_SLOT)

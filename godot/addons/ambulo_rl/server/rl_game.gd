@@ -27,6 +27,9 @@ const _DEFAULT_LEVEL := {
 	"goal_distance": [5, 12],
 }
 
+## The scene that agents may be in; null: there are only levels.
+var scene: AmbuloSceneApi
+
 var _rl: AmbuloRlApi
 var _episodes: Dictionary[int, AmbuloRlEpisode] = {}
 var _count := 0
@@ -52,7 +55,9 @@ func _on_placed(agents: PackedInt64Array, poses: PackedFloat64Array) -> void:
 		_episodes.clear()
 		return
 	for k in agents.size():
-		var level := _rl.world.level_of(_rl.world.slot_of(agents[k]))
+		var level: AmbuloLevel = null
+		if _rl.world.scene() == null:
+			level = _rl.world.level_of(_rl.world.slot_of(agents[k]))
 		var episode := AmbuloRlEpisode.new()
 		_count += 1
 		episode.number = _count
@@ -85,6 +90,8 @@ func _reset_game(data: Dictionary, fields: AmbuloFields) -> AmbuloReply:
 	if fields.refusal != null:
 		return fields.refusal
 	var agent: int = options["agent"]
+	if _rl.world.scene() != null:
+		return _reset_in_scene(data, random, options)
 	var level := _level(data.get("level"), agent, fields)
 	if fields.refusal != null:
 		return fields.refusal
@@ -99,8 +106,31 @@ func _reset_game(data: Dictionary, fields: AmbuloFields) -> AmbuloReply:
 	else:
 		slot = _rl.world.slot_of(agent)
 	_rl.place([agent], [slot], drawn.slice(0, 3))
+	return _begun(options, [drawn[3], drawn[4], 0.0])
+
+
+# In a scene no level of ours is ever built: its markers or its free floor say where.
+func _reset_in_scene(
+	data: Dictionary, random: RandomNumberGenerator, options: Dictionary
+) -> AmbuloReply:
+	if data.get("level") != null:
+		return AmbuloReply.fail(409, "in_scene", "the agents are in a scene", "level")
+	if not scene.survey.is_alive():
+		return AmbuloReply.fail(409, "bad_scene", "scene %s: is closed" % scene.path)
+	var problems := PackedStringArray()
+	var places := AmbuloScenePlaces.new(_rl.world.scene(), scene.survey, random)
+	var drawn := places.draw(AmbuloRlEpisode.GOAL_DISTANCE, problems)
+	if drawn.is_empty():
+		var rule := "scene %s: %s" % [scene.path, problems[0]]
+		return AmbuloReply.fail(409, "no_free_place", rule)
+	_rl.place([options["agent"]], [0], drawn.slice(0, 3), drawn.slice(3, 4))
+	return _begun(options, drawn.slice(4, 7))
+
+
+func _begun(options: Dictionary, goal: PackedFloat64Array) -> AmbuloReply:
+	var agent: int = options["agent"]
 	var episode := _episodes[agent]
-	episode.goal = [drawn[3], drawn[4], 0.0]
+	episode.goal = goal
 	episode.max_steps = options["max_steps"]
 	episode.goal_radius = options["goal_radius"]
 	return AmbuloReply.json({"observation": _observed(agent), "state": _legacy_state(agent)})
@@ -292,6 +322,8 @@ func _legacy_state(agent: int) -> Dictionary:
 		var dx := episode.goal[0] - row[0]
 		var dy := episode.goal[1] - row[1]
 		reached = sqrt(dx * dx + dy * dy) <= episode.goal_radius
+		if _rl.world.scene() != null:  # and on its floor
+			reached = reached and absf(episode.goal[2] - row[2]) < AmbuloContract.SAME_FLOOR
 	var fell := row[tail + AmbuloWorld.FELL] != 0.0
 	var late := steps >= episode.max_steps
 	return {

@@ -35,6 +35,8 @@ var _engine: AmbuloEngineApi
 var _rl: AmbuloRlApi
 var _game: AmbuloRlGame
 var _body: AmbuloBodyApi
+var _scene: AmbuloSceneApi
+var _loader: AmbuloSceneLoader
 var _watch: AmbuloParentWatch
 var _foreign: PackedStringArray = []
 var _disabled := false
@@ -70,7 +72,11 @@ func _process(_delta: float) -> void:
 		_start()
 		return
 	if _options.mode == AmbuloServerOptions.Mode.LOCKSTEP:
+		var made := _rl.decisions
 		_serve_for(_slice, true)
+		# A scene that moves gets a frame for each decision, and none without.
+		while _scene.moves and made == _rl.decisions and not _is_leaving():
+			_serve_for(_slice, true)
 	else:
 		_serve_for(_PLAY_BUDGET, false)
 	_look_around()
@@ -90,6 +96,8 @@ func _start() -> void:
 	if not options.shall_listen(OS.is_debug_build(), _is_main_scene(), autostart):
 		disable()
 		return
+	if options.scene != "" and not _has_scene(options.scene):
+		return
 	_set_up(options)
 	if _transport.listen(options.port) != OK:
 		var text := "ambulo: port %d is taken; name another: -- --port=N" % options.port
@@ -106,6 +114,18 @@ func _start() -> void:
 		if not _watch.can_watch():
 			printerr("ambulo: --parent-pid is not supported on this system; use --idle-exit")
 	print("AMBULO_READY port=%d pid=%d" % [_transport.port(), OS.get_process_id()])
+
+
+# Whether the scene is open and has started; if it cannot be opened, the engine quits.
+func _has_scene(path: String) -> bool:
+	if _loader == null:
+		_loader = AmbuloSceneLoader.new(get_tree(), path)
+	if not _loader.is_settled():
+		return false
+	if _loader.problem != "":
+		_give_up("ambulo: %s" % _loader.problem)
+		return false
+	return true
 
 
 func _is_main_scene() -> bool:
@@ -128,7 +148,12 @@ func _set_up(options: AmbuloServerOptions) -> void:
 	_rl.register(_router)
 	_game.register(_router)
 	_body.register(_router)
-	if options.mode == AmbuloServerOptions.Mode.LOCKSTEP:
+	_scene = AmbuloSceneApi.new(get_tree(), _rl)
+	_scene.register(_router)
+	_game.scene = _scene
+	if options.scene != "":
+		_scene.enter_open_scene()
+	elif options.mode == AmbuloServerOptions.Mode.LOCKSTEP:
 		Engine.max_physics_steps_per_frame = 1
 	_transport.max_body = options.max_body
 	_transport.find_route = _router.find
@@ -141,7 +166,10 @@ func _serve_for(budget: int, waits: bool) -> void:
 	var now := Time.get_ticks_usec()
 	var deadline := now + budget
 	var seen := _rl.decisions + _rl.resets
+	var made := _rl.decisions
 	while now < deadline and not _rl.quitting and not _engine.needs_frame:
+		if _scene.moves and made != _rl.decisions:
+			break
 		if _transport.poll():
 			now = Time.get_ticks_usec()
 			_last_busy = now
@@ -167,6 +195,13 @@ func _pause(now: int) -> int:
 	if quiet < _SHORT_WAIT or now - _transport.accepted_at < _AWAKE:
 		return 50
 	return 1000 if quiet < _LONG_WAIT else 4000
+
+
+func _is_leaving() -> bool:
+	if _engine.needs_frame:
+		return true
+	_look_around()
+	return not is_processing()
 
 
 func _look_around() -> void:

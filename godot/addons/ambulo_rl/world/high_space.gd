@@ -109,6 +109,17 @@ func fits(x: float, y: float, z: float, spare := AmbuloContract.STUCK_DEPTH) -> 
 	return true
 
 
+## The name of an obstacle that the body at (x, y, z) overlaps; "": none, or none has a name.
+func obstacle_at(x: float, y: float, z: float) -> String:
+	stand_at(z)
+	_body.transform = Transform3D(Basis.IDENTITY, Vector3(origin_y - y, _body_height, origin_x - x))
+	for hit in _state.intersect_shape(_body, 1):
+		var node: Node = hit.collider as Node
+		if node != null and node.is_inside_tree():
+			return str(node.get_path())
+	return ""
+
+
 ## Has [method slide] and [method find_overlaps] work for feet at height [param z].
 func stand_at(z: float) -> void:
 	_body_height = z + _bottom + 0.5 * _capsule_height

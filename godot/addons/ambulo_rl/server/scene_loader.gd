@@ -1,0 +1,78 @@
+class_name AmbuloSceneLoader
+extends RefCounted
+## Opens a scene to be served, and finds out whether it can be: it must load, hold no transform
+## that the physics cannot use, and its scripts must not fail while it starts.
+
+## Frames in which the scene starts: scripts, colliders and navigation maps are there after them.
+const FRAMES := 4
+
+## What is wrong with the scene, in one line; "": nothing so far.
+var problem := ""
+
+var _tree: SceneTree
+var _path := ""
+var _scene: Node
+var _log := AmbuloErrorLog.new()
+var _frames := 0
+
+
+## Opens [param path] in place of the open scene.
+func _init(tree: SceneTree, path: String) -> void:
+	_tree = tree
+	_path = path
+	OS.add_logger(_log)
+	_open()
+	if problem != "":
+		OS.remove_logger(_log)
+
+
+## Whether the scene has started, or cannot; to be asked once a frame.
+func is_settled() -> bool:
+	if problem != "":
+		return true
+	_frames += 1
+	if _frames < FRAMES and _log.script_error == "":
+		return false
+	OS.remove_logger(_log)
+	if not is_instance_valid(_scene) or _tree.current_scene != _scene:
+		_fail("its own scripts closed it")
+	elif _log.script_error != "":
+		_fail_by_script()
+	_tree.paused = false  # by its scripts; nobody would go on
+	return true
+
+
+func _open() -> void:
+	if not _path.begins_with("res://"):
+		_fail("must begin with res://")
+		return
+	if not ResourceLoader.exists(_path, "PackedScene"):
+		_fail("no such scene in this project")
+		return
+	var packed: PackedScene = load(_path) as PackedScene
+	var scene: Node = null
+	if packed != null and packed.can_instantiate():
+		scene = packed.instantiate()
+	if scene == null:
+		_fail("cannot be loaded: %s" % _log.engine_error.get_slice("\n", 0))
+		return
+	var survey := AmbuloSceneSurvey.new(scene, false)
+	if survey.problem != "":
+		_fail(survey.problem)
+		scene.free()
+		return
+	if _tree.current_scene != null:
+		_tree.current_scene.free()
+	_scene = scene
+	_tree.root.add_child(scene)
+	_tree.current_scene = scene
+
+
+func _fail_by_script() -> void:
+	var node := AmbuloSceneSurvey.new(_scene, false).node_with(_log.script_path)
+	var who := "a script fails" if node == "" else "node %s: its script fails" % node
+	_fail("%s: %s" % [who, _log.script_error])
+
+
+func _fail(rule: String) -> void:
+	problem = "scene %s: %s" % [_path, rule]

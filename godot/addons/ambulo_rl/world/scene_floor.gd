@@ -1,0 +1,85 @@
+class_name AmbuloSceneFloor
+extends RefCounted
+## Where a body fits in a scene: on the floors of columns, found by rays from above and by
+## overlaps of the body itself.
+
+## Numbers of a floor: column, row, height [m], whether the body fits there, whether it slopes.
+const WIDTH := 5
+## Floors of one column that are told at most.
+const MOST_FLOORS := 16
+## Room that is kept around a body, [m].
+const ROOM := 0.03
+## Overlap that a body in the middle of its place may have, [m].
+const SPARE := 1e-3
+## Floors within this height of each other are one, [m].
+const _APART := 0.05
+## Floors whose height differs by more within [constant _BESIDE] slope, [m].
+const _SLOPE := 0.002
+const _BESIDE := 0.02
+
+var _space: AmbuloHighSpace
+
+
+## The floors of [param space].
+func _init(space: AmbuloHighSpace) -> void:
+	_space = space
+
+
+## Rows of [constant WIDTH] numbers of all floors between the heights [param low] and
+## [param high] in the columns [param first] to [param last] (column and row, both included) of
+## cells of [param size] [m] around whose middle, counted from (x0, y0), the body is tried.
+func scan(
+	x0: float, y0: float, size: float, first: Vector2i, last: Vector2i, low: float, high: float
+) -> PackedFloat64Array:
+	var found := PackedFloat64Array()
+	var radius := _space.body_radius
+	_space.body_radius = radius + ROOM
+	for row in range(first.y, last.y + 1):
+		var y := y0 + (row + 0.5) * size
+		for column in range(first.x, last.x + 1):
+			var x := x0 + (column + 0.5) * size
+			for z in floors(x, y, low, high):
+				var fits := _space.fits(x, y, z, SPARE)
+				var slopes := fits and _slopes(x, y, z)
+				found.append_array([column, row, z, 1.0 if fits else 0.0, 1.0 if slopes else 0.0])
+	_space.body_radius = radius
+	return found
+
+
+## Heights of all floors at (x, y) between two heights, from above, [m].
+func floors(x: float, y: float, low: float, high: float) -> PackedFloat64Array:
+	var found := PackedFloat64Array()
+	var top := high
+	while found.size() < MOST_FLOORS:
+		var z := _space.floor_at(x, y, top, low)
+		if is_nan(z):
+			break
+		found.append(z)
+		top = z - _APART
+	return found
+
+
+## The floor below a marker at (x, y, z), where a body fits; NAN, with [param rule] appended to
+## [param problems]: there is none.
+func below(x: float, y: float, z: float, problems: PackedStringArray) -> float:
+	var found := _space.support(x, y, z, AmbuloSceneSurvey.MARKER_HEIGHT)
+	if is_nan(found):
+		problems.append("no floor within %s m below it" % AmbuloSceneSurvey.MARKER_HEIGHT)
+	elif not _space.fits(x, y, found, 0.02):
+		var who := _space.obstacle_at(x, y, found)
+		problems.append(
+			"a body does not fit there (%s): move it to free floor" % (who if who else "too low")
+		)
+		return NAN
+	return found
+
+
+func _slopes(x: float, y: float, z: float) -> bool:
+	for k in 4:
+		var angle := 0.5 * PI * k
+		var beside := _space.floor_at(
+			x + _BESIDE * cos(angle), y + _BESIDE * sin(angle), z + _BESIDE, z - _BESIDE
+		)
+		if not is_nan(beside) and absf(beside - z) > _SLOPE:
+			return true
+	return false

@@ -166,8 +166,7 @@ def test_flat_and_high_levels_live_side_by_side() -> None:
 
 
 def test_worlds_without_heights_refuse_them() -> None:
-    world = TwinWorld(
-        1, WorldSpec(ticks_per_decision=3, dt=1 / 30), find_twin("walk_commands")
-    )
+    twin = find_twin("walk_commands")
+    spec = WorldSpec(ticks_per_decision=3, dt=1 / 30, max_speed=0.5, max_yaw_rate=0.5)
     with pytest.raises(LevelError, match="'storeys': has heights"):
-        world.set_levels([0], [parse_level(STOREYS, "x")])
+        TwinWorld(1, spec, twin).set_levels([0], [parse_level(STOREYS, "x")])

@@ -118,6 +118,9 @@ BEFORE = {
     "docs/vr_evaluation.md": [
         "ambulo levels generate --family rooms --count 2 --out my_levels"
     ],
+    "docs/vr_navigation.md": [
+        "ambulo levels generate --family rooms --count 2 --out my_levels"
+    ],
 }
 """What a page takes for granted, made before its commands."""
 

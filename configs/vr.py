@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
 from ambulo.configs.imitation import ImitationConfig
+from ambulo.configs.scenes import check_scene
 from ambulo.configs.types import Count, NonNegative, Positive, Steps, Widths
 from ambulo.configs.vr_rewards import NavigationRewardsConfig
 
@@ -105,6 +106,9 @@ class NavigationObservationsConfig(Config):
     plan_margin: Annotated[float, Field(ge=1.0, le=100.0)] = 1.0
     """Cost factor of cells nearer than 0.75 m to an obstacle, for `memory = plan` and the
     planner `mapper`: a larger one keeps paths clear of obstacles where there is room."""
+    surroundings: Literal["flat", "heights"] = "flat"
+    """`heights` adds, to the rays that see what obstructs, rays at 0.3, 0.9 and 1.5 m above the
+    feet, and the height of the floor at 15 points ahead."""
     motion: Literal["none", "motion_nn"] = "none"
     """Extra features of the body's own past: what a shipped motion network makes of its last
     poses (a capsule's and a twin's are those of an avatar)."""
@@ -157,6 +161,9 @@ class NavigationEnvironmentConfig(Config):
     """Physics ticks per action."""
     levels: tuple[str, ...] = ("train",)
     """Level families or named level sets."""
+    scene: str | None = None
+    """Scene of the Godot project ("res://...") in which all episodes are, in world = godot;
+    replaces `levels` and `level_file`."""
     level_file: str | None = None
     """A level JSON file or a folder of them, for `level_file_fraction` of the episodes."""
     level_file_fraction: Share | None = None
@@ -212,6 +219,7 @@ class NavigationEnvironmentConfig(Config):
             raise ValueError("levels must name at least one family or set")
         if not self.tasks:
             raise ValueError("tasks must name at least one task")
+        check_scene(self.scene, self.world, self.level_file)
         low, high = self.reach_height
         if not REACHED[0] <= low <= high <= REACHED[1]:
             raise ValueError(

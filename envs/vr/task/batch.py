@@ -26,6 +26,7 @@ from ambulo.envs.vr.task.reward import (
     Transition,
     reward_terms,
 )
+from ambulo.envs.vr.task.surroundings import Surroundings
 from ambulo.envs.vr.task.tasks import (
     FOLLOW,
     TaskState,
@@ -82,6 +83,8 @@ class NavigationBatch:
         self._custom = tuple(custom_terms)
         senses = config.observations
         self._memory = Memory(senses.memory, num_envs, senses.plan_margin)
+        heights = senses.surroundings == "heights"
+        self._surroundings = Surroundings(world.spec) if heights else None
         size = self.layout.full_size if privileged else self.layout.size
         self.obs = np.zeros((num_envs, size), np.float32)
         self._slices = self.layout.slices()
@@ -333,6 +336,11 @@ class NavigationBatch:
                 self.spec.ray_length, np.column_stack([gx, gy]), euclid,
                 out[:, at : at + self._memory.size],
             )  # fmt: skip
+        if self._surroundings is not None:
+            at = self._slices["height_rays"].start
+            out[:, at : at + self._surroundings.size()] = self._surroundings.read(
+                state, self.task.slot, self.bank.levels
+            )
         if self._priors is not None and "motion" in self._slices:
             out[:, self._slices["motion"]] = self._priors.codes
         if self.privileged and self.layout.privileged:

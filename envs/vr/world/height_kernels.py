@@ -21,6 +21,7 @@ from ambulo.envs.vr.geometry.solid_kernels import has_headroom, nearby, slide, s
 from ambulo.envs.vr.geometry.solid_ray_kernels import MOST_CUTS, cast_free_ways
 from ambulo.envs.vr.world.kernels import counted
 from ambulo.envs.vr.world.mover_kernels import move_between, near_movers, rows_of_mates
+from ambulo.envs.vr.world.packed_solids import solids_of
 
 _RADIUS = BODY_RADIUS
 _CLIMB = CLIMB_HEIGHT
@@ -60,18 +61,6 @@ def _floor_by_geometry(engine, i, solids, near, n, movers, x, y, highest):
         return support(solids, near, n, movers, x, y, highest)
 
     return found
-
-
-@njit(cache=True)
-def solids_of(pack, s):
-    """The shapes of slot `s`: views into the arrays of `pack`."""
-    prisms, drums, triangles, grid, first, items, offsets = pack
-    o = offsets[s]
-    p = offsets[s + 1]
-    return (
-        prisms[o[0] : p[0]], drums[o[1] : p[1]], triangles[o[2] : p[2]], grid[s],
-        first[o[3] : p[3]], items[o[4] : p[4]],
-    )  # fmt: skip
 
 
 @njit(cache=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.envs.vr.levels.level import Level
@@ -19,8 +20,9 @@ _NOTHING = Solids(
 class PackedSolids:
     """The shapes of each slot's level; of a flat level there are none."""
 
-    def __init__(self) -> None:
-        """No slots."""
+    def __init__(self, *, every: bool = False) -> None:
+        """No slots; with `every`, also flat levels have their shapes."""
+        self._every = every
         self._slots: list[Solids] = []
         self._arrays: tuple[NDArray[np.generic], ...] | None = None
 
@@ -28,7 +30,9 @@ class PackedSolids:
         """Hold the shapes of `levels[i]` in slot `slots[i]`."""
         for slot, level in zip(slots, levels, strict=True):
             self._slots += [_NOTHING] * (slot + 1 - len(self._slots))
-            self._slots[slot] = Solids.of(level) if level.heights else _NOTHING
+            self._slots[slot] = (
+                Solids.of(level) if level.heights or self._every else _NOTHING
+            )
         self._arrays = None
 
     def arrays(self) -> tuple[NDArray[np.generic], ...]:
@@ -45,3 +49,15 @@ class PackedSolids:
             grids = np.array([s.grid for s in self._slots])
             self._arrays = prisms, drums, triangles, grids, first, items, offsets
         return self._arrays
+
+
+@njit(cache=True)
+def solids_of(pack, s):  # type: ignore[no-untyped-def]
+    """The shapes of slot `s`: views into the arrays of `pack`."""
+    prisms, drums, triangles, grid, first, items, offsets = pack
+    o = offsets[s]
+    p = offsets[s + 1]
+    return (
+        prisms[o[0] : p[0]], drums[o[1] : p[1]], triangles[o[2] : p[2]], grid[s],
+        first[o[3] : p[3]], items[o[4] : p[4]],
+    )  # fmt: skip

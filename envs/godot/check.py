@@ -5,7 +5,12 @@ from __future__ import annotations
 from ambulo.configs.errors import BridgeError
 from ambulo.configs.vr import NavigationEnvironmentConfig
 from ambulo.envs.godot.errors import BridgeFault
-from ambulo.envs.godot.locate import check_version, find_engine, find_project
+from ambulo.envs.godot.locate import (
+    check_scene,
+    check_version,
+    find_engine,
+    find_project,
+)
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.transport import HttpConnection, address_of
 
@@ -22,7 +27,9 @@ def check_engines(config: NavigationEnvironmentConfig) -> None:
     settings = BridgeSettings.from_config(config)
     if settings.url is None:
         check_version(find_engine(settings.binary))
-        find_project(settings.project)
+        project = find_project(settings.project)
+        if settings.scene is not None:
+            check_scene(project, settings.scene)
         return
     host, port = address_of(settings.url)
     try:

@@ -13,9 +13,9 @@ import weakref
 from pathlib import Path
 from typing import Self
 
-from ambulo.envs.godot.errors import BridgeFault, EngineDied
+from ambulo.envs.godot.errors import BridgeFault, EngineDied, Rejected
 from ambulo.envs.godot.launcher import dying_with_us, end_group
-from ambulo.envs.godot.locate import import_project
+from ambulo.envs.godot.locate import check_scene, import_project
 from ambulo.envs.godot.settings import environment_token
 from ambulo.envs.godot.transport import HttpConnection
 
@@ -29,7 +29,11 @@ TAIL_LINES = 8
 """Lines of the engine's log in an error."""
 _READY = re.compile(rb"^AMBULO_READY port=(\d+) pid=(\d+)\s*$", re.MULTILINE)
 _BROKEN = re.compile(rb"^ERROR: Failed to instantiate an autoload.*", re.MULTILINE)
-_FIXED_FPS = 10
+_REFUSAL = re.compile(rb"^ambulo: (.+)$", re.MULTILINE)
+_REFUSED = 2
+FRAMES_PER_SECOND = 10
+"""Frames of the scene's own time in a second, one for each usual decision."""
+_HOST = "res://addons/ambulo_rl/server/scene_host.tscn"
 _POLL = 0.01
 
 
@@ -50,21 +54,28 @@ class EngineProcess:
         agents: int = 1,
         port: int = 0,
         start_timeout: float = START_TIMEOUT,
+        scene: str | None = None,
+        frames: int = FRAMES_PER_SECOND,
     ) -> None:
         """Start the engine; `wait_until_ready` waits for its server.
 
         Args:
             engine: the Godot program.
-            project: folder of our Godot project; it is imported first if need be.
+            project: folder of the Godot project; it is imported first if need be.
             log_file: standard output and errors are appended to it.
             agents: envs that the engine begins with.
             port: of its server; 0 is any free one.
             start_timeout: from here to the server's first word, [s].
+            scene: scene of the project that is opened and played in; None: levels.
+            frames: in a second of the scene's time.
 
         Raises:
-            BridgeError: the project cannot be imported.
+            BridgeError: the project cannot be imported, or has no such scene.
             EngineDied: the program cannot be run.
         """
+        if scene is not None:
+            check_scene(project, scene)
+        self._scene = scene
         import_project(engine, project)
         self.log_file, self.port = log_file, port
         self._ready, self._owner, self._token = False, os.getpid(), environment_token()
@@ -74,8 +85,9 @@ class EngineProcess:
         self._start_timeout = start_timeout
         arguments = [
             *dying_with_us(), str(engine), "--headless", "--path", str(project),
-            "--xr-mode", "off",
-            "--fixed-fps", str(_FIXED_FPS), "--", f"--port={port}",
+            "--xr-mode", "off", "--fixed-fps", str(frames),
+            *([] if scene is None else [_HOST]), "--",
+            *([] if scene is None else [f"--scene={scene}"]), f"--port={port}",
             f"--agents={agents}", f"--parent-pid={os.getpid()}",
         ]  # fmt: skip
         try:
@@ -107,6 +119,7 @@ class EngineProcess:
 
         Raises:
             EngineDied: the engine ended, or said nothing in time; with its last words.
+            Rejected: it cannot open its scene, with the reason.
         """
         while not self._ready:
             running = self.running  # before reading: what was said last is read
@@ -117,6 +130,9 @@ class EngineProcess:
                 break
             if not running:
                 code = self._process.returncode
+                refusal = _REFUSAL.search(said)
+                if self._scene is not None and code == _REFUSED and refusal is not None:
+                    raise Rejected(refusal[1].decode("utf-8", "replace").strip())
                 raise EngineDied(f"the engine ended ({_ending(code)}) {self.tail()}")
             if _BROKEN.search(said) is not None:  # it runs on, but will never listen
                 self.kill()

@@ -50,6 +50,7 @@ class BadStatus(BridgeFault, kind="status"):
         where = f" (field {field})" if field else ""
         super().__init__(f"HTTP {status}{f' {code}' if code else ''}: {message}{where}")
         self.status, self.code, self.field = status, code, field
+        self.said = message
 
 
 class VersionMismatch(BridgeError):

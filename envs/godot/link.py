@@ -25,6 +25,7 @@ from ambulo.envs.godot.errors import (
     TimedOut,
 )
 from ambulo.envs.godot.locate import check_version, find_engine, find_project
+from ambulo.envs.godot.scene_map import enter_scene
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.transport import (
     BINARY,
@@ -123,7 +124,12 @@ class EngineLink:
         """Begin to start an engine of our own that does not run."""
         if self._address is None and self._process is None:
             self._process = EngineProcess(
-                self._binary, self._project, self.log_file, agents=self.agents
+                self._binary,
+                self._project,
+                self.log_file,
+                agents=self.agents,
+                scene=self._settings.scene,
+                frames=max(1, round(1.0 / self._spec.decision_dt)),
             )
 
     def open(self) -> None:
@@ -145,6 +151,8 @@ class EngineLink:
         body = protocol.spec_message(self._spec, self.agents)
         answer = self._must("/rl/spec", body).json()
         protocol.check_spec(answer, self.layout, self.agents)
+        if self._settings.scene is not None:
+            enter_scene(self._connection, self._settings.scene)
         if self._address is not None:
             self._owners[self._address] = self
         self._ready = True
@@ -159,7 +167,9 @@ class EngineLink:
             self._known.pop(slot, None)
 
     def send_levels(self, slots: Ints, levels: dict[int, Level]) -> None:
-        """Send the levels of `slots` that the engine does not have."""
+        """Send the levels of `slots` that the engine does not have; a scene is there."""
+        if self._settings.scene is not None:
+            return
         missing = [s for s in dict.fromkeys(slots.tolist()) if s not in self._known]
         part: dict[int, Level] = {}
         obstacles = 0

@@ -30,7 +30,12 @@ OLDEST_VERSION = (4, 5)
 VERSION_TIMEOUT = 30.0
 """Longest answer of a program to `--version`, [s]."""
 _STAMP = "ambulo_import.stamp"
-_SOURCES = (".gd", ".tscn", ".tres", ".cfg", ".godot", ".svg")  # as in godot/run.sh
+_SOURCES = (
+    ".gd", ".tscn", ".tres", ".cfg", ".godot", ".svg", ".scn", ".res", ".glb", ".gltf",
+    ".obj", ".fbx", ".blend", ".png", ".jpg", ".gdshader",
+)  # fmt: skip
+ADD_ON = Path("addons", "ambulo_rl")
+"""Folder of the add-on in a project."""
 _VERSION = re.compile(r"^(\d+)\.(\d+)(?:\.\d+)?\.[a-z]", re.MULTILINE)
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -135,6 +140,22 @@ def find_project(named: str | None = None) -> Path:
     )
 
 
+def check_scene(project: Path, scene: str) -> None:
+    """Refuse a scene that is not in `project`, or a project without the add-on.
+
+    Raises:
+        BridgeError: with what is missing, and where it must be.
+    """
+    if not (project / ADD_ON / "plugin.cfg").is_file():
+        raise BridgeError(
+            f"{project}: has no add-on: copy godot/{ADD_ON} of the checkout to "
+            f"{project / ADD_ON}"
+        )
+    file = project / scene.removeprefix("res://")
+    if not file.is_file():
+        raise BridgeError(f"scene {scene}: no such file in the project {project}")
+
+
 def import_project(engine: Path, project: Path) -> None:
     """Import `project` unless that is done: without it, Godot knows no class names.
 
@@ -203,10 +224,10 @@ def _is_imported(project: Path) -> bool:
     stamp = project / ".godot" / _STAMP
     if not stamp.is_file() or not _class_cache(project).is_file():
         return False
-    return _newest(project) <= stamp.stat().st_mtime
+    return newest_change(project) <= stamp.stat().st_mtime
 
 
-def _newest(project: Path) -> float:
+def newest_change(project: Path) -> float:
     """Time of the last change of a file that the import reads, [s]."""
     newest = 0.0
     for folder, folders, files in os.walk(project):

@@ -117,7 +117,7 @@ def levels_message(slots: Sequence[int], levels: Sequence[Level]) -> bytes:
 
 
 def reset_message(agents: Ints, slots: Ints, poses: Floats) -> bytes:
-    """Body of `POST /rl/reset`: poses are x [m], y [m], yaw [rad]."""
+    """Body of `POST /rl/reset`: poses are x [m], y [m], yaw [rad], in scenes also z [m]."""
     return _json(
         {"agents": agents.tolist(), "slots": slots.tolist(), "poses": poses.tolist()}
     )
@@ -184,6 +184,18 @@ def parse_rows(response: Response, count: int, width: int) -> tuple[Floats, int]
         raise Malformed(f"{len(body)} bytes are not {count} rows of {width} numbers")
     values = np.frombuffer(body, "<f8", offset=_HEADER.size).reshape(count, width)
     return _finite(values), counter
+
+
+def parse_table(response: Response, width: int) -> Floats:
+    """The rows (n, width) of a binary answer with any number of them.
+
+    Raises:
+        Malformed: no such answer, or numbers that are not finite.
+        BadStatus: an error of HTTP.
+    """
+    body = response.checked().body
+    count = _HEADER.unpack_from(body)[1] if len(body) >= _HEADER.size else 0
+    return parse_rows(response, count, width)[0]
 
 
 def _finite(rows: Floats) -> Floats:

@@ -24,6 +24,8 @@ class BridgeSettings:
     """Godot program; see `find_engine` for None."""
     project: str | None = None
     """Folder of our Godot project; see `find_project` for None."""
+    scene: str | None = None
+    """Scene of the project to play in ("res://..."); None: levels."""
     engines: int = 1
     """Engine processes that share the envs."""
     timeout: float = 30.0
@@ -45,6 +47,7 @@ class BridgeSettings:
             url=config.godot_url,
             binary=config.godot_bin,
             project=config.godot_project,
+            scene=config.scene,
             engines=config.godot_engines,
             timeout=config.godot_timeout,
             max_failures=config.godot_max_failures,

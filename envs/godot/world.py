@@ -89,7 +89,8 @@ class GodotWorld(BaseWorld):
         Raises:
             LevelError: a level with heights.
         """
-        refuse_heights(levels, "world = godot")
+        if self._settings.scene is None:
+            refuse_heights(levels, "world = godot")
         changed = [
             slot
             for slot, level in zip(slots, levels, strict=True)
@@ -108,7 +109,10 @@ class GodotWorld(BaseWorld):
         """
         self._check_open()
         envs, slots = np.asarray(envs, np.int64), np.asarray(slots, np.int64)
-        poses = poses[:, :3]
+        if self._settings.scene is None:
+            poses = poses[:, :3]
+        elif poses.shape[1] == 3:
+            poses = np.pad(poses, ((0, 0), (0, 1)))
         for slot in slots.tolist():
             if slot not in self._levels:
                 raise AmbuloError(f"slot {slot} holds no level: call set_levels first")

@@ -60,8 +60,8 @@ KIND = EvalKind(
     flags=frozenset(
         {
             "level_file", "level_set", "world", "body", "walker", "godot_url", "godot_bin",
-            "godot_engines", "deterministic", "num_envs", "video", "views", "film_with",
-            "film_episode", "task", "trust_pickle",
+            "godot_project", "scene", "godot_engines", "deterministic", "num_envs", "video",
+            "views", "film_with", "film_episode", "task", "trust_pickle",
         }
     ),
     baselines="ambulo.envs.vr.planners.planners:PLANNERS",

@@ -123,6 +123,7 @@ def _in_world(
     """Return `config` in the world of `args`; the model does not know where engines are."""
     if body not in BODIES:
         raise ConfigError(f"--body: unknown {body!r}{nearest(body, BODIES)}")
+    scene = _scene(config, args)
     return config.override(
         "environment",
         world=args.world,
@@ -130,9 +131,21 @@ def _in_world(
         walker=args.walker or config.environment.walker,
         godot_url=args.godot_url,
         godot_bin=args.godot_bin,
-        godot_project=None,
+        godot_project=args.godot_project,
+        scene=scene,
+        level_file=None if scene else config.environment.level_file,
         godot_engines=args.godot_engines or 1,
     )
+
+
+def _scene(config: NavigationConfig, args: argparse.Namespace) -> str | None:
+    """Return the scene of `args`, or that of the agent where nothing else is named."""
+    named = args.level_set is not None or args.level_file is not None
+    if args.scene is not None and named:
+        raise ConfigError("--scene excludes --level-set and --level-file")
+    if args.scene is not None or args.world != "godot" or named:
+        return args.scene
+    return config.environment.scene
 
 
 def _play(

@@ -16,7 +16,7 @@ import numpy as np
 
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, LevelError
-from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr import NavigationConfig, NavigationEnvironmentConfig
 from ambulo.envs.vr.body.fitting import fitting_level
 from ambulo.envs.vr.families.level_sets import HANDMADE, SPLITS, Split, resolve
 from ambulo.envs.vr.handmade import handmade_levels
@@ -24,6 +24,7 @@ from ambulo.envs.vr.levels.geodesic import EVALUATION_RESOLUTION
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.task.bank import LevelBank, Start
+from ambulo.envs.vr.task.build import scene_of
 
 CHUNK = 256
 """Episodes whose levels are held in memory at once."""
@@ -90,7 +91,9 @@ class LevelSource:
         elif level_file is None:
             level_file, fraction = env.level_file, env.file_fraction
             self._range = env.goal_distance
-        if level_file is not None:
+        if env.scene is not None and level_set is None and level_file is None:
+            self._files, fraction = [scene_of(config)], 1.0
+        elif level_file is not None:
             self._files = load_levels(resolve_path(level_file))
         elif names == (HANDMADE,):
             self._files = handmade_levels()
@@ -221,6 +224,13 @@ def described_levels(
         return f"{HANDMADE} (twelve levels that no training uses)"
     if level_set is not None:
         return f"{level_set} (held-out seeds unless the set has its own)"
+    return _configured_levels(env)
+
+
+def _configured_levels(env: NavigationEnvironmentConfig) -> str:
+    """Return in words which levels settings name."""
+    if env.scene is not None:
+        return f"the scene {env.scene}"
     own = f"the levels it was trained on, {env.level_file}"
     if env.level_file is not None and env.file_fraction == 1.0:
         return own

@@ -10,6 +10,13 @@ from ambulo.configs.vr import NavigationEnvironmentConfig
 GODOT_FLAGS: tuple[tuple[str, str, type, str], ...] = (
     ("--godot-url", "URL", str, "use this running game, such as http://127.0.0.1:8080"),
     ("--godot-bin", "PROGRAM", str, "Godot program (default: GODOT_BIN)"),
+    ("--godot-project", "FOLDER", str, "Godot project (default: that of the checkout)"),
+    (
+        "--scene",
+        "res://PATH",
+        str,
+        "scene of the project to play in, instead of levels",
+    ),
     ("--godot-engines", "N", int, "processes that share the environments (default: 1)"),
 )
 """Name, metavar, type and help of each flag."""
@@ -27,7 +34,7 @@ def check_godot_flags(
 ) -> None:
     """`ConfigError` for engine flags in another world, or more engines than envs."""
     if env.world != "godot":
-        names = ["godot_url", "godot_engines"]
+        names = ["godot_url", "godot_engines", "godot_project", "scene"]
         if getattr(args, "film_with", None) in (None, "mujoco"):
             names.append("godot_bin")
         for name in names:

@@ -65,13 +65,16 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
     private = ENGINE_PLACES
     evaluation_flags = (
         "episodes", "seed", "json", "level_file", "world", "num_envs", "output",
-        "godot_url", "godot_bin", "godot_engines", "verbose", "trust_pickle",
+        "godot_url", "godot_bin", "godot_project", "scene", "godot_engines", "verbose",
+        "trust_pickle",
     )  # fmt: skip
     setting_flags: ClassVar[Mapping[str, str]] = {
         **RL_SETTINGS,
         "--world": "environment.world",
         "--godot-url": "environment.godot_url",
         "--godot-bin": "environment.godot_bin",
+        "--godot-project": "environment.godot_project",
+        "--scene": "environment.scene",
         "--godot-engines": "environment.godot_engines",
     }
     flags = (

@@ -28,7 +28,8 @@ def stage_bank(config: NavigationConfig, stage: CurriculumStage | None) -> Level
     It does not depend on the goal distance of the stage, only on its levels.
     """
     config = stage_config(config, stage)
-    if stage is not None and stage.levels is not None:
+    in_scene = config.environment.scene is not None
+    if stage is not None and stage.levels is not None and not in_scene:
         config = config.override("environment", levels=stage.levels, level_file=None)
     return make_bank(config, "train", config.training.seed)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ambulo.common.console import announce
 from ambulo.common.files import write_or_print
 from ambulo.configs.errors import RenderError
-from ambulo.configs.vr import NavigationConfig
+from ambulo.configs.vr import NavigationConfig, NavigationEnvironmentConfig
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
 from ambulo.evaluate.vr.evaluation import (
     agent_subject,
@@ -104,6 +104,7 @@ def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
         return
     world, body = config.environment.world, config.environment.body
     where = "" if world == "kernel" else f" --world {world}"
+    where += _scene_flags(config.environment)
     moved = "" if body == "capsule" else f", body {body}"
     print_results(
         run,
@@ -120,6 +121,16 @@ def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
         kinds=KINDS,
         notes=(*NOTES, _verdict(comparison.scores)),
     )
+
+
+def _scene_flags(env: NavigationEnvironmentConfig) -> str:
+    """Return the flags that play in the same scene again."""
+    if env.scene is None:
+        return ""
+    project = (
+        "" if env.godot_project is None else f" --godot-project {env.godot_project}"
+    )
+    return f" --scene {env.scene}{project}"
 
 
 def _verdict(scores: Mapping[str, EvaluationResult]) -> str:

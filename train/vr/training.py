@@ -84,7 +84,9 @@ class NavigationTraining(RLTask[Agent]):
         count = config.environment.num_environments
         self._levels: TrainingLevels | None = None
         if remote:
-            small = config.override("environment", world="kernel", levels_per_family=1)
+            small = config.override(
+                "environment", world="kernel", scene=None, levels_per_family=1
+            )
             self.batch: NavigationBatch = make_batch(small, 1, privileged=True)
             env: Sb3BatchEnv = RemoteBatchEnv(self.batch, action_space(config), count)
         else:
@@ -217,6 +219,8 @@ class NavigationRecipe:
 
 def compile_kernels(config: NavigationConfig, batch: NavigationBatch) -> None:
     """Compile the code of a step before time is measured; `batch` stays unchanged."""
+    if config.environment.scene is not None:  # only an engine can step it
+        return
     if config.environment.world == "godot":  # an engine compiles nothing
         config = config.override("environment", world="kernel")
     if config.environment.character is not None:  # the step of a body is long anyway

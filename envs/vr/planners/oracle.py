@@ -17,13 +17,13 @@ from ambulo.envs.vr.levels.geodesic import (
     RESOLUTION,
     Grid,
     length_of,
-    make_grid,
 )
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.senses import at_rest_near_points, response_time, stick
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.comfort import FAST_SHARE, FAST_TURN
 from ambulo.envs.vr.task.observation import rotated
+from ambulo.envs.vr.task.scene_level import grid_of
 from ambulo.envs.vr.task.tasks import REACH
 
 
@@ -184,7 +184,7 @@ class Oracle:
         if grid is None:
             while len(self._grids) >= _CACHE:
                 self._grids.pop(next(iter(self._grids)))
-            grid = self._grids[key] = make_grid(level, cells, clearance)
+            grid = self._grids[key] = grid_of(level, cells, clearance)
         path = grid.path(grid.field(goal), here, goal)
         return path[:, :2], length_of(path)
 

@@ -18,12 +18,12 @@ from ambulo.envs.vr.levels.geodesic import (
     FreeGrid,
     Grid,
     field_resolution,
-    make_grid,
 )
 from ambulo.envs.vr.levels.layer_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.fields import DistanceFields
 from ambulo.envs.vr.task.jitter import jittered
+from ambulo.envs.vr.task.scene_level import grid_of
 
 GOALS = 2
 """Goals held per level: the designed one (or a drawn one), and a second drawn one."""
@@ -255,7 +255,7 @@ class LevelBank:
         x0, y0, x1, y1 = level.bounds
         cells = EVALUATION_RESOLUTION if slot < self.own else self.resolution
         fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS * cells**2
-        return make_grid(level, cells if fits else RESOLUTION)
+        return grid_of(level, cells if fits else RESOLUTION)
 
     def _hold(self, slot: int, level: Level, grid: Grid) -> None:
         """`level` on `grid` in `slot`, with room for its fields."""
@@ -287,7 +287,7 @@ class LevelBank:
         resolution = field_resolution(level)
         if resolution in (0.0, grid.resolution):
             return field
-        self._hold(slot, level, make_grid(level, resolution))
+        self._hold(slot, level, grid_of(level, resolution))
         return self._grids[slot].field(goal)
 
     def _draw_goal(

@@ -65,13 +65,30 @@ def make_body_world(config: NavigationConfig, num_envs: int, spec: WorldSpec) ->
     return BodyWorld(num_envs, spec, find_walker(env.walker, env.body))
 
 
+def scene_of(config: NavigationConfig) -> Level:
+    """The scene that `environment.scene` names, as a level; an engine is asked once.
+
+    Raises:
+        BridgeError: an engine or scene that is not there or cannot be opened.
+        LevelError: a scene without walkable floor, or with markers that no walk joins.
+    """
+    from ambulo.envs.godot.scene_map import scene_level
+    from ambulo.envs.godot.settings import BridgeSettings
+
+    return scene_level(BridgeSettings.from_config(config.environment))
+
+
 def make_bank(config: NavigationConfig, split: Split, seed: int) -> LevelBank:
     """The level bank of a training run (`train`) or of evaluation (other splits).
 
     Levels of the configured file or folder, `levels_per_family` of each family, or both.
     """
     env = config.environment
-    own = [] if env.level_file is None else load_levels(env.level_file)
+    own: list[Level] = []
+    if env.scene is not None:
+        own = [scene_of(config)]
+    elif env.level_file is not None:
+        own = load_levels(env.level_file)
     if any(level.goal is None for level in own):
         own = own * GOAL_DRAWS  # a slot holds one drawn goal
     made: list[Level] = []

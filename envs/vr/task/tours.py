@@ -8,9 +8,10 @@ from itertools import pairwise
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, Grid, length_of, make_grid
+from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, Grid, length_of
 from ambulo.envs.vr.levels.layer_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.task.scene_level import grid_of
 
 _SWEEPS = 2
 """How often the points that a way touches are moved; more shortens it by millimetres."""
@@ -26,7 +27,7 @@ def tour_length(level: Level, start: Floats, stops: Floats, radius: float) -> fl
         radius: the way comes this near to each stop but the last, in a straight line, and
             ends in the middle of the last one, [m].
     """
-    grid = make_grid(level, FINE_RESOLUTION)
+    grid = grid_of(level, FINE_RESOLUTION)
     points = np.vstack([start, stops])
     if points.shape[1] == 2:
         points = np.column_stack([points, np.zeros(len(points))])

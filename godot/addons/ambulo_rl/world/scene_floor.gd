@@ -11,8 +11,6 @@ const MOST_FLOORS := 16
 const ROOM := 0.03
 ## Overlap that a body in the middle of its place may have, [m].
 const SPARE := 1e-3
-## Floors within this height of each other are one, [m].
-const _APART := 0.05
 ## Floors whose height differs by more within [constant _BESIDE] slope, [m].
 const _SLOPE := 0.002
 const _BESIDE := 0.02
@@ -46,7 +44,8 @@ func scan(
 	return found
 
 
-## Heights of all floors at (x, y) between two heights, from above, [m].
+## Heights of all floors at (x, y) between two heights, from above, [m]; on one that lies less
+## than a climb below another nobody stands.
 func floors(x: float, y: float, low: float, high: float) -> PackedFloat64Array:
 	var found := PackedFloat64Array()
 	var top := high
@@ -55,7 +54,7 @@ func floors(x: float, y: float, low: float, high: float) -> PackedFloat64Array:
 		if is_nan(z):
 			break
 		found.append(z)
-		top = z - _APART
+		top = z - AmbuloContract.CLIMB_HEIGHT
 	return found
 
 

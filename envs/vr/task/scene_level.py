@@ -1,0 +1,106 @@
+"""A level of which only the floor is known: a scene that lives in a game engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt
+
+from ambulo.envs.vr.contract import CLIMB_HEIGHT
+from ambulo.envs.vr.levels.geodesic import CLEARANCE, Grid, make_grid
+from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
+from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.level import Level
+
+_STEEP = 1.1
+"""Largest rise between sloping cells, by their distance: 45 degrees and some room."""
+_EVEN = 1e-3
+"""Rounding of heights, [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class SceneLevel(Level):
+    """A scene of a game: its shapes are the engine's, its walkable cells are here."""
+
+    grid: LayeredGrid | None = None
+    """Cells on which the engine has found that the body fits, with `CLEARANCE`."""
+
+    def cells(self, clearance: float = CLEARANCE) -> LayeredGrid:
+        """The cells that keep `clearance` [m], as far as the grid can tell."""
+        assert self.grid is not None
+        grid, extra = self.grid, clearance - CLEARANCE
+        if extra < 0.25 * grid.resolution:
+            return grid
+        away = [distance_transform_edt(layer) for layer in np.pad(grid.free, _RIM)]
+        far = np.array(away)[1:-1, 1:-1, 1:-1] * grid.resolution
+        return restricted(grid, grid.free & (far > extra))
+
+
+_RIM = ((1, 1), (1, 1), (1, 1))
+
+
+def grid_of(level: Level, resolution: float, clearance: float = CLEARANCE) -> Grid:
+    """The cells of `level` that keep `clearance` [m]; a scene has one resolution only."""
+    if isinstance(level, SceneLevel):
+        return level.cells(clearance)
+    return make_grid(level, resolution, clearance)
+
+
+def restricted(grid: LayeredGrid, free: NDArray[np.bool_]) -> LayeredGrid:
+    """`grid` with no other cells than `free` (layers, ny, nx)."""
+    links = np.where(free[..., None], grid.links, np.int8(-1))
+    for d, (dx, dy) in enumerate(NEIGHBOURS):
+        to = links[..., d]
+        layers, rows, columns = np.nonzero(to >= 0)
+        targets = to[layers, rows, columns]
+        lost = ~free[targets, rows + dy, columns + dx]
+        to[layers[lost], rows[lost], columns[lost]] = -1
+    return replace(grid, free=free, links=links)
+
+
+def joined(
+    height: NDArray[np.float32],
+    free: NDArray[np.bool_],
+    slopes: NDArray[np.bool_],
+    resolution: float,
+) -> NDArray[np.int8]:
+    """Layer that each free cell's neighbours are reached on: the highest within a climb.
+
+    -1 where there is none.
+
+    Args:
+        height: of the floors, NaN where there is none, shape (layers, ny, nx), [m].
+        free: where the body fits, shape (layers, ny, nx).
+        slopes: where the floor is not level, shape (layers, ny, nx).
+        resolution: cell size, [m].
+
+    Returns:
+        Shape (layers, ny, nx, 8).
+    """
+    layers, ny, nx = free.shape
+    links = np.full((layers, ny, nx, 8), -1, np.int8)
+    for d, (dx, dy) in enumerate(NEIGHBOURS):
+        here, there = _overlap(ny, nx, dx, dy)
+        steep = max(CLIMB_HEIGHT, _STEEP * resolution * float(np.hypot(dx, dy)))
+        for layer in range(layers):
+            best = np.full(free[layer][here].shape, -np.inf)
+            for to in range(layers):
+                rise = np.abs(height[layer][here] - height[to][there])
+                both = slopes[layer][here] & slopes[to][there]
+                limit = np.where(both, steep, CLIMB_HEIGHT) + _EVEN
+                better = free[layer][here] & free[to][there] & (rise <= limit)
+                better &= height[to][there] > best
+                best[better] = height[to][there][better]
+                links[layer, :, :, d][here][better] = to
+    return links
+
+
+def _overlap(
+    ny: int, nx: int, dx: int, dy: int
+) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
+    """The cells with a neighbour at (dx, dy), and those neighbours."""
+    here = (slice(max(-dy, 0), ny - max(dy, 0)), slice(max(-dx, 0), nx - max(dx, 0)))
+    there = (slice(max(dy, 0), ny - max(-dy, 0)), slice(max(dx, 0), nx - max(-dx, 0)))
+    return here, there

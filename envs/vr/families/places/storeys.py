@@ -28,8 +28,8 @@ STEEPEST_RAMP = math.radians(25.0)
 """[rad]."""
 MAX_PARTS = 400
 """Most boxes and cylinders of a generated building."""
-_SLAB = 0.25
-"""Thickness of a floor, [m]."""
+_SLAB = 0.3
+"""Thickness of a floor, [m]; more than a step, so that walls do not end within a step of it."""
 _LANE_WALL = 0.1
 """Thickness of walls beside a flight, [m]."""
 _LANDING = 1.3

@@ -19,7 +19,7 @@ from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_world
 from ambulo.envs.vr.task.metrics import BodyTrace, Trace, optimal_length
-from ambulo.envs.vr.task.tasks import stops
+from ambulo.envs.vr.task.tasks import PATROL, stops
 from ambulo.envs.vr.task.tours import tour_length
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
@@ -251,11 +251,13 @@ class _Recorder:
 def _left(batch: NavigationBatch, env: int) -> float:
     """Way from where `env` is to the edge of its (last) goal, [m]; straight without one."""
     task, here = batch.task, batch.world.state.position[env]
-    further = stops(task.kind[env], task.index[env], batch.config.environment)
+    bank, slot = batch.bank, int(task.slot[env])
+    further = stops(
+        task.kind[env], slot, task.index[env], bank, batch.config.environment
+    )
     further = further[: len(further) - int(task.visited[env])]
     if len(further) > 1:
-        goals = batch.bank.places(task.slot[env], further)
-        walk = _tour(batch, int(task.slot[env]), here, goals)
+        walk = _tour(batch, slot, here, bank.places(slot, further))
     else:
         rows = np.array([env])
         walk = batch.bank.distance(task.slot[rows], task.index[rows], here[None])[0]
@@ -272,7 +274,10 @@ def _shortest(batch: NavigationBatch, env: int, start: Floats) -> float:
     """
     begun = batch.starts[env]
     assert begun is not None, "the env was reset"
-    order = stops(batch.task.kind[env], begun.goal, batch.config.environment)
+    kind, first = batch.task.kind[env], np.array([begun.goal])
+    if kind == PATROL:
+        first = batch.bank.first_goals(np.array([begun.slot]), first)
+    order = stops(kind, begun.slot, int(first[0]), batch.bank, batch.config.environment)
     start = np.append(start[:2], begun.height)
     goals = batch.bank.places(begun.slot, order)
     length = _tour(batch, begun.slot, start, goals)

@@ -74,7 +74,8 @@ def restore(
 
 def _check_indices(batch: NavigationBatch, arrays: Arrays) -> None:
     """Check indices, which compiled code uses unchecked."""
-    limits = {"slot": len(batch.bank), "index": GOALS, "heading_for": GOALS}
+    goals = batch.bank.goals.shape[1]
+    limits = {"slot": len(batch.bank), "index": goals, "heading_for": GOALS}
     for name, array in arrays.items():
         limit = limits.get(name.rpartition(".")[2])
         if limit is not None and not np.isin(array, np.arange(limit)).all():
@@ -141,7 +142,7 @@ def _restore_bank(
     bank: LevelBank = batch.bank
     names, checksums = values["levels"], arrays["bank.fingerprints"]
     goals = arrays["bank.goals"]
-    if len(names) != len(bank) or goals.shape != (len(bank), GOALS, 3):
+    if len(names) != len(bank) or goals.shape != (*bank.goals.shape[:2], 3):
         raise ValueError(f"{len(names)} levels, not {len(bank)}")
     have = _fingerprints(bank.levels)
     levels = list(bank.levels)

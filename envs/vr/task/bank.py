@@ -46,7 +46,10 @@ class Start:
 
 
 class LevelBank:
-    """Levels in slots; each slot holds `GOALS` goals and their distance fields."""
+    """Levels in slots; each slot holds `GOALS` goals and their distance fields.
+
+    After them come the level's waypoints, if it has any: the goals of `patrol`.
+    """
 
     def __init__(
         self,
@@ -84,12 +87,15 @@ class LevelBank:
         self.jitter = jitter
         self.own, self.own_fraction = own, own_fraction
         count = len(self.levels)
-        self.goals = np.zeros((count, GOALS, 2))
-        self.goal_heights = np.zeros((count, GOALS))
-        """Height of the floor at each goal, shape (levels, GOALS), [m]."""
+        most = GOALS + max((len(level.waypoints) for level in self.levels), default=0)
+        self.goals = np.zeros((count, most, 2))
+        """Goals and waypoints of each level, x, y, shape (levels, most), [m]."""
+        self.goal_heights = np.zeros((count, most))
+        """Height of the floor at each goal, shape (levels, most), [m]."""
+        self._waypoints = np.array([len(level.waypoints) for level in self.levels])
         self._high = np.zeros(count, np.bool_)
         self._grids: list[Grid] = [self._grid(*one) for one in enumerate(self.levels)]
-        self.fields = DistanceFields(count, GOALS)
+        self.fields = DistanceFields(count, most)
         for slot, grid in enumerate(self._grids):
             self._hold(slot, self.levels[slot], grid)
             self._fill(slot, rng)
@@ -105,7 +111,7 @@ class LevelBank:
     def restore(
         self, levels: Sequence[Level], goals: Floats, heights: Floats
     ) -> list[int]:
-        """Hold `levels`, one per slot, with `goals` (slots, GOALS, 2) and `heights` again.
+        """Hold `levels`, one per slot, with `goals` (slots, most, 2) and `heights` again.
 
         Returns:
             Slots whose level was exchanged; the world has to replace them too.
@@ -118,7 +124,8 @@ class LevelBank:
             elif np.array_equal(self.goals[slot], goals[slot]):
                 continue
             self.goals[slot], self.goal_heights[slot] = goals[slot], heights[slot]
-            for goal, place in enumerate(self.places(slot)):
+            held = GOALS + len(level.waypoints)
+            for goal, place in enumerate(self.places(slot)[:held]):
                 field = self._grids[slot].field(place)
                 self.fields.view(slot, goal)[:] = field.ravel()
         return exchanged
@@ -129,6 +136,21 @@ class LevelBank:
         """Points x, y, z of `goals` (default: all) of `slots`, shape (..., 3), [m]."""
         heights = self.goal_heights[slots, goals]
         return np.concatenate([self.goals[slots, goals], heights[..., None]], axis=-1)
+
+    def next_goals(self, slots: Ints, goals: Ints) -> Ints:
+        """The goals that come after `goals` (n,) in the tours of `slots` (n,)."""
+        count = self._waypoints[slots]
+        after = GOALS + np.maximum(goals - GOALS + 1, 0) % np.maximum(count, 1)
+        return np.where(count > 0, after, (goals + 1) % GOALS)
+
+    def first_goals(self, slots: Ints, goals: Ints) -> Ints:
+        """The goals that tours begin with: the first waypoints, or else `goals` (n,)."""
+        return np.where(self._waypoints[slots] > 0, GOALS, goals)
+
+    def tour_stops(self, slots: Ints, usual: int) -> Ints:
+        """How many goals a tour has: the level's waypoints, or else `usual`, shape (n,)."""
+        count = self._waypoints[slots]
+        return np.where(count > 0, count, usual)
 
     def is_up(self, slots: Ints, goals: Ints, position: Floats) -> NDArray[np.bool_]:
         """Whether `position` (n, 3) is on the floor of the goals, and not falling, (n,)."""
@@ -262,13 +284,17 @@ class LevelBank:
         self.levels[slot] = level
         self._grids[slot] = grid
         self._high[slot] = level.heights
+        self._waypoints[slot] = len(level.waypoints)
         self.fields.hold(slot, grid)
 
     def _fill(self, slot: int, rng: np.random.Generator) -> None:
         """Goals and fields of one slot."""
         level = self.levels[slot]
-        for goal in range(GOALS):
-            if goal == 0 and level.goal is not None:
+        for goal in range(GOALS + len(level.waypoints)):
+            if goal >= GOALS:
+                place = level.waypoints[goal - GOALS]
+                field = self._grids[slot].field(place)
+            elif goal == 0 and level.goal is not None:
                 place = np.append(level.goal, level.goal_height)
                 field = self._designed_field(slot, place)
             else:

@@ -55,6 +55,7 @@ class TaskState(StateArrays):
         """Give `envs` (k,) their tasks; points to reach for have `heights` (k,), [m]."""
         self.kind[envs] = kinds
         self.slot[envs] = slots
+        goals = np.where(kinds == PATROL, bank.first_goals(slots, goals), goals)
         self.index[envs] = goals
         self.heading_for[envs] = (goals + 1) % GOALS
         self.goal[envs] = bank.places(slots, goals)
@@ -64,10 +65,18 @@ class TaskState(StateArrays):
         self.solved[envs] = False
 
 
-def stops(kind: int, first: int, env: NavigationEnvironmentConfig) -> list[int]:
-    """Goals of the level that an episode of task `kind` visits, in order."""
-    count = env.patrol_goals if kind == PATROL else 1
-    return [(first + k) % GOALS for k in range(count)]
+def stops(
+    kind: int, slot: int, first: int, bank: LevelBank, env: NavigationEnvironmentConfig
+) -> list[int]:
+    """Goals of the level in `slot` that an episode of task `kind` visits, in order."""
+    if kind != PATROL:
+        return [first]
+    row, here = np.array([slot]), np.array([first])
+    order = [int(first)]
+    for _ in range(int(bank.tour_stops(row, env.patrol_goals)[0]) - 1):
+        here = bank.next_goals(row, here)
+        order.append(int(here[0]))
+    return order
 
 
 def rest_of_tour(
@@ -80,10 +89,11 @@ def rest_of_tour(
     rest = np.zeros(len(task.kind))
     rows = np.flatnonzero(task.kind == PATROL)
     slots, here = task.slot[rows], task.index[rows]
-    for k in range(1, env.patrol_goals if len(rows) else 0):
-        there = (here + 1) % GOALS
+    counts = bank.tour_stops(slots, env.patrol_goals)
+    for k in range(1, counts.max(initial=0)):
+        there = bank.next_goals(slots, here)
         way = bank.distance(slots, there, bank.places(slots, here))
-        further = (task.visited[rows] + k < env.patrol_goals) & np.isfinite(way)
+        further = (task.visited[rows] + k < counts) & np.isfinite(way)
         leg = np.maximum(way - 2.0 * env.goal_radius, 0.0)
         rest[rows] += np.where(further, leg, 0.0)
         here = there
@@ -130,12 +140,15 @@ def advance_tasks(
     task.solved[:] |= touch
     stop = near & (task.kind == PATROL)
     if stop.any():
-        reached[stop] = 1.0 / env.patrol_goals
+        count = bank.tour_stops(task.slot, env.patrol_goals)
+        reached[stop] = 1.0 / count[stop]
         task.visited[stop] += 1
-        done = stop & (task.visited >= env.patrol_goals)
+        done = stop & (task.visited >= count)
         task.solved[:] |= done
         switched = stop & ~done
-        task.index[switched] = (task.index[switched] + 1) % GOALS
+        task.index[switched] = bank.next_goals(
+            task.slot[switched], task.index[switched]
+        )
         task.goal[switched] = bank.places(task.slot[switched], task.index[switched])
     return reached, switched
 

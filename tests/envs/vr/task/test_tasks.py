@@ -78,6 +78,27 @@ def test_patrol_pays_its_goals_in_shares() -> None:
     assert info["reward/goal"][0] == 50.0
 
 
+def test_patrol_goes_by_the_waypoints_of_its_level() -> None:
+    config = NavigationConfig().override("environment", tasks=("patrol",))
+    points = np.array([[3.0, 0, 0], [3, 3, 0], [-3, 3, 0], [-3, -3, 0]])
+    level = Level("tour", np.array([-10.0, -10, 10, 10]), waypoints=points)
+    bank = LevelBank([level], np.random.default_rng(3))
+    world = KernelWorld(1, WorldSpec.from_config(config))
+    batch = NavigationBatch(config, bank, world, num_envs=1)
+    batch.reset(np.zeros(1, np.int64), [Start(0, 1, np.array([0.0, 0, 0]))])
+    way = 3.0 + 3.0 + 6.0 + 6.0 - 3 * 2.0
+    assert batch.episode.start_distance[0] == pytest.approx(way, rel=0.05)
+    visited = []
+    for k, point in enumerate(points):
+        visited.append(batch.task.goal[0].copy())
+        pose = np.array([[*point[:2], 0.0]])
+        batch.world.reset(np.zeros(1, np.int64), np.zeros(1, np.int64), pose)
+        _, _, terminated, _, info = batch.step(IDLE)
+        assert info["reward/goal"][0] == 25.0
+        assert terminated[0] == (k == 3)
+    np.testing.assert_allclose(visited, points)
+
+
 def test_the_way_of_a_patrol_is_that_to_all_of_its_goals() -> None:
     """To the first goal, and from disc to disc; what they cross is left out."""
     batch = one_env("patrol", (-5.0, 0, 0), patrol_goals=3)

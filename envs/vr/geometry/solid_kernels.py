@@ -22,6 +22,7 @@ from ambulo.envs.vr.contract import (
     SLIDE_ITERATIONS,
     STEEPEST_FLOOR,
 )
+from ambulo.envs.vr.geometry.inside_kernels import is_inside
 from ambulo.envs.vr.geometry.prism_kernels import (
     MOST_OVERLAPS,
     STUCK_DEPTH,
@@ -79,6 +80,47 @@ def nearby(solids, x, y, reach, near, seen, stamp):
                     near[n] = item
                     n += 1
     return n
+
+
+@njit(cache=True, inline="always")
+def nearest_of(x, y, row, round_base):
+    """Vector to (x, y) from the nearest point of the base of a flat shape; 0 inside it."""
+    dx = x - row[0]
+    dy = y - row[1]
+    if round_base:
+        far = math.sqrt(dx * dx + dy * dy)
+        if far <= row[2]:
+            return 0.0, 0.0
+        share = (far - row[2]) / far
+        return dx * share, dy * share
+    u = row[4] * dx + row[5] * dy
+    v = -row[5] * dx + row[4] * dy
+    u -= min(max(u, -row[2]), row[2])
+    v -= min(max(v, -row[3]), row[3])
+    return row[4] * u - row[5] * v, row[5] * u + row[4] * v
+
+
+@njit(cache=True)
+def within(solids, near, n, x, y, reach):
+    """Keep those of the first `n` of `near` that are within `reach` of (x, y); how many."""
+    prisms, drums, triangles = solids[0], solids[1], solids[2]
+    n_prisms = prisms.shape[0]
+    n_still = n_prisms + drums.shape[0]
+    kept = 0
+    for k in range(n):
+        item = near[k]
+        if item < n_prisms:
+            dx, dy = nearest_of(x, y, prisms[item], False)
+        elif item < n_still:
+            dx, dy = nearest_of(x, y, drums[item - n_prisms], True)
+        else:
+            t = triangles[item - n_still]
+            dx = max(min(t[0], t[3], t[6]) - x, x - max(t[0], t[3], t[6]), 0.0)
+            dy = max(min(t[1], t[4], t[7]) - y, y - max(t[1], t[4], t[7]), 0.0)
+        if dx * dx + dy * dy <= reach * reach:
+            near[kept] = item
+            kept += 1
+    return kept
 
 
 @njit(cache=True, inline="always")
@@ -233,6 +275,13 @@ def push_from_triangle(x, y, z, row, spare):
     return x + hx / aside * depth, y + hy / aside * depth, depth
 
 
+@njit(cache=True, inline="always")
+def _is_apart(x, y, row, radius):
+    """Whether (x, y) is farther than `radius` from a round mover; False for boxes."""
+    apart = radius + row[2]
+    return row[8] != BOX and (x - row[0]) ** 2 + (y - row[1]) ** 2 >= apart * apart
+
+
 @njit(cache=True)
 def overlaps(solids, near, n, movers, x, y, z, spare, found, whom):
     """How many shapes the body at (x, y, z) overlaps, at most K; -1: one cuts its axis.
@@ -249,7 +298,7 @@ def overlaps(solids, near, n, movers, x, y, z, spare, found, whom):
         person = False
         if k >= n:
             row = movers[k - n]
-            if row[8] == 0.0:
+            if row[8] == 0.0 or _is_apart(x, y, row, _R + spare):
                 continue
             person = row[8] == PERSON
             px, py, depth = push_from_flat(
@@ -322,7 +371,11 @@ def standing(solids, x, y, z):
     whom = np.zeros(1, np.bool_)
     n = nearby(solids, x, y, _R + 0.1, near, seen, 0)
     floor, _ = support(solids, near, n, movers, x, y, z + _CLIMB)
-    if floor == -np.inf or not has_headroom(solids, near, n, movers, x, y, floor):
+    if (
+        floor == -np.inf
+        or not has_headroom(solids, near, n, movers, x, y, floor)
+        or is_inside(solids, near, n, x, y, floor + _CLIMB)
+    ):
         return floor, False
     count = overlaps(solids, near, n, movers, x, y, floor, 0.0, found, whom)
     for k in range(count):

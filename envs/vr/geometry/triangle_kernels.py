@@ -1,6 +1,7 @@
 """Compiled geometry of triangles: height of their plane, distance from a vertical axis.
 
-A triangle is a row of 14 numbers: corners, unit normal, lowest and highest z.
+A triangle is a row of 15 numbers: corners, unit normal, lowest and highest z, and whether
+there is matter behind it.
 """
 
 from __future__ import annotations

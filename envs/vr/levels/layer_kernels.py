@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from ambulo.envs.vr.contract import CLIMB_HEIGHT, STEEPEST_FLOOR
+from ambulo.envs.vr.geometry.inside_kernels import is_inside
 from ambulo.envs.vr.geometry.prism_kernels import MOST_OVERLAPS
 from ambulo.envs.vr.geometry.solid_kernels import (
     has_headroom,
@@ -86,6 +87,8 @@ def _is_free(solids, near, n, nobody, x, y, z, clearance, spare, found, whom):
     if not has_headroom(solids, near, n, nobody, x, y, z):
         return False
     if overlaps(solids, near, n, nobody, x, y, z, spare, found, whom) != 0:
+        return False
+    if is_inside(solids, near, n, x, y, z + _CLIMB):
         return False
     for k in range(_AROUND):
         angle = 2.0 * math.pi * k / _AROUND

@@ -11,6 +11,8 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import STEEPEST_FLOOR
@@ -25,6 +27,8 @@ GROUND_THICKNESS = 1.0
 _BIN = 1.0
 """Least side of a bin, [m]."""
 _MOST_BINS = 65_536
+_WELD = 1e-6
+"""Corners nearer than this are one, [m]."""
 _FLAT = 1e-12
 """Triangles of a smaller area are dropped, [m^2]."""
 
@@ -38,7 +42,8 @@ class Solids:
     drums: Floats
     """x, y, radius, bottom, top, shape (D, 5), [m]."""
     triangles: Floats
-    """Corners (9 numbers), unit normal, lowest and highest z, shape (T, 14), [m]."""
+    """Corners (9 numbers), unit normal, lowest and highest z, and 1 where there is matter
+    behind the face, shape (T, 15), [m]."""
     grid: Floats
     """Lower x, y of the bins, their side [m], their number along x and y, shape (5,)."""
     first: Ints
@@ -106,9 +111,15 @@ def _prisms(level: Level) -> Floats:
 
 
 def _triangles(level: Level) -> Floats:
-    meshes = [*level.meshes, *(field.mesh() for field in level.heightfields)]
-    corners = np.concatenate(
-        [ramp_corners(level.ramps), *(mesh.corners() for mesh in meshes)]
+    ramps = ramp_corners(level.ramps)
+    terrains = [field.mesh().corners() for field in level.heightfields]
+    meshes = [mesh.corners() for mesh in level.meshes]
+    corners = np.concatenate([ramps, *terrains, *meshes])
+    matter = np.concatenate(
+        [
+            np.ones(len(ramps) + sum(len(t) for t in terrains)),
+            *(closed_faces(mesh) for mesh in meshes),
+        ]
     )
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     area = np.linalg.norm(across, axis=1)
@@ -116,12 +127,37 @@ def _triangles(level: Level) -> Floats:
     corners, normal = corners[keep], across[keep] / area[keep, None]
     z = corners[:, :, 2]
     return np.column_stack(
-        [corners.reshape(-1, 9), normal, z.min(axis=1), z.max(axis=1)]
+        [corners.reshape(-1, 9), normal, z.min(axis=1), z.max(axis=1), matter[keep]]
     )
 
 
+def closed_faces(corners: Floats) -> NDArray[np.bool_]:
+    """Which triangles (T, 3, 3) belong to a part whose faces close, shape (T,).
+
+    A part closes if each of its edges is passed as often in one direction as in the other.
+    """
+    count = len(corners)
+    if count == 0:
+        return np.zeros(0, np.bool_)
+    points = np.round(corners.reshape(-1, 3) / _WELD).astype(np.int64)
+    _, index = np.unique(points, axis=0, return_inverse=True)
+    faces = index.reshape(count, 3)
+    graph = coo_array(
+        (np.ones(3 * count), (np.repeat(np.arange(count), 3), faces.ravel())),
+        shape=(count, int(faces.max()) + 1),
+    ).tocsr()
+    parts, part = connected_components(graph @ graph.T, directed=False)
+    ends = np.stack([faces, np.roll(faces, -1, axis=1)], axis=-1).reshape(-1, 2)
+    way = np.where(ends[:, 0] < ends[:, 1], 1, -1) * (ends[:, 0] != ends[:, 1])
+    edges, edge = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
+    balance = np.bincount(edge.ravel(), way, len(edges))
+    open_parts = np.zeros(parts, np.bool_)
+    open_parts[np.repeat(part, 3)[balance[edge.ravel()] != 0]] = True
+    return ~open_parts[part]
+
+
 def is_floor(triangles: Floats) -> NDArray[np.bool_]:
-    """Which of `triangles` (T, 14) can be walked on, shape (T,)."""
+    """Which of `triangles` (T, 15) can be walked on, shape (T,)."""
     return np.asarray(triangles[:, 11] >= STEEPEST_FLOOR)
 
 

@@ -12,7 +12,7 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.solids import Solids
 
 _NOTHING = Solids(
-    np.zeros((0, 8)), np.zeros((0, 5)), np.zeros((0, 14)),
+    np.zeros((0, 8)), np.zeros((0, 5)), np.zeros((0, 15)),
     np.array([0.0, 0.0, 1.0, 1.0, 1.0]), np.zeros(2, np.int64), np.zeros(0, np.int32),
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.geodesic import CLEARANCE
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level_io import level_data, parse_level
-from ambulo.envs.vr.levels.solids import Solids
+from ambulo.envs.vr.levels.solids import Solids, closed_faces
 from ambulo.envs.vr.levels.surfaces import ramp_corners
 
 STOREYS: dict[str, Any] = {
@@ -138,3 +138,46 @@ def test_every_shape_is_found_in_its_bins() -> None:
             j = int((row[1] + row[5] * dx + row[4] * dy - y0) // side)
             at = int(j * nx + i)
             assert k in solids.items[solids.first[at] : solids.first[at + 1]]
+
+
+def _cuboid(low: list[float], high: list[float]) -> dict[str, Any]:
+    bits = np.array([[k & 1, k >> 1 & 1, k >> 2 & 1] for k in range(8)])
+    points = np.where(bits, high, low)
+    faces = [
+        [0, 2, 1], [1, 2, 3], [4, 5, 6], [5, 7, 6], [0, 1, 4], [1, 5, 4],
+        [2, 6, 3], [3, 6, 7], [0, 4, 2], [2, 4, 6], [1, 3, 5], [3, 7, 5],
+    ]  # fmt: skip
+    return {"vertices": points.tolist(), "triangles": faces}
+
+
+def test_nobody_stands_inside_of_closed_meshes() -> None:
+    """There is room between the ground and the top of a large solid, but it is no room."""
+    solid = _cuboid([2, 2, 0], [8, 8, 4])
+    lid = {"vertices": solid["vertices"], "triangles": solid["triangles"][2:4]}
+    free = {}
+    for name, mesh in (("solid", solid), ("lid", lid)):
+        data = {
+            "name": name,
+            "bounds": [0, 0, 10, 10],
+            "heights": True,
+            "meshes": [mesh],
+        }
+        grid = LayeredGrid.of(parse_level(data, "x", solvable=False), 0.25, CLEARANCE)
+        points = grid.points(np.flatnonzero(grid.free))
+        below = points[points[:, 2] < 1.0]
+        free[name] = bool((np.abs(below[:, :2] - 5).max(axis=1) < 2.5).any())
+        assert (points[:, 2] > 3.9).any()
+    assert free == {"solid": False, "lid": True}
+
+
+def test_open_and_closed_meshes_are_told_apart() -> None:
+    cube = np.array(_cuboid([0, 0, 0], [1, 1, 1])["vertices"])
+    faces = np.array(_cuboid([0, 0, 0], [1, 1, 1])["triangles"])
+    corners = cube[faces]
+    assert closed_faces(corners).all()
+    assert not closed_faces(corners[1:]).any()
+    both = np.concatenate([corners, corners[1:] + 5.0])
+    assert closed_faces(both).tolist() == [True] * 12 + [False] * 11
+    turned = corners.copy()
+    turned[0] = turned[0, ::-1]
+    assert not closed_faces(turned).any()

@@ -95,8 +95,11 @@ class World(Protocol):
 
     spec: WorldSpec
     state: WorldState
-    stochastic: bool
-    """Whether episodes differ that begin alike and have the same actions."""
+
+    @property
+    def stochastic(self) -> bool:
+        """Whether episodes differ that begin alike and have the same actions."""
+        ...
 
     def seed(self, envs: Ints, seeds: Ints) -> None:
         """Seed what is random in the next episodes of `envs` (k,), before their reset."""

@@ -133,6 +133,8 @@ class EngineProcess:
                 refusal = _REFUSAL.search(said)
                 if self._scene is not None and code == _REFUSED and refusal is not None:
                     raise Rejected(refusal[1].decode("utf-8", "replace").strip())
+                if self._scene is not None and code == 0:
+                    raise Rejected(f"scene {self._scene}: its own scripts end the game")
                 raise EngineDied(f"the engine ended ({_ending(code)}) {self.tail()}")
             if _BROKEN.search(said) is not None:  # it runs on, but will never listen
                 self.kill()

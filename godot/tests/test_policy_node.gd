@@ -79,6 +79,36 @@ func test_worlds_that_do_not_fit_are_refused() -> void:
 	node.free()
 
 
+func test_misuse_is_an_error_message() -> void:
+	var node := _node()
+	var world := _world(node)
+	expect_error("the world has 2 agents")
+	check_equal(node.act(world, 2, Vector2.ZERO).size(), 0)
+	check_contains(node.error, "agent 2")
+	check_equal(node.act(world, -1, Vector2.ZERO).size(), 0)
+	expect_error("call AmbuloWorld.reset before act")
+	check_equal(node.act(world, 0, Vector2.ZERO).size(), 0)
+	expect_error("there is no world")
+	check_equal(node.act(null, 0, Vector2.ZERO).size(), 0)
+	expect_error("a row of at least 27 numbers and a goal of 3 are needed, got 2 and 1")
+	check_equal(node.act_on_row(0, [0.0, 0.0], [1.0]).size(), 0)
+	expect_error("numbers, got 1")
+	check_equal(node.act_on_observation([0.0]).size(), 0)
+	expect_error("an agent is in no level: call reset before advance")
+	world.advance(1)
+	world.finish()
+	world.reset([0], [0], [0.0, 0.0, 0.0])
+	check_equal(node.act(world, 0, Vector2(5.0, 0.0)).size(), 3, node.error)
+	check_equal(node.error, "")
+	node.free()
+	var empty := AmbuloPolicyNode.new()
+	expect_error("no policy is loaded")
+	check_equal(empty.act(world, 0, Vector2.ZERO).size(), 0)
+	check_equal(empty.act_on_observation([0.0]).size(), 0)
+	check_near(empty.decision_seconds(), 0.0)
+	empty.free()
+
+
 func test_worlds_that_differ_a_little_are_played() -> void:
 	var node := _node()
 	var spec := AmbuloSpec.from_dict(node.file.spec.to_dict(), [])

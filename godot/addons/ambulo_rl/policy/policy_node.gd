@@ -70,9 +70,9 @@ func load_policy(path: String) -> bool:
 	return true
 
 
-## Time between two decisions that the policy was trained with, [s].
+## Time between two decisions that the policy was trained with, [s]; 0 without a policy.
 func decision_seconds() -> float:
-	return file.spec.decision_dt()
+	return file.spec.decision_dt() if file != null else 0.0
 
 
 ## Forget what [param agent] has seen: it begins anew, where it then is.
@@ -84,7 +84,7 @@ func reset(agent: int) -> void:
 ## the contract's axes: strafe, forward and rotation in [-1, 1], or the index of a discrete
 ## action. Empty, with [member error] set, if the policy does not fit to the world.
 func act(world: AmbuloWorld, agent: int, goal: Vector2) -> PackedFloat64Array:
-	if not _can_act() or not _fits(world.spec):
+	if not _can_act() or not _has_place(world, agent):
 		return PackedFloat64Array()
 	var height := AmbuloContract.HAND_UP if AmbuloObservation.TASKS[task] == "reach" else 0.0
 	var row := world.state_rows(PackedInt64Array([agent]))
@@ -96,11 +96,24 @@ func act(world: AmbuloWorld, agent: int, goal: Vector2) -> PackedFloat64Array:
 func act_on_row(
 	agent: int, row: PackedFloat64Array, goal: PackedFloat64Array
 ) -> PackedFloat64Array:
+	if not _can_act():
+		return PackedFloat64Array()
+	var width := AmbuloWorld.RAYS + file.num_rays
+	if row.size() < width or goal.size() != 3:
+		var sizes := [width, row.size(), goal.size()]
+		_refuse("a row of at least %d numbers and a goal of 3 are needed, got %d and %d" % sizes)
+		return PackedFloat64Array()
 	return act_on_observation(observe(agent, row, goal))
 
 
 ## The action for a whole observation, such as [method observe] gives.
 func act_on_observation(observation: PackedFloat32Array) -> PackedFloat64Array:
+	if not _can_act():
+		return PackedFloat64Array()
+	if observation.size() != file.observation_size:
+		var sizes := [file.observation_size, observation.size()]
+		_refuse("the policy observes %d numbers, got %d" % sizes)
+		return PackedFloat64Array()
 	return _mlp.act(observation)
 
 
@@ -160,14 +173,28 @@ func memory_of(agent: int) -> AmbuloMemory:
 ## Whether there is a policy, and for the task; what is wrong with its file stays told.
 func _can_act() -> bool:
 	if file == null:
-		if error == "":
-			error = "no policy is loaded"
+		_refuse(error if error else "no policy is loaded")
 		return false
 	var name := AmbuloObservation.TASKS[task]
 	if name not in file.tasks:
 		_refuse("the policy was trained to %s, not to %s" % [", ".join(file.tasks), name])
 		return false
 	return true
+
+
+## Whether the policy fits to [param world], and [param agent] has been placed there.
+func _has_place(world: AmbuloWorld, agent: int) -> bool:
+	if world == null:
+		_refuse("there is no world")
+	elif not _fits(world.spec):
+		return false
+	elif agent < 0 or agent >= world.num_agents:
+		_refuse("agent %d: the world has %d agents, counted from 0" % [agent, world.num_agents])
+	elif world.slot_of(agent) < 0:
+		_refuse("agent %d has no place yet: call AmbuloWorld.reset before act" % agent)
+	else:
+		return true
+	return false
 
 
 func _fits(spec: AmbuloSpec) -> bool:

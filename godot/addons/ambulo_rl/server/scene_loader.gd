@@ -14,6 +14,7 @@ var _path := ""
 var _scene: Node
 var _log := AmbuloErrorLog.new()
 var _frames := 0
+var _looked: Dictionary[String, bool] = {}
 
 
 ## Opens [param path] in place of the open scene.
@@ -49,6 +50,10 @@ func _open() -> void:
 	if not ResourceLoader.exists(_path, "PackedScene"):
 		_fail("no such scene in this project")
 		return
+	var circle := _circle_of(_path, [])
+	if circle != "":
+		_fail("it holds itself: %s" % circle)
+		return
 	var packed: PackedScene = load(_path) as PackedScene
 	var scene: Node = null
 	if packed != null and packed.can_instantiate():
@@ -66,6 +71,24 @@ func _open() -> void:
 	_scene = scene
 	_tree.root.add_child(scene)
 	_tree.current_scene = scene
+
+
+# The way on which a scene comes back to itself, like "res://a.tscn > res://b.tscn"; "": none.
+func _circle_of(path: String, above: PackedStringArray) -> String:
+	if path in above:
+		above.append(path)
+		return " > ".join(above)
+	if _looked.has(path):
+		return ""
+	_looked[path] = true
+	above.append(path)
+	for entry in ResourceLoader.get_dependencies(path):
+		var file := entry.get_slice("::", entry.get_slice_count("::") - 1)
+		if file.get_extension() in ["tscn", "scn"]:
+			var found := _circle_of(file, above.duplicate())
+			if found != "":
+				return found
+	return ""
 
 
 func _fail_by_script() -> void:

@@ -151,11 +151,8 @@ func _note_box(node: Node, pose: Transform3D, local: AABB) -> void:
 		_refuse(node, "the scene has more than %d colliders" % MOST_COLLIDERS)
 		return
 	var basis := pose.basis
-	var volume := basis.determinant()
-	if absf(volume) < 1e-9:
-		_refuse(node, "its scale is zero")
-	elif volume < 0.0:
-		_refuse(node, "its scale is negative: colliders cannot be mirrored")
+	if absf(basis.determinant()) < 1e-9:
+		_refuse(_blamed(node), "its scale is zero")
 	elif _is_sheared(basis):
 		_refuse(node, "it is sheared (an uneven scale above a rotation): colliders cannot be")
 	if not has_bounds:
@@ -180,6 +177,16 @@ func _note_navigation(region: NavigationRegion3D, pose: Transform3D) -> void:
 func _refuse(node: Node, rule: String) -> void:
 	if problem == "":
 		problem = "node %s: %s" % [path_of(node), rule]
+
+
+# The node at or above `node` whose own scale is zero.
+func _blamed(node: Node) -> Node:
+	var at := node
+	while at != _root.get_parent() and at is Node3D:
+		if absf((at as Node3D).basis.determinant()) < 1e-9:
+			return at
+		at = at.get_parent()
+	return node
 
 
 static func _is_sheared(basis: Basis) -> bool:

@@ -161,6 +161,9 @@ func begin(actions: PackedFloat64Array) -> bool:
 
 ## Moves every agent by [param ticks] ticks of the decision that [method begin] started.
 func advance(ticks: int) -> void:
+	if _slots.has(-1):
+		push_error("AmbuloWorld: an agent is in no level: call reset before advance")
+		return
 	var decay := spec.tick_decay()
 	for agent in num_agents:
 		_advance(agent, ticks, decay)
@@ -169,6 +172,8 @@ func advance(ticks: int) -> void:
 ## Ends a decision: reads the rays.
 func finish() -> void:
 	for agent in num_agents:
+		if _slots[agent] < 0:
+			continue
 		if twin != null:
 			_motions[agent].end(_rows, agent * state_width, spec.decision_dt())
 		_read_rays(agent)

@@ -243,6 +243,15 @@ def _print(
             )
     for comparison in comparisons:
         _print_comparison(console, comparison)
+    if comparisons:
+        compared = {id(comparison.test) for comparison in comparisons}
+        for test in tests:
+            if id(test) not in compared:
+                name = test.level.name
+                console.print(
+                    f"{name}: not compared: the other folder has no level of this name",
+                    soft_wrap=True, markup=False,
+                )  # fmt: skip
 
 
 def _print_comparison(console: Console, comparison: Comparison) -> None:

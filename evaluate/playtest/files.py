@@ -84,6 +84,7 @@ def _level_data(test: Playtest, problems: Sequence[Problem]) -> dict[str, Any]:
                 "coverage": test.coverage,
                 "slivers": floor.slivers,
                 "sliver_area_m2": round(floor.sliver_area, 3),
+                "unlisted_areas": floor.unlisted,
             }
         ],
         "areas": [_area_data(area) for area in floor.areas],

@@ -49,6 +49,8 @@ class Floor:
     """Unreachable parts with less than `MIN_AREA` of floor."""
     sliver_area: float
     """Floor of all slivers, [m^2]."""
+    unlisted: int = 0
+    """Unreachable parts beyond `MAX_AREAS`, all smaller than those in `areas`."""
     height: float = 0.0
     """Height of the floor, [m]."""
 
@@ -110,6 +112,7 @@ def survey(level: Level, min_area: float = MIN_AREA) -> Floor:
         areas=tuple(with_openings(level, grid, labels, main, measured)),
         slivers=len(small),
         sliver_area=float(sizes[small].sum()),
+        unlisted=max(len(large) - MAX_AREAS, 0),
     )
 
 

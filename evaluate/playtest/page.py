@@ -157,17 +157,14 @@ def _problem_parts(problems: Sequence[Problem]) -> list[str]:
     noted = [problem for problem in problems if not problem.fails]
     if noted:
         parts.append("<h2>Also noted</h2>")
-        rows = [[problem.mark or "-", problem.text] for problem in noted]
-        parts.append(
-            "<table class='text'><tbody>"
-            + "".join(
-                f"<tr><th>{html.escape(mark)}</th><td>{html.escape(text)}</td></tr>"
-                for mark, text in rows
-            )
-            + "</tbody></table>"
+        rows = "".join(
+            f"<tr><th>{html.escape(problem.mark)}</th><td>{html.escape(problem.text)}"
+            f"{'' if problem.kind == 'stuck' else ' ' + html.escape(problem.advice)}</td></tr>"
+            for problem in noted
         )
-        advice = dict.fromkeys(p.advice for p in noted)
-        parts += [f"<p class='note'>{html.escape(text)}</p>" for text in advice]
+        parts.append(f"<table class='text'><tbody>{rows}</tbody></table>")
+        hints = dict.fromkeys(p.advice for p in noted if p.kind == "stuck")
+        parts += [f"<p class='note'>Stuck spots: {html.escape(h)}</p>" for h in hints]
     return parts
 
 
@@ -306,10 +303,22 @@ def _notes(test: Playtest) -> str:
         "<b>Discomfort</b>: 1 - the published comfort score, that is 0.3 while turning "
         "faster than 0.7 rad/s and 0.2 while faster than 80 % of top speed. It stands for "
         "quantities that the literature links to discomfort; nobody was asked.",
-        "Agents see what 16 rays of 5 m tell them, and remember it. They have no plan of "
-        "the level, and are not people: a stuck spot is a place to look at, not a proof.",
+        _who(test)
+        + " Agents are not people: a stuck spot is a place to look at, not a "
+        "proof.",
     ]
     return "<ul>" + "".join(f"<li>{note}</li>" for note in notes) + "</ul>"
+
+
+def _who(test: Playtest) -> str:
+    """What the agents know, in a sentence."""
+    if test.walker.name == "oracle":
+        return "The agents know the whole level and take the shortest way."
+    spec = test.spec
+    return (
+        f"The agents see what {spec.num_rays} rays of {spec.ray_length:g} m tell them, and "
+        "where their goal is. They have no plan of the level."
+    )
 
 
 _STYLE = """<style>

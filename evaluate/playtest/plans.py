@@ -43,12 +43,12 @@ def draw_problems(test: Playtest) -> bytes:
     figure, ax, aside = _plan_figure(test)
     handles: dict[str, Any] = {}
     floor = test.floor
-    if (floor.reachable & ~test.covered).any():
-        _fill(ax, test, floor.reachable & ~test.covered, UNCOVERED, 0.9)
+    missed = floor.reachable & ~test.covered
+    _fill(ax, test, missed)
+    if missed.any():
         handles["nobody came within 0.5 m"] = _patch(UNCOVERED)
     for area in floor.areas:
         colour = _KINDS[area.kind]
-        _fill(ax, test, floor.owner == area.label, colour, 0.55)
         _mark(ax, area.position, area.name, colour)
         handles[_WORDS[area.kind]] = _patch(colour)
         if area.kind in ("sealed", "tight") and area.opening_position is not None:
@@ -203,13 +203,16 @@ def _draw_map(ax: Axes, heat_map: HeatMap) -> None:
     bar.ax.tick_params(labelsize=8)
 
 
-def _fill(ax: Axes, test: Playtest, mask: Bools, colour: str, alpha: float) -> None:
-    """Colour the cells of `mask` (ny, nx) above the floor."""
+def _fill(ax: Axes, test: Playtest, missed: Bools) -> None:
+    """Colour the cells of `missed` (ny, nx) and of unreachable parts, above the floor."""
     from matplotlib.colors import to_rgba
 
-    grid = test.floor.grid
-    image = np.zeros((*mask.shape, 4))
-    image[mask] = to_rgba(colour, alpha)
+    floor, grid = test.floor, test.floor.grid
+    image = np.zeros((grid.ny, grid.nx, 4), np.uint8)
+    image[missed] = np.round(255.0 * np.array(to_rgba(UNCOVERED, 0.9)))
+    for area in floor.areas:
+        colour = to_rgba(_KINDS[area.kind], 0.55)
+        image[floor.owner == area.label] = np.round(255.0 * np.array(colour))
     x1 = grid.x0 + grid.nx * grid.resolution
     y1 = grid.y0 + grid.ny * grid.resolution
     ax.imshow(

@@ -72,6 +72,7 @@ def find_problems(test: Playtest, limits: Limits) -> list[Problem]:
     counted = serious_spots(test)
     found = [
         *(_area_problem(area) for area in test.floor.areas),
+        *_unlisted_problem(test),
         *(_place_problem(key) for key in test.unreachable),
         *_success_problem(test, limits),
         *_coverage_problem(test, limits),
@@ -123,6 +124,21 @@ def _area_problem(area: Area) -> Problem:
         area.kind, area.kind == "sealed", texts[area.kind], advice[area.kind],
         area.position, area.name,
     )  # fmt: skip
+
+
+def _unlisted_problem(test: Playtest) -> list[Problem]:
+    """More unreachable parts than are listed."""
+    count = test.floor.unlisted
+    if count == 0:
+        return []
+    return [
+        Problem(
+            "sealed", True,
+            f"{count} more parts of the floor cannot be reached; each is smaller than "
+            "those that are listed.",
+            "See to the large ones first, or ignore small ones with --min-area.",
+        )
+    ]  # fmt: skip
 
 
 def _opening_advice(area: Area) -> str:

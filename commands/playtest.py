@@ -89,6 +89,10 @@ def _parser() -> Parser:
         help="problem if a smaller fraction of journeys succeeds (default: 0.8)",
     )  # fmt: skip
     add(
+        "--max-sealed", type=int, default=Limits.max_sealed, metavar="N",
+        help="problem if there are more sealed areas (default: 0)",
+    )  # fmt: skip
+    add(
         "--max-stuck", type=int, default=Limits.max_stuck, metavar="N",
         help="problem if there are more places where 10 %% of the agents are stuck "
         "(default: 0)",
@@ -127,7 +131,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         found = load_levels(resolve_path(args.compare), solvable=False)
         others = pairs(levels, found)
     walker = make_walker(args.agent, args.seed, trust_pickle=args.trust_pickle)
-    limits = Limits(args.min_success, args.max_stuck, args.min_coverage)
+    limits = Limits(
+        args.min_success, args.max_sealed, args.max_stuck, args.min_coverage
+    )
     command = shlex.join(["ambulo", "playtest", *arguments])
     folder = output_folder(args.out, None, stem="playtest")
     with made_folder(folder, advice="choose another folder with --out"):
@@ -141,8 +147,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             "command": command, "agent": args.agent, "levels": args.levels,
             "journeys": f"{args.agents} in each level, {args.journeys}",
             "seed": str(args.seed), "world": "compiled (kernel)",
-            "limits": f"success at least {limits.min_success:g}, stuck spots at most "
-            f"{limits.max_stuck}, coverage at least {limits.min_coverage:g}",
+            "limits": f"success at least {limits.min_success:g}, sealed areas at most "
+            f"{limits.max_sealed}, stuck spots at most {limits.max_stuck}, coverage at least "
+            f"{limits.min_coverage:g}",
         }  # fmt: skip
         page = write_page(folder, tests, problems, comparisons, shown)
     write_or_print(args.json, json_text(data))
@@ -158,7 +165,9 @@ def _check(args: argparse.Namespace) -> None:
     Raises:
         ConfigError: there is one.
     """
-    for name, least in (("agents", 1), ("num_envs", 1), ("seed", 0), ("max_stuck", 0)):
+    counts = (("agents", 1), ("num_envs", 1), ("seed", 0), ("max_stuck", 0),
+              ("max_sealed", 0))  # fmt: skip
+    for name, least in counts:
         if getattr(args, name) < least:
             flag = f"--{name.replace('_', '-')}"
             raise ConfigError(f"{flag} {getattr(args, name)}: must be at least {least}")

@@ -76,10 +76,17 @@ def _intro(tests: Sequence[Playtest]) -> str:
     """Who walked, in one sentence."""
     walker, count = html.escape(tests[0].walker.name), len(tests[0].records)
     each = "" if len(tests) == 1 else " in each level"
-    return (
+    text = (
         f"<p>{count} agents ({walker}) walked{each}, each from one place to another, with "
         "the body of a player: 0.5 m wide, 1.75 m tall.</p>"
     )
+    if any(test.own_journeys for test in tests):
+        text += (
+            "<p class='note'>Where a level has a start and a goal of its own, they walked "
+            "between these: its coverage is that of one way. <code>--journeys random</code> "
+            "tests the whole floor.</p>"
+        )
+    return text
 
 
 def _summary(tests: Sequence[Playtest], problems: Sequence[Sequence[Problem]]) -> str:

@@ -22,6 +22,8 @@ class Limits:
 
     min_success: float = 0.8
     """Least fraction of journeys that reach their goal."""
+    max_sealed: int = 0
+    """Most sealed areas; some are meant, such as a roped-off exhibit."""
     max_stuck: int = 0
     """Most places where `STUCK_SHARE` of the agents are stuck."""
     min_coverage: float = 0.0
@@ -70,9 +72,10 @@ def place_text(position: Floats) -> str:
 def find_problems(test: Playtest, limits: Limits) -> list[Problem]:
     """Return the problems of a level, those that fail it first."""
     counted = serious_spots(test)
+    sealed = len(test.floor.sealed()) + test.floor.unlisted > limits.max_sealed
     found = [
-        *(_area_problem(area) for area in test.floor.areas),
-        *_unlisted_problem(test),
+        *(_area_problem(area, sealed) for area in test.floor.areas),
+        *_unlisted_problem(test, sealed),
         *(_place_problem(key) for key in test.unreachable),
         *_success_problem(test, limits),
         *_coverage_problem(test, limits),
@@ -102,8 +105,8 @@ def serious_spots(test: Playtest) -> list[StuckSpot]:
     return [spot for spot in test.spots if spot.agents >= least]
 
 
-def _area_problem(area: Area) -> Problem:
-    """An unreachable part of the floor."""
+def _area_problem(area: Area, fails: bool) -> Problem:
+    """An unreachable part of the floor; one that is sealed may fail the level."""
     what = f"{area.area:.1f} m² of floor around {place_text(area.position)}"
     texts = {
         "sealed": f"Sealed area {area.name}: {what} cannot be reached.",
@@ -121,19 +124,19 @@ def _area_problem(area: Area) -> Problem:
         "outside": "Nothing to do. A smaller floor rectangle (bounds) would leave it out.",
     }
     return Problem(
-        area.kind, area.kind == "sealed", texts[area.kind], advice[area.kind],
+        area.kind, fails and area.kind == "sealed", texts[area.kind], advice[area.kind],
         area.position, area.name,
     )  # fmt: skip
 
 
-def _unlisted_problem(test: Playtest) -> list[Problem]:
+def _unlisted_problem(test: Playtest, fails: bool) -> list[Problem]:
     """More unreachable parts than are listed."""
     count = test.floor.unlisted
     if count == 0:
         return []
     return [
         Problem(
-            "sealed", True,
+            "sealed", fails,
             f"{count} more parts of the floor cannot be reached; each is smaller than "
             "those that are listed.",
             "See to the large ones first, or ignore small ones with --min-area.",

@@ -112,6 +112,12 @@ class Playtest:
         """Fraction of journeys that reached their goal."""
         return float(self.values["success_rate"].mean())
 
+    @property
+    def own_journeys(self) -> bool:
+        """Whether agents walked between a start and a goal that the level names."""
+        fixed = self.level.start is not None and self.level.goal is not None
+        return fixed and self.settings.plan == "auto"
+
     def ideal_time(self, index: int) -> float:
         """Time of the shortest way of a journey at full speed, [s]."""
         return self.records[index].optimal / self.spec.max_speed

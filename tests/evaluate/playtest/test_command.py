@@ -74,6 +74,22 @@ def test_a_sealed_bathroom_fails_and_is_in_every_file(tmp_path, capsys):
     assert "PROBLEM: Sealed area A" in capsys.readouterr().out
 
 
+def test_sealed_areas_that_are_meant_are_allowed(tmp_path):
+    call = [
+        "playtest",
+        SEALED,
+        "--agent",
+        "oracle",
+        "--agents",
+        "4",
+        "--max-sealed",
+        "1",
+    ]
+    assert main([*call, "--out", str(tmp_path / "out")]) == 0
+    kinds = [p["kind"] for p in played(tmp_path / "out")["levels"][0]["problems"]]
+    assert "sealed" in kinds
+
+
 def test_a_trap_stops_who_walks_straight_but_not_who_knows_the_level(trap, tmp_path):
     common = ["playtest", trap, "--agents", "10", "--seconds", "12"]
     assert main([*common, "--agent", "straight", "--out", str(tmp_path / "a")]) == 1

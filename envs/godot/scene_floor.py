@@ -15,7 +15,7 @@ from ambulo.envs.vr.contract import CLIMB_HEIGHT
 from ambulo.envs.vr.levels.geodesic import CLEARANCE
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
 from ambulo.envs.vr.levels.layers import LayeredGrid
-from ambulo.envs.vr.task.scene_level import joined, restricted
+from ambulo.envs.vr.task.scene_level import joined
 
 CELL = 0.1
 """Usual cell size, [m]."""
@@ -70,7 +70,7 @@ def anchored(grid: LayeredGrid, anchors: Floats) -> LayeredGrid:
     if not len(anchors):
         sizes = np.bincount(labels[grid.free])
         kept = {int(np.argmax(sizes))} if sizes.max(initial=0) >= _MIN_CELLS else set()
-    return restricted(grid, grid.free & np.isin(labels, list(kept)))
+    return grid.restricted(grid.free & np.isin(labels, list(kept)))
 
 
 def _parts(grid: LayeredGrid) -> Ints:

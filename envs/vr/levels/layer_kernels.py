@@ -3,7 +3,7 @@
 Arrays have axes layer, row (y), column (x); cell (j, i) has its centre at i, j in cell units.
 """
 
-# ruff: noqa: PLR0912, RUF046 - compiled loops; int(math.floor(x)) is what numba needs
+# ruff: noqa: RUF046 - compiled loops; int(math.floor(x)) is what numba needs
 
 from __future__ import annotations
 
@@ -201,26 +201,9 @@ def follow(links, layer, j, i, d):
 
 
 @njit(cache=True)
-def flood_layers(links, free, height, gx, gy, gz):
-    """Distances in cells to the goal (cell units, and height [m]), inf: none, (L, ny, nx)."""
-    layers, ny, nx = free.shape
-    dist = np.full((layers, ny, nx), np.inf)
-    heap = [(0.0, 0)]
-    heap.pop()
-    for reach in (1.5, 4.0):  # the cells around the goal, or those a little farther
-        for layer in range(layers):
-            for j in range(max(0, int(gy - reach)), min(ny, int(gy + reach) + 2)):
-                for i in range(max(0, int(gx - reach)), min(nx, int(gx + reach) + 2)):
-                    d = math.hypot(i - gx, j - gy)
-                    if (
-                        d <= reach
-                        and free[layer, j, i]
-                        and abs(height[layer, j, i] - gz) < SAME_FLOOR
-                    ):
-                        dist[layer, j, i] = d
-                        heapq.heappush(heap, (d, (layer * ny + j) * nx + i))
-        if len(heap) > 0:
-            break
+def _spread(dist, heap, links):
+    """Lower `dist` (L, ny, nx) to the distances over links from the cells in `heap`."""
+    _, ny, nx = dist.shape
     diagonal, knight = math.sqrt(2.0), math.sqrt(5.0)
     while len(heap) > 0:
         d, node = heapq.heappop(heap)
@@ -247,6 +230,47 @@ def flood_layers(links, free, height, gx, gy, gz):
             if through < dist[to, nj, ni]:
                 dist[to, nj, ni] = through
                 heapq.heappush(heap, (through, (to * ny + nj) * nx + ni))
+
+
+@njit(cache=True)
+def edge_distances(links, free):
+    """Distances in cells from the nearest cell that lacks a neighbour, inf: not free."""
+    layers, ny, nx = free.shape
+    dist = np.full((layers, ny, nx), np.inf)
+    heap = [(0.0, 0)]
+    heap.pop()
+    for layer in range(layers):
+        for j in range(ny):
+            for i in range(nx):
+                if free[layer, j, i] and links[layer, j, i].min() < 0:
+                    dist[layer, j, i] = 0.5
+                    heapq.heappush(heap, (0.5, (layer * ny + j) * nx + i))
+    _spread(dist, heap, links)
+    return dist
+
+
+@njit(cache=True)
+def flood_layers(links, free, height, gx, gy, gz):
+    """Distances in cells to the goal (cell units, and height [m]), inf: none, (L, ny, nx)."""
+    layers, ny, nx = free.shape
+    dist = np.full((layers, ny, nx), np.inf)
+    heap = [(0.0, 0)]
+    heap.pop()
+    for reach in (1.5, 4.0):  # the cells around the goal, or those a little farther
+        for layer in range(layers):
+            for j in range(max(0, int(gy - reach)), min(ny, int(gy + reach) + 2)):
+                for i in range(max(0, int(gx - reach)), min(nx, int(gx + reach) + 2)):
+                    d = math.hypot(i - gx, j - gy)
+                    if (
+                        d <= reach
+                        and free[layer, j, i]
+                        and abs(height[layer, j, i] - gz) < SAME_FLOOR
+                    ):
+                        dist[layer, j, i] = d
+                        heapq.heappush(heap, (d, (layer * ny + j) * nx + i))
+        if len(heap) > 0:
+            break
+    _spread(dist, heap, links)
     return dist
 
 

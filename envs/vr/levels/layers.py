@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,8 +12,10 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.levels.layer_kernels import (
+    NEIGHBOURS,
     SAME_FLOOR,
     descend_layers,
+    edge_distances,
     flood_layers,
     layer_distance,
     link,
@@ -91,6 +93,24 @@ class LayeredGrid:
     def ny(self) -> int:
         """Cells along y."""
         return self.free.shape[1]
+
+    def narrowed(self, extra: float) -> LayeredGrid:
+        """Those of the cells that keep `extra` [m] more from obstacles and edges."""
+        if extra < 0.25 * self.resolution:
+            return self
+        away = edge_distances(self.links, self.free) * self.resolution
+        return self.restricted(self.free & (away >= extra))
+
+    def restricted(self, free: NDArray[np.bool_]) -> LayeredGrid:
+        """The same grid with no other cells than `free` (layers, ny, nx)."""
+        links = np.where(free[..., None], self.links, np.int8(-1))
+        for d, (dx, dy) in enumerate(NEIGHBOURS):
+            to = links[..., d]
+            layers, rows, columns = np.nonzero(to >= 0)
+            targets = to[layers, rows, columns]
+            lost = ~free[targets, rows + dy, columns + dx]
+            to[layers[lost], rows[lost], columns[lost]] = -1
+        return replace(self, free=free, links=links)
 
     def points(self, cells: NDArray[np.integer]) -> Floats:
         """Centres of the cells with flat indices `cells` (n,): x, y, z, shape (n, 3), [m]."""

@@ -18,6 +18,7 @@ from ambulo.envs.vr.levels.geodesic import (
     Grid,
     length_of,
 )
+from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.senses import at_rest_near_points, response_time, stick
 from ambulo.envs.vr.task.batch import NavigationBatch
@@ -55,7 +56,7 @@ _TURN_GAIN = 2.5
 _CELLS = (FINE_RESOLUTION, EVALUATION_RESOLUTION, RESOLUTION)
 """Cell sizes on which a path is looked for, [m]. A gap hardly wider than the body has free
 cells on some of these grids only, and levels need a path on one of them."""
-_CACHE = 64
+_CACHE = 512
 
 
 class Oracle:
@@ -179,14 +180,25 @@ class Oracle:
         cells: float = FINE_RESOLUTION,
     ) -> tuple[Floats, float]:
         """The taut path that keeps `clearance`, and its length (inf without one)."""
+        grid = self._grid(level, slot, clearance, cells)
+        path = grid.path(grid.field(goal), here, goal)
+        return path[:, :2], length_of(path)
+
+    def _grid(self, level: Level, slot: int, clearance: float, cells: float) -> Grid:
+        """The cells that keep `clearance`, remembered for the next path."""
         key = (slot, clearance, cells)
         grid = self._grids.get(key)
         if grid is None:
+            if level.heights and clearance > CLEARANCE:  # its cells are dear
+                base = self._grid(level, slot, CLEARANCE, cells)
+                assert isinstance(base, LayeredGrid)
+                grid = base.narrowed(clearance - CLEARANCE)
+            else:
+                grid = grid_of(level, cells, clearance)
             while len(self._grids) >= _CACHE:
                 self._grids.pop(next(iter(self._grids)))
-            grid = self._grids[key] = grid_of(level, cells, clearance)
-        path = grid.path(grid.field(goal), here, goal)
-        return path[:, :2], length_of(path)
+            self._grids[key] = grid
+        return grid
 
 
 def _resampled(path: Floats) -> Floats:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import distance_transform_edt
 
 from ambulo.envs.vr.contract import CLIMB_HEIGHT
 from ambulo.envs.vr.levels.geodesic import CLEARANCE, Grid, make_grid
@@ -30,15 +29,7 @@ class SceneLevel(Level):
     def cells(self, clearance: float = CLEARANCE) -> LayeredGrid:
         """The cells that keep `clearance` [m], as far as the grid can tell."""
         assert self.grid is not None
-        grid, extra = self.grid, clearance - CLEARANCE
-        if extra < 0.25 * grid.resolution:
-            return grid
-        away = [distance_transform_edt(layer) for layer in np.pad(grid.free, _RIM)]
-        far = np.array(away)[1:-1, 1:-1, 1:-1] * grid.resolution
-        return restricted(grid, grid.free & (far > extra))
-
-
-_RIM = ((1, 1), (1, 1), (1, 1))
+        return self.grid.narrowed(clearance - CLEARANCE)
 
 
 def grid_of(level: Level, resolution: float, clearance: float = CLEARANCE) -> Grid:
@@ -46,18 +37,6 @@ def grid_of(level: Level, resolution: float, clearance: float = CLEARANCE) -> Gr
     if isinstance(level, SceneLevel):
         return level.cells(clearance)
     return make_grid(level, resolution, clearance)
-
-
-def restricted(grid: LayeredGrid, free: NDArray[np.bool_]) -> LayeredGrid:
-    """`grid` with no other cells than `free` (layers, ny, nx)."""
-    links = np.where(free[..., None], grid.links, np.int8(-1))
-    for d, (dx, dy) in enumerate(NEIGHBOURS):
-        to = links[..., d]
-        layers, rows, columns = np.nonzero(to >= 0)
-        targets = to[layers, rows, columns]
-        lost = ~free[targets, rows + dy, columns + dx]
-        to[layers[lost], rows[lost], columns[lost]] = -1
-    return replace(grid, free=free, links=links)
 
 
 def joined(

@@ -13,7 +13,7 @@ from ambulo.envs.vr.families.draft import MAX_EXTENT, MAX_HOLES, MAX_OBSTACLES, 
 from ambulo.envs.vr.families.mazes import corridors, maze
 from ambulo.envs.vr.families.mixed import large, mixed
 from ambulo.envs.vr.families.pits import pits
-from ambulo.envs.vr.families.place import GOAL_DISTANCE, MAX_WAY, place
+from ambulo.envs.vr.families.place import MAX_WAY, place
 from ambulo.envs.vr.families.places.furnished import furnished
 from ambulo.envs.vr.families.places.offices import offices
 from ambulo.envs.vr.families.places.outdoor import outdoor
@@ -21,7 +21,7 @@ from ambulo.envs.vr.families.places.shops import shops
 from ambulo.envs.vr.families.places.storeys import place_between_floors, storeys
 from ambulo.envs.vr.families.scatter import clutter, open_floor, pillars
 from ambulo.envs.vr.families.walls import rooms, slalom, utrap
-from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
 
 __all__ = [
     "ALL_FAMILIES",

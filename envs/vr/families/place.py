@@ -10,10 +10,8 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.families.draft import Draft
 from ambulo.envs.vr.levels.geodesic import FreeGrid, distance_field, free_grid
-from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
 
-GOAL_DISTANCE = (5.0, 30.0)
-"""Range of the straight-line distance from designed start to designed goal, [m]."""
 MAX_WAY = 90.0
 """Longest path from designed start to designed goal, [m]: 45 s at full speed."""
 _WISH_RADIUS = 2.5

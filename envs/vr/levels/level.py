@@ -16,6 +16,9 @@ from ambulo.envs.vr.levels.surfaces import (
     Mesh,
 )
 
+GOAL_DISTANCE = (5.0, 30.0)
+"""Range of sampled straight-line distances unless the level says otherwise, [m]."""
+
 
 def _empty(columns: int) -> Floats:
     return np.zeros((0, columns))

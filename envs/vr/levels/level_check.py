@@ -20,7 +20,7 @@ from ambulo.envs.vr.levels.geodesic import (
     free_grid,
     reaches,
 )
-from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
 from ambulo.envs.vr.levels.moving_check import moving_problem
 from ambulo.envs.vr.levels.surface_check import flat_problem, surface_problem
 
@@ -32,8 +32,6 @@ MAX_SIDE = 1e4
 """Longest side of a floor, [m]."""
 MAX_COVER = 1e7
 """Largest sum of the floor under each obstacle, overlaps counted, [m^2]."""
-GOAL_DISTANCE = (5.0, 30.0)
-"""Range of sampled straight-line distances unless the level says otherwise, [m]."""
 
 _MAX_PARTS = 2000
 _ANGLES = np.linspace(0.0, math.pi, 16, endpoint=False)

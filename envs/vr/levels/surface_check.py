@@ -12,7 +12,7 @@ from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, STEEPEST_FLOOR
 from ambulo.envs.vr.geometry.solid_kernels import standing
 from ambulo.envs.vr.levels.geodesic import RESOLUTION, field_resolution
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
-from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
 from ambulo.envs.vr.levels.level_io_surfaces import MAX_TRIANGLES
 from ambulo.envs.vr.levels.solids import Solids
 
@@ -107,8 +107,6 @@ def _unsolvable(level: Level) -> str | None:
         if field_resolution(level) == 0:
             return "goal: no way for the body from start to goal"
         return None
-    from ambulo.envs.vr.levels.level_check import GOAL_DISTANCE
-
     low, high = level.goal_distance or GOAL_DISTANCE
     grid = LayeredGrid.of(level, RESOLUTION, CLEARANCE)
     if not grid.free.any():

@@ -12,6 +12,8 @@ const _MOST_IN_A_ROW := 16
 var max_connections := 512
 ## Largest request body, [bytes].
 var max_body := 1 << 23
+## Whether requests must wait for a frame of the engine: `func() -> bool`.
+var is_held := func() -> bool: return false
 ## `func(head: AmbuloHttpHead) -> AmbuloRoute`, asked once per new head.
 var find_route: Callable
 ## Requests answered so far, refusals included.
@@ -140,7 +142,7 @@ func _visit(connection: AmbuloHttpConnection, now: int) -> bool:
 
 
 func _serve(connection: AmbuloHttpConnection, now: int) -> void:
-	while not connection.closed:
+	while not connection.closed and not is_held.call():
 		var head := connection.take()
 		if head == null:
 			return

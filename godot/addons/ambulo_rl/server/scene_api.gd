@@ -36,6 +36,7 @@ func enter_open_scene() -> void:
 	survey = AmbuloSceneSurvey.new(scene)
 	moves = survey.moves
 	_rl.use_scene(_tree.root.find_world_3d().space)
+	_rl.world.scene().floor_stands_still = not moves
 
 
 func _describe(_request: AmbuloRequest) -> AmbuloReply:

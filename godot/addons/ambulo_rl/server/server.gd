@@ -42,6 +42,8 @@ var _foreign: PackedStringArray = []
 var _disabled := false
 var _last_busy := 0
 var _slice := _SLICE_HEADLESS
+# Decisions up to the last frame.
+var _made := 0
 
 
 ## Never listen. For scenes that run by themselves; call it in `_ready` or before.
@@ -72,10 +74,10 @@ func _process(_delta: float) -> void:
 		_start()
 		return
 	if _options.mode == AmbuloServerOptions.Mode.LOCKSTEP:
-		var made := _rl.decisions
+		_made = _rl.decisions
 		_serve_for(_slice, true)
 		# A scene that moves gets a frame for each decision, and none without.
-		while _scene.moves and made == _rl.decisions and not _is_leaving():
+		while _scene.moves and not _owes_frame() and not _is_leaving():
 			_serve_for(_slice, true)
 	else:
 		_serve_for(_PLAY_BUDGET, false)
@@ -157,6 +159,7 @@ func _set_up(options: AmbuloServerOptions) -> void:
 		Engine.max_physics_steps_per_frame = 1
 	_transport.max_body = options.max_body
 	_transport.find_route = _router.find
+	_transport.is_held = _owes_frame
 	if DisplayServer.get_name() != "headless":
 		_slice = _SLICE_WINDOW
 
@@ -166,9 +169,8 @@ func _serve_for(budget: int, waits: bool) -> void:
 	var now := Time.get_ticks_usec()
 	var deadline := now + budget
 	var seen := _rl.decisions + _rl.resets
-	var made := _rl.decisions
 	while now < deadline and not _rl.quitting and not _engine.needs_frame:
-		if _scene.moves and made != _rl.decisions:
+		if _owes_frame():
 			break
 		if _transport.poll():
 			now = Time.get_ticks_usec()
@@ -195,6 +197,12 @@ func _pause(now: int) -> int:
 	if quiet < _SHORT_WAIT or now - _transport.accepted_at < _AWAKE:
 		return 50
 	return 1000 if quiet < _LONG_WAIT else 4000
+
+
+# Whether the scene that moves has not had the frame of the last decision.
+func _owes_frame() -> bool:
+	var lockstep := _options.mode == AmbuloServerOptions.Mode.LOCKSTEP
+	return lockstep and _scene.moves and _made != _rl.decisions
 
 
 func _is_leaving() -> bool:

@@ -71,6 +71,13 @@ func way(
 			var free := space.sweep(x + cx * at, y + sy * at, level, heading, left)
 			until = at + free
 			blocked = free < left
+		var level_to := at + space.level_radius(x + cx * at, y + sy * at, floor_z)
+		if level_to > at + STRIDE and absf(floor_z - level) <= LEVEL and at >= fine:
+			at = minf(minf(level_to, length), maxf(until - NEAR, at))
+			if at >= length:
+				break
+			if at < until - NEAR:
+				continue
 		var stride := FINE if at < fine else STRIDE
 		var next := minf(at + stride, length if blocked else minf(until, length))
 		var beyond := blocked and next > until

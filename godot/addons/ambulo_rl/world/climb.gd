@@ -26,6 +26,8 @@ var _fastest := 0.0
 var _takeoff := 0.0
 # Height at which no obstacle is in reach; NAN: some is.
 var _open := NAN
+# The floor is as high as now wherever the body gets.
+var _level := false
 
 
 ## Begins the ticks of a body in [param space] whose state row starts at [param row]; it gets
@@ -51,6 +53,7 @@ func begin(
 	vz = rows[row + AmbuloWorld.VELOCITY + 2] if falling else 0.0
 	# It began to fall at rest: the speed tells how deep it is.
 	_takeoff = z + 0.5 * vz * (vz / AmbuloContract.GRAVITY - dt)
+	_level = not falling and space.level_radius(x, y, z) >= reach
 	_open = z if not falling and space.is_open(x, y, z, reach + space.body_radius + _ROOM) else NAN
 
 
@@ -87,7 +90,7 @@ func _walk(to_x: float, to_y: float) -> void:
 		x = _space.slid_x
 		y = _space.slid_y
 	var climb := AmbuloContract.CLIMB_HEIGHT
-	var floor_z := _space.support(x, y, z, climb)
+	var floor_z := z if _level else _space.support(x, y, z, climb)
 	if floor_z > z + _LEVEL and not _space.has_headroom(x, y, floor_z):
 		touched = true
 		x = x0

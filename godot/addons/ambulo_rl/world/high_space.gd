@@ -35,6 +35,12 @@ var floor_mask := 1:
 		floor_mask = value
 		_apply_masks()
 
+## Whether no floor ever moves: it is then looked at once, which is several times as fast.
+var floor_stands_still := false:
+	set(value):
+		floor_stands_still = value
+		_level = AmbuloLevelFloor.new() if value else null
+
 # Where the capsule begins above the feet, [m].
 var _bottom := 0.0
 var _down := PhysicsRayQueryParameters3D.new()
@@ -42,6 +48,7 @@ var _up := PhysicsRayQueryParameters3D.new()
 var _around := PhysicsShapeQueryParameters3D.new()
 var _cylinder := CylinderShape3D.new()
 var _blade := AmbuloBlade.new()
+var _level: AmbuloLevelFloor
 
 
 func _init(space: RID) -> void:
@@ -73,6 +80,11 @@ func floor_at(x: float, y: float, highest: float, lowest: float) -> float:
 ## down to [param depth] below, [m].
 func support(x: float, y: float, z: float, depth: float) -> float:
 	return floor_at(x, y, z + AmbuloContract.CLIMB_HEIGHT, z - depth)
+
+
+## How far around (x, y) the floor is known to be as high as [param z]; 0: not at all, [m].
+func level_radius(x: float, y: float, z: float) -> float:
+	return _level.radius(self, x, y, z) if _level != null else 0.0
 
 
 ## Whether nothing is right above the axis of a body that stands at height [param z].

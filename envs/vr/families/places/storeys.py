@@ -22,8 +22,8 @@ from ambulo.envs.vr.families.places.site import Room, Site
 from ambulo.envs.vr.levels.geodesic import make_grid
 from ambulo.envs.vr.levels.level import Level
 
-RISE, TREAD = 0.17, 0.28
-"""Highest rise and usual tread of a step (ISO 21542 has at most 0.15 to 0.18 m), [m]."""
+RISE, GOING = 0.17, 0.28
+"""Highest rise and usual going (depth) of a step, [m]."""
 STEEPEST_RAMP = math.radians(25.0)
 """[rad]."""
 MAX_PARTS = 400
@@ -85,7 +85,7 @@ def storeys(rng: np.random.Generator) -> tuple[Draft, Level]:
     storey = rng.uniform(2.6, 3.05)
     steps = 0 if rng.random() < 0.35 else math.ceil(storey / RISE)
     slope = rng.uniform(math.radians(17), 0.98 * STEEPEST_RAMP)
-    long = steps * TREAD if steps else storey / math.tan(slope)
+    long = steps * GOING if steps else storey / math.tan(slope)
     w = long + 2 * _LANDING + rng.uniform(0.3, 6.0)
     width = rng.uniform(1.0, 1.5)
     lanes = min(count - 1, 2) * (width + _LANE_WALL)

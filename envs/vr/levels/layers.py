@@ -11,15 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_RADIUS
-from ambulo.envs.vr.levels.layer_kernels import (
-    NEIGHBOURS,
+from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS, link, stand
+from ambulo.envs.vr.levels.layer_way_kernels import (
     SAME_FLOOR,
     descend_layers,
     edge_distances,
     flood_layers,
     layer_distance,
-    link,
-    stand,
 )
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.lift_links import join_stops, with_lifts
@@ -120,7 +118,10 @@ class LayeredGrid:
         return np.column_stack([x, y, self.height.ravel()[cells]]).astype(np.float64)
 
     def nearest(self, xyz: ArrayLike, radius: float) -> int | None:
-        """Flat index of the nearest free cell within `radius` [m] on that floor."""
+        """Flat index of the nearest free cell within `radius` [m] on that floor.
+
+        Heights count as much as distances.
+        """
         x, y, z = np.asarray(xyz, np.float64)
         reach = math.ceil(radius / self.resolution)
         i = math.floor((x - self.x0) / self.resolution)
@@ -133,8 +134,11 @@ class LayeredGrid:
             return None
         shape = self.free.shape
         cells = np.ravel_multi_index((layers, rows + top, columns + left), shape)
-        away = np.hypot(*(self.points(cells)[:, :2] - [x, y]).T)
-        k = int(np.argmin(away))
+        apart = self.points(cells) - [x, y, z]
+        away = np.hypot(*apart[:, :2].T)
+        k = int(
+            np.argmin(np.where(away <= radius + 1e-9, away, np.inf) + abs(apart[:, 2]))
+        )
         return int(cells[k]) if away[k] <= radius + 1e-9 else None
 
     def field(self, goal: ArrayLike) -> Field:

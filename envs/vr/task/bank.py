@@ -19,7 +19,7 @@ from ambulo.envs.vr.levels.geodesic import (
     Grid,
     field_resolution,
 )
-from ambulo.envs.vr.levels.layer_kernels import SAME_FLOOR
+from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.fields import DistanceFields
 from ambulo.envs.vr.task.jitter import jittered

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.levels.geodesic import Grid, field_direction, field_distance
-from ambulo.envs.vr.levels.layer_kernels import layer_direction, layer_distance
+from ambulo.envs.vr.levels.layer_way_kernels import layer_direction, layer_distance
 from ambulo.envs.vr.levels.layers import LayeredGrid
 
 Field = NDArray[np.float32]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, Grid, length_of
-from ambulo.envs.vr.levels.layer_kernels import SAME_FLOOR
+from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.scene_level import grid_of
 

@@ -1,4 +1,4 @@
-"""`ambulo levels`: generate, validate and draw level files."""
+"""`ambulo levels`: generate, import, validate and draw level files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from ambulo.commands import level_import
 from ambulo.common.errors import USER_ERROR, Parser, front_door
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, LevelError, RenderError
@@ -17,6 +18,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(argv)
     if args.action == "generate":
         return _generate(args.family, args.seed, args.count, resolve_path(args.out))
+    if args.action == "import":
+        return level_import.run(args)
     if args.action == "validate":
         return _validate(resolve_path(args.path))
     return _draw(resolve_path(args.path), resolve_path(args.out))
@@ -24,7 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> Parser:
     parser = Parser(
-        prog="ambulo levels", description="Generate, validate and draw level files."
+        prog="ambulo levels",
+        description="Generate, import, validate and draw level files.",
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     generate = actions.add_parser("generate", help="write levels of a family")
@@ -35,6 +39,9 @@ def _parser() -> Parser:
         help="levels with the seeds from --seed on, into the folder --out",
     )  # fmt: skip
     generate.add_argument("--out", required=True, metavar="PATH")
+    level_import.add_arguments(
+        actions.add_parser("import", help="make a level of a Godot scene")
+    )
     validate = actions.add_parser("validate", help="check a file, or all of a folder")
     validate.add_argument("path", metavar="PATH")
     draw = actions.add_parser("draw", help="draw a map of a level, or of a folder's")

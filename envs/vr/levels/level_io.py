@@ -77,11 +77,17 @@ def load_levels(path: str | os.PathLike[str], *, solvable: bool = True) -> list[
     return levels
 
 
-def save_level(level: Level, path: str | os.PathLike[str]) -> None:
-    """Write `level` as JSON; the file appears whole or not at all."""
+def save_level(
+    level: Level, path: str | os.PathLike[str], *, compact: bool = False
+) -> None:
+    """Write `level` as JSON, in one line if `compact`.
+
+    The file appears whole or not at all.
+    """
     path = Path(path)
+    layout: dict[str, Any] = {"separators": (",", ":")} if compact else {"indent": 1}
     try:
-        text = json.dumps(level_data(level), indent=1, allow_nan=False) + "\n"
+        text = json.dumps(level_data(level), allow_nan=False, **layout) + "\n"
     except ValueError as error:
         raise LevelError(
             f"{path}: {level.name!r} has values that are not finite"

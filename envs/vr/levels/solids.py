@@ -115,12 +115,9 @@ def _triangles(level: Level) -> Floats:
     terrains = [field.mesh().corners() for field in level.heightfields]
     meshes = [mesh.corners() for mesh in level.meshes]
     corners = np.concatenate([ramps, *terrains, *meshes])
-    matter = np.concatenate(
-        [
-            np.ones(len(ramps) + sum(len(t) for t in terrains)),
-            *(closed_faces(mesh) for mesh in meshes),
-        ]
-    )
+    first = len(ramps) + sum(len(t) for t in terrains)
+    owner = np.repeat(np.arange(len(meshes)), [len(m) for m in meshes])
+    matter = np.append(np.ones(first), closed_faces(corners[first:], owner))
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     area = np.linalg.norm(across, axis=1)
     keep = area > 2 * _FLAT
@@ -131,29 +128,42 @@ def _triangles(level: Level) -> Floats:
     )
 
 
-def closed_faces(corners: Floats) -> NDArray[np.bool_]:
+def closed_faces(corners: Floats, owner: Ints | None = None) -> NDArray[np.bool_]:
     """Which triangles (T, 3, 3) belong to a part whose faces close, shape (T,).
 
     A part closes if each of its edges is passed as often in one direction as in the other.
+    Triangles of another mesh, `owner` (T,), are no part of it.
     """
     count = len(corners)
     if count == 0:
         return np.zeros(0, np.bool_)
     points = np.round(corners.reshape(-1, 3) / _WELD).astype(np.int64)
-    _, index = np.unique(points, axis=0, return_inverse=True)
+    mesh = np.zeros(count, np.int64) if owner is None else owner
+    index = _row_numbers(np.column_stack([np.repeat(mesh, 3), points]))
     faces = index.reshape(count, 3)
-    graph = coo_array(
-        (np.ones(3 * count), (np.repeat(np.arange(count), 3), faces.ravel())),
-        shape=(count, int(faces.max()) + 1),
-    ).tocsr()
-    parts, part = connected_components(graph @ graph.T, directed=False)
     ends = np.stack([faces, np.roll(faces, -1, axis=1)], axis=-1).reshape(-1, 2)
+    corner_count = int(faces.max()) + 1
+    graph = coo_array((np.ones(len(ends)), ends.T), (corner_count, corner_count))
+    parts, corner_part = connected_components(graph, directed=False)
+    part = corner_part[faces[:, 0]]
     way = np.where(ends[:, 0] < ends[:, 1], 1, -1) * (ends[:, 0] != ends[:, 1])
-    edges, edge = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
-    balance = np.bincount(edge.ravel(), way, len(edges))
+    edge = _row_numbers(np.sort(ends, axis=1))
+    balance = np.bincount(edge, way)
     open_parts = np.zeros(parts, np.bool_)
-    open_parts[np.repeat(part, 3)[balance[edge.ravel()] != 0]] = True
+    open_parts[np.repeat(part, 3)[balance[edge] != 0]] = True
     return ~open_parts[part]
+
+
+def _row_numbers(rows: Ints) -> Ints:
+    """The number of each row (n, k), equal rows have the same, shape (n,).
+
+    Several times as fast as `np.unique` by rows.
+    """
+    number = np.zeros(len(rows), np.int64)
+    for column in rows.T:
+        _, code = np.unique(column, return_inverse=True)
+        _, number = np.unique(number * len(rows) + code, return_inverse=True)
+    return np.asarray(number, np.int64)
 
 
 def is_floor(triangles: Floats) -> NDArray[np.bool_]:

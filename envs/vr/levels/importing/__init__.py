@@ -1,0 +1,1 @@
+"""From the collision shapes of a Godot scene to a level."""

@@ -1,0 +1,217 @@
+"""Parts of a scene put together: bounds, ground, starts and goals, and the checked level."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ambulo.configs.arrays import Floats
+from ambulo.configs.errors import LevelError
+from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, STEEPEST_FLOOR
+from ambulo.envs.vr.geometry.solid_kernels import standing
+from ambulo.envs.vr.levels.importing.parts import Key, Parts
+from ambulo.envs.vr.levels.importing.raw import Marker, RawScene
+from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
+from ambulo.envs.vr.levels.level_check import (
+    MAX_AREA,
+    MAX_SIDE,
+    level_problem,
+)
+from ambulo.envs.vr.levels.level_json import MAX_COORDINATE
+from ambulo.envs.vr.levels.solids import Solids
+from ambulo.envs.vr.levels.surfaces import HeightField, Mesh
+
+MARKER_HEIGHT = 3.0
+"""A marker stands at most this far above its floor, [m]."""
+DIGITS = 6
+"""Decimals of a metre that level files of scenes have."""
+
+_KEYS: tuple[Key, ...] = ("boxes", "cylinders", "meshes", "heightfields")
+_AROUND = 5.0
+_GROUND = 1e-3
+_THICKNESS = 0.5
+_ROOM = 20.0
+
+
+def assembled(parts: Parts, scene: RawScene, name: str) -> Level:
+    """The level with heights that `parts` make; its places are on the floor.
+
+    Raises:
+        LevelError: there is no floor, or a node breaks a rule; its path is named.
+    """
+    if not has_floor(parts):
+        seen = f" ({scene.pictures} meshes are only seen)" if scene.pictures else ""
+        raise LevelError(f"no floor: no collision shape has a face to stand on{seen}")
+    bounds = _bounds(parts, scene)
+    _drop_far(parts, bounds)
+    ground = _lay_ground(parts, bounds)
+    level = Level(
+        name=name,
+        bounds=np.round(bounds, DIGITS),
+        boxes=np.round(np.array(parts.boxes).reshape(-1, 7), DIGITS),
+        cylinders=np.round(np.array(parts.cylinders).reshape(-1, 5), DIGITS),
+        meshes=tuple(
+            Mesh(np.round(m.vertices, DIGITS), m.triangles) for m in parts.meshes
+        ),
+        heightfields=tuple(
+            HeightField(np.round(f.origin, DIGITS), f.cell, np.round(f.heights, DIGITS))
+            for f in parts.heightfields
+        ),
+        heights=True,
+        ground=ground,
+        goal_distance=_goal_distance(bounds),
+    )
+    return with_places(level, scene.markers)
+
+
+def checked(level: Level, parts: Parts, source: str) -> None:
+    """Raise a `LevelError` that names the node if `level` breaks a rule of level files."""
+    problem = _out_of_range(level) or level_problem(level)
+    if problem is None:
+        return
+    match = re.match(r"(\w+)\[(\d+)\]", problem)
+    paths: dict[Any, list[str]] = dict(parts.paths)
+    if match and match[1] in paths and int(match[2]) < len(paths[match[1]]):
+        problem = f"node {paths[match[1]][int(match[2])]}: {problem}"
+    raise LevelError(f"{source}: {problem}")
+
+
+def _out_of_range(level: Level) -> str | None:
+    """The first number that level files cannot hold as `key: rule`."""
+    for key in _KEYS:
+        for k, shape in enumerate(getattr(level, key)):
+            numbers = [shape]
+            if isinstance(shape, Mesh):
+                numbers = [shape.vertices]
+            elif isinstance(shape, HeightField):
+                numbers = [shape.origin, shape.heights]
+            if max(np.abs(n).max() for n in numbers) > MAX_COORDINATE:
+                return f"{key}[{k}]: beyond {MAX_COORDINATE:g} m"
+    return None
+
+
+def has_floor(parts: Parts) -> bool:
+    """Whether anything has a face that bodies can stand on."""
+    if parts.planes or parts.boxes or parts.cylinders or parts.heightfields:
+        return True
+    return any(_has_flat_face(mesh.corners()) for mesh in parts.meshes)
+
+
+def with_places(level: Level, markers: list[Marker]) -> Level:
+    """`level` with the starts, goals and waypoints of its markers, put on the floor."""
+    wanted = [m for m in markers if m.kind != "bounds"]
+    if not wanted:
+        return level
+    solids = Solids.of(level).arrays()
+    found: dict[str, list[Floats]] = {"start": [], "goal": [], "waypoint": []}
+    for marker in wanted:
+        x0, y0, x1, y1 = level.bounds
+        x, y, z, yaw = marker.place
+        if not (x0 <= x <= x1 and y0 <= y <= y1):
+            raise LevelError(f"node {marker.path}: out of the level's bounds")
+        floor, fits = standing(solids, x, y, z)
+        if not math.isfinite(floor) or floor < z - MARKER_HEIGHT:
+            raise LevelError(
+                f"node {marker.path}: no floor within {MARKER_HEIGHT:g} m below it, or "
+                f"{CLIMB_HEIGHT} m above it"
+            )
+        if not fits:
+            raise LevelError(
+                f"node {marker.path}: inside an obstacle (the body needs {BODY_RADIUS} m "
+                "around it)"
+            )
+        place = np.round([x, y, floor, yaw], DIGITS) + 0.0
+        found[marker.kind].append(place)
+    return _placed(level, **found)
+
+
+def _placed(
+    level: Level, start: list[Floats], goal: list[Floats], waypoint: list[Floats]
+) -> Level:
+    if len(start) == 1:
+        x, y, z, yaw = start[0]
+        level = replace(level, start=np.array([x, y, yaw]), start_height=float(z))
+    elif start:
+        level = replace(level, starts=np.array(start))
+    if len(goal) == 1:
+        height = float(goal[0][2])
+        level = replace(level, goal=goal[0][:2].copy(), goal_height=height)
+    elif goal:
+        level = replace(level, goals=np.array(goal)[:, :3])
+    if waypoint:
+        level = replace(level, waypoints=np.array(waypoint)[:, :3])
+    return level
+
+
+def _has_flat_face(corners: Floats) -> bool:
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    steep = normal[:, 2] >= STEEPEST_FLOOR * np.linalg.norm(normal, axis=1)
+    return bool(steep.any())
+
+
+def _bounds(parts: Parts, scene: RawScene) -> Floats:
+    """The area of a marker, else that of all shapes, shape (4,).
+
+    Around an endless floor it is larger by `_AROUND`.
+    """
+    areas = [marker for marker in scene.markers if marker.kind == "bounds"]
+    if areas:
+        return areas[0].box
+    rows = [parts.extents(key) for key in _KEYS]
+    if parts.planes:
+        places = [m.place[:2] for m in scene.markers]
+        rows += [np.concatenate([xy, xy])[None] for xy in places]
+    extents = np.vstack(rows)
+    if len(extents) == 0:
+        return np.array([-_ROOM, -_ROOM, _ROOM, _ROOM])
+    low, high = extents[:, :2].min(axis=0), extents[:, 2:].max(axis=0)
+    if parts.planes:
+        low, high = low - _AROUND, high + _AROUND
+    span = high - low
+    if span.prod() > MAX_AREA or span.max() > MAX_SIDE:
+        paths = [path for key in _KEYS for path in parts.paths[key]]
+        sizes = (extents[: len(paths), 2:] - extents[: len(paths), :2]).max(axis=1)
+        k = int(np.argmax(sizes))
+        raise LevelError(
+            f"node {paths[k]}: the scene is {span[0]:.0f} x {span[1]:.0f} m, this node "
+            f"{sizes[k]:.0f} m, and a level has at most {MAX_AREA:g} m^2: put a box named "
+            "AmbuloBounds around the area to be played"
+        )
+    return np.concatenate([low, high])
+
+
+def _drop_far(parts: Parts, bounds: Floats) -> None:
+    """Drop what is out of the bounds and out of sight."""
+    for key in _KEYS:
+        rows = parts.extents(key)
+        near = (rows[:, :2] < bounds[2:] + _AROUND).all(axis=1)
+        near &= (rows[:, 2:] > bounds[:2] - _AROUND).all(axis=1)
+        if not near.all():
+            parts.keep(key, np.flatnonzero(near).tolist())
+
+
+def _lay_ground(parts: Parts, bounds: Floats) -> bool:
+    """Whether the highest endless floor is the ground; one at another height is a box."""
+    if not parts.planes:
+        return False
+    plane = max(parts.planes, key=lambda plane: plane.height)
+    if abs(plane.height) <= _GROUND:
+        return True
+    middle, half = (bounds[:2] + bounds[2:]) / 2, (bounds[2:] - bounds[:2]) / 2
+    low = plane.height - _THICKNESS
+    row = np.array([*middle, low, *half, _THICKNESS, 0.0])
+    parts.add("boxes", row, plane.path)
+    return False
+
+
+def _goal_distance(bounds: Floats) -> tuple[float, float] | None:
+    """A range of distances that fits a small scene; None: the usual one does."""
+    across = math.hypot(*(bounds[2:] - bounds[:2]))
+    low, high = GOAL_DISTANCE
+    if across > 3 * low:
+        return None
+    return round(across / 5, 2), high

@@ -1,0 +1,126 @@
+"""Triangles of simple shapes, and what triangles of the engine become in a level.
+
+Local points are in the engine's axes; its triangles are clockwise seen from outside, a
+level's are counter-clockwise.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
+
+from ambulo.configs.arrays import Floats
+from ambulo.envs.vr.levels.surfaces import Mesh
+
+WELD = 1e-5
+"""Corners nearer than this are one, [m]."""
+_SIDES = 24
+_SMALL = 0.31
+_FLAT = 1e-10
+
+Triangles = NDArray[np.int64]
+
+
+def welded(corners: Floats) -> Mesh | None:
+    """A mesh of triangles with `corners` (T, 3, 3); None: all are degenerate."""
+    points, index = np.unique(
+        np.round(corners.reshape(-1, 3) / WELD), axis=0, return_inverse=True
+    )
+    faces = np.asarray(index, np.int64).reshape(-1, 3)
+    # The first of the corners that are one, unrounded: large meshes keep their shape.
+    first = np.full(len(points), -1, np.int64)
+    first[faces.ravel()[::-1]] = np.arange(faces.size)[::-1]
+    vertices = corners.reshape(-1, 3)[first]
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    faces = faces[area > 2 * _FLAT]
+    if len(faces) == 0:
+        return None
+    used, faces = np.unique(faces, return_inverse=True)
+    return Mesh(vertices[used], np.asarray(faces, np.int64).reshape(-1, 3))
+
+
+def facing_up(corners: Floats) -> Floats:
+    """`corners` (T, 3, 3), those of triangles that face down in the other order."""
+    turned = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    return np.where((turned[:, 2] < 0)[:, None, None], corners[:, ::-1], corners)
+
+
+def hull(points: Floats) -> Floats | None:
+    """Triangles around `points` (n, 3) that face outward, (T, 3, 3); None: flat."""
+    if len(points) < 4:
+        return None
+    try:
+        found = ConvexHull(points)
+    except (QhullError, ValueError):
+        return None
+    corners = points[found.simplices]
+    turned = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = (turned * found.equations[:, :3]).sum(axis=1) < 0
+    return np.where(inward[:, None, None], corners[:, ::-1], corners)
+
+
+def height_map_triangles(heights: Floats) -> Floats:
+    """Triangles of a height map (depth, width), clockwise from above, (T, 3, 3).
+
+    It lies around its origin, a point a metre, and each cell is cut from the corner with
+    the larger x to that with the larger z, as the engine does. Holes (NaN) have none.
+    """
+    depth, width = heights.shape
+    z, x = np.mgrid[0:depth, 0:width].astype(np.float64)
+    grid = np.stack([x - (width - 1) / 2, heights, z - (depth - 1) / 2], axis=-1)
+    a, b = grid[:-1, :-1], grid[:-1, 1:]
+    c, d = grid[1:, :-1], grid[1:, 1:]
+    cells = [np.stack([a, b, c], axis=-2), np.stack([b, d, c], axis=-2)]
+    corners = np.concatenate([cell.reshape(-1, 3, 3) for cell in cells])
+    whole = np.isfinite(corners).all(axis=(1, 2))
+    return np.asarray(corners[whole], np.float64)
+
+
+def twist(heights: Floats) -> float:
+    """Largest height by which the two ways to cut a cell of a height map differ, [m]."""
+    across = heights[:-1, :-1] + heights[1:, 1:] - heights[:-1, 1:] - heights[1:, :-1]
+    return float(np.abs(across).max()) / 2
+
+
+def tube_points(radius: float, height: float) -> Floats:
+    """Points of an upright prism in place of a cylinder around the origin, (n, 3)."""
+    angle = np.arange(_SIDES) * (2 * np.pi / _SIDES)
+    ring = np.column_stack(
+        [radius * np.cos(angle), np.zeros(_SIDES), radius * np.sin(angle)]
+    )
+    up = np.array([0.0, height / 2, 0.0])
+    return np.vstack([ring - up, ring + up])
+
+
+def capsule_points(radius: float, height: float) -> Floats:
+    """Points of an upright capsule of this whole height around the origin, (n, 3)."""
+    ball = ball_points(radius)
+    up = np.array([0.0, max(height / 2 - radius, 0.0), 0.0])
+    return np.vstack([ball - up, ball + up])
+
+
+def ball_points(radius: float) -> Floats:
+    """Points of a sphere around the origin, (n, 3); small ones have fewer."""
+    return radius * _unit_ball(1 if radius <= _SMALL else 2)
+
+
+@functools.cache
+def _unit_ball(rounds: int) -> Floats:
+    """Corners of an icosahedron whose triangles were cut in four `rounds` times."""
+    golden = (1 + 5**0.5) / 2
+    signs = np.array([(a, b) for a in (-1, 1) for b in (-1, 1)])
+    corners = np.array([(0.0, a, b * golden) for a, b in signs])
+    points = np.vstack([np.roll(corners, k, axis=1) for k in range(3)])
+    points /= np.linalg.norm(points[0])
+    for _ in range(rounds):
+        found = ConvexHull(points)
+        edges = np.vstack([found.simplices[:, [k, (k + 1) % 3]] for k in range(3)])
+        edges = np.unique(np.sort(edges, axis=1), axis=0)
+        middle = points[edges].mean(axis=1)
+        middle /= np.linalg.norm(middle, axis=1, keepdims=True)
+        points = np.vstack([points, middle])
+    return points

@@ -1,0 +1,32 @@
+extends Logger
+## The first error of the engine, and of a script, since this was added with `OS.add_logger`.
+
+## What the engine could not do; "": nothing.
+var engine_error := ""
+## What failed in a script, with file and line; "": nothing.
+var script_error := ""
+## The script at fault.
+var script_path := ""
+
+var _lock := Mutex.new()
+
+
+func _log_error(
+	_function: String,
+	file: String,
+	line: int,
+	code: String,
+	rationale: String,
+	_editor_notify: bool,
+	error_type: int,
+	_backtraces: Array[ScriptBacktrace]
+) -> void:
+	var text := " ".join((rationale if rationale else code).split("\n", false))
+	_lock.lock()
+	if error_type == Logger.ERROR_TYPE_SCRIPT:
+		if script_error == "":
+			script_error = "%s (%s:%d)" % [text, file, line]
+			script_path = file
+	elif error_type == Logger.ERROR_TYPE_ERROR and engine_error == "":
+		engine_error = text
+	_lock.unlock()

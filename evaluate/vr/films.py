@@ -216,8 +216,10 @@ def _mujoco_frames(
     from ambulo.envs.vr.world.render import EpisodeRenderer
 
     character = None if reel.character is None else reel.character.name
+    level = reel.level
+    goal = None if level.goal is None else np.append(level.goal, level.goal_height)
     with EpisodeRenderer(
-        reel.level,
+        level,
         *size,
         goal_radius=config.environment.goal_radius,
         character=character,
@@ -233,7 +235,7 @@ def _mujoco_frames(
                 renderer.frame(
                     pose[:3],
                     float(pose[3]),
-                    reel.level.goal,
+                    goal,
                     trail,
                     camera="top" if path is None else path[t],
                     qpos=None if reel.qpos is None else reel.qpos[t],

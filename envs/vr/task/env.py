@@ -20,6 +20,7 @@ from ambulo.envs.vr.task.spaces import (
     observation_space,
     split_observation,
 )
+from ambulo.envs.vr.task.tasks import REACH
 
 MAX_EPISODE_STEPS = 600
 """Step limit of the registered environments, [environment steps] (one minute; a body with
@@ -155,7 +156,7 @@ class VRNavigationEnv(SingleEnv):
         world = self.batch.world
         state, qpos = world.state, getattr(world, "qpos", None)
         return self._renderer.frame(
-            state.position[0], state.yaw[0], self.batch.task.goal[0], self._trail,
+            state.position[0], state.yaw[0], self._goal_on_floor(), self._trail,
             qpos=None if qpos is None else qpos[0],
         )  # fmt: skip
 
@@ -165,6 +166,14 @@ class VRNavigationEnv(SingleEnv):
             self._renderer.close()
             self._renderer = None
         self.batch.close()
+
+    def _goal_on_floor(self) -> NDArray[np.float64]:
+        """The goal, or what lies below a point to reach for, shape (3,), [m]."""
+        task = self.batch.task
+        goal: NDArray[np.float64] = task.goal[0].copy()
+        if task.kind[0] == REACH:
+            goal[2] = self.batch.bank.places(task.slot[:1], task.index[:1])[0, 2]
+        return goal
 
     def _level(self) -> Any:
         return self.batch.bank.levels[int(self.batch.task.slot[0])]

@@ -12,6 +12,7 @@ from scipy.ndimage import gaussian_filter1d, maximum_filter1d
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.world.boxes import through_boxes
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply, quat_rotate
 
 EYES_FIELD_OF_VIEW = 75.0
@@ -27,7 +28,6 @@ _SIGHTS = (0.9, 1.5)
 _RISING, _SETTLING = 0.6, 0.25
 """The camera rises this long before a wall is in its way; spread of its rise, [s]."""
 
-_TINY = 1e-12
 _UP = np.array([0.0, 0.0, 1.0])
 
 
@@ -144,19 +144,9 @@ def _hidden(level: Level, seen: Floats, cameras: Floats) -> Bools:
         into = np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])
         begin = (seen - [x, y, z]) @ into.T
         way = (cameras - seen) @ into.T
-        hidden |= _through_box(begin, way, np.array([a, b, c]) + _MARGIN)
+        hidden |= through_boxes(begin, way, np.array([a, b, c]) + _MARGIN)
     for x, y, radius, tall, base in level.cylinders:
         # The square around it: what hides a little too early only raises the camera.
         half = np.array([radius, radius, tall / 2]) + _MARGIN
-        hidden |= _through_box(seen - [x, y, base + tall / 2], cameras - seen, half)
+        hidden |= through_boxes(seen - [x, y, base + tall / 2], cameras - seen, half)
     return hidden
-
-
-def _through_box(begin: Floats, way: Floats, half: Floats) -> Bools:
-    """Whether segments from `begin` along `way` (F, 3) meet a box about the origin."""
-    inverse = 1.0 / np.where(np.abs(way) < _TINY, _TINY, way)
-    one, other = (-half - begin) * inverse, (half - begin) * inverse
-    enters = np.maximum(np.minimum(one, other).max(axis=1), 0.0)
-    leaves = np.minimum(np.maximum(one, other).min(axis=1), 1.0)
-    met: Bools = enters <= leaves
-    return met

@@ -1,9 +1,9 @@
 """MuJoCo models of a level: what the player collides with, and what a camera sees.
 
-The physics model is planar, as the contract is: obstacles are full-height prisms, so
-the vertical body capsule touches them exactly as its mid-height sphere does, and the
-player is that sphere on two slides. The render model has the true sizes; nothing in it
-moves by itself.
+The physics model is that of flat levels: obstacles are full-height prisms, so the vertical
+body capsule touches them exactly as its mid-height sphere does, and the player is that
+sphere on two slides. The render model has the true sizes and heights; nothing in it moves
+by itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import numpy as np
 
 from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, HAND_OFFSET
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.solids import floor_rectangles
+from ambulo.envs.vr.levels.looks import height_range
+from ambulo.envs.vr.world.level_geoms import add_level, add_visual, yaw_quaternion
 
 PLAYER = "player"
 """Name of the player's body."""
@@ -30,13 +31,10 @@ _UNUSED = (
 )
 """Stages of `mj_step` that a disc among prisms does not need."""
 
-_FLOOR_THICKNESS = 0.2
 _HEAD_RADIUS = 0.13
 _HAND_RADIUS = 0.06
-_BEAM = 6.0
+BEAM = 6.0
 """Height of the goal's beam, as in Godot: it is seen over walls, [m]."""
-_WALL = 1.2
-"""Boxes with a longer half side have the colour of walls, as in Godot, [m]."""
 
 
 def physics_model(level: Level, dt: float) -> mujoco.MjModel:
@@ -55,7 +53,7 @@ def physics_model(level: Level, dt: float) -> mujoco.MjModel:
         world.add_geom(
             type=mujoco.mjtGeom.mjGEOM_BOX,
             pos=[x, y, 0.0],
-            quat=_yaw_quaternion(np.arctan2(sin, cos)),
+            quat=yaw_quaternion(np.arctan2(sin, cos)),
             size=[a, b, _PRISM_HALF_HEIGHT],
         )
     for x, y, radius in level.cylinder_prisms():
@@ -102,7 +100,10 @@ def render_model(
     spec.visual.map.zfar = 6.0
     spec.visual.map.shadowclip = 0.75
     spec.stat.center = [*(0.5 * (level.bounds[:2] + level.bounds[2:])), 0.0]
-    spec.stat.extent = max(float(np.ptp(level.bounds.reshape(2, 2), axis=0).max()), 1.0)
+    low, high = height_range(level)
+    sides = np.ptp(level.bounds.reshape(2, 2), axis=0)
+    # The range of depths grows with it, which must hold the view from above.
+    spec.stat.extent = max(*sides.tolist(), (high + BEAM - low) / 2)
     _add_looks(spec)
     if character is None:
         _add_player(spec.worldbody)
@@ -110,13 +111,13 @@ def render_model(
         spec.delete(spec.geom("floor"))
         for geom in spec.geoms:
             geom.rgba = SKIN
-    _add_static(spec.worldbody, level)
+    add_level(spec, level)
     goal = spec.worldbody.add_body(name="goal", mocap=True)
-    _visual(
+    add_visual(
         goal, "CYLINDER", [goal_radius, 0.015, 0], [0, 0, 0.02], [0.2, 0.9, 0.35, 0.9]
     )
-    beam = [0.06, _BEAM / 2, 0]
-    _visual(goal, "CYLINDER", beam, [0, 0, _BEAM / 2], [0.2, 0.9, 0.35, 0.35])
+    beam = [0.06, BEAM / 2, 0]
+    add_visual(goal, "CYLINDER", beam, [0, 0, BEAM / 2], [0.2, 0.9, 0.35, 0.35])
     return spec.compile()
 
 
@@ -149,77 +150,27 @@ def _add_looks(spec: mujoco.MjSpec) -> None:
     )
 
 
-def _add_static(world: mujoco.MjsBody, level: Level) -> None:
-    for x0, y0, x1, y1 in floor_rectangles(level):
-        world.add_geom(
-            type=mujoco.mjtGeom.mjGEOM_BOX,
-            pos=[(x0 + x1) / 2, (y0 + y1) / 2, -_FLOOR_THICKNESS / 2],
-            size=[(x1 - x0) / 2, (y1 - y0) / 2, _FLOOR_THICKNESS / 2],
-            material="floor",
-        )
-    for k, (x, y, z, a, b, c, yaw) in enumerate(level.boxes):
-        wall = max(a, b) > _WALL
-        colour = [0.55, 0.58, 0.64, 1.0] if wall else _BOX_COLOURS[k % 3]
-        tops_apart = 0.001 * (k % 8)
-        _visual(world, "BOX", [a, b, c + tops_apart], [x, y, z], colour, yaw=yaw)
-    for x, y, radius, tall, base in level.cylinders:
-        _visual(
-            world, "CYLINDER", [radius, tall / 2, 0], [x, y, base + tall / 2],
-            [0.23, 0.48, 0.62, 1.0],
-        )  # fmt: skip
-
-
 SKIN = [0.22, 0.38, 0.80, 1.0]
 """Colour of players and bodies."""
-_BOX_COLOURS = [
-    [0.80, 0.45, 0.28, 1.0],
-    [0.87, 0.62, 0.33, 1.0],
-    [0.68, 0.36, 0.30, 1.0],
-]
 
 
 def _add_player(world: mujoco.MjsBody) -> None:
     player = world.add_body(name=PLAYER, mocap=True)
     shoulder = BODY_HEIGHT - 2 * _HEAD_RADIUS
-    _visual(
+    add_visual(
         player, "CAPSULE", [BODY_RADIUS, shoulder / 2 - BODY_RADIUS, 0],
         [0, 0, shoulder / 2], SKIN,
     )  # fmt: skip
     head = [0, 0, BODY_HEIGHT - _HEAD_RADIUS]
-    _visual(player, "SPHERE", [_HEAD_RADIUS, 0, 0], head, [0.93, 0.78, 0.66, 1.0])
+    add_visual(player, "SPHERE", [_HEAD_RADIUS, 0, 0], head, [0.93, 0.78, 0.66, 1.0])
     visor = [_HEAD_RADIUS * 0.8, 0, head[2]]
-    _visual(player, "BOX", [0.05, 0.1, 0.05], visor, [0.1, 0.1, 0.12, 1.0])
+    add_visual(player, "BOX", [0.05, 0.1, 0.05], visor, [0.1, 0.1, 0.12, 1.0])
     ahead, left, up = HAND_OFFSET
     for side in (left, -left):
-        _visual(
+        add_visual(
             player, "SPHERE", [_HAND_RADIUS, 0, 0], [ahead, side, up],
             [0.95, 0.75, 0.2, 1.0],
         )  # fmt: skip
-
-
-def _visual(
-    body: mujoco.MjsBody,
-    shape: str,
-    size: list[float],
-    pos: list[float],
-    rgba: list[float],
-    *,
-    yaw: float = 0.0,
-) -> None:
-    body.add_geom(
-        type=getattr(mujoco.mjtGeom, f"mjGEOM_{shape}"),
-        size=size,
-        pos=pos,
-        quat=_yaw_quaternion(yaw),
-        rgba=rgba,
-        contype=0,
-        conaffinity=0,
-    )
-
-
-def _yaw_quaternion(yaw: float) -> list[float]:
-    """Rotation about Z as wxyz."""
-    return [float(np.cos(yaw / 2)), 0.0, 0.0, float(np.sin(yaw / 2))]
 
 
 def _flags(names: str) -> int:

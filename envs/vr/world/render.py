@@ -29,9 +29,12 @@ from ambulo.configs.closing import Closing
 from ambulo.configs.errors import RenderError
 from ambulo.envs.characters.registry import SPECS, load_character
 from ambulo.envs.locomotion.foot_lines import foot_lines
+from ambulo.envs.vr.contract import BODY_HEIGHT
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.looks import height_range
 from ambulo.envs.vr.world.cameras import CameraPose, chase_path
-from ambulo.envs.vr.world.mujoco_scene import SKIN, render_model
+from ambulo.envs.vr.world.level_geoms import Overhead
+from ambulo.envs.vr.world.mujoco_scene import BEAM, SKIN, render_model
 from ambulo.motion.rotations import quat_rotate
 
 Frame = NDArray[np.uint8]
@@ -181,6 +184,8 @@ class EpisodeRenderer(Closing):
         if character is None:
             self._player = int(self._model.body("player").mocapid[0])
         mujoco.mj_forward(self._model, self._data)
+        self._overhead = Overhead(self._model, self._data)
+        self._high = height_range(level)[1] + BEAM
         self._scene = mujoco.MjvScene(
             self._model, self._model.ngeom + len(self._feet) + _TRAIL_SEGMENTS + 8
         )
@@ -198,28 +203,32 @@ class EpisodeRenderer(Closing):
     ) -> Frame:
         """One picture, shape (height, width, 3).
 
-        `position` (2,) or (3,) of the XR origin [m], `yaw` [rad], `goal` (2,) [m],
-        `trail` (T, 2 or more): past positions [m], drawn just above the floor. `camera`:
-        "chase" is behind the player, "top" above the whole level. `qpos` (nq,) of the
-        character.
+        `position` (2,) or (3,) of the XR origin [m], `yaw` [rad], `goal` (2,) or (3,) [m],
+        `trail` (T, 2) or (T, 3): past positions [m], drawn just above the floor. Heights
+        that are not given are 0. `camera`: "chase" is behind the player, "top" above the
+        whole level; what hangs over the player and hides him is glass. `qpos` (nq,) of
+        the character.
         """
         if self._screen.closed:
             raise RenderError("this renderer is closed")
-        data, height = self._data, float(position[2]) if len(position) > 2 else 0.0
-        place = np.array([position[0], position[1], height])
+        data, place = self._data, _with_heights(position)
         if self._player is not None:
             data.mocap_pos[self._player] = place
             data.mocap_quat[self._player] = (np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2))
         elif qpos is not None:
             data.qpos[:] = qpos
-        data.mocap_pos[self._goal] = (0, 0, -1e3) if goal is None else (*goal[:2], 0)
+        data.mocap_pos[self._goal] = (
+            (0, 0, -1e3) if goal is None else _with_heights(goal)
+        )
         mujoco.mj_kinematics(self._model, data)
         if camera == "chase":
             camera = chase_path(place[None], np.array([yaw]))[0]
         if camera == "top":
             self._look_down()
+            self._overhead.show(place, np.array([*place[:2], self._high + BODY_HEIGHT]))
         else:
             self._look_from(camera)
+            self._overhead.show(place, camera.place)
         mujoco.mjv_updateScene(
             self._model, data, self._option, None, self._camera,
             mujoco.mjtCatBit.mjCAT_ALL.value, self._scene,
@@ -231,7 +240,7 @@ class EpisodeRenderer(Closing):
         for line in self._feet:
             add_line(self._scene, line.places(data), line.radius, SKIN)
         if trail is not None and len(trail) > 1:
-            self._draw_trail(np.asarray(trail, np.float64)[:, :2])
+            self._draw_trail(_with_heights(trail))
         return self._screen.draw(self._scene)
 
     def close(self) -> None:
@@ -257,17 +266,27 @@ class EpisodeRenderer(Closing):
         self._model.vis.global_.orthographic = 1
         camera = self._camera
         camera.lookat[:] = ((x0 + x1) / 2, (y0 + y1) / 2, 0.0)
-        camera.distance = 30.0
+        # Far enough above the highest thing for the near plane, no farther: the far plane
+        # is a few extents away.
+        camera.distance = self._high + 0.1 * self._model.stat.extent
         camera.azimuth = 90.0
         camera.elevation = -90.0
 
     def _draw_trail(self, points: Floats) -> None:
         stride = max(1, -(-len(points) // _TRAIL_SEGMENTS))
         kept = np.vstack([points[::stride], points[-1:]])
-        lifted = np.column_stack([kept, np.full(len(kept), _TRAIL_RADIUS)])
+        lifted = kept + np.array([0.0, 0.0, _TRAIL_RADIUS])
         for begin, end in pairwise(lifted):
             if not np.array_equal(begin, end):
                 add_line(self._scene, (begin, end), _TRAIL_RADIUS, _TRAIL_COLOUR)
+
+
+def _with_heights(points: Sequence[Floats] | Floats) -> Floats:
+    """Points (..., 2 or 3) as (..., 3); their height is 0 if it is not given."""
+    rows = np.asarray(points, np.float64)[..., :3]
+    if rows.shape[-1] == 3:
+        return rows
+    return np.concatenate([rows, np.zeros((*rows.shape[:-1], 1))], axis=-1)
 
 
 def add_line(

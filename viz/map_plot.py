@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.looks import are_walls, boxes_overhead, cylinders_overhead
+from ambulo.envs.vr.task.scene_level import SceneLevel
+from ambulo.viz.map_heights import SCALE_ROOM, box_corners, draw_heights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,6 +19,17 @@ FLOOR, HOLE, WALL, BOX, CYLINDER = "#e9ebee", "#2b2f36", "#7d8590", "#c9784a", "
 MUTED = "#c3c9d1"
 """Colour of all furniture below heat maps."""
 START, GOAL = "#2f62c9", "#2fa84f"
+OVERHEAD_MARK = {
+    "marker": "s", "ms": 10, "mfc": "none", "mec": BOX, "ls": "", "mew": 1.0,
+    "fillstyle": "none",
+}  # fmt: skip
+"""Mark of a legend for what hangs overhead in flat levels, as settings of a `Line2D`."""
+
+
+def has_overhead(level: Level) -> bool:
+    """Whether its map has dashed outlines of what hangs overhead."""
+    hanging = boxes_overhead(level).any() or cylinders_overhead(level).any()
+    return not level.heights and bool(hanging)
 
 
 def draw_level_map(
@@ -23,24 +37,24 @@ def draw_level_map(
 ) -> None:
     """Draw floor, holes, obstacles, designed start and goal on axes in metres.
 
-    Shapes lie below z-order 3, so that what is drawn afterwards is seen. `muted` obstacles
-    other than walls are grey.
+    Shapes lie below z-order 3, so that what is drawn afterwards is seen. What hangs overhead
+    is a dashed outline; shapes of levels with heights have shades (`map_heights`). `muted`
+    obstacles other than walls are grey.
     """
-    from matplotlib.patches import Circle, Polygon, Rectangle
+    from matplotlib.patches import Circle, Rectangle
 
     x0, y0, x1, y1 = level.bounds
-    ax.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, color=FLOOR, lw=0, zorder=0))
+    if level.ground:
+        floor = Rectangle((x0, y0), x1 - x0, y1 - y0, color=FLOOR, lw=0, zorder=0)
+        ax.add_patch(floor)
     for a, b, c, d in level.holes:
         ax.add_patch(Rectangle((a, b), c - a, d - b, color=HOLE, lw=0, zorder=1))
-    for x, y, _, a, b, _, yaw in level.boxes:
-        corners = np.array([[a, b], [-a, b], [-a, -b], [a, -b]])
-        cos, sin = np.cos(yaw), np.sin(yaw)
-        corners = corners @ np.array([[cos, sin], [-sin, cos]]) + (x, y)
-        colour = WALL if max(a, b) > 8 * min(a, b) else MUTED if muted else BOX
-        ax.add_patch(Polygon(corners, closed=True, color=colour, lw=0, zorder=2))
-    for x, y, radius, *_ in level.cylinders:
-        colour = MUTED if muted else CYLINDER
-        ax.add_patch(Circle((x, y), radius, color=colour, lw=0, zorder=2))
+    if isinstance(level, SceneLevel):
+        _draw_cells(ax, level)
+    elif level.heights:
+        draw_heights(ax, level, muted=muted)
+    else:
+        _draw_obstacles(ax, level, muted=muted)
     if level.start is not None:
         x, y, yaw = level.start
         ax.add_patch(Circle((x, y), BODY_RADIUS, color=START, lw=0, zorder=2.5))
@@ -59,7 +73,43 @@ def draw_level_map(
         )
     margin = 0.03 * max(x1 - x0, y1 - y0)
     ax.set_xlim(x0 - margin, x1 + margin)
-    ax.set_ylim(y0 - margin, y1 + margin)
+    room = SCALE_ROOM * max(x1 - x0, y1 - y0) if level.heights else margin
+    ax.set_ylim(y0 - margin, y1 + room)
     ax.set_aspect("equal")
     ax.set_xlabel("x [m]")
     ax.set_ylabel("y [m]")
+
+
+def _draw_cells(ax: Axes, level: SceneLevel) -> None:
+    """Draw where nobody walks in a scene whose shapes only an engine knows."""
+    grid = level.cells()
+    blocked = ~grid.free.any(axis=0)
+    shade = np.zeros((*blocked.shape, 4))
+    shade[blocked] = (*(int(WALL[k : k + 2], 16) / 255.0 for k in (1, 3, 5)), 1.0)
+    extent = (
+        grid.x0,
+        grid.x0 + grid.nx * grid.resolution,
+        grid.y0,
+        grid.y0 + grid.ny * grid.resolution,
+    )
+    ax.imshow(shade, origin="lower", extent=extent, interpolation="nearest", zorder=1)
+
+
+def _draw_obstacles(ax: Axes, level: Level, *, muted: bool) -> None:
+    """Boxes and cylinders of a flat level."""
+    from matplotlib.patches import Circle, Polygon
+
+    colours = np.where(are_walls(level.boxes), WALL, MUTED if muted else BOX)
+    hanging = boxes_overhead(level)
+    for row, colour, over in zip(level.boxes, colours, hanging, strict=True):
+        ax.add_patch(Polygon(box_corners(row), closed=True, **_look(str(colour), over)))
+    colour = MUTED if muted else CYLINDER
+    for row, over in zip(level.cylinders, cylinders_overhead(level), strict=True):
+        ax.add_patch(Circle((row[0], row[1]), row[2], **_look(colour, over)))
+
+
+def _look(colour: str, overhead: bool) -> dict[str, Any]:
+    """Style of an obstacle: filled, or a dashed outline."""
+    if overhead:
+        return {"fill": False, "ec": colour, "ls": "--", "lw": 1.2, "zorder": 2.1}
+    return {"color": colour, "lw": 0, "zorder": 2}

@@ -13,8 +13,16 @@ from ambulo.common.metrics_file import read_evaluations, read_metrics
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import RunFolderError
+from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords, EvaluationResult
-from ambulo.viz.map_plot import GOAL, HOLE, START, draw_level_map
+from ambulo.viz.map_plot import (
+    GOAL,
+    HOLE,
+    OVERHEAD_MARK,
+    START,
+    draw_level_map,
+    has_overhead,
+)
 from ambulo.viz.plots import agent_colour, clean, grouped_bars
 
 if TYPE_CHECKING:
@@ -69,7 +77,7 @@ def draw_trajectories(
     ]
     levels = [next(iter(played.values())).level for played in panels]
     boxes, width, height = map_layout([level.bounds for level in levels])
-    handles = _legend_handles(agents, any(len(level.holes) for level in levels))
+    handles = _legend_handles(agents, levels)
     columns = max(1, int(width / _KEY))
     legend = _LINE * -(-len(handles) // columns) + 0.1
     figure = new_figure((width, height + legend))
@@ -104,8 +112,8 @@ def map_layout(
     return boxes, max(box[0] + box[2] for box in boxes) + _GAP, height
 
 
-def _legend_handles(agents: Iterable[str], holes: bool) -> list[Any]:
-    """What the colours and marks on maps mean."""
+def _legend_handles(agents: Iterable[str], levels: Sequence[Level]) -> list[Any]:
+    """What the colours and marks on maps of `levels` mean."""
     from matplotlib.lines import Line2D
 
     marks: dict[str, dict[str, Any]] = {
@@ -113,13 +121,15 @@ def _legend_handles(agents: Iterable[str], holes: bool) -> list[Any]:
         "goal": {"color": GOAL, "marker": "o", "ms": 12, "alpha": 0.7},
         "not solved": {"color": "#d32f2f", "marker": "X", "ms": 9},
     }
-    if holes:
+    if any(len(level.holes) for level in levels):
         marks["hole"] = {"color": HOLE, "marker": "s", "ms": 10}
+    if any(map(has_overhead, levels)):
+        marks["overhead"] = OVERHEAD_MARK
     return [
         Line2D([], [], color=agent_colour(name), ls=_style(name), lw=2, label=name)
         for name in agents
     ] + [
-        Line2D([], [], ls="", mew=0, label=label, **look)
+        Line2D([], [], **{"ls": "", "mew": 0, "label": label, **look})
         for label, look in marks.items()
     ]
 

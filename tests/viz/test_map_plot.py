@@ -1,6 +1,8 @@
 import numpy as np
+from matplotlib.collections import PolyCollection
 
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.viz.map_plot import draw_level_map
 
 LEVEL = Level(
@@ -20,3 +22,63 @@ def test_map_has_every_shape():
     ax = Figure().add_subplot()
     draw_level_map(ax, LEVEL)
     assert len(ax.patches) == 1 + 2 + 1 + 1 + 2
+
+
+def axes_of(level: Level):
+    """Axes with the map of `level`."""
+    from matplotlib.figure import Figure
+
+    ax = Figure().add_subplot()
+    draw_level_map(ax, level)
+    ax.figure.canvas.draw()
+    return ax
+
+
+def test_what_hangs_overhead_is_a_dashed_outline():
+    boxes = np.array([[0, 0, 1.85, 1, 1, 0.1, 0], [2, 2, 1.8, 1, 1, 0.1, 0]], float)
+    drums = np.array([[-2, 0, 0.5, 0.3, 1.8], [-2, 2, 0.5, 0.3, 1.0]])
+    _, *shapes = axes_of(Level("x", BOUNDS, boxes=boxes, cylinders=drums)).patches
+    assert [patch.get_fill() for patch in shapes] == [False, True, False, True]
+    assert [patch.get_linestyle() for patch in shapes] == ["--", "solid"] * 2
+
+
+BOUNDS = np.array([-4.0, -4.0, 4.0, 4.0])
+HIGH = {
+    "name": "high",
+    "bounds": BOUNDS.tolist(),
+    "heights": True,
+    "holes": [[-4, -4, -3, -3]],
+    "ramps": [{"from": [-3, 0, 0], "to": [0, 0, 2], "width": 1}],
+    "stairs": [{"from": [-3, 2, 0], "to": [0, 2, 2], "width": 1, "steps": 8}],
+    "boxes": [
+        {"center": [1, 1, 1.9], "half_size": [1, 2, 0.1]},
+        {"center": [1, 1, 0.4], "half_size": [0.3, 0.3, 0.4]},
+    ],
+    "heightfields": [
+        {"origin": [1, -3, 0], "cell": 1, "heights": [[0, 1, 0], [0, 3, 1]]}
+    ],
+    "meshes": [
+        {"vertices": [[-2, -2, 0], [0, -2, 0], [0, -3, 1]], "triangles": [[0, 1, 2]]}
+    ],
+}
+
+
+def test_levels_with_heights_are_shaded_by_them():
+    ax = axes_of(parse_level(HIGH, "x", solvable=False))
+    assert len(ax.patches) == 1 + 1  # the floor and the hole
+    shapes = next(
+        c
+        for c in ax.collections
+        if isinstance(c, PolyCollection) and c.get_zorder() == 2
+    )
+    # 16 strips of the ramp, 8 steps, 2 boxes; the upper floor is drawn after the table.
+    assert len(shapes.get_paths()) == 16 + 8 + 2
+    colours = shapes.get_facecolors()
+    brightness = colours[:, :3].sum(axis=1)
+    assert (np.diff(brightness) <= 1e-9).all(), "higher is darker"
+    assert (colours[:, 3] < 1).sum() == 1, "the upper floor lets see what is below"
+    kinds = {type(c).__name__ for c in ax.collections}
+    assert {"QuadMesh", "TriMesh"} <= kinds  # terrain, mesh
+    texts = [t.get_text() for t in ax.texts]
+    assert texts.count("") == 2  # arrows up the ramp and the stairs
+    assert {"0", "3", "height [m]"} <= set(texts)

@@ -51,11 +51,11 @@ static func box_pose(b: PackedFloat64Array) -> Transform3D:
 	return AmbuloAxes.pose(b[0], b[1], b[2], b[6]).scaled_local(size)
 
 
-## Where a cylinder of radius and height 1 stands as the one with the four numbers
+## Where a cylinder of radius and height 1 stands as the one with the five numbers
 ## [param c].
 static func drum_pose(c: PackedFloat64Array) -> Transform3D:
 	var size := Vector3(c[2], c[3], c[2])
-	return AmbuloAxes.pose(c[0], c[1], c[3] / 2.0, 0.0).scaled_local(size)
+	return AmbuloAxes.pose(c[0], c[1], c[4] + c[3] / 2.0, 0.0).scaled_local(size)
 
 
 # What is seen through the holes.
@@ -78,21 +78,30 @@ func _show_boxes() -> void:
 
 func _show_drums() -> void:
 	var instances := _drums.multimesh
-	instances.instance_count = floori(level.cylinders.size() / 4.0)
+	instances.instance_count = floori(level.cylinders.size() / float(AmbuloLevel.DRUM))
 	for k in instances.instance_count:
-		var c := level.cylinders.slice(4 * k, 4 * k + 4)
+		var from := AmbuloLevel.DRUM * k
+		var c := level.cylinders.slice(from, from + AmbuloLevel.DRUM)
 		instances.set_instance_transform(k, drum_pose(c))
-		var blocks := level.cylinder_obstructs(4 * k)
+		var blocks := level.cylinder_obstructs(from)
 		instances.set_instance_color(k, AmbuloPalette.DRUM if blocks else AmbuloPalette.PAINT)
 
 
 func _box_colour(k: int, b: PackedFloat64Array) -> Color:
 	if not level.box_obstructs(7 * k):
 		return AmbuloPalette.PAINT if b[2] < 1.0 else AmbuloPalette.OVERHEAD
-	var longest := maxf(b[3], b[4])
-	var colour := AmbuloPalette.WALL if longest > 1.2 else AmbuloPalette.BLOCK
+	var colour := AmbuloPalette.WALL if is_wall(b) else AmbuloPalette.BLOCK
 	# Neighbours differ a little, so that edges show.
 	return colour.darkened(0.05 * (k % 4))
+
+
+## Whether the box with the seven numbers [param b] looks like a wall, not like furniture;
+## the same rule as in [code]envs/vr/levels/looks.py[/code].
+static func is_wall(b: PackedFloat64Array) -> bool:
+	var length := 2.0 * maxf(b[3], b[4])
+	var thickness := 2.0 * minf(b[3], b[4])
+	var slender := thickness <= 0.25 or length > 8.0 * thickness
+	return slender and 2.0 * b[5] >= 1.0
 
 
 static func _instances(mesh: Mesh) -> MultiMesh:

@@ -54,6 +54,10 @@ def run(request: EvalRequest) -> EvalOutcome:
     film = FilmSettings.of(
         config, args.film_with, args.views, args.film_episode, request.episodes
     )
+    if args.video is not None and config.environment.scene is not None:
+        raise ConfigError(
+            "--video: scenes of an engine are not drawn; maps of them are"
+        )
     if args.video is not None:
         check_can_film(config, film)
     source = LevelSource(

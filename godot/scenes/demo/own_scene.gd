@@ -27,11 +27,12 @@ func _ready() -> void:
 	if _policy.file == null:
 		return
 	_world.configure(1, _policy.file.spec, _policy.file.twin)
-	_world.use_scene_space(get_world_3d().space)
+	_world.use_scene_space(get_world_3d().space).floor_stands_still = true
 	# The engine has put the colliders into the space by the first physics tick.
 	await get_tree().physics_frame
 	var start := AmbuloAxes.from_godot(_player.global_position)
-	_world.reset([0], [0], [start[0], start[1], AmbuloAxes.yaw_of(_player.global_basis)])
+	var yaw := AmbuloAxes.yaw_of(_player.global_basis)
+	_world.reset([0], [0], [start[0], start[1], yaw], [start[2]])
 	_now = _player.transform
 	_before = _now
 	_owed = 0.0
@@ -63,6 +64,7 @@ func _advance() -> void:
 	_before = _now
 	_now = AmbuloAxes.pose(row[0], row[1], row[2], row[AmbuloWorld.YAW])
 	var away := _now.origin - _goal.global_position
-	if Vector2(away.x, away.z).length() <= GOAL_RADIUS or row[2] < -1.0:
+	var fell := row[_world.state_width - AmbuloWorld.TAIL + AmbuloWorld.FELL] != 0.0
+	if Vector2(away.x, away.z).length() <= GOAL_RADIUS or fell:
 		_running = false
-		ended.emit(row[2] >= -1.0)
+		ended.emit(not fell)

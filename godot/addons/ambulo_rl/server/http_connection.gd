@@ -55,7 +55,12 @@ func is_idle() -> bool:
 	return _in.is_empty() and _out.is_empty() and _head == null and not _draining
 
 
-## Requests have arrived that had to wait until a reply was sent.
+## Requests that have arrived must wait.
+func wait() -> void:
+	_stalled = true
+
+
+## Requests have arrived that had to wait, until a reply was sent for example.
 func has_more() -> bool:
 	return _stalled and _out.is_empty() and not _draining
 

@@ -142,7 +142,10 @@ func _visit(connection: AmbuloHttpConnection, now: int) -> bool:
 
 
 func _serve(connection: AmbuloHttpConnection, now: int) -> void:
-	while not connection.closed and not is_held.call():
+	while not connection.closed:
+		if is_held.call():
+			connection.wait()
+			return
 		var head := connection.take()
 		if head == null:
 			return

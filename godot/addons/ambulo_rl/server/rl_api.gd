@@ -60,7 +60,7 @@ func decide(actions: PackedFloat64Array) -> AmbuloReply:
 	return null
 
 
-## Place agents in levels, in a scene at `heights`, and tell who listens.
+## Place agents in levels or a scene, on the floors below `heights`, and tell who listens.
 func place(
 	agents: PackedInt64Array,
 	slots: PackedInt64Array,
@@ -92,7 +92,7 @@ func use_scene(space: RID) -> void:
 func reset_agents(request: AmbuloRequest, data: Dictionary, fields: AmbuloFields) -> AmbuloReply:
 	var chosen: AmbuloRlPlacement
 	var limit := AmbuloFields.MAX_NUMBER
-	var width := 3 if world.scene() == null else 4
+	var width := 4 if world.scene() != null else AmbuloRlPlacement.pose_width(request, data)
 	if request.head.binary_body:
 		chosen = AmbuloRlPlacement.from_binary(request.body, width, limit, world, fields)
 	else:

@@ -64,7 +64,7 @@ func _on_placed(agents: PackedInt64Array, poses: PackedFloat64Array) -> void:
 		episode.began = _rl.decisions
 		episode.origin = poses.slice(3 * k, 3 * k + 3)
 		if level != null and not level.goal.is_empty():
-			episode.goal = [level.goal[0], level.goal[1], 0.0]
+			episode.goal = [level.goal[0], level.goal[1], level.goal_height]
 		_episodes[agents[k]] = episode
 
 
@@ -96,7 +96,8 @@ func _reset_game(data: Dictionary, fields: AmbuloFields) -> AmbuloReply:
 	if fields.refusal != null:
 		return fields.refusal
 	var problems := PackedStringArray()
-	var drawn := AmbuloPlaces.draw(level, random, AmbuloRlEpisode.GOAL_DISTANCE, problems)
+	var reach := AmbuloRlEpisode.GOAL_DISTANCE
+	var drawn := AmbuloHighPlaces.draw_in(level, random, reach, problems)
 	if drawn.is_empty():
 		var rule := "%s in this level: name them in it" % problems[0]
 		return AmbuloReply.fail(409, "no_free_place", rule, "level")
@@ -105,8 +106,8 @@ func _reset_game(data: Dictionary, fields: AmbuloFields) -> AmbuloReply:
 		_rl.put_levels([slot], [level])
 	else:
 		slot = _rl.world.slot_of(agent)
-	_rl.place([agent], [slot], drawn.slice(0, 3))
-	return _begun(options, [drawn[3], drawn[4], 0.0])
+	_rl.place([agent], [slot], drawn.slice(0, 3), drawn.slice(3, 4))
+	return _begun(options, drawn.slice(4, 7))
 
 
 # In a scene no level of ours is ever built: its markers or its free floor say where.
@@ -322,7 +323,7 @@ func _legacy_state(agent: int) -> Dictionary:
 		var dx := episode.goal[0] - row[0]
 		var dy := episode.goal[1] - row[1]
 		reached = sqrt(dx * dx + dy * dy) <= episode.goal_radius
-		if _rl.world.scene() != null:  # and on its floor
+		if _rl.world.has_heights(agent):  # and on its floor
 			reached = reached and absf(episode.goal[2] - row[2]) < AmbuloContract.SAME_FLOOR
 	var fell := row[tail + AmbuloWorld.FELL] != 0.0
 	var late := steps >= episode.max_steps

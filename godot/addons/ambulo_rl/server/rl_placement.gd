@@ -9,6 +9,18 @@ var slots: PackedInt64Array = []
 var rows: PackedFloat64Array = []
 
 
+## Numbers of a pose in a reset: 4 where the first one has a height, else 3.
+static func pose_width(request: AmbuloRequest, data: Dictionary) -> int:
+	if request.head.binary_body:
+		var body := request.body
+		return 4 if body.size() >= AmbuloWire.HEADER_SIZE and body.decode_u32(8) == 6 else 3
+	var poses: Variant = data.get("poses")
+	if poses is not Array or (poses as Array).is_empty():
+		return 3
+	var first: Variant = (poses as Array)[0]
+	return 4 if first is Array and (first as Array).size() == 4 else 3
+
+
 ## Read {"agents", "slots", `key`: rows of `width` numbers in [-`limit`, `limit`]}.
 static func from_json(
 	data: Dictionary,

@@ -6,6 +6,8 @@ extends RefCounted
 ## Frames in which the scene starts: scripts, colliders and navigation maps are there after them.
 const FRAMES := 4
 
+const _JOLT := "Jolt Physics"
+
 ## What is wrong with the scene, in one line; "": nothing so far.
 var problem := ""
 
@@ -44,6 +46,15 @@ func is_settled() -> bool:
 
 
 func _open() -> void:
+	var physics: String = ProjectSettings.get_setting("physics/3d/physics_engine")
+	if physics != _JOLT:
+		_fail(
+			(
+				"the project's physics is %s: set Project Settings > Physics > 3D > Physics Engine to %s"
+				% [physics, _JOLT]
+			)
+		)
+		return
 	if not _path.begins_with("res://"):
 		_fail("must begin with res://")
 		return

@@ -117,7 +117,7 @@ def levels_message(slots: Sequence[int], levels: Sequence[Level]) -> bytes:
 
 
 def reset_message(agents: Ints, slots: Ints, poses: Floats) -> bytes:
-    """Body of `POST /rl/reset`: poses are x [m], y [m], yaw [rad], in scenes also z [m]."""
+    """Body of `POST /rl/reset`: poses are x [m], y [m], yaw [rad], or these and z [m]."""
     return _json(
         {"agents": agents.tolist(), "slots": slots.tolist(), "poses": poses.tolist()}
     )

@@ -23,7 +23,7 @@ from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
-from ambulo.envs.vr.world.base import BaseWorld, refuse_heights
+from ambulo.envs.vr.world.base import BaseWorld, refuse_moving
 from ambulo.envs.vr.world.state import WorldState
 
 log = logging.getLogger(__name__)
@@ -87,10 +87,10 @@ class GodotWorld(BaseWorld):
         """Put `levels[i]` into slot `slots[i]`; sent when an env first enters one.
 
         Raises:
-            LevelError: a level with heights.
+            LevelError: a level in which things move.
         """
         if self._settings.scene is None:
-            refuse_heights(levels, "world = godot")
+            refuse_moving(levels, "world = godot")
         changed = [
             slot
             for slot, level in zip(slots, levels, strict=True)
@@ -101,7 +101,7 @@ class GodotWorld(BaseWorld):
             link.forget(changed)
 
     def reset(self, envs: Ints, slots: Ints, poses: Floats) -> None:
-        """Place `envs` at `poses` (x, y, yaw) in level `slots`, at rest.
+        """Place `envs` at `poses` (k, 3 or 4) in level `slots`, at rest.
 
         Raises:
             AmbuloError: a slot without a level.
@@ -109,13 +109,10 @@ class GodotWorld(BaseWorld):
         """
         self._check_open()
         envs, slots = np.asarray(envs, np.int64), np.asarray(slots, np.int64)
-        if self._settings.scene is None:
-            poses = poses[:, :3]
-        elif poses.shape[1] == 3:
-            poses = np.pad(poses, ((0, 0), (0, 1)))
         for slot in slots.tolist():
             if slot not in self._levels:
                 raise AmbuloError(f"slot {slot} holds no level: call set_levels first")
+        poses = self._with_heights(slots, poses)
         self._place(envs, slots, poses)
         self.state.fault[envs] = False
         for link in self._links:
@@ -172,6 +169,14 @@ class GodotWorld(BaseWorld):
             link.close()
         if self._temporary is not None:
             self._temporary()
+
+    def _with_heights(self, slots: Ints, poses: Floats) -> Floats:
+        """`poses` (k, 3 or 4) with heights, or without where all floors are at 0."""
+        if self._settings.scene is None and not any(
+            self._levels[slot].heights for slot in slots.tolist()
+        ):
+            return poses[:, :3]
+        return np.pad(poses, ((0, 0), (0, 4 - poses.shape[1])))
 
     def _checked(self, actions: NDArray[np.generic]) -> Floats:
         """`actions` as float64, if `motion_of` raises no error for them."""

@@ -24,6 +24,16 @@ def refuse_heights(levels: Sequence[Level], world: str) -> None:
             )
 
 
+def refuse_moving(levels: Sequence[Level], world: str) -> None:
+    """Raise `LevelError` for a level with people or things that `world` cannot move."""
+    for level in levels:
+        if level.moving:
+            raise LevelError(
+                f"level {level.name!r}: has people or moving things, which {world} does "
+                "not know: use environment.world = kernel, environment.body = capsule"
+            )
+
+
 class BaseWorld:
     """Base of worlds: see `World` for the interface."""
 

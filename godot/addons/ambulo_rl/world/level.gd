@@ -1,6 +1,7 @@
 class_name AmbuloLevel
 extends RefCounted
-## A level: floor, holes, box and cylinder obstacles, start and goal (contract's axes).
+## A level: floor, holes, box and cylinder obstacles, start and goal (contract's axes), and in
+## levels with [member heights] ramps, stairs, terrains and meshes (docs/vr_world.md, "Heights").
 ##
 ## The rules and the names in error messages are those of the trainer's level files.
 ## Whether a walk from start to goal exists is not looked at here.
@@ -26,7 +27,22 @@ const KEYS: PackedStringArray = [
 	"goal",
 	"goal_distance",
 	"family",
+	"heights",
+	"ground",
+	"ramps",
+	"stairs",
+	"heightfields",
+	"meshes",
+	"starts",
+	"goals",
+	"waypoints",
+	"movers",
+	"people",
 ]
+## Why things that move are refused.
+const _MOVES := "nothing moves by itself in Godot's level world: use the compiled world"
+## Numbers of a cylinder in [member cylinders].
+const DRUM := 5
 
 ## Unique within a set.
 var name := ""
@@ -38,7 +54,7 @@ var bounds: PackedFloat64Array = [0.0, 0.0, 0.0, 0.0]
 var holes: PackedFloat64Array = []
 ## Centre x, y, z, half sizes a, b, c, yaw: seven numbers a box.
 var boxes: PackedFloat64Array = []
-## Centre x, y, radius, height: four numbers a cylinder.
+## Centre x, y, radius, height, height of the base: five numbers a cylinder.
 var cylinders: PackedFloat64Array = []
 ## Designed start x, y, yaw; empty: drawn.
 var start: PackedFloat64Array = []
@@ -46,6 +62,26 @@ var start: PackedFloat64Array = []
 var goal: PackedFloat64Array = []
 ## Range of the straight distance of drawn places min, max; empty: the default.
 var goal_distance: PackedFloat64Array = []
+## Whether shapes have heights that matter; else the body stays at z = 0.
+var heights := false
+## Whether there is a floor at z = 0 in the bounds; else only shapes carry the body.
+var ground := true
+## Eight numbers a ramp, see [constant AmbuloLevelSurfaces.RAMP].
+var ramps: PackedFloat64Array = []
+## Nine numbers a flight of stairs, see [constant AmbuloLevelSurfaces.STAIR].
+var stairs: PackedFloat64Array = []
+## Terrains.
+var heightfields: Array[AmbuloLevelSurfaces.HeightField] = []
+## Triangle meshes, obstacles and floors alike.
+var meshes: Array[AmbuloLevelSurfaces.FaceMesh] = []
+## Height of the floor at the designed start and goal, [m].
+var start_height := 0.0
+var goal_height := 0.0
+## Starts x, y, z, yaw to draw from: four numbers each.
+var starts: PackedFloat64Array = []
+## Goals x, y, z to draw from, and those of a patrol in their order: three numbers each.
+var goals: PackedFloat64Array = []
+var waypoints: PackedFloat64Array = []
 
 
 ## A checked level from JSON data. On a broken rule it returns null and appends one line
@@ -88,12 +124,13 @@ func to_dict() -> Dictionary:
 			)
 		)
 	var drums: Array[Dictionary] = []
-	for k in range(0, cylinders.size(), 4):
+	for k in range(0, cylinders.size(), DRUM):
 		(
 			drums
 			. append(
 				{
-					"center": Array(cylinders.slice(k, k + 2)),
+					"center":
+					AmbuloLevelSurfaces.raised(cylinders[k], cylinders[k + 1], cylinders[k + 4]),
 					"radius": cylinders[k + 2],
 					"height": cylinders[k + 3],
 				}
@@ -104,8 +141,12 @@ func to_dict() -> Dictionary:
 		hole_rows.append(Array(holes.slice(k, k + 4)))
 	var pose: Variant = null
 	if not start.is_empty():
-		pose = {"position": [start[0], start[1]], "yaw": start[2]}
-	return {
+		var place := AmbuloLevelSurfaces.raised(start[0], start[1], start_height)
+		pose = {"position": place, "yaw": start[2]}
+	var target: Variant = null
+	if not goal.is_empty():
+		target = AmbuloLevelSurfaces.raised(goal[0], goal[1], goal_height)
+	var data := {
 		"name": name,
 		"family": family,
 		"bounds": Array(bounds),
@@ -113,9 +154,11 @@ func to_dict() -> Dictionary:
 		"boxes": box_rows,
 		"cylinders": drums,
 		"start": pose,
-		"goal": null if goal.is_empty() else Array(goal),
+		"goal": target,
 		"goal_distance": null if goal_distance.is_empty() else Array(goal_distance),
 	}
+	AmbuloLevelSurfaces.write(self, data)
+	return data
 
 
 ## Whether there is floor at (x, y): in the bounds, and strictly inside no hole.
@@ -146,7 +189,10 @@ func box_obstructs(k: int) -> bool:
 
 ## Whether the cylinder whose numbers begin at [param k] of [member cylinders] obstructs.
 func cylinder_obstructs(k: int) -> bool:
-	return cylinders[k + 3] > AmbuloContract.STEP_HEIGHT
+	return (
+		cylinders[k + 4] < AmbuloContract.BODY_HEIGHT
+		and cylinders[k + 3] + cylinders[k + 4] > AmbuloContract.STEP_HEIGHT
+	)
 
 
 ## Distance from (x, y) to the nearest obstructing prism, 0 inside one, [m].
@@ -155,7 +201,7 @@ func clearance(x: float, y: float) -> float:
 	for k in range(0, boxes.size(), 7):
 		if box_obstructs(k):
 			nearest = minf(nearest, box_distance(k, x, y))
-	for k in range(0, cylinders.size(), 4):
+	for k in range(0, cylinders.size(), DRUM):
 		if cylinder_obstructs(k):
 			nearest = minf(nearest, cylinder_distance(k, x, y))
 	return nearest
@@ -198,14 +244,32 @@ func _parse(checks: AmbuloChecks, data: Variant) -> void:
 		_parse_box(checks, box_rows[k], "boxes[%d]" % k)
 	for k in drums.size():
 		_parse_cylinder(checks, drums[k], "cylinders[%d]" % k)
-	if table.get("goal") != null:
-		goal = checks.numbers(table["goal"], "goal", 2, MAX_COORDINATE)
 	if table.get("goal_distance") != null:
 		goal_distance = checks.numbers(table["goal_distance"], "goal_distance", 2, MAX_COORDINATE)
-	name = checks.text(table["name"], "name")
 	if table.get("start") != null:
-		_parse_start(checks, table["start"])
+		var pose := AmbuloLevelSurfaces.pose(checks, table["start"], "start")
+		start = [pose[0], pose[1], pose[3]]
+		start_height = pose[2]
+	if table.get("goal") != null:
+		var place := AmbuloLevelSurfaces.point(checks, table["goal"], "goal")
+		goal = place.slice(0, 2)
+		goal_height = place[2]
+	name = checks.text(table["name"], "name")
 	family = checks.text(table.get("family", "custom"), "family")
+	AmbuloLevelSurfaces.read(self, checks, table)
+	if not checks.list(table, "movers").is_empty():
+		checks.fail("movers", _MOVES)
+	if not _is_empty_crowd(table.get("people")):
+		checks.fail("people", _MOVES)
+
+
+# Whether these are no people at all.
+func _is_empty_crowd(people: Variant) -> bool:
+	if people is not Dictionary:
+		return people == null
+	var crowd: Dictionary = people
+	var walkers: Variant = crowd.get("walkers", [])
+	return crowd.get("count", 0) == 0 and walkers is Array and (walkers as Array).is_empty()
 
 
 func _parse_box(checks: AmbuloChecks, data: Variant, key: String) -> void:
@@ -223,13 +287,9 @@ func _parse_box(checks: AmbuloChecks, data: Variant, key: String) -> void:
 func _parse_cylinder(checks: AmbuloChecks, data: Variant, key: String) -> void:
 	var keys: PackedStringArray = ["center", "radius", "height"]
 	var table := checks.table(data, key, key + ".", keys, keys)
-	cylinders.append_array(checks.numbers(table.get("center"), key + ".center", 2, MAX_COORDINATE))
+	var center := AmbuloLevelSurfaces.point(checks, table.get("center"), key + ".center")
+	cylinders.append_array([center[0], center[1]])
 	for size: String in ["radius", "height"]:
 		var value: Variant = table.get(size)
 		cylinders.append(checks.number(value, key + "." + size, -MAX_COORDINATE, MAX_COORDINATE))
-
-
-func _parse_start(checks: AmbuloChecks, data: Variant) -> void:
-	var table := checks.table(data, "start", "start.", ["position", "yaw"], ["position"])
-	start = checks.numbers(table.get("position"), "start.position", 2, MAX_COORDINATE)
-	start.append(checks.number(table.get("yaw", 0.0), "start.yaw", -MAX_COORDINATE, MAX_COORDINATE))
+	cylinders.append(center[2])

@@ -9,9 +9,20 @@ static func check(level: AmbuloLevel, checks: AmbuloChecks) -> void:
 	_check_shapes(level, checks)
 	if checks.problem.is_empty():
 		_check_cover(level, checks)
-		_check_place(level, checks, "start.position", level.start)
-		_check_place(level, checks, "goal", level.goal)
+	if not checks.problem.is_empty():
+		return
+	if level.heights:
 		_check_range(level, checks)
+		AmbuloHighRules.check(level, checks)
+		return
+	AmbuloHighRules.check_flat(level, checks)
+	_check_place(level, checks, "start.position", level.start)
+	_check_place(level, checks, "goal", level.goal)
+	for key: String in ["starts", "goals", "waypoints"]:
+		var places := AmbuloHighRules.places_of(level, key)
+		for k in range(0, places.size(), 3):
+			_check_place(level, checks, "%s[%d]" % [key, floori(k / 3.0)], places.slice(k, k + 2))
+	_check_range(level, checks)
 
 
 static func _check_shapes(level: AmbuloLevel, checks: AmbuloChecks) -> void:
@@ -29,11 +40,12 @@ static func _check_shapes(level: AmbuloLevel, checks: AmbuloChecks) -> void:
 	for k in range(0, level.boxes.size(), 7):
 		if minf(minf(level.boxes[k + 3], level.boxes[k + 4]), level.boxes[k + 5]) <= 0.0:
 			checks.fail("boxes[%d].half_size" % floori(k / 7.0), "must be > 0")
-	for k in range(0, level.cylinders.size(), 4):
+	for k in range(0, level.cylinders.size(), AmbuloLevel.DRUM):
+		var name := "cylinders[%d]" % floori(k / float(AmbuloLevel.DRUM))
 		if level.cylinders[k + 2] <= 0.0:
-			checks.fail("cylinders[%d].radius" % floori(k / 4.0), "must be > 0")
+			checks.fail(name + ".radius", "must be > 0")
 		if level.cylinders[k + 3] <= 0.0:
-			checks.fail("cylinders[%d].height" % floori(k / 4.0), "must be > 0")
+			checks.fail(name + ".height", "must be > 0")
 
 
 static func _check_cover(level: AmbuloLevel, checks: AmbuloChecks) -> void:
@@ -50,7 +62,7 @@ static func _check_cover(level: AmbuloLevel, checks: AmbuloChecks) -> void:
 		var x := level.boxes[k]
 		var y := level.boxes[k + 1]
 		cover += _covered(b, x - wide, y - deep, x + wide, y + deep)
-	for k in range(0, level.cylinders.size(), 4):
+	for k in range(0, level.cylinders.size(), AmbuloLevel.DRUM):
 		var x := level.cylinders[k]
 		var y := level.cylinders[k + 1]
 		var r := level.cylinders[k + 2]
@@ -93,5 +105,6 @@ static func _check_range(level: AmbuloLevel, checks: AmbuloChecks) -> void:
 	if (
 		absf(level.start[0] - level.goal[0]) <= 1e-6
 		and absf(level.start[1] - level.goal[1]) <= 1e-6
+		and absf(level.start_height - level.goal_height) < AmbuloContract.CLIMB_HEIGHT
 	):
 		checks.fail("goal", "the same place as start")

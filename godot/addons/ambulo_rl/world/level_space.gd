@@ -75,7 +75,7 @@ func _build() -> void:
 		if level.box_obstructs(k):
 			var box := level.boxes
 			_add_box(_walls, box[k], box[k + 1], box[k + 3], box[k + 4], box[k + 6])
-	for k in range(0, level.cylinders.size(), 4):
+	for k in range(0, level.cylinders.size(), AmbuloLevel.DRUM):
 		if level.cylinder_obstructs(k):
 			_add_cylinder(level.cylinders[k], level.cylinders[k + 1], level.cylinders[k + 2])
 	PhysicsServer3D.body_set_space(_walls, _space)

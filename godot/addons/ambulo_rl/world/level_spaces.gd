@@ -6,7 +6,7 @@ extends RefCounted
 const KEPT := 32
 
 var _levels: Dictionary[int, AmbuloLevel] = {}
-var _built: Dictionary[int, AmbuloLevelSpace] = {}
+var _built: Dictionary[int, AmbuloSpace] = {}
 
 
 ## Put [param level] into [param slot].
@@ -27,12 +27,13 @@ func level_of(slot: int) -> AmbuloLevel:
 
 ## The space of [param slot], built if it is not; the one that was used longest ago, by
 ## no agent now, then goes. [param used] are the slots of all agents.
-func space_of(slot: int, used: PackedInt64Array) -> AmbuloLevelSpace:
-	var space: AmbuloLevelSpace = _built.get(slot)
+func space_of(slot: int, used: PackedInt64Array) -> AmbuloSpace:
+	var space: AmbuloSpace = _built.get(slot)
 	if space == null:
 		if _built.size() >= maxi(KEPT, used.size()):
 			_drop_oldest_unused(used)
-		space = AmbuloLevelSpace.new(_levels[slot])
+		var level := _levels[slot]
+		space = AmbuloHighLevelSpace.new(level) if level.heights else AmbuloLevelSpace.new(level)
 	_built.erase(slot)
 	_built[slot] = space
 	return space

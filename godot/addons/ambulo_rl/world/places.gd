@@ -39,8 +39,15 @@ static func draw(
 	reach: Vector2,
 	problems: PackedStringArray = PackedStringArray()
 ) -> PackedFloat64Array:
-	if not level.start.is_empty() and not level.goal.is_empty():
-		return level.start + level.goal
+	var fixed_start := level.start
+	if fixed_start.is_empty() and not level.starts.is_empty():
+		var pose := one_of(level.starts, 4, rng)
+		fixed_start = [pose[0], pose[1], pose[3]]
+	var fixed_goal := level.goal
+	if fixed_goal.is_empty() and not level.goals.is_empty():
+		fixed_goal = one_of(level.goals, 3, rng).slice(0, 2)
+	if not fixed_start.is_empty() and not fixed_goal.is_empty():
+		return fixed_start + fixed_goal
 	var places := AmbuloPlaces.new()
 	places._level = level
 	places._shapes = AmbuloShapeGrid.new(level, MARGIN)
@@ -50,8 +57,8 @@ static func draw(
 		low = level.goal_distance[0]
 		high = level.goal_distance[1]
 	for _attempt in _TRIES:
-		var goal := level.goal if not level.goal.is_empty() else places._point(rng)
-		var start := level.start
+		var goal := fixed_goal if not fixed_goal.is_empty() else places._point(rng)
+		var start := fixed_start
 		if start.is_empty():
 			start = places._point_near(goal, low, high, rng)
 			start.append(rng.randf_range(-PI, PI))
@@ -69,6 +76,14 @@ static func draw(
 	else:
 		problems.append("found no free start and goal in %d tries" % _TRIES)
 	return PackedFloat64Array()
+
+
+## One of rows of [param width] numbers.
+static func one_of(
+	rows: PackedFloat64Array, width: int, rng: RandomNumberGenerator
+) -> PackedFloat64Array:
+	var k := width * rng.randi_range(0, floori(rows.size() / float(width)) - 1)
+	return rows.slice(k, k + width)
 
 
 ## Whether the body can stand at (x, y) with room to spare.

@@ -13,7 +13,7 @@ const _STARTS := 20
 const _NEAR := 0.4
 const _SIDES: Array[Vector2i] = [Vector2i.RIGHT, Vector2i.UP, Vector2i.LEFT, Vector2i.DOWN]
 
-var _space: AmbuloSceneSpace
+var _space: AmbuloHighSpace
 var _floor: AmbuloSceneFloor
 var _survey: AmbuloSceneSurvey
 var _random: RandomNumberGenerator
@@ -21,7 +21,7 @@ var _random: RandomNumberGenerator
 
 ## Places in [param space], a scene of which [param survey] knows the markers.
 func _init(
-	space: AmbuloSceneSpace, survey: AmbuloSceneSurvey, random: RandomNumberGenerator
+	space: AmbuloHighSpace, survey: AmbuloSceneSurvey, random: RandomNumberGenerator
 ) -> void:
 	_space = space
 	_floor = AmbuloSceneFloor.new(space)

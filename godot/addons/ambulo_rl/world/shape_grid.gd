@@ -29,7 +29,8 @@ func _init(level: AmbuloLevel, margin: float) -> void:
 	var bounds := level.bounds
 	var wide := bounds[2] - bounds[0]
 	var deep := bounds[3] - bounds[1]
-	var shapes := level.boxes.size() / 7.0 + level.cylinders.size() / 4.0 + level.holes.size() / 4.0
+	var shapes := level.boxes.size() / 7.0 + level.holes.size() / 4.0
+	shapes += level.cylinders.size() / float(AmbuloLevel.DRUM)
 	_tile = maxf(sqrt(wide * deep / clampf(shapes, 1.0, _MOST_TILES)), 1.0)
 	_columns = ceili(wide / _tile)
 	_rows = ceili(deep / _tile)
@@ -42,7 +43,7 @@ func _init(level: AmbuloLevel, margin: float) -> void:
 			var a := level.boxes[k + 3]
 			var b := level.boxes[k + 4]
 			_enter(3 * k, level.boxes[k], level.boxes[k + 1], a * c + b * s, a * s + b * c)
-	for k in range(0, level.cylinders.size(), 4):
+	for k in range(0, level.cylinders.size(), AmbuloLevel.DRUM):
 		if level.cylinder_obstructs(k):
 			var radius := level.cylinders[k + 2]
 			_enter(3 * k + 1, level.cylinders[k], level.cylinders[k + 1], radius, radius)

@@ -86,6 +86,11 @@ func has_slot(slot: int) -> bool:
 	return _scene != null or _levels.has(slot)
 
 
+## Whether shapes have heights where [param agent] is.
+func has_heights(agent: int) -> bool:
+	return _spaces[agent] != null and _spaces[agent].has_heights
+
+
 ## The slot of [param agent]; -1: it is in no level.
 func slot_of(agent: int) -> int:
 	return _slots[agent]
@@ -97,7 +102,8 @@ func level_of(slot: int) -> AmbuloLevel:
 
 
 ## Places [param agents] at [param poses] (x, y, yaw each) in [param slots], at rest. In a scene
-## they stand on the floor below [param heights] (one each), or around its floor height.
+## and in levels with heights they stand on the floor below [param heights] (one each), or around
+## the scene's floor height, or z = 0.
 func reset(
 	agents: PackedInt64Array,
 	slots: PackedInt64Array,
@@ -114,8 +120,9 @@ func reset(
 		_rows[row + 1] = poses[3 * k + 1]
 		_rows[row + YAW] = poses[3 * k + 2]
 		_rows[row + state_width - TAIL + SINCE_CONTACT] = AmbuloContract.NEVER
-		if _scene != null:
-			_stand(agent, heights[k] if heights else _scene.floor_height)
+		if _spaces[agent].has_heights:
+			var usual := 0.0 if _scene == null else _scene.floor_height
+			_stand(agent, heights[k] if heights else usual)
 		if twin != null:
 			_motions[agent] = twin.start()
 		_read_rays(agent)
@@ -252,7 +259,8 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 	var climb: AmbuloClimb
 	if space.has_heights:
 		climb = _climb
-		climb.begin(space as AmbuloHighSpace, rows, row, falling, dt, reach, fastest)
+		var limit := speed if motion == null else fastest
+		climb.begin(space as AmbuloHighSpace, rows, row, falling, dt, reach, limit)
 	var begin_z := z
 	var rate := 0.0
 	var x0 := x

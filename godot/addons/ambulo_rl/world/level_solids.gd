@@ -1,0 +1,224 @@
+class_name AmbuloLevelSolids
+extends RefCounted
+## A level with heights as the shapes that a physics space holds: upright prisms with a rectangular
+## base (boxes, steps, the ground), upright cylinders, and triangles (ramps, terrains, meshes).
+
+## Numbers of a flat shape: x, y, half sizes a, b (cylinders: radius, -1), cosine and sine of the
+## yaw, bottom, top, [m].
+const FLAT := 8
+## Depth of the ground below z = 0, [m].
+const GROUND_THICKNESS := 1.0
+## Ramps without a thickness reach so far below their lower end, [m].
+const RAMP_DEPTH := 0.2
+## Corners nearer than this are one, [m].
+const _WELD := 1e-6
+# Triangles of a smaller area are dropped, [m^2].
+const _NOTHING := 1e-12
+# Triangles of a box whose corner k has x, y, z high where bits 0, 1, 2 of k are set.
+const _BOX := "021123456576014154263367042246135375"
+
+## Prisms, then cylinders: [constant FLAT] numbers each.
+var flats: PackedFloat64Array = []
+## Corners of triangles that bound matter, nine numbers each, counter-clockwise from outside, [m].
+var closed: PackedFloat64Array = []
+## The same of the triangles of meshes that do not close.
+var open: PackedFloat64Array = []
+
+
+## The shapes of [param level].
+func _init(level: AmbuloLevel) -> void:
+	if level.ground:
+		_add_ground(level)
+	for k in range(0, level.boxes.size(), 7):
+		_add_box(level.boxes.slice(k, k + 7))
+	for k in range(0, level.stairs.size(), AmbuloLevelSurfaces.STAIR):
+		_add_stairs(level.stairs.slice(k, k + AmbuloLevelSurfaces.STAIR))
+	var drums := level.cylinders
+	for k in range(0, drums.size(), AmbuloLevel.DRUM):
+		var base := drums[k + 4]
+		var top := base + drums[k + 3]
+		flats.append_array([drums[k], drums[k + 1], drums[k + 2], -1.0, 1.0, 0.0, base, top])
+	for k in range(0, level.ramps.size(), AmbuloLevelSurfaces.RAMP):
+		_add_ramp(level.ramps.slice(k, k + AmbuloLevelSurfaces.RAMP))
+	for field in level.heightfields:
+		_add_terrain(field)
+	for mesh in level.meshes:
+		_add_mesh(mesh)
+
+
+## The ground without its holes: x0, y0, x1, y1, four numbers a rectangle, [m].
+static func floor_rectangles(level: AmbuloLevel) -> PackedFloat64Array:
+	var b := level.bounds
+	var holes: Array[PackedFloat64Array] = []
+	var cuts: PackedFloat64Array = [b[1], b[3]]
+	for k in range(0, level.holes.size(), 4):
+		var hole := level.holes.slice(k, k + 4)
+		holes.append(hole)
+		cuts.append_array([clampf(hole[1], b[1], b[3]), clampf(hole[3], b[1], b[3])])
+	holes.sort_custom(_is_below)
+	cuts.sort()
+	var found: PackedFloat64Array = []
+	var crossing: Array[PackedFloat64Array] = []
+	var next := 0
+	for k in cuts.size() - 1:
+		var low := cuts[k]
+		var high := cuts[k + 1]
+		if high <= low:
+			continue
+		while next < holes.size() and holes[next][1] <= low:
+			crossing.append(holes[next])
+			next += 1
+		crossing = crossing.filter(func(h: PackedFloat64Array) -> bool: return h[3] > low)
+		crossing.sort_custom(_is_left)
+		var x := b[0]
+		for hole in crossing:
+			if hole[0] > x:
+				found.append_array([x, low, minf(hole[0], b[2]), high])
+			x = maxf(x, hole[2])
+		if x < b[2]:
+			found.append_array([x, low, b[2], high])
+	return found
+
+
+static func _is_below(a: PackedFloat64Array, b: PackedFloat64Array) -> bool:
+	return a[1] < b[1]
+
+
+static func _is_left(a: PackedFloat64Array, b: PackedFloat64Array) -> bool:
+	return a[0] < b[0]
+
+
+func _add_ground(level: AmbuloLevel) -> void:
+	var r := floor_rectangles(level)
+	var middle := -0.5 * GROUND_THICKNESS
+	for k in range(0, r.size(), 4):
+		var x := 0.5 * (r[k] + r[k + 2])
+		var y := 0.5 * (r[k + 1] + r[k + 3])
+		_add_box([x, y, middle, r[k + 2] - x, r[k + 3] - y, -middle, 0.0])
+
+
+func _add_box(b: PackedFloat64Array) -> void:
+	flats.append_array([b[0], b[1], b[3], b[4], cos(b[6]), sin(b[6]), b[2] - b[5], b[2] + b[5]])
+
+
+func _add_stairs(row: PackedFloat64Array) -> void:
+	var count := int(row[8])
+	var along := [row[3] - row[0], row[4] - row[1]]
+	var yaw := atan2(along[1], along[0])
+	var tread: float = sqrt(along[0] ** 2 + along[1] ** 2) / count
+	var rise := (row[5] - row[2]) / count
+	for k in count:
+		var share := (k + 0.5) / count
+		var top := row[2] + (k + 1) * rise
+		var under := row[2] if row[7] == 0.0 else top - row[7]
+		var x: float = row[0] + share * along[0]
+		var y: float = row[1] + share * along[1]
+		var half := 0.5 * (top - under)
+		_add_box([x, y, top - half, 0.5 * tread, 0.5 * row[6], half, yaw])
+
+
+func _add_ramp(row: PackedFloat64Array) -> void:
+	var dx := row[3] - row[0]
+	var dy := row[4] - row[1]
+	var half := 0.5 * row[6] / sqrt(dx * dx + dy * dy)
+	var corners: Array[PackedFloat64Array] = []
+	for k in 8:
+		var end := 3 if k & 1 else 0
+		var side := half if k & 2 else -half
+		var z := row[end + 2]
+		if not k & 4:
+			z = row[2] - RAMP_DEPTH if row[7] == 0.0 else z - row[7]
+		corners.append([row[end] - side * dy, row[end + 1] + side * dx, z] as PackedFloat64Array)
+	for k in range(0, _BOX.length(), 3):
+		var face: Array[PackedFloat64Array] = []
+		for m in 3:
+			face.append(corners[_BOX.unicode_at(k + m) - 48])
+		_add_triangle(closed, face[0], face[1], face[2])
+
+
+func _add_terrain(field: AmbuloLevelSurfaces.HeightField) -> void:
+	var points: Array[PackedFloat64Array] = []
+	var origin := field.origin
+	for k in field.heights.size():
+		var x := origin[0] + (k % field.columns) * field.cell
+		var y := origin[1] + floori(k / float(field.columns)) * field.cell
+		points.append([x, y, origin[2] + field.heights[k]] as PackedFloat64Array)
+	for row in field.rows() - 1:
+		for column in field.columns - 1:
+			var corner := row * field.columns + column
+			var up := corner + field.columns
+			_add_triangle(closed, points[corner], points[corner + 1], points[up + 1])
+			_add_triangle(closed, points[corner], points[up + 1], points[up])
+
+
+func _add_mesh(mesh: AmbuloLevelSurfaces.FaceMesh) -> void:
+	var points: Array[PackedFloat64Array] = []
+	for k in range(0, mesh.vertices.size(), 3):
+		points.append(mesh.vertices.slice(k, k + 3))
+	var shut := _closed_faces(mesh, points)
+	for k in shut.size():
+		var into := closed if shut[k] else open
+		var a := points[mesh.triangles[3 * k]]
+		var b := points[mesh.triangles[3 * k + 1]]
+		_add_triangle(into, a, b, points[mesh.triangles[3 * k + 2]])
+
+
+static func _add_triangle(
+	into: PackedFloat64Array, a: PackedFloat64Array, b: PackedFloat64Array, c: PackedFloat64Array
+) -> void:
+	var ux := b[0] - a[0]
+	var uy := b[1] - a[1]
+	var uz := b[2] - a[2]
+	var vx := c[0] - a[0]
+	var vy := c[1] - a[1]
+	var vz := c[2] - a[2]
+	var nx := uy * vz - uz * vy
+	var ny := uz * vx - ux * vz
+	var nz := ux * vy - uy * vx
+	if sqrt(nx * nx + ny * ny + nz * nz) > 2.0 * _NOTHING:
+		into.append_array(a + b + c)
+
+
+## Which triangles belong to a part whose faces close: each of its edges is passed as often in one
+## direction as in the other.
+static func _closed_faces(
+	mesh: AmbuloLevelSurfaces.FaceMesh, points: Array[PackedFloat64Array]
+) -> Array[bool]:
+	var names: Dictionary[String, int] = {}
+	var welded: PackedInt32Array = []
+	for p in points:
+		var at := "%d %d %d" % [roundi(p[0] / _WELD), roundi(p[1] / _WELD), roundi(p[2] / _WELD)]
+		welded.append(names.get_or_add(at, names.size()))
+	var part: PackedInt32Array = []
+	for k in names.size():
+		part.append(k)
+	var balance: Dictionary[Vector2i, int] = {}
+	for k in range(0, mesh.triangles.size(), 3):
+		for side in 3:
+			var a := welded[mesh.triangles[k + side]]
+			var b := welded[mesh.triangles[k + (side + 1) % 3]]
+			_join(part, a, b)
+			if a != b:
+				var edge := Vector2i(mini(a, b), maxi(a, b))
+				balance[edge] = balance.get(edge, 0) + (1 if a < b else -1)
+	var gaping: Dictionary[int, bool] = {}
+	for edge in balance:
+		if balance[edge] != 0:
+			gaping[_root(part, edge.x)] = true
+	var found: Array[bool] = []
+	for k in range(0, mesh.triangles.size(), 3):
+		found.append(not gaping.has(_root(part, welded[mesh.triangles[k]])))
+	return found
+
+
+static func _root(part: PackedInt32Array, at: int) -> int:
+	while part[at] != at:
+		part[at] = part[part[at]]
+		at = part[at]
+	return at
+
+
+static func _join(part: PackedInt32Array, a: int, b: int) -> void:
+	var x := _root(part, a)
+	var y := _root(part, b)
+	part[maxi(x, y)] = mini(x, y)

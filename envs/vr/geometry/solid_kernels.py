@@ -51,6 +51,9 @@ _OVERHEAD = math.tan(math.radians(6.0))
 """A sloping ceiling that is flatter than this does not push aside."""
 _ALONG = 0.999
 """Cosine of directions that are one."""
+_PRESSED = 1.4 * BODY_RADIUS
+"""Nobody is pushed farther than this in a tick: on the other side of a wall one would be at
+least twice the radius away, [m]."""
 _EDGE = 1e-9
 _MARGIN = 1e-6
 
@@ -338,12 +341,15 @@ def overlaps(solids, near, n, movers, x, y, z, spare, found, whom):
 def slide(solids, near, n, movers, x0, y0, x, y, z, found, whom):
     """(x, y) pushed out of all near shapes at height `z`, and whether any was touched.
 
-    Where no way out is found it is back at (x0, y0). `found` (K, 3) is work space.
+    Where no way out is found it is back at (x0, y0), and where the way out is so far from
+    there that it may lead through a wall. `found` (K, 3) is work space.
     """
     touched = False
     for _ in range(_PASSES):
         count = overlaps(solids, near, n, movers, x, y, z, 0.0, found, whom)
         if count == 0:
+            if touched and (x - x0) ** 2 + (y - y0) ** 2 > _PRESSED * _PRESSED:
+                return x0, y0, True
             return x, y, touched
         if count < 0:
             return x0, y0, True
@@ -352,11 +358,11 @@ def slide(solids, near, n, movers, x0, y0, x, y, z, found, whom):
         x += ux
         y += uy
     count = overlaps(solids, near, n, movers, x, y, z, 0.0, found, whom)
-    if count < 0:
-        return x0, y0, True
+    stuck = count < 0 or (x - x0) ** 2 + (y - y0) ** 2 > _PRESSED * _PRESSED
     for k in range(count):
-        if found[k, 2] > _STUCK:
-            return x0, y0, True
+        stuck = stuck or found[k, 2] > _STUCK
+    if stuck:
+        return x0, y0, True
     return x, y, True
 
 

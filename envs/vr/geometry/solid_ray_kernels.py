@@ -27,7 +27,7 @@ MOST_CUTS = 256
 """Shapes along one ray that are looked at."""
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def cut_box(x, y, cx, sy, row):
     """Where a ray enters and leaves the base of a prism, [m]; enter > leave: it misses."""
     dx = x - row[0]
@@ -57,7 +57,7 @@ def cut_box(x, y, cx, sy, row):
     return enter, leave
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def cut_disc(x, y, cx, sy, px, py, radius):
     """Where a ray enters and leaves a disc, [m]; enter > leave: it misses."""
     dx = x - px
@@ -70,7 +70,7 @@ def cut_disc(x, y, cx, sy, px, py, radius):
     return -b - root, -b + root
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _keep(cuts, n, enter, leave, length, low0, top0, low1, top1, floor):
     """Add a cut: begin, end, bottom and top at both, and whether its top is a floor."""
     if enter > leave or leave < 0.0 or enter >= length or n >= cuts.shape[0]:
@@ -87,7 +87,7 @@ def _keep(cuts, n, enter, leave, length, low0, top0, low1, top1, floor):
     return n + 1
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def reach_around(solids, near, n, movers, x, y, hubs):
     """Write where shapes and movers lie from (x, y), and how far they reach, to `hubs`.
 
@@ -139,7 +139,7 @@ def _misses(hub, cx, sy, length):
     return abs(across) > hub[2] or along < -hub[2] or along > length + hub[2]
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _cut_movers(movers, x, y, cx, sy, length, cuts, count, hubs):
     """Add what a ray passes over or through of `movers` to `cuts` (K, 7); how many."""
     for m in range(movers.shape[0]):
@@ -156,7 +156,7 @@ def _cut_movers(movers, x, y, cx, sy, length, cuts, count, hubs):
     return count
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def collect_cuts(solids, near, n, movers, x, y, cx, sy, length, cuts, ends, hubs):
     """Write what a ray of `length` passes over or through to `cuts` (K, 7); how many.
 
@@ -197,7 +197,7 @@ def collect_cuts(solids, near, n, movers, x, y, cx, sy, length, cuts, ends, hubs
     return _cut_movers(movers, x, y, cx, sy, length, cuts, count, hubs[n:])
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def free_way(cuts, count, z, length, edges):
     """How far a ray whose feet are at height `z` gets over `cuts`, at most `length`, [m]."""
     at = 0.0
@@ -238,7 +238,7 @@ def free_way(cuts, count, z, length, edges):
     return length
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def cast_free_ways(
     solids, near, n, movers, x, y, z, angle, length, edges, out, cuts, ends, hubs
 ):

@@ -2,10 +2,10 @@
 
 After D. Helbing and P. Molnar, "Social force model for pedestrian dynamics", Physical Review
 E 51, 4282 (1995): eqs. (2) to (4) and (7) to (10), with its constants, without fluctuations
-and attractions. The desired direction is that of the shortest way to a person's goal.
+and attractions. Its pedestrians are points; what keeps bodies apart is the repulsion of D.
+Helbing, I. Farkas and T. Vicsek, "Simulating dynamical features of escape panic", Nature 407,
+487 (2000). The desired direction is that of the shortest way to a person's goal.
 """
-
-# ruff: noqa: PLR0915 - compiled loops take their arrays one by one
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from numba import njit
 from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, CLIMB_HEIGHT
 from ambulo.envs.vr.geometry.solid_kernels import (
     has_headroom,
-    nearby,
+    nearest_of,
     slide,
     support,
 )
@@ -36,24 +36,30 @@ _PUSH, _PUSH_RANGE = 2.1, 0.3
 """V0 and sigma of the repulsion by others, [m^2/s^2], [m]."""
 _STRIDE = 2.0
 """Delta t: how far ahead the way of others is avoided, [s]."""
+_BODY, _BODY_RANGE = 2000.0 / 80.0, 0.08
+"""A over m and B of the repulsion of bodies, [m/s^2], [m]."""
+_BODY_FAR = 0.5
+"""Bodies farther apart do not repel each other so, [m]."""
 _WALL, _WALL_RANGE = 10.0, 0.2
 """U0 and R of the repulsion by walls, [m^2/s^2], [m]."""
 _SIGHT = math.cos(math.radians(100.0))
 """Cosine of phi, half the angle of sight."""
 _BEHIND = 0.5
 """c: weight of what is out of sight."""
-_HURRY = 1.3
+HURRY = 1.3
 """Largest speed over the desired one."""
 _FAR = 4.0
 """Others farther away do not count, [m]."""
-_WALL_FAR = 1.0
+_WEAK = 1.5
+"""b from which others do not count, [m]."""
+WALL_FAR = 1.0
 """Walls farther away do not count, [m]."""
 _ARRIVED = 1.0
 """Distance at which a goal is reached, [m]."""
 _STUCK_SPEED, _STUCK_TIME = 0.2, 4.0
 """Who is slower than this share of the desired speed for this long draws another goal, [s]."""
 _SAME_FLOOR = 0.6
-"""As `layer_kernels.SAME_FLOOR`, [m]."""
+"""As `layer_way_kernels.SAME_FLOOR`, [m]."""
 _ROOM = 1.5
 """Distance that a crowd keeps from agents at the start, [m]."""
 _TRIES = 30
@@ -61,21 +67,23 @@ _RADIUS = BODY_RADIUS
 _CLIMB = CLIMB_HEIGHT
 _TALL = BODY_HEIGHT
 _TINY = 1e-9
+_COS = np.cos(np.arange(NO_WAY) * (2.0 * math.pi / 254.0))
+_SIN = np.sin(np.arange(NO_WAY) * (2.0 * math.pi / 254.0))
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def ways_of(pack, s):
     """The crowd's ways of slot `s`: views into the arrays of `pack` (`CrowdWays`)."""
-    offset, meta, ways, heights, cells, goals = pack
+    offset, meta, ways, heights, cells, goals, columns, items = pack
     o = offset[s]
     p = offset[s + 1]
     return (
         meta[s], ways[o[0] : p[0]], heights[o[1] : p[1]], cells[o[2] : p[2]],
-        goals[o[3] : p[3]],
+        goals[o[3] : p[3]], columns[o[4] : p[4]], items[o[5] : p[5]],
     )  # fmt: skip
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _layer_at(meta, heights, j, i, z):
     """Layer of column (j, i) whose floor is nearest to height `z`; -1: none near."""
     nx = int(meta[3])
@@ -90,7 +98,7 @@ def _layer_at(meta, heights, j, i, z):
     return layer
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def direction(meta, ways, heights, goal, x, y, z):
     """Unit vector of the way to `goal` at (x, y, z); from blocked cells back to free ones."""
     nx = int(meta[3])
@@ -100,12 +108,11 @@ def direction(meta, ways, heights, goal, x, y, z):
     fy = (y - meta[1]) / meta[2]
     i = min(max(int(fx), 0), nx - 1)
     j = min(max(int(fy), 0), ny - 1)
-    layer = _layer_at(meta, heights, j, i, z)
+    layer = 0 if meta[5] == 1.0 else _layer_at(meta, heights, j, i, z)
     if layer >= 0:
         way = ways[(goal * int(meta[5]) + layer) * plane + j * nx + i]
         if way != NO_WAY:
-            angle = way * (2.0 * math.pi / 254.0)
-            return math.cos(angle), math.sin(angle)
+            return _COS[way], _SIN[way]
     best = np.inf
     dx = 0.0
     dy = 0.0
@@ -126,7 +133,7 @@ def direction(meta, ways, heights, goal, x, y, z):
     return dx, dy
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _another(goals, goal, rng, i):
     """A goal other than `goal` (-1: any)."""
     count = goals.shape[0]
@@ -136,10 +143,10 @@ def _another(goals, goal, rng, i):
     return pick + 1 if pick >= goal else pick
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def draw_crowd(slot_ways, count, crowd, agents, rng, i):
     """Draw `count` people to `crowd` (P, 8), away from `agents` (A, 3) and from each other."""
-    meta, _, heights, cells, goals = slot_ways
+    meta, heights, cells, goals = slot_ways[0], slot_ways[2], slot_ways[3], slot_ways[4]
     nx = int(meta[3])
     plane = nx * int(meta[4])
     for p in range(count):
@@ -172,43 +179,37 @@ def draw_crowd(slot_ways, count, crowd, agents, rng, i):
         crowd[p, SLOW] = 0.0
 
 
-@njit(cache=True)
-def _push_of(rx, ry, ox, oy, out):
-    """Write the push from another at distance (rx, ry), whose step is (ox, oy), to `out`."""
+@njit(cache=True, inline="always")
+def _add_push(force, ex, ey, rx, ry, r, ox, oy, gap):
+    """Add the push from another at distance (rx, ry), r, to `force` (2,).
+
+    (ex, ey) is the desired direction, (ox, oy) the other's step, and `gap` the distance of
+    their bodies.
+    """
+    if gap < _BODY_FAR and r > _TINY:
+        body = _BODY * math.exp(-gap / _BODY_RANGE) / r
+        force[0] += body * rx
+        force[1] += body * ry
     qx = rx - ox
     qy = ry - oy
-    r = math.sqrt(rx * rx + ry * ry)
     q = math.sqrt(qx * qx + qy * qy)
     square = (r + q) ** 2 - ox * ox - oy * oy
+    if square > 4.0 * _WEAK * _WEAK:
+        return
     if r < _TINY or q < _TINY or square < _TINY:
-        out[0] = _PUSH / _PUSH_RANGE
-        out[1] = 0.0
+        force[0] += _PUSH / _PUSH_RANGE
         return
     b = 0.5 * math.sqrt(square)
     size = _PUSH / _PUSH_RANGE * math.exp(-b / _PUSH_RANGE) * (r + q) / (4.0 * b)
-    out[0] = size * (rx / r + qx / q)
-    out[1] = size * (ry / r + qy / q)
+    fx = size * (rx / r + qx / q)
+    fy = size * (ry / r + qy / q)
+    ahead = -(ex * fx + ey * fy)
+    weight = 1.0 if ahead >= math.sqrt(fx * fx + fy * fy) * _SIGHT else _BEHIND
+    force[0] += weight * fx
+    force[1] += weight * fy
 
 
-@njit(cache=True)
-def _nearest(x, y, row, round_base):
-    """Vector to (x, y) from the nearest point of a flat shape; zeros inside it."""
-    dx = x - row[0]
-    dy = y - row[1]
-    if round_base:
-        far = math.sqrt(dx * dx + dy * dy)
-        if far <= row[2]:
-            return 0.0, 0.0
-        share = (far - row[2]) / far
-        return dx * share, dy * share
-    u = row[4] * dx + row[5] * dy
-    v = -row[5] * dx + row[4] * dy
-    u -= min(max(u, -row[2]), row[2])
-    v -= min(max(v, -row[3]), row[3])
-    return row[4] * u - row[5] * v, row[5] * u + row[4] * v
-
-
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def _walls(solids, near, n, x, y, z, out):
     """Add the pushes of walls to `out` (2,); the distance of the nearest one, [m].
 
@@ -226,89 +227,118 @@ def _walls(solids, near, n, x, y, z, out):
             row = prisms[item]
             if row[7] <= low or row[6] >= high:
                 continue
-            dx, dy = _nearest(x, y, row, False)
+            dx, dy = nearest_of(x, y, row, False)
         elif item < n_still:
             row = drums[item - n_prisms]
             if row[4] <= low or row[3] >= high:
                 continue
-            dx, dy = _nearest(x, y, row, True)
+            dx, dy = nearest_of(x, y, row, True)
         else:
             row = triangles[item - n_still]
             if row[13] > z + 0.01 and row[12] < high:
                 nearest = 0.0
             continue
-        far = math.sqrt(dx * dx + dy * dy)
+        square = dx * dx + dy * dy
+        if square > WALL_FAR * WALL_FAR:
+            continue
+        far = math.sqrt(square)
         nearest = min(nearest, far)
-        if _TINY < far < _WALL_FAR:
+        if far > _TINY:
             size = _WALL / _WALL_RANGE * math.exp(-far / _WALL_RANGE) / far
             out[0] += size * dx
             out[1] += size * dy
     return nearest
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
+def _social_forces(slot_ways, count, crowd, others, n_others, force, aim):
+    """Write the drives and pushes of others to `force` (P, 2); `aim` (P, 2) is work space.
+
+    `others` (O, 6) are x, y, z, vx, vy, radius of who is no part of the crowd.
+    """
+    meta, ways, heights = slot_ways[0], slot_ways[1], slot_ways[2]
+    radius = meta[8]
+    for p in range(count):
+        me = crowd[p]
+        ex, ey = direction(meta, ways, heights, int(me[GOAL]), me[X], me[Y], me[Z])
+        aim[p, 0] = ex
+        aim[p, 1] = ey
+        force[p, 0] = (me[SPEED] * ex - me[VX]) / _RELAXATION
+        force[p, 1] = (me[SPEED] * ey - me[VY]) / _RELAXATION
+    for p in range(count):
+        me = crowd[p]
+        for k in range(p + 1 - count, n_others):
+            q = k + count  # the rest of the crowd has k < 0
+            if k < 0:
+                x = crowd[q, X]
+                y = crowd[q, Y]
+                z = crowd[q, Z]
+            else:
+                x = others[k, 0]
+                y = others[k, 1]
+                z = others[k, 2]
+            rx = me[X] - x
+            ry = me[Y] - y
+            square = rx * rx + ry * ry
+            if square > _FAR * _FAR or abs(me[Z] - z) > _TALL:
+                continue
+            r = math.sqrt(square)
+            if k >= 0:
+                _add_push(
+                    force[p], aim[p, 0], aim[p, 1], rx, ry, r,
+                    others[k, 3] * _STRIDE, others[k, 4] * _STRIDE, r - radius - others[k, 5],
+                )  # fmt: skip
+                continue
+            _add_push(
+                force[p], aim[p, 0], aim[p, 1], rx, ry, r,
+                crowd[q, VX] * _STRIDE, crowd[q, VY] * _STRIDE, r - 2.0 * radius,
+            )  # fmt: skip
+            _add_push(
+                force[q], aim[q, 0], aim[q, 1], -rx, -ry, r,
+                me[VX] * _STRIDE, me[VY] * _STRIDE, r - 2.0 * radius,
+            )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy")
 def step_crowd(
-    slot_ways, count, crowd, others, n_others, solids, movers, step, near, seen, stamp,
-    force, found, whom, rng, i,
+    slot_ways, count, crowd, others, n_others, solids, movers, step, force, aim, found,
+    whom, rng, i,
 ):  # fmt: skip
     """Move the first `count` of `crowd` (P, 8) by one `step` [s] of the model.
 
-    `others` (O, 5) are x, y, z, vx, vy of who else is made way for; `movers` (M, 9) are
-    things that people cannot pass. The last stamp of `seen` is returned.
+    `others` (O, 6) are x, y, z, vx, vy, radius of who else is made way for; `movers` (M, 9) are
+    things that people cannot pass.
     """
-    meta, ways, heights, _, goals = slot_ways
-    push = np.empty(2)
-    for p in range(count):
-        me = crowd[p]
-        goal = int(me[GOAL])
-        ex, ey = direction(meta, ways, heights, goal, me[X], me[Y], me[Z])
-        ax = (me[SPEED] * ex - me[VX]) / _RELAXATION
-        ay = (me[SPEED] * ey - me[VY]) / _RELAXATION
-        for q in range(count + n_others):
-            if q == p:
-                continue
-            if q < count:
-                rx = me[X] - crowd[q, X]
-                ry = me[Y] - crowd[q, Y]
-                rz = me[Z] - crowd[q, Z]
-                vx = crowd[q, VX]
-                vy = crowd[q, VY]
-            else:
-                other = others[q - count]
-                rx = me[X] - other[0]
-                ry = me[Y] - other[1]
-                rz = me[Z] - other[2]
-                vx = other[3]
-                vy = other[4]
-            if rx * rx + ry * ry > _FAR * _FAR or abs(rz) > _TALL:
-                continue
-            _push_of(rx, ry, vx * _STRIDE, vy * _STRIDE, push)
-            size = math.sqrt(push[0] ** 2 + push[1] ** 2)
-            weight = 1.0 if -(ex * push[0] + ey * push[1]) >= size * _SIGHT else _BEHIND
-            ax += weight * push[0]
-            ay += weight * push[1]
-        force[p, 0] = ax
-        force[p, 1] = ay
+    meta, goals, columns, items = slot_ways[0], slot_ways[4], slot_ways[5], slot_ways[6]
+    nx = int(meta[3])
+    ny = int(meta[4])
+    _social_forces(slot_ways, count, crowd, others, n_others, force, aim)
     for p in range(count):
         me = crowd[p]
         x0 = me[X]
         y0 = me[Y]
         z0 = me[Z]
-        n = nearby(solids, x0, y0, _WALL_FAR, near, seen, stamp)
-        stamp += 1
+        column = min(max(int((x0 - meta[0]) / meta[2]), 0), nx - 1)
+        row = min(max(int((y0 - meta[1]) / meta[2]), 0), ny - 1)
+        cell = row * nx + column
+        near = items[int(columns[cell, 0]) : int(columns[cell, 1])]
+        n = near.shape[0]
         nearest = _walls(solids, near, n, x0, y0, z0, force[p])
         vx = me[VX] + step * force[p, 0]
         vy = me[VY] + step * force[p, 1]
-        most = _HURRY * me[SPEED]
+        most = HURRY * me[SPEED]
         speed = math.sqrt(vx * vx + vy * vy)
         if speed > most:
             vx *= most / speed
             vy *= most / speed
         x = x0 + step * vx
         y = y0 + step * vy
-        if nearest < _RADIUS + step * most or movers.shape[0] > 0:
+        if nearest < _RADIUS + step * min(speed, most) or movers.shape[0] > 0:
             x, y, _ = slide(solids, near, n, movers, x0, y0, x, y, z0, found, whom)
-        floor, _ = support(solids, near, n, movers, x, y, z0 + _CLIMB)
+        if columns[cell, 2] == z0:
+            floor = z0
+        else:
+            floor, _ = support(solids, near, n, movers, x, y, z0 + _CLIMB)
         if floor < z0 - _CLIMB or (
             floor > z0 + _TINY
             and not has_headroom(solids, near, n, movers, x, y, floor)
@@ -329,10 +359,9 @@ def step_crowd(
         if there or me[SLOW] > _STUCK_TIME:
             me[GOAL] = _another(goals, goal, rng, i)
             me[SLOW] = 0.0
-    return stamp
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def crowd_rows(crowd, count, radius, rows):
     """Write the first `count` of `crowd` (P, 8) to `rows` (P, 9)."""
     for p in range(count):

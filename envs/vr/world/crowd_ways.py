@@ -8,27 +8,25 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_HEIGHT
 from ambulo.envs.vr.levels.geodesic import RESOLUTION
-from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
 from ambulo.envs.vr.levels.layers import CLEARANCE, SNAP, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import CARRIERS, Mover, People
-from ambulo.envs.vr.world.crowd_kernels import NO_WAY
+from ambulo.envs.vr.levels.solids import Solids
+from ambulo.envs.vr.world.way_kernels import directions, find_plain, shapes_near
+
+Fields = NDArray[np.float32]
 
 GOALS = 8
 """Places that a crowd without goals of its own walks between."""
 ROOM = 0.8
 """Floor that a person of a crowd needs, [m^2]."""
 
-_AHEAD = 3
-"""A way points at the cell this many steps on."""
-_NO_WAY = NO_WAY
 _STRIDE = 0.25
 """Distance at which the ways of platforms are looked at, [m]."""
 _SEEDS = 8
@@ -49,6 +47,11 @@ class CrowdWays:
     """Flat indices of the cells that the crowd starts on, shape (n,)."""
     goals: Floats
     """x, y, z, shape (goals, 3), [m]."""
+    columns: Floats
+    """Where the shapes near each column of cells begin and end in `items`, and its height if
+    it has one level floor whatever people do there (NaN: no), shape (ny * nx, 3)."""
+    items: NDArray[np.int32]
+    """Numbers of the shapes that those who are in a column have to do with."""
 
     @classmethod
     def of(cls, level: Level) -> CrowdWays | None:
@@ -83,13 +86,13 @@ class PackedWays:
         self._arrays = None
 
     def arrays(self) -> tuple[NDArray[np.generic], ...]:
-        """Where slots begin (S + 1, 4), meta (S, 11), ways, heights, cells, goals."""
+        """Where slots begin (S + 1, 6), meta (S, 11), then the arrays of ways."""
         if self._arrays is None:
             parts = [
-                (s.ways, s.heights, s.cells, s.goals)
+                (s.ways, s.heights, s.cells, s.goals, s.columns, s.items)
                 for s in map(_or_none, self._slots)
             ]
-            offsets = np.zeros((len(parts) + 1, 4), np.int64)
+            offsets = np.zeros((len(parts) + 1, 6), np.int64)
             np.cumsum([[len(a) for a in part] for part in parts], 0, out=offsets[1:])
             meta = np.array([s.meta for s in map(_or_none, self._slots)])
             flat = (np.concatenate(kind) for kind in zip(*parts, strict=True))
@@ -98,8 +101,8 @@ class PackedWays:
 
 
 _NONE = CrowdWays(
-    np.zeros(11), np.zeros(0, np.uint8), np.zeros(0, np.float32),
-    np.zeros(0, np.int32), np.zeros((0, 3)),
+    np.zeros(11), np.zeros(0, np.uint8), np.zeros(0, np.float32), np.zeros(0, np.int32),
+    np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0, np.int32),
 )  # fmt: skip
 
 
@@ -117,14 +120,18 @@ def _ways(level: Level, people: People) -> CrowdWays:
             f"level {level.name!r}: people.count: {people.count} people need "
             f"{people.count * ROOM:g} m^2 to walk on, and there are {area:.1f}"
         )
-    table = [_directions(grid.links, f, grid.resolution) for f in fields]
+    table = [directions(grid.links, f, grid.resolution) for f in fields]
     meta = [
         grid.x0, grid.y0, grid.resolution, grid.nx, grid.ny, len(grid.free),
         *people.speed, people.radius, people.count, people.see_agent,
     ]  # fmt: skip
+    solids = Solids.of(level).arrays()
+    place = (grid.x0, grid.y0, grid.resolution, grid.nx, grid.ny)
+    columns, items = shapes_near(solids, *place)
+    find_plain(solids, columns, items, *place)
     return CrowdWays(
-        np.array(meta, np.float64), np.concatenate(table),
-        grid.height.ravel(), cells.astype(np.int32), goals,
+        np.array(meta, np.float64), np.concatenate(table), grid.height.ravel(),
+        cells.astype(np.int32), goals, columns, items,
     )  # fmt: skip
 
 
@@ -149,7 +156,7 @@ def _swept(mover: Mover) -> Floats:
     return np.column_stack([at[:, 1:3], at[:, 3] + tall, size, at[:, 4]])
 
 
-def _goals(level: Level, people: People, grid: LayeredGrid) -> tuple[Floats, Floats]:
+def _goals(level: Level, people: People, grid: LayeredGrid) -> tuple[Floats, Fields]:
     """Goals x, y, z (n, 3), and their distance fields (n, layers, ny, nx)."""
     if len(people.goals):
         cells = [grid.nearest(goal, SNAP) for goal in people.goals]
@@ -167,11 +174,11 @@ def _goals(level: Level, people: People, grid: LayeredGrid) -> tuple[Floats, Flo
     return _spread(level, grid)
 
 
-def _spread(level: Level, grid: LayeredGrid) -> tuple[Floats, Floats]:
+def _spread(level: Level, grid: LayeredGrid) -> tuple[Floats, Fields]:
     """Places as far from each other as can be, on the largest part of the floor."""
     first = _largest_part(level, grid)
     goals: list[Floats] = []
-    fields: list[Floats] = []
+    fields: list[Fields] = []
     nearest = np.where(np.isfinite(first), first, -np.inf)
     for _ in range(GOALS):
         cell = int(np.argmax(nearest))
@@ -189,7 +196,7 @@ def _spread(level: Level, grid: LayeredGrid) -> tuple[Floats, Floats]:
     return np.array(goals), np.array(fields)
 
 
-def _largest_part(level: Level, grid: LayeredGrid) -> Floats:
+def _largest_part(level: Level, grid: LayeredGrid) -> Fields:
     """Distances from one cell of the largest part, which is looked for a few times."""
     left = grid.free.copy()
     best = np.full(grid.free.shape, np.inf, np.float32)
@@ -206,42 +213,3 @@ def _largest_part(level: Level, grid: LayeredGrid) -> Floats:
     if not np.isfinite(best).any():
         raise LevelError(f"level {level.name!r}: people.count: no free floor")
     return best
-
-
-@njit(cache=True)
-def _directions(links, field, res):  # type: ignore[no-untyped-def]
-    """Direction down `field` (layers, ny, nx) from every cell, flat, as `NO_WAY` tells."""
-    layers, ny, nx = field.shape
-    out = np.full(layers * ny * nx, _NO_WAY, np.uint8)
-    for layer in range(layers):
-        for j in range(ny):
-            for i in range(nx):
-                if field[layer, j, i] == np.inf:
-                    continue
-                at, row, column = layer, j, i
-                for _ in range(_AHEAD):
-                    best = 0.0
-                    side = -1
-                    for d in range(8):
-                        to = links[at, row, column, d]
-                        if to < 0:
-                            continue
-                        value = field[
-                            to, row + NEIGHBOURS[d, 1], column + NEIGHBOURS[d, 0]
-                        ]
-                        length = 1.0 if d % 2 == 0 else np.sqrt(2.0)
-                        slope = (field[at, row, column] - value) / length
-                        if slope > best:
-                            best = slope
-                            side = d
-                    if side < 0:
-                        break
-                    at = links[at, row, column, side]
-                    row += NEIGHBOURS[side, 1]
-                    column += NEIGHBOURS[side, 0]
-                if row == j and column == i:
-                    continue
-                angle = np.arctan2(row - j, column - i)
-                turn = int(np.round(angle / (2.0 * np.pi) * 254.0)) % 254
-                out[(layer * ny + j) * nx + i] = turn
-    return out

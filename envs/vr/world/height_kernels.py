@@ -17,7 +17,13 @@ from numba.extending import overload
 
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, GRAVITY
 from ambulo.envs.vr.geometry.prism_kernels import MOST_OVERLAPS
-from ambulo.envs.vr.geometry.solid_kernels import has_headroom, nearby, slide, support
+from ambulo.envs.vr.geometry.solid_kernels import (
+    has_headroom,
+    nearby,
+    slide,
+    support,
+    within,
+)
 from ambulo.envs.vr.geometry.solid_ray_kernels import MOST_CUTS, cast_free_ways
 from ambulo.envs.vr.world.kernels import counted
 from ambulo.envs.vr.world.mover_kernels import move_between, near_movers, rows_of_mates
@@ -117,6 +123,7 @@ def read_height_rays(
             rays[i] = length
             continue
         n = nearby(solids, position[i, 0], position[i, 1], length, near, seen, e)
+        n = within(solids, near, n, position[i, 0], position[i, 1], length)
         cast_free_ways(
             solids, near, n, movers[i, : count[i]], position[i, 0], position[i, 1],
             position[i, 2], yaw[i] if head else 0.0, length, edges, rays[i], cuts, ends,
@@ -165,6 +172,7 @@ def step_heights(
             reach += pushed
             m, _ = near_movers(before[i], after[i], used[i], x, y, reach, index)
         n = nearby(solids, x, y, reach, near, seen, e)
+        n = within(solids, near, n, x, y, reach)
         start = rows[0, :m]
         end = rows[1, :m]
         now = rows[2, :m]
@@ -215,7 +223,7 @@ def step_heights(
             xm = x
             ym = y
             x, y, touched = push_aside(
-                engine, i, slot[i], solids, near, n, now, xc, yc, x, y, z, found, whom
+                engine, i, slot[i], solids, near, n, now, x0, y0, x, y, z, found, whom
             )
             if falling[i]:
                 # What it fell off pushes it aside, no faster than it can walk.

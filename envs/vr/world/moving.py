@@ -40,7 +40,7 @@ class PackedThings:
             self._slots += [([], [])] * (slot + 1 - len(self._slots))
             walkers = level.people.walkers if level.people is not None else ()
             radius = level.people.radius if level.people is not None else 0.0
-            things = [*level.movers, *walkers]
+            things: list[Mover | Walker] = [*level.movers, *walkers]
             self._slots[slot] = (
                 [_thing(thing, radius) for thing in things],
                 [_keys(thing) for thing in things],
@@ -223,10 +223,14 @@ class MovingThings:
             self._place(envs, slot, position)
             self.before[envs] = self.after[envs]
 
-    def people(self, env: int, slot: int) -> Floats:
+    def people(self, env: int) -> Floats:
         """People in the level of `env`: x, y, z, radius, shape (n, 4), [m]."""
         rows = self.after[env, : self.count[env]]
         return rows[rows[:, 8] == PERSON][:, [0, 1, 6, 2]]
+
+    def crowd(self, env: int) -> Floats:
+        """The crowd in the level of `env`: columns of `crowd_kernels`, shape (P, 8)."""
+        return self._crowd[self.leader[env]]
 
     def boxes(self, env: int) -> Floats:
         """Things in the level of `env`: x, y, a, b, cos, sin, bottom, top, shape (n, 8)."""

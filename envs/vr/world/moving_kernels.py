@@ -12,15 +12,16 @@ import math
 import numpy as np
 from numba import njit
 
+from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.geometry.prism_kernels import MOST_OVERLAPS
 from ambulo.envs.vr.world.crowd_kernels import (
+    HURRY,
     SUBSTEP,
     crowd_rows,
     draw_crowd,
     step_crowd,
     ways_of,
 )
-from ambulo.envs.vr.world.height_kernels import most_shapes, solids_of
 from ambulo.envs.vr.world.mover_kernels import (
     draw_phases,
     move_between,
@@ -28,8 +29,10 @@ from ambulo.envs.vr.world.mover_kernels import (
     rows_of_mates,
     seeded,
 )
+from ambulo.envs.vr.world.packed_solids import solids_of
 
-_SUBSTEP = SUBSTEP
+_STRIDE = 0.9 * BODY_RADIUS
+"""Longest way of people in a step of the model, so that walls stop them, [m]."""
 
 
 @njit(cache=True)
@@ -99,15 +102,11 @@ def advance(
 ):  # fmt: skip
     """Move everything by `dt`: `before` (N, M, 9) is what `after` was, `after` is new."""
     first, things, keys = packed
-    most = most_shapes(solids_pack, slot[envs])
-    near = np.empty(most, np.int64)
-    seen = np.full(most, -1, np.int64)
-    stamp = 0
     force = np.empty((max(crowd.shape[1], 1), 2))
+    aim = np.empty_like(force)
     found = np.empty((MOST_OVERLAPS, 3))
     whom = np.zeros(2, np.bool_)
     now = np.empty((max(before.shape[1], 1), 9))
-    parts = int(math.ceil(dt / _SUBSTEP - 1e-9))
     for i in envs:
         s = slot[i]
         used = count[i]
@@ -125,8 +124,10 @@ def advance(
             )
         if people > 0:
             level_ways = ways_of(ways, s)
+            longest = min(SUBSTEP, _STRIDE / (HURRY * level_ways[0][7]))
+            parts = int(math.ceil(dt / longest - 1e-9))
             solids = solids_of(solids_pack, s)
-            others = np.empty((still + 1 + mates.shape[1], 5))
+            others = np.empty((still + 1 + mates.shape[1], 6))
             for part in range(parts):
                 for m in range(still):
                     now[m] = before[i, m]
@@ -135,9 +136,9 @@ def advance(
                     i, still, now, before, after, dt, position, velocity, mates,
                     present, level_ways[0][10] > 0.0, part * dt / parts, others,
                 )  # fmt: skip
-                stamp = step_crowd(
+                step_crowd(
                     level_ways, people, crowd[i], others, n, solids, now[:still],
-                    dt / parts, near, seen, stamp, force, found, whom, rng, i,
+                    dt / parts, force, aim, found, whom, rng, i,
                 )  # fmt: skip
             crowd_rows(crowd[i], people, ways[1][s, 8], after[i, still:])
     for i in envs:
@@ -153,13 +154,14 @@ def _others(
     i, still, now, before, after, dt, position, velocity, mates, present, see, time,
     others,
 ):  # fmt: skip
-    """Write whom the crowd makes way for to `others` (O, 5): walkers and agents; how many."""
+    """Write whom the crowd makes way for to `others` (O, 6): walkers and agents; how many."""
     n = 0
     for m in range(still):
         if now[m, 8] == 3.0:
             others[n, 0] = now[m, 0]
             others[n, 1] = now[m, 1]
             others[n, 2] = now[m, 6]
+            others[n, 5] = now[m, 2]
             others[n, 3] = (after[i, m, 0] - before[i, m, 0]) / dt
             others[n, 4] = (after[i, m, 1] - before[i, m, 1]) / dt
             n += 1
@@ -173,6 +175,7 @@ def _others(
         others[n, 1] = position[j, 1] + velocity[j, 1] * time
         others[n, 2] = position[j, 2]
         others[n, 3] = velocity[j, 0]
+        others[n, 5] = BODY_RADIUS
         others[n, 4] = velocity[j, 1]
         n += 1
     return n

@@ -19,6 +19,7 @@ from ambulo.envs.vr.world import (
     mujoco_height_kernels,  # noqa: F401 - MuJoCo in `height_kernels`
     mujoco_kernels,  # noqa: F401 - MuJoCo in `kernels`
 )
+from ambulo.envs.vr.world.base import refuse_moving
 from ambulo.envs.vr.world.kernel_world import KernelWorld
 from ambulo.envs.vr.world.mujoco_heights import HeightScene
 from ambulo.envs.vr.world.mujoco_scene import physics_model
@@ -72,7 +73,12 @@ class MujocoWorld(KernelWorld):
         self._heights = np.zeros((num_envs, 4), np.int64)
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
-        """Put `levels[i]` into slot `slots[i]`."""
+        """Put `levels[i]` into slot `slots[i]`.
+
+        Raises:
+            LevelError: a level with people or moving things.
+        """
+        refuse_moving(levels, "world = mujoco")
         super().set_levels(slots, levels)
         for slot, level in zip(slots, levels, strict=True):
             self._levels[int(slot)] = level

@@ -20,7 +20,10 @@ class NavigationRewardsConfig(Config):
     comfort_bonus: float = 2.0
     """Published comfort score in [0, 1] times this; paid as `bonus_mode` says."""
     collision_penalty: float = -10.0
-    """Per collision, counted as `collision_mode` says."""
+    """Per collision with a thing, counted as `collision_mode` says."""
+    person_collision: float | None = None
+    """Per collision with a person, counted as `collision_mode` says; null is
+    `collision_penalty`."""
     fall_penalty: float = -50.0
     """Paid once, on falling."""
     timeout_penalty: float = -20.0

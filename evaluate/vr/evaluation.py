@@ -202,6 +202,7 @@ class _Recorder:
             path=float(episode.path[index]),
             time=steps * batch.spec.decision_dt,
             collisions=int(episode.collisions[index]),
+            people_collisions=int(episode.people_collisions[index]),
             comfort=float(episode.comfort[index]) / steps,
             reward=float(episode.reward[index]),
             trace=self._trace(index, steps),

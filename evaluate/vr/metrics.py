@@ -16,12 +16,15 @@ from ambulo.evaluate.shared.result import (
 )
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult
 
+PEOPLE = "people_collisions_per_episode"
+"""Metric of levels with people alone."""
 COLUMNS = (
     MetricColumn("success_rate", "success"),
     MetricColumn("spl", "SPL"),
     MetricColumn("soft_spl", "SoftSPL"),
     MetricColumn("barn", "BARN"),
     MetricColumn("collisions_per_episode", "collisions"),
+    MetricColumn(PEOPLE, "people collisions"),
     MetricColumn("falls", "falls", 0),
     MetricColumn("timeouts", "timeouts", 0),
     MetricColumn("mean_time_s", "time", 1),
@@ -37,6 +40,7 @@ FAMILY_COLUMNS = (
     MetricColumn("success_rate", "success"),
     MetricColumn("spl", "SPL"),
     MetricColumn("collisions_per_episode", "collisions", 1),
+    MetricColumn(PEOPLE, "people collisions", 1),
 )
 NOTES = (
     "SPL: success weighted by path length, against the shortest walkable path to the "
@@ -50,7 +54,9 @@ _INTERVALS = {"success_rate": "success_ci95", "spl": "spl_ci95"}
 
 def agent_metrics(scores: EvaluationResult) -> AgentMetrics:
     """Return the metrics of one agent."""
-    names = [column.name for column in COLUMNS]
+    names = [column.name for column in COLUMNS if column.name != PEOPLE]
+    if scores.people_collisions_per_episode is not None:
+        names.append(PEOPLE)
     return field_metrics(scores, names, intervals=_INTERVALS)
 
 
@@ -80,6 +86,7 @@ def breakdowns(results: Mapping[str, EvaluationResult]) -> list[Breakdown]:
 
 def record_rows(records: EpisodeRecords) -> Iterator[dict[str, Any]]:
     """Yield one row per episode of an agent."""
+    peopled = any(one.peopled for one in records.episodes)
     for one, spl in zip(records.episodes, records.spl().tolist(), strict=True):
         yield {
             "level": one.level.name,
@@ -89,6 +96,7 @@ def record_rows(records: EpisodeRecords) -> Iterator[dict[str, Any]]:
             "fell": one.fell,
             "timeout": one.timeout,
             "collisions": one.collisions,
+            **({"people_collisions": one.people_collisions} if peopled else {}),
             "time_s": one.time,
             "path_m": one.path,
             "shortest_path_m": one.optimal,

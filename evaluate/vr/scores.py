@@ -48,6 +48,13 @@ class EpisodeRecord:
     """Return, unscaled."""
     trace: Trace
     """State after every environment step."""
+    people_collisions: int = 0
+    """Those collision events that are with people."""
+
+    @property
+    def peopled(self) -> bool:
+        """Whether there are people in the level."""
+        return self.level.people is not None
 
 
 @dataclass(frozen=True)
@@ -106,6 +113,8 @@ class EvaluationResult:
     """Main numbers by level family."""
     per_level: dict[str, dict[str, float]]
     """Main numbers by level."""
+    people_collisions_per_episode: float | None = None
+    """Collision events with people, in levels that have some; None: no level has."""
 
 
 def summarise(records: EpisodeRecords, seed: int = 0) -> EvaluationResult:
@@ -135,7 +144,14 @@ def summarise(records: EpisodeRecords, seed: int = 0) -> EvaluationResult:
         comfort=comfort_proxies([e.trace for e in records.episodes]),
         per_family=_grouped(records, efficiency, families),
         per_level=_grouped(records, efficiency, names),
+        people_collisions_per_episode=_with_people(records.episodes),
     )
+
+
+def _with_people(episodes: Sequence[EpisodeRecord]) -> float | None:
+    """Mean number of collisions with people, where there are people; None: nowhere."""
+    counts = [e.people_collisions for e in episodes if e.peopled]
+    return float(np.mean(counts)) if counts else None
 
 
 def _grouped(
@@ -154,10 +170,13 @@ def _grouped(
     groups: dict[str, list[int]] = {}
     for row, key in enumerate(keys):
         groups.setdefault(key, []).append(row)
-    return {
-        key: {
+    table = {}
+    for key, rows in groups.items():
+        table[key] = {
             "episodes": len(rows),
             **{name: float(values[rows].mean()) for name, values in columns.items()},
         }
-        for key, rows in groups.items()
-    }
+        people = _with_people([records.episodes[row] for row in rows])
+        if people is not None:
+            table[key]["people_collisions_per_episode"] = people
+    return table

@@ -166,6 +166,7 @@ class NavigationBatch:
             "distance": self.episode.distance.copy(),
             "comfort": np.ones(self.num_envs),
             "collisions": np.zeros(self.num_envs, np.int64),
+            "people_collisions": np.zeros(self.num_envs, np.int64),
             "bridge_fault": no,
             **{f"reward/{name}": zero for name in terms},
             **self.world.details(),
@@ -178,8 +179,9 @@ class NavigationBatch:
         """One environment step: observations (N, size), rewards, terminated, truncated, info.
 
         `info` holds arrays over envs: `is_success`, `fell`, `distance`, `comfort`,
-        `collisions`, `bridge_fault` and every reward term as `reward/<name>`. An env with
-        a bridge fault was lost by the world: it is truncated, and earns nothing.
+        `collisions` (all), `people_collisions`, `bridge_fault` and every reward term as
+        `reward/<name>`. An env with a bridge fault was lost by the world: it is truncated,
+        and earns nothing.
 
         Raises:
             ActionError: actions of the wrong shape, or not finite.
@@ -227,6 +229,8 @@ class NavigationBatch:
             ),
             collisions=state.collisions,
             contact_ticks=state.contact_ticks,
+            people_collisions=state.people_collisions,
+            people_ticks=state.people_ticks,
             fell=fell,
             timeout=timeout,
             moves=state.moves,
@@ -249,6 +253,7 @@ class NavigationBatch:
             "distance": distance,
             "comfort": comfort,
             "collisions": state.collisions,
+            "people_collisions": state.people_collisions,
             "bridge_fault": fault,
             **{f"reward/{name}": value for name, value in terms.items()},
             **self.world.details(),

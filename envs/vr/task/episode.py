@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.state_arrays import StateArrays
+from ambulo.envs.state_arrays import Arrays, StateArrays
 from ambulo.envs.vr.world.state import WorldState
 
 
@@ -30,6 +32,8 @@ class NavigationEpisode(StateArrays):
     """Horizontal length walked, [m]."""
     collisions: Ints
     """Collision events."""
+    people_collisions: Ints
+    """Those of them with people."""
     comfort: Floats
     """Sum of the comfort score."""
     reward: Floats
@@ -53,5 +57,11 @@ class NavigationEpisode(StateArrays):
         self.best[:] = best
         self.path[:] += state.path
         self.collisions[:] += state.collisions
+        self.people_collisions[:] += state.people_collisions
         self.comfort[:] += comfort
         self.reward[:] += reward
+
+    def load_state_dict(self, arrays: Arrays) -> None:
+        """Continue from `state_dict`; earlier versions counted no people."""
+        nobody = np.zeros_like(self.people_collisions)
+        super().load_state_dict({"people_collisions": nobody, **arrays})

@@ -38,6 +38,10 @@ class Transition:
     """Collision events."""
     contact_ticks: Ints
     """Ticks in contact."""
+    people_collisions: Ints
+    """Those collision events that are with people."""
+    people_ticks: Ints
+    """Ticks in contact with people."""
     fell: Bools
     """Fell off the floor."""
     timeout: Bools
@@ -70,18 +74,17 @@ def reward_terms(
 ) -> dict[str, NDArray[Any]]:
     """Weighted terms by name, each of shape (N,); the reward is their sum."""
     paid = t.new_best if weights.bonus_mode == "progress" else np.ones_like(t.progress)
-    counts: dict[str, NDArray[Any]] = {
-        "event": t.collisions,
-        "decision": t.contact_ticks > 0,
-        "tick": t.contact_ticks,
-    }
-    count = counts[weights.collision_mode]
+    things, people = _collisions(t, weights.collision_mode)
+    person = weights.person_collision
+    if person is None:
+        person = weights.collision_penalty
     terms: dict[str, NDArray[Any]] = {
         "goal": weights.goal_reached * t.goals,
         "progress": weights.progress * t.progress,
         "smooth": weights.smooth_movement * t.smoothness * paid,
         "comfort": weights.comfort_bonus * t.comfort * paid,
-        "collision": weights.collision_penalty * count,
+        "collision": weights.collision_penalty * things,
+        "person": person * people,
         "fall": weights.fall_penalty * t.fell,
         "timeout": weights.timeout_penalty * t.timeout,
         "teleport": weights.teleport_penalty * t.moves,
@@ -97,9 +100,21 @@ def reward_terms(
     return terms
 
 
+def _collisions(
+    t: Transition, mode: str
+) -> tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]:
+    """Collisions with things and with people, as `collision_mode` counts them, (N,) each."""
+    if mode == "event":
+        return t.collisions - t.people_collisions, t.people_collisions
+    if mode == "tick":
+        return t.contact_ticks - t.people_ticks, t.people_ticks
+    touched = (t.people_ticks > 0).astype(np.int64)
+    return (t.contact_ticks > 0).astype(np.int64) - touched, touched
+
+
 REWARD_TERMS = (
-    "goal", "progress", "smooth", "comfort", "collision", "fall", "timeout", "teleport",
-    "discomfort", "turn", "jerk", "step", "posture", "novelty",
+    "goal", "progress", "smooth", "comfort", "collision", "person", "fall", "timeout",
+    "teleport", "discomfort", "turn", "jerk", "step", "posture", "novelty",
 )  # fmt: skip
 """Names of the built-in terms."""
 

@@ -34,7 +34,10 @@ def transition(**changes: object) -> Transition:
         ),
         np.zeros(1),
     )  # fmt: skip
-    counts = dict.fromkeys(("collisions", "contact_ticks", "moves"), np.zeros(1, int))
+    counts = dict.fromkeys(
+        ("collisions", "contact_ticks", "people_collisions", "people_ticks", "moves"),
+        np.zeros(1, int),
+    )
     flags = dict.fromkeys(("fell", "timeout"), np.zeros(1, bool))
     still = {"comfort": np.ones(1), "smoothness": np.ones(1)}
     return Transition(**(zeros | counts | flags | still | changes))
@@ -63,6 +66,28 @@ def total(change: dict[str, object], **weights: object) -> float:
 def test_published_weights(change: dict[str, object], expected: float) -> None:
     """Each published term pays its published weight."""
     assert total(change) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("mode", ["event", "decision", "tick"])
+def test_collisions_with_people_are_paid_apart(mode: str) -> None:
+    both = {
+        "collisions": np.array([3]), "contact_ticks": np.array([7]),
+        "people_collisions": np.array([1]), "people_ticks": np.array([2]),
+    }  # fmt: skip
+    weights = NavigationRewardsConfig(
+        collision_mode=mode,
+        collision_penalty=-1,
+        person_collision=-10,  # type: ignore[arg-type]
+    )
+    terms = reward_terms(transition(**both), weights)
+    things, people = {"event": (2, 1), "decision": (0, 1), "tick": (5, 2)}[mode]
+    assert terms["collision"] == -things
+    assert terms["person"] == -10 * people
+    same = reward_terms(
+        transition(**both),
+        NavigationRewardsConfig(collision_mode=mode),  # type: ignore[arg-type]
+    )
+    assert same["person"] == -10 * people
 
 
 def test_collision_modes() -> None:

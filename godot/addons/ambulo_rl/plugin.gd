@@ -1,18 +1,31 @@
 @tool
 extends EditorPlugin
-## Registers the bridge server as an autoload when the add-on is switched on, and its setting.
+## Registers the bridge server as an autoload when the add-on is switched on, and its setting;
+## adds "Export for Ambulo" to the 3D editor and to the menu Project > Tools.
 
+const ExportButton := preload("export/editor_export.gd")
 const AUTOLOAD := "AmbuloServer"
 const SCRIPT_PATH := "res://addons/ambulo_rl/server/server.gd"
 
+var _export: ExportButton
+
 
 func _enter_tree() -> void:
+	_export = ExportButton.new()
+	add_control_to_container(CONTAINER_SPATIAL_EDITOR_MENU, _export)
+	add_tool_menu_item(ExportButton.TITLE, _export.export_open_scene)
 	var setting := AmbuloServerOptions.AUTOSTART
 	if not ProjectSettings.has_setting(setting):
 		ProjectSettings.set_setting(setting, false)
 	ProjectSettings.set_initial_value(setting, false)
 	ProjectSettings.set_as_basic(setting, true)
 	ProjectSettings.add_property_info({"name": setting, "type": TYPE_BOOL})
+
+
+func _exit_tree() -> void:
+	remove_tool_menu_item(ExportButton.TITLE)
+	remove_control_from_container(CONTAINER_SPATIAL_EDITOR_MENU, _export)
+	_export.queue_free()
 
 
 func _enable_plugin() -> void:

@@ -1,8 +1,11 @@
 extends Logger
-## The first error of the engine, and of a script, since this was added with `OS.add_logger`.
+## Errors of the engine, and the first of a script, since this was added with `OS.add_logger`.
 
-## What the engine could not do; "": nothing.
-var engine_error := ""
+## Most errors that are kept.
+const MOST := 100
+
+## What the engine could not do.
+var engine_errors: PackedStringArray = []
 ## What failed in a script, with file and line; "": nothing.
 var script_error := ""
 ## The script at fault.
@@ -27,6 +30,6 @@ func _log_error(
 		if script_error == "":
 			script_error = "%s (%s:%d)" % [text, file, line]
 			script_path = file
-	elif error_type == Logger.ERROR_TYPE_ERROR and engine_error == "":
-		engine_error = text
+	elif error_type == Logger.ERROR_TYPE_ERROR and engine_errors.size() < MOST:
+		engine_errors.append(text)
 	_lock.unlock()

@@ -9,6 +9,7 @@ extends SceneTree
 
 const SceneWalk := preload("scene_walk.gd")
 const ErrorLog := preload("error_log.gd")
+const SCENE_ENDINGS: Array[String] = [".tscn", ".scn", ".glb", ".gltf", ".blend", ".fbx"]
 
 var _log := ErrorLog.new()
 # Nodes with scripts in the order in which they get ready.
@@ -30,7 +31,10 @@ func _export() -> String:
 	OS.add_logger(_log)
 	var scene := _loaded(OS.get_environment("AMBULO_EXPORT_SCENE"))
 	if scene == null:
-		return "cannot be loaded: %s" % _error("it is no scene")
+		return "cannot be loaded: %s" % _load_error("it is no scene")
+	if _broken_part() != "":  # a scene in it is missing, or is part of itself
+		scene.free()
+		return "cannot be loaded: %s" % _broken_part()
 	_watch_start(scene)
 	root.add_child(scene)
 	current_scene = scene
@@ -58,10 +62,17 @@ func _loaded(path: String) -> Node:
 	return packed.instantiate()
 
 
-func _error(otherwise: String) -> String:
+func _load_error(otherwise: String) -> String:
 	if _log.script_error != "":
 		return _log.script_error
-	return _log.engine_error if _log.engine_error != "" else otherwise
+	return otherwise if _log.engine_errors.is_empty() else _log.engine_errors[0]
+
+
+func _broken_part() -> String:
+	for text in _log.engine_errors:
+		if "Parse Error" in text or SCENE_ENDINGS.any(func(ending: String): return ending in text):
+			return text
+	return ""
 
 
 func _watch_start(scene: Node) -> void:

@@ -94,7 +94,7 @@ func _take_body(body: CollisionObject3D) -> void:
 		if body.is_class(kind):
 			_list(_not_carried, body, _MOVED[kind])
 			return
-	if not body.can_process() and body.disable_mode == CollisionObject3D.DISABLE_MODE_REMOVE:
+	if body.disable_mode == CollisionObject3D.DISABLE_MODE_REMOVE and _is_disabled(body):
 		_list(_without, body, "its processing is disabled")
 		return
 	if body is AnimatableBody3D:
@@ -113,6 +113,13 @@ func _take_body(body: CollisionObject3D) -> void:
 			_take(node, shape, pose, body.collision_layer)
 			if shape is WorldBoundaryShape3D and pose.is_finite():
 				_shapes.set_distance(shape, _distance(body, shape as WorldBoundaryShape3D, pose))
+
+
+# Whether the game does not process a node (the editor processes none).
+func _is_disabled(node: Node) -> bool:
+	while node != null and node.process_mode == Node.PROCESS_MODE_INHERIT and node != _root:
+		node = node.get_parent()
+	return node != null and node.process_mode == Node.PROCESS_MODE_DISABLED
 
 
 # Where the physics engine has a plane, along its normal: Jolt takes Plane.d for its opposite.

@@ -1,4 +1,4 @@
-"""`ambulo levels import` in the real engine: scenes without Ambulo, and bad ones."""
+"""`ambulo levels import` in the real engine: scenes that know nothing of it, and bad ones."""
 
 from __future__ import annotations
 

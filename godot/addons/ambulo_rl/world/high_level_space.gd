@@ -2,9 +2,9 @@ class_name AmbuloHighLevelSpace
 extends AmbuloHighSpace
 ## A physics space of its own that holds one level with heights (docs/vr_world.md, "Heights").
 ##
-## The engine finds the floor, the headroom, the ways of rays and what is near; how far what is
-## near pushes a body is the contract's formula, in 64-bit floats: the engine's own depths are
-## clipped where faces meet.
+## The engine finds the floor, the headroom and what is near. How far that pushes a body and stops
+## a ray are the contract's formulas, in 64-bit floats: the engine's own depths are clipped where
+## faces meet, and a ray along slopes and steps would be hundreds of its queries.
 
 ## Layers: boxes and cylinders, triangles that bound matter, and other triangles.
 const FLATS := 1
@@ -16,6 +16,8 @@ const TRIANGLES := CLOSED | OPEN
 const _GATHERED := 0.6
 const _GATHERED_HIGH := 0.6
 const _MOST_NEAR := 1024
+# What rays may meet is gathered anew after so long a way, [m].
+const _SEEN_AROUND := 1.0
 
 ## What is built here.
 var level: AmbuloLevel
@@ -32,6 +34,13 @@ var _near: PackedInt32Array = []
 var _near_faces: PackedInt32Array = []
 var _near_at := Vector3(NAN, NAN, NAN)
 var _feet := 0.0
+var _z_range := Vector2.ZERO
+var _rays := AmbuloHighRays.new()
+# What rays may meet that begin near a place.
+var _seen: PackedInt32Array = []
+var _seen_faces: PackedInt32Array = []
+var _seen_at := Vector2(NAN, NAN)
+var _seen_length := 0.0
 
 
 func _init(new_level: AmbuloLevel) -> void:
@@ -45,8 +54,6 @@ func _init(new_level: AmbuloLevel) -> void:
 	floor_mask = FLATS | TRIANGLES
 	# A box whose top is a hair above what may be stepped on is in the way, too.
 	_cylinder.height += 4.0 * ALIKE
-	var tall := AmbuloContract.BODY_HEIGHT - AmbuloContract.CLIMB_HEIGHT
-	_gatherer.height = tall + 2.0 * _GATHERED_HIGH
 	_gather.shape = _gatherer
 	_gather.collision_mask = FLATS
 	_solids = AmbuloLevelSolids.new(level)
@@ -65,6 +72,8 @@ func _notification(what: int) -> void:
 
 ## Lowest and highest z of all shapes, [m].
 func z_range() -> Vector2:
+	if _z_range != Vector2.ZERO:
+		return _z_range
 	var found := Vector2(INF, -INF)
 	var flats := _solids.flats
 	for k in range(0, flats.size(), AmbuloLevelSolids.FLAT):
@@ -72,6 +81,7 @@ func z_range() -> Vector2:
 	for corners: PackedFloat64Array in [_solids.closed, _solids.open]:
 		for k in range(2, corners.size(), 3):
 			found = Vector2(minf(found.x, corners[k]), maxf(found.y, corners[k]))
+	_z_range = found
 	return found
 
 
@@ -172,6 +182,22 @@ func _push_from_flats(x: float, y: float, low: float, high: float) -> int:
 	return count
 
 
+## See [AmbuloHighSpace].
+func read_ways(
+	x: float, y: float, z: float, yaw: float, spec: AmbuloSpec, rows: PackedFloat64Array, start: int
+) -> void:
+	var away := Vector2(x - _seen_at.x, y - _seen_at.y).length()
+	if not away < _SEEN_AROUND - 0.05 or spec.ray_length != _seen_length:
+		_seen_at = Vector2(x, y)
+		_seen_length = spec.ray_length
+		var reach := spec.ray_length + _SEEN_AROUND
+		var range_z := z_range()
+		_seen = _flats_within(x, y, reach, range_z.x, range_z.y)
+		_seen_faces = _triangles.gather(x, y, reach, -INF, INF)
+	var at: PackedFloat64Array = [x, y, z, yaw]
+	_rays.read(_solids, _seen, _triangles, _seen_faces, at, spec, rows, start)
+
+
 # Gathers the shapes around a place, unless those that were gathered will do.
 func _gather_near(x: float, y: float) -> void:
 	var dx := x - _near_at.x
@@ -180,18 +206,25 @@ func _gather_near(x: float, y: float) -> void:
 		if sqrt(dx * dx + dy * dy) < _GATHERED - 0.05:
 			return
 	_near_at = Vector3(x, y, _feet)
-	_gatherer.radius = body_radius + _GATHERED
-	var middle := 0.5 * (AmbuloContract.CLIMB_HEIGHT + AmbuloContract.BODY_HEIGHT)
-	var at := Vector3(origin_y - y, _feet + middle, origin_x - x)
+	var reach := body_radius + _GATHERED
+	var low := _feet + _bottom - _GATHERED_HIGH
+	var high := _feet + AmbuloContract.BODY_HEIGHT + _GATHERED_HIGH
+	_near = _flats_within(x, y, reach, low, high)
+	_near_faces = _triangles.gather(x, y, reach, low, high)
+
+
+# First numbers of the flat shapes within a distance of (x, y), from one height to another.
+func _flats_within(x: float, y: float, reach: float, low: float, high: float) -> PackedInt32Array:
+	_gatherer.radius = reach
+	_gatherer.height = high - low
+	var at := Vector3(origin_y - y, 0.5 * (low + high), origin_x - x)
 	_gather.transform = Transform3D(Basis.IDENTITY, at)
-	_near.clear()
+	var found: PackedInt32Array = []
 	for hit in _state.intersect_shape(_gather, _MOST_NEAR):
 		var shape: int = hit.shape
-		_near.append(AmbuloLevelSolids.FLAT * shape)
-	_near.sort()
-	var reach := _gatherer.radius
-	var half := 0.5 * _gatherer.height + body_radius
-	_near_faces = _triangles.gather(x, y, reach, at.y - half, at.y + half)
+		found.append(AmbuloLevelSolids.FLAT * shape)
+	found.sort()
+	return found
 
 
 func _build() -> void:

@@ -15,8 +15,9 @@ const _ALONG := 0.999
 var push_x := 0.0
 var push_y := 0.0
 var depth := 0.0
+## [constant WIDTH] numbers of each triangle.
+var rows: PackedFloat64Array = []
 
-var _rows: PackedFloat64Array = []
 # First numbers of the triangles of each bin.
 var _bins: Dictionary[Vector2i, PackedInt32Array] = {}
 var _everywhere: PackedInt32Array = []
@@ -29,11 +30,11 @@ var _square := 0.0
 
 ## Triangles of [param corners], nine numbers each.
 func _init(corners: PackedFloat64Array) -> void:
-	_rows.resize(floori(corners.size() / 9.0) * WIDTH)
+	rows.resize(floori(corners.size() / 9.0) * WIDTH)
 	var to := 0
 	for k in range(0, corners.size(), 9):
 		for m in 9:
-			_rows[to + m] = corners[k + m]
+			rows[to + m] = corners[k + m]
 		_add_normal(to)
 		_enter(to)
 		to += WIDTH
@@ -50,7 +51,7 @@ func gather(x: float, y: float, reach: float, low: float, high: float) -> Packed
 	found.sort()
 	var kept: PackedInt32Array = []
 	var before := -1
-	var r := _rows
+	var r := rows
 	for t in found:
 		if t == before or r[t + 13] < low or r[t + 12] > high:
 			continue
@@ -68,7 +69,7 @@ func gather(x: float, y: float, reach: float, low: float, high: float) -> Packed
 ## (x, y) from one height to another; how, is in [member push_x], [member push_y] and
 ## [member depth], which is endless if the triangle cuts the axis.
 func push(t: int, x: float, y: float, low: float, high: float, radius: float) -> bool:
-	var r := _rows
+	var r := rows
 	if r[t + 13] < low - radius or r[t + 12] > high + radius:
 		return false
 	_find_gap(t, x, y, low, high)
@@ -88,7 +89,7 @@ func push(t: int, x: float, y: float, low: float, high: float, radius: float) ->
 
 
 func _add_normal(t: int) -> void:
-	var r := _rows
+	var r := rows
 	var ux := r[t + 3] - r[t]
 	var uy := r[t + 4] - r[t + 1]
 	var uz := r[t + 5] - r[t + 2]
@@ -107,7 +108,7 @@ func _add_normal(t: int) -> void:
 
 
 func _enter(t: int) -> void:
-	var r := _rows
+	var r := rows
 	var left := floori(minf(minf(r[t], r[t + 3]), r[t + 6]) / BIN)
 	var right := floori(maxf(maxf(r[t], r[t + 3]), r[t + 6]) / BIN)
 	var bottom := floori(minf(minf(r[t + 1], r[t + 4]), r[t + 7]) / BIN)
@@ -126,7 +127,7 @@ func _is_steep(t: int, aside: float, gap: float) -> bool:
 	if aside < _INSIDE:
 		return true
 	if _hz < 0.0:
-		var r := _rows
+		var r := rows
 		if absf(_hx * r[t + 9] + _hy * r[t + 10] + _hz * r[t + 11]) > _ALONG * gap:
 			return aside < -AmbuloHighSpace.OVERHEAD * _hz
 	return absf(_hz) > aside
@@ -136,7 +137,7 @@ func _is_steep(t: int, aside: float, gap: float) -> bool:
 # ends of the axis against the face, or the axis against an edge.
 func _find_gap(t: int, x: float, y: float, low: float, high: float) -> void:
 	_square = INF
-	var r := _rows
+	var r := rows
 	var nz := r[t + 11]
 	if absf(nz) > 1e-9 and _is_over(t, x, y, 1.0 if nz > 0.0 else -1.0):
 		var z := r[t + 2] - (r[t + 9] * (x - r[t]) + r[t + 10] * (y - r[t + 1])) / nz
@@ -158,7 +159,7 @@ func _find_gap(t: int, x: float, y: float, low: float, high: float) -> void:
 
 # Whether (x, y) lies in the triangle seen from above.
 func _is_over(t: int, x: float, y: float, sign_up: float) -> bool:
-	var r := _rows
+	var r := rows
 	for k in 3:
 		var a := t + 3 * k
 		var b := t + 3 * ((k + 1) % 3)
@@ -170,7 +171,7 @@ func _is_over(t: int, x: float, y: float, sign_up: float) -> bool:
 
 # Whether the point's foot on the triangle's plane lies in the triangle.
 func _is_in_front(t: int, x: float, y: float, z: float) -> bool:
-	var r := _rows
+	var r := rows
 	for k in 3:
 		var a := t + 3 * k
 		var b := t + 3 * ((k + 1) % 3)
@@ -191,7 +192,7 @@ func _is_in_front(t: int, x: float, y: float, z: float) -> bool:
 # Where the edge is nearest to the endless axis; then the axis' height there, cut to its ends, is
 # the nearest one, as the distance is convex.
 func _try_edge(a: int, b: int, x: float, y: float, low: float, high: float) -> void:
-	var r := _rows
+	var r := rows
 	var ex := r[b] - r[a]
 	var ey := r[b + 1] - r[a + 1]
 	var ez := r[b + 2] - r[a + 2]

@@ -1,0 +1,231 @@
+class_name AmbuloHighRays
+extends RefCounted
+## Rays in a level with heights: how far the way is free, along the floor (docs/vr_world.md).
+##
+## A vertical plane through each ray cuts the shapes; a walk over the cuts finds where it ends.
+
+## Numbers of a cut: begin and end along the ray, bottom and top at the begin, their slopes, and
+## whether the top is a floor.
+const CUT := 7
+## A cut is looked at this far behind its beginning, and lasts at least twice as long, [m].
+const BEYOND := 1e-6
+## Longest part of a sloping floor on which obstacles are looked for once, [m].
+const STRIDE := 0.25
+const _EMPTY: PackedFloat64Array = []
+
+var _cuts: Array[PackedFloat64Array] = []
+var _heading := 0.0
+var _length := 0.0
+# Results of the cut functions.
+var _enter := 0.0
+var _leave := 0.0
+var _low := 0.0
+var _high := 0.0
+
+
+## Writes how far the way is free along the floor for feet at (x, y, z) into [param rows] from
+## [param start] on. [param flats] begin the numbers of flat shapes of [param solids], [param faces]
+## those of [param triangles].
+func read(
+	solids: AmbuloLevelSolids,
+	flats: PackedInt32Array,
+	triangles: AmbuloTriangles,
+	faces: PackedInt32Array,
+	at: PackedFloat64Array,
+	spec: AmbuloSpec,
+	rows: PackedFloat64Array,
+	start: int
+) -> void:
+	var count := spec.num_rays
+	_length = spec.ray_length
+	_heading = at[3]
+	_cuts.resize(count)
+	_cuts.fill(_EMPTY)
+	var row := solids.flats
+	for k in flats:
+		_cut_flat(row, k, at[0], at[1])
+	row = triangles.rows
+	for t in faces:
+		_cut_triangle(row, t, at[0], at[1])
+	for r in count:
+		rows[start + r] = _free_way(_cuts[r], at[2], spec.rays_see_edges)
+
+
+func _cut_flat(row: PackedFloat64Array, k: int, x: float, y: float) -> void:
+	var dx := row[k] - x
+	var dy := row[k + 1] - y
+	var a := row[k + 2]
+	var b := row[k + 3]
+	var cy := row[k + 4]
+	var sy := row[k + 5]
+	var seen := _rays_at(dx, dy, a if b < 0.0 else sqrt(a * a + b * b))
+	for r in range(seen.x, seen.y + 1):
+		var ray := posmod(r, _cuts.size())
+		var angle := _heading + TAU * ray / _cuts.size()
+		var c := cos(angle)
+		var s := sin(angle)
+		if b < 0.0:
+			_cross_disc(dx, dy, c, s, a)
+		else:
+			_enter = -INF
+			_leave = INF
+			_cross_slab(-cy * dx - sy * dy, cy * c + sy * s, a)
+			_cross_slab(sy * dx - cy * dy, cy * s - sy * c, b)
+		if _enter <= _leave:
+			_keep(ray, row[k + 6], row[k + 7], row[k + 6], row[k + 7], 1.0)
+
+
+func _cut_triangle(row: PackedFloat64Array, t: int, x: float, y: float) -> void:
+	var px := (row[t] + row[t + 3] + row[t + 6]) / 3.0
+	var py := (row[t + 1] + row[t + 4] + row[t + 7]) / 3.0
+	var far := 0.0
+	for k: int in [t, t + 3, t + 6]:
+		far = maxf(far, (row[k] - px) ** 2 + (row[k + 1] - py) ** 2)
+	var is_floor := row[t + 11] >= AmbuloContract.STEEPEST_FLOOR
+	var seen := _rays_at(px - x, py - y, sqrt(far))
+	for r in range(seen.x, seen.y + 1):
+		var ray := posmod(r, _cuts.size())
+		var angle := _heading + TAU * ray / _cuts.size()
+		if not _cross_triangle(row, t, x, y, cos(angle), sin(angle)):
+			continue
+		var first := _low
+		var last := _high
+		if not is_floor and _leave - _enter < STRIDE:
+			first = minf(_low, _high)
+			last = maxf(_low, _high)
+			_keep(ray, first, last, first, last, 0.0)
+		else:
+			_keep(ray, first, first, last, last, 1.0 if is_floor else 0.0)
+
+
+## First and last ray that may meet what reaches [param radius] from (dx, dy); they may be beyond
+## the first and last one, all around.
+func _rays_at(dx: float, dy: float, radius: float) -> Vector2i:
+	var away := sqrt(dx * dx + dy * dy)
+	var reach := radius + 2.0 * BEYOND
+	if away > _length + reach:
+		return Vector2i(0, -1)
+	if away <= reach:
+		return Vector2i(0, _cuts.size() - 1)
+	var step := TAU / _cuts.size()
+	var middle := wrapf(atan2(dy, dx) - _heading, -PI, PI)
+	var half := asin(minf(reach / away, 1.0)) + 1e-9
+	return Vector2i(ceili((middle - half) / step), floori((middle + half) / step))
+
+
+func _cross_slab(from: float, way: float, half: float) -> void:
+	if absf(way) < 1e-12:
+		if absf(from) > half:
+			_enter = INF
+		return
+	var t0 := (-half - from) / way
+	var t1 := (half - from) / way
+	_enter = maxf(_enter, minf(t0, t1))
+	_leave = minf(_leave, maxf(t0, t1))
+
+
+func _cross_disc(dx: float, dy: float, c: float, s: float, radius: float) -> void:
+	var b := dx * c + dy * s
+	var root := b * b - (dx * dx + dy * dy - radius * radius)
+	_enter = 1.0
+	_leave = 0.0
+	if root >= 0.0:
+		_enter = b - sqrt(root)
+		_leave = b + sqrt(root)
+
+
+# Where the vertical plane through a ray cuts a triangle: both ends and their heights.
+func _cross_triangle(
+	row: PackedFloat64Array, t: int, x: float, y: float, c: float, s: float
+) -> bool:
+	var found := 0
+	for k in 3:
+		var a := t + 3 * k
+		var b := t + 3 * ((k + 1) % 3)
+		var ta := c * (row[a + 1] - y) - s * (row[a] - x)
+		var tb := c * (row[b + 1] - y) - s * (row[b] - x)
+		if (ta > 0.0) == (tb > 0.0):
+			continue
+		var w := ta / (ta - tb)
+		var px := row[a] + w * (row[b] - row[a])
+		var py := row[a + 1] + w * (row[b + 1] - row[a + 1])
+		var pz := row[a + 2] + w * (row[b + 2] - row[a + 2])
+		var far := c * (px - x) + s * (py - y)
+		found += 1
+		if found == 1:
+			_enter = far
+			_low = pz
+		elif far < _enter:
+			_leave = _enter
+			_high = _low
+			_enter = far
+			_low = pz
+		else:
+			_leave = far
+			_high = pz
+	return found == 2
+
+
+# Keeps a cut with these bottoms and tops at both ends.
+func _keep(ray: int, low0: float, top0: float, low1: float, top1: float, is_floor: float) -> void:
+	if _leave < 0.0 or _enter >= _length:
+		return
+	var leave := maxf(_leave, _enter + 2.0 * BEYOND)
+	var slope := 1.0 / (leave - _enter)
+	# The arrays of rays without a cut are one.
+	var cuts := _cuts[ray].duplicate() if _cuts[ray].is_empty() else _cuts[ray]
+	cuts.append_array(
+		[_enter, leave, low0, top0, (low1 - low0) * slope, (top1 - top0) * slope, is_floor]
+	)
+	_cuts[ray] = cuts
+
+
+func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
+	var begins: PackedFloat64Array = []
+	var order: PackedInt32Array = []
+	for k in range(0, c.size(), CUT):
+		var place := begins.bsearch(c[k])
+		begins.insert(place, c[k])
+		order.insert(place, k)
+	var active: PackedInt32Array = []
+	var begun := 0
+	var at := 0.0
+	var floor_z := z
+	while at < _length:
+		var here := at + BEYOND
+		while begun < order.size() and begins[begun] <= here:
+			active.append(order[begun])
+			begun += 1
+		var next_at := _length if begun >= order.size() else minf(_length, begins[begun])
+		var best := -INF
+		var slope := 0.0
+		for m in range(active.size() - 1, -1, -1):
+			var k := active[m]
+			if c[k + 1] <= here:
+				active.remove_at(m)
+				continue
+			next_at = minf(next_at, c[k + 1])
+			var top := c[k + 3] + (here - c[k]) * c[k + 5]
+			if c[k + 6] > 0.0 and top > best and top <= floor_z + AmbuloContract.CLIMB_HEIGHT:
+				best = top
+				slope = c[k + 5]
+		if best < floor_z - AmbuloContract.CLIMB_HEIGHT:
+			if edges:
+				return at
+			best = floor_z
+			slope = 0.0
+		# A floor that rises into something is looked at again and again.
+		if slope != 0.0:
+			next_at = minf(next_at, at + STRIDE)
+		floor_z = best
+		for k in active:
+			var low := c[k + 2] + (here - c[k]) * c[k + 4]
+			var top := c[k + 3] + (here - c[k]) * c[k + 5]
+			if (
+				top > floor_z + AmbuloContract.CLIMB_HEIGHT
+				and low < floor_z + AmbuloContract.BODY_HEIGHT
+			):
+				return at
+		floor_z += slope * (next_at - here)
+		at = next_at
+	return _length

@@ -12,6 +12,9 @@ from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.vr.families.draft import MAX_EXTENT, MAX_HOLES, MAX_OBSTACLES, Draft
 from ambulo.envs.vr.families.mazes import corridors, maze
 from ambulo.envs.vr.families.mixed import large, mixed
+from ambulo.envs.vr.families.moving.crowd import crowd
+from ambulo.envs.vr.families.moving.doors import doors
+from ambulo.envs.vr.families.moving.lifts import lifts
 from ambulo.envs.vr.families.pits import pits
 from ambulo.envs.vr.families.place import MAX_WAY, place
 from ambulo.envs.vr.families.places.furnished import furnished
@@ -31,6 +34,7 @@ __all__ = [
     "MAX_HOLES",
     "MAX_OBSTACLES",
     "MAX_WAY",
+    "MOVING_FAMILIES",
     "PLACE_FAMILIES",
     "TRAINING_FAMILIES",
     "generate",
@@ -59,7 +63,14 @@ _HIGH_BUILDERS: dict[str, Callable[[np.random.Generator], tuple[Draft, Level]]] 
 }
 """Families of levels with heights."""
 
-ALL_FAMILIES: tuple[str, ...] = (*_BUILDERS, *_HIGH_BUILDERS)
+_MOVING_BUILDERS: dict[str, Callable[[np.random.Generator], Level | None]] = {
+    "crowd": crowd,
+    "doors": doors,
+    "lifts": lifts,
+}
+"""Families with people and moving things."""
+
+ALL_FAMILIES: tuple[str, ...] = (*_BUILDERS, *_HIGH_BUILDERS, *_MOVING_BUILDERS)
 """Every family; new ones come last: the place of a family seeds its levels."""
 TRAINING_FAMILIES: tuple[str, ...] = ALL_FAMILIES[:11]
 """The families of the set `train`; the last two are for training only."""
@@ -67,6 +78,8 @@ FAMILIES: tuple[str, ...] = TRAINING_FAMILIES[:-2]
 """The nine families of `train`, `validation` and `heldout`, in the order of tables."""
 PLACE_FAMILIES: tuple[str, ...] = ("furnished", "offices", "shops", "outdoor")
 """The families of the set `places`: flat levels like those that people make."""
+MOVING_FAMILIES: tuple[str, ...] = tuple(_MOVING_BUILDERS)
+"""The families of the set `moving`: people, doors and lifts."""
 
 _TRIES = 12
 _THINNING = 0.3
@@ -82,7 +95,7 @@ def generate(family: str, seed: int) -> Level:
         raise ConfigError(f"level seed must be >= 0, got {seed}")
     index = ALL_FAMILIES.index(family)
     name = f"{family}-{seed}"
-    if family in _HIGH_BUILDERS:
+    if family in _HIGH_BUILDERS or family in _MOVING_BUILDERS:
         return _high(family, name, [seed, index])
     for attempt in range(_TRIES):
         key = [seed, index, attempt] if attempt else [seed, index]
@@ -99,7 +112,10 @@ def _high(family: str, name: str, key: list[int]) -> Level:
     attempt = itertools.count()
     while placed is None:
         rng = np.random.default_rng([*key, next(attempt)])
-        placed = place_between_floors(*_HIGH_BUILDERS[family](rng))
+        if family in _MOVING_BUILDERS:
+            placed = _MOVING_BUILDERS[family](rng)
+        else:
+            placed = place_between_floors(*_HIGH_BUILDERS[family](rng))
     return dataclasses.replace(placed, name=name, family=family)
 
 

@@ -10,6 +10,7 @@ from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.vr.families import (
     ALL_FAMILIES,
     FAMILIES,
+    MOVING_FAMILIES,
     PLACE_FAMILIES,
     TRAINING_FAMILIES,
     generate,
@@ -28,7 +29,10 @@ SPLIT_OFFSETS: dict[Split, int] = {
 """First seed of each split: training uses [0, 1e6), validation (model selection)
 [1e6, 2e6), the held-out test [2e6, 3e6)."""
 SPLITS: tuple[Split, ...] = get_args(Split)
-SETS: dict[str, tuple[str, ...]] = {"places": PLACE_FAMILIES}
+SETS: dict[str, tuple[str, ...]] = {
+    "places": PLACE_FAMILIES,
+    "moving": MOVING_FAMILIES,
+}
 """Sets of families that are not splits: they take the seeds of any split."""
 HANDMADE = "handmade"
 """The set of levels that no generator made (`ambulo.envs.vr.handmade`): for tests alone."""

@@ -30,7 +30,8 @@ def refuse_moving(levels: Sequence[Level], world: str) -> None:
         if level.moving:
             raise LevelError(
                 f"level {level.name!r}: has people or moving things, which {world} does "
-                "not know: use environment.world = kernel, environment.body = capsule"
+                "not know: use the compiled world (--world kernel, environment.world = "
+                "kernel) and environment.body = capsule"
             )
 
 

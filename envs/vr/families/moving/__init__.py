@@ -1,0 +1,1 @@
+"""Families with people and moving things; levels with heights."""

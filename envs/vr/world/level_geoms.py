@@ -13,8 +13,8 @@ from ambulo.envs.vr.levels.solids import floor_rectangles
 from ambulo.envs.vr.levels.surfaces import Mesh, ramp_corners, stair_boxes
 from ambulo.envs.vr.world.boxes import through_boxes
 
-FLOOR = "floor"
-"""Name of the material of floors."""
+FLOOR, UPPER_FLOOR = "floor", "upper_floor"
+"""Names of the materials of the ground, and of boxes that look like floors."""
 _FLOOR_THICKNESS = 0.2
 _WALL = [0.55, 0.58, 0.64, 1.0]
 _BOXES = [
@@ -41,7 +41,7 @@ _MARGIN = 0.3
 
 
 def add_level(spec: mujoco.MjSpec, level: Level) -> None:
-    """Add the shapes of `level` to the world of `spec`, which has the material `FLOOR`."""
+    """Add the shapes of `level` to the world of `spec`, which has the materials of floors."""
     world = spec.worldbody
     if level.ground:
         for x0, y0, x1, y1 in floor_rectangles(level):
@@ -53,7 +53,7 @@ def add_level(spec: mujoco.MjSpec, level: Level) -> None:
     for k, (x, y, z, a, b, c, yaw) in enumerate(level.boxes):
         look = _WALL if walls[k] else _BOXES[k % len(_BOXES)]
         size = [a, b, c + (0.0 if slabs[k] else _TOPS_APART * (k % 8))]
-        material = FLOOR if slabs[k] else ""
+        material = UPPER_FLOOR if slabs[k] else ""
         add_visual(world, "BOX", size, [x, y, z], look, yaw=yaw, material=material)
     for x, y, radius, tall, base in level.cylinders:
         add_visual(

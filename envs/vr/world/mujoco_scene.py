@@ -14,7 +14,13 @@ import numpy as np
 from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, HAND_OFFSET
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.looks import height_range
-from ambulo.envs.vr.world.level_geoms import add_level, add_visual, yaw_quaternion
+from ambulo.envs.vr.world.level_geoms import (
+    FLOOR,
+    UPPER_FLOOR,
+    add_level,
+    add_visual,
+    yaw_quaternion,
+)
 
 PLAYER = "player"
 """Name of the player's body."""
@@ -98,7 +104,8 @@ def render_model(
     spec.visual.headlight.specular = [0.0, 0.0, 0.0]
     spec.visual.map.znear = 0.005
     spec.visual.map.zfar = 6.0
-    spec.visual.map.shadowclip = 0.75
+    # Smaller, and the floor's corner nearest to the sun has dots of shadow.
+    spec.visual.map.shadowclip = 1.0
     spec.stat.center = [*(0.5 * (level.bounds[:2] + level.bounds[2:])), 0.0]
     low, high = height_range(level)
     sides = np.ptp(level.bounds.reshape(2, 2), axis=0)
@@ -127,18 +134,20 @@ def _add_looks(spec: mujoco.MjSpec) -> None:
     checker = kinds.mjTEXTURE_2D, patterns.mjBUILTIN_CHECKER
     for name, (kind, pattern), first, second in (
         ("sky", sky, [0.70, 0.82, 0.94], [0.16, 0.20, 0.28]),
-        ("checker", checker, [0.80, 0.82, 0.85], [0.66, 0.69, 0.74]),
+        (FLOOR, checker, [0.80, 0.82, 0.85], [0.66, 0.69, 0.74]),
+        (UPPER_FLOOR, checker, [0.88, 0.80, 0.66], [0.78, 0.68, 0.54]),
     ):
         spec.add_texture(
             name=name, type=kind, builtin=pattern,
             rgb1=first, rgb2=second, width=256, height=256,
         )  # fmt: skip
-    floor = spec.add_material(
-        name="floor", texrepeat=[1, 1], texuniform=True, specular=0.1
-    )
-    textures = list(floor.textures)
-    textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "checker"
-    floor.textures = textures
+    for name in (FLOOR, UPPER_FLOOR):
+        floor = spec.add_material(
+            name=name, texrepeat=[1, 1], texuniform=True, specular=0.1
+        )
+        textures = list(floor.textures)
+        textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = name
+        floor.textures = textures
     sun = np.array([0.3, 0.2, -1.0])
     spec.worldbody.add_light(
         type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,

@@ -15,11 +15,13 @@ import numpy as np
 import pytest
 
 from ambulo.cli import main
+from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.godot.locate import find_project
 from ambulo.envs.vr.geometry.solid_kernels import nearby, support
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.levels.solids import Solids
+from ambulo.envs.vr.task.build import make_batch
 
 SCENES = Path(__file__).parent / "scenes"
 Import = Callable[..., tuple[int, str, str]]
@@ -121,6 +123,25 @@ def test_floors_are_where_the_engine_has_them(
     assert compared > 1400
     # The edge of a floor is where either may look past it.
     assert len(wrong) <= 1, wrong
+
+
+def test_levels_of_scenes_are_played_in_the_fast_world(run, tmp_path) -> None:
+    levels = tmp_path / "levels"
+    for scene in ("courtyard", "hall", "valley"):
+        code, _, errors = run(f"res://{scene}.tscn", tmp_path / f"{scene}.json")
+        assert code == 0, errors
+        levels.mkdir(exist_ok=True)
+        shutil.copy(tmp_path / f"{scene}.json", levels)
+    config = NavigationConfig().override("environment", level_file=str(levels))
+    batch = make_batch(config, 24)
+    batch.reset(np.arange(24))
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        observations, *_ = batch.step(rng.uniform(-1, 1, (24, 3)))
+    assert np.isfinite(observations).all()
+    assert {batch.bank.levels[s.slot].name for s in batch.starts} == {
+        "courtyard", "hall", "valley",
+    }  # fmt: skip
 
 
 def test_courtyard(run, tmp_path) -> None:

@@ -6,19 +6,22 @@ import sys
 import time
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
 
 PLAIN_INTERVAL = 10.0
 """Seconds between plain lines, at least, [s]."""
+LINES_INTERVAL = 30.0
+"""The same of work in several tasks, after the first line, [s]."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +75,60 @@ def announce(text: str, progress: bool | None = None) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def bars(width: int, *, shown: bool = True) -> Progress:
+def bars(width: int, *, shown: bool = True, unit: str = "") -> Progress:
     """Return bars of work on stderr, each after a name of `width` characters.
 
-    They are not `shown` where stderr is no terminal.
+    Where stderr is no terminal, they are lines that come now and then: "NAME: 10 of 70
+    `unit`". Nothing is said unless `shown`.
     """
+    if shown and not sys.stderr.isatty():
+        return LinesOfWork(unit)
     return Progress(
         TextColumn(f"{{task.description:{width or ''}}}"),
         BarColumn(),
         MofNCompleteColumn(),
         console=Console(stderr=True),
         transient=True,
-        disable=not (shown and sys.stderr.isatty()),
+        disable=not shown,
     )
+
+
+class LinesOfWork(Progress):
+    """Tasks as plain lines on stderr: when one ends, and now and then before.
+
+    Short work says nothing.
+    """
+
+    def __init__(self, unit: str) -> None:
+        """Count `unit`, such as episodes."""
+        super().__init__(disable=True)
+        self._unit = unit
+        self._begun = time.monotonic()
+        self._next = self._begun + PLAIN_INTERVAL
+        self._ended: set[TaskID] = set()
+
+    def advance(self, task_id: TaskID, advance: float = 1) -> None:
+        """Count work that was done, or none; print a line if it is time for one."""
+        super().advance(task_id, advance)
+        self._report(task_id)
+
+    def update(self, task_id: TaskID, **changes: Any) -> None:
+        """Set what is known of a task; print a line if it is time for one."""
+        super().update(task_id, **changes)
+        self._report(task_id)
+
+    def _report(self, task_id: TaskID) -> None:
+        now, task = time.monotonic(), self._tasks[task_id]
+        ends = task.finished and task_id not in self._ended
+        if task.finished:
+            self._ended.add(task_id)
+        if now < self._next and not (ends and now - self._begun >= PLAIN_INTERVAL):
+            return
+        of = "" if task.total is None else f" of {task.total:g}"
+        unit = f" {self._unit}" if self._unit else ""
+        text = f"{task.description}: {task.completed:g}{of}{unit}, {now - self._begun:.0f} s"
+        print(text, file=sys.stderr, flush=True)
+        self._next = now + LINES_INTERVAL
 
 
 class _Context:

@@ -155,12 +155,12 @@ class EvalOutcome:
 def episode_bars(
     agents: Iterable[str], episodes: int
 ) -> Iterator[Callable[[str, int], None]]:
-    """Show a progress bar for each agent on a terminal.
+    """Show a progress bar for each agent on a terminal, else lines now and then.
 
     Yields:
-        Function that adds a number of finished episodes to the bar of an agent.
+        Function that adds a number of finished episodes, or none, to those of an agent.
     """
-    with bars(16) as progress:
+    with bars(16, unit="episodes") as progress:
         tasks = {name: progress.add_task(name, total=episodes) for name in agents}
         yield lambda name, count: progress.advance(tasks[name], count)
 

@@ -226,7 +226,7 @@ def _play(
     }
     total = sum(len(own) for own, _ in starts.values())
     runs: dict[str, Cases] = {}
-    with bars(16) as progress:
+    with bars(16, unit="episodes") as progress:
         for name, tracker in trackers.items():
             task = progress.add_task(name, total=total)
             runs[name] = {

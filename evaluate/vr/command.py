@@ -155,7 +155,7 @@ def _scene(config: NavigationConfig, args: argparse.Namespace) -> str | None:
 def _play(
     request: EvalRequest, subjects: Mapping[str, NavigationSubject], source: LevelSource
 ) -> dict[str, EpisodeRecords]:
-    """Play all episodes, with a progress bar for each agent on a terminal."""
+    """Play all episodes and show the progress of each agent."""
     with episode_bars(subjects, request.episodes) as progress:
         return evaluation.evaluate(
             subjects,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ambulo.policies.agents.navigation import Agent
 
 Progress = Callable[[str, int], None]
-"""Called with a subject's name and the number of its episodes that have just ended."""
+"""Called with a subject's name and the number of its episodes that ended in a step."""
 
 DEFAULT_NUM_ENVS = 64
 """Environments at once."""
@@ -102,7 +102,7 @@ def run_episodes(
         num_envs: at once, at most.
         seed: of everything random.
         first: index of the first episode.
-        progress: called with the number of episodes that have just ended.
+        progress: called after each step with the number of episodes that ended in it.
     """
     if num_envs < 1:
         raise ConfigError(f"number of envs = {num_envs}: must be at least 1")
@@ -146,7 +146,7 @@ def run_episodes(
             rests = ended[running[ended] < 0]
             if len(rests):
                 batch.reset(rests, [starts[0]] * len(rests))
-            if progress is not None and len(ended):
+            if progress is not None:
                 progress(len(ended))
     finally:
         batch.close()

@@ -5,11 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ambulo.commands import level_import
 from ambulo.common.errors import USER_ERROR, Parser, front_door
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, LevelError, RenderError
+
+if TYPE_CHECKING:
+    from ambulo.envs.vr.levels.level import Level
+
+BODIES = ("capsule", "human23", "twin")
+"""Bodies that `levels validate` knows the size of."""
 
 
 @front_door
@@ -21,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.action == "import":
         return level_import.run(args)
     if args.action == "validate":
-        return _validate(resolve_path(args.path))
+        return _validate(resolve_path(args.path), args.body)
     return _draw(resolve_path(args.path), resolve_path(args.out))
 
 
@@ -44,6 +51,11 @@ def _parser() -> Parser:
     )
     validate = actions.add_parser("validate", help="check a file, or all of a folder")
     validate.add_argument("path", metavar="PATH")
+    validate.add_argument(
+        "--body", choices=BODIES, default="capsule",
+        help="who is to walk there: capsule (0.5 m wide, default), or human23 and its "
+        "twin, which need ways of 0.62 m",
+    )  # fmt: skip
     draw = actions.add_parser("draw", help="draw a map of a level, or of a folder's")
     draw.add_argument("path", metavar="PATH")
     draw.add_argument("--out", required=True, metavar="PNG")
@@ -68,16 +80,16 @@ def _generate(family: str, seed: int, count: int, out: Path) -> int:
     return 0
 
 
-def _validate(path: Path) -> int:
+def _validate(path: Path, body: str) -> int:
     from ambulo.envs.vr.levels.level_io import load_levels
 
-    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
     bad = 0
-    for file in files or [path]:
+    for file in _files(path):
         try:
             [level] = load_levels(file)
+            _check_body(level, file, body)
         except LevelError as error:
-            print(f"ambulo: error: {error}", file=sys.stderr)
+            _complain(error)
             bad += 1
             continue
         x0, y0, x1, y1 = level.bounds
@@ -89,16 +101,80 @@ def _validate(path: Path) -> int:
     return USER_ERROR if bad else 0
 
 
+def _files(path: Path) -> list[Path]:
+    """The level files of a folder, or `path` itself, which may not exist."""
+    return (sorted(path.glob("*.json")) if path.is_dir() else []) or [path]
+
+
+def _check_body(level: Level, file: Path, body: str) -> None:
+    """Raise `LevelError` for a level in which `body` would be refused later."""
+    from ambulo.envs.vr.body.fitting import BodySize, check_levels
+    from ambulo.envs.vr.world.base import refuse_heights
+
+    if body == "capsule":
+        return
+    name = f"body = {body}"
+    try:
+        refuse_heights([level], name)
+        check_levels([level], BodySize(name))
+    except LevelError as error:
+        raise LevelError(f"{file}: {error}") from None
+
+
+def _complain(error: LevelError) -> None:
+    print(f"ambulo: error: {error}", file=sys.stderr)
+
+
 def _draw(path: Path, out: Path) -> int:
+    drawable, bad = _drawable(_files(path))
+    if not drawable:
+        return USER_ERROR
+    if len(drawable) > _MOST_DRAWN:
+        print(f"the first {_MOST_DRAWN} of {len(drawable)} levels", file=sys.stderr)
+    _draw_maps(drawable[:_MOST_DRAWN], out)
+    print(out)
+    return USER_ERROR if bad else 0
+
+
+def _drawable(files: Sequence[Path]) -> tuple[list[tuple[Level, str]], int]:
+    """The levels that can be drawn with their titles, and how many files are not right.
+
+    What is wrong with a file is printed; a level without a way is drawn all the same.
+    """
+    from ambulo.envs.vr.levels.level_io import load_levels
+
+    found: list[tuple[Level, str]] = []
+    bad = 0
+    for file in files:
+        mark = ""
+        try:
+            [level] = load_levels(file)
+        except LevelError as error:
+            _complain(error)
+            bad += 1
+            try:
+                [level] = load_levels(file, solvable=False)
+            except LevelError:
+                continue
+            mark = " (no way to the goal)"
+        found.append((level, level.name + mark))
+    return found, bad
+
+
+def _draw_maps(levels: Sequence[tuple[Level, str]], out: Path) -> None:
+    """Draw maps with titles, four in a row.
+
+    Raises:
+        RenderError: A picture of that name cannot be written.
+    """
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
+    from matplotlib.lines import Line2D
 
-    from ambulo.envs.vr.levels.level_io import load_levels
-    from ambulo.viz.map_plot import draw_level_map
+    from ambulo.viz.map_plot import OVERHEAD_MARK, draw_level_map, has_overhead
 
-    levels = load_levels(path)[:_MOST_DRAWN]
     columns = min(len(levels), 4)
     rows = -(-len(levels) // columns)
     figure, axes = plt.subplots(
@@ -106,9 +182,12 @@ def _draw(path: Path, out: Path) -> int:
     )
     for ax in axes.flat[len(levels) :]:
         ax.set_axis_off()
-    for ax, level in zip(axes.flat, levels, strict=False):
+    for ax, (level, title) in zip(axes.flat, levels, strict=False):
         draw_level_map(ax, level)
-        ax.set_title(level.name, parse_math=False)
+        ax.set_title(title, parse_math=False)
+        if has_overhead(level):
+            mark = Line2D([], [], label="overhead", **OVERHEAD_MARK)
+            ax.legend(handles=[mark], loc="upper right", fontsize=8).set_zorder(9)
     figure.tight_layout()
     try:
         figure.savefig(out, dpi=100)
@@ -116,8 +195,6 @@ def _draw(path: Path, out: Path) -> int:
         raise RenderError(f"{out}: {error}") from None
     finally:
         plt.close(figure)
-    print(out)
-    return 0
 
 
 _MOST_DRAWN = 24

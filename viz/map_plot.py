@@ -19,7 +19,7 @@ FLOOR, HOLE, WALL, BOX, CYLINDER = "#e9ebee", "#2b2f36", "#7d8590", "#c9784a", "
 MUTED = "#c3c9d1"
 """Colour of all furniture below heat maps."""
 START, GOAL = "#2f62c9", "#2fa84f"
-OVERHEAD_MARK = {
+OVERHEAD_MARK: dict[str, Any] = {
     "marker": "s", "ms": 10, "mfc": "none", "mec": BOX, "ls": "", "mew": 1.0,
     "fillstyle": "none",
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import imageio.v2 as imageio
 import pytest
 
 from ambulo import cli
@@ -68,6 +69,64 @@ def test_levels_are_generated_checked_and_drawn(
     assert captured.err.count("\n") == 1
     assert "bad.json: bounds: missing" in captured.err
     assert captured.out.count(": ok: ") == 3
+
+
+def narrow_levels(folder: Path) -> Path:
+    """A folder of a level with a gap of 0.6 m, one without a way, and a broken file."""
+    folder.mkdir()
+    for name, ends in (("door", (-0.25, 0.35)), ("sealed", (0.0, 0.0))):
+        walls = [
+            {"center": [0, (y0 + y1) / 2, 1.2], "half_size": [0.1, (y1 - y0) / 2, 1.2]}
+            for y0, y1 in ((-3.0, ends[0]), (ends[1], 3.0))
+        ]
+        level = {
+            "name": name,
+            "bounds": [-4, -3, 4, 3],
+            "boxes": walls,
+            "start": {"position": [-2, 0]},
+            "goal": [2, 0],
+        }
+        (folder / f"{name}.json").write_text(json.dumps(level), encoding="utf-8")
+    (folder / "bad.json").write_text('{"name": "x"}', encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("body", ["human23", "twin"])
+def test_levels_are_checked_for_a_body(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], body: str
+) -> None:
+    door = narrow_levels(tmp_path / "levels") / "door.json"
+    assert cli.main(["levels", "validate", str(door)]) == 0
+    capsys.readouterr()
+    assert cli.main(["levels", "validate", str(door), "--body", body]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"ambulo: error: {door}: level 'door': the widest way")
+    assert error.endswith(f"has a gap of 0.60 m; body = {body} needs 0.62 m\n")
+    high = {"name": "h", "bounds": [0, 0, 9, 9], "heights": True}
+    door.write_text(json.dumps(high), encoding="utf-8")
+    assert cli.main(["levels", "validate", str(door), "--body", body]) == 2
+    assert f"which body = {body} cannot climb" in capsys.readouterr().err
+
+
+def test_what_can_be_drawn_of_a_folder_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, picture = narrow_levels(tmp_path / "levels"), tmp_path / "map.png"
+    assert cli.main(["levels", "draw", str(folder), "--out", str(picture)]) == 2
+    said = capsys.readouterr()
+    assert said.out == f"{picture}\n"
+    assert [line.split(": ")[2] for line in said.err.splitlines()] == [
+        str(folder / "bad.json"),
+        str(folder / "sealed.json"),
+    ]
+    height, width = imageio.imread(picture).shape[:2]
+    assert width == pytest.approx(2 * height, rel=0.01), "two maps in one row"
+    (folder / "door.json").unlink()
+    (folder / "sealed.json").unlink()
+    picture.unlink()
+    assert cli.main(["levels", "draw", str(folder), "--out", str(picture)]) == 2
+    assert capsys.readouterr().out == ""
+    assert not picture.exists()
 
 
 def test_every_kind_of_training_has_a_command(

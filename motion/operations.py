@@ -49,7 +49,7 @@ def part_of(motion: Motion, frames: str | None) -> tuple[Motion, int]:
         frames: Frames A up to but not B, counted from 0; either may be left out. None: all.
 
     Raises:
-        ConfigError: Not two numbers.
+        ConfigError: Not two numbers, or A not below B.
         MotionError: Frames that the motion has not.
     """
     if frames is None:
@@ -58,6 +58,8 @@ def part_of(motion: Motion, frames: str | None) -> tuple[Motion, int]:
     if numbers is None:
         raise ConfigError(f"--frames {frames}: expected A:B, two frame numbers")
     first, last = int(numbers[1] or 0), int(numbers[2] or len(motion))
+    if numbers[2] and first >= last:
+        raise ConfigError(f"--frames {frames}: A must be below B in A:B")
     if not first < last <= len(motion):
         raise MotionError(
             f"{motion.label}: --frames {frames}: the clip has the frames 0:{len(motion)}"

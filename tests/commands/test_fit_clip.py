@@ -43,7 +43,7 @@ def test_a_reference_and_a_film(
     ("flags", "message"),
     [
         (["--frames", "half"], "--frames half: expected A:B"),
-        (["--frames", "5:5"], "the clip has the frames 0:"),
+        (["--frames", "40:10"], "--frames 40:10: A must be below B in A:B"),
         (["--frames", "0:99999"], "the clip has the frames 0:"),
         (["--frames", "0:4"], "a clip to follow lasts"),
         (["--out", "x.txt"], "a reference ends in .npz"),

@@ -311,7 +311,13 @@ def test_frames_are_two_numbers(frames):
         ops.part_of(turning(10, 30.0), frames)
 
 
-@pytest.mark.parametrize("frames", ["5:5", "7:5", "0:11", "10:"])
+@pytest.mark.parametrize("frames", ["5:5", "7:5", "40:10", ":0"])
+def test_frames_begin_before_they_end(frames):
+    with pytest.raises(ConfigError, match=f"--frames {frames}: A must be below B"):
+        ops.part_of(turning(10, 30.0), frames)
+
+
+@pytest.mark.parametrize("frames", ["0:11", "10:", "11:12"])
 def test_frames_lie_in_the_motion(frames):
     with pytest.raises(
         MotionError, match=f"--frames {frames}: the clip has the frames"

@@ -117,6 +117,8 @@ class MetricColumn:
     """Decimals."""
     percent: bool = False
     """Show a fraction as a percentage."""
+    meaning: str = ""
+    """Definition for the legend that the terminal shows; nothing: no line in it."""
 
     def heading(self, unit: str) -> str:
         """Return the label with its unit."""

@@ -26,12 +26,29 @@ Cells = tuple[str, list[str], list[list[str]]]
 
 
 def print_tables(evaluation: ModelEvaluation, console: Console) -> None:
-    """Print the scores of all agents, then every breakdown."""
+    """Print the scores of all agents with a legend, then every breakdown."""
     widen(console)
     title, heads, rows = main_cells(evaluation, wide=False)
-    _print(console, f"{title}; ± half of, (the ends of) the 95 % interval", heads, rows)
+    _print(console, title, heads, rows)
+    for name, meaning in legend(evaluation, rows):
+        console.print(f" {name}: {meaning}", markup=False, highlight=False)
+    console.print()
     for title, heads, rows in breakdown_cells(evaluation, wide=False):
         _print(console, title, heads, rows)
+
+
+def legend(
+    evaluation: ModelEvaluation, rows: Sequence[Sequence[str]]
+) -> Iterator[tuple[str, str]]:
+    """Yield what to read in the `rows` of the main table, with its meaning."""
+    for column in evaluation.columns:
+        if column.meaning and _any_known(evaluation.agents, column.name):
+            yield column.label, column.meaning
+    cells = [cell for row in rows for cell in row[1:]]
+    if any(cell.endswith(")") for cell in cells):
+        yield "(a-b)", "95 % confidence interval, from a to b"
+    if any("±" in cell for cell in cells):
+        yield "±c", "half the width of the 95 % confidence interval"
 
 
 def main_cells(evaluation: ModelEvaluation, *, wide: bool) -> Cells:
@@ -56,7 +73,7 @@ def _agent_rows(
     agents: Mapping[str, AgentMetrics], columns: Sequence[MetricColumn], *, wide: bool
 ) -> tuple[list[str], list[list[str]]]:
     """Return headings and one row per agent."""
-    shown = [c for c in columns if any(_known(m, c.name) for m in agents.values())]
+    shown = [c for c in columns if _any_known(agents, c.name)]
     heads = ["agent", *(c.heading(_unit(agents, c.name)) for c in shown)]
     rows = [
         [agent, *(c.text(metrics.get(c.name), wide=wide) for c in shown)]
@@ -96,6 +113,10 @@ def _joined_cells(group: Breakdown, *, wide: bool) -> Cells:
 
 def _known(metrics: AgentMetrics, name: str) -> bool:
     return name in metrics and metrics[name].value is not None
+
+
+def _any_known(agents: Mapping[str, AgentMetrics], name: str) -> bool:
+    return any(_known(metrics, name) for metrics in agents.values())
 
 
 def _unit(agents: Mapping[str, AgentMetrics], name: str) -> str:

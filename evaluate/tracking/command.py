@@ -64,21 +64,36 @@ IMPULSE = 20.0
 NUM_ENVS = 64
 """Bodies at once, unless `--num-envs` says otherwise."""
 MOST_SHOWN = 6
-"""Clips whose tables the terminal shows; the report has those of all."""
+"""Clips whose tables the terminal shows, from two on; the report has those of all."""
 COLUMNS = (
-    MetricColumn("success", "to the end", 0, percent=True),
-    MetricColumn("success_first", "from first frame", 0, percent=True),
-    MetricColumn("success_pushed", f"pushed {IMPULSE:g} N s", 0, percent=True),
-    MetricColumn("joint_error_cm", "joints", 1),
-    MetricColumn("time_s", "time", 1),
-)
-CLIP_COLUMNS = (COLUMNS[0], COLUMNS[1], COLUMNS[2], COLUMNS[3])
-NOTE = (
-    "To the end: rate of episodes that reach the end of their clip without a fall (root "
-    "0.25 m or 0.8 rad off) and with joints less than 0.5 m from the clip's on average; from "
-    "random frames unless said otherwise. Joints: mean distance in the world, of episodes "
-    "that reach the end."
-)
+    MetricColumn(
+        "success", "to the end", 0, percent=True,
+        meaning="episodes from a random frame that reach the end of their clip: the root at "
+        "most 0.25 m (height) and 0.8 rad off, joints at most 0.5 m off on average",
+    ),
+    MetricColumn(
+        "success_first", "from first frame", 0, percent=True,
+        meaning="the same of episodes from the first frame",
+    ),
+    MetricColumn(
+        "success_pushed", f"pushed {IMPULSE:g} N s", 0, percent=True,
+        meaning="the same of episodes from a random frame with one push",
+    ),
+    MetricColumn(
+        "joint_error_cm", "joints", 1,
+        meaning="mean distance of joints from the clip's in the world, of episodes from a "
+        "random frame that reach the end",
+    ),
+    MetricColumn(
+        "time_s", "time", 1, meaning="mean length of episodes from a random frame"
+    ),
+)  # fmt: skip
+CLIP_COLUMNS = COLUMNS[:4]
+NOTES = [
+    f"{column.label[0].upper()}{column.label[1:]}: {column.meaning}."
+    for column in COLUMNS
+]
+"""Definitions, for the report."""
 
 Cases = dict[str, Tracked]
 
@@ -100,14 +115,14 @@ def run(request: EvalRequest) -> EvalOutcome:
     evaluation = request.result(
         {name: _metrics(cases) for name, cases in runs.items()},
         COLUMNS,
-        f"{len(clips)} clips, {count} random starts and {first} at the first frame",
+        evaluated_text(len(clips), count, first),
         headline=("success", "success_first", "success_pushed", "joint_error_cm"),
         breakdowns=[
             Breakdown(
                 "clip",
                 _by_clip(runs, clips, names),
                 CLIP_COLUMNS,
-                in_terminal=len(clips) <= MOST_SHOWN,
+                in_terminal=1 < len(clips) <= MOST_SHOWN,
             ),
             Breakdown(
                 "impulse", pushes, PERTURBED_COLUMNS, "pushed / joint error [cm]"
@@ -121,7 +136,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         ],
         rows=episode_rows({n: _rows(cases, batch) for n, cases in runs.items()}),
         details={"clips": names, **changed.details()},
-        notes=[NOTE, *changed.notes()],
+        notes=[*NOTES, *changed.notes()],
         episodes=(count + first) * len(clips),
     )
     tracker = trackers[POLICY]
@@ -148,6 +163,16 @@ def _starts(request: EvalRequest) -> tuple[int, int]:
     """Random starts of each clip (`--episodes`), and half as many at its first frame."""
     count = request.args.episodes or RANDOM
     return count, max(1, count // 2)
+
+
+def evaluated_text(clips: int, random: int, first: int) -> str:
+    """What the agents were evaluated on, as a sentence."""
+    text = f"{_number(random, 'random start')} and {first} at the first frame"
+    return f"{_number(clips, 'clip')}, {text}{' of each' if clips > 1 else ''}"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _batch(request: EvalRequest, agent: LocomotionAgent) -> TrackBatch:

@@ -62,8 +62,10 @@ def agent_metrics(scores: EvaluationResult) -> AgentMetrics:
 
 def breakdowns(results: Mapping[str, EvaluationResult]) -> list[Breakdown]:
     """Return the scores by level family, by level, and the comfort proxies."""
-    families = next(iter(results.values())).per_family
-    columns = FAMILY_COLUMNS if len(families) > 1 else ()
+    first = next(iter(results.values()))
+    people = first.people_collisions_per_episode is not None
+    columns = FAMILY_COLUMNS if people else FAMILY_COLUMNS[:-1]
+    title = "by family: success / SPL / collisions per episode"
     proxies: dict[str, dict[str, AgentMetrics]] = {
         key: {
             agent: {"value": metric(scores.comfort[key], proxy.unit)}
@@ -73,8 +75,9 @@ def breakdowns(results: Mapping[str, EvaluationResult]) -> list[Breakdown]:
     }
     return [
         Breakdown(
-            "family", _grouped(results, "per_family"), columns,
-            "by family: success / SPL / collisions per episode",
+            "family", _grouped(results, "per_family"),
+            columns if len(first.per_family) > 1 else (),
+            "family " if people else title,
         ),
         Breakdown("level", _grouped(results, "per_level")),
         Breakdown(

@@ -67,6 +67,7 @@ def test_json_has_the_published_keys_and_the_report_holds_everything(
     shown = capsys.readouterr().out
     assert "policy" in shown
     assert "report.html" in shown
+    assert len(re.findall(r"^ agent ", shown, re.M)) == 1, "a table per family"
     pictures = {p.name for p in out.glob("*.png")}
     assert {"trajectories.png", "learning_curve.png", "families.png"} <= pictures
     page = (out / "report.html").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from ambulo.envs.characters.registry import load_character
 from ambulo.envs.simulation.variants import Variant
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.evaluate.locomotion.perturbations import Perturbation, suite
+from ambulo.evaluate.tracking.command import evaluated_text
 from ambulo.evaluate.tracking.episodes import first_starts, play
 from ambulo.evaluate.tracking.perturbed import perturbed, pushed
 
@@ -60,3 +61,14 @@ def test_a_harder_push_fells_more(batch: TrackBatch) -> None:
     rates = [row["still"]["success"].value for row in rows.values()]
     assert rates[1] == 0.0
     assert rates[0] == play(batch, still, starts, seed=0).success.mean() > 0.0
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ((1, 1, 1), "1 clip, 1 random start and 1 at the first frame"),
+        ((3, 8, 4), "3 clips, 8 random starts and 4 at the first frame of each"),
+    ],
+)
+def test_one_clip_is_no_plural(counts: tuple[int, int, int], text: str) -> None:
+    assert evaluated_text(*counts) == text

@@ -109,25 +109,26 @@ def _add_shared_flags(parser: Parser) -> None:
     add("--num-envs", type=int, metavar="N", help="environments at once (default: 64)")
     add(
         "--seconds", type=float, metavar="S",
-        help="locomotion: length of an episode (default: 20; of a gait policy 10)",
+        help="walkers: length of an episode (default: 20; of a gait policy 10)",
     )  # fmt: skip
     add(
         "--push-episodes", type=int, metavar="N",
-        help="locomotion: pushes of each impulse; 0 leaves them out (default: as many "
-        "as episodes, at most 100)",
+        help="walkers and gait policies: pushes of each impulse; 0 leaves them out (default: "
+        "as many as episodes, at most 100)",
     )  # fmt: skip
     add(
         "--impulses", metavar="LIST",
-        help="locomotion: impulses of the pushes, [N s], with commas between",
+        help="walkers and trackers: impulses of the pushes, [N s], with commas between "
+        "(default: walkers 0 to 90; trackers only the 20 of the main table)",
     )  # fmt: skip
     add(
         "--perturb", nargs="?", const="all", metavar="NAMES",
-        help="locomotion: also under perturbations, with commas between: friction, mass, "
-        "delay, steps, slopes, start (default: all of them)",
+        help="walkers and trackers: also under perturbations, with commas between: "
+        "friction, mass, delay, steps, slopes, start (default: all of them)",
     )  # fmt: skip
     add(
         "--backend", choices=get_args(Backend),
-        help="locomotion: what computes the physics: MuJoCo (default) or MuJoCo Warp",
+        help="walkers: what computes the physics: MuJoCo (default) or MuJoCo Warp",
     )  # fmt: skip
     add(
         "--trust-pickle", action="store_true",

@@ -13,8 +13,8 @@ def _add_flags(parser: argparse.ArgumentParser) -> None:
     ).add_argument
     add(
         "--trials", nargs="?", const="all", metavar="NAMES",
-        help="trials, with commas between: envelope, stops, walls, pushes, sweeps "
-        "(default: all of them)",
+        help="trials, with commas between: envelope, stops, walls, pushes, sweeps, "
+        "reaches (default: all of them)",
     )  # fmt: skip
 
 

@@ -11,7 +11,9 @@ from ambulo.common.find_model import find_model
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.levels.level_io import level_data
-from ambulo.evaluate.command import main
+from ambulo.evaluate.command import main, make_parser
+from ambulo.evaluate.locomotion.perturbations import GROUPS
+from ambulo.evaluate.locomotion.trials import TRIALS
 from ambulo.policies.files.model_file import save_model
 
 SCORES = {
@@ -75,6 +77,18 @@ def test_json_has_the_published_keys_and_the_report_holds_everything(
     assert "href=" not in page
     assert re.findall(r"src=.(?!data:)", page) == []
     assert not [p for p in out.iterdir() if p.name.startswith(".")]
+
+
+def test_help_names_all_choices_and_who_takes_them():
+    text = {
+        part.split()[0]: " ".join(part.split())
+        for part in make_parser().format_help().split("\n  --")
+    }
+    assert all(name in text["trials"] for name in TRIALS)
+    assert all(name in text["perturb"] for name in GROUPS)
+    for flag in ("impulses", "perturb"):
+        assert "walkers and trackers: " in text[flag]
+    assert "walkers and gait policies: " in text["push-episodes"]
 
 
 def test_a_task_is_asked_for(capsys):

@@ -63,11 +63,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ambulo.commands.export_agent:main",
         "write a model as ONNX, or a body as MJCF",
     ),
-    "levels": ("ambulo.commands.level_tools:main", "generate, validate or draw levels"),
+    "levels": (
+        "ambulo.commands.level_tools:main",
+        "level files: generate, import, validate or draw",
+    ),
     "eval-motion": ("ambulo.train.eval_motion:main", "score a motion network"),
     "data": (
         "ambulo.commands.motion_data:main",
-        "convert, check or draw motion capture",
+        "motion capture: convert, info, validate, plot or fetch",
     ),
     "fit": (
         "ambulo.commands.fit_clip:main",
@@ -77,7 +80,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "ambulo.commands.fit_twin:main",
         "fit the fast model of a walker that navigation trains on",
     ),
-    "gait": ("ambulo.commands.gait_tools:main", "generate, estimate or report gaits"),
+    "gait": (
+        "ambulo.commands.gait_tools:main",
+        "gaits: generate, reference, estimate, report, extract-cycles, train-estimator or "
+        "compose",
+    ),
     "ik": ("ambulo.commands.ik_tools:main", "make training data of poses"),
     "rig-server": (
         "ambulo.commands.rig_server:main",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import imageio.v2 as imageio
@@ -44,6 +45,18 @@ def test_schema_is_the_layout(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     assert cli.main(["schema", "--set", "actions.mode=discrete"]) == 0
     assert json.loads(capsys.readouterr().out)["action"]["size"] == 7
+
+
+@pytest.mark.parametrize("command", ["levels", "data", "gait"])
+def test_help_names_the_actions_of_a_command(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        cli.main([command, "--help"])
+    actions = re.findall(r"^    ([a-z-]+)(?: |$)", capsys.readouterr().out, re.M)
+    assert len(actions) > 3
+    said = re.split(r"[ ,]+", cli.COMMANDS[command][1].split(": ")[1])
+    assert [word for word in said if word != "or"] == actions
 
 
 def test_levels_are_generated_checked_and_drawn(

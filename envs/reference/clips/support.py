@@ -60,13 +60,13 @@ class MissingSupport:
         force = f"{self.upwards:.0%} of the body's weight"
         if self.height > RAISED and self.upwards > abs(self.sideways):
             return (
-                f"{force} is borne {self.height:.2f} m above the ground: steps, a ladder or a "
-                "bar"
+                f"{force} is borne {self.height:.2f} m above the ground: a chair or box, "
+                "steps, a ladder or a bar"
             )
         if self.aside > ASIDE and self.sideways < SHOVED:
             return (
-                f"the body's weight acts {self.aside:.2f} m beside its feet: a chair, a wall, "
-                "a load or a partner"
+                f"the body's weight acts {self.aside:.2f} m beside its feet: a chair or box, "
+                "a wall, a load or a partner"
             )
         if abs(self.upwards) < self.sideways:
             return (
@@ -80,7 +80,8 @@ class MissingSupport:
                 "a fall, or lost markers"
             )
         return (
-            f"{force} rests on something beside the feet: a chair, a wall or a partner"
+            f"{force} rests on something beside the feet: a chair or box, a wall or a "
+            "partner"
         )
 
     def text(self) -> str:

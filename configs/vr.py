@@ -15,6 +15,7 @@ from ambulo.configs.base import Config
 from ambulo.configs.imitation import ImitationConfig
 from ambulo.configs.scenes import check_scene
 from ambulo.configs.types import Count, NonNegative, Positive, Steps, Widths
+from ambulo.configs.vr_bodies import check_agents, check_reach
 from ambulo.configs.vr_rewards import NavigationRewardsConfig
 
 Unit = Annotated[float, Field(ge=0, le=1)]
@@ -25,9 +26,6 @@ Body = Literal["capsule", "twin", "human23", "myolegs"]
 
 MOTION_FEATURES = {"none": 0, "motion_nn": 256}
 """Numbers of each kind of `observations.motion`."""
-
-REACHED = (0.35, 1.75)
-"""Heights that a body can reach from a crouch and upright, [m]."""
 
 ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
 """Keys of `environment` that say where engines are. Only the user who runs a command may
@@ -153,6 +151,8 @@ class NavigationEnvironmentConfig(Config):
     """File of the twin (JSON, of `ambulo fit-twin`); null: the shipped one of the walker."""
     num_environments: Count = 64
     """Environments stepped together."""
+    agents: Annotated[int, Field(ge=1, le=256)] = 1
+    """Environments in a row that share a level, in which they see and touch each other."""
     max_episode_steps: Count = 1000
     """Environment steps before the episode is truncated."""
     physics_ticks_per_second: Annotated[int, Field(ge=10, le=1000)] = 90
@@ -220,19 +220,10 @@ class NavigationEnvironmentConfig(Config):
         if not self.tasks:
             raise ValueError("tasks must name at least one task")
         check_scene(self.scene, self.world, self.level_file)
-        low, high = self.reach_height
-        if not REACHED[0] <= low <= high <= REACHED[1]:
-            raise ValueError(
-                f"reach_height = [{low:g}, {high:g}] must be [min, max] within "
-                f"{REACHED[0]:g} to {REACHED[1]:g} m"
-            )
-        if self.body == "capsule" and (low, high) != (1.1, 1.1):
-            raise ValueError(
-                f"reach_height = [{low:g}, {high:g}]: a capsule's hands are at 1.1 m; "
-                "a body with legs crouches (body = human23 or twin)"
-            )
+        check_reach(self.reach_height, self.body)
         if self.body != "capsule" and self.world == "godot":
             raise ValueError(f"body = {self.body}: not in world = godot")
+        check_agents(self.agents, self.world, self.body)
         return self
 
     @property
@@ -371,6 +362,11 @@ class NavigationConfig(Config):
                 f"environment.body = {self.environment.body}: needs actions.mode = "
                 "continuous"
             )
+        for stage in self.training.curriculum_stages:
+            if self.training.use_curriculum and stage.body is not None:
+                check_agents(
+                    self.environment.agents, self.environment.world, stage.body
+                )
         return self
 
     @property

@@ -233,7 +233,7 @@ class LevelBank:
         """
         grid = self._grids[slot]
         field = self.fields.view(slot, goal)
-        own = self._own_starts(slot, goal)
+        own = self.own_starts(slot, goal)
         if len(own) > 0:
             return np.asarray(own[rng.integers(len(own))])
         cells = np.flatnonzero(np.isfinite(field))
@@ -259,7 +259,12 @@ class LevelBank:
         # Levels are checked on cells of `RESOLUTION`, which says how near is near enough.
         return _pose(points[best], yaw) if miss[best] <= RESOLUTION else None
 
-    def _own_starts(self, slot: int, goal: int) -> Floats:
+    def reachable(self, slot: int, goal: int) -> tuple[Grid, Ints]:
+        """The grid of `slot`, and its cells with a way to `goal`, shape (n,)."""
+        field = self.fields.view(slot, goal)
+        return self._grids[slot], np.flatnonzero(np.isfinite(field))
+
+    def own_starts(self, slot: int, goal: int) -> Floats:
         """The level's own starts with a way to the goal: x, y, yaw, z, shape (n, 4)."""
         starts = self.levels[slot].starts
         if len(starts) == 0:

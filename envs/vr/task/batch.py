@@ -26,6 +26,7 @@ from ambulo.envs.vr.task.reward import (
     Transition,
     reward_terms,
 )
+from ambulo.envs.vr.task.shared_levels import SharedLevels
 from ambulo.envs.vr.task.surroundings import Surroundings
 from ambulo.envs.vr.task.tasks import (
     FOLLOW,
@@ -92,6 +93,8 @@ class NavigationBatch:
         self.task = TaskState.zeros(num_envs)
         self.starts: list[Start | None] = [None] * num_envs
         self.rngs = [np.random.default_rng(i) for i in range(num_envs)]
+        agents = config.environment.agents
+        self.shared = SharedLevels(num_envs, agents) if agents > 1 else None
         world.set_levels(range(len(bank)), bank.levels)
 
     def enter(self, world: World) -> None:
@@ -101,6 +104,8 @@ class NavigationBatch:
             ConfigError: Settings ask for priors that its bodies cannot have.
         """
         self.world = world
+        if self.config.environment.agents > 1:
+            world.share(self.config.environment.agents)
         self._priors: BodyPriors | None = None
         if self.config.needs_poses:
             from ambulo.envs.vr.body.priors import make_priors
@@ -117,11 +122,7 @@ class NavigationBatch:
         self, envs: Ints, starts: Sequence[Start] | None = None
     ) -> NDArray[np.float32]:
         """Begin new episodes of `envs` (drawn, or the given `starts`); observations."""
-        if starts is None:
-            starts = [
-                self.bank.draw(self.rngs[p], goal_distance=self.goal_distance)
-                for p in envs
-            ]
+        starts = self._drawn(envs) if starts is None else starts
         slots = np.array([s.slot for s in starts], np.int64)
         goals = np.array([s.goal for s in starts], np.int64)
         poses = np.array([[*s.pose, s.height] for s in starts])
@@ -131,6 +132,8 @@ class NavigationBatch:
             seeds = [self.rngs[p].integers(_SEEDS) for p in envs]
             self.world.seed(envs, np.array(seeds))
         self.world.reset(envs, slots, poses)
+        if self.shared is not None:
+            self.shared.begin(envs)
         if self._priors is not None:
             self._priors.begin(np.asarray(envs, np.int64))
         self._memory.reset(envs)
@@ -168,6 +171,7 @@ class NavigationBatch:
             "collisions": np.zeros(self.num_envs, np.int64),
             "people_collisions": np.zeros(self.num_envs, np.int64),
             "bridge_fault": no,
+            **({} if self.shared is None else {"cut_off": no}),
             **{f"reward/{name}": zero for name in terms},
             **self.world.details(),
             **self.episode_info(),
@@ -181,7 +185,8 @@ class NavigationBatch:
         `info` holds arrays over envs: `is_success`, `fell`, `distance`, `comfort`,
         `collisions` (all), `people_collisions`, `bridge_fault` and every reward term as
         `reward/<name>`. An env with a bridge fault was lost by the world: it is truncated,
-        and earns nothing.
+        and earns nothing. Where agents share levels, `cut_off` says whose episode was
+        truncated because all go on to another level.
 
         Raises:
             ActionError: actions of the wrong shape, or not finite.
@@ -239,6 +244,11 @@ class NavigationBatch:
             posture=np.zeros(self.num_envs) if priors is None else priors.posture,
             novelty=np.zeros(self.num_envs) if priors is None else priors.novelty,
         )
+        truncated = timeout | fault
+        cut: Info = {}
+        if self.shared is not None:
+            cut = {"cut_off": self.shared.cut_off(solved | fell | timeout)}
+            truncated |= cut["cut_off"]
         terms = reward_terms(transition, self.config.rewards, self._custom)
         if fault.any():
             terms = {name: np.where(fault, 0.0, term) for name, term in terms.items()}
@@ -255,10 +265,11 @@ class NavigationBatch:
             "collisions": state.collisions,
             "people_collisions": state.people_collisions,
             "bridge_fault": fault,
+            **cut,
             **{f"reward/{name}": value for name, value in terms.items()},
             **self.world.details(),
         }
-        return self.obs, reward, solved | fell, timeout | fault, info
+        return self.obs, reward, solved | fell, truncated, info
 
     def state_dict(self) -> dict[str, NDArray[np.generic]]:
         """Copies of all arrays that a bit-exact continuation needs (bank excluded)."""
@@ -270,6 +281,7 @@ class NavigationBatch:
                 "task": self.task.state_dict(),
                 "batch": {"obs": self.obs.copy()},
                 "priors": {} if self._priors is None else self._priors.state_dict(),
+                "shared": {} if self.shared is None else self.shared.state_dict(),
             }
         )
 
@@ -281,11 +293,27 @@ class NavigationBatch:
         self.task.load_state_dict(part_of(arrays, "task"))
         if self._priors is not None:
             self._priors.load_state_dict(part_of(arrays, "priors"))
+        if self.shared is not None:
+            self.shared.load_state_dict(part_of(arrays, "shared"))
         self.obs[...] = arrays["batch.obs"]
 
     def close(self) -> None:
         """Free the world."""
         self.world.close()
+
+    def _drawn(self, envs: Ints) -> list[Start]:
+        """Drawn starts of `envs` (k,)."""
+        if self.shared is None:
+            return [
+                self.bank.draw(self.rngs[p], goal_distance=self.goal_distance)
+                for p in envs
+            ]
+        places = np.where(
+            self.world.present()[:, None], self.world.state.position, np.nan
+        )
+        return self.shared.draw(
+            envs, self.bank, self.rngs, self.task.slot, places, self.goal_distance
+        )
 
     def _reach_heights(self, envs: Ints) -> Floats:
         """Heights of the points that `envs` (k,) may have to reach, shape (k,), [m]."""

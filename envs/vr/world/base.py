@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
-from ambulo.configs.errors import AmbuloError, LevelError
+from ambulo.configs.errors import AmbuloError, ConfigError, LevelError
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.state import WorldState
@@ -49,6 +49,20 @@ class BaseWorld:
 
     def seed(self, envs: Ints, seeds: Ints) -> None:
         """Nothing is random."""
+
+    def share(self, size: int) -> None:
+        """Refuse: envs of this world do not meet."""
+        if size > 1:
+            raise ConfigError(
+                f"agents = {size}: they meet in world = kernel with body = capsule only"
+            )
+
+    def leave(self, envs: Ints) -> None:
+        """Nobody meets them anyway."""
+
+    def present(self) -> Bools:
+        """Whether each env is in a level, shape (N,)."""
+        return self._placed()
 
     def reach(self, points: Floats) -> None:
         """Hands hold controllers, and go nowhere."""

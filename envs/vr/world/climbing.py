@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Ints
-from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.contract import BODY_HEIGHT, WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world import height_kernels
 from ambulo.envs.vr.world.actions import EnvMotion
@@ -18,6 +19,28 @@ from ambulo.envs.vr.world.state import WorldState
 
 Engine = NDArray[np.int64] | None
 """What moves bodies, see `height_kernels`."""
+_TALL = 2.0 * BODY_HEIGHT
+"""Height of obstacles that nothing passes over or under, [m]."""
+
+
+def walled(level: Level) -> Level:
+    """A level with heights in which a body moves as in the flat `level`."""
+    boxes, cylinders = level.box_prisms(), level.cylinder_prisms()
+    tall = np.full(len(boxes), _TALL / 2)
+    return dataclasses.replace(
+        level,
+        heights=True,
+        boxes=np.column_stack(
+            [
+                boxes[:, :2],
+                tall,
+                boxes[:, 2:4],
+                tall,
+                np.arctan2(boxes[:, 5], boxes[:, 4]),
+            ]
+        ),
+        cylinders=np.column_stack([cylinders, np.full(len(cylinders), _TALL)]),
+    )
 
 
 class Climbing:
@@ -39,7 +62,9 @@ class Climbing:
         """What moves in the levels."""
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
-        """Put `levels[i]` into slot `slots[i]`."""
+        """Put `levels[i]` into slot `slots[i]`; flat ones too where envs share levels."""
+        if self.moving.shared:
+            levels = [level if level.heights else walled(level) for level in levels]
         rows = max([len(self._high), *(slot + 1 for slot in slots)])
         self._high = np.pad(self._high, (0, rows - len(self._high)))
         self._high[list(slots)] = [level.heights for level in levels]

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world import kernels
@@ -88,6 +88,23 @@ class KernelWorld(BaseWorld):
     def seed(self, envs: Ints, seeds: Ints) -> None:
         """Seed what is random in the next episodes of `envs` (k,)."""
         self.moving.seed(np.asarray(envs, np.int64), seeds)
+
+    def share(self, size: int) -> None:
+        """Put every `size` envs in a row into one level, where they meet.
+
+        Raises:
+            ValueError: `size` does not divide the number of envs.
+        """
+        if size > 1:
+            self.moving.share(size)
+
+    def leave(self, envs: Ints) -> None:
+        """Take `envs` (k,) out of the level that they share, until their reset."""
+        self.moving.leave(envs)
+
+    def present(self) -> Bools:
+        """Whether each env is in a level, where its mates meet it, shape (N,)."""
+        return self.moving.present if self.moving.shared else self._placed()
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
         """Put `levels[i]` into slot `slots[i]`."""

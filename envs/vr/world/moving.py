@@ -100,8 +100,8 @@ class MovingThings:
         """First env of those that share a level, shape (N,)."""
         self.mates = np.zeros((num_envs, 0), np.int64)
         """The other envs in the level of each, shape (N, A)."""
-        self.present = np.ones(num_envs, np.bool_)
-        """Whether each env is seen by its mates, shape (N,)."""
+        self.present = np.zeros(num_envs, np.bool_)
+        """Whether each env is in its level, where its mates see it, shape (N,)."""
         self.count = np.zeros(num_envs, np.int64)
         """Rows of each env that are used, shape (N,)."""
         self.before = np.zeros((num_envs, 0, 9))
@@ -112,12 +112,17 @@ class MovingThings:
     @property
     def some(self) -> bool:
         """Whether anything moves in any level, or envs share one."""
-        return bool(self._counts.any()) or self.mates.shape[1] > 0
+        return bool(self._counts.any()) or self.shared
 
     @property
     def chancy(self) -> bool:
         """Whether anything random moves in any level."""
         return bool(self._counts[:, 1].any()) or self._things.random
+
+    @property
+    def shared(self) -> bool:
+        """Whether envs share levels."""
+        return self.mates.shape[1] > 0
 
     def share(self, size: int) -> None:
         """Put every `size` envs in a row into one level, from the next reset on."""
@@ -139,7 +144,8 @@ class MovingThings:
         """
         for level in levels:
             self._check_speed(level)
-        if not self._counts.any() and not any(level.moving for level in levels):
+        moving = self.shared or any(level.moving for level in levels)
+        if not moving and not self._counts.any():
             rows = max([len(self._counts), *(slot + 1 for slot in slots)])
             self._counts = np.zeros((rows, 2), np.int64)
             return
@@ -159,17 +165,27 @@ class MovingThings:
         moving_kernels.seed_envs(envs, np.asarray(seeds).astype(np.uint64), self._rng)
 
     def begin(self, envs: Ints, slot: Ints, position: Floats) -> None:
-        """Begin episodes of `envs`, whose agents are at `position` (N, 3)."""
+        """Begin episodes of `envs`, whose agents are at `position` (N, 3).
+
+        Where mates of `envs` go on, so does everything else that moves in their level.
+        """
         if not self.some:
             return
         self.present[envs] = True
+        begun = np.zeros(len(self.leader), np.bool_)
+        begun[envs] = True
+        mates: Ints = np.unique(self.mates[envs])
         moving_kernels.begin(
-            envs, slot, position, self._counts, self._things.arrays(), self._crowd,
-            self._rng, self._clock, self._phases, self.leader, self.mates,
-            self._ways_arrays(),
+            envs[begun[self.mates[envs]].all(axis=1)], slot, position, self._counts,
+            self._things.arrays(), self._crowd, self._rng, self._clock, self._phases,
+            self.leader, self.mates, self._ways_arrays(),
         )  # fmt: skip
         self._place(envs, slot, position)
         self.before[envs] = self.after[envs]
+        going_on = mates[~begun[mates]]
+        self.settle(
+            going_on, position
+        )  # or else `envs` would come from where they were
 
     def advance(
         self, envs: Ints, slot: Ints, position: Floats, velocity: Floats,
@@ -187,7 +203,7 @@ class MovingThings:
 
     def settle(self, envs: Ints, position: Floats) -> None:
         """Take in where the mates of `envs` have come to."""
-        if self.mates.shape[1]:
+        if self.shared:
             moving_kernels.place_mates(
                 envs, position, self.mates, self.present, self.count, self.after
             )

@@ -91,7 +91,7 @@ class WorldState:
 
 
 class World(Protocol):
-    """N envs that never meet each other, each in one level of a shared list."""
+    """N envs, each in one level of a shared list; they meet only where they `share`."""
 
     spec: WorldSpec
     state: WorldState
@@ -107,6 +107,25 @@ class World(Protocol):
 
     def details(self) -> dict[str, NDArray[np.generic]]:
         """What else an `info` of the last step says, arrays over envs by name."""
+        ...
+
+    def share(self, size: int) -> None:
+        """Put every `size` envs in a row into one level, where they meet.
+
+        Before the first `set_levels`. An env is in the way of its mates from its reset until
+        `leave`; those of one level begin together, and may begin again alone.
+
+        Raises:
+            ConfigError: Envs of this world cannot meet.
+        """
+        ...
+
+    def leave(self, envs: Ints) -> None:
+        """Take `envs` (k,) out of the level that they share, until their reset."""
+        ...
+
+    def present(self) -> Bools:
+        """Whether each env is in a level, where its mates meet it, shape (N,)."""
         ...
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:

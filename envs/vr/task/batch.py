@@ -78,6 +78,8 @@ class NavigationBatch:
         self.privileged = privileged
         self.layout = observation_layout(config)
         self.spec: WorldSpec = world.spec
+        agents = config.environment.agents
+        self.shared = SharedLevels(num_envs, agents) if agents > 1 else None
         self.enter(world)
         self.goal_distance = config.environment.goal_distance
         self.tasks = config.environment.tasks
@@ -93,8 +95,6 @@ class NavigationBatch:
         self.task = TaskState.zeros(num_envs)
         self.starts: list[Start | None] = [None] * num_envs
         self.rngs = [np.random.default_rng(i) for i in range(num_envs)]
-        agents = config.environment.agents
-        self.shared = SharedLevels(num_envs, agents) if agents > 1 else None
         world.set_levels(range(len(bank)), bank.levels)
 
     def enter(self, world: World) -> None:

@@ -10,17 +10,18 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from ambulo.configs.base import parse
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.single_env import SingleEnv, with_settings
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
+from ambulo.envs.vr.task.drawing import BatchRenderer
 from ambulo.envs.vr.task.reward import load_custom_terms
 from ambulo.envs.vr.task.spaces import (
     action_space,
     observation_space,
     split_observation,
 )
-from ambulo.envs.vr.task.tasks import REACH
 
 MAX_EPISODE_STEPS = 600
 """Step limit of the registered environments, [environment steps] (one minute; a body with
@@ -115,6 +116,11 @@ class VRNavigationEnv(SingleEnv):
         """One environment; see `navigation_config` for the keyword `settings`."""
         self._check_render_mode(render_mode)
         self.config = navigation_config(config, embodied=self._embodied, **settings)
+        if self.config.environment.agents > 1:
+            raise ConfigError(
+                f"agents = {self.config.environment.agents}: this environment is one agent; "
+                "several are ambulo.envs.vr.parallel, or gymnasium.make_vec"
+            )
         self.batch = make_batch(
             self.config, 1, custom_terms=load_custom_terms(self.config.rewards.custom)
         )
@@ -122,61 +128,31 @@ class VRNavigationEnv(SingleEnv):
             self.batch.layout, self.config.observations.format
         )
         self.action_space = action_space(self.config)
-        self._renderer: Any = None
-        self._trail: list[NDArray[np.float64]] = []
+        self._renderer = BatchRenderer(self.batch)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Begin an episode drawn with the environment's generator."""
-        self._trail = []
+        self._renderer.restart()
         return super().reset(seed=seed, options=options)
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """One environment step; `ActionError` for a wrong shape or non-finite values."""
         outcome = super().step(action)
-        self._trail.append(self.batch.world.state.position[0].copy())
+        self._renderer.follow(0)
         return outcome
 
     def render(self) -> NDArray[np.uint8] | None:
         """A frame (height, width, 3) from behind the player; `RenderError` without OpenGL."""
         if self.render_mode is None:
             return None
-        from ambulo.envs.vr.world.render import EpisodeRenderer
-
-        level = self._level()
-        if self._renderer is None or self._renderer.level is not level:
-            if self._renderer is not None:
-                self._renderer.close()
-            self._renderer = EpisodeRenderer(
-                level,
-                goal_radius=self.config.environment.goal_radius,
-                character=self.config.environment.character,
-            )
-        world = self.batch.world
-        state, qpos = world.state, getattr(world, "qpos", None)
-        return self._renderer.frame(
-            state.position[0], state.yaw[0], self._goal_on_floor(), self._trail,
-            qpos=None if qpos is None else qpos[0],
-        )  # fmt: skip
+        return self._renderer.frame(0)
 
     def close(self) -> None:
         """Free the world and the renderer."""
-        if self._renderer is not None:
-            self._renderer.close()
-            self._renderer = None
+        self._renderer.close()
         self.batch.close()
-
-    def _goal_on_floor(self) -> NDArray[np.float64]:
-        """The goal, or what lies below a point to reach for, shape (3,), [m]."""
-        task = self.batch.task
-        goal: NDArray[np.float64] = task.goal[0].copy()
-        if task.kind[0] == REACH:
-            goal[2] = self.batch.bank.places(task.slot[:1], task.index[:1])[0, 2]
-        return goal
-
-    def _level(self) -> Any:
-        return self.batch.bank.levels[int(self.batch.task.slot[0])]
 
     def _observation(self) -> Any:
         obs = self.batch.obs

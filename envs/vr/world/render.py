@@ -44,6 +44,9 @@ _TRAIL_RADIUS = 0.04
 _TRAIL_SEGMENTS = 600
 """More points than this are thinned."""
 _TRAIL_COLOUR = (0.98, 0.83, 0.15, 0.9)
+_PERSON_COLOUR = (0.80, 0.45, 0.30, 1.0)
+_MOST_PEOPLE = 256
+"""More people than this are not all drawn."""
 _PROBE_SECONDS = 60.0
 
 _PROBE = """
@@ -187,7 +190,8 @@ class EpisodeRenderer(Closing):
         self._overhead = Overhead(self._model, self._data)
         self._high = height_range(level)[1] + BEAM
         self._scene = mujoco.MjvScene(
-            self._model, self._model.ngeom + len(self._feet) + _TRAIL_SEGMENTS + 8
+            self._model,
+            self._model.ngeom + len(self._feet) + _TRAIL_SEGMENTS + _MOST_PEOPLE + 8,
         )
         self._option, self._camera = mujoco.MjvOption(), mujoco.MjvCamera()
         self._screen = Offscreen(self._model, width, height)
@@ -200,6 +204,7 @@ class EpisodeRenderer(Closing):
         trail: Sequence[Floats] | Floats | None = None,
         camera: Camera | CameraPose = "chase",
         qpos: Floats | None = None,
+        people: Floats | None = None,
     ) -> Frame:
         """One picture, shape (height, width, 3).
 
@@ -207,7 +212,7 @@ class EpisodeRenderer(Closing):
         `trail` (T, 2) or (T, 3): past positions [m], drawn just above the floor. Heights
         that are not given are 0. `camera`: "chase" is behind the player, "top" above the
         whole level; what hangs over the player and hides him is glass. `qpos` (nq,) of
-        the character.
+        the character. `people` are others: x, y, z, radius, shape (n, 4), [m].
         """
         if self._screen.closed:
             raise RenderError("this renderer is closed")
@@ -239,6 +244,9 @@ class EpisodeRenderer(Closing):
                 eye.up[:] = upward
         for line in self._feet:
             add_line(self._scene, line.places(data), line.radius, SKIN)
+        for x, y, z, radius in () if people is None else people:
+            ends = np.array([[x, y, z + radius], [x, y, z + BODY_HEIGHT - radius]])
+            add_line(self._scene, ends, radius, _PERSON_COLOUR)
         if trail is not None and len(trail) > 1:
             self._draw_trail(_with_heights(trail))
         return self._screen.draw(self._scene)

@@ -1,0 +1,74 @@
+"""Pictures of a running navigation batch, from behind one of its envs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Floats
+from ambulo.configs.closing import Closing
+from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.tasks import REACH
+
+if TYPE_CHECKING:
+    from ambulo.envs.vr.world.render import EpisodeRenderer
+
+
+class BatchRenderer(Closing):
+    """Draws envs of a batch in their levels, and the people that they meet there."""
+
+    def __init__(self, batch: NavigationBatch) -> None:
+        """Nothing drawn yet; OpenGL is looked for at the first picture."""
+        self._batch = batch
+        self._renderer: EpisodeRenderer | None = None
+        self._trail: list[Floats] = []
+        self._env = -1
+
+    def restart(self) -> None:
+        """Forget the trail of an earlier episode."""
+        self._trail, self._env = [], -1
+
+    def follow(self, env: int) -> None:
+        """Append where `env` is to the trail; that of another env is forgotten."""
+        if env != self._env:
+            self._trail, self._env = [], env
+        self._trail.append(self._batch.world.state.position[env].copy())
+
+    def frame(self, env: int) -> NDArray[np.uint8]:
+        """A picture (height, width, 3) from behind `env`; `RenderError` without OpenGL."""
+        from ambulo.envs.vr.world.render import EpisodeRenderer
+
+        batch = self._batch
+        level = batch.bank.levels[int(batch.task.slot[env])]
+        if self._renderer is None or self._renderer.level is not level:
+            self.close()
+            self._renderer = EpisodeRenderer(
+                level,
+                goal_radius=batch.config.environment.goal_radius,
+                character=batch.config.environment.character,
+            )
+        world = batch.world
+        state, qpos = world.state, getattr(world, "qpos", None)
+        moving = getattr(world, "moving", None)
+        return self._renderer.frame(
+            state.position[env], state.yaw[env], self._goal_on_floor(env),
+            self._trail if env == self._env else None,
+            qpos=None if qpos is None else qpos[env],
+            people=None if moving is None else moving.people(env),
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Free the OpenGL context."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
+    def _goal_on_floor(self, env: int) -> Floats:
+        """The goal, or what lies below a point to reach for, shape (3,), [m]."""
+        task = self._batch.task
+        goal: Floats = task.goal[env].copy()
+        if task.kind[env] == REACH:
+            goal[2] = self._batch.bank.places(task.slot[[env]], task.index[[env]])[0, 2]
+        return goal

@@ -31,7 +31,8 @@ class Terminal:
     truncated: NDArray[np.int64]
     """Indices of the environments that were truncated."""
     infos: list[dict[str, Any]]
-    """One dictionary for each: `episode`, `is_success` and `EPISODE_FIELDS`."""
+    """One dictionary for each: `episode`, `is_success`, `EPISODE_FIELDS` and `cut_off`: whether
+    the end says nothing of the agent."""
 
 
 class Sb3BatchEnv(VecEnv):
@@ -109,6 +110,7 @@ class Sb3BatchEnv(VecEnv):
                 **{name: float(getattr(episode, name)[p]) for name in EPISODE_FIELDS},
                 "terminal_observation": last[row],
                 "TimeLimit.truncated": bool(truncated[p]),
+                "cut_off": bool(info["cut_off"][p]) if "cut_off" in info else False,
             }
             for row, p in enumerate(envs)
         ]

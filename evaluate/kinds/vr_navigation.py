@@ -23,6 +23,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="navigate, follow, reach or patrol: all episodes have this task (default: "
         "those of the training)",
     )  # fmt: skip
+    add(
+        "--agents", type=int, metavar="N",
+        help="every N episodes share a level, in which the agents see and touch each other "
+        "(default: 1; world kernel, body capsule)",
+    )  # fmt: skip
     add("--world", metavar="NAME", help="mujoco (default), kernel or godot")
     add(
         "--body", metavar="NAME",
@@ -62,6 +67,7 @@ KIND = EvalKind(
             "level_file", "level_set", "world", "body", "walker", "godot_url", "godot_bin",
             "godot_project", "scene", "godot_engines", "deterministic", "num_envs", "video",
             "views", "film_with", "film_episode", "task", "trust_pickle",
+            "agents",
         }
     ),
     baselines="ambulo.envs.vr.planners.planners:PLANNERS",

@@ -30,12 +30,16 @@ from ambulo.evaluate.vr.scores import EpisodeRecords, summarise
 BODIES: tuple[str, ...] = get_args(Body)
 WORLDS = ("kernel", "mujoco", "godot")
 DEFAULT_WORLD = "mujoco"
+MOST_AGENTS = 256
 
 
 def run(request: EvalRequest) -> EvalOutcome:
     """Play the same episodes with the agent and the planners, and score them."""
     args, file = request.args, request.file
-    args.world = DEFAULT_WORLD if args.world is None else args.world
+    if args.agents is not None and not 1 <= args.agents <= MOST_AGENTS:
+        raise ConfigError(f"--agents {args.agents}: must be 1 to {MOST_AGENTS}")
+    if args.world is None:
+        args.world = "kernel" if (args.agents or 1) > 1 else DEFAULT_WORLD
     if args.world not in WORLDS:
         hint = nearest(args.world, WORLDS)
         raise ConfigError(f"--world: unknown {args.world!r}{hint}")
@@ -54,6 +58,8 @@ def run(request: EvalRequest) -> EvalOutcome:
     film = FilmSettings.of(
         config, args.film_with, args.views, args.film_episode, request.episodes
     )
+    if args.video is not None and config.environment.agents > 1:
+        raise ConfigError("--video: not with --agents, films show one agent alone")
     if args.video is not None and config.environment.scene is not None:
         raise ConfigError(
             "--video: scenes of an engine are not drawn; maps of them are"
@@ -74,6 +80,7 @@ def run(request: EvalRequest) -> EvalOutcome:
         "world": args.world,
         "body": config.environment.body,
         "task": args.task or ", ".join(config.environment.tasks),
+        **({"agents": str(args.agents)} if (args.agents or 1) > 1 else {}),
     }
     run_folder = None if file is None else RunFolder.around(file)
     radius = config.environment.goal_radius
@@ -132,6 +139,7 @@ def _in_world(
         "environment",
         world=args.world,
         body=body,
+        agents=args.agents or 1,
         walker=args.walker or config.environment.walker,
         godot_url=args.godot_url,
         godot_bin=args.godot_bin,

@@ -3,6 +3,7 @@
 Nothing is for training here. Episode i is the same for every agent, for any number of
 envs, and for any number of episodes in all. A level file with start and goal begins its
 first episode there and the following ones a little beside, or they would all be equal.
+Of agents that share a level the first has its start and goal, the others have drawn ones.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.build import scene_of
+from ambulo.envs.vr.task.shared_levels import start_apart
 
 CHUNK = 256
 """Episodes whose levels are held in memory at once."""
@@ -39,10 +41,12 @@ class EpisodeChunk:
 
     first: int
     """Index of the first episode."""
+    count: int
+    """Number of episodes; more `starts` fill the last level with agents."""
     bank: LevelBank
     """Levels, each with designed start and goal."""
     starts: list[Start]
-    """One an episode."""
+    """One for each episode, and for each agent that fills the last level."""
 
 
 class LevelSource:
@@ -78,7 +82,7 @@ class LevelSource:
             raise ConfigError(f"evaluation seed = {seed}: must be >= 0")
         env = config.environment
         self.seed, self.split, self._body = seed, split, env.body
-        self.default_range = env.goal_distance
+        self.default_range, self.agents = env.goal_distance, env.agents
         self._jitter = env.start_jitter
         self._range: tuple[float, float] | None = None
         self._files: list[Level] = []
@@ -167,12 +171,13 @@ def episode_chunks(source: LevelSource, episodes: int) -> Iterator[EpisodeChunk]
     """The first `episodes` episodes of `source`, in chunks of at most `CHUNK`."""
     if episodes < 1:
         raise ConfigError(f"episodes = {episodes}: must be at least 1")
-    for first in range(0, episodes, CHUNK):
-        yield _chunk(source, first, min(CHUNK, episodes - first))
+    most = max(CHUNK // source.agents, 1) * source.agents
+    for first in range(0, episodes, most):
+        yield _chunk(source, first, min(most, episodes - first))
 
 
 def episodes_for(source: LevelSource, episodes: int) -> tuple[LevelBank, list[Start]]:
-    """All episodes of a small evaluation at once."""
+    """All episodes of a small evaluation at once; as many as fill whole levels."""
     if episodes < 1:
         raise ConfigError(f"episodes = {episodes}: must be at least 1")
     chunk = _chunk(source, 0, episodes)
@@ -184,8 +189,10 @@ def _chunk(source: LevelSource, first: int, count: int) -> EpisodeChunk:
     levels: list[Level] = []
     slots: dict[int, int] = {}
     starts = []
-    for episode in range(first, first + count):
-        level = source.level(episode)
+    agents = source.agents
+    numbers = range(first // agents, -(-(first + count) // agents))
+    for number in numbers:
+        level = source.level(number)
         slot = slots.setdefault(id(level), len(levels))
         if slot == len(levels):
             levels.append(level)
@@ -204,8 +211,23 @@ def _chunk(source: LevelSource, first: int, count: int) -> EpisodeChunk:
         if not np.isfinite(way[0]):
             name = bank.levels[start.slot].name
             raise LevelError(f"level {name!r}: no way from the start to the goal")
-    moved = [source.jittered(first + k, start, bank) for k, start in enumerate(starts)]
-    return EpisodeChunk(first, bank, moved)
+    moved = []
+    for number, start in zip(numbers, starts, strict=True):
+        moved.append(source.jittered(number, start, bank))
+        moved += _mates(source, number, moved[-1], bank)
+    return EpisodeChunk(first, count, bank, moved)
+
+
+def _mates(
+    source: LevelSource, number: int, start: Start, bank: LevelBank
+) -> list[Start]:
+    """Starts of the other agents in level `number`, where the first has `start`."""
+    starts = [start]
+    rng = np.random.default_rng([source.seed, 7, number])
+    for _ in range(source.agents - 1):
+        taken = np.array([[*one.pose[:2], one.height] for one in starts])
+        starts.append(start_apart(bank, start.slot, rng, taken))
+    return starts[1:]
 
 
 def described_levels(

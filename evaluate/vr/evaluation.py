@@ -88,25 +88,25 @@ def run_episodes(
 ) -> EpisodeRecords:
     """Play one episode from each of `starts`, `num_envs` at a time.
 
-    Who finishes takes the next start. Episode i has its own seed (`seed`, `first` + i),
+    Who finishes takes the next start; agents that share a level wait, out of the others'
+    way, until all of them have finished. Episode i has its own seed (`seed`, `first` + i),
     so the number of envs changes nothing for a controller that treats each env
-    alone (planners do; deterministic networks up to rounding). An episode that an engine
-    broke down in is played again from its start.
+    alone (planners do; deterministic networks up to rounding), unless agents meet. An
+    episode that an engine broke down in is played again from its start.
 
     Args:
-        controller: of `min(num_envs, len(starts))` envs.
+        controller: of `envs_at_once` envs.
         config: of observations, actions, rewards and limits.
         bank: levels.
-        starts: of the episodes.
+        starts: of the episodes; those of agents that share a level in a row.
         task: of all episodes; None: drawn from those of `config`.
         num_envs: at once, at most.
         seed: of everything random.
         first: index of the first episode.
         progress: called after each step with the number of episodes that ended in it.
     """
-    if num_envs < 1:
-        raise ConfigError(f"number of envs = {num_envs}: must be at least 1")
-    count = min(num_envs, len(starts))
+    agents = config.environment.agents
+    count = envs_at_once(num_envs, len(starts), agents)
     batch = NavigationBatch(config, bank, make_world(config, count), num_envs=count)
     if task is not None:
         batch.tasks = (task,)
@@ -138,13 +138,16 @@ def run_episodes(
             ended = np.flatnonzero(done & (running >= 0))
             for env in ended:
                 records[running[env]] = recorder.record(int(env), info)
-                running[env] = waiting if waiting < len(starts) else -1
-                waiting += 1
-            again = ended[running[ended] >= 0]
+            running[ended] = -1
+            batch.world.leave(ended)
+            free = (running < 0).reshape(-1, agents).all(axis=1)
+            again = np.flatnonzero(free.repeat(agents))[: len(starts) - waiting]
+            running[again] = waiting + np.arange(len(again))
+            waiting += len(again)
             if len(again):
                 begin(again)
             rests = ended[running[ended] < 0]
-            if len(rests):
+            if len(rests) and agents == 1:
                 batch.reset(rests, [starts[0]] * len(rests))
             if progress is not None:
                 progress(len(ended))
@@ -153,6 +156,13 @@ def run_episodes(
     return EpisodeRecords(
         tuple(record for record in records if record is not None), batch.spec.max_speed
     )
+
+
+def envs_at_once(num_envs: int, episodes: int, agents: int = 1) -> int:
+    """How many of at most `num_envs` envs play `episodes`: whole levels of `agents`."""
+    if num_envs < 1:
+        raise ConfigError(f"number of envs = {num_envs}: must be at least 1")
+    return max(min(num_envs, episodes) // agents, 1) * agents
 
 
 class _Recorder:
@@ -194,6 +204,7 @@ class _Recorder:
         shortest = _shortest(batch, index, start)
         return EpisodeRecord(
             level=level,
+            mates=env.agents - 1,
             success=success,
             fell=fell,
             timeout=not success and not fell,
@@ -354,9 +365,9 @@ def evaluate(
     speeds: dict[str, float] = {}
     for chunk in episode_chunks(source, episodes):
         for name, subject in subjects.items():
-            envs = max(1, min(num_envs, len(chunk.starts)))
+            agents = subject.config.environment.agents
             records = run_episodes(
-                subject.make(envs),
+                subject.make(envs_at_once(num_envs, len(chunk.starts), agents)),
                 subject.config,
                 chunk.bank,
                 chunk.starts,
@@ -366,6 +377,6 @@ def evaluate(
                 first=chunk.first,
                 progress=None if progress is None else partial(progress, name),
             )
-            found[name] += records.episodes
+            found[name] += records.episodes[: chunk.count]
             speeds[name] = records.max_speed
     return {name: EpisodeRecords(tuple(e), speeds[name]) for name, e in found.items()}

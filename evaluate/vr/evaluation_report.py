@@ -60,12 +60,14 @@ def navigation_evaluation(
     Args:
         records: Episodes by agent.
         results: Scores by agent.
-        facts: `model`, `command`, `seed`, `levels`, `world`, `body`, `task`, as far as
-            they are known; bodies other than the capsule have metrics of their own.
+        facts: `model`, `command`, `seed`, `levels`, `world`, `body`, `task`, `agents`, as far
+            as they are known; bodies other than the capsule have metrics of their own.
     """
     count = next(iter(results.values())).episodes
     body = facts.get("body", "capsule")
     where = f"world {facts.get('world', 'mujoco')}"
+    if "agents" in facts:
+        where += f", {facts['agents']} agents in each level"
     task = "" if facts.get("task", "navigate") == "navigate" else f" of {facts['task']}"
     agents = {name: agent_metrics(scores) for name, scores in results.items()}
     rows = {name: record_rows(r) for name, r in records.items()}

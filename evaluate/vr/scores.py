@@ -50,11 +50,13 @@ class EpisodeRecord:
     """State after every environment step."""
     people_collisions: int = 0
     """Those collision events that are with people."""
+    mates: int = 0
+    """Other agents in the level."""
 
     @property
     def peopled(self) -> bool:
-        """Whether there are people in the level."""
-        return self.level.people is not None
+        """Whether there are people or other agents in the level."""
+        return self.level.people is not None or self.mates > 0
 
 
 @dataclass(frozen=True)

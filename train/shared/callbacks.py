@@ -92,7 +92,8 @@ class Metrics(BoundaryCallback):
     def _on_step(self) -> bool:
         terminal = self.locals["terminal"]
         if terminal is not None:
-            self._episodes.extend(self.episode_numbers(i) for i in terminal.infos)
+            whole = (i for i in terminal.infos if not i.get("cut_off"))
+            self._episodes.extend(map(self.episode_numbers, whole))
         now = time.monotonic()
         if now - self._shown > DISPLAY_INTERVAL:
             self._show(now)

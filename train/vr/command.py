@@ -137,6 +137,12 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         """Check engines and graphics before levels are built."""
         check_godot_flags(args, config.environment)
         check_engines(config.environment)
+        count, agents = config.environment.num_environments, config.environment.agents
+        if count % agents:
+            raise ConfigError(
+                f"environment.num_environments = {count} (--num-envs): must be a multiple of "
+                f"environment.agents = {agents}"
+            )
         if config.environment.world == "mujoco":
             import_mujoco()
         if args.init_from and not resumed:  # written down, for a run that begins again

@@ -105,6 +105,8 @@ def finish(request: Request, run: RLRun[NavigationTraining]) -> None:
     world, body = config.environment.world, config.environment.body
     where = "" if world == "kernel" else f" --world {world}"
     where += _scene_flags(config.environment)
+    if config.environment.agents > 1:
+        where += f" --agents {config.environment.agents}"
     moved = "" if body == "capsule" else f", body {body}"
     print_results(
         run,
@@ -166,6 +168,8 @@ def _report(
         "world": config.environment.world,
         "body": config.environment.body,
     }
+    if config.environment.agents > 1:
+        facts["agents"] = str(config.environment.agents)
     film = folder.path / "film.mp4"
     filmed = {n: r for n, r in comparison.records.items() if n in FILMED}
     videos = [film]

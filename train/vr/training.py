@@ -87,7 +87,9 @@ class NavigationTraining(RLTask[Agent]):
             small = config.override(
                 "environment", world="kernel", scene=None, levels_per_family=1
             )
-            self.batch: NavigationBatch = make_batch(small, 1, privileged=True)
+            self.batch: NavigationBatch = make_batch(
+                small, config.environment.agents, privileged=True
+            )
             env: Sb3BatchEnv = RemoteBatchEnv(self.batch, action_space(config), count)
         else:
             announce("building the training levels ...")
@@ -225,8 +227,9 @@ def compile_kernels(config: NavigationConfig, batch: NavigationBatch) -> None:
         config = config.override("environment", world="kernel")
     if config.environment.character is not None:  # the step of a body is long anyway
         return
-    other = make_batch(config, 1, privileged=True, bank=batch.bank)
-    other.reset(np.zeros(1, np.int64))
+    count = config.environment.agents
+    other = make_batch(config, count, privileged=True, bank=batch.bank)
+    other.reset(np.arange(count))
     discrete = config.actions.mode == "discrete"
-    other.step(np.zeros(1, np.int64) if discrete else np.zeros((1, 3)))
+    other.step(np.zeros(count, np.int64) if discrete else np.zeros((count, 3)))
     other.close()

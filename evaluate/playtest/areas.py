@@ -7,7 +7,7 @@ from typing import Literal
 
 from ambulo.configs.arrays import Floats
 
-AreaKind = Literal["sealed", "tight", "gap", "outside"]
+AreaKind = Literal["sealed", "tight", "ride", "gap", "top", "outside"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,10 +17,11 @@ class Area:
     name: str
     """Letter on the plan."""
     kind: AreaKind
-    """`sealed`; `tight`: only an exactly centred body gets in; `gap`: between furniture;
-    `outside`: beyond the outer walls."""
+    """`sealed`; `tight`: only an exactly centred body gets in; `ride`: only a moving platform
+    leads there; `gap`: between furniture; `top`: on top of things; `outside`: beyond the
+    outer walls."""
     label: int
-    """Its number in `Floor.labels`."""
+    """Its number in `Storey.owner`."""
     area: float
     """Floor area, [m^2]."""
     position: Floats
@@ -33,3 +34,11 @@ class Area:
     """Width of the widest way in, about, [m]; None: less than 0.1 m."""
     opening_position: Floats | None = None
     """The narrowest place of that way, shape (3,), [m]."""
+    carrier: str = ""
+    """Of a `ride`: the key of the platform in the level file."""
+
+
+def letters(index: int) -> str:
+    """A, B, ... Z, AA, AB, ..."""
+    head, tail = divmod(index, 26)
+    return ("" if head == 0 else letters(head - 1)) + chr(ord("A") + tail)

@@ -98,8 +98,8 @@ def compare(test: Playtest, other: Playtest) -> Comparison:
 
 def _alike(one: Journey, two: Journey) -> bool:
     """Whether two journeys begin and end in about the same places."""
-    ends = np.array([one.start[:2] - two.start[:2], one.goal - two.goal])
-    return bool((np.hypot(*ends.T) <= SAME_PLACE).all())
+    ends = np.array([one.start[[0, 1, 3]] - two.start[[0, 1, 3]], one.goal - two.goal])
+    return bool((np.linalg.norm(ends, axis=1) <= SAME_PLACE).all())
 
 
 def _facts(test: Playtest, other: Playtest) -> list[Fact]:

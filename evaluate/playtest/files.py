@@ -14,7 +14,7 @@ import numpy as np
 from ambulo.common.files import without_nan, write_atomic
 from ambulo.evaluate.playtest.areas import Area
 from ambulo.evaluate.playtest.comparison import Comparison
-from ambulo.evaluate.playtest.heatmaps import HeatMap
+from ambulo.evaluate.playtest.heatmaps import Cells, HeatMap
 from ambulo.evaluate.playtest.problems import Problem, rounded
 from ambulo.evaluate.playtest.result import Playtest
 from ambulo.evaluate.playtest.stuck import StuckSpot
@@ -79,14 +79,19 @@ def _level_data(test: Playtest, problems: Sequence[Problem]) -> dict[str, Any]:
         "problems": [problem.to_data() for problem in problems],
         "floors": [
             {
-                "z": floor.height,
-                "reachable_area_m2": round(floor.reachable_area, 3),
-                "coverage": test.coverage,
-                "slivers": floor.slivers,
-                "sliver_area_m2": round(floor.sliver_area, 3),
-                "unlisted_areas": floor.unlisted,
+                "z": round(storey.height, 3),
+                "name": storey.title,
+                "reachable_area_m2": round(floor.area_of(storey), 3),
+                "coverage": test.coverage_of(number),
             }
+            for number, storey in enumerate(floor.storeys)
         ],
+        "reachable_area_m2": round(floor.reachable_area, 3),
+        "coverage": test.coverage,
+        "slivers": floor.slivers,
+        "sliver_area_m2": round(floor.sliver_area, 3),
+        "unlisted_areas": floor.unlisted,
+        "tops": floor.tops,
         "areas": [_area_data(area) for area in floor.areas],
         "stuck_spots": [_spot_data(spot) for spot in test.spots],
         "metrics": {
@@ -112,6 +117,7 @@ def _area_data(area: Area) -> dict[str, Any]:
         "width_m": round(area.width, 3),
         "opening_m": area.opening,
         "opening_position": None if place is None else rounded(place),
+        "carrier": area.carrier,
     }
 
 
@@ -129,17 +135,19 @@ def _spot_data(spot: StuckSpot) -> dict[str, Any]:
 
 def _area_map(test: Playtest) -> HeatMap:
     """Which cells of the heat maps lie in unreachable parts, by their order in `areas`."""
-    floor, like = test.floor, test.maps[0]
-    values = np.full(like.values.shape, np.nan)
-    for number, area in enumerate(floor.areas):
-        places = floor.grid.centres(floor.owner == area.label)
-        at = ((places - [like.x0, like.y0]) / like.cell).astype(np.int64)
-        at = np.clip(at, 0, np.array(values.shape)[::-1] - 1)
-        values[at[:, 1], at[:, 0]] = number
+    floor, cells = test.floor, Cells.of(test.floor)
+    values = np.full(cells.heights.shape, np.nan)
+    heights = cells.heights.copy()
+    for number, area in reversed(list(enumerate(floor.areas))):
+        for k, storey in enumerate(floor.storeys):
+            places = floor.points(k, storey.owner == area.label)
+            at = (np.full(len(places), k), *cells.at(places)[1:])
+            values[at] = number
+            heights[at] = places[:, 2]
     return HeatMap(
         "unreachable", "Unreachable floor", "1",
         "index in `areas` of the part that the cell belongs to",
-        values, like.x0, like.y0, like.cell, floor.height,
+        values, heights, cells.x0, cells.y0, cells.cell,
     )  # fmt: skip
 
 
@@ -164,7 +172,7 @@ def journey_rows(test: Playtest) -> list[dict[str, Any]]:
                 "start_yaw": float(journey.start[2]),
                 "goal_x": float(journey.goal[0]),
                 "goal_y": float(journey.goal[1]),
-                "goal_z": test.floor.height,
+                "goal_z": float(journey.goal[2]),
                 "end_x": float(end[0]),
                 "end_y": float(end[1]),
                 "end_z": float(end[2]),
@@ -174,6 +182,7 @@ def journey_rows(test: Playtest) -> list[dict[str, Any]]:
                 "shortest_m": record.optimal,
                 "stuck_s": float(test.values["stuck_s"][k]),
                 "collisions": record.collisions,
+                "people_collisions": record.people_collisions,
                 "discomfort": float(test.values["discomfort"][k]),
             }
         )

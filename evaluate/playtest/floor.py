@@ -1,218 +1,157 @@
-"""The walkable floor of a level, and the parts of it that nobody can reach."""
+"""The walkable floor of a level: its parts, and one plan for each storey."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import ndimage
 
 from ambulo.configs.arrays import Bools, Floats, Ints
-from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.contract import BODY_RADIUS
-from ambulo.envs.vr.levels.geodesic import CLEARANCE, FreeGrid, free_grid
 from ambulo.envs.vr.levels.level import Level
-from ambulo.evaluate.playtest.areas import Area, AreaKind
-from ambulo.evaluate.playtest.openings import with_openings
+from ambulo.evaluate.playtest.areas import Area
 
-CELL_SIZES = (0.05, 0.1, 0.25)
-"""Cell sizes of the floor grid; the first with at most `_MAX_CELLS` cells is used, [m]."""
-_MAX_CELLS = 4e6
 MIN_AREA = 0.3
 """Unreachable parts with less floor are slivers: counted, not listed, [m^2]."""
-GAP_WIDTH = 0.8
-"""A part that is nowhere wider, and small, is a gap between things, [m]."""
-GAP_AREA = 2.0
-"""Larger parts are never gaps, [m^2]."""
 MAX_AREAS = 50
 """Unreachable parts that are listed, the largest first."""
+_SAME_STOREY = 0.02
+"""Heights this near to a limit between storeys count as above it, [m]."""
+_MOSTLY = 0.6
+"""A storey with this fraction of its floor near one height is named after that height."""
+
+
+@dataclass(frozen=True, eq=False)
+class Storey:
+    """The floors of a level that one plan shows: at most one at each place."""
+
+    height: float
+    """Most common height of its floor, [m]."""
+    title: str
+    """For people."""
+    reachable: Bools
+    """Cells of the floor grid that the axis of a body reaches, shape (ny, nx)."""
+    owner: Ints
+    """Part of the floor that people on it cover in each cell, 0: none, shape (ny, nx)."""
+    z: Floats
+    """Height of the floor where `owner` is not 0, else NaN, shape (ny, nx), [m]."""
 
 
 @dataclass(frozen=True, eq=False)
 class Floor:
-    """Free floor of a level on fine cells, and its parts."""
+    """Free floor of a level on fine cells, and its parts.
+
+    A flat level has one storey. Cell (row, column) of all storeys lies at the same x, y.
+    """
 
     level: Level
     """Of which level."""
-    grid: FreeGrid
-    """Cells on which the axis of a body can be."""
-    labels: Ints
-    """Number of the connected part of each cell of `grid`, 0: not free. Shape (ny, nx)."""
+    x0: float
+    """Lower x of the cells, [m]."""
+    y0: float
+    """Lower y of the cells, [m]."""
+    resolution: float
+    """Cell size, [m]."""
     main: int
     """Number of the part that people are in."""
-    owner: Ints
-    """As `labels`, for all floor that the body of a person on that part covers."""
+    storeys: tuple[Storey, ...]
+    """From below."""
+    limits: Floats
+    """Heights between storeys, ascending, shape (storeys - 1,), [m]."""
     areas: tuple[Area, ...]
     """Unreachable parts, the largest first."""
     slivers: int
-    """Unreachable parts with less than `MIN_AREA` of floor."""
+    """Unreachable parts with less than the least area of floor."""
     sliver_area: float
     """Floor of all slivers, [m^2]."""
     unlisted: int = 0
     """Unreachable parts beyond `MAX_AREAS`, all smaller than those in `areas`."""
-    height: float = 0.0
-    """Height of the floor, [m]."""
+    tops: int = 0
+    """Tops of tables, beds and other small things, which are no floor."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of a storey."""
+        rows, columns = self.storeys[0].owner.shape
+        return rows, columns
 
     @property
     def reachable(self) -> Bools:
-        """Cells that the axis of a body reaches, shape (ny, nx)."""
-        return np.asarray(self.labels == self.main)
+        """Cells that the axis of a body reaches, shape (storeys, ny, nx)."""
+        return np.stack([storey.reachable for storey in self.storeys])
 
     @property
     def reachable_area(self) -> float:
         """Floor that people can cover, [m^2]."""
-        return float((self.owner == self.main).sum()) * self.grid.resolution**2
+        return sum(self.area_of(storey) for storey in self.storeys)
+
+    def area_of(self, storey: Storey) -> float:
+        """Floor of `storey` that people can cover, [m^2]."""
+        return float((storey.owner == self.main).sum()) * self.resolution**2
 
     def sealed(self) -> list[Area]:
         """The parts that are a fault of the level."""
         return [area for area in self.areas if area.kind == "sealed"]
 
-    def holds(self, xy: Floats) -> bool:
-        """Whether the axis of a body can be at `xy` (2,), reachably."""
-        x, y = float(xy[0]), float(xy[1])
-        x0, y0, x1, y1 = self.level.bounds
-        return bool(
-            x0 <= x <= x1
-            and y0 <= y <= y1
-            and self.labels[self.grid.cell((x, y))] == self.main
-        )
+    def storey_at(self, z: Floats) -> Ints:
+        """The storey of the heights `z` (n,), shape (n,)."""
+        return storey_numbers(self.limits, z)
+
+    def cells_at(self, points: Floats) -> tuple[Ints, Ints, Ints]:
+        """Storey, row and column of `points` (n, 3), clipped to the cells."""
+        rows, columns = self.shape
+        at = (points[:, :2] - [self.x0, self.y0]) / self.resolution
+        at = np.clip(np.floor(at).astype(np.int64), 0, [columns - 1, rows - 1])
+        return self.storey_at(points[:, 2]), at[:, 1], at[:, 0]
+
+    def points(self, storey: int, mask: Bools) -> Floats:
+        """Centres of the cells in `mask` (ny, nx) of a storey: x, y, z, shape (n, 3), [m]."""
+        rows, columns = np.nonzero(mask)
+        x = self.x0 + (columns + 0.5) * self.resolution
+        y = self.y0 + (rows + 0.5) * self.resolution
+        z = np.nan_to_num(self.storeys[storey].z[rows, columns])
+        return np.column_stack([x, y, z])
 
 
-def survey(level: Level, min_area: float = MIN_AREA) -> Floor:
-    """Return the floor of a flat `level`, and every part that cannot be reached.
+def storey_numbers(limits: Floats, z: Floats) -> Ints:
+    """How many of the `limits` (k,) lie below each of `z` (n,), shape (n,)."""
+    return np.searchsorted(limits, np.asarray(z) + _SAME_STOREY, side="right")
 
-    Raises:
-        LevelError: the level has heights, or no place for a body.
+
+def make_storey(
+    shape: tuple[int, int],
+    cover: tuple[Ints, Floats],
+    reachable: Ints,
+    heights: Floats | None = None,
+) -> Storey:
+    """A storey of the cells that are given by their flat indices.
+
+    Args:
+        shape: rows and columns.
+        cover: flat index, and number of the part, of each covered cell; shapes (2, n) as
+            integers, and their heights (n,), [m].
+        reachable: flat indices of cells that the axis of a body reaches.
+        heights: of these, [m]; None: 0.
     """
-    if level.heights:
-        raise LevelError(
-            f"level {level.name!r}: heights: play-tests are of flat levels"
-        )
-    grid = free_grid(level, cell_size(level))
-    labels, count = ndimage.label(grid.free)
-    if count == 0:
-        raise LevelError(f"level {level.name!r}: no free floor for the body")
-    clear = _clearance(level, grid)
-    owner = _owners(grid, labels, clear > 0.0)
-    cells = np.bincount(owner.ravel(), minlength=count + 1).astype(np.float64)
-    sizes: Floats = cells * grid.resolution**2
-    sizes[0] = 0.0
-    main = _main_part(level, grid, labels, sizes)
-    others = [k for k in np.argsort(-sizes) if k not in (0, main)]
-    large = [int(k) for k in others if sizes[k] >= min_area]
-    small = [int(k) for k in others if sizes[k] < min_area]
-    measured = _measured(grid, labels, clear, sizes, large[:MAX_AREAS], main)
-    return Floor(
-        level=level,
-        grid=grid,
-        labels=labels,
-        main=main,
-        owner=owner,
-        areas=tuple(with_openings(level, grid, labels, main, measured)),
-        slivers=len(small),
-        sliver_area=float(sizes[small].sum()),
-        unlisted=max(len(large) - MAX_AREAS, 0),
-    )
+    (cells, owners), z = cover
+    owner = np.zeros(shape, np.int64)
+    height = np.full(shape, np.nan)
+    owner.ravel()[cells] = owners
+    height.ravel()[cells] = z
+    mask = np.zeros(shape, np.bool_)
+    mask.ravel()[reachable] = True
+    height.ravel()[reachable] = 0.0 if heights is None else heights
+    walked = height[mask] if mask.any() else height[np.isfinite(height)]
+    return Storey(*_named(walked), mask, owner, height)
 
 
-def cell_size(level: Level) -> float:
-    """The cell size of the floor grid of `level`, [m]."""
-    x0, y0, x1, y1 = level.bounds
-    area = float((x1 - x0) * (y1 - y0))
-    fits = [size for size in CELL_SIZES if area <= _MAX_CELLS * size**2]
-    return fits[0] if fits else CELL_SIZES[-1]
-
-
-def _clearance(level: Level, grid: FreeGrid) -> Floats:
-    """Distance of every cell from the nearest obstacle or edge, about, shape (ny, nx), [m]."""
-    floor = np.pad(free_grid(level, grid.resolution, 0.0).free, 1)
-    inside = ndimage.distance_transform_edt(floor)[1:-1, 1:-1]
-    return np.asarray(np.maximum(inside - 0.5, 0.0) * grid.resolution, np.float64)
-
-
-def _owners(grid: FreeGrid, labels: Ints, floor: Bools) -> Ints:
-    """The part whose people cover each cell of `floor`, 0: none. Shape (ny, nx)."""
-    distance, nearest = ndimage.distance_transform_edt(labels == 0, return_indices=True)
-    near = distance * grid.resolution <= CLEARANCE + grid.resolution
-    return np.asarray(np.where(floor & near, labels[tuple(nearest)], 0))
-
-
-def _main_part(level: Level, grid: FreeGrid, labels: Ints, sizes: Floats) -> int:
-    """The part that holds the level's starts; the largest where it has none."""
-    starts = [] if level.start is None else [level.start[:2]]
-    starts += list(level.starts[:, :2])
-    found = [_label_near(grid, labels, xy) for xy in starts]
-    known = [label for label in found if label > 0]
-    if known:
-        return int(np.bincount(known).argmax())
-    return int(np.argmax(sizes))
-
-
-def _label_near(grid: FreeGrid, labels: Ints, xy: Floats) -> int:
-    """The part nearest to `xy` (2,) within the body's radius, 0: none."""
-    cell = grid.nearest_free(xy, BODY_RADIUS)
-    return 0 if cell is None else int(labels[cell])
-
-
-def _measured(
-    grid: FreeGrid,
-    labels: Ints,
-    clear: Floats,
-    sizes: Floats,
-    parts: list[int],
-    main: int,
-) -> list[Area]:
-    """The unreachable `parts`, without their openings."""
-    if not parts:
-        return []
-    slices = ndimage.find_objects(labels)
-    main_at_rim = _at_rim(slices[main - 1], labels, grid)
-    areas = []
-    for k, part in enumerate(parts):
-        rows, columns = slices[part - 1]
-        inside = np.where(labels[rows, columns] == part, clear[rows, columns], -1.0)
-        row, column = np.unravel_index(int(np.argmax(inside)), inside.shape)
-        width, area = 2.0 * float(inside[row, column]), float(sizes[part])
-        kind: AreaKind = "sealed"
-        if width < GAP_WIDTH and area < GAP_AREA:
-            kind = "gap"
-        elif not main_at_rim and _at_rim(slices[part - 1], labels, grid):
-            kind = "outside"
-        corner = np.array([grid.x0, grid.y0, grid.x0, grid.y0])
-        edges = np.array([columns.start, rows.start, columns.stop, rows.stop])
-        place = np.array([columns.start + column + 0.5, rows.start + row + 0.5])
-        areas.append(
-            Area(
-                name=_letters(k),
-                kind=kind,
-                label=part,
-                area=area,
-                position=np.append(corner[:2] + place * grid.resolution, 0.0),
-                box=corner
-                + edges * grid.resolution
-                + CLEARANCE * np.array([-1, -1, 1, 1]),
-                width=width,
-            )
-        )
-    return areas
-
-
-def _at_rim(
-    window: tuple[slice, slice], labels: NDArray[np.integer], grid: FreeGrid
-) -> bool:
-    """Whether a part comes as near to the edge of the level as a body can."""
-    rows, columns = window
-    reach = int(np.ceil(CLEARANCE / grid.resolution)) + 1
-    return bool(
-        rows.start <= reach
-        or columns.start <= reach
-        or rows.stop >= labels.shape[0] - reach
-        or columns.stop >= labels.shape[1] - reach
-    )
-
-
-def _letters(index: int) -> str:
-    """A, B, ... Z, AA, AB, ..."""
-    head, tail = divmod(index, 26)
-    return ("" if head == 0 else _letters(head - 1)) + chr(ord("A") + tail)
+def _named(height: Floats) -> tuple[float, str]:
+    """The most common height of a floor (n,), and its name."""
+    z = np.sort(height)
+    if len(z) == 0:
+        return 0.0, "no floor"
+    last = np.searchsorted(z, z + 0.3, side="right")
+    first = int(np.argmax(last - np.arange(len(z))))
+    usual = float(np.median(z[first : last[first]]))
+    if last[first] - first >= _MOSTLY * len(z):
+        return usual, f"floor at {usual + 0.0:.1f} m".replace("-0.0", "0.0")
+    return usual, f"floors from {z[0]:.1f} to {z[-1]:.1f} m"

@@ -1,4 +1,4 @@
-"""What happened where: sums and means of episodes over square cells of a floor."""
+"""What happened where: sums and means of episodes over square cells of the storeys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LEAST_TIME = 0.2
 
 @dataclass(frozen=True, eq=False)
 class HeatMap:
-    """One quantity over the cells of a floor; NaN where there is none."""
+    """One quantity over the cells of all storeys; NaN where there is none."""
 
     name: str
     """Key in files."""
@@ -40,25 +40,26 @@ class HeatMap:
     meaning: str
     """What a value is."""
     values: Floats
-    """Shape (ny, nx), rows along y."""
+    """Shape (storeys, ny, nx), rows along y."""
+    heights: Floats
+    """Height of the floor in each cell, of the same shape, [m]."""
     x0: float
     """Lower x of the first cell, [m]."""
     y0: float
     """Lower y of the first cell, [m]."""
     cell: float
     """Size of a cell, [m]."""
-    height: float = 0.0
-    """Height of the floor, [m]."""
 
     def cells(self) -> list[list[float]]:
         """x, y, z of the middle of every cell with a value, and the value."""
-        rows, columns = np.nonzero(np.isfinite(self.values))
+        known = np.isfinite(self.values)
+        _, rows, columns = np.nonzero(known)
         table = np.column_stack(
             [
                 self.x0 + (columns + 0.5) * self.cell,
                 self.y0 + (rows + 0.5) * self.cell,
-                np.full(len(rows), self.height),
-                self.values[rows, columns],
+                self.heights[known],
+                self.values[known],
             ]
         )
         return [[round(v, 4) for v in row] for row in table.tolist()]
@@ -76,39 +77,65 @@ class HeatMap:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells:
+class Cells:
     """Cells of all maps of a floor."""
 
+    floor: Floor
+    """Of which floor."""
     x0: float
+    """Lower x of the first cell, [m]."""
     y0: float
+    """Lower y of the first cell, [m]."""
     cell: float
+    """Size, [m]."""
     nx: int
+    """Cells along x."""
     ny: int
+    """Cells along y."""
+    heights: Floats
+    """Mean height of the floor in each cell, shape (storeys, ny, nx), [m]."""
 
     @classmethod
-    def of(cls, floor: Floor) -> _Cells:
+    def of(cls, floor: Floor) -> Cells:
+        """The cells of the maps of `floor`."""
         x0, y0, x1, y1 = (float(v) for v in floor.level.bounds)
         cell = max(CELL, max(x1 - x0, y1 - y0) / MAX_SIDE_CELLS)
         nx, ny = (max(1, int(np.ceil(side / cell))) for side in (x1 - x0, y1 - y0))
-        return cls(x0, y0, cell, nx, ny)
+        usual = np.array([storey.height for storey in floor.storeys])
+        heights = np.tile(usual[:, None, None], (1, ny, nx))
+        cells = cls(floor, x0, y0, cell, nx, ny, heights)
+        for number, storey in enumerate(floor.storeys):
+            places = floor.points(number, storey.owner > 0)
+            at = cells.at(places)
+            total = np.zeros((2, ny, nx))
+            np.add.at(total[0], at[1:], places[:, 2])
+            np.add.at(total[1], at[1:], 1.0)
+            some = total[1] > 0
+            heights[number][some] = total[0][some] / total[1][some]
+        return cells
 
-    def at(self, points: Floats) -> tuple[Ints, Ints]:
-        """Rows and columns of `points` (n, >= 2), clipped to the map."""
+    def at(self, points: Floats) -> tuple[Ints, Ints, Ints]:
+        """Storeys, rows and columns of `points` (n, 3), clipped to the map."""
         columns = np.floor((points[:, 0] - self.x0) / self.cell).astype(np.int64)
         rows = np.floor((points[:, 1] - self.y0) / self.cell).astype(np.int64)
-        return np.clip(rows, 0, self.ny - 1), np.clip(columns, 0, self.nx - 1)
+        rows, columns = np.clip(rows, 0, self.ny - 1), np.clip(columns, 0, self.nx - 1)
+        return self.floor.storey_at(points[:, 2]), rows, columns
 
     def summed(self, points: Floats, weights: Floats) -> Floats:
-        """Sum of `weights` (n,) of the `points` (n, >= 2) in each cell."""
-        total = np.zeros((self.ny, self.nx))
+        """Sum of `weights` (n,) of the `points` (n, 3) in each cell, (storeys, ny, nx)."""
+        total = np.zeros(self.heights.shape)
         np.add.at(total, self.at(points), weights)
         return total
 
 
-def touch_starts(trace: Trace, rearm: float) -> Ints:
-    """Rows in which a touch of an obstacle begins, after `rearm` [s] without one."""
-    touching = trace.contact_ticks > 0
-    rows = np.flatnonzero(touching)
+def touch_starts(trace: Trace, rearm: float, *, people: bool = False) -> Ints:
+    """Rows in which a touch begins, of anything or of `people`, after `rearm` [s] without."""
+    ticks = trace.contact_ticks
+    if people:
+        ticks = (
+            np.zeros_like(ticks) if trace.people_ticks is None else trace.people_ticks
+        )
+    rows = np.flatnonzero(ticks > 0)
     if len(rows) == 0:
         return rows
     gap = np.diff(rows, prepend=-(10**9)) * trace.dt
@@ -122,18 +149,17 @@ def discomfort(trace: Trace, max_speed: float) -> Floats:
 
 
 def covered_cells(floor: Floor, records: Sequence[EpisodeRecord]) -> Bools:
-    """Reachable cells of `floor.grid` within `NEAR` of a path, shape (ny, nx)."""
-    grid = floor.grid
-    walked = np.zeros_like(grid.free)
+    """Reachable cells of `floor` within `NEAR` of a path, shape (storeys, ny, nx)."""
+    reachable = floor.reachable
+    walked = np.zeros_like(reachable)
     for record in records:
-        points = _dense(record.trace.position[:, :2], grid.resolution)
-        at = np.floor((points - [grid.x0, grid.y0]) / grid.resolution).astype(np.int64)
-        at = np.clip(at, 0, [grid.nx - 1, grid.ny - 1])
-        walked[at[:, 1], at[:, 0]] = True
-    if not walked.any():
-        return walked
-    distance = ndimage.distance_transform_edt(~walked) * grid.resolution
-    return np.asarray(floor.reachable & (distance <= NEAR))
+        points = _dense(record.trace.position, floor.resolution)
+        walked[floor.cells_at(points)] = True
+    found = np.zeros_like(reachable)
+    for number in np.flatnonzero(walked.any(axis=(1, 2))):
+        apart = ndimage.distance_transform_edt(~walked[number]) * floor.resolution
+        found[number] = reachable[number] & (apart <= NEAR)
+    return found
 
 
 def heat_maps(
@@ -152,7 +178,7 @@ def heat_maps(
         covered: see `covered_cells`.
         spec: of the agents' world.
     """
-    cells = _Cells.of(floor)
+    cells = Cells.of(floor)
     points = np.vstack([r.trace.position[1:] for r in records])
     seconds = np.concatenate(
         [np.full(len(r.trace.yaw) - 1, r.trace.dt) for r in records]
@@ -161,8 +187,15 @@ def heat_maps(
     enough = presence >= LEAST_TIME
     uneasy = np.concatenate([discomfort(r.trace, spec.max_speed) for r in records])
     rearm = spec.rearm_ticks * spec.dt
-    touches = [r.trace.position[touch_starts(r.trace, rearm)] for r in records]
-    bumps = np.vstack(touches)
+    bumps, meetings = (
+        np.vstack(
+            [
+                r.trace.position[touch_starts(r.trace, rearm, people=people)]
+                for r in records
+            ]
+        )
+        for people in (False, True)
+    )
     stayed = [
         records[s.episode].trace.position[s.first + 1 : s.last + 1] for s in stays
     ]
@@ -172,11 +205,11 @@ def heat_maps(
 
     def made(name: str, title: str, unit: str, meaning: str, values: Floats) -> HeatMap:
         return HeatMap(
-            name, title, unit, meaning, values, cells.x0, cells.y0, cells.cell,
-            floor.height,
+            name, title, unit, meaning, values, cells.heights, cells.x0, cells.y0,
+            cells.cell,
         )  # fmt: skip
 
-    return [
+    found = [
         made(
             "coverage", "Coverage", "1",
             f"share of the reachable floor of the cell within {NEAR:g} m of a path",
@@ -193,7 +226,7 @@ def heat_maps(
         ),
         made(
             "collisions", "Collisions", "collisions",
-            "touches of obstacles that began in the cell, by all agents",
+            "touches of obstacles and people that began in the cell, by all agents",
             _positive(cells.summed(bumps, np.ones(len(bumps)))),
         ),
         made(
@@ -202,13 +235,25 @@ def heat_maps(
             np.where(enough, mean, np.nan),
         ),
     ]  # fmt: skip
+    if floor.level.people is not None:
+        found.append(
+            made(
+                "people_collisions", "Collisions with people", "collisions",
+                "those of the collisions that are with people",
+                _positive(cells.summed(meetings, np.ones(len(meetings)))),
+            )
+        )  # fmt: skip
+    return found
 
 
-def _coverage(floor: Floor, covered: Bools, cells: _Cells) -> Floats:
+def _coverage(floor: Floor, covered: Bools, cells: Cells) -> Floats:
     """Share of the reachable floor of each cell that is covered; NaN without floor."""
-    places = floor.grid.centres(floor.reachable)
-    total = cells.summed(places, np.ones(len(places)))
-    near = cells.summed(places, covered[floor.reachable].astype(np.float64))
+    total, near = np.zeros(cells.heights.shape), np.zeros(cells.heights.shape)
+    for number, storey in enumerate(floor.storeys):
+        places = floor.points(number, storey.reachable)
+        at = (np.full(len(places), number), *cells.at(places)[1:])
+        np.add.at(total, at, 1.0)
+        np.add.at(near, at, covered[number][storey.reachable].astype(np.float64))
     return np.where(total > 0.0, near / np.maximum(total, 1.0), np.nan)
 
 
@@ -218,11 +263,11 @@ def _positive(values: Floats) -> Floats:
 
 
 def _dense(points: Floats, step: float) -> Floats:
-    """`points` (n, 2) with more between those that are farther apart than `step` [m]."""
-    gaps = np.hypot(*np.diff(points, axis=0).T)
+    """`points` (n, 3) with more between those that are farther apart than `step` [m]."""
+    gaps = np.hypot(*np.diff(points[:, :2], axis=0).T)
     most = max(1, int(np.ceil(float(gaps.max(initial=0.0)) / step)))
     if most == 1:
         return points
     blend = np.linspace(0.0, 1.0, most, endpoint=False)[:, None, None]
     between = points[None, :-1] * (1.0 - blend) + points[None, 1:] * blend
-    return np.vstack([between.reshape(-1, 2), points[-1:]])
+    return np.vstack([between.reshape(-1, 3), points[-1:]])

@@ -11,19 +11,23 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy import ndimage
 
-from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.geodesic import (
     CLEARANCE,
     FINE_RESOLUTION,
     MAX_CELLS,
     RESOLUTION,
-    FreeGrid,
-    free_grid,
+    Grid,
+    make_grid,
 )
+from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
+from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.floor import Floor
+from ambulo.evaluate.playtest.movers import judged_level, never_blocked
+from ambulo.evaluate.playtest.nodes import connected_parts, parts_at
 
 Plan = Literal["auto", "random"]
 
@@ -44,9 +48,9 @@ class Journey:
     key: str
     """The same journey in another version of the level has the same key."""
     start: Floats
-    """x, y, yaw, shape (3,), [m] and [rad]."""
+    """x, y, yaw, height of the floor, shape (4,), [m] and [rad]."""
     goal: Floats
-    """x, y, shape (2,), [m]."""
+    """x, y, height of the floor, shape (3,), [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,48 +59,69 @@ class Ground:
 
     floor: Floor
     """Fine cells."""
-    resolution: float
-    """Cell size of the ways, [m]."""
+    grid: Grid
+    """Cells of the ways."""
     allowed: Bools
-    """Cells of `floor.grid` that journeys may begin and end in, shape (ny, nx)."""
+    """Cells of `floor` that journeys may begin and end in, shape (storeys, ny, nx)."""
 
-    def snapped(self, points: Floats) -> tuple[Floats, Bools]:
-        """Centres of the cells that hold `points` (n, 2), and which of them are allowed."""
-        grid = self.floor.grid
-        at = np.floor((points - [grid.x0, grid.y0]) / grid.resolution).astype(np.int64)
-        inside = ((at >= 0) & (at < [grid.nx, grid.ny])).all(axis=1)
-        at = np.clip(at, 0, [grid.nx - 1, grid.ny - 1])
-        centres = (at + 0.5) * grid.resolution + [grid.x0, grid.y0]
-        return centres, inside & self.allowed[at[:, 1], at[:, 0]]
+    def snapped(self, points: Floats, pick: Floats) -> tuple[Floats, Bools]:
+        """Centres of allowed cells at `points` (n, 2), and whether there are any.
 
-    def near(self, xy: Floats, radius: float) -> Floats:
-        """Allowed places within `radius` [m] of `xy` (2,), shape (n, 2), [m]."""
-        centres = self.floor.grid.centres(self.allowed)
-        return centres[np.hypot(*(centres - xy).T) <= radius]
+        `pick` (n,), each in [0, 1), chooses a floor: of as many as lie above one another
+        anywhere, so that all floors are chosen as often. Centres: x, y, z, shape (n, 3).
+        """
+        floor = self.floor
+        rows, columns = floor.shape
+        at = np.floor((points - [floor.x0, floor.y0]) / floor.resolution)
+        inside = ((at >= 0) & (at < [columns, rows])).all(axis=1)
+        i, j = np.clip(at.astype(np.int64), 0, [columns - 1, rows - 1]).T
+        above = self.allowed[:, j, i].cumsum(axis=0)
+        most = int(self.allowed.sum(axis=0).max())
+        number = (pick * most).astype(np.int64) + 1
+        storey = (above == number).argmax(axis=0)
+        found = inside & (above[-1] >= number)
+        z = np.stack([storey.z for storey in floor.storeys])[storey, j, i]
+        x, y = (np.stack([i, j]) + 0.5) * floor.resolution
+        centres = np.column_stack([x + floor.x0, y + floor.y0, np.nan_to_num(z)])
+        return centres, found
+
+    def near(self, place: Floats, radius: float) -> Floats:
+        """Allowed places within `radius` [m] of `place` (3,), shape (n, 3), [m]."""
+        floor = self.floor
+        centres = np.vstack(
+            [floor.points(k, mask) for k, mask in enumerate(self.allowed)]
+        )
+        away = centres - place
+        beside = np.abs(away[:, 2]) < SAME_FLOOR
+        return centres[beside & (np.hypot(*away[:, :2].T) <= radius)]
 
 
 def ground_of(floor: Floor) -> Ground:
     """The ground of journeys: reachable on the fine cells and on those of the ways."""
     level = floor.level
     x0, y0, x1, y1 = level.bounds
-    fits = (x1 - x0) * (y1 - y0) <= MAX_CELLS * FINE_RESOLUTION**2
-    coarse = free_grid(level, FINE_RESOLUTION if fits else RESOLUTION, CLEARANCE)
-    parts, _ = ndimage.label(coarse.free)
-    centres = floor.grid.centres(floor.reachable)
-    at = _parts_at(coarse, parts, centres)
+    most = MAX_CELLS / 4 if level.heights else MAX_CELLS
+    fits = (x1 - x0) * (y1 - y0) <= most * FINE_RESOLUTION**2
+    grid = _ways(level, FINE_RESOLUTION if fits else RESOLUTION)
+    parts = connected_parts(grid)
+    points = np.vstack(
+        [floor.points(k, storey.reachable) for k, storey in enumerate(floor.storeys)]
+    )
+    at = parts_at(grid, parts, points)
     known = at[at > 0]
     if len(known) == 0:
         raise LevelError(f"level {level.name!r}: no floor that a body can walk on")
     main = int(np.bincount(known).argmax())
-    allowed = np.zeros_like(floor.grid.free)
-    allowed[floor.reachable] = at == main
-    return Ground(floor, coarse.resolution, allowed)
+    allowed = floor.reachable
+    allowed[allowed] = at == main
+    return Ground(floor, grid, allowed)
 
 
-def _parts_at(grid: FreeGrid, parts: Ints, points: Floats) -> Ints:
-    """The connected part at each of `points` (n, 2), shape (n,)."""
-    at = ((points - [grid.x0, grid.y0]) / grid.resolution).astype(np.int64)
-    return parts[np.minimum(at[:, 1], grid.ny - 1), np.minimum(at[:, 0], grid.nx - 1)]
+def _ways(level: Level, resolution: float) -> Grid:
+    """The cells of `level` on which ways are measured."""
+    judged = judged_level(level)
+    grid = make_grid(judged, resolution, CLEARANCE)
+    return never_blocked(judged, grid) if isinstance(grid, LayeredGrid) else grid
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +129,9 @@ class OwnPlaces:
     """Starts and goals that a level names and that a body can be at."""
 
     starts: list[tuple[Floats, float]]
-    """Places around each start, shape (n, 2), [m], and its heading, [rad]."""
+    """Places around each start, shape (n, 3), [m], and its heading, [rad]."""
     goals: Floats
-    """Shape (m, 2), [m]."""
+    """Shape (m, 3), [m]."""
     unreachable: list[str]
     """Keys of the other places in the level file."""
 
@@ -114,15 +139,19 @@ class OwnPlaces:
 def own_places(ground: Ground) -> OwnPlaces:
     """The starts and goals that the level names."""
     level = ground.floor.level
-    starts = [] if level.start is None else [("start", level.start)]
-    starts += [(f"starts[{k}]", s[[0, 1, 3]]) for k, s in enumerate(level.starts)]
-    goals = [] if level.goal is None else [("goal", level.goal)]
-    goals += [(f"goals[{k}]", goal[:2]) for k, goal in enumerate(level.goals)]
-    around = [(key, ground.near(s[:2], JITTER), float(s[2])) for key, s in starts]
+    starts, goals = [], []
+    if level.start is not None:
+        x, y, yaw = level.start
+        starts.append(("start", np.array([x, y, level.start_height, yaw])))
+    starts += [(f"starts[{k}]", s) for k, s in enumerate(level.starts)]
+    if level.goal is not None:
+        goals.append(("goal", np.append(level.goal, level.goal_height)))
+    goals += [(f"goals[{k}]", goal) for k, goal in enumerate(level.goals)]
+    around = [(key, ground.near(s[:3], JITTER), float(s[3])) for key, s in starts]
     ends = [(key, goal, len(ground.near(goal, JITTER)) > 0) for key, goal in goals]
     return OwnPlaces(
         starts=[(places, yaw) for _, places, yaw in around if len(places)],
-        goals=np.array([goal for _, goal, fits in ends if fits]).reshape(-1, 2),
+        goals=np.array([goal for _, goal, fits in ends if fits]).reshape(-1, 3),
         unreachable=[key for key, places, _ in around if len(places) == 0]
         + [key for key, _, fits in ends if not fits],
     )
@@ -152,7 +181,7 @@ def draw_journeys(
     level = ground.floor.level
     own = own_places(ground)
     if plan == "random":
-        own = OwnPlaces([], np.zeros((0, 2)), [])
+        own = OwnPlaces([], np.zeros((0, 3)), [])
     fixed = len(own.starts) > 0 and len(own.goals) > 0
     low, high = level.goal_distance or (MIN_DISTANCE, np.inf)
     if fixed:
@@ -182,11 +211,13 @@ def _candidates(
     block, seed = draw
     rng = np.random.default_rng([seed, 12, block])
     corner, size = box[:2], box[2:] - box[:2]
-    begin, begins = ground.snapped(corner + rng.random((_BLOCK, 2)) * size)
-    end, ends = ground.snapped(corner + rng.random((_BLOCK, 2)) * size)
+    places = [corner + rng.random((_BLOCK, 2)) * size for _ in range(2)]
     turn = rng.uniform(-1.0, 1.0, _BLOCK)
     yaw = np.pi * turn
     pick = rng.integers(2**31, size=(_BLOCK, 3))
+    floors = rng.random((2, _BLOCK))
+    begin, begins = ground.snapped(places[0], floors[0])
+    end, ends = ground.snapped(places[1], floors[1])
     if own.starts:
         begins[:] = True
         for k, (which, where, _) in enumerate(pick):
@@ -196,9 +227,9 @@ def _candidates(
     if len(own.goals):
         ends[:] = True
         end = own.goals[pick[:, 2] % len(own.goals)]
-    away = np.hypot(*(end - begin).T)
+    away = np.hypot(*(end - begin)[:, :2].T)
     fits = begins & ends & (away >= distance[0]) & (away <= distance[1])
     return [
-        Journey(f"{block}.{k}", np.array([*begin[k], yaw[k]]), end[k])
+        Journey(f"{block}.{k}", np.array([*begin[k, :2], yaw[k], begin[k, 2]]), end[k])
         for k in np.flatnonzero(fits)
     ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.heatmaps import discomfort
 from ambulo.evaluate.playtest.stuck import Stay
 from ambulo.evaluate.shared.intervals import bootstrap_interval, wilson_interval
@@ -57,9 +58,16 @@ MEASURES = (
     Measure("detour", "path walked / shortest way", "1", "lower"),
     Measure("stuck_s", "time lost while stuck, per journey", "s", "lower"),
     Measure("collisions", "collisions per journey", "1", "lower"),
+    Measure("people_collisions", "of these with people", "1", "lower"),
     Measure("discomfort", "discomfort (1 - comfort score), mean", "1", "lower", 3),
 )
 """What is measured of every journey; times, ratios and paths of those that succeed."""
+
+
+def measures_of(level: Level) -> tuple[Measure, ...]:
+    """Return those of `MEASURES` that there are in `level`."""
+    peopled = level.people is not None
+    return tuple(m for m in MEASURES if peopled or m.name != "people_collisions")
 
 
 def journey_values(
@@ -82,6 +90,9 @@ def journey_values(
         "detour": np.where(valid, np.maximum(path / safe, 1.0), np.nan),
         "stuck_s": stuck,
         "collisions": np.array([float(r.collisions) for r in records]),
+        "people_collisions": np.array(
+            [float(r.people_collisions) if r.peopled else np.nan for r in records]
+        ),
         "discomfort": np.array(
             [float(discomfort(r.trace, spec.max_speed).mean()) for r in records]
         ),

@@ -11,8 +11,9 @@ import numpy as np
 
 from ambulo.common.files import write_atomic
 from ambulo.common.run_folder import provenance
+from ambulo.configs.arrays import Floats
 from ambulo.evaluate.playtest.comparison import Comparison, Fact
-from ambulo.evaluate.playtest.measures import MEASURES
+from ambulo.evaluate.playtest.measures import MEASURES, measures_of
 from ambulo.evaluate.playtest.plans import (
     draw_heat_maps,
     draw_paths,
@@ -126,23 +127,39 @@ def _level(
         name = html.escape(test.level.name)
         parts.append(f"<h1 class='level' id='level{number}'>{name}</h1>")
     parts += [_verdict(problems), *_problem_parts(problems), _tiles(test)]
+    storeys = range(len(test.floor.storeys))
+    parts += [
+        figure_html(_title("Plan: what to look at", test, k), draw_problems(test, k))
+        for k in storeys
+    ]
     parts.append(
-        figure_html("Plan: what to look at", draw_problems(test))
-        + "<p class='note'>Letters: parts of the floor that cannot be reached. Numbers: "
+        "<p class='note'>Letters: parts of the floor that cannot be reached. Numbers: "
         "places where agents stayed within 0.5 m for more than 3 s.</p>"
     )
     if comparison is not None:
         parts += _comparison(comparison)
-    parts.append(figure_html("Heat maps", draw_heat_maps(test)))
+    parts += [
+        figure_html(_title("Heat maps", test, k), draw_heat_maps(test, k))
+        for k in storeys
+    ]
     parts.append(
         "<p class='note'>Sums over all agents. Colours end at the 98th percentile, those of "
         "collisions at the largest value.</p>"
     )
-    parts.append(figure_html("Ways that agents took", draw_paths(test)))
+    parts += [
+        figure_html(_title("Ways that agents took", test, k), draw_paths(test, k))
+        for k in storeys
+    ]
     parts.append(figure_html("Travel times", draw_times(test)))
     parts += ["<h2>Numbers</h2>", _numbers(test), "<h3>Slowest journeys</h3>"]
     parts.append(_slowest(test))
     return parts
+
+
+def _title(title: str, test: Playtest, storey: int) -> str:
+    """`title`, with the name of the storey if there are several."""
+    storeys = test.floor.storeys
+    return title if len(storeys) == 1 else f"{title}, {storeys[storey].title}"
 
 
 def _verdict(problems: Sequence[Problem]) -> str:
@@ -211,7 +228,7 @@ def _tiles(test: Playtest) -> str:
 def _numbers(test: Playtest) -> str:
     """Every measure with its interval, and the floor."""
     rows = []
-    for measure in MEASURES:
+    for measure in measures_of(test.level):
         m = test.metrics[measure.name]
         ends = "-"
         if m.low is not None and m.high is not None:
@@ -219,9 +236,17 @@ def _numbers(test: Playtest) -> str:
         rows.append([measure.title, measure.text(m.value), ends])
     floor = test.floor
     rows.append(["reachable floor", f"{floor.reachable_area:.1f} m²", "-"])
+    if len(floor.storeys) > 1:
+        for number, storey in enumerate(floor.storeys):
+            near = test.coverage_of(number)
+            text = "" if near is None else f", coverage {100 * near:.1f} %"
+            area = f"{floor.area_of(storey):.1f} m²{text}"
+            rows.append([f"of it {storey.title}", area, "-"])
     rows.append(["coverage of it", f"{100 * test.coverage:.1f} %", "-"])
     slivers = f"{floor.slivers} ({floor.sliver_area:.2f} m²)"
     rows.append(["slivers of floor, ignored", slivers, "-"])
+    if test.level.heights:
+        rows.append(["tops of tables and the like, ignored", str(floor.tops), "-"])
     return table_html(["", "mean", "95 % interval"], rows)
 
 
@@ -231,7 +256,7 @@ def _slowest(test: Playtest) -> str:
         [record.time - test.ideal_time(k) for k, record in enumerate(test.records)]
     )
     head = [
-        "journey", "from x, y", "to x, y", "shortest way", "time", "time lost",
+        "journey", "from", "to", "shortest way", "time", "time lost",
         "collisions", "ended",
     ]  # fmt: skip
     rows = []
@@ -240,8 +265,8 @@ def _slowest(test: Playtest) -> str:
         rows.append(
             [
                 str(k),
-                f"{journey.start[0]:.1f}, {journey.start[1]:.1f} m",
-                f"{journey.goal[0]:.1f}, {journey.goal[1]:.1f} m",
+                _place(test, journey.start[[0, 1, 3]]),
+                _place(test, journey.goal),
                 f"{record.optimal:.1f} m",
                 f"{record.time:.1f} s",
                 f"{test.values['stuck_s'][k]:.1f} s",
@@ -252,6 +277,12 @@ def _slowest(test: Playtest) -> str:
     return table_html(head, rows)
 
 
+def _place(test: Playtest, place: Floats) -> str:
+    """A place (3,), with its height in levels that have some."""
+    numbers = place if test.level.heights else place[:2]
+    return ", ".join(f"{v + 0.0:.1f}" for v in numbers) + " m"
+
+
 def _comparison(comparison: Comparison) -> list[str]:
     """The differences from another version, and its plan."""
     test, other = comparison.test, comparison.other
@@ -259,7 +290,10 @@ def _comparison(comparison: Comparison) -> list[str]:
     if ours == theirs:
         theirs = "other version"
     rows = []
+    shown = measures_of(test.level)
     for d in comparison.differences:
+        if d.measure not in shown:
+            continue
         m, change = d.measure, d.difference
         ends = "-"
         if change.low is not None and change.high is not None:
@@ -283,7 +317,10 @@ def _comparison(comparison: Comparison) -> list[str]:
         table_html(head, rows),
         "<h3>Whole levels</h3>",
         table_html(["", ours, theirs], facts),
-        figure_html(f"Plan of {theirs}", draw_problems(other)),
+        *(
+            figure_html(_title(f"Plan of {theirs}", other, k), draw_problems(other, k))
+            for k in range(len(other.floor.storeys))
+        ),
     ]
 
 
@@ -306,7 +343,8 @@ def _notes(test: Playtest) -> str:
         f"A spot is listed from {100 * SPOT_SHARE:.0f} % of the agents on, and counts against "
         f"the level from {100 * STUCK_SHARE:.0f} % on.",
         "<b>Time lost</b>: all of the time of these stays.",
-        "<b>Collision</b>: the body touches an obstacle, after 0.5 s without one.",
+        "<b>Collision</b>: the body touches an obstacle or a person, after 0.5 s without "
+        "one.",
         "<b>Discomfort</b>: 1 - the published comfort score, that is 0.3 while turning "
         "faster than 0.7 rad/s and 0.2 while faster than 80 % of top speed. It stands for "
         "quantities that the literature links to discomfort; nobody was asked.",

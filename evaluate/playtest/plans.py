@@ -1,4 +1,4 @@
-"""Pictures of a play-test, drawn over the plan of the level, one floor height each."""
+"""Pictures of a play-test, drawn over the plans of the level, one for each storey."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ambulo.common.figures import new_figure, png_of
-from ambulo.configs.arrays import Bools
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.evaluate.playtest.heatmaps import HeatMap
 from ambulo.evaluate.playtest.problems import STUCK_SHARE, serious_spots
 from ambulo.evaluate.playtest.result import Playtest
+from ambulo.evaluate.playtest.storey_plan import storey_level
+from ambulo.viz.map_moving import MOVING, draw_moving
 from ambulo.viz.map_plot import HOLE, MUTED, WALL, draw_level_map
 from ambulo.viz.plots import clean
 
@@ -23,31 +25,41 @@ REACHED, FAILED = "#2f7fc9", "#d32f2f"
 """Colours of paths."""
 UNCOVERED = "#7cc4ea"
 """Colour of reachable floor that nobody came near to."""
-_KINDS = {"sealed": SEALED, "tight": TIGHT, "gap": QUIET, "outside": QUIET}
+_KINDS = {
+    "sealed": SEALED, "tight": TIGHT, "ride": TIGHT, "gap": QUIET, "top": QUIET,
+    "outside": QUIET,
+}  # fmt: skip
 _WORDS = {
     "sealed": "sealed area",
     "tight": "behind a tight passage",
+    "ride": "reached on a platform only",
     "gap": "gap between things",
+    "top": "top of something",
     "outside": "outside of the walls",
 }
-_SHOWN = ("presence", "stuck", "collisions", "discomfort")
+_SHOWN = ("presence", "stuck", "collisions", "discomfort", "people_collisions")
 _COLOURS = {
     "presence": "YlGnBu", "stuck": "RdPu", "collisions": "OrRd", "discomfort": "YlOrBr",
+    "people_collisions": "OrRd",
 }  # fmt: skip
+_LEAST_SCALE = 0.05
+"""Least end of a scale of colours."""
 _WIDTH = 10.2
 _MAX_PATHS = 300
 
 
-def draw_problems(test: Playtest) -> bytes:
-    """PNG of the plan with sealed areas, tight passages and stuck spots, and a legend."""
-    figure, ax, aside = _plan_figure(test)
+def draw_problems(test: Playtest, storey: int = 0) -> bytes:
+    """PNG of a plan with sealed areas, tight passages and stuck spots, and a legend."""
+    figure, ax, aside = _plan_figure(test, storey)
     handles: dict[str, Any] = {}
     floor = test.floor
-    missed = floor.reachable & ~test.covered
-    _fill(ax, test, missed)
+    missed = floor.storeys[storey].reachable & ~test.covered[storey]
+    _fill(ax, test, storey, missed)
     if missed.any():
         handles["nobody came within 0.5 m"] = _patch(UNCOVERED)
     for area in floor.areas:
+        if _storey_of(test, area.position) != storey:
+            continue
         colour = _KINDS[area.kind]
         _mark(ax, area.position, area.name, colour)
         handles[_WORDS[area.kind]] = _patch(colour)
@@ -59,6 +71,8 @@ def draw_problems(test: Playtest) -> bytes:
             )
     counted = serious_spots(test)
     for spot in test.spots:
+        if _storey_of(test, spot.position) != storey:
+            continue
         serious = spot in counted
         _circle(ax, spot.position, spot.radius, STUCK if serious else QUIET)
         _mark(ax, spot.position, spot.name, STUCK if serious else QUIET)
@@ -68,43 +82,46 @@ def draw_problems(test: Playtest) -> bytes:
         handles[word] = _line(
             marker="o", ms=11, mfc="none", mec=STUCK if serious else QUIET, mew=2, ls=""
         )
-    if test.level.start is not None:
+    shown = storey_level(floor, storey)
+    if shown.start is not None:
         handles["start of the level"] = _line(marker="o", ms=8, color="#2f62c9", ls="")
-    if test.level.goal is not None:
+    if shown.goal is not None:
         handles["goal of the level"] = _line(marker="o", ms=8, color="#2fa84f", ls="")
-    _legend(aside, test, handles)
+    _legend(aside, test, storey, handles)
     return png_of(figure)
 
 
-def draw_paths(test: Playtest) -> bytes:
-    """PNG of the plan with the ways that agents took."""
-    figure, ax, aside = _plan_figure(test)
+def draw_paths(test: Playtest, storey: int = 0) -> bytes:
+    """PNG of a plan with the ways that agents took."""
+    figure, ax, aside = _plan_figure(test, storey)
     shown = list(enumerate(test.records))[:_MAX_PATHS]
     alpha = float(np.clip(40.0 / len(shown), 0.2, 0.7))
     for _, record in sorted(shown, key=lambda item: item[1].success):
-        x, y = record.trace.position[:, 0], record.trace.position[:, 1]
+        here = test.floor.storey_at(record.trace.position[:, 2]) == storey
+        x, y = np.where(here[:, None], record.trace.position[:, :2], np.nan).T
         colour = REACHED if record.success else FAILED
         ax.plot(x, y, color=colour, lw=1.0, alpha=alpha, zorder=4)
-        if not record.success:
+        if not record.success and here[-1]:
             ax.plot(x[-1], y[-1], "X", color=FAILED, ms=8, mec="white", zorder=6)
     handles = {"reached the goal": _line(color=REACHED, lw=2)}
     if not all(record.success for _, record in shown):
         handles["did not"] = _line(color=FAILED, lw=2)
         handles["where it ended"] = _line(marker="X", ms=9, color=FAILED, ls="")
-    _legend(aside, test, handles)
+    _legend(aside, test, storey, handles)
     return png_of(figure)
 
 
-def draw_heat_maps(test: Playtest) -> bytes:
-    """PNG of the heat maps, two in a row."""
+def draw_heat_maps(test: Playtest, storey: int = 0) -> bytes:
+    """PNG of the heat maps on a plan, two in a row."""
     maps = {heat_map.name: heat_map for heat_map in test.maps}
-    shown = [maps[name] for name in _SHOWN]
+    shown = [maps[name] for name in _SHOWN if name in maps]
+    rows = -(-len(shown) // 2)
     _, height = _size(test, _WIDTH / 2 - 0.9)
-    figure = new_figure((_WIDTH, 2 * (height + 0.85)))
+    figure = new_figure((_WIDTH, rows * (height + 0.85)))
     for k, heat_map in enumerate(shown):
-        ax = figure.add_subplot(2, 2, k + 1)
-        _draw_plan(ax, test)
-        _draw_map(ax, heat_map)
+        ax = figure.add_subplot(rows, 2, k + 1)
+        _draw_plan(ax, test, storey)
+        _draw_map(ax, heat_map, storey)
     figure.tight_layout()
     return png_of(figure)
 
@@ -147,7 +164,7 @@ def draw_times(test: Playtest) -> bytes:
     return png_of(figure)
 
 
-def _plan_figure(test: Playtest) -> tuple[Any, Axes, Axes]:
+def _plan_figure(test: Playtest, storey: int) -> tuple[Any, Axes, Axes]:
     """A figure with a plan at the left and room for a legend at the right."""
     width, height = _size(test, 6.9)
     figure = new_figure((_WIDTH, max(height + 0.6, 2.6)))
@@ -157,7 +174,7 @@ def _plan_figure(test: Playtest) -> tuple[Any, Axes, Axes]:
         (0.065 + width / _WIDTH + 0.015, 0.5 / total, 0.2, height / total)
     )
     aside.set_axis_off()
-    _draw_plan(ax, test)
+    _draw_plan(ax, test, storey)
     return figure, ax, aside
 
 
@@ -169,30 +186,39 @@ def _size(test: Playtest, width: float) -> tuple[float, float]:
     return min(width, height / ratio), height
 
 
-def _draw_plan(ax: Axes, test: Playtest) -> None:
-    """The level in quiet colours."""
-    draw_level_map(ax, test.level, muted=True)
+def _storey_of(test: Playtest, position: Floats) -> int:
+    return int(test.floor.storey_at(position[None, 2])[0])
+
+
+def _draw_plan(ax: Axes, test: Playtest, storey: int) -> None:
+    """What is seen of the level on a storey, in quiet colours, and what moves there."""
+    draw_level_map(ax, storey_level(test.floor, storey), muted=True)
+    level, floor = test.level, test.floor
+    draw_moving(ax, level, lambda z: floor.storey_at(z) == storey)
     ax.tick_params(labelsize=8, length=3)
     ax.xaxis.label.set_fontsize(9)
     ax.yaxis.label.set_fontsize(9)
 
 
-def _draw_map(ax: Axes, heat_map: HeatMap) -> None:
-    """A heat map above the floor, with its scale."""
-    values = heat_map.values
+def _draw_map(ax: Axes, heat_map: HeatMap, storey: int) -> None:
+    """A storey of a heat map, with the scale of all storeys."""
+    values = heat_map.values[storey]
     ny, nx = values.shape
-    known = values[np.isfinite(values)]
+    known = heat_map.values[np.isfinite(heat_map.values)]
     ax.set_title(heat_map.title, fontsize=11, fontweight="bold", loc="left")
-    if len(known) == 0:
-        ax.text(0.5, 0.5, "none", transform=ax.transAxes, ha="center", fontsize=12)
+    if not np.isfinite(values).any():
+        ax.text(
+            0.5, 0.5, "none", transform=ax.transAxes, ha="center", fontsize=12,
+            zorder=9, bbox={"fc": "white", "ec": "none", "alpha": 0.8},
+        )  # fmt: skip
         return
     x1, y1 = heat_map.x0 + nx * heat_map.cell, heat_map.y0 + ny * heat_map.cell
     low, high = 0.0, float(np.percentile(known, 98))
-    if heat_map.name == "collisions":
+    if heat_map.unit == "collisions":
         high = max(float(known.max()), 1.0)
     image = ax.imshow(
         values, origin="lower", extent=(heat_map.x0, x1, heat_map.y0, y1),
-        cmap=_COLOURS[heat_map.name], vmin=low, vmax=max(high, 1e-6), zorder=1.5,
+        cmap=_COLOURS[heat_map.name], vmin=low, vmax=max(high, _LEAST_SCALE), zorder=1.5,
         interpolation="nearest", aspect="equal",
     )  # fmt: skip
     bar = ax.figure.colorbar(
@@ -203,20 +229,20 @@ def _draw_map(ax: Axes, heat_map: HeatMap) -> None:
     bar.ax.tick_params(labelsize=8)
 
 
-def _fill(ax: Axes, test: Playtest, missed: Bools) -> None:
+def _fill(ax: Axes, test: Playtest, storey: int, missed: Bools) -> None:
     """Colour the cells of `missed` (ny, nx) and of unreachable parts, above the floor."""
     from matplotlib.colors import to_rgba
 
-    floor, grid = test.floor, test.floor.grid
-    image = np.zeros((grid.ny, grid.nx, 4), np.uint8)
+    floor, owner = test.floor, test.floor.storeys[storey].owner
+    image = np.zeros((*owner.shape, 4), np.uint8)
     image[missed] = np.round(255.0 * np.array(to_rgba(UNCOVERED, 0.9)))
     for area in floor.areas:
         colour = to_rgba(_KINDS[area.kind], 0.55)
-        image[floor.owner == area.label] = np.round(255.0 * np.array(colour))
-    x1 = grid.x0 + grid.nx * grid.resolution
-    y1 = grid.y0 + grid.ny * grid.resolution
+        image[owner == area.label] = np.round(255.0 * np.array(colour))
+    x1 = floor.x0 + owner.shape[1] * floor.resolution
+    y1 = floor.y0 + owner.shape[0] * floor.resolution
     ax.imshow(
-        image, origin="lower", extent=(grid.x0, x1, grid.y0, y1), zorder=1.5,
+        image, origin="lower", extent=(floor.x0, x1, floor.y0, y1), zorder=1.5,
         interpolation="nearest", aspect="equal",
     )  # fmt: skip
 
@@ -250,13 +276,17 @@ def _line(**style: Any) -> Any:
     return Line2D([], [], **style)
 
 
-def _legend(ax: Axes, test: Playtest, handles: dict[str, Any]) -> None:
+def _legend(ax: Axes, test: Playtest, storey: int, handles: dict[str, Any]) -> None:
     """A legend at the upper left of empty axes."""
     from matplotlib.patches import Patch
 
-    level = test.level
+    level = storey_level(test.floor, storey)
     every = dict(handles)
-    if len(level.boxes) or len(level.cylinders):
+    if len(level.movers):
+        every["moving thing, and its way"] = _line(color=MOVING, lw=1.2, ls="--")
+    if level.people is not None and level.people.walkers:
+        every["way of a person"] = _line(color=MOVING, lw=1.2, ls=":")
+    if not level.heights and (len(level.boxes) or len(level.cylinders)):
         every["wall"], every["furniture"] = Patch(color=WALL), Patch(color=MUTED)
     if len(level.holes):
         every["hole"] = Patch(color=HOLE)

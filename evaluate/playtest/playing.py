@@ -12,10 +12,13 @@ from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.levels.geodesic import distance_field, field_distance, free_grid
+from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.planners import PLANNERS
-from ambulo.envs.vr.task.bank import LevelBank, Start
+from ambulo.envs.vr.task.bank import GOALS, LevelBank, Start
+from ambulo.envs.vr.task.scene_level import SceneLevel
 from ambulo.evaluate.playtest.journeys import Ground, Journey
+from ambulo.evaluate.playtest.movers import played_level
 from ambulo.evaluate.vr.evaluation import (
     NavigationSubject,
     agent_subject,
@@ -120,18 +123,18 @@ def walk(
     config = walker.subject.config.override(
         "environment", max_episode_steps=max(1, round(limit / spec.decision_dt))
     )
-    level = ground.floor.level
-    cells = np.prod(level.bounds[2:] - level.bounds[:2]) / ground.resolution**2
-    chunk = int(np.clip(_MAX_BYTES / (8.0 * cells), 8, _MAX_CHUNK))
+    chunk = int(np.clip(_MAX_BYTES / (4.0 * ground.grid.free.size), 8, _MAX_CHUNK))
     records: list[EpisodeRecord] = []
     for first in range(0, len(journeys), chunk):
         part = journeys[first : first + chunk]
-        levels = [dataclasses.replace(level, start=j.start, goal=j.goal) for j in part]
         bank = LevelBank(
-            levels, np.random.default_rng([seed, 14, first]),
-            resolution=ground.resolution,
+            [_level_of(ground, part)], np.random.default_rng([seed, 14, first]),
+            resolution=ground.grid.resolution,
         )  # fmt: skip
-        starts = [Start(k, 0, j.start.copy()) for k, j in enumerate(part)]
+        starts = [
+            Start(0, GOALS + k, j.start[:3].copy(), float(j.start[3]))
+            for k, j in enumerate(part)
+        ]
         played = run_episodes(
             walker.subject.make(min(num_envs, len(starts))), config, bank, starts,
             num_envs=num_envs, seed=seed, first=first, progress=progress,
@@ -140,15 +143,35 @@ def walk(
     return records
 
 
+def _level_of(ground: Ground, journeys: Sequence[Journey]) -> Level:
+    """The level of `ground` with the goals of `journeys` as waypoints.
+
+    One level for all of them is packed once; one with heights also has its cells.
+    """
+    level = played_level(ground.floor.level)
+    first = journeys[0]
+    level = dataclasses.replace(
+        level,
+        start=first.start[:3],
+        start_height=float(first.start[3]),
+        goal=first.goal[:2],
+        goal_height=float(first.goal[2]),
+        starts=np.zeros((0, 4)),
+        goals=np.zeros((0, 3)),
+        waypoints=np.array([journey.goal for journey in journeys]),
+    )
+    if not isinstance(ground.grid, LayeredGrid):
+        return level
+    known = {f.name: getattr(level, f.name) for f in dataclasses.fields(Level)}
+    return SceneLevel(**known, grid=ground.grid)
+
+
 def time_limit(ground: Ground, journeys: Sequence[Journey], max_speed: float) -> float:
     """Time for a journey by the longest shortest way of the first ones, [s]."""
-    grid = free_grid(ground.floor.level, ground.resolution)
     longest = 0.0
     for journey in journeys[:20]:
-        field = distance_field(grid, journey.goal)
-        way = field_distance(
-            field.ravel(), grid.nx, grid.ny, grid.x0, grid.y0, grid.resolution,
-            float(journey.start[0]), float(journey.start[1]),
-        )  # fmt: skip
+        field = ground.grid.field(journey.goal)
+        start = np.append(journey.start[:2], journey.start[3])
+        way = ground.grid.distance(field, start)
         longest = max(longest, float(way) if np.isfinite(way) else 0.0)
     return float(np.clip(_MARGIN + _PATIENCE * longest / max_speed, SHORTEST, LONGEST))

@@ -35,7 +35,8 @@ class Problem:
     """One thing to look at."""
 
     kind: str
-    """`sealed`, `place`, `success`, `stuck`, `coverage`, `tight`, `gap` or `outside`."""
+    """`sealed`, `place`, `success`, `stuck`, `coverage`, `tight`, `ride`, `gap`, `top` or
+    `outside`."""
     fails: bool
     """The level fails because of it."""
     text: str
@@ -66,7 +67,8 @@ def rounded(position: Floats) -> list[float]:
 
 def place_text(position: Floats) -> str:
     """A place for people."""
-    return f"x {position[0]:.1f} m, y {position[1]:.1f} m"
+    height = f", z {position[2]:.1f} m" if abs(position[2]) >= 0.05 else ""
+    return f"x {position[0]:.1f} m, y {position[1]:.1f} m{height}"
 
 
 def find_problems(test: Playtest, limits: Limits) -> list[Problem]:
@@ -93,6 +95,8 @@ def find_problems(test: Playtest, limits: Limits) -> list[Problem]:
         "stuck",
         "coverage",
         "tight",
+        "ride",
+        "top",
         "outside",
         "gap",
     )
@@ -114,6 +118,9 @@ def _area_problem(area: Area, fails: bool) -> Problem:
         "somebody who walks exactly in the middle.",
         "gap": f"Gap {area.name}: {what}, at most {area.width:.1f} m wide, cannot be "
         "reached.",
+        "ride": f"Area {area.name}: {what} is reached on {area.carrier} alone.",
+        "top": f"Top {area.name}: {what} is the top of something, or a floor without a way "
+        "up to it.",
         "outside": f"Outside area {area.name}: {what} lies beyond the walls.",
     }
     advice = {
@@ -121,6 +128,10 @@ def _area_problem(area: Area, fails: bool) -> Problem:
         "tight": _opening_advice(area),
         "gap": "Nothing to do if nobody has to get there. Nothing may be placed in it "
         "that a player needs.",
+        "ride": "Agents do not ride moving platforms, so nobody was sent there. Ride it "
+        "yourself.",
+        "top": "Nothing to do if it is a roof, or another thing that nobody has to get to. "
+        "If it is a floor, it lacks stairs or a ramp.",
         "outside": "Nothing to do. A smaller floor rectangle (bounds) would leave it out.",
     }
     return Problem(

@@ -11,7 +11,7 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
-from ambulo.evaluate.playtest.floor import MIN_AREA, Floor, survey
+from ambulo.evaluate.playtest.floor import MIN_AREA, Floor
 from ambulo.evaluate.playtest.heatmaps import HeatMap, covered_cells, heat_maps
 from ambulo.evaluate.playtest.journeys import (
     Journey,
@@ -23,6 +23,7 @@ from ambulo.evaluate.playtest.journeys import (
 from ambulo.evaluate.playtest.measures import journey_values, mean_metrics
 from ambulo.evaluate.playtest.playing import Walker, walk
 from ambulo.evaluate.playtest.stuck import Stay, StuckSpot, find_spots, find_stays
+from ambulo.evaluate.playtest.survey import survey
 from ambulo.evaluate.shared.result import Metric
 from ambulo.evaluate.vr.scores import EpisodeRecord
 
@@ -84,13 +85,18 @@ class Playtest:
 
     @cached_property
     def covered(self) -> Bools:
-        """Reachable cells of the floor near a path, shape (ny, nx)."""
+        """Reachable cells of the floor near a path, shape (storeys, ny, nx)."""
         return covered_cells(self.floor, self.records)
 
     @cached_property
     def coverage(self) -> float:
         """Fraction of the reachable floor near a path."""
         return float(self.covered.sum() / self.floor.reachable.sum())
+
+    def coverage_of(self, storey: int) -> float | None:
+        """Fraction of the reachable floor of a storey near a path; None: it has none."""
+        total = self.floor.storeys[storey].reachable.sum()
+        return float(self.covered[storey].sum() / total) if total else None
 
     @cached_property
     def maps(self) -> list[HeatMap]:
@@ -144,14 +150,14 @@ def playtest_level(
     """Survey a level, and let agents walk through it.
 
     Args:
-        level: flat.
+        level: flat or with heights, with or without people and things that move.
         walker: who walks.
         settings: how.
         box: rectangle of random places, see `draw_journeys`.
         progress: called with the number of journeys that have just ended.
 
     Raises:
-        LevelError: no floor, too little of it, or a level with heights.
+        LevelError: no floor, or too little of it.
     """
     floor = survey(level, settings.min_area)
     ground = ground_of(floor)

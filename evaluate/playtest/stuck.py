@@ -126,14 +126,13 @@ def _distances(points: Floats, floor: Floor) -> Floats:
     apart = pdist(points)
     near = np.flatnonzero(apart < _FAR)
     blocked = np.zeros(len(near), np.bool_)
-    begin, end = points[first[near], :2], points[second[near], :2]
-    grid, open_floor = floor.grid, floor.owner > 0
+    begin, end = points[first[near]], points[second[near]]
+    storey = floor.storey_at(points[:, 2])
+    blocked |= storey[first[near]] != storey[second[near]]
+    owner = np.stack([storey.owner for storey in floor.storeys])
     for share in np.linspace(0.0, 1.0, _LOOKS):
-        at = (
-            (1.0 - share) * begin + share * end - [grid.x0, grid.y0]
-        ) / grid.resolution
-        at = np.clip(at.astype(np.int64), 0, [grid.nx - 1, grid.ny - 1])
-        blocked |= ~open_floor[at[:, 1], at[:, 0]]
+        at = floor.cells_at((1.0 - share) * begin + share * end)
+        blocked |= owner[at] == 0
     apart[near[blocked]] = _FAR
     return apart
 

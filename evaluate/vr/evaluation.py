@@ -32,7 +32,7 @@ Progress = Callable[[str, int], None]
 
 DEFAULT_NUM_ENVS = 64
 """Environments at once."""
-_COLUMNS = 12
+_COLUMNS = 13
 """Numbers in one row of a recording."""
 _BODY = ("head_height", "head_tilt", "gait_phase", "touch_force")
 """What is recorded of characters with legs, from `World.details`."""
@@ -231,6 +231,7 @@ class _Recorder:
             contact_ticks=rows[:, 9].astype(np.int64),
             snaps=rows[:, 10].astype(np.int64),
             distance=rows[:, 11],
+            people_ticks=rows[:, 12].astype(np.int64),
             body=self._body_trace(env, steps),
         )
 
@@ -255,7 +256,7 @@ class _Recorder:
         return np.column_stack(
             [
                 s.position, s.yaw, s.velocity, s.yaw_rate, s.rays.min(axis=1),
-                s.contact_ticks, s.snaps, self._batch.episode.distance,
+                s.contact_ticks, s.snaps, self._batch.episode.distance, s.people_ticks,
             ]
         )  # fmt: skip
 

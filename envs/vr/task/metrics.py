@@ -74,6 +74,8 @@ class Trace:
     """Walking distance to the goal, shape (T + 1,), [m]."""
     body: BodyTrace | None = None
     """Of a character with legs."""
+    people_ticks: Ints | None = None
+    """Ticks in contact with a person, shape (T + 1,)."""
 
 
 @dataclass(frozen=True)

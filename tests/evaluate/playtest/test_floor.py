@@ -10,7 +10,7 @@ import pytest
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
-from ambulo.evaluate.playtest.floor import survey
+from ambulo.evaluate.playtest.survey import survey
 
 LEVELS = Path(__file__).parents[2] / "data" / "playtest"
 
@@ -99,12 +99,9 @@ def test_floor_beyond_the_walls_is_outside():
     assert [area.kind for area in survey(level).areas] == ["outside"]
 
 
-def test_levels_without_floor_or_with_heights_are_refused():
+def test_levels_without_floor_are_refused():
     full = Level(
         "full", np.array([0.0, 0.0, 2.0, 2.0]), boxes=np.array([wall(0, 0, 2, 2)])
     )
     with pytest.raises(LevelError, match="'full': no free floor"):
         survey(full)
-    high = Level("high", np.array([0.0, 0.0, 9.0, 9.0]), heights=True)
-    with pytest.raises(LevelError, match="'high': heights"):
-        survey(high)

@@ -1,0 +1,229 @@
+"""The survey of a level with heights: its floors, and every part that cannot be reached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.errors import LevelError
+from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
+from ambulo.envs.vr.levels.edge_kernels import are_drops
+from ambulo.envs.vr.levels.geodesic import CLEARANCE
+from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
+from ambulo.envs.vr.levels.layer_way_kernels import edge_distances
+from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.levels.solids import Solids
+from ambulo.evaluate.playtest.areas import Area, AreaKind, letters
+from ambulo.evaluate.playtest.flat_survey import GAP_AREA, GAP_WIDTH, cell_size
+from ambulo.evaluate.playtest.floor import MAX_AREAS, Floor
+from ambulo.evaluate.playtest.movers import judged_level, never_blocked, rides
+from ambulo.evaluate.playtest.nodes import Nodes
+from ambulo.evaluate.playtest.storeys import split
+from ambulo.evaluate.playtest.thin_bodies import with_ways_in
+
+_MAX_CELLS = 1e6
+_OPEN = 0.5
+"""A part with more of its edge open, where one would fall, is the top of something."""
+TOP_AREA, TOP_HEIGHT = 6.0, 1.2
+"""So is one with less floor than this [m^2], at most so high above floor beside it [m]."""
+_TALL = 2.8
+"""Tops smaller than gaps may be so high, as those of wardrobes are, [m]."""
+_COMPARABLE = 0.5
+"""Without starts, people are in the lowest part that has this fraction of the largest."""
+_BESIDE = 0.75
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """The parts of a level, and the numbers of each."""
+
+    nodes: Nodes
+    """Cells on which the axis of a body can be."""
+    label: Ints
+    """Part of each node, from 1 on, shape (n,)."""
+    ground: Nodes
+    """Cells of all floor on which a point has room."""
+    owner: Ints
+    """Part whose people cover each cell of `ground`, 0: none, shape (m,)."""
+    clear: Floats
+    """Distance of each of `nodes` from the nearest obstacle or edge, shape (n,), [m]."""
+    size: Floats
+    """Floor of each part, shape (parts + 1,), [m^2]; 0 has none."""
+
+
+def survey_heights(level: Level, min_area: float) -> Floor:
+    """Return the floor of a `level` with heights, and every part that is not reached.
+
+    Things that move stand in the way only where they always do; see `movers`.
+
+    Raises:
+        LevelError: no place for a body.
+    """
+    judged = judged_level(level)
+    parts = _parts(judged, cell_size(level, _MAX_CELLS))
+    if len(parts.nodes) == 0:
+        raise LevelError(f"level {level.name!r}: no free floor for the body")
+    main = _main_part(level, parts)
+    sizes = parts.size.copy()
+    sizes[main] = 0.0
+    order = [int(k) for k in np.argsort(-sizes) if sizes[k] > 0.0]
+    large = [k for k in order if sizes[k] >= min_area]
+    small = [k for k in order if sizes[k] < min_area]
+    measured = _measured(judged, parts, large, main)
+    listed = [a for a in measured if a.kind != "top" or a.area >= TOP_AREA]
+    areas = [replace(a, name=letters(k)) for k, a in enumerate(listed[:MAX_AREAS])]
+    areas = with_ways_in(judged, parts.nodes, parts.label, main, areas)
+    areas = [_ridden(area, carriers) for area, carriers in zip(
+        areas, rides(level, parts.nodes, parts.label, main, areas), strict=True,
+    )]  # fmt: skip
+    shown = [main, *(a.label for a in areas if a.kind in ("sealed", "tight", "ride"))]
+    limits, storeys = split(
+        parts.nodes,
+        parts.label,
+        parts.ground,
+        parts.owner,
+        main,
+        shown,
+        [area.label for area in areas],
+    )
+    grid = parts.nodes.grid
+    return Floor(
+        level=level,
+        x0=grid.x0,
+        y0=grid.y0,
+        resolution=grid.resolution,
+        main=main,
+        storeys=storeys,
+        limits=limits,
+        areas=tuple(areas),
+        slivers=len(small),
+        sliver_area=float(parts.size[small].sum()),
+        unlisted=max(len(listed) - MAX_AREAS, 0),
+        tops=len(measured) - len(listed),
+    )
+
+
+def _parts(level: Level, resolution: float) -> _Parts:
+    """The connected parts of `level`."""
+    grid = LayeredGrid.of(level, resolution, CLEARANCE)
+    nodes = Nodes.of(never_blocked(level, grid))
+    label = nodes.parts()
+    ground = Nodes.of(LayeredGrid.of(level, resolution, 0.0))
+    at = nodes.matching(ground)
+    known = at >= 0
+    owner = np.zeros(len(ground), np.int64)
+    owner[at[known]] = label[known]
+    owner = ground.spread(owner, round((CLEARANCE + resolution) / resolution))
+    away = edge_distances(ground.grid.links, ground.grid.free)
+    room = away[ground.layer, ground.row, ground.column]
+    clear = np.where(known, room[at] - 0.5, 0.0) * resolution
+    count = int(label.max(initial=0)) + 1
+    cells = np.bincount(owner, minlength=count).astype(np.float64)
+    cells[0] = 0.0
+    return _Parts(nodes, label, ground, owner, clear, cells * resolution**2)
+
+
+def _main_part(level: Level, parts: _Parts) -> int:
+    """The part that holds the level's starts; without any, a large one that lies low."""
+    starts = [] if level.start is None else [[*level.start[:2], level.start_height]]
+    starts += level.starts[:, :3].tolist()
+    points = parts.nodes.points()
+    found = []
+    for start in np.array(starts).reshape(-1, 3):
+        away = np.linalg.norm(points - start, axis=1)
+        nearest = int(np.argmin(away))
+        if away[nearest] <= 2.0 * BODY_RADIUS:
+            found.append(int(parts.label[nearest]))
+    if found:
+        return int(np.bincount(found).argmax())
+    large = np.flatnonzero(parts.size >= _COMPARABLE * parts.size.max())
+    heights = [float(np.median(parts.nodes.z[parts.label == k])) for k in large]
+    return int(large[int(np.argmin(heights))])
+
+
+def _measured(level: Level, parts: _Parts, which: list[int], main: int) -> list[Area]:
+    """The unreachable parts `which`, without names and openings."""
+    nodes, grid = parts.nodes, parts.nodes.grid
+    points, solids = nodes.points(), Solids.of(level)
+    reachable = parts.label == main
+    rim = _at_rim(nodes, reachable)
+    areas = []
+    for part in which:
+        mine = np.flatnonzero(parts.label == part)
+        best = mine[int(np.argmax(parts.clear[mine]))]
+        width, area = 2.0 * float(parts.clear[best]), float(parts.size[part])
+        kind: AreaKind = "sealed"
+        if _is_top(solids, parts, mine, area):
+            kind = "top"
+        elif width < GAP_WIDTH and area < GAP_AREA:
+            kind = "gap"
+        elif not rim and _at_rim(nodes, parts.label == part):
+            kind = "outside"
+        low, high = points[mine, :2].min(axis=0), points[mine, :2].max(axis=0)
+        edge = CLEARANCE + grid.resolution / 2
+        areas.append(
+            Area(
+                name="",
+                kind=kind,
+                label=part,
+                area=area,
+                position=points[best],
+                box=np.concatenate([low - edge, high + edge]),
+                width=width,
+            )
+        )
+    return areas
+
+
+def _is_top(solids: Solids, parts: _Parts, mine: Ints, area: float) -> bool:
+    """Whether the nodes `mine` are on top of something, as on a table or on a roof."""
+    points = parts.nodes.points()
+    own, others = points[mine], points[parts.label != parts.label[mine[0]]]
+    if _open_fraction(solids, parts.nodes, mine, own) > _OPEN:
+        return True
+    if area >= TOP_AREA:
+        return False
+    tall = _TALL if area < GAP_AREA else TOP_HEIGHT
+    low, high = own.min(axis=0), own.max(axis=0)
+    near = (others[:, :2] > low[:2] - _BESIDE).all(axis=1)
+    near &= (others[:, :2] < high[:2] + _BESIDE).all(axis=1)
+    near &= (others[:, 2] < low[2] - CLIMB_HEIGHT) & (others[:, 2] > high[2] - tall)
+    return bool(near.any())
+
+
+def _open_fraction(solids: Solids, nodes: Nodes, mine: Ints, points: Floats) -> float:
+    """Fraction of the edge of the nodes `mine` at which one would fall."""
+    edge: list[Floats] = []
+    reach = CLEARANCE + nodes.grid.resolution
+    for d in range(0, 8, 2):
+        ends = nodes.neighbour[mine, d] == len(nodes)
+        step = np.append(NEIGHBOURS[d] * reach, 0.0)
+        edge.append(points[ends] + step)
+    beyond = np.vstack(edge)
+    if len(beyond) == 0:
+        return 0.0
+    drops: Bools = are_drops(solids.arrays(), beyond)
+    return float(drops.mean())
+
+
+def _at_rim(nodes: Nodes, mine: Bools) -> bool:
+    """Whether the nodes `mine` come as near to the edge of the level as a body can."""
+    grid = nodes.grid
+    reach = int(np.ceil(CLEARANCE / grid.resolution)) + 1
+    row, column = nodes.row[mine], nodes.column[mine]
+    return bool(
+        row.min() <= reach
+        or column.min() <= reach
+        or row.max() >= grid.ny - 1 - reach
+        or column.max() >= grid.nx - 1 - reach
+    )
+
+
+def _ridden(area: Area, carrier: str) -> Area:
+    """`area`, which a platform with the key `carrier` (empty: none) leads to."""
+    if not carrier:
+        return area
+    return replace(area, kind="ride", carrier=carrier)

@@ -1,0 +1,63 @@
+"""`ambulo playtest` in levels with heights, people and moving things: real runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ambulo.cli import main
+
+TOWER = str(Path(__file__).parents[2] / "data" / "playtest" / "tower.json")
+
+
+def played(tmp_path: Path, level: str, *arguments: str) -> tuple[int, dict, list[dict]]:
+    """Exit code, playtest.json and rows of a run with the oracle."""
+    out = tmp_path / "out"
+    code = main(["playtest", level, "--agent", "oracle", "--out", str(out), *arguments])
+    data = json.loads((out / "playtest.json").read_text())
+    return code, data, json.loads((out / "journeys.json").read_text())
+
+
+def test_a_tower_has_rows_maps_and_plans_of_both_floors(tmp_path):
+    code, data, rows = played(tmp_path, TOWER, "--agents", "30")
+    assert code == 1
+    [level] = data["levels"]
+    assert [p["kind"] for p in level["problems"] if p["fails"]] == ["sealed"]
+    assert "z 3.0 m" in level["problems"][0]["text"]
+    assert [floor["z"] for floor in level["floors"]] == [0, 3]
+    assert all(0.1 < floor["coverage"] <= 1 for floor in level["floors"])
+    assert level["metrics"]["success_rate"]["value"] == 1
+    assert level["metrics"]["people_collisions"]["value"] is None
+    assert {0.0, 3.0} <= {row["goal_z"] for row in rows}
+    climbed = [row for row in rows if abs(row["goal_z"] - row["start_z"]) > 2.5]
+    assert climbed
+    assert all(abs(row["end_z"] - row["goal_z"]) < 0.6 for row in rows)
+    presence = next(m for m in level["heat_maps"] if m["name"] == "presence")
+    heights = {cell[2] for cell in presence["cells"]}
+    assert min(heights) == 0
+    assert max(heights) == 3
+    assert any(0.5 < z < 2.5 for z in heights)  # on the stairs
+    total = sum(cell[3] for cell in presence["cells"])
+    assert total == pytest.approx(sum(row["time_s"] for row in rows), rel=1e-3)
+    sealed = next(m for m in level["heat_maps"] if m["name"] == "unreachable")
+    assert {cell[2] for cell in sealed["cells"]} == {3.0}
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert page.count("<img") == 7
+    assert "Plan: what to look at, floor at 3.0 m" in page
+
+
+def test_a_version_without_the_sealed_room_is_better(tmp_path):
+    level = json.loads(Path(TOWER).read_text())
+    level["boxes"] = [
+        box for box in level["boxes"] if box["center"] != [7.5, 3.05, 4.3]
+    ]
+    opened = tmp_path / "opened.json"
+    opened.write_text(json.dumps(level))
+    code, data, _ = played(tmp_path, str(opened), "--agents", "20", "--compare", TOWER)
+    assert code == 0
+    [comparison] = data["comparisons"]
+    assert comparison["common_journeys"] >= 12
+    facts = {fact["name"]: fact for fact in comparison["facts"]}
+    assert (facts["sealed_areas"]["ours"], facts["sealed_areas"]["other"]) == (0, 1)

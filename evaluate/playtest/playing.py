@@ -93,6 +93,7 @@ def _settings(config: NavigationConfig) -> NavigationConfig:
         godot_bin=None,
         godot_project=None,
         godot_engines=1,
+        agents=1,
         goal_radius=GOAL_RADIUS,
     )
 

@@ -118,8 +118,8 @@ class VRNavigationEnv(SingleEnv):
         self.config = navigation_config(config, embodied=self._embodied, **settings)
         if self.config.environment.agents > 1:
             raise ConfigError(
-                f"agents = {self.config.environment.agents}: this environment is one agent; "
-                "several are ambulo.envs.vr.parallel, or gymnasium.make_vec"
+                f"agents = {self.config.environment.agents}: this environment is one agent "
+                "(agents = 1); several are ambulo.envs.vr.parallel, or make_vec"
             )
         self.batch = make_batch(
             self.config, 1, custom_terms=load_custom_terms(self.config.rewards.custom)

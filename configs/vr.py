@@ -15,7 +15,7 @@ from ambulo.configs.base import Config
 from ambulo.configs.imitation import ImitationConfig
 from ambulo.configs.scenes import check_scene
 from ambulo.configs.types import Count, NonNegative, Positive, Steps, Widths
-from ambulo.configs.vr_bodies import check_agents, check_reach
+from ambulo.configs.vr_bodies import MOST_AGENTS, check_agents, check_reach
 from ambulo.configs.vr_rewards import NavigationRewardsConfig
 
 Unit = Annotated[float, Field(ge=0, le=1)]
@@ -151,7 +151,7 @@ class NavigationEnvironmentConfig(Config):
     """File of the twin (JSON, of `ambulo fit-twin`); null: the shipped one of the walker."""
     num_environments: Count = 64
     """Environments stepped together."""
-    agents: Annotated[int, Field(ge=1, le=256)] = 1
+    agents: Annotated[int, Field(ge=1, le=MOST_AGENTS)] = 1
     """Environments in a row that share a level, in which they see and touch each other."""
     max_episode_steps: Count = 1000
     """Environment steps before the episode is truncated."""

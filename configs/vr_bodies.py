@@ -4,6 +4,8 @@ from __future__ import annotations
 
 REACHED = (0.35, 1.75)
 """Heights that a body can reach from a crouch and upright, [m]."""
+MOST_AGENTS = 256
+"""Agents that may share a level."""
 _HANDS = 1.1
 """Height of a capsule's hands, [m]."""
 

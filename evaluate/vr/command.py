@@ -10,6 +10,7 @@ from ambulo.common.gl import import_mujoco
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.vr import Body, NavigationConfig
+from ambulo.configs.vr_bodies import MOST_AGENTS, check_agents
 from ambulo.envs.godot.check import check_engines
 from ambulo.envs.vr.task.env import embodied_config
 from ambulo.envs.vr.task.observation import TASKS
@@ -30,7 +31,6 @@ from ambulo.evaluate.vr.scores import EpisodeRecords, summarise
 BODIES: tuple[str, ...] = get_args(Body)
 WORLDS = ("kernel", "mujoco", "godot")
 DEFAULT_WORLD = "mujoco"
-MOST_AGENTS = 256
 
 
 def run(request: EvalRequest) -> EvalOutcome:
@@ -135,11 +135,16 @@ def _in_world(
     if body not in BODIES:
         raise ConfigError(f"--body: unknown {body!r}{nearest(body, BODIES)}")
     scene = _scene(config, args)
+    agents = args.agents or 1
+    try:
+        check_agents(agents, args.world, body)
+    except ValueError as error:
+        raise ConfigError(f"--{error}".replace(" = ", " ", 1)) from None
     return config.override(
         "environment",
         world=args.world,
         body=body,
-        agents=args.agents or 1,
+        agents=agents,
         walker=args.walker or config.environment.walker,
         godot_url=args.godot_url,
         godot_bin=args.godot_bin,

@@ -201,7 +201,7 @@ def test_render_shows_the_others() -> None:
         ({"world": "mujoco"}, "agents = 3: they meet in world = kernel only"),
         ({"world": "godot"}, "agents = 3: they meet in world = kernel only"),
         ({"body": "twin"}, "agents = 3: only capsules meet"),
-        ({"levle": "open"}, "did you mean 'level"),
+        ({"lvel": "open"}, "did you mean 'level"),
         ({"render_mode": "human"}, "render_mode = 'human'"),
     ],
 )

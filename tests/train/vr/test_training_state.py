@@ -54,6 +54,14 @@ CASES: dict[str, dict[str, dict[str, Any]]] = {
         "rewards": {"posture_bonus": 2.0, "novelty_cost": 0.1},
     },
     "blind": {"network": {"privileged_critic": False}},
+    "shared levels": {
+        "environment": {
+            "agents": 4,
+            "level_refresh": 2,
+            "tasks": ("navigate", "patrol"),
+        },
+        "observations": {"memory": "map"},
+    },
     "mujoco": {"environment": {"world": "mujoco", "level_refresh": 2}},
 }
 

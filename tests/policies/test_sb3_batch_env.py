@@ -49,6 +49,24 @@ def test_truncation_delivers_the_last_observation() -> None:
     assert not np.array_equal(obs, last)
 
 
+def test_agents_whose_level_is_over_are_marked_as_cut_off() -> None:
+    """They are truncated in the midst of episodes, which do not count as failures."""
+    env = make(agents=3, goal_distance=(2.0, 4.0))
+    env.reset()
+    rng = np.random.default_rng(0)
+    cut = whole = 0
+    for _ in range(400):
+        *_, infos = env.step(rng.uniform(-1, 1, (NUM_ENVS, 3)).astype(np.float32))
+        for info in filter(None, infos):
+            whole += not info["cut_off"]
+            if info["cut_off"]:
+                cut += 1
+                assert info["TimeLimit.truncated"]
+                assert not info["is_success"]
+                assert info["episode"]["l"] < LIMIT
+    assert 0 < cut < 0.2 * whole
+
+
 def test_returned_observations_are_copies() -> None:
     """SB3 keeps observations; the next step must not change them."""
     env = make()

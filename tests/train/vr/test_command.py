@@ -111,3 +111,12 @@ def test_what_begins_with_a_model_goes_on_with_the_families(flags, fraction) -> 
     args = COMMAND.parse(flags)
     config = COMMAND.prepare(COMMAND.settings(args), args, resumed=False)
     assert config.environment.level_file_fraction == fraction
+
+
+def test_environments_must_fill_shared_levels() -> None:
+    flags = ["--num-envs", "16", "--set", "environment.agents=3"]
+    args = COMMAND.parse(flags)
+    with pytest.raises(
+        ConfigError, match=r"= 16 \(--num-envs\): must be a multiple of"
+    ):
+        COMMAND.prepare(COMMAND.settings(args), args, resumed=False)

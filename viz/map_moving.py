@@ -42,7 +42,7 @@ def draw_moving(
     if outlines:
         ax.add_collection(
             PolyCollection(
-                outlines, facecolors="none", edgecolors=MOVING, linewidths=1.0,
+                outlines, facecolors="none", edgecolors=MOVING, linewidths=0.7,
                 linestyles="--", zorder=zorder,
             ),
             autolim=False,

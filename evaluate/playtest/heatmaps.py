@@ -23,6 +23,8 @@ MAX_SIDE_CELLS = 800
 """Large levels have larger cells, so that no side has more of them."""
 NEAR = 0.5
 """Floor within this distance of a path is covered, [m]."""
+_FALLING = 3.0
+"""Who falls sinks faster than this at the end, [m/s]; nobody walks down so fast."""
 LEAST_TIME = 0.2
 """Means are given where agents were at least this long in all, [s]."""
 
@@ -142,6 +144,12 @@ def touch_starts(trace: Trace, rearm: float, *, people: bool = False) -> Ints:
     return rows[gap > rearm]
 
 
+def fall_start(trace: Trace) -> int:
+    """Row of the last place at which an agent that fell stood on a floor."""
+    drops = -np.diff(trace.position[:, 2])
+    return int(np.max(np.flatnonzero(drops < _FALLING * trace.dt), initial=0))
+
+
 def discomfort(trace: Trace, max_speed: float) -> Floats:
     """1 - the published comfort score of every row after the first, shape (T,)."""
     speed = np.hypot(trace.velocity[1:, 0], trace.velocity[1:, 1])
@@ -235,6 +243,15 @@ def heat_maps(
             np.where(enough, mean, np.nan),
         ),
     ]  # fmt: skip
+    falls = [r.trace.position[fall_start(r.trace)] for r in records if r.fell]
+    if falls:
+        found.append(
+            made(
+                "falls", "Falls", "falls",
+                "agents that fell from the cell, to where nobody gets up again",
+                _positive(cells.summed(np.array(falls), np.ones(len(falls)))),
+            )
+        )  # fmt: skip
     if floor.level.people is not None:
         found.append(
             made(

@@ -26,7 +26,11 @@ from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.floor import Floor
-from ambulo.evaluate.playtest.movers import judged_level, never_blocked
+from ambulo.evaluate.playtest.movers import (
+    clear_of_doors,
+    judged_level,
+    never_blocked,
+)
 from ambulo.evaluate.playtest.nodes import connected_parts, parts_at
 
 Plan = Literal["auto", "random"]
@@ -113,7 +117,9 @@ def ground_of(floor: Floor) -> Ground:
         raise LevelError(f"level {level.name!r}: no floor that a body can walk on")
     main = int(np.bincount(known).argmax())
     allowed = floor.reachable
-    allowed[allowed] = at == main
+    fits = at == main
+    clear = fits & clear_of_doors(level, points)
+    allowed[allowed] = clear if clear.any() else fits
     return Ground(floor, grid, allowed)
 
 

@@ -25,10 +25,12 @@ from ambulo.evaluate.playtest.storeys import split
 from ambulo.evaluate.playtest.thin_bodies import with_ways_in
 
 _MAX_CELLS = 1e6
-_OPEN = 0.5
-"""A part with more of its edge open, where one would fall, is the top of something."""
-TOP_AREA, TOP_HEIGHT = 6.0, 1.2
-"""So is one with less floor than this [m^2], at most so high above floor beside it [m]."""
+_OPEN, _SHARED = 0.5, 0.1
+"""A part with more of its edge open, where one would fall, is the top of something, unless
+more of the reachable floor than this is as high."""
+TOP_AREA, TOP_HEIGHT, _SOME = 6.0, 1.2, 0.15
+"""So is one with less floor than this [m^2], at most so high above floor beside it [m], and
+with more of its edge open than this."""
 _TALL = 2.8
 """Tops smaller than gaps may be so high, as those of wardrobes are, [m]."""
 _COMPARABLE = 0.5
@@ -156,7 +158,7 @@ def _measured(level: Level, parts: _Parts, which: list[int], main: int) -> list[
         best = mine[int(np.argmax(parts.clear[mine]))]
         width, area = 2.0 * float(parts.clear[best]), float(parts.size[part])
         kind: AreaKind = "sealed"
-        if _is_top(solids, parts, mine, area):
+        if _is_top(solids, parts, mine, area, reachable):
             kind = "top"
         elif width < GAP_WIDTH and area < GAP_AREA:
             kind = "gap"
@@ -178,20 +180,25 @@ def _measured(level: Level, parts: _Parts, which: list[int], main: int) -> list[
     return areas
 
 
-def _is_top(solids: Solids, parts: _Parts, mine: Ints, area: float) -> bool:
+def _is_top(
+    solids: Solids, parts: _Parts, mine: Ints, area: float, reachable: Bools
+) -> bool:
     """Whether the nodes `mine` are on top of something, as on a table or on a roof."""
     points = parts.nodes.points()
     own, others = points[mine], points[parts.label != parts.label[mine[0]]]
-    if _open_fraction(solids, parts.nodes, mine, own) > _OPEN:
-        return True
-    if area >= TOP_AREA:
-        return False
-    tall = _TALL if area < GAP_AREA else TOP_HEIGHT
-    low, high = own.min(axis=0), own.max(axis=0)
-    near = (others[:, :2] > low[:2] - _BESIDE).all(axis=1)
-    near &= (others[:, :2] < high[:2] + _BESIDE).all(axis=1)
-    near &= (others[:, 2] < low[2] - CLIMB_HEIGHT) & (others[:, 2] > high[2] - tall)
-    return bool(near.any())
+    edge = _open_fraction(solids, parts.nodes, mine, own)
+    if edge > _SOME and area < TOP_AREA:
+        tall = _TALL if area < GAP_AREA else TOP_HEIGHT
+        low, high = own.min(axis=0), own.max(axis=0)
+        near = (others[:, :2] > low[:2] - _BESIDE).all(axis=1)
+        near &= (others[:, :2] < high[:2] + _BESIDE).all(axis=1)
+        near &= others[:, 2] < low[2] - CLIMB_HEIGHT
+        near &= others[:, 2] > high[2] - tall
+        if near.any():
+            return True
+    usual = float(np.median(own[:, 2]))
+    same = np.abs(parts.nodes.z[reachable] - usual) < CLIMB_HEIGHT
+    return edge > _OPEN and float(same.mean()) < _SHARED
 
 
 def _open_fraction(solids: Solids, nodes: Nodes, mine: Ints, points: Floats) -> float:

@@ -17,7 +17,7 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.moving import CARRIERS, Mover
+from ambulo.envs.vr.levels.moving import CARRIERS, Mover, lift_stops
 from ambulo.evaluate.playtest.areas import Area
 from ambulo.evaluate.playtest.nodes import Nodes
 
@@ -90,6 +90,20 @@ def never_blocked(level: Level, grid: LayeredGrid) -> LayeredGrid:
                 break
         free[layer[blocked], row[blocked], column[blocked]] = False
     return grid.restricted(free)
+
+
+def clear_of_doors(level: Level, points: Floats) -> Bools:
+    """Which of `points` (n, 3) no door comes by, and which are on no lift, shape (n,)."""
+    clear = np.ones(len(points), np.bool_)
+    for mover in level.movers:
+        if mover.kind == "door":
+            for pose in poses(mover):
+                clear &= ~_in_the_way(mover, pose, points)
+        elif mover.kind == "lift":
+            for pose in lift_stops(mover)[:, [0, 1, 2, 6]]:
+                away = np.abs(points[:, 2] - pose[2] - mover.half_size[2])
+                clear &= (away > CLIMB_HEIGHT) | (_distances(mover, pose, points) > 0.0)
+    return clear
 
 
 def _in_the_way(mover: Mover, pose: Floats, points: Floats) -> Bools:

@@ -352,6 +352,18 @@ def _notes(test: Playtest) -> str:
         + " Agents are not people: a stuck spot is a place to look at, not a "
         "proof.",
     ]
+    if test.level.movers:
+        notes.append(
+            "<b>Things that move</b>: floor counts as reachable if a body gets there at some "
+            "time, as behind a door that opens. A thing that moves once is looked at where "
+            "it ends. Agents wait for doors and lifts only as far as they see them; the "
+            "oracle plans as if doors stood open and lifts waited."
+        )
+    if test.level.heights:
+        notes.append(
+            "<b>Heights</b>: widths of openings are those of the widest of ten bodies that "
+            "gets in, 5 cm apart. Tops of tables and other small things are no floor."
+        )
     return "<ul>" + "".join(f"<li>{note}</li>" for note in notes) + "</ul>"
 
 

@@ -37,13 +37,15 @@ _WORDS = {
     "top": "top of something",
     "outside": "outside of the walls",
 }
-_SHOWN = ("presence", "stuck", "collisions", "discomfort", "people_collisions")
+_SHOWN = ("presence", "stuck", "collisions", "discomfort", "people_collisions", "falls")
 _COLOURS = {
     "presence": "YlGnBu", "stuck": "RdPu", "collisions": "OrRd", "discomfort": "YlOrBr",
-    "people_collisions": "OrRd",
+    "people_collisions": "OrRd", "falls": "OrRd",
 }  # fmt: skip
 _LEAST_SCALE = 0.05
 """Least end of a scale of colours."""
+_SCALE_PAD = 7.0
+"""Room between two maps for the scale of colours, in font sizes."""
 _WIDTH = 10.2
 _MAX_PATHS = 300
 
@@ -116,13 +118,13 @@ def draw_heat_maps(test: Playtest, storey: int = 0) -> bytes:
     maps = {heat_map.name: heat_map for heat_map in test.maps}
     shown = [maps[name] for name in _SHOWN if name in maps]
     rows = -(-len(shown) // 2)
-    _, height = _size(test, _WIDTH / 2 - 0.9)
+    _, height = _size(test, _WIDTH / 2 - 1.4)
     figure = new_figure((_WIDTH, rows * (height + 0.85)))
     for k, heat_map in enumerate(shown):
         ax = figure.add_subplot(rows, 2, k + 1)
         _draw_plan(ax, test, storey)
         _draw_map(ax, heat_map, storey)
-    figure.tight_layout()
+    figure.tight_layout(w_pad=_SCALE_PAD, rect=(0.02, 0.0, 0.93, 1.0))
     return png_of(figure)
 
 
@@ -214,7 +216,7 @@ def _draw_map(ax: Axes, heat_map: HeatMap, storey: int) -> None:
         return
     x1, y1 = heat_map.x0 + nx * heat_map.cell, heat_map.y0 + ny * heat_map.cell
     low, high = 0.0, float(np.percentile(known, 98))
-    if heat_map.unit == "collisions":
+    if heat_map.unit in ("collisions", "falls"):
         high = max(float(known.max()), 1.0)
     image = ax.imshow(
         values, origin="lower", extent=(heat_map.x0, x1, heat_map.y0, y1),

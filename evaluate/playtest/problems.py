@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.levels.geodesic import CLEARANCE
 from ambulo.evaluate.playtest.areas import Area
@@ -35,8 +37,8 @@ class Problem:
     """One thing to look at."""
 
     kind: str
-    """`sealed`, `place`, `success`, `stuck`, `coverage`, `tight`, `ride`, `gap`, `top` or
-    `outside`."""
+    """`sealed`, `place`, `success`, `stuck`, `coverage`, `fall`, `tight`, `ride`, `gap`, `top`
+    or `outside`."""
     fails: bool
     """The level fails because of it."""
     text: str
@@ -81,6 +83,7 @@ def find_problems(test: Playtest, limits: Limits) -> list[Problem]:
         *(_place_problem(key) for key in test.unreachable),
         *_success_problem(test, limits),
         *_coverage_problem(test, limits),
+        *_fall_problem(test),
         *(
             _spot_problem(
                 spot, test, spot in counted and len(counted) > limits.max_stuck
@@ -94,6 +97,7 @@ def find_problems(test: Playtest, limits: Limits) -> list[Problem]:
         "success",
         "stuck",
         "coverage",
+        "fall",
         "tight",
         "ride",
         "top",
@@ -207,6 +211,26 @@ def _coverage_problem(test: Playtest, limits: Limits) -> list[Problem]:
             f"{100 * limits.min_coverage:.0f} % are required.",
             "Look at the coverage map. Use more agents, or --journeys random if the "
             "level has a start and a goal of its own.",
+        )
+    ]  # fmt: skip
+
+
+def _fall_problem(test: Playtest) -> list[Problem]:
+    """Agents that fell."""
+    heat_map = next((m for m in test.maps if m.name == "falls"), None)
+    if heat_map is None:
+        return []
+    falls = sum(record.fell for record in test.records)
+    x, y, z, _ = max(heat_map.cells(), key=lambda cell: cell[3])
+    place = np.array([x, y, z])
+    share = 100 * falls / len(test.records)
+    return [
+        Problem(
+            "fall", False,
+            f"{falls} agents ({share:.0f} %) fell, most of them at {place_text(place)}.",
+            "Look at the heat map of falls. A railing at the edge, or a wider way along it, "
+            "holds players back.",
+            place,
         )
     ]  # fmt: skip
 

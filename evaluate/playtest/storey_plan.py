@@ -37,7 +37,7 @@ def storey_level(floor: Floor, number: int) -> Level:
     return replace(
         level,
         boxes=_standing(level.boxes[shown & ~walked]),
-        cylinders=level.cylinders[seen.drums(level.cylinders)],
+        cylinders=_standing_drums(level.cylinders[seen.drums(level.cylinders)]),
         ramps=level.ramps[seen.slopes(level.ramps)],
         stairs=level.stairs[seen.slopes(level.stairs)],
         heightfields=tuple(f for f in level.heightfields if seen.terrain(f)),
@@ -60,6 +60,13 @@ def _standing(boxes: Floats) -> Floats:
     rows = boxes.copy()
     rows[:, 2], rows[:, 5] = (top + bottom) / 2, (top - bottom) / 2
     return rows
+
+
+def _standing_drums(drums: Floats) -> Floats:
+    """`drums` (n, 5) down to the ground."""
+    top = drums[:, 3] + drums[:, 4]
+    bottom = np.minimum(drums[:, 4], np.minimum(top, BODY_HEIGHT) - 0.1)
+    return np.column_stack([drums[:, :3], top - bottom, bottom])
 
 
 def _top(row: Floats) -> Mesh:

@@ -183,6 +183,11 @@ class EngineLink:
                 self._known.update(part)
                 part, obstacles = {}, 0
 
+    def send_things(self, counts: Ints, rows: Floats) -> None:
+        """Say where what moves is at the end of the next decision (`MovingThings`)."""
+        body = protocol.things_message(counts, rows)
+        self._ask("/rl/things", body, BINARY).checked()
+
     def reset(self, envs: Ints, slots: Ints, poses: Floats) -> Floats:
         """Place `envs` (of this link) and return their rows (k, width)."""
         body = protocol.reset_message(envs - self.first, slots, poses)

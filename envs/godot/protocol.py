@@ -33,7 +33,8 @@ _HEADER = struct.Struct("<4sIII")
 
 ROW_FIELDS = (
     "position", "yaw", "velocity", "yaw_rate", "command", "rays", "path",
-    "contact_ticks", "collisions", "since_contact", "moves", "snaps", "fell", "falling",
+    "contact_ticks", "collisions", "since_contact", "people_ticks", "people_collisions",
+    "since_person", "moves", "snaps", "fell", "falling",
 )  # fmt: skip
 """Parts of a state row in order: those of `WorldState`, and whether an env has lost
 the floor below it."""
@@ -111,9 +112,24 @@ def check_spec(answer: Any, layout: RowLayout, agents: int) -> None:
 
 
 def levels_message(slots: Sequence[int], levels: Sequence[Level]) -> bytes:
-    """Body of `POST /rl/levels`."""
-    data = [level_data(level) for level in levels]
+    """Body of `POST /rl/levels`: what stands still; the rest is in `things_message`."""
+    still = [dataclasses.replace(level, movers=(), people=None) for level in levels]
+    data = [level_data(level) for level in still]
     return _json({"slots": list(slots), "levels": data})
+
+
+def things_message(counts: Ints, rows: Floats) -> bytes:
+    """Binary body of `POST /rl/things`: what moves in the level of each agent.
+
+    Args:
+        counts: number of things of each agent, shape (agents,).
+        rows: of `ambulo.envs.vr.geometry.solid_kernels`, padded, shape (agents, M, 9).
+    """
+    used = [things[:count] for things, count in zip(rows, counts, strict=True)]
+    agents = np.repeat(np.arange(len(counts)), counts)
+    table = np.column_stack([agents, np.concatenate([np.zeros((0, 9)), *used])])
+    values = np.ascontiguousarray(table, "<f8")
+    return _HEADER.pack(MAGIC, *values.shape, 0) + values.tobytes()
 
 
 def reset_message(agents: Ints, slots: Ints, poses: Floats) -> bytes:

@@ -23,7 +23,9 @@ from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.actions import motion_of
-from ambulo.envs.vr.world.base import BaseWorld, refuse_moving
+from ambulo.envs.vr.world.base import BaseWorld
+from ambulo.envs.vr.world.moving import MovingThings
+from ambulo.envs.vr.world.packed_solids import PackedSolids
 from ambulo.envs.vr.world.state import WorldState
 
 log = logging.getLogger(__name__)
@@ -41,6 +43,9 @@ class GodotWorld(BaseWorld):
     and envs from here. When an engine breaks down in a step, its envs keep the
     state before it and are marked in `state.fault`; a fault in `reset` is mended before it
     returns. `faults` counts every fault by kind.
+
+    What moves in a level is moved here, and the engines are told where it goes; in a scene
+    the scene moves it.
     """
 
     def __init__(
@@ -60,6 +65,9 @@ class GodotWorld(BaseWorld):
         self.faults: Counter[str] = Counter()
         self._settings = settings or BridgeSettings()
         self._levels: dict[int, Level] = {}
+        self.moving = MovingThings(num_envs, spec)
+        """What moves in the levels."""
+        self._solids = PackedSolids()
         self._temporary: weakref.finalize[..., GodotWorld] | None = None
         self._closed = False
         engines = 1 if self._settings.url else self._settings.engines
@@ -87,10 +95,13 @@ class GodotWorld(BaseWorld):
         """Put `levels[i]` into slot `slots[i]`; sent when an env first enters one.
 
         Raises:
-            LevelError: a level in which things move.
+            LevelError: something moves too fast for the ticks of this world.
         """
         if self._settings.scene is None:
-            refuse_moving(levels, "world = godot")
+            self.moving.set_levels(slots, levels)
+            if self.moving.some:
+                known = {**self._levels, **dict(zip(slots, levels, strict=True))}
+                self._solids.set(list(known), list(known.values()))
         changed = [
             slot
             for slot, level in zip(slots, levels, strict=True)
@@ -115,6 +126,7 @@ class GodotWorld(BaseWorld):
         poses = self._with_heights(slots, poses)
         self._place(envs, slots, poses)
         self.state.fault[envs] = False
+        self.moving.begin(envs, self._slot, self.state.position)
         for link in self._links:
             chosen = np.flatnonzero((envs >= link.rows.start) & (envs < link.rows.stop))
             if len(chosen):
@@ -132,9 +144,11 @@ class GodotWorld(BaseWorld):
         self._check_placed()
         self.state.fault[:] = False
         waiting = []
+        self._advance_things()
         for link in self._links:
             try:
                 self._bring_up(link)
+                self._send_things(link)
                 link.send_step(values[link.rows])
                 waiting.append(link)
             except BridgeFault as fault:
@@ -156,8 +170,24 @@ class GodotWorld(BaseWorld):
         """
         super().load_state_dict(arrays)
         self.state.fault[:] = False
+        self.moving.load(arrays, self._slot, self.state.position)
         for link in self._links:
             link.invalidate()
+
+    def state_dict(self) -> dict[str, NDArray[np.generic]]:
+        """Copies of all arrays that a continuation needs."""
+        moving = self.moving.arrays() if self.moving.some else {}
+        copies = {name: array.copy() for name, array in moving.items()}
+        return {**super().state_dict(), **copies}
+
+    @property
+    def stochastic(self) -> bool:  # type: ignore[override]
+        """Whether episodes differ that begin alike and have the same actions."""
+        return self.moving.chancy
+
+    def seed(self, envs: Ints, seeds: Ints) -> None:
+        """Seed what is random in the next episodes of `envs` (k,)."""
+        self.moving.seed(np.asarray(envs, np.int64), seeds)
 
     def close(self) -> None:
         """End the engines that were started here; hang up on others."""
@@ -221,6 +251,7 @@ class GodotWorld(BaseWorld):
             placed = np.setdiff1d(placed, leave_out)
         if len(placed):
             link.send_levels(self._slot[placed], self._levels)
+            self._send_things(link, before=True)
             rows = link.layout.read(self.state, self._falling, placed)
             link.restore(placed, self._slot[placed], rows)
         if link.failures:
@@ -232,18 +263,42 @@ class GodotWorld(BaseWorld):
             try:
                 self._bring_up(link, leave_out=envs)
                 link.send_levels(slots, self._levels)
+                self._send_things(link)
                 rows = link.reset(envs, slots, poses)
                 break
             except BridgeFault as fault:
                 self._note(link, fault, "while envs were placed")
         link.layout.write(rows, self.state, self._falling, envs)
 
+    def _advance_things(self) -> None:
+        """Move what moves by one step, where the agents stand now."""
+        if not self.moving.some:
+            return
+        moved: Ints = np.flatnonzero(
+            [
+                slot in self._levels and self._levels[slot].moving
+                for slot in self._slot.tolist()
+            ]
+        )
+        state = self.state
+        self.moving.advance(
+            moved, self._slot, state.position, state.velocity, self._solids.arrays()
+        )
+
+    def _send_things(self, link: EngineLink, *, before: bool = False) -> None:
+        """Tell an engine where what moves is after this step, or was before it."""
+        if not self.moving.some:
+            return
+        rows = self.moving.before if before else self.moving.after
+        link.send_things(self.moving.count[link.rows], rows[link.rows])
+
     def _lose(self, link: EngineLink, fault: BridgeFault) -> None:
         """Mark the envs of a link that broke down in this step."""
         state = self.state
         state.fault[link.rows] = True
         for happened in (
-            state.path, state.contact_ticks, state.collisions, state.moves, state.snaps,
+            state.path, state.contact_ticks, state.collisions, state.people_ticks,
+            state.people_collisions, state.moves, state.snaps,
         ):  # fmt: skip
             happened[link.rows] = 0
         self._note(link, fault, f"{link.agents} envs lost their episodes")

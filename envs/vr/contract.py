@@ -21,6 +21,8 @@ CLIMB_HEIGHT = 0.25
 """In levels with heights: tops up to this above the feet are stepped on, [m]."""
 STEEPEST_FLOOR = math.cos(math.radians(45.0))
 """In levels with heights: least upward part of the unit normal of a floor."""
+MAX_SEAM = 0.05
+"""Rays pass gaps in the floor that are this wide, as a body does: seams between tiles, [m]."""
 CAPSULE_LOW = CLIMB_HEIGHT + BODY_RADIUS * math.sqrt(0.5)
 """In levels with heights: lower end of the capsule's axis above the feet, [m]. What is at
 most `CLIMB_HEIGHT` high touches the capsule from below 45 degrees, and is floor."""

@@ -51,7 +51,7 @@ _OVERHEAD = math.tan(math.radians(6.0))
 """A sloping ceiling that is flatter than this does not push aside."""
 _ALONG = 0.999
 """Cosine of directions that are one."""
-_PRESSED = 1.4 * BODY_RADIUS
+PRESSED = 1.4 * BODY_RADIUS
 """Nobody is pushed farther than this in a tick: on the other side of a wall one would be at
 least twice the radius away, [m]."""
 _EDGE = 1e-9
@@ -348,7 +348,7 @@ def slide(solids, near, n, movers, x0, y0, x, y, z, found, whom):
     for _ in range(_PASSES):
         count = overlaps(solids, near, n, movers, x, y, z, 0.0, found, whom)
         if count == 0:
-            if touched and (x - x0) ** 2 + (y - y0) ** 2 > _PRESSED * _PRESSED:
+            if touched and (x - x0) ** 2 + (y - y0) ** 2 > PRESSED * PRESSED:
                 return x0, y0, True
             return x, y, touched
         if count < 0:
@@ -358,7 +358,7 @@ def slide(solids, near, n, movers, x0, y0, x, y, z, found, whom):
         x += ux
         y += uy
     count = overlaps(solids, near, n, movers, x, y, z, 0.0, found, whom)
-    stuck = count < 0 or (x - x0) ** 2 + (y - y0) ** 2 > _PRESSED * _PRESSED
+    stuck = count < 0 or (x - x0) ** 2 + (y - y0) ** 2 > PRESSED * PRESSED
     for k in range(count):
         stuck = stuck or found[k, 2] > _STUCK
     if stuck:

@@ -2,7 +2,8 @@
 
 A ray follows the floor from the feet on: up and down slopes and steps of at most
 `CLIMB_HEIGHT`. It ends where something stands between `CLIMB_HEIGHT` and `BODY_HEIGHT`
-above that floor, and, if it sees edges, where the floor drops by more.
+above that floor, and, if it sees edges, where the floor drops by more along more than
+`MAX_SEAM`.
 """
 
 from __future__ import annotations
@@ -12,13 +13,19 @@ import math
 import numpy as np
 from numba import njit
 
-from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT, STEEPEST_FLOOR
+from ambulo.envs.vr.contract import (
+    BODY_HEIGHT,
+    CLIMB_HEIGHT,
+    MAX_SEAM,
+    STEEPEST_FLOOR,
+)
 from ambulo.envs.vr.geometry.solid_kernels import BOX
 from ambulo.envs.vr.geometry.triangle_kernels import cut_by_ray
 
 _CLIMB = CLIMB_HEIGHT
 _TALL = BODY_HEIGHT
 _FLOOR = STEEPEST_FLOOR
+_SEAM = MAX_SEAM
 _BEYOND = 1e-6
 """A cut is looked at this far behind its beginning, and lasts at least twice as long, [m]."""
 _STRIDE = 0.25
@@ -202,6 +209,7 @@ def free_way(cuts, count, z, length, edges):
     """How far a ray whose feet are at height `z` gets over `cuts`, at most `length`, [m]."""
     at = 0.0
     floor = z
+    gap = -1.0  # where the floor ended, while it may be a seam
     while at < length:
         here = at + _BEYOND
         best = -np.inf
@@ -218,10 +226,14 @@ def free_way(cuts, count, z, length, edges):
                     best = top
                     slope = c[5]
         if best < floor - _CLIMB:
-            if edges:
-                return at
+            if edges and gap < 0.0:
+                gap = at
+            if edges and next_at - gap > _SEAM:
+                return gap
             best = floor
             slope = 0.0
+        else:
+            gap = -1.0
         # A floor that rises into something is looked at again and again.
         if slope != 0.0:
             next_at = min(next_at, at + _STRIDE)
@@ -232,10 +244,10 @@ def free_way(cuts, count, z, length, edges):
                 low = c[2] + (here - c[0]) * c[4]
                 top = c[3] + (here - c[0]) * c[5]
                 if top > floor + _CLIMB and low < floor + _TALL:
-                    return at
+                    return at if gap < 0.0 else gap
         floor += slope * (next_at - here)
         at = next_at
-    return length
+    return length if gap < 0.0 else gap
 
 
 @njit(cache=True, error_model="numpy")

@@ -24,17 +24,6 @@ def refuse_heights(levels: Sequence[Level], world: str) -> None:
             )
 
 
-def refuse_moving(levels: Sequence[Level], world: str) -> None:
-    """Raise `LevelError` for a level with people or things that `world` cannot move."""
-    for level in levels:
-        if level.moving:
-            raise LevelError(
-                f"level {level.name!r}: has people or moving things, which {world} does "
-                "not know: use the compiled world (--world kernel, environment.world = "
-                "kernel) and environment.body = capsule"
-            )
-
-
 class BaseWorld:
     """Base of worlds: see `World` for the interface."""
 
@@ -92,6 +81,7 @@ class BaseWorld:
         for array in self.state.arrays().values():
             array[envs] = 0
         self.state.since_contact[envs] = 1 << 30
+        self.state.since_person[envs] = 1 << 30
         self.state.position[envs, :2] = poses[:, :2]
         self.state.yaw[envs] = poses[:, 2]
         if poses.shape[1] > 3:

@@ -57,7 +57,6 @@ class Climbing:
         """Height of the last floor, shape (N,), [m]."""
         self.carrier = np.full(count, -1, np.int64)
         """Mover that carries the env; -1: none, shape (N,)."""
-        self._since_person = np.full(count, 1 << 30, np.int64)
         self.moving = MovingThings(count, spec)
         """What moves in the levels."""
 
@@ -83,7 +82,6 @@ class Climbing:
         envs = np.intersect1d(envs, self._envs)
         if len(envs) == 0:
             return
-        self._since_person[envs] = 1 << 30
         self.moving.begin(envs, slot, self._state.position)
         height_kernels.place_on_floor(
             envs, slot, self._state.position, self.takeoff, falling, self.carrier,
@@ -105,7 +103,7 @@ class Climbing:
             engine, envs, motion.target, motion.jump, slot, state.position, state.yaw,
             state.velocity, state.yaw_rate, state.command, state.path,
             state.contact_ticks, state.collisions, state.since_contact,
-            state.people_ticks, state.people_collisions, self._since_person,
+            state.people_ticks, state.people_collisions, state.since_person,
             state.fell, falling,
             self.takeoff, self.carrier, spec.ticks_per_decision, spec.dt,
             spec.tick_decay, spec.max_speed, spec.max_yaw_rate, spec.rearm_ticks,
@@ -120,7 +118,6 @@ class Climbing:
         return {
             "takeoff": self.takeoff,
             "carrier": self.carrier,
-            "since_person": self._since_person,
         }
 
     def _read_rays(self, envs: Ints, slot: Ints, falling: Bools) -> None:

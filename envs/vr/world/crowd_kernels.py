@@ -29,6 +29,8 @@ SUBSTEP = 0.1
 """Longest step of the model, [s]."""
 NO_WAY = 255
 """Direction of a cell without a way to the goal; others are angles in 254ths of a turn."""
+BLOCK = 2
+"""Cells along each side of a block, for which the shapes near people are listed."""
 
 _RELAXATION = 0.5
 """tau: time in which the desired velocity is taken up, [s]."""
@@ -74,12 +76,12 @@ _SIN = np.sin(np.arange(NO_WAY) * (2.0 * math.pi / 254.0))
 @njit(cache=True, error_model="numpy")
 def ways_of(pack, s):
     """The crowd's ways of slot `s`: views into the arrays of `pack` (`CrowdWays`)."""
-    offset, meta, ways, heights, cells, goals, columns, items = pack
+    offset, meta, ways, heights, cells, goals, blocks, items = pack
     o = offset[s]
     p = offset[s + 1]
     return (
         meta[s], ways[o[0] : p[0]], heights[o[1] : p[1]], cells[o[2] : p[2]],
-        goals[o[3] : p[3]], columns[o[4] : p[4]], items[o[5] : p[5]],
+        goals[o[3] : p[3]], blocks[o[4] : p[4]], items[o[5] : p[5]],
     )  # fmt: skip
 
 
@@ -98,9 +100,22 @@ def _layer_at(meta, heights, j, i, z):
     return layer
 
 
+@njit(cache=True, inline="always", error_model="numpy")
+def _way_at(meta, ways, heights, goal, x, y, z):
+    """Way to `goal` of the cell of (x, y, z), as `NO_WAY` tells."""
+    nx = int(meta[3])
+    ny = int(meta[4])
+    i = min(max(int((x - meta[0]) / meta[2]), 0), nx - 1)
+    j = min(max(int((y - meta[1]) / meta[2]), 0), ny - 1)
+    layer = 0 if meta[5] == 1.0 else _layer_at(meta, heights, j, i, z)
+    if layer < 0:
+        return NO_WAY
+    return int(ways[((goal * int(meta[5]) + layer) * ny + j) * nx + i])
+
+
 @njit(cache=True, error_model="numpy")
-def direction(meta, ways, heights, goal, x, y, z):
-    """Unit vector of the way to `goal` at (x, y, z); from blocked cells back to free ones."""
+def _back(meta, ways, heights, goal, x, y, z):
+    """Unit vector from (x, y, z) to the nearest cell that has a way to `goal`."""
     nx = int(meta[3])
     ny = int(meta[4])
     plane = nx * ny
@@ -108,11 +123,6 @@ def direction(meta, ways, heights, goal, x, y, z):
     fy = (y - meta[1]) / meta[2]
     i = min(max(int(fx), 0), nx - 1)
     j = min(max(int(fy), 0), ny - 1)
-    layer = 0 if meta[5] == 1.0 else _layer_at(meta, heights, j, i, z)
-    if layer >= 0:
-        way = ways[(goal * int(meta[5]) + layer) * plane + j * nx + i]
-        if way != NO_WAY:
-            return _COS[way], _SIN[way]
     best = np.inf
     dx = 0.0
     dy = 0.0
@@ -258,9 +268,19 @@ def _social_forces(slot_ways, count, crowd, others, n_others, force, aim):
     """
     meta, ways, heights = slot_ways[0], slot_ways[1], slot_ways[2]
     radius = meta[8]
+    for p in range(count):  # alone, so that the memory is read for several at once
+        aim[p, 0] = _way_at(
+            meta, ways, heights, int(crowd[p, GOAL]), crowd[p, X], crowd[p, Y],
+            crowd[p, Z],
+        )  # fmt: skip
     for p in range(count):
         me = crowd[p]
-        ex, ey = direction(meta, ways, heights, int(me[GOAL]), me[X], me[Y], me[Z])
+        way = int(aim[p, 0])
+        if way == NO_WAY:
+            ex, ey = _back(meta, ways, heights, int(me[GOAL]), me[X], me[Y], me[Z])
+        else:
+            ex = _COS[way]
+            ey = _SIN[way]
         aim[p, 0] = ex
         aim[p, 1] = ey
         force[p, 0] = (me[SPEED] * ex - me[VX]) / _RELAXATION
@@ -309,20 +329,21 @@ def step_crowd(
     `others` (O, 6) are x, y, z, vx, vy, radius of who else is made way for; `movers` (M, 9) are
     things that people cannot pass.
     """
-    meta, goals, columns, items = slot_ways[0], slot_ways[4], slot_ways[5], slot_ways[6]
-    nx = int(meta[3])
-    ny = int(meta[4])
+    meta, goals, blocks, items = slot_ways[0], slot_ways[4], slot_ways[5], slot_ways[6]
+    side = BLOCK * meta[2]
+    nx = (int(meta[3]) + BLOCK - 1) // BLOCK
+    ny = (int(meta[4]) + BLOCK - 1) // BLOCK
     _social_forces(slot_ways, count, crowd, others, n_others, force, aim)
     for p in range(count):
         me = crowd[p]
         x0 = me[X]
         y0 = me[Y]
         z0 = me[Z]
-        column = min(max(int((x0 - meta[0]) / meta[2]), 0), nx - 1)
-        row = min(max(int((y0 - meta[1]) / meta[2]), 0), ny - 1)
-        cell = row * nx + column
-        near = items[int(columns[cell, 0]) : int(columns[cell, 1])]
-        n = near.shape[0]
+        column = min(max(int((x0 - meta[0]) / side), 0), nx - 1)
+        row = min(max(int((y0 - meta[1]) / side), 0), ny - 1)
+        block = blocks[row * nx + column]
+        n = int(block[1])
+        near = items[int(block[0]) : int(block[0]) + n]
         nearest = _walls(solids, near, n, x0, y0, z0, force[p])
         vx = me[VX] + step * force[p, 0]
         vy = me[VY] + step * force[p, 1]
@@ -335,7 +356,7 @@ def step_crowd(
         y = y0 + step * vy
         if nearest < _RADIUS + step * min(speed, most) or movers.shape[0] > 0:
             x, y, _ = slide(solids, near, n, movers, x0, y0, x, y, z0, found, whom)
-        if columns[cell, 2] == z0:
+        if block[2] == np.float32(z0):
             floor = z0
         else:
             floor, _ = support(solids, near, n, movers, x, y, z0 + _CLIMB)

@@ -18,6 +18,7 @@ from ambulo.envs.vr.levels.layers import CLEARANCE, SNAP, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import CARRIERS, Mover, People
 from ambulo.envs.vr.levels.solids import Solids
+from ambulo.envs.vr.world.crowd_kernels import BLOCK
 from ambulo.envs.vr.world.way_kernels import directions, find_plain, shapes_near
 
 Fields = NDArray[np.float32]
@@ -29,7 +30,6 @@ ROOM = 0.8
 
 _STRIDE = 0.25
 """Distance at which the ways of platforms are looked at, [m]."""
-_SEEDS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +47,12 @@ class CrowdWays:
     """Flat indices of the cells that the crowd starts on, shape (n,)."""
     goals: Floats
     """x, y, z, shape (goals, 3), [m]."""
-    columns: Floats
-    """Where the shapes near each column of cells begin and end in `items`, and its height if
-    it has one level floor whatever people do there (NaN: no), shape (ny * nx, 3)."""
+    blocks: NDArray[np.float32]
+    """Where the shapes near each block of `BLOCK` x `BLOCK` cells begin in `items`, how many
+    they are, and its height if it has one level floor whatever people do there (NaN: no),
+    shape (blocks, 3)."""
     items: NDArray[np.int32]
-    """Numbers of the shapes that those who are in a column have to do with."""
+    """Numbers of the shapes that those who are in a block have to do with."""
 
     @classmethod
     def of(cls, level: Level) -> CrowdWays | None:
@@ -89,7 +90,7 @@ class PackedWays:
         """Where slots begin (S + 1, 6), meta (S, 11), then the arrays of ways."""
         if self._arrays is None:
             parts = [
-                (s.ways, s.heights, s.cells, s.goals, s.columns, s.items)
+                (s.ways, s.heights, s.cells, s.goals, s.blocks, s.items)
                 for s in map(_or_none, self._slots)
             ]
             offsets = np.zeros((len(parts) + 1, 6), np.int64)
@@ -102,7 +103,7 @@ class PackedWays:
 
 _NONE = CrowdWays(
     np.zeros(11), np.zeros(0, np.uint8), np.zeros(0, np.float32), np.zeros(0, np.int32),
-    np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0, np.int32),
+    np.zeros((0, 3)), np.zeros((0, 3), np.float32), np.zeros(0, np.int32),
 )  # fmt: skip
 
 
@@ -126,12 +127,13 @@ def _ways(level: Level, people: People) -> CrowdWays:
         *people.speed, people.radius, people.count, people.see_agent,
     ]  # fmt: skip
     solids = Solids.of(level).arrays()
-    place = (grid.x0, grid.y0, grid.resolution, grid.nx, grid.ny)
-    columns, items = shapes_near(solids, *place)
-    find_plain(solids, columns, items, *place)
+    side = BLOCK * grid.resolution
+    place = (grid.x0, grid.y0, side, -(-grid.nx // BLOCK), -(-grid.ny // BLOCK))
+    blocks, items = shapes_near(solids, *place)
+    find_plain(solids, blocks, items, *place)
     return CrowdWays(
         np.array(meta, np.float64), np.concatenate(table), grid.height.ravel(),
-        cells.astype(np.int32), goals, columns, items,
+        cells.astype(np.int32), goals, blocks, items,
     )  # fmt: skip
 
 
@@ -197,19 +199,19 @@ def _spread(level: Level, grid: LayeredGrid) -> tuple[Floats, Fields]:
 
 
 def _largest_part(level: Level, grid: LayeredGrid) -> Fields:
-    """Distances from one cell of the largest part, which is looked for a few times."""
+    """Distances from one cell of the largest part."""
     left = grid.free.copy()
     best = np.full(grid.free.shape, np.inf, np.float32)
-    for _ in range(_SEEDS):
+    most = 0
+    while np.count_nonzero(left) > most:
         cells = np.flatnonzero(left)
-        if len(cells) == 0:
-            break
-        point = grid.points(cells[[len(cells) // 2]])[0]
-        field = grid.field(point)
-        if np.isfinite(field).sum() > np.isfinite(best).sum():
-            best = field
-        left &= ~np.isfinite(field)
-        left.ravel()[cells[len(cells) // 2]] = False
+        cell = cells[len(cells) // 2]
+        field = grid.field(grid.points(cell[None])[0])
+        reached = np.isfinite(field)
+        if np.count_nonzero(reached) > most:
+            best, most = field, np.count_nonzero(reached)
+        left &= ~reached
+        left.ravel()[cell] = False
     if not np.isfinite(best).any():
         raise LevelError(f"level {level.name!r}: people.count: no free floor")
     return best

@@ -35,8 +35,13 @@ _GRAVITY = GRAVITY
 _TINY = 1e-9
 
 
-def push_aside(engine, i, s, solids, near, n, movers, x0, y0, x, y, z, found, whom):
-    """(x, y) of env `i` in slot `s`, pushed out of what it touches, and whether it did."""
+def push_aside(
+    engine, i, s, solids, near, n, movers, index, x0, y0, x, y, z, found, whom
+):
+    """(x, y) of env `i` in slot `s`, pushed out of what it touches, and whether it did.
+
+    `index` (M,) are the numbers of `movers` among all of the level.
+    """
     raise NotImplementedError
 
 
@@ -47,12 +52,14 @@ def floor_below(engine, i, solids, near, n, movers, x, y, highest):
 
 @overload(push_aside, inline="always")
 def _push_aside_by_geometry(
-    engine, i, s, solids, near, n, movers, x0, y0, x, y, z, found, whom
+    engine, i, s, solids, near, n, movers, index, x0, y0, x, y, z, found, whom
 ):  # fmt: skip
     if not isinstance(engine, types.NoneType):
         return None
 
-    def pushed(engine, i, s, solids, near, n, movers, x0, y0, x, y, z, found, whom):
+    def pushed(
+        engine, i, s, solids, near, n, movers, index, x0, y0, x, y, z, found, whom
+    ):  # fmt: skip
         return slide(solids, near, n, movers, x0, y0, x, y, z, found, whom)
 
     return pushed
@@ -223,7 +230,21 @@ def step_heights(
             xm = x
             ym = y
             x, y, touched = push_aside(
-                engine, i, slot[i], solids, near, n, now, x0, y0, x, y, z, found, whom
+                engine,
+                i,
+                slot[i],
+                solids,
+                near,
+                n,
+                now,
+                index,
+                x0,
+                y0,
+                x,
+                y,
+                z,
+                found,
+                whom,
             )
             if falling[i]:
                 # What it fell off pushes it aside, no faster than it can walk.

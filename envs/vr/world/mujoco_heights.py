@@ -1,4 +1,8 @@
-"""MuJoCo models of levels with heights, in which bodies are moved by geometry queries."""
+"""MuJoCo models of levels with heights, in which bodies are moved by geometry queries.
+
+Geoms that move are of the world body, too: compiled code writes where they are into
+`MjData`, as it does with the player.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,12 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import LevelError
-from ambulo.envs.vr.contract import BODY_RADIUS, CAPSULE_HIGH, CAPSULE_LOW
+from ambulo.envs.vr.contract import (
+    BODY_HEIGHT,
+    BODY_RADIUS,
+    CAPSULE_HIGH,
+    CAPSULE_LOW,
+)
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.solids import Solids
 
@@ -18,6 +27,8 @@ MOST_GEOMS = 20_000
 
 _THICKNESS = 0.02
 """How deep triangles reach behind their faces, as MuJoCo has no thin ones, [m]."""
+MOVING_GROUP = 1
+"""Geom group of what moves; rays that look for floors leave it out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,18 +37,23 @@ class HeightScene:
 
     model: mujoco.MjModel
     data: mujoco.MjData
+    still: int
+    """Number of geoms that stand still, which come first."""
 
     @classmethod
     def of(cls, level: Level) -> HeightScene:
-        """The scene of `level`; shape k of its `Solids` is geom k.
+        """The scene of `level`; shape k of its `Solids` is geom k, then comes what moves.
+
+        Things that move come as in the rows of `MovingThings`.
 
         Raises:
             LevelError: too many shapes.
         """
-        model = _model(level)
+        spec, still = _spec(level)
+        model = spec.compile()
         data = mujoco.MjData(model)
         mujoco.mj_forward(model, data)
-        return cls(model, data)
+        return cls(model, data, still)
 
     @property
     def player(self) -> int:
@@ -45,14 +61,23 @@ class HeightScene:
         return self.model.ngeom - 1
 
     def addresses(self) -> Ints:
-        """Addresses of the model, its data and the player's position, and its geom."""
-        where = self.data.geom_xpos[self.player].ctypes.data
+        """What `mujoco_height_kernels` needs: see `ENGINE` there, shape (6,)."""
+        places, turns = self.data.geom_xpos, self.data.geom_xmat
         return np.array(
-            [self.model._address, self.data._address, where, self.player], np.int64
+            [
+                self.model._address,
+                self.data._address,
+                self.player,
+                self.still,
+                places.ctypes.data,
+                turns.ctypes.data,
+            ],
+            np.int64,
         )
 
 
-def _model(level: Level) -> mujoco.MjModel:
+def _spec(level: Level) -> tuple[mujoco.MjSpec, int]:
+    """The scene of `level`, and the number of its geoms that stand still."""
     solids = Solids.of(level)
     count = len(solids.prisms) + len(solids.drums) + len(solids.triangles)
     if count > MOST_GEOMS:
@@ -78,12 +103,27 @@ def _model(level: Level) -> mujoco.MjModel:
         )
     for k, row in enumerate(solids.triangles):
         _add_triangle(spec, f"triangle_{k}", row)
+    _add_moving(world, level)
     body = world.add_body()
     body.add_geom(
         type=kinds.mjGEOM_CAPSULE,
         size=[BODY_RADIUS, (CAPSULE_HIGH - CAPSULE_LOW) / 2, 0.0],
     )
-    return spec.compile()
+    return spec, count
+
+
+def _add_moving(world: mujoco.MjsBody, level: Level) -> None:
+    """Geoms of what moves, in the order of the rows of `MovingThings`."""
+    kinds, people = mujoco.mjtGeom, level.people
+    for mover in level.movers:
+        world.add_geom(type=kinds.mjGEOM_BOX, size=mover.half_size, group=MOVING_GROUP)
+    persons = 0 if people is None else len(people.walkers) + people.count
+    for _ in range(persons):
+        world.add_geom(
+            type=kinds.mjGEOM_CYLINDER,
+            size=[people.radius if people else 0.0, BODY_HEIGHT / 2, 0.0],
+            group=MOVING_GROUP,
+        )
 
 
 def _add_triangle(spec: mujoco.MjSpec, name: str, row: Floats) -> None:

@@ -15,12 +15,9 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import AmbuloError
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world import (
-    mujoco_height_kernels,  # noqa: F401 - MuJoCo in `height_kernels`
-    mujoco_kernels,  # noqa: F401 - MuJoCo in `kernels`
-)
-from ambulo.envs.vr.world.base import refuse_moving
+from ambulo.envs.vr.world import mujoco_kernels  # noqa: F401 - MuJoCo in `kernels`
 from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.mujoco_height_kernels import ENGINE
 from ambulo.envs.vr.world.mujoco_heights import HeightScene
 from ambulo.envs.vr.world.mujoco_scene import physics_model
 
@@ -70,15 +67,10 @@ class MujocoWorld(KernelWorld):
         self._cache: OrderedDict[int, _Scene | HeightScene] = OrderedDict()
         self._scenes: list[_Scene | HeightScene | None] = [None] * num_envs
         self._addresses = np.zeros((4, num_envs), np.uintp)
-        self._heights = np.zeros((num_envs, 4), np.int64)
+        self._heights = np.zeros((num_envs, len(ENGINE)), np.int64)
 
     def set_levels(self, slots: Sequence[int], levels: Sequence[Level]) -> None:
-        """Put `levels[i]` into slot `slots[i]`.
-
-        Raises:
-            LevelError: a level with people or moving things.
-        """
-        refuse_moving(levels, "world = mujoco")
+        """Put `levels[i]` into slot `slots[i]`."""
         super().set_levels(slots, levels)
         for slot, level in zip(slots, levels, strict=True):
             self._levels[int(slot)] = level
@@ -106,7 +98,7 @@ class MujocoWorld(KernelWorld):
         self._cache = OrderedDict()
         self._scenes = [None] * len(self._slot)
         self._addresses = np.zeros((4, len(self._slot)), np.uintp)
-        self._heights = np.zeros((len(self._slot), 4), np.int64)
+        self._heights = np.zeros((len(self._slot), len(ENGINE)), np.int64)
         self._bind(np.flatnonzero(self._slot >= 0))
 
     def _place(self, envs: Ints, slots: Ints, poses: Floats) -> None:

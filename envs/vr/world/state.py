@@ -48,6 +48,8 @@ class WorldState:
     """Ticks of this step in contact with a person, shape (N,)."""
     people_collisions: Ints
     """Collision events of this step with a person, shape (N,)."""
+    since_person: Ints
+    """Ticks since the last contact with a person, as `since_contact`, shape (N,)."""
     moves: Ints
     """Discrete moves made in this step (0 or 1), shape (N,)."""
     snaps: Ints
@@ -77,6 +79,7 @@ class WorldState:
             since_contact=np.full(n, 1 << 30, np.int64),
             people_ticks=np.zeros(n, np.int64),
             people_collisions=np.zeros(n, np.int64),
+            since_person=np.full(n, 1 << 30, np.int64),
             moves=np.zeros(n, np.int64),
             snaps=np.zeros(n, np.int64),
             fell=np.zeros(n, np.bool_),

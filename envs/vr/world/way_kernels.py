@@ -59,19 +59,20 @@ def directions(links, field, res):
 
 @njit(cache=True)
 def shapes_near(solids, x0, y0, res, nx, ny):
-    """Shapes within `WALL_FAR` of each column: `columns`, `items` (`CrowdWays`)."""
+    """Shapes within `WALL_FAR` of each block: `blocks`, `items` (`CrowdWays`)."""
     shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
     shapes = max(shapes, 1)
     near = np.empty(shapes, np.int64)
     seen = np.full(shapes, -1, np.int64)
     reach = WALL_FAR + res * math.sqrt(0.5)
-    columns = np.full((ny * nx, 3), np.nan)
+    blocks = np.full((ny * nx, 3), np.nan, np.float32)
     items = np.empty(ny * nx * 4, np.int32)
     used = 0
     for cell in range(ny * nx):
         x = x0 + (cell % nx + 0.5) * res
         y = y0 + (cell // nx + 0.5) * res
-        columns[cell, 0] = used
+        first = used
+        blocks[cell, 0] = first
         n = nearby(solids, x, y, reach, near, seen, cell)
         for k in range(within(solids, near, n, x, y, reach)):
             if used == items.shape[0]:
@@ -80,13 +81,13 @@ def shapes_near(solids, x0, y0, res, nx, ny):
                 items = grown
             items[used] = near[k]
             used += 1
-        columns[cell, 1] = used
-    return columns, items[:used].copy()
+        blocks[cell, 1] = used - first
+    return blocks, items[:used].copy()
 
 
 @njit(cache=True)
-def find_plain(solids, columns, items, x0, y0, res, nx, ny):
-    """Write the heights of columns with one level floor to `columns` (`CrowdWays`)."""
+def find_plain(solids, blocks, items, x0, y0, res, nx, ny):
+    """Write the heights of blocks with one level floor to `blocks` (`CrowdWays`)."""
     prisms = solids[0]
     n_prisms = prisms.shape[0]
     n_still = n_prisms + solids[1].shape[0]
@@ -95,14 +96,16 @@ def find_plain(solids, columns, items, x0, y0, res, nx, ny):
         x = x0 + (cell % nx + 0.5) * res
         y = y0 + (cell // nx + 0.5) * res
         floor = -1
-        for k in range(int(columns[cell, 0]), int(columns[cell, 1])):
+        first = int(blocks[cell, 0])
+        last = first + int(blocks[cell, 1])
+        for k in range(first, last):
             if items[k] < n_prisms and inside_by(x, y, prisms[items[k]]) >= reach:
                 floor = items[k]
         if floor < 0:
             continue
         z = prisms[floor, 7]
         alone = True
-        for k in range(int(columns[cell, 0]), int(columns[cell, 1])):
+        for k in range(first, last):
             item = items[k]
             if item == floor:
                 continue
@@ -113,7 +116,7 @@ def find_plain(solids, columns, items, x0, y0, res, nx, ny):
             else:
                 alone = alone and solids[1][item - n_prisms, 4] > z + CLIMB_HEIGHT
         if alone:
-            columns[cell, 2] = z
+            blocks[cell, 2] = z
 
 
 @njit(cache=True)

@@ -15,6 +15,8 @@ const BODY_HEIGHT := 1.75
 const STEP_HEIGHT := 0.01
 ## Where shapes have heights: tops up to this above the feet are stepped on, [m].
 const CLIMB_HEIGHT := 0.25
+## Rays pass gaps in the floor that are this wide, as a body does: seams between tiles, [m].
+const MAX_SEAM := 0.05
 ## Where shapes have heights: least upward part of the unit normal of a floor.
 const STEEPEST_FLOOR := sqrt(0.5)
 ## A goal is on the floor whose height differs by less, [m].

@@ -242,6 +242,7 @@ def test_every_documented_operation_is_called_here() -> None:
     called = {(method.lower(), path.partition("?")[0]) for method, path, *_ in CALLS}
     called |= {
         ("post", "/rl/state"),
+        ("post", "/rl/things"),
         ("post", "/rl/shutdown"),
         ("post", "/scene/reload"),
     }

@@ -28,7 +28,7 @@ LEVEL = {
     "goal": [4, 1],
     "goal_distance": [2, 9],
 }
-WIDTH = 35
+WIDTH = 38
 VALID: dict[str, dict[str, Any]] = {
     "/rl/spec": {"agents": 2, "spec": {"num_rays": 16, "discrete": False, "dt": 0.01}},
     "/rl/levels": {"slots": [0, 1], "levels": [LEVEL, LEVEL]},
@@ -238,6 +238,26 @@ def test_binary_actions(world: World, count: int, tail: bytes, number: float) ->
 def shift(agent: float) -> np.ndarray[Any, np.dtype[np.float64]]:
     """What to add to rows to change their agents."""
     return np.array([agent] + [0.0] * (WIDTH + 1))
+
+
+THING = [0.0, 3.0, 0.0, 0.5, 0.1, 1.0, 0.0, 0.0, 2.0, 1.0]
+"""A box of agent 0: x, y, half sizes, cos and sin, bottom, top, kind."""
+
+
+def test_things_are_taken_whole_or_not_at_all(world: World) -> None:
+    good = np.array([THING, [1.0, *THING[1:]]])
+    head = struct.pack("<4sIII", b"AMB1", 2, 10, 0)
+    assert world.send("/rl/things", head + good.tobytes(), BINARY).status == 200
+    for column, value in ((0, 2.0), (0, 0.5), (3, 0.0), (5, 0.9), (8, -1.0), (9, 2.0)):
+        wrong = good.copy()
+        wrong[1, column] = value
+        answer = world.send("/rl/things", head + wrong.tobytes(), BINARY)
+        assert answer.status == 400
+        assert "row 1" in answer.json()["error"]["message"]
+    assert world.send("/rl/things", head + good.tobytes()[:-8], BINARY).status == 400
+    assert world.send("/rl/things", b"{}", "application/json").status == 415
+    nothing = struct.pack("<4sIII", b"AMB1", 0, 10, 0)
+    assert world.send("/rl/things", nothing, BINARY).status == 200
 
 
 def test_binary_states_are_restored_bit_for_bit(world: World) -> None:

@@ -34,6 +34,7 @@ func register(router: AmbuloRouter) -> void:
 	router.add("GET", "/rl/spec", _get_spec)
 	router.add("POST", "/rl/spec", _set_spec)
 	router.add("POST", "/rl/levels", _set_levels)
+	router.add("POST", "/rl/things", _set_things, true)
 	router.add("POST", "/rl/step", _step, true)
 	router.add("POST", "/rl/state", _restore, true)
 	router.add("POST", "/rl/shutdown", _shutdown)
@@ -168,6 +169,22 @@ func _set_levels(request: AmbuloRequest) -> AmbuloReply:
 		return fields.refusal
 	put_levels(slots, levels)
 	return AmbuloReply.json({"levels": levels.size()})
+
+
+func _set_things(request: AmbuloRequest) -> AmbuloReply:
+	var fields := AmbuloFields.new()
+	if world.scene() != null:
+		return AmbuloReply.fail(
+			409, "in_scene", "the agents are in a scene, which moves its things"
+		)
+	if not request.head.binary_body:
+		return AmbuloReply.fail(415, "media_type", "this endpoint takes rows", "content-type")
+	var rows := AmbuloThingsMessage.read(request.body, world.num_agents, fields)
+	if fields.refusal != null:
+		return fields.refusal
+	for agent in world.num_agents:
+		world.set_things(agent, rows[agent])
+	return AmbuloReply.json({"agents": world.num_agents})
 
 
 func _step(request: AmbuloRequest) -> AmbuloReply:

@@ -102,9 +102,16 @@ func way(
 		if is_nan(found):
 			if beyond:
 				return until
-			if edges:
-				return _edge(space, x, y, cx, sy, floor_z, at, next)
-			at = next
+			if not edges:
+				at = next
+				continue
+			var edge := _edge(space, x, y, cx, sy, floor_z, at, next)
+			var behind := edge + AmbuloContract.MAX_SEAM
+			found = space.support(x + cx * behind, y + sy * behind, floor_z, climb)
+			if is_nan(found) or behind >= length:
+				return edge
+			at = behind
+			floor_z = found
 			continue
 		# The floor rises or sinks here: on from there.
 		var rest := minf(length - next, LOOK)

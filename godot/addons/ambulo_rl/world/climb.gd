@@ -7,6 +7,8 @@ extends RefCounted
 const _LEVEL := 1e-6
 ## Room around the way of a decision in which obstacles are looked for, [m].
 const _ROOM := 0.05
+## Nobody is pushed farther than this in a tick, [m].
+const PRESSED := 1.4 * AmbuloContract.BODY_RADIUS
 
 var x := 0.0
 var y := 0.0
@@ -18,8 +20,13 @@ var vz := 0.0
 var falling := false
 ## The last tick ended in contact.
 var touched := false
+## And it was with a person.
+var touched_person := false
+## And it was with something else.
+var touched_thing := false
 
 var _space: AmbuloHighSpace
+var _things: AmbuloThings
 var _dt := 0.0
 var _fastest := 0.0
 # Height of the floor that the body left, or is on.
@@ -42,6 +49,7 @@ func begin(
 	fastest: float
 ) -> void:
 	_space = space
+	_things = _things_of(space)
 	_dt = dt
 	_fastest = fastest
 	x = rows[row]
@@ -61,16 +69,29 @@ func begin(
 func place(space: AmbuloHighSpace) -> void:
 	var floor_z := space.support(x, y, z, AmbuloHighSpace.DEPTH)
 	falling = is_nan(floor_z)
+	var things := _things_of(space)
+	if things != null:
+		things.carrier = things.found
 	if not falling:
 		z = floor_z
 
 
-## One tick with the horizontal velocity (ux, uy) that the body wants, [m/s].
-func tick(ux: float, uy: float) -> void:
+## One tick with the horizontal velocity (ux, uy) that the body wants, [m/s], at whose end what
+## moves has come [param share] of its way of this decision.
+func tick(ux: float, uy: float, share := 0.0) -> void:
+	var x0 := x
+	var y0 := y
+	if _things != null:
+		_carry(share)
+	touched = false
+	_space.touched_person = false
+	_space.touched_thing = false
 	if falling:
-		_fall()
+		_fall(x0, y0)
 	else:
-		_walk(x + ux * _dt, y + uy * _dt)
+		_walk(x0, y0, ux * _dt, uy * _dt)
+	touched_person = touched and _space.touched_person
+	touched_thing = touched and (_space.touched_thing or not touched_person)
 
 
 ## How far the body is below the floor that it left, [m].
@@ -78,23 +99,42 @@ func depth() -> float:
 	return _takeoff - z
 
 
-func _walk(to_x: float, to_y: float) -> void:
-	var x0 := x
-	var y0 := y
-	x = to_x
-	y = to_y
-	touched = false
+static func _things_of(space: AmbuloHighSpace) -> AmbuloThings:
+	var high := space as AmbuloHighLevelSpace
+	return null if high == null else high.things
+
+
+# Moves what moves, and the body with the box that it stands on.
+func _carry(share: float) -> void:
+	var on := _things.carrier
+	var now := _things.now
+	if on >= 0:
+		x -= now[on]
+		y -= now[on + 1]
+		z -= now[on + 7]
+	_things.move(share)
+	now = _things.now
+	if on >= 0:
+		x += now[on]
+		y += now[on + 1]
+		z += now[on + 7]
+
+
+func _walk(x0: float, y0: float, way_x: float, way_y: float) -> void:
+	var carried_x := x
+	var carried_y := y
+	x += way_x
+	y += way_y
 	if not absf(z - _open) <= _LEVEL:
 		_space.stand_at(z)
-		touched = _space.slide(x0, y0, x, y, false)
-		x = _space.slid_x
-		y = _space.slid_y
+		touched = _slide(x0, y0)
 	var climb := AmbuloContract.CLIMB_HEIGHT
 	var floor_z := z if _level else _space.support(x, y, z, climb)
 	if floor_z > z + _LEVEL and not _space.has_headroom(x, y, floor_z):
 		touched = true
-		x = x0
-		y = y0
+		_space.touched_thing = true
+		x = carried_x
+		y = carried_y
 		floor_z = _space.floor_at(x, y, z, z - climb)
 	vx = (x - x0) / _dt
 	vy = (y - y0) / _dt
@@ -105,21 +145,22 @@ func _walk(to_x: float, to_y: float) -> void:
 	else:
 		z = floor_z
 		_takeoff = z
+	if _things != null:
+		_things.carrier = -1 if falling else _things.found
 
 
-func _fall() -> void:
-	var x0 := x
-	var y0 := y
+func _fall(x0: float, y0: float) -> void:
 	vz -= AmbuloContract.GRAVITY * _dt
 	x += vx * _dt
 	y += vy * _dt
-	touched = false
+	var way_x := x
+	var way_y := y
 	_space.stand_at(z)
-	_space.slide(x0, y0, x, y, false)
+	_slide(x0, y0)
 	# What it fell off pushes it aside, no faster than it can walk.
-	var push := Vector2(_space.slid_x - x, _space.slid_y - y).limit_length(_fastest * _dt)
-	x += push.x
-	y += push.y
+	var push := Vector2(x - way_x, y - way_y).limit_length(_fastest * _dt)
+	x = way_x + push.x
+	y = way_y + push.y
 	var floor_z := _space.floor_at(x, y, z, z + vz * _dt)
 	if is_nan(floor_z):
 		z += vz * _dt
@@ -127,3 +168,16 @@ func _fall() -> void:
 		z = floor_z
 		vz = 0.0
 		falling = false
+		if _things != null:
+			_things.carrier = _things.found
+
+
+# Pushes the body out of what it touches; true: it touched something.
+func _slide(x0: float, y0: float) -> bool:
+	var pushed := _space.slide(x0, y0, x, y, false)
+	x = _space.slid_x
+	y = _space.slid_y
+	if pushed and (x - x0) ** 2 + (y - y0) ** 2 > PRESSED * PRESSED:
+		x = x0
+		y = y0
+	return pushed

@@ -18,9 +18,12 @@ const _GATHERED_HIGH := 0.6
 const _MOST_NEAR := 1024
 # What rays may meet is gathered anew after so long a way, [m].
 const _SEEN_AROUND := 1.0
+const _MARGIN := 1e-6
 
 ## What is built here.
 var level: AmbuloLevel
+## What moves where the agent is that is moved or looks now; null: nothing.
+var things: AmbuloThings
 
 var _solids: AmbuloLevelSolids
 var _space: RID
@@ -35,6 +38,9 @@ var _near_faces: PackedInt32Array = []
 var _near_at := Vector3(NAN, NAN, NAN)
 var _feet := 0.0
 var _z_range := Vector2.ZERO
+# Lowest and highest point of the body's axis, [m].
+var _axis: PackedFloat64Array = [0.0, 0.0]
+var _pushes := 0
 var _rays := AmbuloHighRays.new()
 # What rays may meet that begin near a place.
 var _seen: PackedInt32Array = []
@@ -119,7 +125,12 @@ func find_overlaps(x: float, y: float) -> int:
 	_gather_near(x, y)
 	var low := _feet + _bottom + body_radius
 	var high := _feet + _bottom + _capsule_height - body_radius
-	var count := _push_from_flats(x, y, low, high)
+	_axis[0] = low
+	_axis[1] = high
+	_pushes = 0
+	var count := _push_from_flats(x, y, _solids.flats, _near, 0)
+	if things != null:
+		count = _push_from_flats(x, y, things.now, things.boxes, count)
 	for t in _near_faces:
 		if _triangles.push(t, x, y, low, high, body_radius):
 			if is_inf(_triangles.depth):
@@ -128,15 +139,24 @@ func find_overlaps(x: float, y: float) -> int:
 			if _triangles.depth > TOUCH_DEPTH:
 				var faces := _triangles
 				count = _insert(faces.push_x, faces.push_y, faces.depth, count)
+				_pushes += 1
+	touched_thing = touched_thing or _pushes > 0
+	if things != null:
+		_pushes = 0
+		count = _push_from_flats(x, y, things.now, things.people, count)
+		touched_person = touched_person or _pushes > 0
 	return count
 
 
-func _push_from_flats(x: float, y: float, low: float, high: float) -> int:
+# Inserts the pushes of those of `flats` that begin at `first`; the new number of pushes.
+func _push_from_flats(
+	x: float, y: float, flats: PackedFloat64Array, first: PackedInt32Array, count: int
+) -> int:
 	var radius := body_radius
 	var steep := radius * sqrt(0.5) - 1e-6
-	var flats := _solids.flats
-	var count := 0
-	for k in _near:
+	var low := _axis[0]
+	var high := _axis[1]
+	for k in first:
 		var gap := maxf(maxf(low - flats[k + 7], flats[k + 6] - high), 0.0)
 		if gap >= steep:
 			continue
@@ -179,7 +199,39 @@ func _push_from_flats(x: float, y: float, low: float, high: float) -> int:
 			nx = c * nu - s * nv
 			ny = s * nu + c * nv
 		count = _insert(nx, ny, depth, count)
+		_pushes += 1
 	return count
+
+
+## See [AmbuloHighSpace]; tops of boxes that move are floors, too.
+func floor_at(x: float, y: float, highest: float, lowest: float) -> float:
+	var still := super(x, y, highest, lowest)
+	if things == null:
+		return still
+	var moved := things.support(x, y, highest, lowest)
+	if is_nan(moved) or moved <= still:
+		things.found = -1
+		return still
+	return moved
+
+
+## See [AmbuloHighSpace].
+func has_headroom(x: float, y: float, z: float) -> bool:
+	if not super(x, y, z):
+		return false
+	var low := z + AmbuloContract.CLIMB_HEIGHT + _MARGIN
+	var high := z + AmbuloContract.BODY_HEIGHT - _MARGIN
+	return things == null or not things.is_between(x, y, low, high)
+
+
+## See [AmbuloHighSpace]; where anything moves nothing is known beforehand.
+func level_radius(x: float, y: float, z: float) -> float:
+	return super(x, y, z) if things == null else 0.0
+
+
+## See [AmbuloHighSpace]; where anything moves nothing is known beforehand.
+func is_open(x: float, y: float, z: float, radius: float) -> bool:
+	return things == null and super(x, y, z, radius)
 
 
 ## See [AmbuloHighSpace].
@@ -195,6 +247,7 @@ func read_ways(
 		_seen = _flats_within(x, y, reach, range_z.x, range_z.y)
 		_seen_faces = _triangles.gather(x, y, reach, -INF, INF)
 	var at: PackedFloat64Array = [x, y, z, yaw]
+	_rays.things = things
 	_rays.read(_solids, _seen, _triangles, _seen_faces, at, spec, rows, start)
 
 

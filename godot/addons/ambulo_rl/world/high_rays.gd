@@ -13,6 +13,9 @@ const BEYOND := 1e-6
 const STRIDE := 0.25
 const _EMPTY: PackedFloat64Array = []
 
+## What moves; null: nothing.
+var things: AmbuloThings
+
 var _cuts: Array[PackedFloat64Array] = []
 var _heading := 0.0
 var _length := 0.0
@@ -44,6 +47,9 @@ func read(
 	var row := solids.flats
 	for k in flats:
 		_cut_flat(row, k, at[0], at[1])
+	if things != null:
+		for k in things.boxes + things.people:
+			_cut_flat(things.now, k, at[0], at[1])
 	row = triangles.rows
 	for t in faces:
 		_cut_triangle(row, t, at[0], at[1])
@@ -191,6 +197,7 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 	var begun := 0
 	var at := 0.0
 	var floor_z := z
+	var gap := -1.0  # where the floor ended, while it may be a seam
 	while at < _length:
 		var here := at + BEYOND
 		while begun < order.size() and begins[begun] <= here:
@@ -210,10 +217,14 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 				best = top
 				slope = c[k + 5]
 		if best < floor_z - AmbuloContract.CLIMB_HEIGHT:
-			if edges:
-				return at
+			if edges and gap < 0.0:
+				gap = at
+			if edges and next_at - gap > AmbuloContract.MAX_SEAM:
+				return gap
 			best = floor_z
 			slope = 0.0
+		else:
+			gap = -1.0
 		# A floor that rises into something is looked at again and again.
 		if slope != 0.0:
 			next_at = minf(next_at, at + STRIDE)
@@ -225,7 +236,7 @@ func _free_way(c: PackedFloat64Array, z: float, edges: bool) -> float:
 				top > floor_z + AmbuloContract.CLIMB_HEIGHT
 				and low < floor_z + AmbuloContract.BODY_HEIGHT
 			):
-				return at
+				return at if gap < 0.0 else gap
 		floor_z += slope * (next_at - here)
 		at = next_at
-	return _length
+	return _length if gap < 0.0 else gap

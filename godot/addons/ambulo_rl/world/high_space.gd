@@ -35,6 +35,10 @@ var floor_mask := 1:
 		floor_mask = value
 		_apply_masks()
 
+## Set by [method AmbuloSpace.find_overlaps] where a person, and where anything else, is touched.
+var touched_person := false
+var touched_thing := false
+
 ## Whether no floor ever moves: it is then looked at once, which is several times as fast.
 var floor_stands_still := false:
 	set(value):

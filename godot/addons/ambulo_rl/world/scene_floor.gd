@@ -32,14 +32,31 @@ func scan(
 	var found := PackedFloat64Array()
 	var radius := _space.body_radius
 	_space.body_radius = radius + ROOM
+	var before: Array[PackedFloat64Array] = []  # floors of the row before
+	for column in range(first.x, last.x + 1):
+		var x := x0 + (column + 0.5) * size
+		var begins := first.y == 0
+		before.append(
+			PackedFloat64Array() if begins else floors(x, y0 + (first.y - 0.5) * size, low, high)
+		)
 	for row in range(first.y, last.y + 1):
 		var y := y0 + (row + 0.5) * size
+		var beside := PackedFloat64Array()
 		for column in range(first.x, last.x + 1):
 			var x := x0 + (column + 0.5) * size
-			for z in floors(x, y, low, high):
-				var fits := _space.fits(x, y, z, SPARE)
+			var here := floors(x, y, low, high)
+			here = _over_seams(x, y, here, before[column - first.x])
+			here = _over_seams(x, y, here, beside)
+			before[column - first.x] = here
+			beside = here
+			var above := INF
+			for z in here:
+				# Another floor in the way of the head: of solids of triangles, which are hollow
+				# to the engine, it is the only face that is seen.
+				var fits := above - z >= AmbuloContract.BODY_HEIGHT and _space.fits(x, y, z, SPARE)
 				var slopes := fits and _slopes(x, y, z)
 				found.append_array([column, row, z, 1.0 if fits else 0.0, 1.0 if slopes else 0.0])
+				above = z
 	_space.body_radius = radius
 	return found
 
@@ -71,6 +88,35 @@ func below(x: float, y: float, z: float, problems: PackedStringArray) -> float:
 		)
 		return NAN
 	return found
+
+
+## The floors [param here] of a column, from above, and those of [param near], a column beside it,
+## that go on behind a gap which a body passes: (x, y) lies between two tiles or planks.
+func _over_seams(
+	x: float, y: float, here: PackedFloat64Array, near: PackedFloat64Array
+) -> PackedFloat64Array:
+	for z in near:
+		var place := 0
+		while place < here.size() and here[place] > z + AmbuloContract.CLIMB_HEIGHT:
+			place += 1
+		if place < here.size() and here[place] >= z - AmbuloContract.CLIMB_HEIGHT:
+			continue
+		var carried := _between(x, y, z)
+		if not is_nan(carried):
+			here.insert(place, carried)
+	return here
+
+
+# Height of the floor on both sides of a gap at (x, y) that is at most as wide as a seam; NAN:
+# there is none at about height `z`, [m].
+func _between(x: float, y: float, z: float) -> float:
+	var aside := 0.5 * AmbuloContract.MAX_SEAM
+	for along: Vector2 in [Vector2(aside, 0.0), Vector2(0.0, aside)]:
+		var one := _space.support(x + along.x, y + along.y, z, AmbuloContract.CLIMB_HEIGHT)
+		var other := _space.support(x - along.x, y - along.y, z, AmbuloContract.CLIMB_HEIGHT)
+		if absf(one - other) <= AmbuloContract.CLIMB_HEIGHT:
+			return 0.5 * (one + other)
+	return NAN
 
 
 func _slopes(x: float, y: float, z: float) -> bool:

@@ -1,5 +1,5 @@
 class_name AmbuloWorld
-extends AmbuloWorldRows
+extends AmbuloWorldPlaces
 ## Players of the VR world contract (docs/vr_world.md) that the physics engine moves.
 ##
 ## Each agent is alone in its level; slots hold levels, and agents of one slot never meet.
@@ -18,17 +18,12 @@ extends AmbuloWorldRows
 ## Reaches are rounded up to whole steps of this, [m].
 const REACH_STEP := 0.02
 
-## How the agents answer their sticks; null: at once, as the contract has it.
-var twin: AmbuloTwin
-
-var _slots: PackedInt64Array = []
-var _levels := AmbuloLevelSpaces.new()
-var _spaces: Array[AmbuloSpace] = []
-var _scene: AmbuloSceneSpace
 var _climb := AmbuloClimb.new()
 var _targets: PackedFloat64Array = []
 var _jumps: PackedFloat64Array = []
 var _motions: Array[AmbuloTwin.Motion] = []
+# Ticks of this decision that are over.
+var _done := 0
 
 
 ## Drops all agents and their states and makes [param agents] new ones that are in no
@@ -46,59 +41,7 @@ func configure(agents: int, new_spec: AmbuloSpec, new_twin: AmbuloTwin = null) -
 	_targets.fill(0.0)
 	_jumps.resize(agents * 2)
 	_jumps.fill(0.0)
-	_slots.resize(agents)
-	_slots.fill(-1)
-	_spaces.clear()
-	_spaces.resize(agents)
-
-
-## Puts [param levels] into [param slots]. Agents in a replaced slot must be reset before
-## they are stepped.
-func set_levels(slots: PackedInt64Array, levels: Array[AmbuloLevel]) -> void:
-	for k in slots.size():
-		var slot := slots[k]
-		_levels.put(slot, levels[k])
-		for agent in num_agents:
-			if _slots[agent] == slot:
-				_slots[agent] = -1
-				_spaces[agent] = null
-
-
-## Moves all agents into the 3D scene behind [param space] (World3D.space); see
-## [AmbuloSceneSpace] for its settings. An invalid RID goes back to levels.
-func use_scene_space(space: RID) -> AmbuloSceneSpace:
-	_slots.fill(-1)
-	for agent in num_agents:
-		_spaces[agent] = null
-	_scene = null
-	if space.is_valid():
-		_scene = AmbuloSceneSpace.new(space)
-	return _scene
-
-
-## The scene that all agents are in, or null.
-func scene() -> AmbuloSceneSpace:
-	return _scene
-
-
-## Whether agents can be placed in [param slot].
-func has_slot(slot: int) -> bool:
-	return _scene != null or _levels.has(slot)
-
-
-## Whether shapes have heights where [param agent] is.
-func has_heights(agent: int) -> bool:
-	return _spaces[agent] != null and _spaces[agent].has_heights
-
-
-## The slot of [param agent]; -1: it is in no level.
-func slot_of(agent: int) -> int:
-	return _slots[agent]
-
-
-## The level of [param slot], or null.
-func level_of(slot: int) -> AmbuloLevel:
-	return _levels.level_of(slot)
+	_clear_places()
 
 
 ## Places [param agents] at [param poses] (x, y, yaw each) in [param slots], at rest. In a scene
@@ -120,6 +63,10 @@ func reset(
 		_rows[row + 1] = poses[3 * k + 1]
 		_rows[row + YAW] = poses[3 * k + 2]
 		_rows[row + state_width - TAIL + SINCE_CONTACT] = AmbuloContract.NEVER
+		_rows[row + state_width - TAIL + SINCE_PERSON] = AmbuloContract.NEVER
+		if _things[agent] != null:
+			_things[agent].settle()
+		_show_things(agent)
 		if _spaces[agent].has_heights:
 			var usual := 0.0 if _scene == null else _scene.floor_height
 			_stand(agent, heights[k] if heights else usual)
@@ -174,6 +121,7 @@ func advance(ticks: int) -> void:
 	var decay := spec.tick_decay()
 	for agent in num_agents:
 		_advance(agent, ticks, decay)
+	_done += ticks
 
 
 ## Ends a decision: reads the rays.
@@ -187,11 +135,14 @@ func finish() -> void:
 
 
 func _begin_checked(actions: PackedFloat64Array) -> void:
+	_done = 0
 	for agent in num_agents:
 		var tail := (agent + 1) * state_width - TAIL
 		_rows[tail + PATH] = 0.0
 		_rows[tail + CONTACT_TICKS] = 0.0
 		_rows[tail + COLLISIONS] = 0.0
+		_rows[tail + PEOPLE_TICKS] = 0.0
+		_rows[tail + PEOPLE_COLLISIONS] = 0.0
 		if twin != null:
 			_motions[agent].begin(_rows, agent * state_width)
 		if spec.discrete:
@@ -257,6 +208,8 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 		var room := space.near_distance - radius - REACH_STEP
 		free = ticks if near == 0 else clampi(floori(room / (fastest * dt + 1e-9)), 0, ticks)
 	var climb: AmbuloClimb
+	var since_person := int(rows[tail + SINCE_PERSON])
+	_show_things(agent)
 	if space.has_heights:
 		climb = _climb
 		var limit := speed if motion == null else fastest
@@ -287,7 +240,7 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 		vz = 0.0
 		if z < -spec.fall_depth:
 			fell = 1.0
-	for _tick in ticks - free:
+	for tick in ticks - free:
 		strafe = decay * strafe + add_strafe
 		forward = decay * forward + add_forward
 		rotation = decay * rotation + add_rotation
@@ -303,13 +256,16 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 		x0 = x
 		y0 = y
 		var touched := false
+		var person := false
 		if climb != null:
 			var c := cos(yaw)
 			var s := sin(yaw)
-			climb.tick(c * ahead - s * left, s * ahead + c * left)
+			var share := (_done + tick + 1) / float(spec.ticks_per_decision)
+			climb.tick(c * ahead - s * left, s * ahead + c * left, share)
 			x = climb.x
 			y = climb.y
-			touched = climb.touched
+			person = climb.touched_person
+			touched = climb.touched_thing
 		elif falling:
 			vz -= AmbuloContract.GRAVITY * dt
 			x += vx * dt
@@ -330,13 +286,22 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 			if near > 0 or not solid:
 				falling = not space.has_floor(x, y)
 		path += sqrt((x - x0) * (x - x0) + (y - y0) * (y - y0))
-		if touched:
+		if touched or person:
 			rows[tail + CONTACT_TICKS] += 1.0
+		if touched:
 			if since >= rearm:
 				rows[tail + COLLISIONS] += 1.0
 			since = 0
 		else:
 			since += 1
+		if person:
+			rows[tail + PEOPLE_TICKS] += 1.0
+			if since_person >= rearm:
+				rows[tail + COLLISIONS] += 1.0
+				rows[tail + PEOPLE_COLLISIONS] += 1.0
+			since_person = 0
+		elif climb != null:  # elsewhere nobody is to be met
+			since_person += 1
 		if (-z if climb == null else climb.depth()) > spec.fall_depth:
 			fell = 1.0
 	if climb != null:
@@ -358,6 +323,7 @@ func _advance(agent: int, ticks: int, decay: float) -> void:
 	rows[row + COMMAND + 2] = rotation
 	rows[tail + PATH] = path
 	rows[tail + SINCE_CONTACT] = since
+	rows[tail + SINCE_PERSON] = since_person
 	rows[tail + FELL] = fell
 	rows[tail + FALLING] = 1.0 if falling else 0.0
 
@@ -374,6 +340,7 @@ func _stand(agent: int, height: float) -> void:
 
 
 func _read_rays(agent: int) -> void:
+	_show_things(agent)
 	var row := agent * state_width
 	var yaw := _rows[row + YAW] if spec.rays_in_head_frame else 0.0
 	if _spaces[agent].has_heights:
@@ -385,16 +352,3 @@ func _read_rays(agent: int) -> void:
 			high.read_ways(_rows[row], _rows[row + 1], _rows[row + 2], yaw, spec, _rows, row + RAYS)
 		return
 	_spaces[agent].read_rays(_rows[row], _rows[row + 1], yaw, spec, _rows, row + RAYS)
-
-
-func _enter(agent: int, slot: int) -> void:
-	if _scene != null:
-		_slots[agent] = slot
-		_spaces[agent] = _scene
-	else:
-		assert(_levels.has(slot), "AmbuloWorld: no level in slot %d" % slot)
-		if _slots[agent] != slot:
-			_slots[agent] = slot
-			_spaces[agent] = null
-			_spaces[agent] = _levels.space_of(slot, _slots)
-	_spaces[agent].body_radius = AmbuloContract.BODY_RADIUS if twin == null else twin.radius

@@ -13,11 +13,14 @@ const PATH := 0
 const CONTACT_TICKS := 1
 const COLLISIONS := 2
 const SINCE_CONTACT := 3
-const MOVES := 4
-const SNAPS := 5
-const FELL := 6
-const FALLING := 7
-const TAIL := 8
+const PEOPLE_TICKS := 4
+const PEOPLE_COLLISIONS := 5
+const SINCE_PERSON := 6
+const MOVES := 7
+const SNAPS := 8
+const FELL := 9
+const FALLING := 10
+const TAIL := 11
 
 ## Number of agents.
 var num_agents := 0
@@ -42,6 +45,9 @@ static func state_layout(num_rays: int) -> Array[Dictionary]:
 		["contact_ticks", 1],
 		["collisions", 1],
 		["since_contact", 1],
+		["people_ticks", 1],
+		["people_collisions", 1],
+		["since_person", 1],
 		["moves", 1],
 		["snaps", 1],
 		["fell", 1],

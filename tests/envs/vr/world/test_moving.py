@@ -14,7 +14,6 @@ from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.world.kernel_world import KernelWorld
-from ambulo.envs.vr.world.mujoco_world import MujocoWorld
 from tests.envs.vr.levels.test_moving import DOOR, TWO_FLOORS
 
 IDLE = np.zeros(3)
@@ -289,9 +288,3 @@ def test_crowds_that_cannot_walk_are_refused(people: Any, error: str) -> None:
     with pytest.raises(LevelError) as caught:
         _world(data, 0.0, 5.0, 0.0)
     assert error in str(caught.value)
-
-
-def test_worlds_that_move_nothing_refuse_it() -> None:
-    level = parse_level({**TWO_FLOORS}, "x")
-    with pytest.raises(LevelError, match="'two': has people or moving things"):
-        MujocoWorld(1, WorldSpec()).set_levels([0], [level])

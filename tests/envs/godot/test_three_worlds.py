@@ -1,0 +1,121 @@
+"""Levels with heights and moving things in all worlds of the contract."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ambulo.envs.godot.settings import BridgeSettings
+from ambulo.envs.godot.world import GodotWorld
+from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.levels.level_io import parse_level
+from ambulo.envs.vr.levels.sample_levels import sample_level
+from ambulo.envs.vr.world.kernel_world import KernelWorld
+from ambulo.envs.vr.world.mujoco_world import MujocoWorld
+from ambulo.envs.vr.world.state import World
+
+STEPS = 100
+FORWARD = np.array([0.0, 0.5, 0.0])
+
+
+@pytest.fixture(params=["mujoco", "godot"])
+def make(request):
+    """Makes a world that is not the compiled one."""
+    made = []
+
+    def build(num_envs: int) -> World:
+        if request.param == "mujoco":
+            return MujocoWorld(num_envs, WorldSpec())
+        engine = request.getfixturevalue("engine")
+        settings = BridgeSettings(url=f"http://127.0.0.1:{engine.port}", timeout=20.0)
+        made.append(GodotWorld(num_envs, WorldSpec(), settings))
+        return made[-1]
+
+    yield build
+    for world in made:
+        world.close()
+
+
+def _begin(world: World, levels: list, poses: np.ndarray | None = None) -> World:
+    count = len(levels)
+    world.set_levels(range(count), levels)
+    world.seed(np.arange(count), np.arange(count))
+    world.reset(
+        np.arange(count),
+        np.arange(count),
+        np.zeros((count, 3)) if poses is None else poses,
+    )
+    return world
+
+
+def test_walks_end_where_the_compiled_world_has_them(make) -> None:
+    levels = [sample_level(seed, moving=seed % 2 == 1) for seed in range(16)]
+    worlds = [_begin(KernelWorld(16, WorldSpec()), levels), _begin(make(16), levels)]
+    rng = np.random.default_rng(3)
+    now = np.zeros((16, 3))
+    events = np.zeros((2, 3))
+    for _ in range(STEPS):
+        now = 0.9 * now + 0.25 * rng.normal(size=(16, 3))
+        action = np.clip(now + FORWARD, -1.0, 1.0)
+        for k, world in enumerate(worlds):
+            state = world.step(action)
+            events[k] += (
+                state.collisions.sum(),
+                state.people_collisions.sum(),
+                state.contact_ticks.sum(),
+            )
+    apart = np.linalg.norm(worlds[0].state.position - worlds[1].state.position, axis=1)
+    assert np.sum(apart <= 0.05) >= 15
+    assert events[0, 1] > 0
+    np.testing.assert_allclose(events[1], events[0], rtol=0.1, atol=1.0)
+
+
+LIFT = {
+    "name": "lift",
+    "bounds": [-4, -4, 4, 4],
+    "heights": True,
+    "movers": [
+        {
+            "kind": "lift",
+            "half_size": [0.8, 0.8, 0.05],
+            "path": [[0, 0, 0, 0, 0], [1, 0, 0, 0, 0], [3, 0, 0, 1.5, 0], [4, 0, 0, 1.5, 0]],
+        },
+        {
+            "kind": "wall",
+            "half_size": [0.1, 1.5, 1.0],
+            "path": [[0, -3.5, 2.5, 1, 0], [4, 3.5, 2.5, 1, 0]],
+        },
+    ],
+    "people": {"walkers": [{"route": [[3, -3, 0], [-3, -3, 0]], "speed": 1.0}]},
+}  # fmt: skip
+
+
+def test_lifts_carry_walls_push_and_people_are_touched(make) -> None:
+    level = parse_level(LIFT, "x")
+    poses = np.array([[0.2, 0.1, 0.0], [0.0, 2.5, 0.0], [0.0, -3.0, 0.0]])
+    world = _begin(make(3), [level] * 3, poses)
+    assert world.state.position[0, 2] == pytest.approx(0.05, abs=1e-3)
+    people = 0
+    for _ in range(35):
+        people += world.step(np.zeros((3, 3))).people_collisions[2]
+    lifted, pushed, met = world.state.position
+    np.testing.assert_allclose(lifted, [0.2, 0.1, 1.55], atol=2e-3)
+    assert pushed[0] > 2.5
+    assert people == 1
+    assert abs(met[1] + 3.0) > 0.1 or met[0] < -0.3
+
+
+def test_a_continuation_keeps_what_moves(make) -> None:
+    levels = [sample_level(seed, moving=True) for seed in (1, 3)]
+    world = _begin(make(2), levels)
+    action = np.array([[0.0, 0.6, 0.2], [0.1, 0.7, -0.1]])
+    for _ in range(20):
+        world.step(action)
+    saved = world.state_dict()
+    ends = []
+    for _ in range(2):
+        for _ in range(20):
+            state = world.step(action)
+        ends.append(state.position.copy())
+        world.load_state_dict(saved)
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-3)

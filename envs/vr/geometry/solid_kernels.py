@@ -209,12 +209,17 @@ def has_headroom(solids, near, n, movers, x, y, z):
 
 
 @njit(cache=True, inline="always")
-def reach_beside(z, bottom, top):
-    """Radius of the capsule of a body at height `z` beside a flat shape; 0: no contact."""
-    gap = max(z + _LOW - top, bottom - (z + _HIGH), 0.0)
+def reach_of(gap):
+    """Radius of the capsule beside a flat shape `gap` above or below its axis; 0: no contact."""
     if gap >= _DIAGONAL - _MARGIN:
         return 0.0
     return math.sqrt(_R * _R - gap * gap)
+
+
+@njit(cache=True, inline="always")
+def reach_beside(z, bottom, top):
+    """Radius of the capsule of a body at height `z` beside a flat shape; 0: no contact."""
+    return reach_of(max(z + _LOW - top, bottom - (z + _HIGH), 0.0))
 
 
 @njit(cache=True)

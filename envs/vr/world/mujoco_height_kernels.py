@@ -22,7 +22,13 @@ from ambulo.envs.vr.contract import (
     STEEPEST_FLOOR,
 )
 from ambulo.envs.vr.geometry.prism_kernels import STUCK_DEPTH, TOUCH_DEPTH, way_out
-from ambulo.envs.vr.geometry.solid_kernels import BOX, PERSON, PRESSED, is_steep
+from ambulo.envs.vr.geometry.solid_kernels import (
+    BOX,
+    PERSON,
+    PRESSED,
+    is_steep,
+    reach_of,
+)
 from ambulo.envs.vr.world import mujoco_kernels  # noqa: F401 - links the library
 from ambulo.envs.vr.world.height_kernels import floor_below, push_aside
 
@@ -36,6 +42,7 @@ _BODY = 1
 _NEXT = 1e-5
 """A ray goes on this far below a face that is no floor, [m]."""
 _PRESSED = PRESSED
+_MARGIN = 1e-6
 _BOX, _PERSON = BOX, PERSON
 _BOX_GEOM = int(mujoco.mjtGeom.mjGEOM_BOX)
 
@@ -83,6 +90,19 @@ def place_movers(engine, movers, index):
         _mju_copy(engine[_TURNS] + _TURN * geom, turn.ctypes.data, 9)
 
 
+@njit(cache=True, inline="always")
+def beside_flat(nz, aside, away):
+    """Depth of a push from a flat shape: 0 where it is too far up or down, or over the axis.
+
+    The axis of the capsule is `away` from the shape, in a direction with these vertical and
+    horizontal parts.
+    """
+    gap = abs(nz) * max(away, 0.0)
+    if reach_of(gap) == 0.0 or (gap > _MARGIN and aside * away < _MARGIN):
+        return 0.0
+    return reach_of(gap) - aside * away
+
+
 @njit(cache=True)
 def mujoco_overlaps(engine, solids, near, n, movers, index, x, y, z, found, whom, work):
     """How many shapes overlap the capsule at (x, y, z); -1: one is too deep in it.
@@ -115,15 +135,17 @@ def mujoco_overlaps(engine, solids, near, n, movers, index, x, y, z, found, whom
         ny = (work[4] - work[1]) / distance
         nz = (work[5] - work[2]) / distance
         aside = math.sqrt(nx * nx + ny * ny)
+        depth = -distance / aside if aside > 1e-9 else 0.0
         if geom < flat or k >= n:
-            if abs(nz) > aside:
+            depth = beside_flat(nz, aside, _R + distance)
+            if depth <= _TOUCH:
                 continue
         elif is_steep(nx, ny, nz, aside, 1.0, solids[2][geom - flat]):
             continue
         if count < found.shape[0]:
             found[count, 0] = nx / aside
             found[count, 1] = ny / aside
-            found[count, 2] = -distance / aside
+            found[count, 2] = depth
             count += 1
             whom[0 if kind == _PERSON else 1] = True
     return count

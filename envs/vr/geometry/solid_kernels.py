@@ -210,7 +210,7 @@ def has_headroom(solids, near, n, movers, x, y, z):
 
 @njit(cache=True, inline="always")
 def reach_of(gap):
-    """Radius of the capsule beside a flat shape `gap` above or below its axis; 0: no contact."""
+    """Radius of the capsule beside what is `gap` above or below its axis; 0: no contact."""
     if gap >= _DIAGONAL - _MARGIN:
         return 0.0
     return math.sqrt(_R * _R - gap * gap)

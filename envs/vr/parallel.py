@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import ActionError, AmbuloError, ConfigError
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.compiling import tell_of_compilation
+from ambulo.envs.compiling import log_compilation
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.drawing import BatchRenderer
 from ambulo.envs.vr.task.env import navigation_config
@@ -48,7 +48,7 @@ _IDLE = DISCRETE_ACTIONS.index("idle")
 STATE_COLUMNS = 12
 """Numbers of one agent in `VRNavigationParallel.state`."""
 
-tell_of_compilation()
+log_compilation()
 
 
 def parallel_env(
@@ -89,7 +89,7 @@ class VRNavigationParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
     With a seed, `reset` gives the same episode for the same number of agents.
     """
 
-    metadata = {  # noqa: RUF012
+    metadata: dict[str, Any] = {  # noqa: RUF012
         "name": "vr_navigation_v0",
         "render_modes": ["rgb_array"],
         "render_fps": 10,
@@ -149,15 +149,14 @@ class VRNavigationParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
         Returns:
             Observations and infos by agent.
         """
-        everybody = np.arange(len(self.possible_agents))
+        count = len(self.possible_agents)
         if seed is not None:
             if not isinstance(seed, int | np.integer) or seed < 0:
                 raise ConfigError(
                     f"seed = {seed!r:.80}: must be an integer of at least 0"
                 )
-            for env in everybody:
-                self.batch.rngs[env] = np.random.default_rng([seed, env])
-        self.batch.reset(everybody)
+            self.batch.rngs = [np.random.default_rng([seed, k]) for k in range(count)]
+        self.batch.reset(np.arange(count))
         self._begun = True
         self.agents = list(self.possible_agents)
         self._renderer.restart()

@@ -247,8 +247,8 @@ class NavigationBatch:
         truncated = timeout | fault
         cut: Info = {}
         if self.shared is not None:
-            cut = {"cut_off": self.shared.cut_off(solved | fell | timeout)}
-            truncated |= cut["cut_off"]
+            cut_off = self.shared.cut_off(solved | fell | timeout)
+            truncated, cut = truncated | cut_off, {"cut_off": cut_off}
         terms = reward_terms(transition, self.config.rewards, self._custom)
         if fault.any():
             terms = {name: np.where(fault, 0.0, term) for name, term in terms.items()}

@@ -184,4 +184,4 @@ def _free(points: Floats, taken: Floats) -> Bools:
     away = points[:, None] - there[None]
     near = np.hypot(away[..., 0], away[..., 1]) < APART
     near &= np.abs(away[..., 2]) < BODY_HEIGHT
-    return ~near.any(axis=1)
+    return np.asarray(~near.any(axis=1))

@@ -245,7 +245,8 @@ class EpisodeRenderer(Closing):
         for line in self._feet:
             add_line(self._scene, line.places(data), line.radius, SKIN)
         for x, y, z, radius in () if people is None else people:
-            ends = np.array([[x, y, z + radius], [x, y, z + BODY_HEIGHT - radius]])
+            low, high = z + radius, z + BODY_HEIGHT - radius
+            ends = (np.array([x, y, low]), np.array([x, y, high]))
             add_line(self._scene, ends, radius, _PERSON_COLOUR)
         if trail is not None and len(trail) > 1:
             self._draw_trail(_with_heights(trail))

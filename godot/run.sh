@@ -33,7 +33,8 @@ imported() {
 	[ -f "$cache" ] && [ -f "$stamp" ] &&
 		[ -z "$(find "$here" -mindepth 1 -type d -name '.*' -prune -o -type f \
 			\( -name '*.gd' -o -name '*.tscn' -o -name '*.tres' -o -name '*.cfg' \
-			-o -name '*.godot' -o -name '*.svg' \) -newer "$stamp" -print -quit)" ]
+			-o -name '*.godot' -o -name '*.svg' \) \
+			\( -newer "$stamp" -o -cnewer "$stamp" \) -print -quit)" ]
 }
 if ! imported; then
 	if ! { mkdir -p "$state" && : >>"$state/ambulo_import.lock"; } 2>/dev/null; then

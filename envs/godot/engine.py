@@ -28,7 +28,11 @@ STOP_TIMEOUT = 3.0
 TAIL_LINES = 8
 """Lines of the engine's log in an error."""
 _READY = re.compile(rb"^AMBULO_READY port=(\d+) pid=(\d+)\s*$", re.MULTILINE)
-_BROKEN = re.compile(rb"^ERROR: Failed to instantiate an autoload.*", re.MULTILINE)
+_BROKEN = re.compile(
+    rb"^ERROR: (?:Failed to instantiate an autoload"
+    rb'|Failed to load script "res://addons/ambulo_rl/).*',
+    re.MULTILINE,
+)
 _REFUSAL = re.compile(rb"^ambulo: (.+)$", re.MULTILINE)
 _REFUSED = 2
 FRAMES_PER_SECOND = 10

@@ -228,14 +228,19 @@ def _is_imported(project: Path) -> bool:
 
 
 def newest_change(project: Path) -> float:
-    """Time of the last change of a file that the import reads, [s]."""
+    """Time of the last change of a file that the import reads, [s].
+
+    A file that was copied or unpacked here counts from then on, though it keeps the time
+    at which it was written: an add-on is often older than the project's last import.
+    """
     newest = 0.0
     for folder, folders, files in os.walk(project):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
             if name.endswith(_SOURCES):
                 with contextlib.suppress(OSError):
-                    newest = max(newest, os.stat(os.path.join(folder, name)).st_mtime)
+                    found = os.stat(os.path.join(folder, name))
+                    newest = max(newest, found.st_mtime, found.st_ctime)
     return newest
 
 

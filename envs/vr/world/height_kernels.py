@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, GRAVITY
+from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, GRAVITY, MAX_SEAM
 from ambulo.envs.vr.geometry.prism_kernels import MOST_OVERLAPS
 from ambulo.envs.vr.geometry.solid_kernels import (
     has_headroom,
@@ -32,6 +32,7 @@ from ambulo.envs.vr.world.packed_solids import solids_of
 _RADIUS = BODY_RADIUS
 _CLIMB = CLIMB_HEIGHT
 _GRAVITY = GRAVITY
+_ASIDE = MAX_SEAM
 _TINY = 1e-9
 
 
@@ -48,6 +49,23 @@ def push_aside(
 def floor_below(engine, i, solids, near, n, movers, x, y, highest):
     """Height of the floor of env `i` up to `highest`, -inf: none, and the mover it is of."""
     raise NotImplementedError
+
+
+@njit(cache=True)
+def floor_over_seam(engine, i, solids, near, n, movers, x, y, z):
+    """Height of the floor on both sides of a seam at (x, y) that carries feet at `z`.
+
+    At most `z`; -inf: there is none.
+    """
+    for k in range(2):
+        dx = _ASIDE * (1 - k)
+        dy = _ASIDE * k
+        top = z + _CLIMB
+        one, _ = floor_below(engine, i, solids, near, n, movers, x + dx, y + dy, top)
+        other, _ = floor_below(engine, i, solids, near, n, movers, x - dx, y - dy, top)
+        if min(one, other) >= z - _CLIMB:
+            return min(max(one, other), z)
+    return -np.inf
 
 
 @overload(push_aside, inline="always")
@@ -276,6 +294,9 @@ def step_heights(
                     floor, over = floor_below(
                         engine, i, solids, near, n, now, x, y, z + _TINY
                     )
+                if floor < z - _CLIMB:
+                    over = -1
+                    floor = floor_over_seam(engine, i, solids, near, n, now, x, y, z)
                 if floor < z - _CLIMB:
                     falling[i] = True
                     on = -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import socketserver
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from fixtures.policy_replay import Done, Godot
 
+from ambulo.cli import main
 from ambulo.envs.godot.engine import EngineProcess
 from ambulo.envs.godot.locate import find_project
 from ambulo.envs.godot.settings import BridgeSettings
@@ -28,6 +30,30 @@ from ambulo.envs.vr.levels.level import Level
 def program(godot_program: Path) -> Path:
     """The Godot program."""
     return godot_program
+
+
+SCENES = Path(__file__).parent / "scenes"
+"""A project of scenes that know nothing of Ambulo."""
+
+
+@pytest.fixture(scope="module")
+def game(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of a project that was never opened in an editor."""
+    return Path(shutil.copytree(SCENES, tmp_path_factory.mktemp("own") / "game"))
+
+
+@pytest.fixture
+def import_scene(
+    game: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Imports a scene of the game: exit code, standard output and errors."""
+
+    def start(scene: str, out: Path, *more: str) -> tuple[int, str, str]:
+        named = ["--project", str(game), "--out", str(out), *more]
+        code = main(["levels", "import", scene, *named])
+        return code, *capsys.readouterr()
+
+    return start
 
 
 @pytest.fixture(scope="module")

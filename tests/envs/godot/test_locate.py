@@ -76,6 +76,21 @@ def test_a_changed_project_is_imported_again(counted, change) -> None:
     assert imports(notes) == 2
 
 
+def test_an_add_on_older_than_the_import_is_imported(counted, tmp_path) -> None:
+    script, game, notes = counted
+    packed = tmp_path / "packed" / "thing.gd"
+    packed.parent.mkdir()
+    packed.write_text("class_name Thing\n")
+    os.utime(packed, (1e9, 1e9))
+    import_project(script, game)
+    time.sleep(0.02)  # file systems count in ticks of 4 ms
+    shutil.copy2(packed, game / "thing.gd")
+    import_project(script, game)
+    assert imports(notes) == 2
+    import_project(script, game)
+    assert imports(notes) == 2
+
+
 def test_a_failed_import_tells_why(program, tmp_path) -> None:
     with pytest.raises(BridgeError, match=r"cannot be imported \(exit code \d+\): ."):
         import_project(program, tmp_path)

@@ -1,4 +1,4 @@
-"""`ambulo levels import` in the real engine: scenes that know nothing of it, and bad ones."""
+"""`ambulo levels import` in the real engine: scenes that know nothing of it."""
 
 from __future__ import annotations
 
@@ -24,25 +24,6 @@ from ambulo.envs.vr.levels.solids import Solids
 from ambulo.envs.vr.task.build import make_batch
 
 SCENES = Path(__file__).parent / "scenes"
-Import = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(scope="module")
-def game(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of a project that was never opened in an editor."""
-    return Path(shutil.copytree(SCENES, tmp_path_factory.mktemp("own") / "game"))
-
-
-@pytest.fixture
-def run(game: Path, capsys: pytest.CaptureFixture[str]) -> Import:
-    """Imports a scene of the game: exit code, standard output and errors."""
-
-    def start(scene: str, out: Path, *more: str) -> tuple[int, str, str]:
-        named = ["--project", str(game), "--out", str(out), *more]
-        code = main(["levels", "import", scene, *named])
-        return code, *capsys.readouterr()
-
-    return start
 
 
 @pytest.fixture
@@ -97,12 +78,14 @@ def engine_heights(
 
 
 @pytest.mark.parametrize("engine", ["Jolt Physics", "GodotPhysics3D"])
-@pytest.mark.parametrize("scene", ["courtyard", "hall", "valley"])
+@pytest.mark.parametrize(
+    "scene", ["courtyard", "hall", "valley", "cloister", "library", "gorge"]
+)
 def test_floors_are_where_the_engine_has_them(
-    run, program, game, physics, tmp_path, scene, engine
+    import_scene, program, game, physics, tmp_path, scene, engine
 ) -> None:
     physics(engine)
-    code, said, errors = run(f"res://{scene}.tscn", tmp_path / "level.json")
+    code, said, errors = import_scene(f"res://{scene}.tscn", tmp_path / "level.json")
     assert code == 0, errors
     assert "level.json" in said
     [level] = load_levels(tmp_path / "level.json")
@@ -120,15 +103,17 @@ def test_floors_are_where_the_engine_has_them(
         compared += 1
         if mine != height and not abs(mine - height) < 0.02:
             wrong.append((place, mine, found))
-    assert compared > 1400
+    assert compared > 1300
     # The edge of a floor is where either may look past it.
     assert len(wrong) <= 1, wrong
 
 
-def test_levels_of_scenes_are_played_in_the_fast_world(run, tmp_path) -> None:
+def test_levels_of_scenes_are_played_in_the_fast_world(import_scene, tmp_path) -> None:
     levels = tmp_path / "levels"
     for scene in ("courtyard", "hall", "valley"):
-        code, _, errors = run(f"res://{scene}.tscn", tmp_path / f"{scene}.json")
+        code, _, errors = import_scene(
+            f"res://{scene}.tscn", tmp_path / f"{scene}.json"
+        )
         assert code == 0, errors
         levels.mkdir(exist_ok=True)
         shutil.copy(tmp_path / f"{scene}.json", levels)
@@ -144,8 +129,8 @@ def test_levels_of_scenes_are_played_in_the_fast_world(run, tmp_path) -> None:
     }  # fmt: skip
 
 
-def test_courtyard(run, tmp_path) -> None:
-    code, _, errors = run("res://courtyard.tscn", tmp_path / "a.json")
+def test_courtyard(import_scene, tmp_path) -> None:
+    code, _, errors = import_scene("res://courtyard.tscn", tmp_path / "a.json")
     assert code == 0, errors
     [level] = load_levels(tmp_path / "a.json")
     # The floor is CSG, and so a mesh; the steps are scaled and turned by 90 degrees.
@@ -169,8 +154,8 @@ def test_courtyard(run, tmp_path) -> None:
     }
 
 
-def test_what_is_not_carried_is_listed_by_path(run, tmp_path) -> None:
-    code, said, errors = run("res://valley.tscn", tmp_path / "a.json")
+def test_what_is_not_carried_is_listed_by_path(import_scene, tmp_path) -> None:
+    code, said, errors = import_scene("res://valley.tscn", tmp_path / "a.json")
     assert code == 0, errors
     for line in (
         "not carried: Valley/Barrel (RigidBody3D): a body that physics moves",
@@ -190,11 +175,13 @@ def test_what_is_not_carried_is_listed_by_path(run, tmp_path) -> None:
             "reason": "a shape whose parent is no body",
         }
     ]
-    _, _, errors = run("res://valley.tscn", tmp_path / "a.json", "--obstacle-mask", "5")
+    _, _, errors = import_scene(
+        "res://valley.tscn", tmp_path / "a.json", "--obstacle-mask", "5"
+    )
     assert "Ghost" not in errors
 
 
-def test_the_project_stays_as_it_is(run, game, tmp_path) -> None:
+def test_the_project_stays_as_it_is(import_scene, game, tmp_path) -> None:
     def contents() -> dict[str, str]:
         return {
             str(file): hashlib.sha256(file.read_bytes()).hexdigest()
@@ -203,174 +190,8 @@ def test_the_project_stays_as_it_is(run, game, tmp_path) -> None:
         }
 
     before = contents()
-    assert run(str(game / "hall.tscn"), tmp_path / "a.json")[0] == 0
+    assert import_scene(str(game / "hall.tscn"), tmp_path / "a.json")[0] == 0
     assert contents() == before
-
-
-HEAD = """[gd_scene load_steps=5 format=3]
-{script}[sub_resource type="BoxShape3D" id="floor"]
-size = Vector3(12, 1, 12)
-[sub_resource type="BoxShape3D" id="box"]
-[node name="Main" type="Node3D"]
-"""
-FLOOR = """[node name="Floor" type="StaticBody3D" parent="."]
-transform = Transform3D(1, 0, 0, 0, 1, 0, 0, 0, 1, 0, -0.5, 0)
-[node name="Shape" type="CollisionShape3D" parent="Floor"]
-shape = SubResource("floor")
-"""
-PLACE = "1, 0, 0, 0, 1, 0, 0, 0, 1, {}"
-
-
-def body(name: str, transform: str, parent: str = ".") -> str:
-    """A box of 1 m."""
-    below = name if parent == "." else f"{parent}/{name}"
-    return (
-        f'[node name="{name}" type="StaticBody3D" parent="{parent}"]\n'
-        f"transform = Transform3D({transform})\n"
-        f'[node name="Shape" type="CollisionShape3D" parent="{below}"]\n'
-        'shape = SubResource("box")\n'
-    )
-
-
-def marker(name: str, where: str) -> str:
-    """A marker without a group."""
-    return (
-        f'[node name="{name}" type="Marker3D" parent="."]\n'
-        f"transform = Transform3D({PLACE.format(where)})\n"
-    )
-
-
-def instance(name: str) -> str:
-    """A scene that holds another."""
-    return (
-        "[gd_scene load_steps=2 format=3]\n"
-        f'[ext_resource type="PackedScene" path="res://{name}.tscn" id="1"]\n'
-        '[node name="Main" type="Node3D"]\n'
-        '[node name="Part" parent="." instance=ExtResource("1")]\n'
-    )
-
-
-TURNED = "0.8, 0, 0.6, 0, 1, 0, -0.6, 0, 0.8, 0, 0, 0"
-WIDE = "3, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0"
-BAD: dict[str, tuple[str, str]] = {
-    "no_floor": (
-        HEAD + '[node name="Picture" type="MeshInstance3D" parent="."]\n',
-        "no floor: no collision shape has a face to stand on (1 meshes are only seen)",
-    ),
-    "not_finite": (
-        HEAD + FLOOR + body("Lost", PLACE.format("nan, 0, 0")),
-        "node Main/Lost/Shape: its transform is not finite",
-    ),
-    "no_scale": (
-        HEAD + FLOOR + body("Flat", "1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0"),
-        "node Main/Flat/Shape: its scale is zero",
-    ),
-    "sheared": (
-        HEAD
-        + FLOOR
-        + f'[node name="Wide" type="Node3D" parent="."]\ntransform = Transform3D({WIDE})\n'
-        + body("Turned", TURNED, "Wide"),
-        "node Main/Wide/Turned/Shape: it is sheared",
-    ),
-    "start_in_rock": (
-        HEAD
-        + FLOOR
-        + body("Rock", PLACE.format("0, 0.5, 0"))
-        + marker("AmbuloStart", "0, 0, 0"),
-        "node Main/AmbuloStart: inside an obstacle",
-    ),
-    "goal_in_the_air": (
-        HEAD + FLOOR + marker("AmbuloGoal2", "0, 9, 0"),
-        "node Main/AmbuloGoal2: no floor within 3 m below it",
-    ),
-    "goal_outside": (
-        HEAD + FLOOR + marker("AmbuloGoal", "9, 0, 0"),
-        "node Main/AmbuloGoal: out of the level's bounds",
-    ),
-    "too_large": (
-        HEAD + FLOOR + body("Moon", PLACE.format("3000, 0, 3000")),
-        "put a box named AmbuloBounds around the area to be played",
-    ),
-    "in_itself": (instance("in_itself"), "cannot be loaded: res://in_itself.tscn:"),
-    "there": (instance("back"), "cannot be loaded: res://back.tscn:"),
-    "back": (instance("there"), "cannot be loaded: res://there.tscn:"),
-    "incomplete": (instance("nowhere"), "cannot be loaded: Cannot open file"),
-    "no_scene": ("hello\n", "cannot be loaded: res://no_scene.tscn:1 - Parse Error"),
-}
-FAILING: dict[str, tuple[str, str]] = {
-    "fails": (
-        "func _ready() -> void:\n\tvar nothing: Node = null\n\tnothing.free()\n",
-        "node Main/Brain: a script fails: ",
-    ),
-    "blocks": (
-        "func _ready() -> void:\n\twhile true:\n\t\tpass\n",
-        "node Main/Brain: its script is not ready within 5 s",
-    ),
-    "quits": (
-        "func _ready() -> void:\n\tget_tree().quit()\n",
-        "the scene ended the engine",
-    ),
-    "leaves": (
-        "func _ready() -> void:\n\tget_parent().queue_free()\n",
-        "its own scripts closed it",
-    ),
-    "is_wrong": ("func _ready( -> void:\n\tpass\n", "a script fails: Parse Error"),
-}
-
-
-def refused(result: tuple[int, str, str], out: Path) -> str:
-    """The one line of errors of an import that failed."""
-    code, _, errors = result
-    assert code == 2, errors
-    assert not out.exists()
-    assert errors.startswith("ambulo: error: ")
-    assert errors.count("\n") == 1
-    return errors
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_scenes_are_one_line_that_names_the_node(run, game, tmp_path, name) -> None:
-    for scene, (text, _) in BAD.items():
-        (game / f"{scene}.tscn").write_text(text.format(script=""))
-    said = refused(run(f"res://{name}.tscn", tmp_path / "a.json"), tmp_path / "a.json")
-    assert BAD[name][1] in said
-    assert f"{name}.tscn: " in said
-
-
-@pytest.mark.parametrize("name", FAILING)
-def test_scripts_that_fail_are_named(run, game, tmp_path, name) -> None:
-    script, rule = FAILING[name]
-    (game / f"{name}.gd").write_text(f"extends Node\n{script}")
-    used = f'[ext_resource type="Script" path="res://{name}.gd" id="1"]\n'
-    brain = '[node name="Brain" type="Node" parent="."]\nscript = ExtResource("1")\n'
-    (game / f"{name}.tscn").write_text(HEAD.format(script=used) + FLOOR + brain)
-    try:
-        result = run(f"res://{name}.tscn", tmp_path / "a.json", "--timeout", "5")
-        assert rule in refused(result, tmp_path / "a.json")
-        if name == "fails":
-            more = (tmp_path / "a.json", "--ignore-script-errors")
-            assert run(f"res://{name}.tscn", *more)[0] == 0
-    finally:
-        (game / f"{name}.gd").unlink()
-
-
-@pytest.mark.parametrize(
-    ("scene", "rule"),
-    [
-        ("res://nowhere.tscn", "no such scene in"),
-        ("res://../probe.tscn", "out of the project"),
-        ("res://tiles.tres", "no scene (a file that ends in .tscn"),
-    ],
-)
-def test_wrong_names(run, tmp_path, scene, rule) -> None:
-    assert rule in refused(run(scene, tmp_path / "a.json"), tmp_path / "a.json")
-
-
-def test_without_a_project(tmp_path, capsys, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    shutil.copy(SCENES / "hall.tscn", tmp_path)
-    assert main(["levels", "import", "hall.tscn", "--out", "a.json"]) == 2
-    assert "no project.godot in" in capsys.readouterr().err
 
 
 PRESS = """@tool

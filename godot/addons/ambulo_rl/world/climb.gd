@@ -140,13 +140,16 @@ func _walk(x0: float, y0: float, way_x: float, way_y: float) -> void:
 	vy = (y - y0) / _dt
 	vz = 0.0
 	_takeoff = z
+	var over_seam := is_nan(floor_z)
+	if over_seam:
+		floor_z = _space.floor_over_seam(x, y, z)
 	if is_nan(floor_z):
 		falling = true
 	else:
 		z = floor_z
 		_takeoff = z
 	if _things != null:
-		_things.carrier = -1 if falling else _things.found
+		_things.carrier = -1 if over_seam else _things.found
 
 
 func _fall(x0: float, y0: float) -> void:

@@ -86,6 +86,20 @@ func support(x: float, y: float, z: float, depth: float) -> float:
 	return floor_at(x, y, z + AmbuloContract.CLIMB_HEIGHT, z - depth)
 
 
+## Height of the floor on both sides of a seam at (x, y) that carries feet at height [param z], at
+## most [param z]; NAN: there is none, [m].
+func floor_over_seam(x: float, y: float, z: float) -> float:
+	var aside := AmbuloContract.MAX_SEAM
+	for along: Vector2 in [Vector2(aside, 0.0), Vector2(0.0, aside)]:
+		var one := support(x + along.x, y + along.y, z, AmbuloContract.CLIMB_HEIGHT)
+		if is_nan(one):
+			continue
+		var other := support(x - along.x, y - along.y, z, AmbuloContract.CLIMB_HEIGHT)
+		if not is_nan(other):
+			return minf(maxf(one, other), z)
+	return NAN
+
+
 ## How far around (x, y) the floor is known to be as high as [param z]; 0: not at all, [m].
 func level_radius(x: float, y: float, z: float) -> float:
 	return _level.radius(self, x, y, z) if _level != null else 0.0

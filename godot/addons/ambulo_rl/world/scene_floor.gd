@@ -101,22 +101,10 @@ func _over_seams(
 			place += 1
 		if place < here.size() and here[place] >= z - AmbuloContract.CLIMB_HEIGHT:
 			continue
-		var carried := _between(x, y, z)
+		var carried := _space.floor_over_seam(x, y, z)
 		if not is_nan(carried):
 			here.insert(place, carried)
 	return here
-
-
-# Height of the floor on both sides of a gap at (x, y) that is at most as wide as a seam; NAN:
-# there is none at about height `z`, [m].
-func _between(x: float, y: float, z: float) -> float:
-	var aside := 0.5 * AmbuloContract.MAX_SEAM
-	for along: Vector2 in [Vector2(aside, 0.0), Vector2(0.0, aside)]:
-		var one := _space.support(x + along.x, y + along.y, z, AmbuloContract.CLIMB_HEIGHT)
-		var other := _space.support(x - along.x, y - along.y, z, AmbuloContract.CLIMB_HEIGHT)
-		if absf(one - other) <= AmbuloContract.CLIMB_HEIGHT:
-			return 0.5 * (one + other)
-	return NAN
 
 
 func _slopes(x: float, y: float, z: float) -> bool:

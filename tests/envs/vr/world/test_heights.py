@@ -117,6 +117,22 @@ def test_rays_follow_the_floor() -> None:
     assert world.state.rays[0, 0] == pytest.approx(5.0)
 
 
+@pytest.mark.parametrize(
+    ("gap", "seen"), [(1e-5, 4.0), (0.04, 4.0), (0.06, 1.0), (-0.1, 4.0)]
+)
+def test_a_seam_between_two_floors_ends_no_ray(gap: float, seen: float) -> None:
+    near = {"center": [0, 0, 0.4], "half_size": [1, 1, 0.4]}
+    middle = 2.5 + gap / 2  # from the seam to x = 4
+    far = {"center": [middle, 0, 0.4], "half_size": [4 - middle, 1, 0.4]}
+    world = _world({"boxes": [near, far]}, 0.0, 0.0, 0.0, 0.8)
+    assert world.state.rays[0, 0] == pytest.approx(seen, abs=1e-5)
+    if gap > 0.05:
+        return
+    track = _walk(world, 15, 0, 1, 0)
+    assert track[-1, 0] > 2.0
+    assert np.abs(track[:, 2] - 0.8).max() < 0.02, "nobody falls into it"
+
+
 def test_a_mesh_is_as_good_as_the_box_it_is_of() -> None:
     rng = np.random.default_rng(1)
     box = {"center": [2, 0.3, 0.6], "half_size": [0.7, 0.4, 0.6]}

@@ -35,8 +35,15 @@ from ambulo.evaluate.playtest.result import (
     common_box,
     playtest_level,
 )
+from ambulo.evaluate.playtest.scenes import (
+    SceneSettings,
+    SceneSource,
+    is_scene,
+    read_level,
+)
 from ambulo.evaluate.shared.output_folder import made_folder, output_folder
 
+_MOST_LINES = 20
 PROBLEMS = 1
 """Exit code when a level fails."""
 EPILOG = """\
@@ -48,6 +55,7 @@ examples:
   ambulo playtest new.json --compare old.json     is the new version better?
   ambulo playtest my_level.json --agent oracle    an agent that knows the level
   ambulo playtest my_level.json --min-success 0.9 --max-stuck 2
+  ambulo playtest res://rooms/hall.tscn --godot-project my_game
 """
 
 
@@ -62,8 +70,10 @@ def _parser() -> Parser:
     )
     add = parser.add_argument
     add(
-        "levels", metavar="LEVEL_OR_FOLDER", help="level file, or folder of level files"
-    )
+        "levels", metavar="LEVEL_OR_SCENE",
+        help="level file, folder of level files, or scene of a Godot project (res://x.tscn, "
+        "its file, or what the editor has exported)",
+    )  # fmt: skip
     add("--agents", type=int, default=200, metavar="N", help="journeys in each level")
     add(
         "--agent", default="vr_navigation", metavar="NAME",
@@ -75,7 +85,17 @@ def _parser() -> Parser:
         help="folder of the report and the numbers; an earlier report stays (default: "
         "playtest_1, playtest_2, ...)",
     )  # fmt: skip
-    add("--compare", metavar="OTHER", help="another version: level file or folder")
+    add("--compare", metavar="OTHER", help="another version: level, folder or scene")
+    add("--godot-project", metavar="FOLDER", help="of a scene (default: around it)")
+    add("--godot-bin", metavar="PROGRAM", help="the Godot program")
+    add(
+        "--obstacle-mask", type=int, default=SceneSettings.mask, metavar="N",
+        help="collision layers of a scene's floors and obstacles, a bit each (default: 1)",
+    )  # fmt: skip
+    add(
+        "--ignore-script-errors", action="store_true",
+        help="go on when a script of a scene fails",
+    )  # fmt: skip
     add("--seed", type=int, default=0, metavar="N", help="seed of everything random")
     add(
         "--journeys", choices=("auto", "random"), default="auto",
@@ -125,11 +145,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(arguments)
     _check(args)
     check_parent(args.json)
-    levels = load_levels(resolve_path(args.levels), solvable=False)
+    levels, scene = _load(args.levels, args)
     others: list[Level | None] = [None] * len(levels)
     if args.compare is not None:
-        found = load_levels(resolve_path(args.compare), solvable=False)
-        others = pairs(levels, found)
+        others = pairs(levels, _load(args.compare, args)[0])
     walker = make_walker(args.agent, args.seed, trust_pickle=args.trust_pickle)
     limits = Limits(
         args.min_success, args.max_sealed, args.max_stuck, args.min_coverage
@@ -137,7 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = shlex.join(["ambulo", "playtest", *arguments])
     folder = output_folder(args.out, None, stem="playtest")
     with made_folder(folder, advice="choose another folder with --out"):
-        tests, comparisons = _play(levels, others, walker, _settings(args))
+        tests, comparisons = _play(levels, others, scene, walker, _settings(args))
         problems = [find_problems(test, limits) for test in tests]
         facts = {"command": command, "agent": args.agent, "agents": args.agents,
                  "seed": args.seed, "limits": vars(limits)}  # fmt: skip
@@ -175,10 +194,30 @@ def _check(args: argparse.Namespace) -> None:
         if not 0.0 <= getattr(args, name) <= 1.0:
             flag = f"--{name.replace('_', '-')}"
             raise ConfigError(f"{flag} {getattr(args, name):g}: must be within 0 and 1")
+    if not 0 < args.obstacle_mask < 2**32:
+        raise ConfigError(
+            f"--obstacle-mask {args.obstacle_mask}: must be from 1 to 2^32-1"
+        )
     if not 0.0 <= args.min_area < math.inf:
         raise ConfigError(f"--min-area {args.min_area:g}: must be at least 0")
     if args.seconds is not None and not 0.0 < args.seconds <= 3600.0:
         raise ConfigError(f"--seconds {args.seconds:g}: must be above 0, at most 3600")
+
+
+def _load(
+    named: str, args: argparse.Namespace
+) -> tuple[list[Level], SceneSource | None]:
+    """The levels of a file or folder, or that of a scene, and that scene."""
+    if not is_scene(named):
+        return load_levels(resolve_path(named), solvable=False), None
+    settings = SceneSettings(
+        project=args.godot_project,
+        engine=args.godot_bin,
+        mask=args.obstacle_mask,
+        lenient=args.ignore_script_errors,
+    )
+    level, scene = read_level(named, settings)
+    return [level], scene
 
 
 def _settings(args: argparse.Namespace) -> PlaytestSettings:
@@ -195,6 +234,7 @@ def _settings(args: argparse.Namespace) -> PlaytestSettings:
 def _play(
     levels: Sequence[Level],
     others: Sequence[Level | None],
+    scene: SceneSource | None,
     walker: Walker,
     settings: PlaytestSettings,
 ) -> tuple[list[Playtest], list[Comparison]]:
@@ -209,6 +249,7 @@ def _play(
                 played.append(
                     playtest_level(
                         version, walker, settings, box=space,
+                        scene=scene if version is level else None,
                         progress=partial(progress.advance, task),
                     )
                 )  # fmt: skip
@@ -243,6 +284,8 @@ def _print(
         )  # fmt: skip
     console.print(table)
     for test, found in zip(tests, problems, strict=True):
+        if test.scene is not None:
+            _print_scene(console, test.scene)
         for problem in found:
             word = "PROBLEM" if problem.fails else "note"
             console.print(
@@ -261,6 +304,16 @@ def _print(
                     f"{name}: not compared: the other folder has no level of this name",
                     soft_wrap=True, markup=False,
                 )  # fmt: skip
+
+
+def _print_scene(console: Console, scene: SceneSource) -> None:
+    """Print what of a scene the level could not carry."""
+    rows = scene.to_data()["not_carried"]
+    for row in rows[:_MOST_LINES]:
+        text = f"{scene.path}: not carried: {row['path']} ({row['class']}): {row['reason']}"
+        console.print(text, soft_wrap=True, markup=False)
+    if len(rows) > _MOST_LINES:
+        console.print(f"{scene.path}: not carried: {len(rows) - _MOST_LINES} more")
 
 
 def _print_comparison(console: Console, comparison: Comparison) -> None:

@@ -45,26 +45,29 @@ class Scene:
     """`res://` path."""
 
 
-def find_scene(named: str, project: str | None = None) -> Scene:
+def find_scene(
+    named: str, project: str | None = None, *, flag: str = "--project"
+) -> Scene:
     """The scene that `named` (`res://` path or file) is in its project.
 
     Args:
         named: what the user wrote.
         project: folder of the project; None: the first folder with `project.godot` above
             the scene's file, or above the working directory.
+        flag: the option that names the project, for messages.
 
     Raises:
         ConfigError: there is no such scene, or it is out of the project.
     """
     inside = named.removeprefix("res://")
     if inside != named:
-        folder = _project(project, Path.cwd())
+        folder = _project(project, Path.cwd(), flag)
         file = folder / inside
     else:
         file = Path(named).expanduser()
         if project is not None and not file.is_absolute() and not file.exists():
             file = Path(project).expanduser() / file
-        folder = _project(project, file.absolute().parent)
+        folder = _project(project, file.absolute().parent, flag)
     file = Path(os.path.normpath(file.absolute()))
     try:
         relative = file.relative_to(folder)
@@ -121,16 +124,16 @@ def export_scene(
     raise BridgeError(f"{scene.path}: {_reason(code, said, timeout)}")
 
 
-def _project(named: str | None, start: Path) -> Path:
+def _project(named: str | None, start: Path, flag: str) -> Path:
     if named is not None:
         folder = Path(os.path.normpath(Path(named).expanduser().absolute()))
         if not (folder / "project.godot").is_file():
-            raise ConfigError(f"--project = {named!r}: holds no project.godot")
+            raise ConfigError(f"{flag} = {named!r}: holds no project.godot")
         return folder
     for folder in (start, *start.parents):
         if (folder / "project.godot").is_file():
             return folder
-    raise ConfigError(f"no project.godot in {start} or above: name one with --project")
+    raise ConfigError(f"no project.godot in {start} or above: name one with {flag}")
 
 
 def _script(project: Path) -> Path:

@@ -14,7 +14,7 @@ import numpy as np
 from ambulo.common.files import without_nan, write_atomic
 from ambulo.evaluate.playtest.areas import Area
 from ambulo.evaluate.playtest.comparison import Comparison
-from ambulo.evaluate.playtest.heatmaps import Cells, HeatMap
+from ambulo.evaluate.playtest.heatmaps import HeatMap, MapCells
 from ambulo.evaluate.playtest.problems import Problem, rounded
 from ambulo.evaluate.playtest.result import Playtest
 from ambulo.evaluate.playtest.stuck import StuckSpot
@@ -74,6 +74,7 @@ def _level_data(test: Playtest, problems: Sequence[Problem]) -> dict[str, Any]:
     floor = test.floor
     return {
         "name": test.level.name,
+        "scene": None if test.scene is None else test.scene.to_data(),
         "bounds": test.level.bounds.tolist(),
         "passed": not any(problem.fails for problem in problems),
         "problems": [problem.to_data() for problem in problems],
@@ -135,7 +136,7 @@ def _spot_data(spot: StuckSpot) -> dict[str, Any]:
 
 def _area_map(test: Playtest) -> HeatMap:
     """Which cells of the heat maps lie in unreachable parts, by their order in `areas`."""
-    floor, cells = test.floor, Cells.of(test.floor)
+    floor, cells = test.floor, MapCells.of(test.floor)
     values = np.full(cells.heights.shape, np.nan)
     heights = cells.heights.copy()
     for number, area in reversed(list(enumerate(floor.areas))):

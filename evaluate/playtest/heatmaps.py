@@ -79,7 +79,7 @@ class HeatMap:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class MapCells:
     """Cells of all maps of a floor."""
 
     floor: Floor
@@ -98,7 +98,7 @@ class Cells:
     """Mean height of the floor in each cell, shape (storeys, ny, nx), [m]."""
 
     @classmethod
-    def of(cls, floor: Floor) -> Cells:
+    def of(cls, floor: Floor) -> MapCells:
         """The cells of the maps of `floor`."""
         x0, y0, x1, y1 = (float(v) for v in floor.level.bounds)
         cell = max(CELL, max(x1 - x0, y1 - y0) / MAX_SIDE_CELLS)
@@ -186,7 +186,7 @@ def heat_maps(
         covered: see `covered_cells`.
         spec: of the agents' world.
     """
-    cells = Cells.of(floor)
+    cells = MapCells.of(floor)
     points = np.vstack([r.trace.position[1:] for r in records])
     seconds = np.concatenate(
         [np.full(len(r.trace.yaw) - 1, r.trace.dt) for r in records]
@@ -263,7 +263,7 @@ def heat_maps(
     return found
 
 
-def _coverage(floor: Floor, covered: Bools, cells: Cells) -> Floats:
+def _coverage(floor: Floor, covered: Bools, cells: MapCells) -> Floats:
     """Share of the reachable floor of each cell that is covered; NaN without floor."""
     total, near = np.zeros(cells.heights.shape), np.zeros(cells.heights.shape)
     for number, storey in enumerate(floor.storeys):

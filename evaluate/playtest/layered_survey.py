@@ -81,7 +81,8 @@ def survey_heights(level: Level, min_area: float) -> Floor:
     areas = [_ridden(area, carriers) for area, carriers in zip(
         areas, rides(level, parts.nodes, parts.label, main, areas), strict=True,
     )]  # fmt: skip
-    shown = [main, *(a.label for a in areas if a.kind in ("sealed", "tight", "ride"))]
+    planned = ("sealed", "tight", "ride", "top")
+    shown = [main, *(area.label for area in areas if area.kind in planned)]
     limits, storeys = split(
         parts.nodes,
         parts.label,
@@ -203,16 +204,19 @@ def _is_top(
 
 def _open_fraction(solids: Solids, nodes: Nodes, mine: Ints, points: Floats) -> float:
     """Fraction of the edge of the nodes `mine` at which one would fall."""
-    edge: list[Floats] = []
-    reach = CLEARANCE + nodes.grid.resolution
+    begin, way = [], []
     for d in range(0, 8, 2):
-        ends = nodes.neighbour[mine, d] == len(nodes)
-        step = np.append(NEIGHBOURS[d] * reach, 0.0)
-        edge.append(points[ends] + step)
-    beyond = np.vstack(edge)
-    if len(beyond) == 0:
+        ends = points[nodes.neighbour[mine, d] == len(nodes)]
+        begin.append(ends)
+        way.append(np.tile(NEIGHBOURS[d].astype(np.float64), (len(ends), 1)))
+    edge = np.vstack(begin)
+    if len(edge) == 0:
         return 0.0
-    drops: Bools = are_drops(solids.arrays(), beyond)
+    cell = nodes.grid.resolution
+    reach = CLEARANCE + cell
+    drops: Bools = are_drops(
+        solids.arrays(), edge, np.vstack(way), reach, 1.5 * reach, cell
+    )
     return float(drops.mean())
 
 

@@ -14,15 +14,15 @@ from ambulo.common.run_folder import provenance
 from ambulo.configs.arrays import Floats
 from ambulo.evaluate.playtest.comparison import Comparison, Fact
 from ambulo.evaluate.playtest.measures import MEASURES, measures_of
+from ambulo.evaluate.playtest.page_notes import notes_html, scene_html
 from ambulo.evaluate.playtest.plans import (
     draw_heat_maps,
     draw_paths,
     draw_problems,
     draw_times,
 )
-from ambulo.evaluate.playtest.problems import STUCK_SHARE, Problem
+from ambulo.evaluate.playtest.problems import Problem
 from ambulo.evaluate.playtest.result import Playtest
-from ambulo.evaluate.playtest.stuck import SPOT_SHARE
 from ambulo.evaluate.shared.report import REPORT
 from ambulo.viz.html_report import (
     facts_table,
@@ -66,7 +66,7 @@ def write_page(
         "made": time.strftime("%Y-%m-%d %H:%M %Z"),
         "versions": f"ambulo {made['ambulo']}, python {made['python']}",
     }
-    parts += ["<h2>What the numbers mean</h2>", _notes(tests[0])]
+    parts += ["<h2>What the numbers mean</h2>", notes_html(tests)]
     parts += ["<h2>How this was made</h2>", facts_table(shown)]
     page = folder / REPORT
     write_atomic(page, page_html(title, parts))
@@ -128,6 +128,7 @@ def _level(
         parts.append(f"<h1 class='level' id='level{number}'>{name}</h1>")
     parts += [_verdict(problems), *_problem_parts(problems), _tiles(test)]
     storeys = range(len(test.floor.storeys))
+    walked = [k for k in storeys if test.floor.storeys[k].reachable.any()]
     parts += [
         figure_html(_title("Plan: what to look at", test, k), draw_problems(test, k))
         for k in storeys
@@ -138,9 +139,11 @@ def _level(
     )
     if comparison is not None:
         parts += _comparison(comparison)
+    if test.scene is not None:
+        parts += scene_html(test.scene)
     parts += [
         figure_html(_title("Heat maps", test, k), draw_heat_maps(test, k))
-        for k in storeys
+        for k in walked
     ]
     parts.append(
         "<p class='note'>Sums over all agents. Colours end at the 98th percentile, those of "
@@ -148,7 +151,7 @@ def _level(
     )
     parts += [
         figure_html(_title("Ways that agents took", test, k), draw_paths(test, k))
-        for k in storeys
+        for k in walked
     ]
     parts.append(figure_html("Travel times", draw_times(test)))
     parts += ["<h2>Numbers</h2>", _numbers(test), "<h3>Slowest journeys</h3>"]
@@ -329,53 +332,6 @@ def _fact_text(fact: Fact, value: float) -> str:
     if fact.unit == "%":
         return f"{100 * value:.1f} %"
     return f"{value:.1f} {fact.unit}" if fact.unit else f"{value:g}"
-
-
-def _notes(test: Playtest) -> str:
-    """What the words of the report mean."""
-    radius = test.walker.subject.config.environment.goal_radius
-    notes = [
-        f"<b>Reached</b>: the agent came within {radius:g} m of its goal in time.",
-        "<b>Sealed area</b>: floor on which a player fits, but to which no way leads that "
-        "leaves 3 cm on either side of the body. Its area is floor that the body covers.",
-        "<b>Coverage</b>: fraction of the reachable floor within 0.5 m of somebody's path.",
-        "<b>Stuck spot</b>: agents stayed within 0.5 m for more than 3 s before their goal. "
-        f"A spot is listed from {100 * SPOT_SHARE:.0f} % of the agents on, and counts against "
-        f"the level from {100 * STUCK_SHARE:.0f} % on.",
-        "<b>Time lost</b>: all of the time of these stays.",
-        "<b>Collision</b>: the body touches an obstacle or a person, after 0.5 s without "
-        "one.",
-        "<b>Discomfort</b>: 1 - the published comfort score, that is 0.3 while turning "
-        "faster than 0.7 rad/s and 0.2 while faster than 80 % of top speed. It stands for "
-        "quantities that the literature links to discomfort; nobody was asked.",
-        _who(test)
-        + " Agents are not people: a stuck spot is a place to look at, not a "
-        "proof.",
-    ]
-    if test.level.movers:
-        notes.append(
-            "<b>Things that move</b>: floor counts as reachable if a body gets there at some "
-            "time, as behind a door that opens. A thing that moves once is looked at where "
-            "it ends. Agents wait for doors and lifts only as far as they see them; the "
-            "oracle plans as if doors stood open and lifts waited."
-        )
-    if test.level.heights:
-        notes.append(
-            "<b>Heights</b>: widths of openings are those of the widest of ten bodies that "
-            "gets in, 5 cm apart. Tops of tables and other small things are no floor."
-        )
-    return "<ul>" + "".join(f"<li>{note}</li>" for note in notes) + "</ul>"
-
-
-def _who(test: Playtest) -> str:
-    """What the agents know, in a sentence."""
-    if test.walker.name == "oracle":
-        return "The agents know the whole level and take the shortest way."
-    spec = test.spec
-    return (
-        f"The agents see what {spec.num_rays} rays of {spec.ray_length:g} m tell them, and "
-        "where their goal is. They have no plan of the level."
-    )
 
 
 _STYLE = """<style>

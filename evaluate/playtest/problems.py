@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,10 @@ class Problem:
     """Where, shape (3,), [m]."""
     mark: str = ""
     """Letter or number on the plan."""
+    node: str = ""
+    """Path of the nearest node that obstructs, in a scene."""
+    floor_node: str = ""
+    """Path of the node that is the floor there."""
 
     def to_data(self) -> dict[str, Any]:
         """The problem as plain JSON data."""
@@ -59,6 +63,8 @@ class Problem:
             "text": self.text,
             "advice": self.advice,
             "position": None if self.position is None else rounded(self.position),
+            "node": self.node or None,
+            "floor_node": self.floor_node or None,
         }
 
 
@@ -104,7 +110,22 @@ def find_problems(test: Playtest, limits: Limits) -> list[Problem]:
         "outside",
         "gap",
     )
+    found = [_with_node(problem, test) for problem in found]
     return sorted(found, key=lambda p: (not p.fails, order.index(p.kind)))
+
+
+def _with_node(problem: Problem, test: Playtest) -> Problem:
+    """`problem` with the nodes of the scene there, at the opening of an area."""
+    if test.scene is None or problem.position is None:
+        return problem
+    area = next((a for a in test.floor.areas if a.name == problem.mark), None)
+    place = problem.position
+    if area is not None and area.opening_position is not None:
+        place = area.opening_position
+    beside, under = test.scene.nodes_at(place)
+    words = [w for w in (beside and f"beside {beside}", under and f"on {under}") if w]
+    text = f"{problem.text} It is {' and '.join(words)}." if words else problem.text
+    return replace(problem, node=beside, floor_node=under, text=text)
 
 
 def serious_spots(test: Playtest) -> list[StuckSpot]:

@@ -22,6 +22,7 @@ from ambulo.evaluate.playtest.journeys import (
 )
 from ambulo.evaluate.playtest.measures import journey_values, mean_metrics
 from ambulo.evaluate.playtest.playing import Walker, walk
+from ambulo.evaluate.playtest.scenes import SceneSource
 from ambulo.evaluate.playtest.stuck import Stay, StuckSpot, find_spots, find_stays
 from ambulo.evaluate.playtest.survey import survey
 from ambulo.evaluate.shared.result import Metric
@@ -62,6 +63,8 @@ class Playtest:
     """Where from and where to."""
     records: list[EpisodeRecord]
     """One per journey."""
+    scene: SceneSource | None = None
+    """Where the level comes from, if not from a level file."""
 
     @property
     def level(self) -> Level:
@@ -145,6 +148,7 @@ def playtest_level(
     settings: PlaytestSettings,
     *,
     box: Floats | None = None,
+    scene: SceneSource | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Playtest:
     """Survey a level, and let agents walk through it.
@@ -154,6 +158,7 @@ def playtest_level(
         walker: who walks.
         settings: how.
         box: rectangle of random places, see `draw_journeys`.
+        scene: that the level was made of.
         progress: called with the number of journeys that have just ended.
 
     Raises:
@@ -169,8 +174,9 @@ def playtest_level(
         seconds=settings.seconds, progress=progress,
     )  # fmt: skip
     return Playtest(
-        floor, own_places(ground).unreachable, walker, settings, journeys, records
-    )
+        floor, own_places(ground).unreachable, walker, settings, journeys, records,
+        scene,
+    )  # fmt: skip
 
 
 def common_box(levels: Sequence[Level]) -> Floats:

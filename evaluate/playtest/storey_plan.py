@@ -28,7 +28,7 @@ def storey_level(floor: Floor, number: int) -> Level:
     level, storey = floor.level, floor.storeys[number]
     if not level.heights:
         return level
-    seen = _Seen(floor, storey)
+    seen = _StoreyView(floor, storey)
     shown, walked = seen.boxes(level.boxes)
     tops = [_top(row) for row in level.boxes[walked]]
     ground = level.ground and floor.storey_at(np.zeros(1))[0] == number
@@ -83,7 +83,7 @@ def _placed(row: Floats, points: Floats | Ints) -> Floats:
     return turned + row[:2]
 
 
-class _Seen:
+class _StoreyView:
     """Which shapes stand on a storey, by the nearest floor of it."""
 
     def __init__(self, floor: Floor, storey: Storey) -> None:

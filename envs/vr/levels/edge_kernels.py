@@ -15,8 +15,12 @@ _THIN = 0.06 - BODY_RADIUS
 
 
 @njit(cache=True)
-def are_drops(solids, points):
-    """Whether a thin body at each of `points` (n, 3) stands in nothing and falls, (n,)."""
+def are_drops(solids, points, directions, reach, farthest, step):
+    """Whether a thin body that leaves each of `points` (n, 3) falls before it is stopped, (n,).
+
+    It goes in `directions` (n, 2), unit vectors, and is looked at from the distance `reach`
+    to `farthest`, every `step`, [m].
+    """
     shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
     near = np.empty(max(shapes, 1), np.int64)
     seen = np.full(max(shapes, 1), -1, np.int64)
@@ -25,10 +29,17 @@ def are_drops(solids, points):
     whom = np.zeros(1, np.bool_)
     drops = np.zeros(points.shape[0], np.bool_)
     for k in range(points.shape[0]):
-        x, y, z = points[k, 0], points[k, 1], points[k, 2]
-        n = nearby(solids, x, y, 0.2, near, seen, k)
-        if overlaps(solids, near, n, nobody, x, y, z, _THIN, found, whom) != 0:
-            continue
-        floor, _ = support(solids, near, n, nobody, x, y, z + _CLIMB)
-        drops[k] = floor < z - _CLIMB
+        z = points[k, 2]
+        n = nearby(solids, points[k, 0], points[k, 1], farthest + 0.1, near, seen, k)
+        away = reach
+        while away <= farthest:
+            x = points[k, 0] + away * directions[k, 0]
+            y = points[k, 1] + away * directions[k, 1]
+            if overlaps(solids, near, n, nobody, x, y, z, _THIN, found, whom) != 0:
+                break
+            floor, _ = support(solids, near, n, nobody, x, y, z + _CLIMB)
+            if floor < z - _CLIMB:
+                drops[k] = True
+                break
+            away += step
     return drops

@@ -10,7 +10,7 @@ import numpy as np
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.importing.assemble import assembled, checked
 from ambulo.envs.vr.levels.importing.flat import flattened
-from ambulo.envs.vr.levels.importing.parts import Parts
+from ambulo.envs.vr.levels.importing.parts import Key, Parts
 from ambulo.envs.vr.levels.importing.raw import RawScene
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import Mesh
@@ -27,6 +27,8 @@ class Imported:
     """The checked level."""
     report: dict[str, Any]
     """Counts, and lists of what is not carried as it is, by node path; JSON data."""
+    paths: dict[Key, list[str]]
+    """The node of each shape of a kind, in the order of the level (with heights)."""
 
 
 def converted(
@@ -46,7 +48,7 @@ def converted(
     except LevelError as error:
         raise LevelError(f"{source}: {error}") from None
     checked(level, parts, source)
-    return Imported(level, _report(scene, parts, level))
+    return Imported(level, _report(scene, parts, level), parts.paths)
 
 
 def _report(scene: RawScene, parts: Parts, level: Level) -> dict[str, Any]:

@@ -70,7 +70,12 @@ SMALL = {
         "--num-envs 2 --timesteps 64 --set ppo.n_steps=32 --set ppo.batch_size=32 "
         "--eval-freq 64 --eval-episodes 2 --episodes 2 --no-progress"
     ),
-    r"train_locomotion (?!--resume)": WALKER,
+    r"train vr --preset embodied(_tasks)?$": (
+        """--set 'training.teacher={"samples": 256, "rounds": 1, "epochs": 1, """
+        """"last_epochs": 1, "critic_updates": 1}'"""
+    ),
+    r"(train_locomotion|ambulo train walk) (?!--resume)": WALKER,
+    r"--device cuda": "--device cpu",
     r"train_locomotion --preset imitate_walk_network": (
         """--set 'training.teacher={"samples": 64, "rounds": 1, "epochs": 1, """
         """"last_epochs": 1, "critic_updates": 1}'"""
@@ -86,6 +91,7 @@ SMALL = {
     ),
     r"ambulo fit": "--frames 0:80 --bodies 2",
     r"ambulo eval": "--episodes 2",
+    r"ambulo eval .*--views": "--film-episode best --baselines none",
     r"ambulo playtest": "--agents 4 --min-success 0 --max-stuck 99 --min-coverage 0",
     r"ambulo eval .*(runs/(walk|locomote)|locomote )": "--seconds 1 --push-episodes 0",
     r"rollout_gait": "--episodes 2 --workers 1 --seconds 10",
@@ -100,6 +106,8 @@ SMALL = {
 }
 """Options that make a command small; the last value of an option counts."""
 WORDS = {
+    "docs/embodied.md": {"MODEL": "embodied_navigation"},
+    "docs/godot.md": {"MODEL": "embodied_navigation"},
     "docs/locomotion_evaluation.md": {"MODEL": "locomote"},
     "docs/vr_evaluation.md": {"MODEL": "vr_navigation"},
     "docs/motion_nn.md": {"DIR": "mocap/asfamc", "DIR2": "mocap/bvh_mb"},
@@ -107,6 +115,9 @@ WORDS = {
 """Placeholders of a page and what stands in for them."""
 BEFORE = {
     "README.md": ["ambulo levels generate --family rooms --count 2 --out my_levels"],
+    "docs/embodied.md": [
+        "ambulo levels generate --family rooms --count 2 --out my_levels"
+    ],
     "docs/gait.md": [
         "ambulo gait generate --out clip.bvh",
     ],
@@ -229,7 +240,7 @@ def run(folder: Path, command: str, page: str) -> None:
     environment = os.environ | {"AMBULO_MOTION_CACHE": str(folder / ".cache")}
     done = subprocess.run(
         words_of(command, page),
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=600,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=1800,
         check=False,
     )  # fmt: skip
     assert done.returncode == 0, (

@@ -3,7 +3,7 @@
 The same cluttered squares are stepped flat, with heights, and with heights and a crowd; one
 thread, 16 rays. Repetitions of the three go in turn, and medians are printed.
 
-    python benchmarks/vr_crowd_speed.py --players 64 --people 20 --repetitions 15
+    python benchmarks/vr_crowd_speed.py --envs 64 --people 20 --repetitions 15
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ def started(envs: int, people: int | None) -> KernelWorld:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print environment steps per second."""
-    parser = Options(__doc__, players=2, people=3, steps=2, repetitions=1)
-    parser.add_argument("--players", type=int, default=64)
+    parser = Options(__doc__, envs=2, people=3, steps=2, repetitions=1)
+    parser.add_argument("--envs", type=int, default=64)
     parser.add_argument("--people", type=int, default=20)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--repetitions", type=int, default=15)
     args = parser.read(argv)
-    envs, steps = args.players, args.steps
+    envs, steps = args.envs, args.steps
     worlds = {
         "flat": started(envs, None),
         "heights": started(envs, 0),

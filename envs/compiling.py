@@ -1,4 +1,4 @@
-"""Compiled kernels: when they are compiled anew, and what the user is told meanwhile."""
+"""Compiled kernels: when they are compiled anew, and the line that is logged meanwhile."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _KIND = "numba:compile"
 class _FirstCompilation(event.Listener):  # type: ignore[misc]
     """Logs one line at the first kernel that is compiled, not read from disk."""
 
-    told = False
+    logged = False
 
     def on_start(self, event: object) -> None:
         """Log the line."""
-        if not self.told:
-            self.told = True
+        if not self.logged:
+            self.logged = True
             log.warning(
                 "compiling numerical kernels for this machine: up to a minute, once"
             )
 
     def on_end(self, event: object) -> None:
-        """Nothing to tell."""
+        """Nothing to log."""
 
 
-def tell_of_compilation() -> None:
+def log_compilation() -> None:
     """From now on, log a line at the first compilation of this process."""
     if not _LISTENERS:
         _LISTENERS.append(_FirstCompilation())

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from ambulo.configs.batch import SeededBatch
 from ambulo.configs.errors import ConfigError, nearest
-from ambulo.envs.compiling import tell_of_compilation
+from ambulo.envs.compiling import log_compilation
 from ambulo.envs.spec import TimeLimitInSpec
 
-tell_of_compilation()
+log_compilation()
 
 
 def autoreset_mode_of(mode: AutoresetMode | str) -> AutoresetMode:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from ambulo.configs.base import Config
 from ambulo.configs.batch import SeededBatch
 from ambulo.configs.errors import ConfigError, UnknownSettingError, nearest
-from ambulo.envs.compiling import tell_of_compilation
+from ambulo.envs.compiling import log_compilation
 from ambulo.envs.spec import TimeLimitInSpec
 
 Settings = TypeVar("Settings", bound=Config)
 
-tell_of_compilation()
+log_compilation()
 
 
 class SingleEnv(TimeLimitInSpec, gymnasium.Env[Any, Any]):

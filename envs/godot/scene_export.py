@@ -181,16 +181,16 @@ def _run(
 
 def _reason(code: int | None, said: str, timeout: float) -> str:
     """Why there is no geometry, in one line."""
-    told = dict.fromkeys(("problem", "starting"), "")
+    last = dict.fromkeys(("problem", "starting"), "")
     for match in _SAID.finditer(said):
-        told[match[1]] = match[2].strip()
-    if told["problem"]:
-        return told["problem"]
+        last[match[1]] = match[2].strip()
+    if last["problem"]:
+        return last["problem"]
     error = _ERROR.search(said)
     engine_says = f" (the engine says: {error[1].strip()})" if error else ""
     if code is None:
         who = (
-            f"node {told['starting']}: its script" if told["starting"] else "the scene"
+            f"node {last['starting']}: its script" if last["starting"] else "the scene"
         )
         return f"{who} is not ready within {timeout:g} s{engine_says}"
     if code < 0:

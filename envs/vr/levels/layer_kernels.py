@@ -80,11 +80,11 @@ def _floors(solids, near, n, x, y, out):
 
 
 @njit(cache=True)
-def _is_free(solids, near, n, nobody, x, y, z, clearance, spare, found, whom):
+def _is_free(solids, near, n, no_people, x, y, z, clearance, spare, found, whom):
     """Whether the body can stand at (x, y, z) with `clearance` to obstacles and edges."""
-    if not has_headroom(solids, near, n, nobody, x, y, z):
+    if not has_headroom(solids, near, n, no_people, x, y, z):
         return False
-    if overlaps(solids, near, n, nobody, x, y, z, spare, found, whom) != 0:
+    if overlaps(solids, near, n, no_people, x, y, z, spare, found, whom) != 0:
         return False
     if is_inside(solids, near, n, x, y, z + _CLIMB):
         return False
@@ -92,7 +92,7 @@ def _is_free(solids, near, n, nobody, x, y, z, clearance, spare, found, whom):
         angle = 2.0 * math.pi * k / _AROUND
         px = x + clearance * math.cos(angle)
         py = y + clearance * math.sin(angle)
-        floor, _ = support(solids, near, n, nobody, px, py, z + 2.0 * _CLIMB)
+        floor, _ = support(solids, near, n, no_people, px, py, z + 2.0 * _CLIMB)
         if floor < z - 2.0 * _CLIMB:
             return False
     return True
@@ -104,7 +104,7 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
     shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
     near = np.empty(max(shapes, 1), np.int64)
     seen = np.full(max(shapes, 1), -1, np.int64)
-    nobody = np.zeros((0, 9))
+    no_people = np.zeros((0, 9))
     found = np.empty((MOST_OVERLAPS, 3))
     whom = np.zeros(1, np.bool_)
     floors = np.empty(64)
@@ -120,7 +120,7 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
             for k in range(count - 1, -1, -1):
                 z = floors[k]
                 if layer < layers and _is_free(
-                    solids, near, n, nobody, x, y, z, clearance, spare, found, whom
+                    solids, near, n, no_people, x, y, z, clearance, spare, found, whom
                 ):
                     height[layer, j, i] = z
                     free[layer, j, i] = True
@@ -129,13 +129,13 @@ def stand(solids, x0, y0, res, nx, ny, layers, clearance, spare):
 
 
 @njit(cache=True)
-def _walk(solids, near, n, nobody, x, y, z, tx, ty):
+def _walk(solids, near, n, no_people, x, y, z, tx, ty):
     """Height of the floor at (tx, ty) for who walks there straight; NaN: not without a drop."""
     steps = int(math.ceil(math.hypot(tx - x, ty - y) / _STRIDE))
     for k in range(1, steps + 1):
         px = x + (tx - x) * k / steps
         py = y + (ty - y) * k / steps
-        floor, _ = support(solids, near, n, nobody, px, py, z + _CLIMB + _TINY)
+        floor, _ = support(solids, near, n, no_people, px, py, z + _CLIMB + _TINY)
         if floor < z - _CLIMB - _TINY:
             return np.nan
         z = floor
@@ -149,7 +149,7 @@ def link(solids, x0, y0, res, height, free):
     shapes = solids[0].shape[0] + solids[1].shape[0] + solids[2].shape[0]
     near = np.empty(max(shapes, 1), np.int64)
     seen = np.full(max(shapes, 1), -1, np.int64)
-    nobody = np.zeros((0, 9))
+    no_people = np.zeros((0, 9))
     links = np.full((layers, ny, nx, 8), -1, np.int8)
     for j in range(ny):
         for i in range(nx):
@@ -174,7 +174,7 @@ def link(solids, x0, y0, res, height, free):
                     if not some:
                         continue
                     z = _walk(
-                        solids, near, n, nobody, x, y, height[layer, j, i],
+                        solids, near, n, no_people, x, y, height[layer, j, i],
                         x0 + (ni + 0.5) * res, y0 + (nj + 0.5) * res,
                     )  # fmt: skip
                     for m in range(layers):

@@ -16,7 +16,7 @@ from ambulo.envs.vr.families.places.building import (
     build,
     split,
 )
-from ambulo.envs.vr.families.places.site import Group, Room, Site
+from ambulo.envs.vr.families.places.site import FurnitureGroup, Room, Site
 
 _TURNED = 0.35
 """Chance that a building is turned against the axes of the level."""
@@ -113,7 +113,7 @@ def _living(site: Site, room: Room, density: float) -> None:
     _plants(site, room, density, 3)
 
 
-def _table(rng: np.random.Generator, longest: float) -> Group:
+def _table(rng: np.random.Generator, longest: float) -> FurnitureGroup:
     if rng.random() < 0.3:
         return pieces.round_dining(rng)
     return pieces.dining(rng, most=0.5 * longest)

@@ -13,7 +13,12 @@ from ambulo.envs.vr.families.draft import Draft, Region
 from ambulo.envs.vr.families.places import pieces
 from ambulo.envs.vr.families.places.building import Style, along_hall, build, split
 from ambulo.envs.vr.families.places.furnished import aim, turned_site
-from ambulo.envs.vr.families.places.site import Group, Part, Room, Site
+from ambulo.envs.vr.families.places.site import (
+    FurnitureGroup,
+    FurniturePart,
+    Room,
+    Site,
+)
 
 _STYLE = Style(loops=0.12, leaves=0.25, wide=0.05, thickness=0.1)
 _COLUMN_GRID = (4.8, 7.2)
@@ -133,8 +138,8 @@ def _columns(site: Site, room: Room, chance: float) -> None:
     ys = np.arange(y0 + ((y1 - y0) % pitch) / 2, y1, pitch)
     for x in xs[(xs > x0 + 1.3) & (xs < x1 - 1.3)]:
         for y in ys[(ys > y0 + 1.3) & (ys < y1 - 1.3)]:
-            part = Part(0.0, 0.0, r, r, 2.5, round=not square)
-            site.put(Group((part,)), float(x), float(y), 0.0, room.region)
+            part = FurniturePart(0.0, 0.0, r, r, 2.5, round=not square)
+            site.put(FurnitureGroup((part,)), float(x), float(y), 0.0, room.region)
 
 
 def _desk_groups(site: Site, room: Room, density: float, most: int) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ambulo.envs.vr.families.draft import Draft, Gap, spread
 from ambulo.envs.vr.families.places import pieces
-from ambulo.envs.vr.families.places.site import Group, Room, Site
+from ambulo.envs.vr.families.places.site import FurnitureGroup, Room, Site
 from ambulo.envs.vr.families.places.sizes import RADII
 
 PLANKS = (0.8, 1.3)
@@ -229,10 +229,10 @@ def _park(rng: np.random.Generator) -> Draft:
             (rng.uniform(0.5, 0.8), 1.2) if hedge else (0.3, rng.uniform(0.4, 0.8))
         )
         part = pieces.block(0.0, 0.0, length, thick, high)
-        site.amid(room, Group((part,)), 0.8, tries=5, turned=0.25)
+        site.amid(room, FurnitureGroup((part,)), 0.8, tries=5, turned=0.25)
     for _ in range(int(rng.integers(2, 7))):
         w, d = rng.uniform(1.0, 3.0, 2)
-        bed = Group((pieces.block(0.0, 0.0, w, d, 0.3),))
+        bed = FurnitureGroup((pieces.block(0.0, 0.0, w, d, 0.3),))
         site.amid(room, bed, 0.8, tries=4, turned=0.15)
     for _ in range(int(rng.integers(2, 9))):
         site.amid(room, pieces.single(rng, "bench"), 0.5, tries=4, turned=0.4)
@@ -283,7 +283,9 @@ def _garden(rng: np.random.Generator) -> Draft:
         lane.barrier(at, gaps, thick, high)
         low, top = lane.point(lane.low, at - 0.6), lane.point(lane.high, at + 0.6)
         site.clear.add((*low, *top))
-    shed = Group((pieces.block(0.0, 0.9, 2.4, 1.8, 2.2),), ((-1.2, 1.8, 1.2, 2.8),))
+    shed = FurnitureGroup(
+        (pieces.block(0.0, 0.9, 2.4, 1.8, 2.2),), ((-1.2, 1.8, 1.2, 2.8),)
+    )
     site.at_wall(room, shed, corner=0.7)
     path = rng.uniform(0.75, 1.2)
     w, d = rng.uniform(1.0, 1.5), rng.uniform(1.8, 4.0)
@@ -293,7 +295,7 @@ def _garden(rng: np.random.Generator) -> Draft:
     for y in np.arange(y0 + 1.0 + d / 2, y1 - 1.0 - d / 2, d + path):
         for x in np.arange(x0 + 1.0 + w / 2, x1 - 1.0 - w / 2, w + path):
             if rng.random() > missing:
-                bed = Group((pieces.block(0.0, 0.0, w, d, 0.4),))
+                bed = FurnitureGroup((pieces.block(0.0, 0.0, w, d, 0.4),))
                 site.put(bed, float(x), float(y), 0.0, room.region, 0.6)
     for _ in range(int(rng.integers(2, 12))):
         name = str(rng.choice(["bush", "tree", "bin", "round_display"]))

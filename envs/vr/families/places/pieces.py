@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from ambulo.envs.vr.families.draft import Region
-from ambulo.envs.vr.families.places.site import Group, Part
+from ambulo.envs.vr.families.places.site import FurnitureGroup, FurniturePart
 from ambulo.envs.vr.families.places.sizes import (
     RADII,
     TABLE_LEG,
@@ -24,58 +24,62 @@ _PULLED = 0.35
 
 def single(
     rng: np.random.Generator, name: str, front: float = WALKWAY, most: float = np.inf
-) -> Group | None:
+) -> FurnitureGroup | None:
     """One piece with its back at y = 0 and `front` [m] free before it; None: too wide."""
     w, d, h = size(rng, name, most)
     if w > most:
         return None
-    return Group((block(0.0, d / 2, w, d, h),), _front(w, d, front))
+    return FurnitureGroup((block(0.0, d / 2, w, d, h),), _front(w, d, front))
 
 
-def drum(rng: np.random.Generator, name: str, top: float | None = None) -> Group:
+def drum(
+    rng: np.random.Generator, name: str, top: float | None = None
+) -> FurnitureGroup:
     """A round thing, its middle at the origin."""
     low, high, height = RADII[name]
     r = rng.uniform(low, high)
-    return Group((Part(0.0, 0.0, r, r, top or height, round=True),))
+    return FurnitureGroup((FurniturePart(0.0, 0.0, r, r, top or height, round=True),))
 
 
 def block(
     x: float, y: float, w: float, d: float, top: float, turn: float = 0.0
-) -> Part:
+) -> FurniturePart:
     """A box on the floor around (x, y)."""
-    return Part(x, y, w / 2, d / 2, top, turn=turn)
+    return FurniturePart(x, y, w / 2, d / 2, top, turn=turn)
 
 
 def run(
     rng: np.random.Generator, name: str, length: float, front: float = WALKWAY
-) -> Group | None:
+) -> FurnitureGroup | None:
     """Pieces of `name` side by side along `length` [m], as one box: shelves, counters."""
     w, d, h = size(rng, name)
     count = int(length / w + 1e-6)
     if count < 1:
         return None
-    return Group((block(0.0, d / 2, count * w, d, h),), _front(count * w, d, front))
+    return FurnitureGroup(
+        (block(0.0, d / 2, count * w, d, h),), _front(count * w, d, front)
+    )
 
 
 def table(
     rng: np.random.Generator, x: float, y: float, w: float, d: float, h: float
-) -> list[Part]:
+) -> list[FurniturePart]:
     """A table around (x, y): one box, or a top with four legs."""
     if rng.random() >= _LEGS:
         return [block(x, y, w, d, h)]
     leg = TABLE_LEG / 2
     i, j = w / 2 - leg, d / 2 - leg
     legs = [
-        Part(x + sx * i, y + sy * j, leg, leg, h - TABLE_TOP)
+        FurniturePart(x + sx * i, y + sy * j, leg, leg, h - TABLE_TOP)
         for sx in (-1, 1)
         for sy in (-1, 1)
     ]
-    return [Part(x, y, w / 2, d / 2, h, h - TABLE_TOP), *legs]
+    return [FurniturePart(x, y, w / 2, d / 2, h, h - TABLE_TOP), *legs]
 
 
 def chair(
     rng: np.random.Generator, x: float, y: float, facing: float, name: str = "chair"
-) -> Part:
+) -> FurniturePart:
     """A chair at the edge (x, y) of a table; its user looks along `facing` [rad].
 
     Mostly pushed in, at times pulled out and turned.
@@ -93,7 +97,7 @@ def chair(
 
 def dining(
     rng: np.random.Generator, name: str = "dining_table", most: float = np.inf
-) -> Group:
+) -> FurnitureGroup:
     """A table with chairs along its long sides, at times also at the ends."""
     w, d, h = size(rng, name, most)
     parts = table(rng, 0.0, 0.0, w, d, h)
@@ -110,14 +114,14 @@ def dining(
             parts.append(
                 chair(rng, side * w / 2, 0.0, math.pi / 2 + side * math.pi / 2)
             )
-    return Group(tuple(parts))
+    return FurnitureGroup(tuple(parts))
 
 
-def round_dining(rng: np.random.Generator) -> Group:
+def round_dining(rng: np.random.Generator) -> FurnitureGroup:
     """A round table with two to five chairs."""
     low, high, height = RADII["round_table"]
     r = rng.uniform(low, high)
-    parts = [Part(0.0, 0.0, r, r, height, round=True)]
+    parts = [FurniturePart(0.0, 0.0, r, r, height, round=True)]
     count = int(rng.integers(2, 4 if r < 0.5 else 6))
     first = rng.uniform(0, math.pi)
     for k in range(count):
@@ -125,10 +129,10 @@ def round_dining(rng: np.random.Generator) -> Group:
         parts.append(
             chair(rng, r * math.cos(angle), r * math.sin(angle), angle + math.pi)
         )
-    return Group(tuple(parts))
+    return FurnitureGroup(tuple(parts))
 
 
-def wall_table(rng: np.random.Generator) -> Group:
+def wall_table(rng: np.random.Generator) -> FurnitureGroup:
     """A small table with its back at a wall and two or three chairs."""
     w, d, h = size(rng, "dining_table", 1.45)
     parts = table(rng, 0.0, d / 2, w, d, h)
@@ -138,19 +142,19 @@ def wall_table(rng: np.random.Generator) -> Group:
         for side in (-1, 1)
         if rng.random() < 0.7
     ]
-    return Group(tuple(parts))
+    return FurnitureGroup(tuple(parts))
 
 
 def desk(
     rng: np.random.Generator, name: str = "office_chair", most: float = np.inf
-) -> Group:
+) -> FurnitureGroup:
     """A desk at a wall with its chair."""
     w, d, h = size(rng, "desk", most)
     parts = [*table(rng, 0.0, d / 2, w, d, h), chair(rng, 0.0, d, -math.pi / 2, name)]
-    return Group(tuple(parts), _front(0.8, d, 1.0))
+    return FurnitureGroup(tuple(parts), _front(0.8, d, 1.0))
 
 
-def bed(rng: np.random.Generator, most: float = np.inf) -> Group | None:
+def bed(rng: np.random.Generator, most: float = np.inf) -> FurnitureGroup | None:
     """A bed, its head at the wall, with nightstands and a free side."""
     w, d, h = size(rng, "bed", most)
     if w > most:
@@ -163,17 +167,17 @@ def bed(rng: np.random.Generator, most: float = np.inf) -> Group | None:
             parts.append(block(side * (w + nw + 0.04) / 2, nd / 2, nw, nd, nh))
     free = sides if w > 1.3 and rng.random() < 0.6 else sides[:1]
     clear = [(side * w / 2, 0.5, side * (w / 2 + WALKWAY), d) for side in free]
-    return Group(tuple(parts), tuple(_ordered(c) for c in clear))
+    return FurnitureGroup(tuple(parts), tuple(_ordered(c) for c in clear))
 
 
-def sofa(rng: np.random.Generator, most: float = np.inf) -> Group:
+def sofa(rng: np.random.Generator, most: float = np.inf) -> FurnitureGroup:
     """A sofa with a coffee table before it, at times with an armchair or a corner part."""
     w, d, h = size(rng, "sofa", most)
     parts = [block(0.0, d / 2, w, d, h)]
     side = int(rng.choice([-1, 1]))
     if w > 1.8 and rng.random() < 0.35:
         parts.append(block(side * (w / 2 - 0.45), d + 0.4, 0.9, 0.8, 0.45))
-        return Group(tuple(parts))
+        return FurnitureGroup(tuple(parts))
     if rng.random() < 0.85:
         tw, td, th = size(rng, "coffee_table", w)
         gap = rng.uniform(0.35, 0.5)
@@ -182,10 +186,10 @@ def sofa(rng: np.random.Generator, most: float = np.inf) -> Group:
             aw, ad, ah = size(rng, "armchair")
             x = side * (tw / 2 + ad / 2 + 0.4)
             parts.append(block(x, d + gap + td / 2, aw, ad, ah, side * math.pi / 2))
-    return Group(tuple(parts))
+    return FurnitureGroup(tuple(parts))
 
 
-def kitchen(rng: np.random.Generator, length: float) -> Group | None:
+def kitchen(rng: np.random.Generator, length: float) -> FurnitureGroup | None:
     """A counter along a wall, as long as it fits into `length` [m], with a fridge."""
     fw, fd, fh = size(rng, "fridge")
     w, d, h = size(rng, "kitchen", length - fw - 0.1)
@@ -195,12 +199,12 @@ def kitchen(rng: np.random.Generator, length: float) -> Group | None:
     parts = (block(0.0, d / 2, w, d, h), block(side * (w + fw) / 2, fd / 2, fw, fd, fh))
     left = -w / 2 - (fw if side < 0 else 0.0)
     right = w / 2 + (fw if side > 0 else 0.0)
-    return Group(parts, ((left, d, right, d + 0.9),))
+    return FurnitureGroup(parts, ((left, d, right, d + 0.9),))
 
 
 def corner_kitchen(
     rng: np.random.Generator, length: float, depth: float
-) -> Group | None:
+) -> FurnitureGroup | None:
     """An L-shaped counter: `length` [m] along the wall, with a leg into the room."""
     d, h = 0.6, 0.91
     w, leg = min(length, rng.uniform(2.0, 3.2)), min(depth, rng.uniform(1.2, 2.2))
@@ -210,13 +214,13 @@ def corner_kitchen(
     x = side * (w - d) / 2
     parts = (block(0.0, d / 2, w, d, h), block(x, d + leg / 2, d, leg, h))
     inner = _ordered((-side * w / 2, d, side * (w / 2 - d), d + 0.9))
-    return Group(parts, (inner,))
+    return FurnitureGroup(parts, (inner,))
 
 
-def desks(rng: np.random.Generator, columns: int, back_to_back: bool) -> Group:
+def desks(rng: np.random.Generator, columns: int, back_to_back: bool) -> FurnitureGroup:
     """A group of desks side by side, in one row or in two that face each other."""
     w, d, h = size(rng, "desk")
-    parts: list[Part] = []
+    parts: list[FurniturePart] = []
     rows = (-1, 1) if back_to_back else (-1,)
     one_top = rng.random() < 0.5
     for side in rows:
@@ -234,7 +238,7 @@ def desks(rng: np.random.Generator, columns: int, back_to_back: bool) -> Group:
         _ordered((-columns * w / 2, s * d, columns * w / 2, s * (d + 0.9)))
         for s in rows
     ]
-    return Group(tuple(parts), tuple(clear))
+    return FurnitureGroup(tuple(parts), tuple(clear))
 
 
 def _front(w: float, d: float, front: float) -> tuple[Region, ...]:

@@ -10,7 +10,7 @@ from ambulo.envs.vr.families.draft import Draft
 from ambulo.envs.vr.families.places import pieces
 from ambulo.envs.vr.families.places.building import OUTER, outer_walls
 from ambulo.envs.vr.families.places.furnished import aim, turned_site
-from ambulo.envs.vr.families.places.site import Group, Room, Site
+from ambulo.envs.vr.families.places.site import FurnitureGroup, Room, Site
 from ambulo.envs.vr.families.places.sizes import size
 
 _TILLS = (0.8, 1.0)
@@ -77,7 +77,7 @@ def _market(site: Site, room: Room) -> None:
         site.amid(room, _display(rng, name), 0.75, tries=8, turned=0.2)
 
 
-def _display(rng: np.random.Generator, name: str) -> Group | None:
+def _display(rng: np.random.Generator, name: str) -> FurnitureGroup | None:
     return (
         pieces.drum(rng, name)
         if name.startswith("round")
@@ -95,7 +95,7 @@ def _checkouts(site: Site, room: Room, low: float) -> float:
     for _ in range(int(rng.integers(2, 8))):
         if x + d > x1 - 0.9:
             break
-        counter = Group((pieces.block(d / 2, w / 2, d, w, h),))
+        counter = FurnitureGroup((pieces.block(d / 2, w / 2, d, w, h),))
         site.put(counter, x, low, 0.0, room.region)
         x += d + lane
     if x < x1 - 1.5:
@@ -151,7 +151,7 @@ def _shelf_rows(
             x, y, yaw = at + deep / 2, middle, 0.0
             if quarter:
                 x, y, yaw = y, x, -math.pi / 2
-            site.put(Group(tuple(row)), x, y, yaw, room.region, 0.75)
+            site.put(FurnitureGroup(tuple(row)), x, y, yaw, room.region, 0.75)
         at += deep + aisle
 
 
@@ -179,7 +179,7 @@ def _boutique(site: Site, room: Room) -> None:
             )
         )
         if name in ("round_display", "mannequin"):
-            group: Group | None = pieces.drum(rng, name)
+            group: FurnitureGroup | None = pieces.drum(rng, name)
         else:
             group = pieces.single(rng, name, 0.0)
         site.amid(room, group, gap, tries=8, turned=turned)
@@ -197,4 +197,4 @@ def _fitting_rooms(site: Site, room: Room) -> None:
         ((k - count / 2) * w + t, 0.0, (k + 1 - count / 2) * w - t, d + 0.9)
         for k in range(count)
     )
-    site.at_wall(room, Group(tuple(walls), clear), corner=0.8)
+    site.at_wall(room, FurnitureGroup(tuple(walls), clear), corner=0.8)

@@ -22,7 +22,7 @@ _OFF_WALL = 0.02
 
 
 @dataclass(frozen=True)
-class Part:
+class FurniturePart:
     """A box or a drum of a group, in the frame of the group, [m] and [rad]."""
 
     x: float
@@ -40,10 +40,10 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Group:
+class FurnitureGroup:
     """Parts that stand together: x along the wall, y from the wall into the room."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[FurniturePart, ...]
     clear: tuple[Region, ...] = ()
     """What has to stay free, in the frame of the group."""
 
@@ -144,7 +144,7 @@ class Site:
 
     def put(
         self,
-        group: Group,
+        group: FurnitureGroup,
         x: float,
         y: float,
         yaw: float,
@@ -170,7 +170,7 @@ class Site:
     def at_wall(
         self,
         room: Room,
-        group: Group | None,
+        group: FurnitureGroup | None,
         sides: Sequence[int] = (0, 1, 2, 3),
         tries: int = 8,
         corner: float = 0.35,
@@ -201,7 +201,7 @@ class Site:
     def amid(
         self,
         room: Room,
-        group: Group | None,
+        group: FurnitureGroup | None,
         gap: float,
         tries: int = 8,
         turned: float = 0.0,
@@ -233,7 +233,7 @@ class Site:
                 return True
         return False
 
-    def _stand(self, part: Part, x: float, y: float, yaw: float) -> None:
+    def _stand(self, part: FurniturePart, x: float, y: float, yaw: float) -> None:
         c, s = math.cos(yaw), math.sin(yaw)
         px, py = self.world(x + part.x * c - part.y * s, y + part.x * s + part.y * c)
         if part.round:

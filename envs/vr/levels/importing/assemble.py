@@ -13,8 +13,8 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, STEEPEST_FLOOR
 from ambulo.envs.vr.geometry.solid_kernels import standing
-from ambulo.envs.vr.levels.importing.parts import Key, Parts
-from ambulo.envs.vr.levels.importing.raw import Marker, RawScene
+from ambulo.envs.vr.levels.importing.parts import Key, SceneParts
+from ambulo.envs.vr.levels.importing.raw import RawMarker, RawScene
 from ambulo.envs.vr.levels.level import GOAL_DISTANCE, Level
 from ambulo.envs.vr.levels.level_check import (
     MAX_AREA,
@@ -37,7 +37,7 @@ _THICKNESS = 0.5
 _ROOM = 20.0
 
 
-def assembled(parts: Parts, scene: RawScene, name: str) -> Level:
+def assembled(parts: SceneParts, scene: RawScene, name: str) -> Level:
     """The level with heights that `parts` make; its places are on the floor.
 
     Raises:
@@ -68,7 +68,7 @@ def assembled(parts: Parts, scene: RawScene, name: str) -> Level:
     return with_places(level, scene.markers)
 
 
-def checked(level: Level, parts: Parts, source: str) -> None:
+def checked(level: Level, parts: SceneParts, source: str) -> None:
     """Raise a `LevelError` that names the node if `level` breaks a rule of level files."""
     problem = _out_of_range(level) or level_problem(level)
     if problem is None:
@@ -94,14 +94,14 @@ def _out_of_range(level: Level) -> str | None:
     return None
 
 
-def has_floor(parts: Parts) -> bool:
+def has_floor(parts: SceneParts) -> bool:
     """Whether anything has a face that bodies can stand on."""
     if parts.planes or parts.boxes or parts.cylinders or parts.heightfields:
         return True
     return any(_has_flat_face(mesh.corners()) for mesh in parts.meshes)
 
 
-def with_places(level: Level, markers: list[Marker]) -> Level:
+def with_places(level: Level, markers: list[RawMarker]) -> Level:
     """`level` with the starts, goals and waypoints of its markers, put on the floor."""
     wanted = [m for m in markers if m.kind != "bounds"]
     if not wanted:
@@ -153,7 +153,7 @@ def _has_flat_face(corners: Floats) -> bool:
     return bool(steep.any())
 
 
-def _bounds(parts: Parts, scene: RawScene) -> Floats:
+def _bounds(parts: SceneParts, scene: RawScene) -> Floats:
     """The area of a marker, else that of all shapes, shape (4,).
 
     Around an endless floor it is larger by `_AROUND`.
@@ -184,7 +184,7 @@ def _bounds(parts: Parts, scene: RawScene) -> Floats:
     return np.concatenate([low, high])
 
 
-def _drop_far(parts: Parts, bounds: Floats) -> None:
+def _drop_far(parts: SceneParts, bounds: Floats) -> None:
     """Drop what is out of the bounds and out of sight."""
     for key in _KEYS:
         rows = parts.extents(key)
@@ -194,7 +194,7 @@ def _drop_far(parts: Parts, bounds: Floats) -> None:
             parts.keep(key, np.flatnonzero(near).tolist())
 
 
-def _lay_ground(parts: Parts, bounds: Floats) -> bool:
+def _lay_ground(parts: SceneParts, bounds: Floats) -> bool:
     """Whether the highest endless floor is the ground; one at another height is a box."""
     if not parts.planes:
         return False

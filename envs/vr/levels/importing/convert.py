@@ -10,7 +10,7 @@ import numpy as np
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.importing.assemble import assembled, checked
 from ambulo.envs.vr.levels.importing.flat import flattened
-from ambulo.envs.vr.levels.importing.parts import Key, Parts
+from ambulo.envs.vr.levels.importing.parts import Key, SceneParts
 from ambulo.envs.vr.levels.importing.raw import RawScene
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import Mesh
@@ -41,7 +41,7 @@ def converted(
     """
     source = scene.scene or name
     try:
-        parts = Parts.of(scene, mask)
+        parts = SceneParts.of(scene, mask)
         level = assembled(parts, scene, name)
         if flat:
             level = flattened(level, parts)
@@ -51,7 +51,7 @@ def converted(
     return Imported(level, _report(scene, parts, level), parts.paths)
 
 
-def _report(scene: RawScene, parts: Parts, level: Level) -> dict[str, Any]:
+def _report(scene: RawScene, parts: SceneParts, level: Level) -> dict[str, Any]:
     notes = list(scene.lists["notes"])
     for mesh, path in zip(parts.meshes, parts.paths["meshes"], strict=True):
         if _only_faces_down(mesh):

@@ -12,14 +12,14 @@ from scipy.sparse.csgraph import connected_components
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT, STEP_HEIGHT
-from ambulo.envs.vr.levels.importing.parts import Parts
+from ambulo.envs.vr.levels.importing.parts import SceneParts
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import Mesh
 
 _MOST_LINES = 2000
 
 
-def flattened(level: Level, parts: Parts) -> Level:
+def flattened(level: Level, parts: SceneParts) -> Level:
     """`level` (with heights) on its largest level floor, which is moved to z = 0.
 
     Boxes whose tops are that floor become the ground; obstacles are boxes and cylinders,
@@ -58,7 +58,7 @@ def flattened(level: Level, parts: Parts) -> Level:
     )
 
 
-def _floor(level: Level, parts: Parts) -> tuple[float, Floats]:
+def _floor(level: Level, parts: SceneParts) -> tuple[float, Floats]:
     """Height of the largest level floor, and its rectangles x0, y0, x1, y1, shape (n, 4)."""
     boxes = level.boxes
     if level.ground:
@@ -98,7 +98,7 @@ def _ground(rectangles: Floats) -> tuple[Floats, Floats]:
     return bounds, np.array(holes, np.float64).reshape(-1, 4)
 
 
-def _mesh_boxes(level: Level, parts: Parts, height: float) -> Floats:
+def _mesh_boxes(level: Level, parts: SceneParts, height: float) -> Floats:
     """Boxes around the connected parts of meshes that obstruct, shape (n, 7)."""
     rows = []
     for mesh, path in zip(level.meshes, parts.paths["meshes"], strict=True):

@@ -44,7 +44,7 @@ class Plane:
 
 
 @dataclass(eq=False)
-class Parts:
+class SceneParts:
     """The shapes of a level before it is put together."""
 
     boxes: list[Floats] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Parts:
     """What has another shape in the level: path, class and reason."""
 
     @classmethod
-    def of(cls, scene: RawScene, mask: int) -> Parts:
+    def of(cls, scene: RawScene, mask: int) -> SceneParts:
         """The shapes of `scene` on the collision layers of `mask`.
 
         Raises:
@@ -108,7 +108,7 @@ class Parts:
 class _Maker:
     """Makes parts; triangles of a shape that is used several times are made once."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: SceneParts) -> None:
         self._parts = parts
         self._made: dict[int, Floats | None] = {}
         self._triangles = 0

@@ -80,7 +80,7 @@ class Item:
 
 
 @dataclass(frozen=True, eq=False)
-class Marker:
+class RawMarker:
     """A node that says where episodes start or end, or which area is played."""
 
     path: str
@@ -101,7 +101,7 @@ class RawScene:
     """`res://` path of the scene."""
     items: list[Item]
     """What bodies collide with."""
-    markers: list[Marker]
+    markers: list[RawMarker]
     """In the order of the scene tree."""
     lists: dict[str, list[dict[str, str]]]
     """`not_carried`, `without_collision` and `notes`: path, class and reason each."""
@@ -263,7 +263,7 @@ def _refuse_bad_axes(axes: NDArray[np.float64], path: str, shape: RawShape) -> N
         )
 
 
-def _marker(data: object, key: str) -> Marker:
+def _marker(data: object, key: str) -> RawMarker:
     row = _table(data, key)
     path, kind = _text(row, "path"), row.get("kind")
     if kind not in MARKERS:
@@ -277,7 +277,7 @@ def _marker(data: object, key: str) -> Marker:
         picks = np.array([[k >> 2 & 1, k >> 1 & 1, k & 1] for k in range(8)])
         corners = np.take_along_axis(ends, picks, axis=0) @ axes.T + origin
         box = np.concatenate([corners.min(axis=0)[:2], corners.max(axis=0)[:2]])
-    return Marker(path, kind, place, box)
+    return RawMarker(path, kind, place, box)
 
 
 def _transform(data: object, path: str) -> tuple[Floats, Floats]:

@@ -8,7 +8,12 @@ import pytest
 from ambulo.envs.vr.families.draft import Draft
 from ambulo.envs.vr.families.places.fitting import Regions, around
 from ambulo.envs.vr.families.places.pieces import block
-from ambulo.envs.vr.families.places.site import Group, Part, Room, Site
+from ambulo.envs.vr.families.places.site import (
+    FurnitureGroup,
+    FurniturePart,
+    Room,
+    Site,
+)
 
 ROOM = Room((-3.0, -2.0, 3.0, 2.0))
 
@@ -27,7 +32,9 @@ def test_regions_grow_and_meet() -> None:
 
 
 def test_rectangles_around_turned_parts() -> None:
-    group = Group((block(1.0, 0.0, 2.0, 1.0, 0.7), Part(0, 1, 0.5, 0.5, 1, round=True)))
+    group = FurnitureGroup(
+        (block(1.0, 0.0, 2.0, 1.0, 0.7), FurniturePart(0, 1, 0.5, 0.5, 1, round=True))
+    )
     rows = around(group.rows, 10.0, 0.0, math.pi / 2)
     np.testing.assert_allclose(
         rows, [[9.5, 0, 10.5, 2], [8.5, -0.5, 9.5, 0.5]], atol=1e-9
@@ -38,7 +45,7 @@ def test_rectangles_around_turned_parts() -> None:
 @pytest.mark.parametrize("side", range(4))
 def test_pieces_stand_with_their_back_to_the_wall(side: int) -> None:
     site = _site()
-    shelf = Group((block(0.0, 0.2, 1.0, 0.4, 2.0),), ((-0.5, 0.4, 0.5, 1.1),))
+    shelf = FurnitureGroup((block(0.0, 0.2, 1.0, 0.4, 2.0),), ((-0.5, 0.4, 0.5, 1.1),))
     assert site.at_wall(ROOM, shelf, (side,))
     row, free = site.solid.rows[0], site.clear.rows[0]
     walls = ((1, -2.0), (2, 3.0), (3, 2.0), (0, -3.0))
@@ -54,9 +61,9 @@ def test_pieces_stand_with_their_back_to_the_wall(side: int) -> None:
 def test_what_has_to_stay_free_stays_free() -> None:
     site = _site()
     site.clear.add((-3.0, -2.0, 3.0, 1.0))
-    tall = Group((block(0.0, 0.6, 1.0, 1.2, 2.0),))
+    tall = FurnitureGroup((block(0.0, 0.6, 1.0, 1.2, 2.0),))
     assert not site.at_wall(ROOM, tall, tries=50)
-    low = Group((block(0.0, 0.4, 1.0, 0.8, 2.0),))
+    low = FurnitureGroup((block(0.0, 0.4, 1.0, 0.8, 2.0),))
     assert site.at_wall(ROOM, low, (2,), tries=50)
     assert not site.put(low, 0.0, 1.5, 0.0, ROOM.region), (
         "it would stick out of the room"
@@ -65,7 +72,7 @@ def test_what_has_to_stay_free_stays_free() -> None:
 
 def test_free_standing_groups_keep_their_gap() -> None:
     site = _site()
-    part = Group((block(0.0, 0.0, 0.5, 0.5, 1.0),))
+    part = FurnitureGroup((block(0.0, 0.0, 0.5, 0.5, 1.0),))
     for _ in range(30):
         site.amid(ROOM, part, 0.7, turned=0.5)
     rows = site.solid.rows
@@ -83,5 +90,11 @@ def test_a_turned_site_turns_what_stands_on_it() -> None:
     x, y, z, a, b, c, yaw = site.draft.boxes[0]
     assert (x, y, z, a, b, c) == pytest.approx((0.0, 2.0, 1.25, 1.0, 0.1, 1.25))
     assert yaw == pytest.approx(math.pi / 2)
-    site.put(Group((Part(2, 0, 0.3, 0.3, 0.8, round=True),)), 0, 1, 0.0, ROOM.region)
+    site.put(
+        FurnitureGroup((FurniturePart(2, 0, 0.3, 0.3, 0.8, round=True),)),
+        0,
+        1,
+        0.0,
+        ROOM.region,
+    )
     assert site.draft.cylinders[0] == pytest.approx((-1.0, 2.0, 0.3, 0.8, 0.0))

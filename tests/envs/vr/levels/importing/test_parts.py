@@ -21,7 +21,7 @@ from fixtures.raw_scenes import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ambulo.envs.vr.levels.importing.parts import Parts
+from ambulo.envs.vr.levels.importing.parts import SceneParts
 from ambulo.envs.vr.levels.importing.raw import parse_scene
 from ambulo.envs.vr.levels.surfaces import Mesh
 
@@ -32,11 +32,11 @@ places = st.tuples(*[st.floats(-50, 50)] * 3)
 signs = st.tuples(*[st.sampled_from([-1.0, 1.0])] * 3)
 
 
-def parts_of(*items: Any, **more: Any) -> Parts:
-    return Parts.of(raw_scene(*items, **more), mask=1)
+def parts_of(*items: Any, **more: Any) -> SceneParts:
+    return SceneParts.of(raw_scene(*items, **more), mask=1)
 
 
-def points_of(parts: Parts) -> np.ndarray:
+def points_of(parts: SceneParts) -> np.ndarray:
     """The corners of the only box or mesh, shape (n, 3)."""
     if parts.meshes:
         return parts.meshes[0].vertices
@@ -105,7 +105,7 @@ UP = np.array([[[0, 0, 0], [1, 0, 0], [0, 0, 1]]], float)
 """A triangle that faces up in the engine: clockwise seen from above."""
 
 
-def normal_z(parts: Parts) -> float:
+def normal_z(parts: SceneParts) -> float:
     [found] = parts.meshes
     a, b, c = found.corners()[0]
     return float(np.cross(b - a, c - a)[2])
@@ -221,7 +221,7 @@ def test_planes() -> None:
 def test_other_layers_are_listed() -> None:
     data = raw_data(box(1, 1, 1), box(1, 1, 1))
     data["items"][1]["layer"] = 6.0
-    parts = Parts.of(parse_scene(data), mask=1)
+    parts = SceneParts.of(parse_scene(data), mask=1)
     assert len(parts.boxes) == 1
     assert parts.not_carried[0]["reason"] == "on collision layers 2, 3 only"
-    assert len(Parts.of(parse_scene(data), mask=2).boxes) == 1
+    assert len(SceneParts.of(parse_scene(data), mask=2).boxes) == 1

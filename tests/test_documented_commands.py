@@ -71,6 +71,7 @@ SMALL = {
         "--num-envs 2 --timesteps 64 --set ppo.n_steps=32 --set ppo.batch_size=32 "
         "--eval-freq 64 --eval-episodes 2 --episodes 2 --no-progress"
     ),
+    r"environment.agents=8": "--num-envs 8 --timesteps 256",
     r"train vr --preset embodied(_tasks)?$": (
         """--set 'training.teacher={"samples": 256, "rounds": 1, "epochs": 1, """
         """"last_epochs": 1, "critic_updates": 1}'"""
@@ -92,6 +93,7 @@ SMALL = {
     ),
     r"ambulo fit": "--frames 0:80 --bodies 2",
     r"ambulo eval": "--episodes 2",
+    r"ambulo eval .*--agents 8": "--episodes 8 --baselines oracle",
     r"ambulo eval .*--views": "--film-episode best --baselines none",
     r"ambulo playtest": "--agents 4 --min-success 0 --max-stuck 99 --min-coverage 0",
     r"ambulo eval .*(runs/(walk|locomote)|locomote )": "--seconds 1 --push-episodes 0",

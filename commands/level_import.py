@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from ambulo.envs.vr.levels.importing.raw import RawScene
 
 _MOST_LINES = 20
+_CONVERT = "ambulo.envs.vr.levels.importing.convert"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,12 +59,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Import the scene that `args` name; the exit code."""
+    _check(args)
+    out = resolve_path(args.out)
+    # Modules with compiled kernels load while the engine runs the scene.
+    loading = threading.Thread(target=importlib.import_module, args=(_CONVERT,))
+    loading.start()
+    try:
+        scene = _read(args)
+    finally:
+        loading.join()
     from ambulo.envs.vr.levels.importing.convert import converted
     from ambulo.envs.vr.levels.level_io import MAX_FILE_SIZE, save_level
 
-    _check(args)
-    out = resolve_path(args.out)
-    scene = _read(args)
     name = args.name if args.name is not None else _name(scene, args.scene)
     found = converted(scene, name, mask=args.obstacle_mask, flat=args.flat)
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ from ambulo.envs.vr.levels.importing.assemble import assembled, checked
 from ambulo.envs.vr.levels.importing.flat import flattened
 from ambulo.envs.vr.levels.importing.parts import Key, SceneParts
 from ambulo.envs.vr.levels.importing.raw import RawScene
+from ambulo.envs.vr.levels.importing.solids import normals
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import Mesh
 
@@ -78,7 +79,6 @@ def counts(level: Level) -> dict[str, int]:
 
 
 def _only_faces_down(mesh: Mesh) -> bool:
-    corners = mesh.corners()
-    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normal = normals(mesh.corners())
     up = normal[:, 2] / np.maximum(np.linalg.norm(normal, axis=1), 1e-12)
     return bool(up.max() < 0.1 and up.min() < -0.7)

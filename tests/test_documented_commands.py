@@ -96,6 +96,7 @@ SMALL = {
     r"ambulo eval .*--agents 8": "--episodes 8 --baselines oracle",
     r"ambulo eval .*--views": "--film-episode best --baselines none",
     r"ambulo playtest": "--agents 4 --min-success 0 --max-stuck 99 --min-coverage 0",
+    r"ambulo playtest res://": "--max-sealed 2",
     r"ambulo eval .*(runs/(walk|locomote)|locomote )": "--seconds 1 --push-episodes 0",
     r"rollout_gait": "--episodes 2 --workers 1 --seconds 10",
     r"rollout_gait.py --space human23": "--episodes 64",
@@ -212,7 +213,8 @@ def test_every_rule_is_needed() -> None:
 
 @pytest.fixture
 def workspace(tmp_path: Path, cmu: Path) -> Path:  # noqa: F811
-    """A folder with the clips that guides speak of."""
+    """A folder with the clips and the game that guides speak of."""
+    shutil.copytree(ROOT / "tests" / "data" / "playtest" / "game", tmp_path / "my_game")
     walker = cmu / "asfamc" / "02"
     for clip in ("02_01.amc", "02_02.amc"):
         shutil.copy(walker / clip, tmp_path)

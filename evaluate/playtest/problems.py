@@ -184,7 +184,8 @@ def _opening_advice(area: Area) -> str:
     """Where to make room for a body."""
     if area.opening is None or area.opening_position is None:
         return (
-            "There is no opening. Cut a door of at least 0.8 m into one of its walls."
+            "There is no opening. Cut a door of at least 0.8 m into one of its walls, or, "
+            "if it lies higher or lower than what is around it, lead stairs or a ramp there."
         )
     return (
         f"The widest way in is about {area.opening:.2f} m, at "

@@ -16,6 +16,8 @@ from ambulo.evaluate.playtest.floor import Floor, Storey
 _SAMPLES = np.linspace(-0.95, 0.95, 7)
 _ON_TOP = 0.06
 """Floor this near to the top of a box is the box's, [m]."""
+_LEAST = 0.02
+"""What stands on a floor is at least so high, [m]."""
 _FACE = np.array([[0, 1, 2], [0, 2, 3]])
 _CORNERS = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
 
@@ -136,7 +138,7 @@ class _StoreyView:
             corners = mesh.corners()
             low, high = corners[:, :, 2].min(axis=1), corners[:, :, 2].max(axis=1)
             z, _ = self._under(corners[:, :, :2].mean(axis=1))
-            keep = (low < z + BODY_HEIGHT) & (high > z - 2 * CLIMB_HEIGHT)
+            keep = (low < z + BODY_HEIGHT) & (high > z - _ON_TOP)
             if keep.any():
                 found.append(Mesh(mesh.vertices, mesh.triangles[keep]))
         return found
@@ -144,7 +146,7 @@ class _StoreyView:
     def _stands(self, bottom: float, top: float, z: Floats) -> bool:
         """Whether a shape from `bottom` to `top` is beside a body on the floors `z`."""
         usual = float(np.median(z))
-        return bottom < usual + BODY_HEIGHT and top > usual - 2 * CLIMB_HEIGHT
+        return bottom < usual + BODY_HEIGHT and top > usual + _LEAST
 
     def _under(self, xy: Floats) -> tuple[Floats, Bools]:
         """Height of the nearest floor to points (n, 2), and whether it is right there."""

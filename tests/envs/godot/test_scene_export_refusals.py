@@ -82,6 +82,18 @@ BAD: dict[str, tuple[str, str]] = {
         + marker("AmbuloStart", "0, 0, 0"),
         "node Main/AmbuloStart: inside an obstacle",
     ),
+    "goal_in_csg": (
+        HEAD
+        + FLOOR
+        + '[node name="Hall" type="CSGBox3D" parent="."]\nuse_collision = true\n'
+        + "size = Vector3(4, 6, 4)\n"
+        + marker("AmbuloGoal", "0, 0, 0"),
+        "node Main/AmbuloGoal: inside an obstacle",
+    ),
+    "infinite": (
+        HEAD + FLOOR + body("Lost", PLACE.format("0, inf, 0")),
+        "node Main/Lost/Shape: its transform is not finite",
+    ),
     "goal_in_the_air": (
         HEAD + FLOOR + marker("AmbuloGoal2", "0, 9, 0"),
         "node Main/AmbuloGoal2: no floor within 3 m below it",
@@ -117,6 +129,19 @@ FAILING: dict[str, tuple[str, str]] = {
         "func _ready() -> void:\n\tget_parent().queue_free()\n",
         "its own scripts closed it",
     ),
+    "pauses_and_fails": (
+        "func _ready() -> void:\n\tget_tree().paused = true\n"
+        "\tvar nothing: Node = null\n\tnothing.free()\n",
+        "node Main/Brain: a script fails: ",
+    ),
+    "makes_a_million": (
+        "func _ready() -> void:\n\tvar made := StaticBody3D.new()\n"
+        '\tmade.name = "Many"\n\tvar shape := BoxShape3D.new()\n'
+        "\tvar owner_id := made.create_shape_owner(made)\n"
+        "\tfor k in 1_000_000:\n\t\tmade.shape_owner_add_shape(owner_id, shape)\n"
+        "\tadd_child(made)\n",
+        "node Main/Brain/Many: the scene has more than 100000 shapes",
+    ),
     "is_wrong": ("func _ready( -> void:\n\tpass\n", "a script fails: Parse Error"),
 }
 
@@ -147,13 +172,14 @@ def test_bad_scenes_are_one_line_that_names_the_node(
 @pytest.mark.parametrize("name", FAILING)
 def test_scripts_that_fail_are_named(import_scene, game, tmp_path, name) -> None:
     script, rule = FAILING[name]
+    longest = "60" if name == "makes_a_million" else "5"
     (game / f"{name}.gd").write_text(f"extends Node\n{script}")
     used = f'[ext_resource type="Script" path="res://{name}.gd" id="1"]\n'
     brain = '[node name="Brain" type="Node" parent="."]\nscript = ExtResource("1")\n'
     (game / f"{name}.tscn").write_text(HEAD.format(script=used) + FLOOR + brain)
     try:
         result = import_scene(
-            f"res://{name}.tscn", tmp_path / "a.json", "--timeout", "5"
+            f"res://{name}.tscn", tmp_path / "a.json", "--timeout", longest
         )
         assert rule in refused(result, tmp_path / "a.json")
         if name == "fails":

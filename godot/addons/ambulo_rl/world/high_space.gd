@@ -139,6 +139,11 @@ func fits(x: float, y: float, z: float, spare := AmbuloContract.STUCK_DEPTH) -> 
 	return true
 
 
+## What [param ray] hits in this space, as the engine reports it.
+func cast(ray: PhysicsRayQueryParameters3D) -> Dictionary:
+	return _state.intersect_ray(ray)
+
+
 ## The name of an obstacle that the body at (x, y, z) overlaps; "": none, or none has a name.
 func obstacle_at(x: float, y: float, z: float) -> String:
 	stand_at(z)

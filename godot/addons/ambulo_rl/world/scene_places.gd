@@ -65,7 +65,7 @@ func _start(problems: PackedStringArray) -> PackedFloat64Array:
 		if floors.is_empty():
 			continue
 		var z := floors[_random.randi_range(0, floors.size() - 1)]
-		if _space.fits(x, y, z):
+		if _space.fits(x, y, z) and not _floor.is_within(x, y, z):
 			return [x, y, _random.randf_range(-PI, PI), z]
 	problems.append("no free floor was found")
 	return PackedFloat64Array()

@@ -87,7 +87,9 @@ func _look(node: Node, parent: Transform3D) -> void:
 			box = pose * (at as VisualInstance3D).get_aabb()
 	if not moves:
 		moves = _moves(node)
-	if node is CollisionShape3D:
+	if node is CollisionObject3D and node is not Area3D:
+		_note_owners(node as CollisionObject3D, pose)
+	elif node is CollisionShape3D:
 		_note_shape(node as CollisionShape3D, pose)
 	elif node is CollisionPolygon3D:
 		_note_polygon(node as CollisionPolygon3D, pose)
@@ -118,13 +120,31 @@ func _note_shape(node: CollisionShape3D, pose: Transform3D) -> void:
 	if node.shape is WorldBoundaryShape3D or node.shape is SeparationRayShape3D:
 		colliders += 1
 		return
-	var size := AABB()
-	if node.shape is BoxShape3D:
-		var whole := (node.shape as BoxShape3D).size
-		size = AABB(-0.5 * whole, whole)
-	elif _measures:
-		size = node.shape.get_debug_mesh().get_aabb()
-	_note_box(node, pose, size)
+	_note_box(node, pose, _box_of(node.shape))
+
+
+# Shapes that scripts gave to a body without nodes of their own.
+func _note_owners(body: CollisionObject3D, pose: Transform3D) -> void:
+	for owner_id in body.get_shape_owners():
+		var holder := body.shape_owner_get_owner(owner_id)
+		if holder is CollisionShape3D or holder is CollisionPolygon3D:
+			continue
+		var at := pose * body.shape_owner_get_transform(owner_id)
+		for k in body.shape_owner_get_shape_count(owner_id):
+			if problem != "":
+				return
+			var shape := body.shape_owner_get_shape(owner_id, k)
+			if shape is WorldBoundaryShape3D or shape is SeparationRayShape3D:
+				colliders += 1
+			else:
+				_note_box(body, at, _box_of(shape))
+
+
+func _box_of(shape: Shape3D) -> AABB:
+	if shape is BoxShape3D:
+		var whole := (shape as BoxShape3D).size
+		return AABB(-0.5 * whole, whole)
+	return shape.get_debug_mesh().get_aabb() if _measures else AABB()
 
 
 func _note_polygon(node: CollisionPolygon3D, pose: Transform3D) -> void:

@@ -188,8 +188,11 @@ def layer_direction(field, height, x0, y0, res, x, y, z):
 
 
 @njit(cache=True)
-def straight_on_cells(free, height, ai, aj, az, bi, bj):
-    """Whether the straight way from a point to another (cell units) stays on free cells."""
+def straight_on_cells(free, height, ai, aj, az, bi, bj, bz):
+    """Whether the straight way from a point to another stays on free cells.
+
+    Points are in cell units, and their heights in metres; the way is walked, not ridden.
+    """
     layers, ny, nx = free.shape
     steps = int(math.ceil(2.0 * math.hypot(bi - ai, bj - aj)))
     z = az
@@ -205,7 +208,7 @@ def straight_on_cells(free, height, ai, aj, az, bi, bj):
                     break
         if not found:
             return False
-    return True
+    return abs(z - bz) <= _CLIMB
 
 
 @njit(cache=True)
@@ -234,8 +237,10 @@ def descend_layers(links, free, height, field, layer, row, column):
         n = k + 2
         l0, j0, i0 = chain[k]
         while n < len(chain) and hidden < 20:
-            _, j1, i1 = chain[n]
-            if straight_on_cells(free, height, i0, j0, height[l0, j0, i0], i1, j1):
+            l1, j1, i1 = chain[n]
+            if straight_on_cells(
+                free, height, i0, j0, height[l0, j0, i0], i1, j1, height[l1, j1, i1]
+            ):
                 far = n
                 hidden = 0
             else:

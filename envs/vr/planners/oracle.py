@@ -21,6 +21,7 @@ from ambulo.envs.vr.levels.geodesic import (
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.senses import at_rest_near_points, response_time, stick
+from ambulo.envs.vr.planners.waiting import DOOR, around_doors, who_waits
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.comfort import FAST_SHARE, FAST_TURN
 from ambulo.envs.vr.task.observation import rotated
@@ -45,6 +46,12 @@ _SPACING = 0.1
 """Distance between the points of a path, [m]."""
 _MOVED = 0.3
 """A goal that moved this far needs a new path, [m]."""
+_LOST = 0.8
+"""Who was pushed this far off the path needs a new one, [m]."""
+_PATIENCE = 5
+"""Steps of waiting after which a way around what is ahead is looked for."""
+_DETOUR = 3.0
+"""A way around that is longer by more takes longer than waiting, [m]."""
 _AHEAD = 0.33
 """The body aims at the point of the path this far ahead, [m]."""
 _LOOK = 1.5
@@ -62,18 +69,20 @@ _CACHE = 512
 class Oracle:
     """Walks the shortest path at the published comfort limits, strafing where it bends.
 
-    It goes faster only where the rest of the path would take longer than the episode
-    lasts. Bodies that answer late are steered from where they will be by then.
+    It waits for lifts and doors, whose ways it knows. It goes faster only where the rest of
+    the path would take longer than the episode lasts. Bodies that answer late are steered
+    from where they will be by then.
     """
 
     name = "oracle"
 
     def __init__(self, num_envs: int) -> None:
         """Envs not yet reset."""
-        self._paths = np.zeros((num_envs, 1, 2))
+        self._paths = np.zeros((num_envs, 1, 3))
         self._count = np.ones(num_envs, np.int64)
         self._at = np.zeros(num_envs, np.int64)
         self._target = np.full((num_envs, 2), np.nan)
+        self._waited = np.zeros(num_envs, np.int64)
         self._grids: dict[tuple[int, float, float], Grid] = {}
 
     def reset(self, envs: Ints, seeds: Ints) -> None:
@@ -85,7 +94,10 @@ class Oracle:
         state, spec = batch.world.state, batch.spec
         goal = batch.task.goal[:, :2]
         off = np.hypot(*(goal - self._target).T)
-        for env in np.flatnonzero(~(off <= _MOVED)):
+        rows = np.arange(len(off))
+        aside = self._paths[rows, self._at, :2] - state.position[:, :2]
+        lost = np.hypot(*aside.T) > _LOST
+        for env in np.flatnonzero(~(off <= _MOVED) | lost):
             self._plan(batch, int(env))
         late = response_time(batch)
         position = state.position[:, :2] + late * state.velocity[:, :2]
@@ -100,6 +112,12 @@ class Oracle:
         gap = np.hypot(delta[:, 0], delta[:, 1])
         rest = np.hypot(*(self._target - position).T)
         speed = np.minimum(self._speed(batch), 3.0 * rest)
+        waits = who_waits(batch, self._paths, self._count, self._at, speed, _SPACING)
+        speed[waits > 0] = 0.0
+        self._waited = np.where(waits == DOOR, self._waited + 1, 0)
+        again = (self._waited > 0) & (self._waited % _PATIENCE == 0)
+        for env in np.flatnonzero(again):
+            self._walk_around(batch, int(env))
         delta *= (speed / np.maximum(gap, 1e-9))[:, None]
         velocity = np.column_stack(rotated(delta[:, 0], delta[:, 1], -yaw))
         to = look - position
@@ -139,12 +157,31 @@ class Oracle:
 
     def _plan(self, batch: NavigationBatch, env: int) -> None:
         """Write the path of one env from where it stands to its goal."""
-        slot = int(batch.task.slot[env])
-        floor = batch.bank.places(slot, int(batch.task.index[env]))[2]
-        goal = np.append(batch.task.goal[env, :2], floor)
+        slot, goal = int(batch.task.slot[env]), self._goal(batch, env)
         here = batch.world.state.position[env]
         room = _CAPSULE if batch.config.environment.body == "capsule" else _WALKER
         path = self._best_path(batch.bank.levels[slot], slot, here, goal, room)
+        self._follow(env, path, goal)
+
+    def _walk_around(self, batch: NavigationBatch, env: int) -> None:
+        """Write another path if there is one beside the doors as they are now."""
+        slot, goal = int(batch.task.slot[env]), self._goal(batch, env)
+        level = batch.bank.levels[slot]
+        grid = self._grid(level, slot, CLEARANCE, FINE_RESOLUTION)
+        assert isinstance(grid, LayeredGrid), "what moves needs heights"
+        grid = around_doors(batch, env, grid)
+        path = grid.path(grid.field(goal), batch.world.state.position[env], goal)
+        rest = (self._count[env] - 1 - self._at[env]) * _SPACING
+        if len(path) and length_of(path) < rest + _DETOUR:
+            self._follow(env, path, goal)
+
+    def _goal(self, batch: NavigationBatch, env: int) -> Floats:
+        """x, y and floor of the goal of one env, shape (3,), [m]."""
+        slot = int(batch.task.slot[env])
+        floor = batch.bank.places(slot, int(batch.task.index[env]))[2]
+        return np.append(batch.task.goal[env, :2], floor)
+
+    def _follow(self, env: int, path: Floats, goal: Floats) -> None:
         points = _resampled(path)
         if len(points) > self._paths.shape[1]:
             extra = len(points) - self._paths.shape[1]
@@ -163,7 +200,7 @@ class Oracle:
             if len(shortest):
                 break
         else:
-            return np.vstack([here, goal])[:, :2]
+            return np.vstack([here, goal])
         for clearance in room.clearances:
             path, found = self._search(level, slot, here, goal, clearance)
             if found <= room.detour * length + _SPACING:
@@ -182,7 +219,7 @@ class Oracle:
         """The taut path that keeps `clearance`, and its length (inf without one)."""
         grid = self._grid(level, slot, clearance, cells)
         path = grid.path(grid.field(goal), here, goal)
-        return path[:, :2], length_of(path)
+        return np.pad(path, ((0, 0), (0, 3 - path.shape[1]))), length_of(path)
 
     def _grid(self, level: Level, slot: int, clearance: float, cells: float) -> Grid:
         """The cells that keep `clearance`, remembered for the next path."""
@@ -202,10 +239,11 @@ class Oracle:
 
 
 def _resampled(path: Floats) -> Floats:
-    """Points every `_SPACING` along a polyline (n, 2), with its last point."""
-    length = np.concatenate([[0.0], np.hypot(*np.diff(path, axis=0).T).cumsum()])
+    """Points every `_SPACING` along a polyline (n, 3), seen from above, with its last point."""
+    steps = np.diff(path[:, :2], axis=0)
+    length = np.concatenate([[0.0], np.hypot(*steps.T).cumsum()])
     at = np.append(np.arange(0.0, length[-1], _SPACING), length[-1])
-    return np.column_stack([np.interp(at, length, path[:, k]) for k in (0, 1)])
+    return np.column_stack([np.interp(at, length, path[:, k]) for k in range(3)])
 
 
 @njit(cache=True)
@@ -228,6 +266,6 @@ def _points_ahead(  # type: ignore[no-untyped-def]
                 best = d
                 nearest = k
         at[i] = nearest
-        aim[i] = path[i, min(nearest + ahead, last)]
-        far[i] = path[i, min(nearest + look, last)]
+        aim[i] = path[i, min(nearest + ahead, last), :2]
+        far[i] = path[i, min(nearest + look, last), :2]
     return aim, far

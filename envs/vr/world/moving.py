@@ -244,6 +244,19 @@ class MovingThings:
         rows = self.after[env, : self.count[env]]
         return rows[rows[:, 8] == PERSON][:, [0, 1, 6, 2]]
 
+    def forecast(self, env: int, slot: int, times: Floats) -> Floats:
+        """Where things on paths will be `times` (T,) [s] from now, rows, shape (T, M, 9)."""
+        first, things, keys = self._things.arrays()
+        begin, end = int(first[slot]), int(first[slot + 1])
+        lead = int(self.leader[env])
+        rows = np.zeros((len(times), end - begin, 9))
+        now = self._clock[lead] * self._spec.decision_dt
+        for time, out in zip(times, rows, strict=True):
+            moving_kernels.place_things(
+                things, begin, end, keys, self._phases[lead], now + float(time), out
+            )
+        return rows
+
     def crowd(self, env: int) -> Floats:
         """The crowd in the level of `env`: columns of `crowd_kernels`, shape (P, 8)."""
         return self._crowd[self.leader[env]]

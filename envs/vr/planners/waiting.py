@@ -1,0 +1,133 @@
+"""When a walk along a path has to wait: for lifts that are elsewhere, and for closed doors.
+
+The paths of things that move are known, so where they will be is, too. People are not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ambulo.configs.arrays import Floats, Ints
+from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, CLIMB_HEIGHT
+from ambulo.envs.vr.geometry.solid_kernels import in_box, nearest_of
+from ambulo.envs.vr.levels.layers import LayeredGrid
+from ambulo.envs.vr.levels.moving import CARRIERS
+from ambulo.envs.vr.task.batch import NavigationBatch
+
+LIFT, DOOR = 1, 2
+"""What an env waits for: a lift (or platform) to come, or a thing to leave the way."""
+
+_SAMPLE = 0.1
+"""Time between two looks ahead, [s]."""
+_SAMPLES = 24
+_AHEAD = 1.2
+"""Way ahead on which things are waited for, [m]."""
+_LEAVE = 0.6
+"""Way ahead on which the floor outside a lift has to be level with it, [m]."""
+_SOON = 0.5
+"""When a way around doors begins, [s]."""
+_BODY = BODY_RADIUS + 0.05
+_LATE = 6
+"""Looks for which a lift must still be there on arrival."""
+_REACH = 0.15
+"""What comes nearer than this to the path is in the way; past the rest one slides, [m]."""
+_LEVEL = 0.2
+"""Step onto a lift or off it, [m]."""
+_TALL, _CLIMB = BODY_HEIGHT, CLIMB_HEIGHT
+
+
+def who_waits(
+    batch: NavigationBatch,
+    paths: Floats,
+    count: Ints,
+    at: Ints,
+    speed: Floats,
+    spacing: float,
+) -> Ints:
+    """Which envs must not walk on now, and for what: `LIFT` or `DOOR`, else 0, shape (N,).
+
+    Args:
+        batch: the envs.
+        paths: points x, y, z every `spacing`, shape (N, P, 3), [m].
+        count: used points, shape (N,).
+        at: the point that each env is at, shape (N,).
+        speed: at which it walks on, shape (N,), [m/s].
+        spacing: distance between two points, [m].
+    """
+    waits: Ints = np.zeros(len(at), np.int64)
+    moving = getattr(batch.world, "moving", None)
+    if moving is None or not moving.some:
+        return waits
+    state = batch.world.state
+    for env in range(len(at)):
+        level = batch.bank.levels[int(batch.task.slot[env])]
+        if not level.movers:
+            continue
+        rows = moving.forecast(
+            env, int(batch.task.slot[env]), _SAMPLE * np.arange(_SAMPLES)
+        )
+        carries = np.array([mover.kind in CARRIERS for mover in level.movers])
+        waits[env] = _must_wait(
+            paths[env, at[env] : count[env]], spacing, state.position[env],
+            max(float(speed[env]), 0.5), rows[:, : len(carries)], carries,
+        )  # fmt: skip
+    return waits
+
+
+def around_doors(batch: NavigationBatch, env: int, grid: LayeredGrid) -> LayeredGrid:
+    """The cells of `grid` that doors and other things leave free in a moment."""
+    slot = int(batch.task.slot[env])
+    moving = batch.world.moving  # type: ignore[attr-defined]
+    rows = moving.forecast(env, slot, np.array([_SOON]))[0]
+    _, ny, nx = grid.free.shape
+    x = grid.x0 + (np.arange(nx) + 0.5) * grid.resolution
+    y = grid.y0 + (np.arange(ny) + 0.5)[:, None] * grid.resolution
+    free = grid.free.copy()
+    for mover, row in zip(batch.bank.levels[slot].movers, rows, strict=False):
+        if mover.kind in CARRIERS:
+            continue
+        dx, dy = x - row[0], y - row[1]
+        along, across = row[4] * dx + row[5] * dy, row[4] * dy - row[5] * dx
+        gap = np.hypot(
+            np.maximum(np.abs(along) - row[2], 0.0),
+            np.maximum(np.abs(across) - row[3], 0.0),
+        )
+        tall = (row[6] < grid.height + _TALL) & (row[7] > grid.height + _CLIMB)
+        free &= ~((gap < _BODY) & tall)
+    return grid.restricted(free)
+
+
+@njit(cache=True)
+def _must_wait(  # type: ignore[no-untyped-def]
+    path, spacing, position, speed, rows, carries
+):
+    """What is at the next points of `path` (P, 3) when the body comes there; 0: nothing."""
+    x, y, z = position
+    aboard = -1
+    for m in range(len(carries)):
+        row = rows[0, m]
+        if carries[m] and in_box(x, y, row) and abs(row[7] - z) < _LEVEL:
+            aboard = m
+    last = rows.shape[0] - 1
+    for k in range(min(len(path), int(_AHEAD / spacing) + 1)):
+        px, py, pz = path[k]
+        look = min(int(k * spacing / speed / _SAMPLE), last)
+        if aboard >= 0:
+            if in_box(px, py, rows[0, aboard]):
+                continue
+            if k * spacing > _LEAVE or abs(rows[look, aboard, 7] - pz) <= _LEVEL:
+                return 0
+            return LIFT
+        for m in range(len(carries)):
+            row = rows[look, m]
+            if carries[m]:
+                if in_box(px, py, row):  # what follows is looked at on board
+                    later = rows[min(look + _LATE, last), m]
+                    away = max(abs(row[7] - pz), abs(later[7] - pz))
+                    return LIFT if away > _LEVEL else 0
+            elif row[6] < pz + _TALL and row[7] > pz + _CLIMB:
+                dx, dy = nearest_of(px, py, row, False)
+                if dx * dx + dy * dy < _REACH * _REACH:
+                    return DOOR
+    return 0

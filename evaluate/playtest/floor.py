@@ -64,9 +64,10 @@ class Floor:
     sliver_area: float
     """Floor of all slivers, [m^2]."""
     unlisted: int = 0
-    """Unreachable parts beyond `MAX_AREAS`, all smaller than those in `areas`."""
+    """Unreachable parts beyond `MAX_AREAS`, all smaller than those in `areas`; with heights
+    the sealed ones."""
     tops: int = 0
-    """Tops of tables, beds and other small things, which are no floor."""
+    """Tops of tables, beds and other things that are not listed."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -99,9 +100,10 @@ class Floor:
     def cells_at(self, points: Floats) -> tuple[Ints, Ints, Ints]:
         """Storey, row and column of `points` (n, 3), clipped to the cells."""
         rows, columns = self.shape
-        at = (points[:, :2] - [self.x0, self.y0]) / self.resolution
-        at = np.clip(np.floor(at).astype(np.int64), 0, [columns - 1, rows - 1])
-        return self.storey_at(points[:, 2]), at[:, 1], at[:, 0]
+        i, j = np.floor((points[:, :2] - [self.x0, self.y0]) / self.resolution).T
+        row = np.clip(j.astype(np.int64), 0, rows - 1)
+        column = np.clip(i.astype(np.int64), 0, columns - 1)
+        return self.storey_at(points[:, 2]), row, column
 
     def points(self, storey: int, mask: Bools) -> Floats:
         """Centres of the cells in `mask` (ny, nx) of a storey: x, y, z, shape (n, 3), [m]."""

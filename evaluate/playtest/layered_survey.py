@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
 from ambulo.envs.vr.levels.edge_kernels import are_drops
-from ambulo.envs.vr.levels.geodesic import CLEARANCE
+from ambulo.envs.vr.levels.geodesic import CLEARANCE, FINE_RESOLUTION
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
 from ambulo.envs.vr.levels.layer_way_kernels import edge_distances
 from ambulo.envs.vr.levels.layers import LayeredGrid
@@ -20,7 +22,7 @@ from ambulo.evaluate.playtest.areas import Area, AreaKind, letters
 from ambulo.evaluate.playtest.flat_survey import GAP_AREA, GAP_WIDTH, cell_size
 from ambulo.evaluate.playtest.floor import MAX_AREAS, Floor
 from ambulo.evaluate.playtest.movers import judged_level, never_blocked, rides
-from ambulo.evaluate.playtest.nodes import Nodes
+from ambulo.evaluate.playtest.nodes import Nodes, connected_parts, parts_at
 from ambulo.evaluate.playtest.storeys import split
 from ambulo.evaluate.playtest.thin_bodies import with_ways_in
 
@@ -36,6 +38,10 @@ _TALL = 2.8
 _COMPARABLE = 0.5
 """Without starts, people are in the lowest part that has this fraction of the largest."""
 _BESIDE = 0.75
+_SHARED_CELLS = 4
+"""A part belongs to one of larger cells if it shares at least so many cells with it."""
+MAX_TOPS = 10
+"""Tops that are listed, the largest first; the others are counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +81,12 @@ def survey_heights(level: Level, min_area: float) -> Floor:
     large = [k for k in order if sizes[k] >= min_area]
     small = [k for k in order if sizes[k] < min_area]
     measured = _measured(judged, parts, large, main)
-    listed = [a for a in measured if a.kind != "top" or a.area >= TOP_AREA]
-    areas = [replace(a, name=letters(k)) for k, a in enumerate(listed[:MAX_AREAS])]
+    tops = [a for a in measured if a.kind == "top" and a.area >= TOP_AREA][:MAX_TOPS]
+    floors = sorted(
+        (a for a in measured if a.kind != "top"), key=lambda a: a.kind != "sealed"
+    )
+    listed = sorted([*floors[:MAX_AREAS], *tops], key=lambda a: -a.area)
+    areas = [replace(a, name=letters(k)) for k, a in enumerate(listed)]
     areas = with_ways_in(judged, parts.nodes, parts.label, main, areas)
     areas = [_ridden(area, carriers) for area, carriers in zip(
         areas, rides(level, parts.nodes, parts.label, main, areas), strict=True,
@@ -104,8 +114,8 @@ def survey_heights(level: Level, min_area: float) -> Floor:
         areas=tuple(areas),
         slivers=len(small),
         sliver_area=float(parts.size[small].sum()),
-        unlisted=max(len(listed) - MAX_AREAS, 0),
-        tops=len(measured) - len(listed),
+        unlisted=sum(a.kind == "sealed" for a in floors[MAX_AREAS:]),
+        tops=len(measured) - len(floors) - len(tops),
     )
 
 
@@ -113,7 +123,7 @@ def _parts(level: Level, resolution: float) -> _Parts:
     """The connected parts of `level`."""
     grid = LayeredGrid.of(level, resolution, CLEARANCE)
     nodes = Nodes.of(never_blocked(level, grid))
-    label = nodes.parts()
+    label = _joined(level, nodes, nodes.parts())
     ground = Nodes.of(LayeredGrid.of(level, resolution, 0.0))
     at = nodes.matching(ground)
     known = at >= 0
@@ -127,6 +137,28 @@ def _parts(level: Level, resolution: float) -> _Parts:
     cells = np.bincount(owner, minlength=count).astype(np.float64)
     cells[0] = 0.0
     return _Parts(nodes, label, ground, owner, clear, cells * resolution**2)
+
+
+def _joined(level: Level, nodes: Nodes, label: Ints) -> Ints:
+    """`label` (n,), the same for parts that larger cells join: fine ones miss seams of floors.
+
+    Larger cells keep the same distance from obstacles, and ways are measured on them.
+    """
+    if nodes.grid.resolution >= FINE_RESOLUTION or len(nodes) == 0:
+        return label
+    coarse = never_blocked(level, LayeredGrid.of(level, FINE_RESOLUTION, CLEARANCE))
+    other = parts_at(coarse, connected_parts(coarse), nodes.points())
+    pairs, counts = np.unique(
+        np.column_stack([label, other])[other > 0], axis=0, return_counts=True
+    )
+    fine, wide = pairs[counts >= _SHARED_CELLS].T
+    size = int(label.max()) + 1
+    graph = coo_array(
+        (np.ones(len(fine)), (fine, size + wide)), (size + int(other.max()) + 1,) * 2
+    )
+    _, part = connected_components(graph, directed=False)
+    _, number = np.unique(part[label], return_inverse=True)
+    return np.asarray(number + 1, np.int64)
 
 
 def _main_part(level: Level, parts: _Parts) -> int:
@@ -159,7 +191,7 @@ def _measured(level: Level, parts: _Parts, which: list[int], main: int) -> list[
         best = mine[int(np.argmax(parts.clear[mine]))]
         width, area = 2.0 * float(parts.clear[best]), float(parts.size[part])
         kind: AreaKind = "sealed"
-        if _is_top(solids, parts, mine, area, reachable):
+        if _is_top(solids, parts, points, mine, area, reachable):
             kind = "top"
         elif width < GAP_WIDTH and area < GAP_AREA:
             kind = "gap"
@@ -182,24 +214,36 @@ def _measured(level: Level, parts: _Parts, which: list[int], main: int) -> list[
 
 
 def _is_top(
-    solids: Solids, parts: _Parts, mine: Ints, area: float, reachable: Bools
+    solids: Solids,
+    parts: _Parts,
+    points: Floats,
+    mine: Ints,
+    area: float,
+    reachable: Bools,
 ) -> bool:
-    """Whether the nodes `mine` are on top of something, as on a table or on a roof."""
-    points = parts.nodes.points()
-    own, others = points[mine], points[parts.label != parts.label[mine[0]]]
+    """Whether the nodes `mine`, of all at `points`, are on top of something.
+
+    As on a table or on a roof.
+    """
+    own = points[mine]
     edge = _open_fraction(solids, parts.nodes, mine, own)
     if edge > _SOME and area < TOP_AREA:
         tall = _TALL if area < GAP_AREA else TOP_HEIGHT
         low, high = own.min(axis=0), own.max(axis=0)
-        near = (others[:, :2] > low[:2] - _BESIDE).all(axis=1)
-        near &= (others[:, :2] < high[:2] + _BESIDE).all(axis=1)
-        near &= others[:, 2] < low[2] - CLIMB_HEIGHT
-        near &= others[:, 2] > high[2] - tall
-        if near.any():
+        near = np.abs(points[:, 0] - (low[0] + high[0]) / 2) < (
+            (high[0] - low[0]) / 2 + _BESIDE
+        )
+        around = np.flatnonzero(near & (parts.label != parts.label[mine[0]]))
+        x_y_z = points[around]
+        beside = (x_y_z[:, 1] > low[1] - _BESIDE) & (x_y_z[:, 1] < high[1] + _BESIDE)
+        lower = x_y_z[:, 2] < low[2] - CLIMB_HEIGHT
+        if (beside & lower & (x_y_z[:, 2] > high[2] - tall)).any():
             return True
+    if edge <= _OPEN:
+        return False
     usual = float(np.median(own[:, 2]))
     same = np.abs(parts.nodes.z[reachable] - usual) < CLIMB_HEIGHT
-    return edge > _OPEN and float(same.mean()) < _SHARED
+    return float(same.mean()) < _SHARED
 
 
 def _open_fraction(solids: Solids, nodes: Nodes, mine: Ints, points: Floats) -> float:

@@ -123,7 +123,8 @@ def _with_node(problem: Problem, test: Playtest) -> Problem:
     if area is not None and area.opening_position is not None:
         place = area.opening_position
     beside, under = test.scene.nodes_at(place)
-    words = [w for w in (beside and f"beside {beside}", under and f"on {under}") if w]
+    other = beside if beside != under else ""
+    words = [w for w in (other and f"beside {other}", under and f"on {under}") if w]
     text = f"{problem.text} It is {' and '.join(words)}." if words else problem.text
     return replace(problem, node=beside, floor_node=under, text=text)
 
@@ -144,8 +145,8 @@ def _area_problem(area: Area, fails: bool) -> Problem:
         "gap": f"Gap {area.name}: {what}, at most {area.width:.1f} m wide, cannot be "
         "reached.",
         "ride": f"Area {area.name}: {what} is reached on {area.carrier} alone.",
-        "top": f"Top {area.name}: {what} is the top of something, or a floor without a way "
-        "up to it.",
+        "top": f"Top {area.name}: {what} is the top of something, the bottom of a pit, or a "
+        "floor without a way to it.",
         "outside": f"Outside area {area.name}: {what} lies beyond the walls.",
     }
     advice = {

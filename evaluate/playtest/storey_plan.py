@@ -16,6 +16,8 @@ from ambulo.evaluate.playtest.floor import Floor, Storey
 _SAMPLES = np.linspace(-0.95, 0.95, 7)
 _ON_TOP = 0.06
 """Floor this near to the top of a box is the box's, [m]."""
+_BESIDE = 1.0
+"""Triangles farther from the floor of a storey are not seen, [m]."""
 _LEAST = 0.02
 """What stands on a floor is at least so high, [m]."""
 _FACE = np.array([[0, 1, 2], [0, 2, 3]])
@@ -91,10 +93,10 @@ class _StoreyView:
     def __init__(self, floor: Floor, storey: Storey) -> None:
         """The floor of `storey`, and the nearest one where there is none."""
         self._floor, self._known = floor, storey.owner > 0
-        self._z = storey.z
+        self._z, self._apart = storey.z, np.zeros(storey.z.shape)
         if self._known.any():
-            _, at = ndimage.distance_transform_edt(~self._known, return_indices=True)
-            self._z = storey.z[tuple(at)]
+            away, at = ndimage.distance_transform_edt(~self._known, return_indices=True)
+            self._z, self._apart = storey.z[tuple(at)], away * floor.resolution
 
     def boxes(self, rows: Floats) -> tuple[Bools, Bools]:
         """Which of `rows` (n, 7) are seen, and which of these people walk on."""
@@ -137,11 +139,19 @@ class _StoreyView:
         for mesh in meshes:
             corners = mesh.corners()
             low, high = corners[:, :, 2].min(axis=1), corners[:, :, 2].max(axis=1)
-            z, _ = self._under(corners[:, :, :2].mean(axis=1))
-            keep = (low < z + BODY_HEIGHT) & (high > z - _ON_TOP)
+            middle = corners[:, :, :2].mean(axis=1)
+            (z, _), away = self._under(middle), self._away(middle)
+            keep = away <= _BESIDE
+            keep &= (low < z + BODY_HEIGHT) & (high > z - _ON_TOP)
             if keep.any():
                 found.append(Mesh(mesh.vertices, mesh.triangles[keep]))
         return found
+
+    def _away(self, xy: Floats) -> Floats:
+        """Distance of points (n, 2) from the floor, (n,), [m]."""
+        points = np.column_stack([xy, np.zeros(len(xy))])
+        _, rows, columns = self._floor.cells_at(points)
+        return self._apart[rows, columns]
 
     def _stands(self, bottom: float, top: float, z: Floats) -> bool:
         """Whether a shape from `bottom` to `top` is beside a body on the floors `z`."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ambulo.configs.arrays import Ints
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.levels.layer_way_kernels import edge_distances
 from ambulo.envs.vr.levels.layers import LayeredGrid
@@ -18,6 +18,10 @@ from ambulo.evaluate.playtest.nodes import Nodes
 
 RADII = (0.27, 0.25, 0.225, 0.2, 0.175, 0.15, 0.125, 0.1, 0.075, 0.05)
 """Radii of the bodies, the thinnest last, [m]."""
+FEW_RADII = (0.27, 0.25, 0.2, 0.1)
+"""Those in large levels, [m]."""
+_LARGE = 4e5
+"""Levels with more cells are large."""
 
 
 def with_ways_in(
@@ -25,7 +29,7 @@ def with_ways_in(
 ) -> list[Area]:
     """Return `areas`, the `sealed` ones with the widest way in; it may make them `tight`.
 
-    Widths are those of the widest body of `RADII` that gets in.
+    Widths are those of the widest body of `RADII` (`FEW_RADII`) that gets in.
 
     Args:
         level: with boxes for things that stand still.
@@ -36,7 +40,8 @@ def with_ways_in(
     """
     found = list(areas)
     left = [k for k, area in enumerate(found) if area.kind == "sealed"]
-    for radius in RADII:
+    large = nodes.grid.nx * nodes.grid.ny > _LARGE
+    for radius in FEW_RADII if large else RADII:
         if not left:
             break
         grid = LayeredGrid.of(level, nodes.grid.resolution, radius)
@@ -89,7 +94,7 @@ def _entered(
     )
 
 
-def _dense(path: np.ndarray, step: float) -> np.ndarray:
+def _dense(path: Floats, step: float) -> Floats:
     """Points at most `step` [m] apart on `path` (n, 3)."""
     lengths = np.linalg.norm(np.diff(path, axis=0), axis=1)
     at = np.concatenate([[0.0], np.cumsum(lengths)])

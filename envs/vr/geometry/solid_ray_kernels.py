@@ -6,6 +6,8 @@ above that floor, and, if it sees edges, where the floor drops by more along mor
 `MAX_SEAM`.
 """
 
+# ruff: noqa: PLR0912 - compiled loops take their arrays one by one
+
 from __future__ import annotations
 
 import math

@@ -209,7 +209,7 @@ def _largest_part(level: Level, grid: LayeredGrid) -> Fields:
         field = grid.field(grid.points(cell[None])[0])
         reached = np.isfinite(field)
         if np.count_nonzero(reached) > most:
-            best, most = field, np.count_nonzero(reached)
+            best, most = field, int(np.count_nonzero(reached))
         left &= ~reached
         left.ravel()[cell] = False
     if not np.isfinite(best).any():

@@ -13,7 +13,7 @@ from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.geometry.solid_kernels import BOX, PERSON
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import Mover, Walker, fastest, period_of
-from ambulo.envs.vr.world import moving_kernels
+from ambulo.envs.vr.world import mover_kernels, moving_kernels
 from ambulo.envs.vr.world.crowd_ways import PackedWays
 from ambulo.envs.vr.world.mover_kernels import (
     BACK_AND_FORTH,
@@ -252,7 +252,7 @@ class MovingThings:
         rows = np.zeros((len(times), end - begin, 9))
         now = self._clock[lead] * self._spec.decision_dt
         for time, out in zip(times, rows, strict=True):
-            moving_kernels.place_things(
+            mover_kernels.place_things(
                 things, begin, end, keys, self._phases[lead], now + float(time), out
             )
         return rows

@@ -23,6 +23,8 @@ from ambulo.evaluate.playtest.nodes import Nodes
 
 _STEP, _TURN = 0.1, 0.1
 """Largest way [m] and turn [rad] between two places at which a thing is looked at."""
+_WAITING = 1.5
+"""Who stays this near to a door or lift waits for it, [m]."""
 _BOARDING = 0.45
 """A body boards a platform whose edge is this near to the axis, [m]."""
 
@@ -104,6 +106,22 @@ def clear_of_doors(level: Level, points: Floats) -> Bools:
                 away = np.abs(points[:, 2] - pose[2] - mover.half_size[2])
                 clear &= (away > CLIMB_HEIGHT) | (_distances(mover, pose, points) > 0.0)
     return clear
+
+
+def waited_for(level: Level, place: Floats) -> str:
+    """The key of the door or lift beside `place` (3,), or ''."""
+    for k, mover in enumerate(level.movers):
+        if mover.kind not in ("door", "lift"):
+            continue
+        found = poses(mover)
+        low, high = found[:, 2].min(), found[:, 2].max()
+        beside = low - mover.half_size[2] - BODY_HEIGHT < place[2]
+        beside &= place[2] < high + mover.half_size[2] + CLIMB_HEIGHT
+        if beside and any(
+            _distances(mover, pose, place[None])[0] <= _WAITING for pose in found
+        ):
+            return f"movers[{k}]"
+    return ""
 
 
 def _in_the_way(mover: Mover, pose: Floats, points: Floats) -> Bools:

@@ -62,8 +62,8 @@ def notes_html(tests: Sequence[Playtest]) -> str:
         notes.append(
             "<b>Things that move</b>: floor counts as reachable if a body gets there at some "
             "time, as behind a door that opens. A thing that moves once is looked at where "
-            "it ends. Agents wait for doors and lifts only as far as they see them; the "
-            "oracle plans as if doors stood open and lifts waited."
+            "it ends. Stays beside doors and lifts that all agents get away from are waits, "
+            "which do not count against the level."
         )
     if any(test.level.heights for test in tests):
         notes.append(

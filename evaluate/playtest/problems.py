@@ -10,6 +10,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.levels.geodesic import CLEARANCE
 from ambulo.evaluate.playtest.areas import Area
+from ambulo.evaluate.playtest.movers import waited_for
 from ambulo.evaluate.playtest.result import Playtest
 from ambulo.evaluate.playtest.stuck import StuckSpot
 from ambulo.evaluate.shared.intervals import wilson_interval
@@ -130,9 +131,14 @@ def _with_node(problem: Problem, test: Playtest) -> Problem:
 
 
 def serious_spots(test: Playtest) -> list[StuckSpot]:
-    """The stuck spots that count against the level."""
+    """The stuck spots that count against the level: not those of agents that wait."""
     least = STUCK_SHARE * len(test.records)
-    return [spot for spot in test.spots if spot.agents >= least]
+    return [
+        spot
+        for spot in test.spots
+        if spot.agents >= least
+        and (spot.failures or not waited_for(test.level, spot.position))
+    ]
 
 
 def _area_problem(area: Area, fails: bool) -> Problem:
@@ -262,10 +268,12 @@ def _spot_problem(spot: StuckSpot, test: Playtest, fails: bool) -> Problem:
     """A place where agents were stuck."""
     share = 100 * spot.agents / len(test.records)
     never = f"; {spot.failures} never got away" if spot.failures else ""
+    mover = waited_for(test.level, spot.position)
+    waits = f" They wait for {mover}." if mover and not spot.failures else ""
     return Problem(
         "stuck", fails,
         f"Stuck spot {spot.name}: {spot.agents} agents ({share:.0f} %) lost "
-        f"{spot.seconds:.0f} s around {place_text(spot.position)}{never}.",
+        f"{spot.seconds:.0f} s around {place_text(spot.position)}{never}.{waits}",
         "Look at the plan: dead ends, U-shapes and gaps narrower than about 0.8 m hold "
         "people up. Widen the gap, or make the way round easier to see.",
         spot.position, spot.name,

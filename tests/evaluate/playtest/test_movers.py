@@ -11,7 +11,11 @@ import pytest
 from ambulo.cli import main
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import Mover, hinged_door
-from ambulo.evaluate.playtest.movers import judged_level, played_level
+from ambulo.evaluate.playtest.movers import (
+    judged_level,
+    played_level,
+    waited_for,
+)
 from ambulo.evaluate.playtest.survey import survey
 
 LEAF = np.array([0.6, 0.03, 1.05])
@@ -95,6 +99,21 @@ def test_a_platform_over_a_gap_is_told_apart_from_a_lift_which_joins():
     tower = Level("lift", level.bounds, boxes=slab, heights=True, movers=(lift,))
     assert kinds(tower) == []
     assert len(survey(tower).storeys) == 2
+
+
+def test_who_stays_beside_a_door_or_on_a_lift_waits_for_it():
+    door = mover(SHUT, OPEN)
+    sweeper = mover((2, 2, 1, 0), (4, 2, 1, 0), kind="wall")
+    level = rooms(sweeper, door)
+    assert waited_for(level, np.array([5.0, 2.0, 0.0])) == "movers[1]"
+    assert waited_for(level, np.array([3.0, 2.0, 0.0])) == ""
+    assert waited_for(level, np.array([5.0, 2.0, 3.0])) == ""
+    keys = np.array(
+        [[0, 1, 1, 0.1, 0], [2, 1, 1, 0.1, 0], [6, 1, 1, 2.9, 0], [8, 1, 1, 2.9, 0]]
+    )
+    lift = Mover("lift", np.array([0.6, 0.6, 0.1]), keys, "back_and_forth")
+    for z in (0.0, 1.4, 3.0):
+        assert waited_for(rooms(lift), np.array([1.2, 1.4, z])) == "movers[0]"
 
 
 def crossing(path: Path, **people) -> str:

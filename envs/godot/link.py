@@ -88,6 +88,7 @@ class EngineLink:
         self._process: EngineProcess | None = None
         self._connection: HttpConnection | None = None
         self._ready = False
+        self._has_things = False
         self._known: dict[int, Level] = {}
         self._counter: int | None = None
         self._words = ""
@@ -148,6 +149,7 @@ class EngineLink:
                 host, port, timeout=self._settings.timeout, token=self._settings.token
             )
         self._known, self._counter, self._ready = {}, None, False
+        self._has_things = False
         body = protocol.spec_message(self._spec, self.agents)
         answer = self._must("/rl/spec", body).json()
         protocol.check_spec(answer, self.layout, self.agents)
@@ -185,8 +187,11 @@ class EngineLink:
 
     def send_things(self, counts: Ints, rows: Floats) -> None:
         """Say where what moves is at the end of the next decision (`MovingThings`)."""
+        if not (counts.any() or self._has_things):
+            return
         body = protocol.things_message(counts, rows)
         self._ask("/rl/things", body, BINARY).checked()
+        self._has_things = bool(counts.any())
 
     def reset(self, envs: Ints, slots: Ints, poses: Floats) -> Floats:
         """Place `envs` (of this link) and return their rows (k, width)."""

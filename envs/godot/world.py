@@ -287,8 +287,6 @@ class GodotWorld(BaseWorld):
 
     def _send_things(self, link: EngineLink, *, before: bool = False) -> None:
         """Tell an engine where what moves is after this step, or was before it."""
-        if not self.moving.some:
-            return
         rows = self.moving.before if before else self.moving.after
         link.send_things(self.moving.count[link.rows], rows[link.rows])
 

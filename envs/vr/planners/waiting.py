@@ -5,6 +5,8 @@ The paths of things that move are known, so where they will be is, too. People a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numba import njit
 
@@ -12,7 +14,7 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, CLIMB_HEIGHT
 from ambulo.envs.vr.geometry.solid_kernels import in_box, nearest_of
 from ambulo.envs.vr.levels.layers import LayeredGrid
-from ambulo.envs.vr.levels.moving import CARRIERS
+from ambulo.envs.vr.levels.moving import CARRIERS, Mover
 from ambulo.envs.vr.task.batch import NavigationBatch
 
 LIFT, DOOR = 1, 2
@@ -67,12 +69,26 @@ def who_waits(
         rows = moving.forecast(
             env, int(batch.task.slot[env]), _SAMPLE * np.arange(_SAMPLES)
         )
-        carries = np.array([mover.kind in CARRIERS for mover in level.movers])
+        stops = _stops(level.movers)
         waits[env] = _must_wait(
             paths[env, at[env] : count[env]], spacing, state.position[env],
-            max(float(speed[env]), 0.5), rows[:, : len(carries)], carries,
+            max(float(speed[env]), 0.5), rows[:, : len(stops)], stops,
         )  # fmt: skip
     return waits
+
+
+def _stops(movers: Sequence[Mover]) -> Floats:
+    """Heights that carriers come to with their tops, NaN: no carrier, shape (M, K), [m]."""
+    found = [
+        mover.path[-1 if mover.loop == "once" else 0 :, 3] + mover.half_size[2]
+        if mover.kind in CARRIERS
+        else np.zeros(0)
+        for mover in movers
+    ]
+    stops = np.full((len(found), max(1, *map(len, found))), np.nan)
+    for row, heights in zip(stops, found, strict=True):
+        row[: len(heights)] = heights
+    return stops
 
 
 def around_doors(batch: NavigationBatch, env: int, grid: LayeredGrid) -> LayeredGrid:
@@ -100,14 +116,15 @@ def around_doors(batch: NavigationBatch, env: int, grid: LayeredGrid) -> Layered
 
 @njit(cache=True)
 def _must_wait(  # type: ignore[no-untyped-def]
-    path, spacing, position, speed, rows, carries
+    path, spacing, position, speed, rows, stops
 ):
     """What is at the next points of `path` (P, 3) when the body comes there; 0: nothing."""
     x, y, z = position
     aboard = -1
-    for m in range(len(carries)):
+    for m in range(len(stops)):
         row = rows[0, m]
-        if carries[m] and in_box(x, y, row) and abs(row[7] - z) < _LEVEL:
+        carries = not np.isnan(stops[m, 0])
+        if carries and in_box(x, y, row) and abs(row[7] - z) < _LEVEL:
             aboard = m
     last = rows.shape[0] - 1
     for k in range(min(len(path), int(_AHEAD / spacing) + 1)):
@@ -119,9 +136,9 @@ def _must_wait(  # type: ignore[no-untyped-def]
             if k * spacing > _LEAVE or abs(rows[look, aboard, 7] - pz) <= _LEVEL:
                 return 0
             return LIFT
-        for m in range(len(carries)):
+        for m in range(len(stops)):
             row = rows[look, m]
-            if carries[m]:
+            if np.nanmin(np.abs(stops[m] - pz)) <= _LEVEL:
                 if in_box(px, py, row):  # what follows is looked at on board
                     later = rows[min(look + _LATE, last), m]
                     away = max(abs(row[7] - pz), abs(later[7] - pz))

@@ -356,7 +356,7 @@ def step_crowd(
         y = y0 + step * vy
         if nearest < _RADIUS + step * min(speed, most) or movers.shape[0] > 0:
             x, y, _ = slide(solids, near, n, movers, x0, y0, x, y, z0, found, whom)
-        if block[2] == np.float32(z0):
+        if block[2] == z0:
             floor = z0
         else:
             floor, _ = support(solids, near, n, movers, x, y, z0 + _CLIMB)

@@ -47,7 +47,7 @@ class CrowdWays:
     """Flat indices of the cells that the crowd starts on, shape (n,)."""
     goals: Floats
     """x, y, z, shape (goals, 3), [m]."""
-    blocks: NDArray[np.float32]
+    blocks: Floats
     """Where the shapes near each block of `BLOCK` x `BLOCK` cells begin in `items`, how many
     they are, and its height if it has one level floor whatever people do there (NaN: no),
     shape (blocks, 3)."""
@@ -103,7 +103,7 @@ class PackedWays:
 
 _NONE = CrowdWays(
     np.zeros(11), np.zeros(0, np.uint8), np.zeros(0, np.float32), np.zeros(0, np.int32),
-    np.zeros((0, 3)), np.zeros((0, 3), np.float32), np.zeros(0, np.int32),
+    np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0, np.int32),
 )  # fmt: skip
 
 

@@ -170,6 +170,7 @@ class MovingThings:
         Where mates of `envs` go on, so does everything else that moves in their level.
         """
         if not self.some:
+            self.count[envs] = 0  # of the level that each was in before
             return
         self.present[envs] = True
         begun = np.zeros(len(self.leader), np.bool_)

@@ -65,7 +65,7 @@ def shapes_near(solids, x0, y0, res, nx, ny):
     near = np.empty(shapes, np.int64)
     seen = np.full(shapes, -1, np.int64)
     reach = WALL_FAR + res * math.sqrt(0.5)
-    blocks = np.full((ny * nx, 3), np.nan, np.float32)
+    blocks = np.full((ny * nx, 3), np.nan)
     items = np.empty(ny * nx * 4, np.int32)
     used = 0
     for cell in range(ny * nx):

@@ -105,17 +105,33 @@ def test_lifts_carry_walls_push_and_people_are_touched(make) -> None:
     assert abs(met[1] + 3.0) > 0.1 or met[0] < -0.3
 
 
-def test_a_continuation_keeps_what_moves(make) -> None:
-    levels = [sample_level(seed, moving=True) for seed in (1, 3)]
+def test_a_continuation_keeps_what_moves_and_carries(make) -> None:
+    levels = [sample_level(1, moving=True), parse_level(LIFT, "x")]
     world = _begin(make(2), levels)
-    action = np.array([[0.0, 0.6, 0.2], [0.1, 0.7, -0.1]])
+    action = np.array([[0.0, 0.6, 0.2], [0.0, 0.0, 0.0]])
     for _ in range(20):
         world.step(action)
+    assert 0.3 < world.state.position[1, 2] < 1.3  # on its way up
     saved = world.state_dict()
     ends = []
     for _ in range(2):
-        for _ in range(20):
-            state = world.step(action)
-        ends.append(state.position.copy())
+        rows = [world.step(action).position.copy() for _ in range(20)]
+        ends.append(rows)
         world.load_state_dict(saved)
     np.testing.assert_allclose(ends[1], ends[0], atol=1e-3)
+
+
+def test_what_moved_in_the_level_before_is_gone(make) -> None:
+    still = parse_level(
+        {"name": "still", "bounds": LIFT["bounds"], "heights": True}, "x"
+    )
+    pose = np.array([[-1.8, 2.5, 0.0]])
+    world = _begin(make(1), [parse_level(LIFT, "x")], pose)
+    for _ in range(3):
+        world.step(np.zeros((1, 3)))
+    _begin(world, [still], pose)
+    alone = _begin(KernelWorld(1, WorldSpec()), [still], pose)
+    for _ in range(12):
+        states = [w.step(np.array([[0.0, 1.0, 0.0]])) for w in (world, alone)]
+    np.testing.assert_allclose(states[0].position, states[1].position, atol=1e-3)
+    np.testing.assert_allclose(states[0].rays, states[1].rays, atol=1e-2)

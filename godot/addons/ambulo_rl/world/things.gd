@@ -12,6 +12,8 @@ const PERSON := 3.0
 ## Most things of an agent.
 const MOST := 1000
 const _EDGE := 1e-9
+## A top this near to the feet is what one stands on, [m].
+const _SAME := 1e-3
 
 ## Flat shapes as those of [AmbuloLevelSolids]: where the things are now.
 var now: PackedFloat64Array = []
@@ -65,6 +67,12 @@ func settle() -> void:
 	_before = _after
 	carrier = -1
 	move(1.0)
+
+
+## Has the box whose top is at (x, y, z) carry the agent; none if [param z] is NAN.
+func board(x: float, y: float, z: float) -> void:
+	support(x, y, z + _SAME, z - _SAME)
+	carrier = found
 
 
 ## Moves all things to a share of the way of this decision.

@@ -82,8 +82,14 @@ func restore(agents: PackedInt64Array, slots: PackedInt64Array, rows: PackedFloa
 		_enter(agents[k], slots[k])
 		if twin != null:
 			_motions[agents[k]] = twin.start()
+		var first := agents[k] * state_width
 		for m in state_width:
-			_rows[agents[k] * state_width + m] = rows[k * state_width + m]
+			_rows[first + m] = rows[k * state_width + m]
+		var things := _things[agents[k]]
+		if things != null:
+			var falls := _rows[first + state_width - TAIL + FALLING] != 0.0
+			things.settle()
+			things.board(_rows[first], _rows[first + 1], NAN if falls else _rows[first + 2])
 
 
 ## Moves every agent by one decision. Continuous: [param actions] has three numbers an

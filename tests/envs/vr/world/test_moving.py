@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -288,3 +289,18 @@ def test_crowds_that_cannot_walk_are_refused(people: Any, error: str) -> None:
     with pytest.raises(LevelError) as caught:
         _world(data, 0.0, 5.0, 0.0)
     assert error in str(caught.value)
+
+
+def test_what_moved_in_the_level_before_is_gone() -> None:
+    moving = parse_level(TWO_FLOORS, "x")
+    still = dataclasses.replace(moving, movers=(), people=None)
+    world, fresh = KernelWorld(1, WorldSpec()), KernelWorld(1, WorldSpec())
+    world.set_levels([0], [moving])
+    start = (np.array([0]), np.array([0]), np.array([[1.0, 0.0, 0.0]]))
+    world.reset(*start)
+    world.step(np.zeros((1, 3)))
+    for one in (world, fresh):
+        one.set_levels([0], [still])
+        one.reset(*start)
+    np.testing.assert_array_equal(world.state.rays, fresh.state.rays)
+    assert len(world.moving.boxes(0)) == 0

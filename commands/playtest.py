@@ -194,6 +194,17 @@ def _check(args: argparse.Namespace) -> None:
         if not 0.0 <= getattr(args, name) <= 1.0:
             flag = f"--{name.replace('_', '-')}"
             raise ConfigError(f"{flag} {getattr(args, name):g}: must be within 0 and 1")
+    scenes = any(is_scene(named) for named in (args.levels, args.compare or ""))
+    usual = SceneSettings()
+    for flag, changed in (
+        ("--godot-project", args.godot_project is not None),
+        ("--obstacle-mask", args.obstacle_mask != usual.mask),
+        ("--ignore-script-errors", args.ignore_script_errors),
+    ):
+        if changed and not scenes:
+            raise ConfigError(
+                f"{flag}: is for scenes of a Godot project, not for levels"
+            )
     if not 0 < args.obstacle_mask < 2**32:
         raise ConfigError(
             f"--obstacle-mask {args.obstacle_mask}: must be from 1 to 2^32-1"

@@ -67,6 +67,8 @@ def find_scene(
         file = Path(named).expanduser()
         if project is not None and not file.is_absolute() and not file.exists():
             file = Path(project).expanduser() / file
+        if not file.exists():
+            raise ConfigError(f"{named}: no such file")
         folder = _project(project, file.absolute().parent, flag)
     file = Path(os.path.normpath(file.absolute()))
     try:

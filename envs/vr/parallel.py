@@ -151,7 +151,8 @@ class VRNavigationParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
         """
         count = len(self.possible_agents)
         if seed is not None:
-            if not isinstance(seed, int | np.integer) or seed < 0:
+            whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+            if not whole or seed < 0:
                 raise ConfigError(
                     f"seed = {seed!r:.80}: must be an integer of at least 0"
                 )
@@ -257,6 +258,8 @@ class VRNavigationParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
                 )
             if discrete and action.dtype.kind not in "iu":
                 raise ActionError(f"action of {name}: must be an integer")
+            if not discrete and not np.isfinite(action).all():
+                raise ActionError(f"action of {name}: must be finite")
             rows[self._index[name]] = action
         return rows
 

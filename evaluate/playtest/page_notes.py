@@ -67,8 +67,9 @@ def notes_html(tests: Sequence[Playtest]) -> str:
         )
     if any(test.level.heights for test in tests):
         notes.append(
-            "<b>Heights</b>: widths of openings are those of the widest of ten bodies that "
-            "gets in, 5 cm apart. Tops of tables and other small things are no floor."
+            "<b>Heights</b>: widths of openings are those of the widest body that gets in, of "
+            "bodies 5 cm apart (10 to 20 cm in large levels). Tops of tables and other "
+            "small things are no floor."
         )
     return "<ul>" + "".join(f"<li>{note}</li>" for note in notes) + "</ul>"
 

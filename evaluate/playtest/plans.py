@@ -79,7 +79,9 @@ def draw_problems(test: Playtest, storey: int = 0) -> bytes:
         _circle(ax, spot.position, spot.radius, STUCK if serious else QUIET)
         _mark(ax, spot.position, spot.name, STUCK if serious else QUIET)
         word = (
-            "stuck spot" if serious else f"stuck spot, under {100 * STUCK_SHARE:.0f} %"
+            "stuck spot"
+            if serious
+            else f"stuck spot, under {100 * STUCK_SHARE:.0f} %, or a wait"
         )
         handles[word] = _line(
             marker="o", ms=11, mfc="none", mec=STUCK if serious else QUIET, mew=2, ls=""

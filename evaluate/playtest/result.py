@@ -124,7 +124,10 @@ class Playtest:
     @property
     def own_journeys(self) -> bool:
         """Whether agents walked between a start and a goal that the level names."""
-        fixed = self.level.start is not None and self.level.goal is not None
+        level = self.level
+        fixed = (level.start is not None or len(level.starts) > 0) and (
+            level.goal is not None or len(level.goals) > 0
+        )
         return fixed and self.settings.plan == "auto"
 
     def ideal_time(self, index: int) -> float:

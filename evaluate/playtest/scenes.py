@@ -100,10 +100,13 @@ def _triangles(
     low, high = corners[:, :, 2].min(axis=1), corners[:, :, 2].max(axis=1)
     away = _distances(corners[:, :, :2], place[:2])
     beside = (low < place[2] + BODY_HEIGHT) & (high > place[2] + CLIMB_HEIGHT)
-    for group in (beside, ~beside & (high > place[2] - CLIMB_HEIGHT - _ON)):
-        if group.any():
-            k = int(np.argmin(np.where(group, away, np.inf)))
-            yield path, float(away[k]), float(low[k]), float(high[k])
+    if beside.any():
+        k = int(np.argmin(np.where(beside, away, np.inf)))
+        yield path, float(away[k]), float(low[k]), float(high[k])
+    below = (low < place[2] + _ON) & (high > place[2] - CLIMB_HEIGHT - _ON) & ~beside
+    if below.any():  # of those right below, the highest
+        k = int(np.lexsort((-high, np.where(below, away, np.inf)))[0])
+        yield path, float(away[k]), float(low[k]), float(high[k])
 
 
 def _distances(corners: Floats, xy: Floats) -> Floats:
@@ -141,7 +144,7 @@ def read_level(named: str, settings: SceneSettings) -> tuple[Level, SceneSource]
 
 def _raw(named: str, settings: SceneSettings) -> tuple[RawScene, str]:
     """The raw geometry of a scene, and its path."""
-    if named.endswith(EXPORT_ENDING):
+    if named.lower().endswith(EXPORT_ENDING):
         raw = read_scene(Path(named).expanduser())
         return raw, raw.scene or named
     scene = find_scene(named, settings.project, flag="--godot-project")

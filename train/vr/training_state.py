@@ -132,7 +132,21 @@ def _heights(level: Level) -> list[Any]:
     ]
     shapes += [part for m in level.meshes for part in (m.vertices, m.triangles)]
     flags = [level.ground, level.start_height, level.goal_height]
-    return [*places, level.ramps, level.stairs, *shapes, *flags]
+    return [*places, level.ramps, level.stairs, *shapes, *flags, *_moving(level)]
+
+
+def _moving(level: Level) -> list[Any]:
+    """What moves in a level; nothing where nothing does."""
+    paths = [part for m in level.movers for part in (m.half_size, m.path, m.phase)]
+    people = level.people
+    if people is None:
+        return paths
+    crowd = [people.count, people.speed, people.radius, people.see_agent, people.goals]
+    return [
+        *paths,
+        *crowd,
+        *(part for w in people.walkers for part in (w.path, w.phase)),
+    ]
 
 
 def _restore_bank(

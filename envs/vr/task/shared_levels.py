@@ -81,7 +81,7 @@ class SharedLevels:
         taken = places.copy()
         taken[envs] = np.nan
         starts: dict[int, Start] = {}
-        for env in map(int, envs):
+        for env in sorted(map(int, envs)):  # the first agent of a level draws it
             group = env // self.agents
             first = group * self.agents
             mates = slice(first, first + self.agents)
@@ -98,7 +98,7 @@ class SharedLevels:
                 start = start_apart(bank, slot, rngs[env], taken[mates], goal_distance)
             starts[env] = start
             taken[env] = [*start.pose[:2], start.height]
-        return list(starts.values())
+        return [starts[int(env)] for env in envs]
 
     def begin(self, envs: Ints) -> None:
         """Count the episodes of `envs` (k,), which begin."""

@@ -21,6 +21,7 @@ var _watch := Timer.new()
 var _overlay: AmbuloPlaytestOverlay
 var _process := -1
 var _running := ""
+var _command := ""
 var _names: PackedStringArray = []
 
 
@@ -100,6 +101,7 @@ func run_on(scene: Node) -> String:
 	if _process <= 0:
 		return "%s cannot be started: see the project setting %s" % [words[0], PROGRAM]
 	_running = scene.scene_file_path
+	_command = command_text(scene)
 	_watch.start(0.5)
 	print("%s %s" % [words[0], " ".join(arguments)])
 	return ""
@@ -164,7 +166,7 @@ func _look_at_process() -> void:
 	var code := OS.get_process_exit_code(_process)
 	_process = -1
 	if code != 0 and code != 1:  # 1: it found problems
-		_tell("The play-test failed (exit code %d): see the output of\n%s" % [code, _running])
+		_tell("The play-test failed (exit code %d): to see why, run\n%s" % [code, _command])
 		return
 	var scene := EditorInterface.get_edited_scene_root()
 	if scene != null and scene.scene_file_path == _running:

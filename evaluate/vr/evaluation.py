@@ -215,6 +215,7 @@ class _Recorder:
             collisions=int(episode.collisions[index]),
             people_collisions=int(episode.people_collisions[index]),
             comfort=float(episode.comfort[index]) / steps,
+            comfort_index=float(episode.comfort_index[index]) / steps,
             reward=float(episode.reward[index]),
             trace=self._trace(index, steps),
         )

@@ -34,13 +34,19 @@ class EnvMotion:
 
 
 def motion_of(
-    actions: NDArray[np.generic], spec: WorldSpec, num_envs: int
+    actions: NDArray[np.generic], spec: WorldSpec, command: Floats
 ) -> EnvMotion:
     """The motion that a batch of actions asks for.
+
+    Args:
+        actions: of N envs.
+        spec: settings of the world.
+        command: smoothed commands of the envs now (strafe, forward, rotation), shape (N, 3).
 
     Raises:
         ActionError: wrong shape, NaN or infinite value, or no such discrete action.
     """
+    num_envs = len(command)
     if spec.discrete:
         return _discrete(np.asarray(actions), spec, num_envs)
     try:
@@ -59,7 +65,45 @@ def motion_of(
     batch = np.sign(batch) * np.maximum(np.abs(batch) - zone, 0.0) / (1.0 - zone)
     stick = np.hypot(batch[:, 0], batch[:, 1])
     batch[:, :2] /= np.maximum(stick, 1.0)[:, None]
+    if spec.facing < np.pi:
+        _turn_ahead(batch, spec.facing)
+    _limit_changes(batch, spec, command)
     return EnvMotion(batch, np.zeros((num_envs, 2)), np.zeros(num_envs))
+
+
+def _turn_ahead(target: Floats, facing: float) -> None:
+    """Turn sticks that point aside by more than `facing` [rad] to it, and shorten them."""
+    angle = np.arctan2(target[:, 0], target[:, 1])
+    beyond = np.maximum(np.abs(angle) - facing, 0.0)
+    length = np.hypot(target[:, 0], target[:, 1])
+    length *= np.maximum(np.cos(beyond), 0.0)
+    angle = np.clip(angle, -facing, facing)
+    target[:, 0] = length * np.sin(angle)
+    target[:, 1] = length * np.cos(angle)
+
+
+def _limit_changes(target: Floats, spec: WorldSpec, command: Floats) -> None:
+    """Keep targets so near to the commands that accelerations stay within their limits.
+
+    A tick takes a share of 1 - decay of the way from the command to the target, so the first
+    one accelerates most. In a turn of rate w, speed v is an acceleration v w, too.
+    """
+    share = (1.0 - spec.tick_decay) / spec.dt
+    if spec.max_yaw_acceleration > 0.0:
+        step = spec.max_yaw_acceleration / (share * spec.max_yaw_rate)
+        low, high = command[:, 2] - step, command[:, 2] + step
+        target[:, 2] = np.clip(target[:, 2], low, high)
+    if spec.max_acceleration <= 0.0:
+        return
+    rate = np.maximum(np.abs(target[:, 2]), np.abs(command[:, 2])) * spec.max_yaw_rate
+    most = spec.max_acceleration / np.maximum(rate * spec.max_speed, 1e-9)
+    stick = np.hypot(target[:, 0], target[:, 1])
+    target[:, :2] *= np.minimum(1.0, most / np.maximum(stick, 1e-9))[:, None]
+    change = target[:, :2] - command[:, :2]
+    step = spec.max_acceleration / (share * spec.max_speed)
+    size = np.hypot(change[:, 0], change[:, 1])
+    change *= np.minimum(1.0, step / np.maximum(size, 1e-9))[:, None]
+    target[:, :2] = command[:, :2] + change
 
 
 def _discrete(actions: NDArray[Any], spec: WorldSpec, num_envs: int) -> EnvMotion:

@@ -49,6 +49,42 @@ static func write_targets(
 		commands[k + 2] = shaped(actions[k + 2], zone)
 
 
+## Turns a stick from place [param at] of [param commands] on that points too far aside, and keeps
+## it so near to the command (strafe, forward, rotation) at [param now_at] of [param now] that
+## accelerations stay within the limits of [param spec] (docs/vr_world.md, "The decision").
+static func limit(
+	commands: PackedFloat64Array,
+	at: int,
+	spec: AmbuloSpec,
+	now: PackedFloat64Array,
+	now_at: int
+) -> void:
+	if spec.facing < PI:
+		var angle := atan2(commands[at], commands[at + 1])
+		var beyond := maxf(absf(angle) - spec.facing, 0.0)
+		var length := sqrt(commands[at] ** 2 + commands[at + 1] ** 2) * maxf(cos(beyond), 0.0)
+		angle = clampf(angle, -spec.facing, spec.facing)
+		commands[at] = length * sin(angle)
+		commands[at + 1] = length * cos(angle)
+	var share := (1.0 - spec.tick_decay()) / spec.dt
+	if spec.max_yaw_acceleration > 0.0:
+		var turn_step := spec.max_yaw_acceleration / (share * spec.max_yaw_rate)
+		var turn := now[now_at + 2]
+		commands[at + 2] = clampf(commands[at + 2], turn - turn_step, turn + turn_step)
+	if spec.max_acceleration <= 0.0:
+		return
+	var rate := maxf(absf(commands[at + 2]), absf(now[now_at + 2])) * spec.max_yaw_rate
+	var most := spec.max_acceleration / maxf(rate * spec.max_speed, 1e-9)
+	var stick := sqrt(commands[at] ** 2 + commands[at + 1] ** 2)
+	var scale := minf(1.0, most / maxf(stick, 1e-9))
+	var x := commands[at] * scale - now[now_at]
+	var y := commands[at + 1] * scale - now[now_at + 1]
+	var step := spec.max_acceleration / (share * spec.max_speed)
+	scale = minf(1.0, step / maxf(sqrt(x * x + y * y), 1e-9))
+	commands[at] = now[now_at] + x * scale
+	commands[at + 1] = now[now_at + 1] + y * scale
+
+
 ## Metres to the left and ahead, and counter-clockwise turn, of a discrete action.
 static func jump(index: int, spec: AmbuloSpec) -> PackedFloat64Array:
 	match index:

@@ -91,7 +91,7 @@ class PPOConfig(Config):
 class NavigationObservationsConfig(Config):
     """What the agent sees."""
 
-    num_ray_sensors: Annotated[int, Field(ge=4, le=64)] = 16
+    num_ray_sensors: Annotated[int, Field(ge=4, le=360)] = 16
     """Horizontal rays, evenly spaced over the full circle."""
     ray_length: Annotated[float, Field(ge=1e-6, le=1e6)] = 5.0
     """Range of a ray; also its reading when nothing is hit."""

@@ -32,6 +32,8 @@ class NavigationRewardsConfig(Config):
     """Per discrete move (a jump of `actions.move_distance`)."""
     discomfort_cost: NonNegative = 0.0
     """Cost per environment step of (1 - comfort score)."""
+    comfort_cost: NonNegative = 0.0
+    """Cost per environment step of (1 - comfort index), see docs/comfort.md."""
     turn_cost: NonNegative = 0.0
     """Cost per radian turned."""
     jerk_cost: NonNegative = 0.0

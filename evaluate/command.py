@@ -63,7 +63,7 @@ def make_parser() -> Parser:
     )  # fmt: skip
     add(
         "--baselines", metavar="NAMES",
-        help="baselines of this kind of model, with commas between, or none "
+        help="baselines of this kind of model, with commas between, all, or none "
         "(default: all)",
     )  # fmt: skip
     add("--seed", type=int, default=0, metavar="N", help="seed of everything random")

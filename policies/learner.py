@@ -137,6 +137,8 @@ def ppo_learner(
             policy_kwargs={**policy_kwargs, "optimizer_kwargs": optimizer},
         )
     learner.seed = seed
+    if isinstance(learner.policy, NavigationPolicy):
+        learner.policy.precision = getattr(torch, ppo.precision)
     return learner
 
 

@@ -192,6 +192,7 @@ class FastPPO(PPO):
         data = self._flat_rollout()
         total = len(data["obs"])
         size = min(self.batch_size, total)
+        self._round_log_probs(data, size)
         logs: dict[str, list[float]] = {}
         stop = False
         for _ in range(self.n_epochs):
@@ -239,6 +240,23 @@ class FastPPO(PPO):
         self.logger.record("train/clip_range", clip)
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
 
+    def _round_log_probs(self, data: dict[str, Tensor], size: int) -> None:
+        """Compute the old log-probabilities in the number format of the update.
+
+        Else rounding alone would move the ratios of probabilities away from 1.
+        """
+        policy = self.policy
+        if not isinstance(policy, NavigationPolicy) or not policy.rounds:
+            return
+        with torch.inference_mode():
+            parts = [
+                policy.evaluate_with_route(obs, actions)[1]
+                for obs, actions in zip(
+                    data["obs"].split(size), data["actions"].split(size), strict=True
+                )
+            ]
+        data["log_prob"] = torch.cat(parts).clone()
+
     def _flat_rollout(self) -> dict[str, Tensor]:
         """The buffer as flat tensors, first axis n_steps * n_envs."""
         b = self.rollout_buffer
@@ -266,11 +284,13 @@ class FastPPO(PPO):
     ) -> tuple[Tensor, dict[str, float]]:
         """Clipped surrogate, value and entropy loss of one minibatch, and its logs."""
         policy, route = self.policy, None
-        if self.route_coef > 0.0:
+        rounded = isinstance(policy, NavigationPolicy) and policy.rounds
+        if self.route_coef > 0.0 or rounded:
             assert isinstance(policy, NavigationPolicy), "route_coef needs its head"
             values, log_prob, entropy, route = policy.evaluate_with_route(
                 batch["obs"], batch["actions"]
             )
+            route = route if self.route_coef > 0.0 else None
         else:
             values, log_prob, entropy = policy.evaluate_actions(
                 batch["obs"], batch["actions"]

@@ -23,10 +23,11 @@ from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.world.render import Frame
 from ambulo.evaluate.vr.episodes import LevelSource, episodes_for
-from ambulo.evaluate.vr.evaluation import agent_subject, run_episodes
+from ambulo.evaluate.vr.evaluation import run_episodes
 from ambulo.evaluate.vr.films import ENGINES, Engine, film_frames
 from ambulo.evaluate.vr.reel import HUMAN, make_reel
 from ambulo.evaluate.vr.scores import EpisodeRecord
+from ambulo.evaluate.vr.subjects import agent_subject
 from ambulo.policies.agents.navigation import Agent, load_agent
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"

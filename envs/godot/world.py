@@ -217,7 +217,7 @@ class GodotWorld(BaseWorld):
             or actions.shape != expected
             or not np.isfinite(actions).all()
         ):  # the usual batch is known to be good without it
-            motion_of(actions, self.spec, len(self._slot))
+            motion_of(actions, self.spec, self.state.command)
         return np.asarray(actions, np.float64)
 
     def _check_open(self) -> None:

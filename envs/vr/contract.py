@@ -72,6 +72,12 @@ class WorldSpec:
     """Snap turn, [rad]."""
     move_distance: float = 1.0
     """Discrete move, [m]."""
+    max_acceleration: float = 0.0
+    """By the stick, and by walking in a turn, [m/s^2]; 0: no limit."""
+    max_yaw_acceleration: float = 0.0
+    """By the stick, [rad/s^2]; 0: no limit."""
+    facing: float = math.pi
+    """Largest angle between the stick and straight ahead, [rad]."""
 
     @property
     def decision_dt(self) -> float:
@@ -109,6 +115,9 @@ class WorldSpec:
             discrete=actions.mode == "discrete",
             turn_angle=math.radians(actions.turn_angle),
             move_distance=actions.move_distance,
+            max_acceleration=actions.max_acceleration or 0.0,
+            max_yaw_acceleration=math.radians(actions.max_rotation_acceleration or 0.0),
+            facing=math.radians(actions.facing),
         )
         if spec.discrete:
             key, travel = "move_distance", spec.move_distance / spec.ticks_per_decision

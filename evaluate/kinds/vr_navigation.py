@@ -28,6 +28,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="every N episodes share a level, in which the agents see and touch each other "
         "(default: 1; world kernel, body capsule)",
     )  # fmt: skip
+    add(
+        "--best-of", type=int, metavar="N",
+        help="also play every episode N times with sampled actions and count the most "
+        "efficient one, chosen in hindsight",
+    )  # fmt: skip
     add("--world", metavar="NAME", help="mujoco (default), kernel or godot")
     add(
         "--body", metavar="NAME",
@@ -67,7 +72,7 @@ KIND = EvalKind(
             "level_file", "level_set", "world", "body", "walker", "godot_url", "godot_bin",
             "godot_project", "scene", "godot_engines", "deterministic", "num_envs", "video",
             "views", "film_with", "film_episode", "task", "trust_pickle",
-            "agents",
+            "agents", "best_of",
         }
     ),
     baselines="ambulo.envs.vr.planners.planners:PLANNERS",

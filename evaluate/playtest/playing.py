@@ -19,13 +19,13 @@ from ambulo.envs.vr.task.bank import GOALS, LevelBank, Start
 from ambulo.envs.vr.task.scene_level import SceneLevel
 from ambulo.evaluate.playtest.journeys import Ground, Journey
 from ambulo.evaluate.playtest.movers import played_level
-from ambulo.evaluate.vr.evaluation import (
+from ambulo.evaluate.vr.evaluation import run_episodes
+from ambulo.evaluate.vr.scores import EpisodeRecord
+from ambulo.evaluate.vr.subjects import (
     NavigationSubject,
     agent_subject,
     planner_subject,
-    run_episodes,
 )
-from ambulo.evaluate.vr.scores import EpisodeRecord
 
 GOAL_RADIUS = 0.5
 """A goal is reached within this distance, [m]: too near to reach it through a wall."""

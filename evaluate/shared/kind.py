@@ -23,6 +23,8 @@ from ambulo.evaluate.shared.result import (
 
 NONE = "none"
 """Value of MODEL and `--baselines` that stands for no model and no baselines."""
+ALL = "all"
+"""Value of `--baselines` that stands for all of them."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class EvalKind:
         return run(request)
 
     def chosen_baselines(self, text: str | None) -> tuple[str, ...]:
-        """Return the baselines named in `--baselines`; all of them for None.
+        """Return the baselines named in `--baselines`; all of them for None and "all".
 
         Raises:
             ConfigError: No baseline has such a name.
@@ -70,9 +72,11 @@ class EvalKind:
         names = [name.strip() for name in text.split(",")]
         if names == [NONE]:
             return ()
+        if names == [ALL]:
+            return tuple(known)
         for name in names:
             if name not in known:
-                hint = nearest(name, (*known, NONE))
+                hint = nearest(name, (*known, NONE, ALL))
                 raise ConfigError(f"--baselines: unknown baseline {name!r}{hint}")
         return tuple(dict.fromkeys(names))
 

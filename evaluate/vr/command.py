@@ -18,7 +18,6 @@ from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import POLICY
 from ambulo.evaluate.vr import evaluation
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
-from ambulo.evaluate.vr.evaluation import NavigationSubject
 from ambulo.evaluate.vr.evaluation_report import (
     navigation_evaluation,
     pictures,
@@ -27,10 +26,18 @@ from ambulo.evaluate.vr.evaluation_report import (
 from ambulo.evaluate.vr.films import FilmSettings, check_can_film
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
 from ambulo.evaluate.vr.scores import EpisodeRecords, summarise
+from ambulo.evaluate.vr.subjects import (
+    NavigationSubject,
+    agent_subject,
+    hindsight_subject,
+    planner_subject,
+)
 
 BODIES: tuple[str, ...] = get_args(Body)
 WORLDS = ("kernel", "mujoco", "godot")
 DEFAULT_WORLD = "mujoco"
+MOST_TRIES = 100
+"""Most roll-outs of an episode with `--best-of`."""
 
 
 def run(request: EvalRequest) -> EvalOutcome:
@@ -45,6 +52,10 @@ def run(request: EvalRequest) -> EvalOutcome:
         raise ConfigError(f"--world: unknown {args.world!r}{hint}")
     if args.level_set is not None and args.level_file is not None:
         raise ConfigError("--level-set and --level-file exclude each other")
+    if args.best_of is not None and not 2 <= args.best_of <= MOST_TRIES:
+        raise ConfigError(f"--best-of {args.best_of}: must be 2 to {MOST_TRIES}")
+    if args.best_of is not None and file is None:
+        raise ConfigError("--best-of: needs a model, whose roll-outs are compared")
     if args.task is not None and args.task not in TASKS:
         raise ConfigError(f"--task: unknown {args.task!r}{nearest(args.task, TASKS)}")
     for flag in ("film_with", "views", "film_episode"):
@@ -110,11 +121,15 @@ def _subjects(
         trained_on = agent.config.environment.body
         body = args.body or ("human23" if trained_on == "twin" else trained_on)
         config = _in_world(_with_body(agent.config, body), args, body)
-        subjects[POLICY] = evaluation.agent_subject(
+        subjects[POLICY] = agent_subject(
             agent, config, deterministic=args.deterministic, seed=args.seed
         )
+        if args.best_of is not None:
+            subjects[f"best of {args.best_of}"] = hindsight_subject(
+                agent, config, args.best_of, args.seed
+            )
     for name in request.baselines:
-        subjects[name] = evaluation.planner_subject(name, config)
+        subjects[name] = planner_subject(name, config)
     return subjects, config
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,6 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig, Task
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.planners.planners import make_planner
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_world
@@ -23,9 +21,10 @@ from ambulo.envs.vr.task.tasks import PATROL, stops
 from ambulo.envs.vr.task.tours import tour_length
 from ambulo.evaluate.vr.episodes import CHUNK, LevelSource, episode_chunks
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
+from ambulo.evaluate.vr.subjects import Controller, NavigationSubject
 
 if TYPE_CHECKING:
-    from ambulo.policies.agents.navigation import Agent
+    pass
 
 Progress = Callable[[str, int], None]
 """Called with a subject's name and the number of its episodes that ended in a step."""
@@ -38,40 +37,6 @@ _BODY = ("head_height", "head_tilt", "gait_phase", "touch_force")
 """What is recorded of characters with legs, from `World.details`."""
 _SEED_STRIDE = 1_000_003
 """More episodes than this, and two evaluation seeds could share some."""
-
-
-class Controller(Protocol):
-    """A planner, or an agent in `AgentController`."""
-
-    def reset(self, envs: Ints, seeds: Ints) -> None:
-        """Begin new episodes of `envs` with the episodes' own `seeds`."""
-        ...
-
-    def act(self, batch: NavigationBatch) -> NDArray[np.generic]:
-        """Actions of all envs."""
-        ...
-
-
-class AgentController:
-    """A trained agent as a controller."""
-
-    def __init__(self, agent: Agent, *, deterministic: bool, seed: int) -> None:
-        """`seed` drives the samples of an agent that is not `deterministic`."""
-        import torch
-
-        self._agent, self._deterministic = agent, deterministic
-        self._generator = torch.Generator().manual_seed(seed)
-
-    def reset(self, envs: Ints, seeds: Ints) -> None:
-        """Agents remember nothing: their memory is part of the observation."""
-
-    def act(self, batch: NavigationBatch) -> NDArray[np.generic]:
-        """The agent's actions for the observations of `batch`."""
-        return self._agent.act(
-            batch.obs[:, : batch.layout.size],
-            deterministic=self._deterministic,
-            generator=self._generator,
-        )
 
 
 def run_episodes(
@@ -215,6 +180,7 @@ class _Recorder:
             collisions=int(episode.collisions[index]),
             people_collisions=int(episode.people_collisions[index]),
             comfort=float(episode.comfort[index]) / steps,
+            comfort_index=float(episode.comfort_index[index]) / steps,
             reward=float(episode.reward[index]),
             trace=self._trace(index, steps),
         )
@@ -322,34 +288,13 @@ def _tour_length(
     return tour_length(level, np.array(here), np.array(goals), radius)
 
 
-@dataclass(frozen=True)
-class NavigationSubject:
-    """One agent to evaluate, with its settings."""
-
-    config: NavigationConfig
-    """Observations, actions and limits."""
-    make: Callable[[int], Controller]
-    """Make a controller for a number of environments."""
-
-
-def agent_subject(
-    agent: Agent, config: NavigationConfig, *, deterministic: bool = True, seed: int = 0
-) -> NavigationSubject:
-    """A trained agent in the world of `config`; its layout is checked."""
-    from ambulo.envs.vr.task.observation import observation_layout
-
-    agent.check_layout(observation_layout(config))
-    return NavigationSubject(
-        config, lambda _: AgentController(agent, deterministic=deterministic, seed=seed)
-    )
-
-
-def planner_subject(name: str, config: NavigationConfig) -> NavigationSubject:
-    """A planner with the limits and rays of `config`, with continuous actions."""
-    make_planner(name, 1)
-    own = config.override("actions", mode="continuous")
-    own = own.override("observations", memory="none", motion="none")
-    return NavigationSubject(own, lambda envs: make_planner(name, envs))
+def best_of(played: Sequence[EpisodeRecords]) -> EpisodeRecords:
+    """The most efficient roll-out of each episode, by SPL."""
+    if len(played) == 1:
+        return played[0]
+    choice = np.argmax([records.spl() for records in played], axis=0)
+    episodes = (played[k].episodes[i] for i, k in enumerate(choice.tolist()))
+    return EpisodeRecords(tuple(episodes), played[0].max_speed)
 
 
 def evaluate(
@@ -367,17 +312,21 @@ def evaluate(
     for chunk in episode_chunks(source, episodes):
         for name, subject in subjects.items():
             agents = subject.config.environment.agents
-            records = run_episodes(
-                subject.make(envs_at_once(num_envs, len(chunk.starts), agents)),
-                subject.config,
-                chunk.bank,
-                chunk.starts,
-                task=task,
-                num_envs=num_envs,
-                seed=source.seed,
-                first=chunk.first,
-                progress=None if progress is None else partial(progress, name),
-            )
+            played = [
+                run_episodes(
+                    subject.make(envs_at_once(num_envs, len(chunk.starts), agents)),
+                    subject.config,
+                    chunk.bank,
+                    chunk.starts,
+                    task=task,
+                    num_envs=num_envs,
+                    seed=source.seed,
+                    first=chunk.first,
+                    progress=None if progress is None else partial(progress, name),
+                )
+                for _ in range(subject.tries)
+            ]
+            records = best_of(played)
             found[name] += records.episodes[: chunk.count]
             speeds[name] = records.max_speed
     return {name: EpisodeRecords(tuple(e), speeds[name]) for name, e in found.items()}

@@ -30,6 +30,7 @@ COLUMNS = (
     MetricColumn("mean_time_s", "time", 1),
     MetricColumn("mean_path_m", "path", 1),
     MetricColumn("comfort_score", "comfort"),
+    MetricColumn("comfort_index", "comfort index"),
     MetricColumn("return_mean", "return", 0),
 )
 HEADLINE = (
@@ -104,6 +105,7 @@ def record_rows(records: EpisodeRecords) -> Iterator[dict[str, Any]]:
             "path_m": one.path,
             "shortest_path_m": one.optimal,
             "comfort_score": one.comfort,
+            "comfort_index": one.comfort_index,
             "return": one.reward,
         }
 

@@ -52,6 +52,8 @@ class EpisodeRecord:
     """Those collision events that are with people."""
     mates: int = 0
     """Other agents in the level."""
+    comfort_index: float = 1.0
+    """Mean comfort index (docs/comfort.md)."""
 
     @property
     def peopled(self) -> bool:
@@ -107,6 +109,8 @@ class EvaluationResult:
     """Mean length walked in all episodes, [m]."""
     comfort_score: float
     """Mean published comfort score, in [0, 1]."""
+    comfort_index: float
+    """Mean comfort index, in [0, 1]."""
     return_mean: float
     """Mean return; custom reward terms are left out."""
     comfort: dict[str, float]
@@ -142,6 +146,7 @@ def summarise(records: EpisodeRecords, seed: int = 0) -> EvaluationResult:
         mean_time_s=float(time.mean()),
         mean_path_m=float(path.mean()),
         comfort_score=float(records.column("comfort").mean()),
+        comfort_index=float(records.column("comfort_index").mean()),
         return_mean=float(records.column("reward").mean()),
         comfort=comfort_proxies([e.trace for e in records.episodes]),
         per_family=_grouped(records, efficiency, families),
@@ -168,6 +173,7 @@ def _grouped(
         "mean_time_s": records.column("time"),
         "mean_path_m": records.column("path"),
         "comfort_score": records.column("comfort"),
+        "comfort_index": records.column("comfort_index"),
     }
     groups: dict[str, list[int]] = {}
     for row, key in enumerate(keys):

@@ -32,7 +32,7 @@ MAGIC = b"AMBULOP1"
 """First bytes of the file; the last one is the version of the format."""
 MAX_WEIGHT = 1e6
 """Largest weight that the add-on reads."""
-MEMORIES = ("none", "visits", "map", "plan")
+MEMORIES = ("none", "visits", "map", "plan", "path")
 """Kinds of memory that the add-on computes."""
 
 Floats = NDArray[np.float32]
@@ -132,7 +132,7 @@ def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, A
         "num_rays": obs.num_ray_sensors,
         "ray_length": obs.ray_length,
     }
-    if obs.memory == "plan":
+    if obs.memory in ("plan", "path"):
         senses["plan_margin"] = obs.plan_margin
     return {
         "kind": metadata.kind,

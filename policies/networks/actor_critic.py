@@ -110,6 +110,8 @@ class NavigationPolicy(ActorCriticPolicy):
     ) -> None:
         """See `AsymmetricExtractor` and `bounded`; the rest as in SB3."""
         self.action_bound = action_bound
+        self.precision = torch.float32
+        """Number format of the hidden layers in `evaluate_with_route`."""
         self.route_net: nn.Linear | None = None
         self._extractor_args = (scales, actor_size, widths, ACTIVATIONS[activation])
         super().__init__(
@@ -122,6 +124,11 @@ class NavigationPolicy(ActorCriticPolicy):
             assert isinstance(layer, nn.Linear)
             nn.init.orthogonal_(layer.weight, gain)
             nn.init.zeros_(layer.bias)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether the hidden layers round in updates."""
+        return self.precision != torch.float32
 
     def _build_mlp_extractor(self) -> None:
         self.mlp_extractor: Any = AsymmetricExtractor(*self._extractor_args)
@@ -142,7 +149,9 @@ class NavigationPolicy(ActorCriticPolicy):
         shortest way and its detour, which is given to the critic only: an auxiliary loss that
         teaches the actor what its memory says about the way. None without privileged input.
         """
-        latent_pi, latent_vf = self.mlp_extractor(self.extract_features(obs))
+        with torch.autocast(obs.device.type, self.precision, enabled=self.rounds):
+            latent_pi, latent_vf = self.mlp_extractor(self.extract_features(obs))
+        latent_pi, latent_vf = latent_pi.float(), latent_vf.float()
         distribution = self._get_action_dist_from_latent(latent_pi)
         log_prob, entropy = distribution.log_prob(actions), distribution.entropy()
         values = self.value_net(latent_vf)

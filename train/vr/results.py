@@ -12,12 +12,9 @@ from ambulo.common.files import write_or_print
 from ambulo.configs.errors import RenderError
 from ambulo.configs.vr import NavigationConfig, NavigationEnvironmentConfig
 from ambulo.evaluate.vr.episodes import LevelSource, described_levels
-from ambulo.evaluate.vr.evaluation import (
-    agent_subject,
-    evaluate,
-    planner_subject,
-)
+from ambulo.evaluate.vr.evaluation import evaluate
 from ambulo.evaluate.vr.scores import EpisodeRecords, EvaluationResult, summarise
+from ambulo.evaluate.vr.subjects import agent_subject, planner_subject
 from ambulo.policies.agents.navigation import Agent, NavigationModel, load_agent
 from ambulo.train.shared.rl_results import Column, print_results, write_scores
 from ambulo.train.shared.rl_run import RLRun

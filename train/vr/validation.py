@@ -6,8 +6,9 @@ from typing import Any
 
 from ambulo.configs.vr import NavigationConfig
 from ambulo.evaluate.vr.episodes import LevelSource, episodes_for
-from ambulo.evaluate.vr.evaluation import agent_subject, run_episodes
+from ambulo.evaluate.vr.evaluation import run_episodes
 from ambulo.evaluate.vr.scores import summarise
+from ambulo.evaluate.vr.subjects import agent_subject
 from ambulo.policies.agents.navigation import Agent
 
 _SCORES = (

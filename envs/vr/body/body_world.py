@@ -146,7 +146,7 @@ class BodyWorld(KernelWorld):
     def step(self, actions: NDArray[np.generic]) -> WorldState:
         """Advance every env by one environment step."""
         spec, state = self.spec, self.state
-        motion = motion_of(actions, spec, len(self._slot))
+        motion = motion_of(actions, spec, self.state.command)
         self._check_placed()
         everyone = np.arange(len(self._slot))
         before, yaw = state.position.copy(), state.yaw.copy()

@@ -14,7 +14,7 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.envs.vr.contract import BODY_RADIUS
 from ambulo.envs.vr.planners.dwa import DynamicWindow
-from ambulo.envs.vr.planners.mapper import Mapper
+from ambulo.envs.vr.planners.mapper import DenseMapper, Mapper
 from ambulo.envs.vr.planners.oracle import Oracle
 from ambulo.envs.vr.planners.senses import senses, stick, uniform
 from ambulo.envs.vr.task.batch import NavigationBatch
@@ -141,6 +141,7 @@ PLANNERS: dict[str, type[Planner]] = {
         PotentialField,
         DynamicWindow,
         Mapper,
+        DenseMapper,
         Oracle,
     )
 }

@@ -194,6 +194,7 @@ class NavigationBatch:
         episode, env = self.episode, self.config.environment
         old_command = self.world.state.command.copy()
         old_velocity = self.world.state.velocity[:, :2].copy()
+        old_rate = self.world.state.yaw_rate.copy()
         old_position = self.world.state.position.copy()
         old_yaw = self.world.state.yaw.copy()
         self._lead_hands()
@@ -219,6 +220,7 @@ class NavigationBatch:
         timeout = (episode.steps >= env.max_episode_steps) & ~(solved | fell | fault)
         speed = np.hypot(state.velocity[:, 0], state.velocity[:, 1])
         comfort = comfort_score(state.yaw_rate, speed, self.spec.max_speed)
+        index = episode.feel(state, old_velocity, old_rate, self.spec.decision_dt)
         best = np.where(switched, distance, np.minimum(episode.best, distance))
         transition = Transition(
             progress=before - distance,
@@ -229,6 +231,7 @@ class NavigationBatch:
             ),
             goals=goals,
             comfort=comfort,
+            comfort_index=index,
             smoothness=smoothness(
                 state.velocity[:, :2] - old_velocity, self.spec.decision_dt
             ),
@@ -255,7 +258,7 @@ class NavigationBatch:
         reward = np.zeros(self.num_envs)
         for term in terms.values():
             reward += term
-        episode.advance(state, distance, best, comfort, reward)
+        episode.advance(state, distance, best, comfort, index, reward)
         self._observe(np.arange(self.num_envs), distance, euclid)
         info: Info = {
             "is_success": solved,

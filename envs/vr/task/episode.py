@@ -9,14 +9,18 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.state_arrays import Arrays, StateArrays
+from ambulo.envs.vr.task.comfort_index import comfort_index, head_motion
 from ambulo.envs.vr.world.state import WorldState
+
+_LATER = ("people_collisions", "comfort_index", "acceleration")
+"""Arrays that states of earlier versions lack."""
 
 
 @dataclass(frozen=True)
 class NavigationEpisode(StateArrays):
     """Totals of the running episode of each env; every array has first axis N."""
 
-    shapes: ClassVar = {"origin": (3,)}
+    shapes: ClassVar = {"origin": (3,), "acceleration": (2,)}
 
     origin: Floats
     """Start pose x, y [m], yaw [rad], shape (N, 3)."""
@@ -35,7 +39,11 @@ class NavigationEpisode(StateArrays):
     people_collisions: Ints
     """Those of them with people."""
     comfort: Floats
-    """Sum of the comfort score."""
+    """Sum of the published comfort score."""
+    comfort_index: Floats
+    """Sum of the comfort index."""
+    acceleration: Floats
+    """Horizontal, in the last step, shape (N, 2), [m/s^2]."""
     reward: Floats
     """Return so far, unscaled and undiscounted."""
 
@@ -50,6 +58,7 @@ class NavigationEpisode(StateArrays):
         distance: Floats,
         best: Floats,
         comfort: Floats,
+        index: Floats,
         reward: Floats,
     ) -> None:
         """Add one step to the totals."""
@@ -59,9 +68,30 @@ class NavigationEpisode(StateArrays):
         self.collisions[:] += state.collisions
         self.people_collisions[:] += state.people_collisions
         self.comfort[:] += comfort
+        self.comfort_index[:] += index
         self.reward[:] += reward
 
+    def feel(
+        self, state: WorldState, velocity: Floats, yaw_rate: Floats, dt: float
+    ) -> Floats:
+        """The comfort index of a step, shape (N,).
+
+        Args:
+            state: after the step.
+            velocity: before it, horizontal, shape (N, 2), [m/s].
+            yaw_rate: before it, shape (N,), [rad/s].
+            dt: duration of the step, [s].
+        """
+        now = state.velocity[:, :2]
+        acceleration = (now - velocity) / dt
+        jerk = (acceleration - self.acceleration) / dt
+        self.acceleration[:] = acceleration
+        twist = (state.yaw_rate - yaw_rate) / dt
+        return comfort_index(
+            head_motion(now, acceleration, jerk, state.yaw, state.yaw_rate, twist)
+        )
+
     def load_state_dict(self, arrays: Arrays) -> None:
-        """Continue from `state_dict`; earlier versions counted no people."""
-        nobody = np.zeros_like(self.people_collisions)
-        super().load_state_dict({"people_collisions": nobody, **arrays})
+        """Continue from `state_dict`; those of earlier versions have fewer arrays."""
+        missing = {name: np.zeros_like(getattr(self, name)) for name in _LATER}
+        super().load_state_dict({**missing, **arrays})

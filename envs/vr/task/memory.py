@@ -2,8 +2,9 @@
 
 `visits` counts the decisions spent in each 1 m cell. `map` also remembers, in 0.25 m cells,
 what the rays showed to be free or blocked: a memory, not a planner. `plan` adds the way that
-a classical planner finds on such a map (`grid_planner`). None knows the level. Grids wrap
-around (64 m), so levels of any size work with bounded memory.
+a classical planner finds on such a map (`grid_planner`); `path` has visits and that way, and
+leaves the map to the planner. None knows the level. Grids wrap around (64 m), so levels of
+any size work with bounded memory.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from ambulo.envs.vr.task.grid_planner import AHEAD, GridPlanner
 
-Kind = Literal["none", "visits", "map", "plan"]
+Kind = Literal["none", "visits", "map", "plan", "path"]
 
 _EXTENT = 64
 _VISIT_DIRECTIONS = 8
@@ -34,6 +35,7 @@ _SECTOR_EDGES = (0.5, 1.25, 2.25, 3.5, 5.5, 8.5)
 _SPOTS_PER_RING = ((1, 2), (2, 2), (2, 3), (3, 3), (4, 3))
 
 _MAPPED = ("map", "plan")
+_PLANNED = ("plan", "path")
 _VISITS = _VISIT_DIRECTIONS * len(_VISIT_RINGS) + 2
 _RINGS = np.array(_VISIT_RINGS)
 _PLAN = 2 * (1 + len(AHEAD)) + 2
@@ -109,7 +111,7 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
             ("sector_unknown", "share never seen in"),
         ):
             rows.append((name, _CELLS, "1", f"{meaning} {shape}"))
-    if kind == "plan":
+    if kind in _PLANNED:
         rows += [
             (
                 "plan_points",
@@ -137,7 +139,8 @@ class Memory:
         self.cells = np.zeros((m, GRID, GRID), np.uint8)
         self.best = np.full(num_envs, np.inf)
         self.stale = np.zeros(num_envs, np.int64)
-        self.planner = GridPlanner(num_envs, plan_margin) if kind == "plan" else None
+        planned = kind in _PLANNED
+        self.planner = GridPlanner(num_envs, plan_margin) if planned else None
 
     def reset(self, envs: NDArray[np.int64]) -> None:
         """Forget everything of `envs`."""

@@ -32,6 +32,8 @@ class Transition:
     """Fraction of the task's goals reached in this step."""
     comfort: Floats
     """Published comfort score."""
+    comfort_index: Floats
+    """Comfort index, see docs/comfort.md."""
     smoothness: Floats
     """1 for unaccelerated motion."""
     collisions: Ints
@@ -89,6 +91,7 @@ def reward_terms(
         "timeout": weights.timeout_penalty * t.timeout,
         "teleport": weights.teleport_penalty * t.moves,
         "discomfort": -weights.discomfort_cost * (1.0 - t.comfort),
+        "uncomfortable": -weights.comfort_cost * (1.0 - t.comfort_index),
         "turn": -weights.turn_cost * t.turned,
         "jerk": -weights.jerk_cost * t.action_change,
         "step": np.full_like(t.progress, -weights.step_cost),
@@ -114,7 +117,7 @@ def _collisions(
 
 REWARD_TERMS = (
     "goal", "progress", "smooth", "comfort", "collision", "person", "fall", "timeout",
-    "teleport", "discomfort", "turn", "jerk", "step", "posture", "novelty",
+    "teleport", "discomfort", "uncomfortable", "turn", "jerk", "step", "posture", "novelty",
 )  # fmt: skip
 """Names of the built-in terms."""
 

@@ -17,6 +17,10 @@ DISCRETE_ACTIONS = (
 )  # fmt: skip
 """Names of the discrete actions, by index."""
 
+IN_TURNS = 0.8
+"""Share of the largest acceleration that walking in a turn may cause: speed and rate of the
+turn grow while they are looked at."""
+
 _JUMPS = np.array([[0, 1], [0, -1], [1, 0], [-1, 0], [0, 0], [0, 0], [0, 0]], float)
 _SNAPS = np.array([0, 0, 0, 0, 1, -1, 0], float)
 
@@ -34,13 +38,19 @@ class EnvMotion:
 
 
 def motion_of(
-    actions: NDArray[np.generic], spec: WorldSpec, num_envs: int
+    actions: NDArray[np.generic], spec: WorldSpec, command: Floats
 ) -> EnvMotion:
     """The motion that a batch of actions asks for.
+
+    Args:
+        actions: of N envs.
+        spec: settings of the world.
+        command: smoothed commands of the envs now (strafe, forward, rotation), shape (N, 3).
 
     Raises:
         ActionError: wrong shape, NaN or infinite value, or no such discrete action.
     """
+    num_envs = len(command)
     if spec.discrete:
         return _discrete(np.asarray(actions), spec, num_envs)
     try:
@@ -59,7 +69,52 @@ def motion_of(
     batch = np.sign(batch) * np.maximum(np.abs(batch) - zone, 0.0) / (1.0 - zone)
     stick = np.hypot(batch[:, 0], batch[:, 1])
     batch[:, :2] /= np.maximum(stick, 1.0)[:, None]
+    if spec.facing < np.pi:
+        _turn_ahead(batch, spec.facing)
+    _limit_changes(batch, spec, command)
     return EnvMotion(batch, np.zeros((num_envs, 2)), np.zeros(num_envs))
+
+
+def _turn_ahead(target: Floats, facing: float) -> None:
+    """Turn sticks that point aside by more than `facing` [rad] to it, and shorten them."""
+    angle = np.arctan2(target[:, 0], target[:, 1])
+    beyond = np.maximum(np.abs(angle) - facing, 0.0)
+    length = np.hypot(target[:, 0], target[:, 1])
+    length *= np.maximum(np.cos(beyond), 0.0)
+    angle = np.clip(angle, -facing, facing)
+    target[:, 0] = length * np.sin(angle)
+    target[:, 1] = length * np.cos(angle)
+
+
+def _limit_changes(target: Floats, spec: WorldSpec, command: Floats) -> None:
+    """Keep targets so near to the commands that accelerations stay within their limits.
+
+    A tick takes a share of 1 - decay of the way from the command to the target, so the first
+    one accelerates most. In a turn of rate w, speed v is an acceleration v w: at most
+    `IN_TURNS` of the limit, of which the stick has the rest.
+    """
+    share = (1.0 - spec.tick_decay) / spec.dt
+    most = spec.max_acceleration
+    speed = np.hypot(command[:, 0], command[:, 1]) * spec.max_speed
+    if most > 0.0:
+        turn = IN_TURNS * most / np.maximum(speed * spec.max_yaw_rate, 1e-9)
+        target[:, 2] = np.clip(target[:, 2], -turn, turn)
+    if spec.max_yaw_acceleration > 0.0:
+        step = spec.max_yaw_acceleration / (share * spec.max_yaw_rate)
+        low, high = command[:, 2] - step, command[:, 2] + step
+        target[:, 2] = np.clip(target[:, 2], low, high)
+    if most <= 0.0:
+        return
+    rate = np.maximum(np.abs(target[:, 2]), np.abs(command[:, 2])) * spec.max_yaw_rate
+    fastest = IN_TURNS * most / np.maximum(rate * spec.max_speed, 1e-9)
+    stick = np.hypot(target[:, 0], target[:, 1])
+    target[:, :2] *= np.minimum(1.0, fastest / np.maximum(stick, 1e-9))[:, None]
+    change = target[:, :2] - command[:, :2]
+    left = np.maximum(most - speed * rate, (1.0 - IN_TURNS) * most)
+    size = np.hypot(change[:, 0], change[:, 1])
+    step = left / (share * spec.max_speed)
+    change *= np.minimum(1.0, step / np.maximum(size, 1e-9))[:, None]
+    target[:, :2] = command[:, :2] + change
 
 
 def _discrete(actions: NDArray[Any], spec: WorldSpec, num_envs: int) -> EnvMotion:

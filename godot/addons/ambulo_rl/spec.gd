@@ -19,6 +19,9 @@ const KEYS: PackedStringArray = [
 	"discrete",
 	"turn_angle",
 	"move_distance",
+	"max_acceleration",
+	"max_yaw_acceleration",
+	"facing",
 ]
 
 ## Physics ticks per action.
@@ -51,6 +54,12 @@ var discrete := false
 var turn_angle := PI / 4.0
 ## Discrete move, [m].
 var move_distance := 1.0
+## By the stick, and by walking in a turn, [m/s^2]; 0: no limit.
+var max_acceleration := 0.0
+## By the stick, [rad/s^2]; 0: no limit.
+var max_yaw_acceleration := 0.0
+## Largest angle between the stick and straight ahead, [rad].
+var facing := PI
 
 
 ## Time between two decisions, [s].
@@ -61,6 +70,11 @@ func decision_dt() -> float:
 ## Share of the old command left after one tick.
 func tick_decay() -> float:
 	return pow(smoothing, 1.0 / ticks_per_decision)
+
+
+## Whether commands are limited, see [method AmbuloActions.limit].
+func has_limits() -> bool:
+	return facing < PI or max_acceleration > 0.0 or max_yaw_acceleration > 0.0
 
 
 ## The settings as plain JSON data.
@@ -96,6 +110,10 @@ func _read(checks: AmbuloChecks, key: String, value: Variant) -> void:
 			set(key, checks.number(value, key, 1e-6, 1e4))
 		"max_yaw_rate", "turn_angle":
 			set(key, checks.number(value, key, 1e-6, 1e3))
+		"max_acceleration", "max_yaw_acceleration":
+			set(key, checks.number(value, key, 0.0, 1e4))
+		"facing":
+			facing = checks.number(value, key, 0.0, PI)
 		"smoothing", "dead_zone":
 			set(key, checks.number(value, key, 0.0, 1.0 - 1e-9))
 		"num_rays":

@@ -16,8 +16,9 @@ from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import FAMILIES, generate
 from ambulo.envs.vr.levels.level_io import save_level
 from ambulo.evaluate.vr.episodes import LevelSource
-from ambulo.evaluate.vr.evaluation import agent_subject, evaluate
+from ambulo.evaluate.vr.evaluation import evaluate
 from ambulo.evaluate.vr.scores import summarise
+from ambulo.evaluate.vr.subjects import agent_subject
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export.godot import export_godot
 

@@ -23,12 +23,12 @@ def make(request):
     """Makes a world that is not the compiled one."""
     made = []
 
-    def build(num_envs: int) -> World:
+    def build(num_envs: int, spec: WorldSpec | None = None) -> World:
         if request.param == "mujoco":
-            return MujocoWorld(num_envs, WorldSpec())
+            return MujocoWorld(num_envs, spec or WorldSpec())
         engine = request.getfixturevalue("engine")
         settings = BridgeSettings(url=f"http://127.0.0.1:{engine.port}", timeout=20.0)
-        made.append(GodotWorld(num_envs, WorldSpec(), settings))
+        made.append(GodotWorld(num_envs, spec or WorldSpec(), settings))
         return made[-1]
 
     yield build
@@ -135,3 +135,14 @@ def test_what_moved_in_the_level_before_is_gone(make) -> None:
         states = [w.step(np.array([[0.0, 1.0, 0.0]])) for w in (world, alone)]
     np.testing.assert_allclose(states[0].position, states[1].position, atol=1e-3)
     np.testing.assert_allclose(states[0].rays, states[1].rays, atol=1e-2)
+
+
+def test_limits_of_the_action_model_are_those_of_the_compiled_world(make) -> None:
+    level = sample_level(2)
+    spec = WorldSpec(max_acceleration=1.5, max_yaw_acceleration=3.0, facing=0.7)
+    worlds = [_begin(KernelWorld(1, spec), [level]), _begin(make(1, spec), [level])]
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        action = rng.uniform(-1.0, 1.0, (1, 3))
+        commands = [world.step(action).command.copy() for world in worlds]
+        np.testing.assert_allclose(commands[1], commands[0], atol=1e-9)

@@ -25,8 +25,9 @@ from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_world, scene_of
 from ambulo.envs.vr.task.scene_level import SceneLevel
 from ambulo.evaluate.vr.episodes import LevelSource, episodes_for
-from ambulo.evaluate.vr.evaluation import AgentController, run_episodes
+from ambulo.evaluate.vr.evaluation import run_episodes
 from ambulo.evaluate.vr.scores import EpisodeRecords
+from ambulo.evaluate.vr.subjects import AgentController
 from ambulo.policies.agents.navigation import load_agent
 from ambulo.shipped import shipped_models
 from ambulo.train.shared.run_folders import NavigationRunFolder

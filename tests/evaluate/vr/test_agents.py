@@ -12,12 +12,8 @@ from ambulo.cli import main
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.shared_levels import APART
 from ambulo.evaluate.vr.episodes import LevelSource, episode_chunks
-from ambulo.evaluate.vr.evaluation import (
-    Controller,
-    envs_at_once,
-    evaluate,
-    planner_subject,
-)
+from ambulo.evaluate.vr.evaluation import envs_at_once, evaluate
+from ambulo.evaluate.vr.subjects import Controller, planner_subject
 
 AGENTS = 4
 CONFIG = NavigationConfig().override(

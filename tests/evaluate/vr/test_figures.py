@@ -9,8 +9,9 @@ import pytest
 from ambulo.configs.vr import NavigationConfig
 from ambulo.evaluate.vr import figures
 from ambulo.evaluate.vr.episodes import LevelSource
-from ambulo.evaluate.vr.evaluation import evaluate, planner_subject
+from ambulo.evaluate.vr.evaluation import evaluate
 from ambulo.evaluate.vr.scores import summarise
+from ambulo.evaluate.vr.subjects import planner_subject
 
 
 @pytest.fixture

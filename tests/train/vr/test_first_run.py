@@ -12,8 +12,9 @@ import pytest
 from ambulo.configs.presets.vr import preset
 from ambulo.envs.vr.families.level_sets import SPLIT_OFFSETS
 from ambulo.evaluate.vr.episodes import LevelSource
-from ambulo.evaluate.vr.evaluation import evaluate, planner_subject
+from ambulo.evaluate.vr.evaluation import evaluate
 from ambulo.evaluate.vr.map_film import shown_episodes
+from ambulo.evaluate.vr.subjects import planner_subject
 from ambulo.train.train_vr_navigation import main as train
 from ambulo.train.vr.results import BASELINES, NAIVE
 

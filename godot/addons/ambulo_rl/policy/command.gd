@@ -28,6 +28,8 @@ func aim(action: PackedFloat64Array) -> float:
 		_jump = AmbuloActions.jump(int(action[0]), _spec)
 		return _jump[2]
 	_target = AmbuloActions.target(action[0], action[1], action[2], _spec.dead_zone)
+	if _spec.has_limits():
+		AmbuloActions.limit(_target, 0, _spec, _command, 0)
 	return 0.0
 
 

@@ -12,9 +12,10 @@ const GRID := 256
 ## Cells along a side of the coarse grid, 1 m each.
 const EXTENT := 64
 ## Kinds of memory.
-const KINDS: PackedStringArray = ["none", "visits", "map", "plan"]
+const KINDS: PackedStringArray = ["none", "visits", "map", "plan", "path"]
 
 const _MAPPED: PackedStringArray = ["map", "plan"]
+const _PLANNED: PackedStringArray = ["plan", "path"]
 const _CELLS_PER_METRE := 4
 const _STEP := 1.0 / _CELLS_PER_METRE
 const _VISIT_DIRECTIONS := 8
@@ -68,7 +69,7 @@ func _init(memory_kind: String, plan_margin := 1.0) -> void:
 		_cells.resize(GRID * GRID)
 		if _spots_in.is_empty():
 			_make_spots()
-	if kind == "plan":
+	if kind in _PLANNED:
 		_planner = AmbuloGridPlanner.new(plan_margin)
 	reset()
 
@@ -84,7 +85,7 @@ static func fields(memory_kind: String) -> Dictionary:
 		rows["map_visited"] = _MAP_DIRECTIONS
 		rows["sector_blocked"] = _SECTOR_CELLS
 		rows["sector_unknown"] = _SECTOR_CELLS
-	if memory_kind == "plan":
+	if memory_kind in _PLANNED:
 		rows["plan_points"] = AmbuloGridPlanner.NUMBERS
 		rows["plan_length"] = 1
 		rows["plan_found"] = 1
@@ -127,17 +128,16 @@ func update(
 	var yaw := pose[2]
 	_visit(x, y, distance)
 	_write_visits(x, y, yaw, out, at)
-	if kind not in _MAPPED:
-		return
-	var x4 := x * _CELLS_PER_METRE
-	var y4 := y * _CELLS_PER_METRE
-	_map_rays(x4, y4, row, num_rays, ray_angle, ray_length)
-	_cells[(floori(y4) & 255) << 8 | floori(x4) & 255] = _FREE
-	_write_directions(x4, y4, yaw, out, at + _VISITS)
-	_write_sectors(x4, y4, yaw, out, at + _VISITS + 3 * _MAP_DIRECTIONS)
+	if kind in _MAPPED:
+		var x4 := x * _CELLS_PER_METRE
+		var y4 := y * _CELLS_PER_METRE
+		_map_rays(x4, y4, row, num_rays, ray_angle, ray_length)
+		_cells[(floori(y4) & 255) << 8 | floori(x4) & 255] = _FREE
+		_write_directions(x4, y4, yaw, out, at + _VISITS)
+		_write_sectors(x4, y4, yaw, out, at + _VISITS + 3 * _MAP_DIRECTIONS)
 	if _planner != null:
 		_planner.update(pose, row, num_rays, ray_angle, ray_length, goal)
-		_write_plan(x, y, yaw, out, at + _VISITS + _MAP)
+		_write_plan(x, y, yaw, out, at + _VISITS + (_MAP if kind in _MAPPED else 0))
 
 
 ## Decisions spent in each coarse cell, row by row; for tests and pictures.
@@ -154,7 +154,7 @@ func cell_states() -> PackedByteArray:
 	return out
 
 
-## The planner of a memory "plan", for tests and pictures; null for the others.
+## The planner of a memory "plan" or "path", for tests and pictures; null for the others.
 func planner() -> AmbuloGridPlanner:
 	return _planner
 

@@ -2,6 +2,9 @@ class_name AmbuloActions
 extends RefCounted
 ## Actions: validation, dead zone, and the meaning of the seven discrete ones.
 
+## Share of the largest acceleration that walking in a turn may cause.
+const IN_TURNS := 0.8
+
 
 ## Why [param actions] cannot be stepped by [param agents] agents; empty: it can.
 ## Continuous: three numbers an agent (strafe, forward, rotation); discrete: one index.
@@ -47,6 +50,58 @@ static func write_targets(
 		commands[k] = s / stick
 		commands[k + 1] = f / stick
 		commands[k + 2] = shaped(actions[k + 2], zone)
+
+
+## Turns a stick from place [param at] of [param commands] on that points too far aside, and keeps
+## it so near to the command (strafe, forward, rotation) at [param now_at] of [param now] that
+## accelerations stay within the limits of [param spec] (docs/vr_world.md, "The decision").
+static func limit(
+	commands: PackedFloat64Array,
+	at: int,
+	spec: AmbuloSpec,
+	now: PackedFloat64Array,
+	now_at: int
+) -> void:
+	if spec.facing < PI:
+		var angle := atan2(commands[at], commands[at + 1])
+		var beyond := maxf(absf(angle) - spec.facing, 0.0)
+		var length := sqrt(commands[at] ** 2 + commands[at + 1] ** 2) * maxf(cos(beyond), 0.0)
+		angle = clampf(angle, -spec.facing, spec.facing)
+		commands[at] = length * sin(angle)
+		commands[at + 1] = length * cos(angle)
+	var share := (1.0 - spec.tick_decay()) / spec.dt
+	var speed := sqrt(now[now_at] ** 2 + now[now_at + 1] ** 2) * spec.max_speed
+	if spec.max_acceleration > 0.0:
+		var slow := IN_TURNS * spec.max_acceleration / maxf(speed * spec.max_yaw_rate, 1e-9)
+		commands[at + 2] = clampf(commands[at + 2], -slow, slow)
+	if spec.max_yaw_acceleration > 0.0:
+		var turn_step := spec.max_yaw_acceleration / (share * spec.max_yaw_rate)
+		var turn := now[now_at + 2]
+		commands[at + 2] = clampf(commands[at + 2], turn - turn_step, turn + turn_step)
+	if spec.max_acceleration > 0.0:
+		_limit_stick(commands, at, spec, now, now_at)
+
+
+static func _limit_stick(
+	commands: PackedFloat64Array,
+	at: int,
+	spec: AmbuloSpec,
+	now: PackedFloat64Array,
+	now_at: int
+) -> void:
+	var most := spec.max_acceleration
+	var speed := sqrt(now[now_at] ** 2 + now[now_at + 1] ** 2) * spec.max_speed
+	var rate := maxf(absf(commands[at + 2]), absf(now[now_at + 2])) * spec.max_yaw_rate
+	var fastest := IN_TURNS * most / maxf(rate * spec.max_speed, 1e-9)
+	var stick := sqrt(commands[at] ** 2 + commands[at + 1] ** 2)
+	var scale := minf(1.0, fastest / maxf(stick, 1e-9))
+	var x := commands[at] * scale - now[now_at]
+	var y := commands[at + 1] * scale - now[now_at + 1]
+	var left := maxf(most - speed * rate, (1.0 - IN_TURNS) * most)
+	var step := left * spec.dt / ((1.0 - spec.tick_decay()) * spec.max_speed)
+	scale = minf(1.0, step / maxf(sqrt(x * x + y * y), 1e-9))
+	commands[at] = now[now_at] + x * scale
+	commands[at + 1] = now[now_at + 1] + y * scale
 
 
 ## Metres to the left and ahead, and counter-clockwise turn, of a discrete action.

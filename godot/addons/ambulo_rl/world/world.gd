@@ -155,6 +155,10 @@ func _begin_checked(actions: PackedFloat64Array) -> void:
 			_begin_discrete(agent, int(actions[agent]), tail)
 	if not spec.discrete:
 		AmbuloActions.write_targets(actions, spec.dead_zone, _targets)
+		if spec.has_limits():
+			for agent in num_agents:
+				var command := agent * state_width + COMMAND
+				AmbuloActions.limit(_targets, 3 * agent, spec, _rows, command)
 
 
 func _begin_discrete(agent: int, index: int, tail: int) -> void:

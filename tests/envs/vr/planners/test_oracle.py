@@ -7,7 +7,8 @@ from ambulo.envs.vr.levels.geodesic import path_length
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_check import level_problem
 from ambulo.envs.vr.task.bank import LevelBank, Start
-from ambulo.evaluate.vr.evaluation import planner_subject, run_episodes
+from ambulo.evaluate.vr.evaluation import run_episodes
+from ambulo.evaluate.vr.subjects import planner_subject
 
 WALL = 8.0
 """Length of each of the two walls beside a gap, [m]."""

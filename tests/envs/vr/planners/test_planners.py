@@ -143,7 +143,7 @@ def test_stick_undoes_the_dead_zone():
     spec = WorldSpec()
     velocity = np.array([[1.0, 0.5], [0.0, 0.0], [-0.2, 1.9], [9.0, 0.0]])
     rate = np.array([0.3, 0.0, -1.2, 9.0])
-    command = motion_of(stick(velocity, rate, spec), spec, 4).target
+    command = motion_of(stick(velocity, rate, spec), spec, np.zeros((4, 3))).target
     np.testing.assert_allclose(command[:3, 1], velocity[:3, 0] / 2.0, atol=1e-12)
     np.testing.assert_allclose(command[:3, 0], -velocity[:3, 1] / 2.0, atol=1e-12)
     np.testing.assert_allclose(

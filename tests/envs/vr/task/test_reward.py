@@ -39,7 +39,8 @@ def transition(**changes: object) -> Transition:
         np.zeros(1, int),
     )
     flags = dict.fromkeys(("fell", "timeout"), np.zeros(1, bool))
-    still = {"comfort": np.ones(1), "smoothness": np.ones(1)}
+    names = ("comfort", "comfort_index", "smoothness")
+    still = dict.fromkeys(names, np.ones(1))
     return Transition(**(zeros | counts | flags | still | changes))
 
 

@@ -1,0 +1,102 @@
+"""What an evaluation plays episodes with: trained agents and planners, with their settings."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ambulo.configs.arrays import Ints
+from ambulo.configs.vr import NavigationConfig
+from ambulo.envs.vr.planners.mapper import DenseMapper
+from ambulo.envs.vr.planners.planners import make_planner
+from ambulo.envs.vr.task.batch import NavigationBatch
+
+if TYPE_CHECKING:
+    from ambulo.policies.agents.navigation import Agent
+
+
+class Controller(Protocol):
+    """A planner, or an agent in `AgentController`."""
+
+    def reset(self, envs: Ints, seeds: Ints) -> None:
+        """Begin new episodes of `envs` with the episodes' own `seeds`."""
+        ...
+
+    def act(self, batch: NavigationBatch) -> NDArray[np.generic]:
+        """Actions of all envs."""
+        ...
+
+
+class AgentController:
+    """A trained agent as a controller."""
+
+    def __init__(self, agent: Agent, *, deterministic: bool, seed: int) -> None:
+        """`seed` drives the samples of an agent that is not `deterministic`."""
+        import torch
+
+        self._agent, self._deterministic = agent, deterministic
+        self._generator = torch.Generator().manual_seed(seed)
+
+    def reset(self, envs: Ints, seeds: Ints) -> None:
+        """Agents remember nothing: their memory is part of the observation."""
+
+    def act(self, batch: NavigationBatch) -> NDArray[np.generic]:
+        """The agent's actions for the observations of `batch`."""
+        return self._agent.act(
+            batch.obs[:, : batch.layout.size],
+            deterministic=self._deterministic,
+            generator=self._generator,
+        )
+
+
+@dataclass(frozen=True)
+class NavigationSubject:
+    """One agent to evaluate, with its settings."""
+
+    config: NavigationConfig
+    """Observations, actions and limits."""
+    make: Callable[[int], Controller]
+    """Make a controller for a number of environments."""
+    tries: int = 1
+    """Times that each episode is played; the best one counts."""
+
+
+def agent_subject(
+    agent: Agent, config: NavigationConfig, *, deterministic: bool = True, seed: int = 0
+) -> NavigationSubject:
+    """A trained agent in the world of `config`; its layout is checked."""
+    from ambulo.envs.vr.task.observation import observation_layout
+
+    agent.check_layout(observation_layout(config))
+    return NavigationSubject(
+        config, lambda _: AgentController(agent, deterministic=deterministic, seed=seed)
+    )
+
+
+def hindsight_subject(
+    agent: Agent, config: NavigationConfig, tries: int, seed: int = 0
+) -> NavigationSubject:
+    """The best of `tries` roll-outs of sampled actions: what luck alone could add."""
+    seeds = itertools.count(seed)
+    return NavigationSubject(
+        config,
+        lambda _: AgentController(agent, deterministic=False, seed=next(seeds)),
+        tries,
+    )
+
+
+def planner_subject(name: str, config: NavigationConfig) -> NavigationSubject:
+    """A planner with the limits and rays of `config`, with continuous actions."""
+    planner = make_planner(name, 1)
+    own = config.override("actions", mode="continuous")
+    own = own.override("observations", memory="none", motion="none")
+    if isinstance(planner, DenseMapper):
+        own = own.override(
+            "observations", num_ray_sensors=planner.rays, plan_margin=planner.margin
+        )
+    return NavigationSubject(own, lambda envs: make_planner(name, envs))

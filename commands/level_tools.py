@@ -173,6 +173,7 @@ def _draw_maps(levels: Sequence[tuple[Level, str]], out: Path) -> None:
     from matplotlib import pyplot as plt
     from matplotlib.lines import Line2D
 
+    from ambulo.viz.map_moving import moving_handles
     from ambulo.viz.map_plot import OVERHEAD_MARK, draw_level_map, has_overhead
 
     columns = min(len(levels), 4)
@@ -185,9 +186,14 @@ def _draw_maps(levels: Sequence[tuple[Level, str]], out: Path) -> None:
     for ax, (level, title) in zip(axes.flat, levels, strict=False):
         draw_level_map(ax, level)
         ax.set_title(title, parse_math=False)
+        handles = moving_handles([level])
         if has_overhead(level):
-            mark = Line2D([], [], label="overhead", **OVERHEAD_MARK)
-            ax.legend(handles=[mark], loc="upper right", fontsize=8).set_zorder(9)
+            handles.append(Line2D([], [], label="overhead", **OVERHEAD_MARK))
+        if handles:
+            ax.legend(
+                handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.12),
+                ncols=2, fontsize=8, frameon=False,
+            )  # fmt: skip
     figure.tight_layout()
     try:
         figure.savefig(out, dpi=100)

@@ -11,6 +11,7 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.looks import are_walls, boxes_overhead, cylinders_overhead
 from ambulo.envs.vr.task.scene_level import SceneLevel
 from ambulo.viz.map_heights import SCALE_ROOM, box_corners, draw_heights
+from ambulo.viz.map_moving import draw_moving
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,13 +34,18 @@ def has_overhead(level: Level) -> bool:
 
 
 def draw_level_map(
-    ax: Axes, level: Level, goal_radius: float = 0.5, *, muted: bool = False
+    ax: Axes,
+    level: Level,
+    goal_radius: float = 0.5,
+    *,
+    muted: bool = False,
+    moving: bool = True,
 ) -> None:
-    """Draw floor, holes, obstacles, designed start and goal on axes in metres.
+    """Draw floor, holes, obstacles, what moves, designed start and goal on axes in metres.
 
     Shapes lie below z-order 3, so that what is drawn afterwards is seen. What hangs overhead
     is a dashed outline; shapes of levels with heights have shades (`map_heights`). `muted`
-    obstacles other than walls are grey.
+    obstacles other than walls are grey. Without `moving`, what moves is left to the caller.
     """
     from matplotlib.patches import Circle, Rectangle
 
@@ -55,6 +61,8 @@ def draw_level_map(
         draw_heights(ax, level, muted=muted)
     else:
         _draw_obstacles(ax, level, muted=muted)
+    if moving:
+        draw_moving(ax, level)
     if level.start is not None:
         x, y, yaw = level.start
         ax.add_patch(Circle((x, y), BODY_RADIUS, color=START, lw=0, zorder=2.5))

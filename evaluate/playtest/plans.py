@@ -12,7 +12,7 @@ from ambulo.evaluate.playtest.heatmaps import HeatMap
 from ambulo.evaluate.playtest.problems import STUCK_SHARE, serious_spots
 from ambulo.evaluate.playtest.result import Playtest
 from ambulo.evaluate.playtest.storey_plan import storey_level
-from ambulo.viz.map_moving import MOVING, draw_moving
+from ambulo.viz.map_moving import draw_moving, moving_handles
 from ambulo.viz.map_plot import HOLE, MUTED, WALL, draw_level_map
 from ambulo.viz.plots import clean
 
@@ -196,7 +196,7 @@ def _storey_of(test: Playtest, position: Floats) -> int:
 
 def _draw_plan(ax: Axes, test: Playtest, storey: int) -> None:
     """What is seen of the level on a storey, in quiet colours, and what moves there."""
-    draw_level_map(ax, storey_level(test.floor, storey), muted=True)
+    draw_level_map(ax, storey_level(test.floor, storey), muted=True, moving=False)
     level, floor = test.level, test.floor
     draw_moving(ax, level, lambda z: floor.storey_at(z) == storey)
     ax.tick_params(labelsize=8, length=3)
@@ -286,10 +286,7 @@ def _legend(ax: Axes, test: Playtest, storey: int, handles: dict[str, Any]) -> N
 
     level = storey_level(test.floor, storey)
     every = dict(handles)
-    if len(level.movers):
-        every["moving thing, and its way"] = _line(color=MOVING, lw=1.2, ls="--")
-    if level.people is not None and level.people.walkers:
-        every["way of a person"] = _line(color=MOVING, lw=1.2, ls=":")
+    every |= {handle.get_label(): handle for handle in moving_handles([level])}
     if not level.heights and (len(level.boxes) or len(level.cylinders)):
         every["wall"], every["furniture"] = Patch(color=WALL), Patch(color=MUTED)
     if len(level.holes):

@@ -15,6 +15,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import RunFolderError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords, EvaluationResult
+from ambulo.viz.map_moving import moving_handles
 from ambulo.viz.map_plot import (
     GOAL,
     HOLE,
@@ -37,6 +38,8 @@ _SIDES, _GAP, _TITLE, _TICKS = 0.6, 0.15, 0.5, 0.3
 """Room between maps, to the right of the last, above and below each, [inches]."""
 _KEY, _LINE = 1.35, 0.28
 """Width and height of an entry of a legend, [inches]."""
+_SHORT, _WIDE_KEY = 16, 2.4
+"""Letters of an entry that is not longer, and the width of longer ones, [inches]."""
 
 
 def first_of_each(records: EpisodeRecords, limit: int = PANELS) -> list[int]:
@@ -78,7 +81,8 @@ def draw_trajectories(
     levels = [next(iter(played.values())).level for played in panels]
     boxes, width, height = map_layout([level.bounds for level in levels])
     handles = _legend_handles(agents, levels)
-    columns = max(1, int(width / _KEY))
+    longest = max(len(handle.get_label()) for handle in handles)
+    columns = max(1, int(width / (_KEY if longest <= _SHORT else _WIDE_KEY)))
     legend = _LINE * -(-len(handles) // columns) + 0.1
     figure = new_figure((width, height + legend))
     scale = np.array([width, height + legend] * 2)
@@ -125,13 +129,17 @@ def _legend_handles(agents: Iterable[str], levels: Sequence[Level]) -> list[Any]
         marks["hole"] = {"color": HOLE, "marker": "s", "ms": 10}
     if any(map(has_overhead, levels)):
         marks["overhead"] = OVERHEAD_MARK
-    return [
-        Line2D([], [], color=agent_colour(name), ls=_style(name), lw=2, label=name)
-        for name in agents
-    ] + [
-        Line2D([], [], **{"ls": "", "mew": 0, "label": label, **look})
-        for label, look in marks.items()
-    ]
+    return (
+        [
+            Line2D([], [], color=agent_colour(name), ls=_style(name), lw=2, label=name)
+            for name in agents
+        ]
+        + [
+            Line2D([], [], **{"ls": "", "mew": 0, "label": label, **look})
+            for label, look in marks.items()
+        ]
+        + moving_handles(levels)
+    )
 
 
 def draw_families(results: Mapping[str, EvaluationResult]) -> bytes:

@@ -3,6 +3,7 @@ from matplotlib.collections import PolyCollection
 
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import parse_level
+from ambulo.viz.map_moving import moving_handles
 from ambulo.viz.map_plot import draw_level_map
 
 LEVEL = Level(
@@ -82,3 +83,37 @@ def test_levels_with_heights_are_shaded_by_them():
     texts = [t.get_text() for t in ax.texts]
     assert texts.count("") == 2  # arrows up the ramp and the stairs
     assert {"0", "3", "height [m]"} <= set(texts)
+
+
+def test_what_moves_is_drawn_and_named():
+    """A door stands where it begins, a lift has a cross, people have ways."""
+    lift = [[0, -3, 0, 0.1, 0], [2, -3, 0, 0.1, 0], [6, -3, 0, 2, 0], [8, -3, 0, 2, 0]]
+    moving = {
+        "movers": [
+            {"kind": "door", "hinge": [1, 2, 0], "width": 1, "open": 1.6},
+            {"kind": "lift", "half_size": [0.6, 0.6, 0.1], "path": lift},
+        ],
+        "people": {
+            "count": 2,
+            "goals": [[3, 3, 0], [3, -3, 0]],
+            "walkers": [{"route": [[-2, 1, 0], [2, 1, 0]], "speed": 1}],
+        },
+    }
+    data = {"name": "m", "bounds": BOUNDS.tolist(), "heights": True, **moving}
+    level = parse_level(data, "x", solvable=False)
+    ax = axes_of(level)
+    begins = next(c for c in ax.collections if c.get_alpha() is not None)
+    door, platform = (path.vertices[:4] for path in begins.get_paths())
+    np.testing.assert_allclose(np.ptp(door, axis=0), [1, 0.06], atol=1e-6)
+    np.testing.assert_allclose(door.mean(axis=0), [1.5, 2], atol=1e-6)
+    np.testing.assert_allclose(platform.mean(axis=0), [-3, 0], atol=1e-6)
+    styles = [line.get_linestyle() for line in ax.lines]
+    assert styles.count(":") == 1
+    assert styles.count("-") == 2, "the cross of the lift"
+    assert [handle.get_label() for handle in moving_handles([level, LEVEL])] == [
+        "moving thing, and its way",
+        "lift",
+        "way of a person",
+        "where a crowd walks to",
+    ]
+    assert moving_handles([LEVEL]) == []

@@ -68,7 +68,7 @@ func test_the_frame_may_lie_anywhere() -> void:
 
 
 func test_reset_forgets() -> void:
-	for kind: String in ["visits", "map", "plan"]:
+	for kind: String in ["visits", "map", "plan", "path"]:
 		var memory := AmbuloMemory.new(kind)
 		var first := _remember(memory, 1.0, 1.0, 0.5, 2.0)
 		check(_remember(memory, 1.0, 1.0, 0.5, 2.0) != first, "it remembers")

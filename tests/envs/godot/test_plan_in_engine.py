@@ -29,10 +29,10 @@ SAME_WAYPOINT = 0.65
 """The same for the waypoint alone, which leads an agent; 0.73 to 0.86 were measured."""
 
 
-def follower(margin: float) -> Agent:
+def follower(margin: float, memory: str = "plan") -> Agent:
     """An agent that walks to the waypoint of its plan; its weights are set by hand."""
     config = NavigationConfig().override(
-        "observations", memory="plan", plan_margin=margin
+        "observations", memory=memory, plan_margin=margin
     )
     agent = untrained(config.override("network", net_arch=(4, 3)))
     at = agent.layout.slices()["plan_points"].start
@@ -65,7 +65,7 @@ def test_plans_are_those_of_python(
 
     Python does not give up a search in these episodes; where it does, lengths differ.
     """
-    agent = follower(margin)
+    agent = follower(margin, "plan" if families is FAMILIES else "path")
     recordings = record(agent.config, agent, 300, families)
     probe = Probe(tmp_path)
     for recording in recordings:

@@ -131,7 +131,19 @@ def test_plan_leads_around_a_remembered_wall() -> None:
     np.testing.assert_allclose(5.0 * back, ahead, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["visits", "map", "plan"])
+def test_a_path_is_a_plan_without_the_map() -> None:
+    plan, path = Memory("plan", 1), Memory("path", 1)
+    for x in (0.1, 1.4, 2.0):
+        seen, short = (remember(m, x, 0.4, 0.3, 2.5) for m in (plan, path))
+    assert path.size == 42
+    assert set(seen) - set(short) == {
+        "map_blocked", "map_known", "map_visited", "sector_blocked", "sector_unknown"
+    }  # fmt: skip
+    for name, values in short.items():
+        np.testing.assert_array_equal(values, seen[name])
+
+
+@pytest.mark.parametrize("kind", ["visits", "map", "plan", "path"])
 def test_reset_forgets_and_state_dict_continues(kind: str) -> None:
     """Reset equals new; a copy continues as the original."""
     memory = Memory(kind, 1)

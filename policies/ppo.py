@@ -248,12 +248,13 @@ class FastPPO(PPO):
         policy = self.policy
         if not isinstance(policy, NavigationPolicy) or not policy.rounds:
             return
+        obs, actions = data["obs"], data["actions"]
         with torch.inference_mode():
             parts = [
-                policy.evaluate_with_route(obs, actions)[1]
-                for obs, actions in zip(
-                    data["obs"].split(size), data["actions"].split(size), strict=True
-                )
+                policy.evaluate_with_route(
+                    obs[at : at + size], actions[at : at + size]
+                )[1]
+                for at in range(0, len(obs), size)
             ]
         data["log_prob"] = torch.cat(parts).clone()
 

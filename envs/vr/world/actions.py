@@ -100,8 +100,8 @@ def _limit_changes(target: Floats, spec: WorldSpec, command: Floats) -> None:
         turn = IN_TURNS * most / np.maximum(speed * spec.max_yaw_rate, 1e-9)
         target[:, 2] = np.clip(target[:, 2], -turn, turn)
     if spec.max_yaw_acceleration > 0.0:
-        step = spec.max_yaw_acceleration / (share * spec.max_yaw_rate)
-        low, high = command[:, 2] - step, command[:, 2] + step
+        most_turn = spec.max_yaw_acceleration / (share * spec.max_yaw_rate)
+        low, high = command[:, 2] - most_turn, command[:, 2] + most_turn
         target[:, 2] = np.clip(target[:, 2], low, high)
     if most <= 0.0:
         return

@@ -57,8 +57,12 @@ class EpisodeRecord:
 
     @property
     def peopled(self) -> bool:
-        """Whether there are people or other agents in the level."""
-        return self.level.people is not None or self.mates > 0
+        """Whether there are people or other agents in the level, or some were met.
+
+        The people of a user's scene are known when they are met.
+        """
+        people = self.level.people is not None or self.people_collisions > 0
+        return people or self.mates > 0
 
 
 @dataclass(frozen=True)

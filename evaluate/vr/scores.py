@@ -161,7 +161,8 @@ def summarise(records: EpisodeRecords, seed: int = 0) -> EvaluationResult:
 
 def _with_people(episodes: Sequence[EpisodeRecord]) -> float | None:
     """Mean number of collisions with people, where there are people; None: nowhere."""
-    counts = [e.people_collisions for e in episodes if e.peopled]
+    names = {e.level.name for e in episodes if e.peopled}
+    counts = [e.people_collisions for e in episodes if e.level.name in names]
     return float(np.mean(counts)) if counts else None
 
 
